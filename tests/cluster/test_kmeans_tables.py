@@ -12,7 +12,7 @@ from scipy import sparse
 import separatrix as sx
 from separatrix.cluster import kmeans
 from separatrix.cluster.initialization import kmeans_plusplus
-from separatrix.cluster.lloyd import bounded, sparse_rows, table
+from separatrix.cluster.lloyd import bounded, sparse_rows, table, wide
 from separatrix.cluster.lloyd import iterations as solver
 
 
@@ -132,3 +132,28 @@ def test_merges_are_the_same_bits_on_any_number_of_threads(linkage: str, monkeyp
         found.append(sx.AgglomerativeClustering(3, linkage=linkage).fit(x).linkage_)
     assert_array_equal(found[0], found[1])
     assert_array_equal(found[0], found[2])
+
+
+@pytest.mark.parametrize(("d", "offset", "standardize"), [(150, 0.0, True), (2000, 1e6, False)])
+def test_wide_rows_are_assigned_as_by_plain_distances(
+    d: int, offset: float, standardize: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(6)
+    x, w = rng.standard_normal((600, d)) + offset, rng.uniform(0.5, 2.0, 600)
+    x[10:40] = x[10]
+    monkeypatch.setattr(wide, "MIN_NUMBERS", 20_000)
+    runs = []
+    for threads, copied in ((1, wide.MAX_COPIED), (2, wide.MAX_COPIED), (2, 0)):
+        monkeypatch.setattr("separatrix.threads.available_threads", lambda threads=threads: threads)
+        monkeypatch.setattr(wide, "MAX_COPIED", copied)
+        monkeypatch.setattr(solver, "SMALL", 0)
+        model = sx.KMeans(8, init=x[:8], standardize=standardize).fit(x, sample_weight=w)
+        assert model.certificate_.holds
+        runs.append(model)
+    monkeypatch.setattr(solver, "SMALL", np.inf)
+    plain = sx.KMeans(8, init=x[:8], standardize=standardize).fit(x, sample_weight=w)
+    for run in runs:
+        assert_array_equal(run.cluster_centers_, runs[0].cluster_centers_)
+        assert_array_equal(run.labels_, plain.labels_)
+        assert_allclose(run.inertia_, plain.inertia_, rtol=1e-10)
+        assert run.n_iter_ == plain.n_iter_

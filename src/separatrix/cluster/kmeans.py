@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from separatrix.cluster.initialization import (
 )
 from separatrix.cluster.lloyd.column_spread import ColumnSpread
 from separatrix.cluster.lloyd.iterations import LloydResult, lloyd
+from separatrix.cluster.lloyd.nearest import nearest_centers
 from separatrix.cluster.lloyd.sparse import sparse_lloyd
 from separatrix.cluster.lloyd.sparse_rows import (
     MIN_SPARSE,
@@ -28,12 +30,7 @@ from separatrix.cluster.lloyd.sparse_rows import (
     scaled,
     squared_distances,
 )
-from separatrix.cluster.lloyd.streaming import (
-    certify_kmeans,
-    nearest_centers,
-    sample_rows,
-    streaming_lloyd,
-)
+from separatrix.cluster.lloyd.streaming import certify_kmeans, sample_rows, streaming_lloyd
 from separatrix.estimators.base import check_sample_weight
 from separatrix.estimators.metric_inputs import as_dense
 from separatrix.messages import InputError, check_option, warn
@@ -169,7 +166,7 @@ default="k-means++"
         variance = spread.variance(self.standardizer_)
         if isinstance(rows, ArrayRows) and sparse.issparse(rows.block.x):
             rows = ArrayRows(dense_if_small(rows.block.x, spread), None, rows.block.w)
-        best = min(self._runs(rows, variance), key=lambda run: run.inertia)
+        best = min(self._runs(rows, spread), key=lambda run: run.inertia)
         self._set_result(rows, best, variance)
         return self
 
@@ -194,7 +191,7 @@ default="k-means++"
         if not self.tol >= 0.0:
             raise InputError(f"tol={self.tol!r} must not be negative.")
 
-    def _runs(self, rows: Rows, variance: float) -> list[LloydResult]:
+    def _runs(self, rows: Rows, spread: ColumnSpread) -> list[LloydResult]:
         """Lloyd iterations from every initialization."""
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
         rng = np.random.default_rng(seeds[1])
@@ -206,7 +203,8 @@ default="k-means++"
                 x, w = x[w > 0], w[w > 0]
             x = np.ascontiguousarray(self._standardized(x))
             starts = self._initial_centers(x, w, rng)
-            return [lloyd(x, w, start, max_iter=self.max_iter) for start in starts]
+            origin = spread.origin_and_unit(self.standardizer_, w)
+            return [lloyd(x, w, start, max_iter=self.max_iter, origin=origin) for start in starts]
         if block is not None and is_sparse:
             return self._sparse_runs(block, rng)
         size = max(SAMPLE_ROWS, 50 * self.n_clusters) if self._draws else 0
@@ -214,10 +212,10 @@ default="k-means++"
         starts = self._initial_centers(self._standardized(sample), weight, rng)
         if block is not None and (block.w is None or block.w.all()):
             transform = None if self.standardizer_ is None else self._standardized
-            return [
-                lloyd(block.x, block.w, start, max_iter=self.max_iter, transform=transform)
-                for start in starts
-            ]
+            origin = spread.origin_and_unit(self.standardizer_, block.w)
+            run = partial(lloyd, block.x, block.w, max_iter=self.max_iter)
+            return [run(start, transform=transform, origin=origin) for start in starts]
+        variance = spread.variance(self.standardizer_)
         return [
             streaming_lloyd(
                 rows, self.standardizer_, start, max_iter=self.max_iter, variance=variance

@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 from scipy import sparse
 
+from separatrix.cluster.lloyd.table import power_of_two
 from separatrix.messages import InputError
 from separatrix.rows.block import Block, Floats
 from separatrix.statistics.moments import Moments, not_finite
@@ -16,6 +17,8 @@ from separatrix.threads import parallel_map, pieces
 
 #: Numbers that are worth a piece of their own.
 MIN_WORK = 100_000
+#: Least weight of a row, relative to the mean weight, with which scatter bounds distances.
+MIN_WEIGHT = 1e-3
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,22 @@ class ColumnSpread:
         """Means and standard deviations."""
         scale = np.sqrt(np.maximum(self.squares, 0.0) / self.weight)
         return Standardizer(self.mean.copy(), zero_if_constant(scale, self.mean))
+
+    def origin_and_unit(
+        self, standardizer: Standardizer | None, w: Floats | None
+    ) -> tuple[Floats, float] | None:
+        """The mean, and a power of two near a bound of the distance from it in any column.
+
+        None where weights are so different that the bound would be far too large.
+        """
+        least = 1.0 if w is None else float(w.min())
+        if not least * self.count >= MIN_WEIGHT * self.weight:
+            return None
+        mean, squares = self.mean, self.squares
+        if standardizer is not None:
+            mean = standardizer.transform(mean[None])[0]
+            squares = squares * standardizer.inverse_scale**2
+        return mean, power_of_two(float(np.sqrt(squares.max() / least)))
 
     def variance(self, standardizer: Standardizer | None) -> float:
         """The mean variance of the columns, standardized if so."""

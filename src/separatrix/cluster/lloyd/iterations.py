@@ -9,6 +9,7 @@ end, so that no rounding errors accumulate in the means.
 
 Rows of a large table are read where they lie, and centered batch by batch: memory holds the table
 once, and of every row a label and the bounds of its distances. Those of others are centered once.
+Of wide rows there is a centered copy in single precision, up to a size.
 """
 
 from __future__ import annotations
@@ -47,19 +48,22 @@ def lloyd(
     *,
     max_iter: int,
     transform: Callable[[Floats], Floats] | None = None,
+    origin: tuple[Floats, float] | None = None,
 ) -> LloydResult:
     """Lloyd iterations from the centers ``start`` (k x d) until no row moves.
 
     Weights must be positive; None is one for every row. Rows are taken through ``transform``
-    whenever they are read.
+    whenever they are read. ``origin`` is what is known of :meth:`Table.origin_and_unit`.
     """
     if x.size * len(start) <= SMALL:
         return _small(x if transform is None else transform(x), w, start, max_iter)
     from separatrix.cluster.lloyd.bounded import BoundedLloyd  # compiled where it is needed
+    from separatrix.cluster.lloyd.wide import MIN_COLUMNS, WideLloyd
 
     iterations, converged = 0, False
     with one_blas_thread():  # set once, not by every step
-        state = BoundedLloyd(Table(x, w, transform), start)
+        kind = WideLloyd if x.shape[1] >= MIN_COLUMNS else BoundedLloyd
+        state = kind(Table(x, w, transform, origin), start)
         while iterations < max_iter and not converged:
             iterations += 1
             moved = state.assign()

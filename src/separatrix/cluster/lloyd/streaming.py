@@ -4,8 +4,8 @@ An iteration is one additive statistic over the rows nearest to each center c_j,
 
     weight_j = Σ w,    shift_j = Σ w (x − c_j),    inertia = Σ w ‖x − c‖²
 
-and the mean of a cluster is c_j + shift_j / weight_j: sums are taken about the centers, so that
-they do not cancel however far the rows are from the origin. No row is stored.
+and the mean of a cluster is c_j + shift_j / weight_j: sums are taken about the mean of the centers,
+so that they do not cancel however far the rows are from the origin. No row is stored.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from separatrix.cluster.lloyd.iterations import LloydResult
+from separatrix.cluster.lloyd.nearest import membership, nearest_and_gains, nearest_from_products
 from separatrix.cluster.lloyd.sparse_rows import SparseRows, scaled, transposed
-from separatrix.cluster.loops.assignments import nearest_and_gain
 from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Block, Floats, unit_weights
+from separatrix.rows.block import Block, Floats
 from separatrix.rows.loops.hashing import add_column
 from separatrix.rows.rows import InMemory, Rows, reduce_on_threads
 from separatrix.statistics.standardizer import Standardizer
@@ -100,8 +100,8 @@ def _reduce(rows: Rows, statistic: ClusterSums) -> ClusterSums:
     if sparse.issparse(rows.block.x):
         return reduce_on_threads(statistic, [rows.blocks])  # on threads inside
     k, d = statistic.centers.shape
-    # sums of all pieces together are no larger than the table
-    most = max(1, min(MIN_PIECES, rows.block.n // k))
+    # sums of all pieces together are small beside the table
+    most = max(1, min(MIN_PIECES, rows.block.n // (8 * k)))
     cuts = pieces(rows.block.n, BLOCK_NUMBERS // (2 * (k + d)), most)
     return reduce_on_threads(
         statistic,
@@ -136,7 +136,9 @@ class ClusterSums:
         if sparse.issparse(block.x):
             self._update_sparse(block)
             return
-        k = len(self.centers)
+        k, origin = len(self.centers), self.centers.mean(axis=0)
+        centers = np.ascontiguousarray(self.centers - origin)
+        weights = np.zeros(k)
         step = max(64, BLOCK_NUMBERS // (k + self.centers.shape[1]))
         for start in range(0, block.n, step):
             x = block.dense(start, start + step)
@@ -144,16 +146,18 @@ class ClusterSums:
             w = np.ones(len(x)) if block.w is None else block.w[start : start + step]
             if not w.all():
                 x, w = x[w > 0], w[w > 0]
-            label, square, gain = nearest_centers(x, self.centers, w, self.known)
-            member = sparse.csr_array((w, label, np.arange(len(x) + 1)), shape=(len(x), k))
-            self.shift += member.T @ (x - self.centers[label])
-            self.cluster_weights += np.bincount(label, w, minlength=k)
+            z = np.ascontiguousarray(x - origin)
+            label, square, gain = nearest_and_gains(z, centers, w, self.known)
+            self.shift += membership(label[:, None], w[:, None], k) @ z
+            weights += np.bincount(label, w, minlength=k)
             self.inertia += float(w @ square)
             if self.known is not None and len(x):
                 self.gain = max(self.gain, float(gain.max()))
                 self.improving_rows += int((gain > 1e-12 * w * square).sum())
             else:
                 self._add_far_rows(x, w * square)
+        self.shift -= weights[:, None] * centers
+        self.cluster_weights += weights
 
     def _update_sparse(self, block: Block) -> None:
         """Add compressed rows from products, on threads; none is filled in."""
@@ -163,11 +167,12 @@ class ClusterSums:
         w, centers = block.weights[positive], self.centers + offset
         rows = SparseRows(sparse.csr_array(x), k)
         by_column, norms = transposed(centers), np.einsum("ij,ij->i", centers, centers)
-        known = np.full(k, np.inf) if self.known is None else self.known
 
         def nearest(piece: int) -> tuple[NDArray[np.int32], Floats, Floats]:
             at, part = rows.cuts[piece], rows.parts[piece]
-            found = _nearest_from_products(part @ by_column, rows.square[at], norms, w[at], known)
+            found = nearest_from_products(
+                part @ by_column, rows.square[at], norms, w[at], self.known
+            )
             label, square, gain, _ = found
             gain[gain <= rows.rounding * w[at] * (rows.square[at] + norms.max())] = 0.0
             return label, square, gain
@@ -216,43 +221,6 @@ class ClusterSums:
         for j, i in zip(np.flatnonzero(~nonempty), candidates, strict=False):
             new[j] = self.far_rows[i]
         return new
-
-
-def nearest_centers(
-    x: Floats, centers: Floats, w: Floats | None = None, known: Floats | None = None
-) -> tuple[NDArray[np.int32], Floats, Floats]:
-    """Label, squared distance and gain (see :func:`nearest_and_gain`) of every row.
-
-    Products are taken about the mean of the centers. Where rounding could decide, distances are
-    computed from differences, and the first of equally near centers is taken.
-    """
-    origin = centers.mean(axis=0)
-    z, c = np.ascontiguousarray(x - origin), np.ascontiguousarray(centers - origin)
-    n = len(z)
-    norms = (c**2).sum(axis=1)
-    product, own = z @ c.T, np.einsum("ij,ij->i", z, z)
-    weights = np.full(len(c), np.inf) if known is None else known
-    label, _, gain, margin = _nearest_from_products(
-        product, own, norms, unit_weights(w, n), weights
-    )
-    noise = 8 * (x.shape[1] + 4) * np.finfo(float).eps * (own + norms.max())
-    gain[gain <= 2.0 * noise * (1.0 if w is None else w)] = 0.0  # below the error of products
-    for i in np.flatnonzero(margin <= noise):
-        direct = ((z[i] - c) ** 2).sum(axis=1)
-        label[i] = direct.argmin()
-    z -= c[label]
-    return label, np.einsum("ij,ij->i", z, z), gain
-
-
-def _nearest_from_products(
-    product: Floats, square: Floats, norms: Floats, w: Floats, cluster_weights: Floats
-) -> tuple[NDArray[np.int32], Floats, Floats, Floats]:
-    """Label, squared distance, gain and margin of every row (:func:`nearest_and_gain`)."""
-    n = len(product)
-    label = np.empty(n, dtype=np.int32)
-    near, gain, margin = np.empty(n), np.empty(n), np.empty(n)
-    nearest_and_gain(product, square, norms, cluster_weights, w, label, near, margin, gain)
-    return label, near, gain, margin
 
 
 def sample_rows(rows: Rows, size: int, seed: int) -> tuple[Floats, Floats]:
