@@ -1,6 +1,6 @@
 """Time with 1, 2, 4 … threads, and what a one-thread fit leaves serial.
 
-A one-thread fit is profiled: what runs outside of :func:`separatrix.threads.parallel_map` is its
+A one-thread fit is profiled: what runs outside of work that :mod:`separatrix.threads` cuts is its
 serial share, and a call of m pieces takes ⌈m/16⌉/m of its time on 16 threads. Both together give
 the speed-up that 16 processors could reach. Each number of threads has a process of its own.
 """
@@ -14,6 +14,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -24,28 +25,39 @@ MANY = 16
 
 
 class Profile:
-    """Seconds within the outermost calls of ``parallel_map``, and what 16 threads would take."""
+    """Seconds within the outermost calls that cut work, and what 16 threads would take."""
 
     def __init__(self) -> None:
         self.inside, self.on_many, self.depth = 0.0, 0.0, 0
         self.original = threads.parallel_map
 
-    def __call__(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-        if self.depth or len(items) < 2:  # one piece may be cut further within
+    def parallel_map(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        with self.cut_into(len(items)):
             return self.original(work, items)
+
+    def on_threads(self, work: Callable[[], None], most: int) -> None:
+        with self.cut_into(most):
+            self.original(lambda _: work(), range(min(threads.thread_count(), most)))
+
+    @contextmanager
+    def cut_into(self, count: int) -> Iterator[None]:
+        if self.depth or count < 2:  # one piece may be cut further within
+            yield
+            return
         self.depth += 1
         start = time.perf_counter()
         try:
-            return self.original(work, items)
+            yield
         finally:
             self.depth -= 1
             seconds = time.perf_counter() - start
             self.inside += seconds
-            self.on_many += seconds * -(-len(items) // MANY) / len(items)
+            self.on_many += seconds * -(-count // MANY) / count
 
 
 profile = Profile()
-threads.parallel_map = profile  # before the models are imported, which take it from there
+# before the models are imported, which take these from there
+threads.parallel_map, threads.on_threads = profile.parallel_map, profile.on_threads
 
 import separatrix as sx  # noqa: E402
 

@@ -233,6 +233,11 @@ def parallel_map(work: Callable[[A], T], items: Sequence[A]) -> list[T]:
     return results
 
 
+def on_threads(work: Callable[[], None], most: int) -> None:
+    """Call ``work`` on as many threads as are free: it takes pieces itself, of ``most`` in all."""
+    parallel_map(lambda _: work(), range(min(thread_count(), most)))
+
+
 def pieces(n: int, smallest: int = 1, most: int = MIN_PIECES) -> list[slice]:
     """Cut ``n`` rows into at most ``most`` equal slices of at least ``smallest`` rows.
 

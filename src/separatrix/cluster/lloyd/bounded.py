@@ -18,7 +18,7 @@ from separatrix.cluster.lloyd.table import Table
 from separatrix.cluster.loops.assignments import center_rows
 from separatrix.cluster.loops.kmeans import BATCH, Points, State, assign_pieces
 from separatrix.rows.block import Floats, Ints, unit_weights
-from separatrix.threads import parallel_map, pieces, thread_count
+from separatrix.threads import on_threads, parallel_map, pieces
 
 #: Rows that are worth a piece of their own.
 MIN_ROWS = 1024
@@ -129,15 +129,14 @@ class BoundedLloyd:
         """
         counter, moved = np.zeros(1, dtype=np.int64), np.zeros((len(cuts) - 1, 2), dtype=np.int64)
 
-        def assign(_: int) -> None:
+        def assign() -> None:
             assign_pieces(
                 counter, cuts, self.rounding, self.centers.max_square, *points, *state,
                 *self.centers[2:-1], parts, moved, np.empty(BATCH + 1, dtype=np.int64),
                 np.empty(BATCH + 1, dtype=np.float32), np.empty(self.groups, dtype=np.float32),
             )  # fmt: skip
 
-        parallel_map(assign, range(min(thread_count(), len(moved))))
-
+        on_threads(assign, len(moved))
         if moved[:, 1].any():
             moved[0, 0] += self._assign_tied(points, state, parts[0])
         return moved[:, 0]

@@ -19,7 +19,7 @@ from separatrix.rows.schema import Schema
 from separatrix.rows.sources.reader import BatchReader, DecodedBatch, join
 from separatrix.rows.sources.source import Contradiction, LocatedBatch, Source, batch_rows
 from separatrix.rows.sources.unseen import Counts, added, warn_unseen
-from separatrix.threads import parallel_map, thread_count
+from separatrix.threads import on_threads
 
 BLOCK_ROWS = 65_536
 
@@ -175,7 +175,7 @@ class TableRows(BatchedRows):
         total = _Total(statistic)
         batches, reading = enumerate(self._batches(reader)), Lock()
 
-        def work(_: int) -> None:
+        def work() -> None:
             """Read a batch while others decode theirs: only as many as threads are in memory."""
             while not total.failures:
                 number = sys.maxsize  # a batch that cannot be read comes after all others
@@ -192,7 +192,7 @@ class TableRows(BatchedRows):
                 except Exception as problem:
                     total.failures[number] = problem
 
-        parallel_map(work, range(thread_count()))
+        on_threads(work, sys.maxsize)
         if total.failures:  # the first in the order of the rows, as one thread would meet it
             raise total.failures[min(total.failures)]
         self.dropped = total.dropped
