@@ -21,7 +21,7 @@ from separatrix.cluster.initialization import (
     sparse_random,
 )
 from separatrix.cluster.lloyd.column_spread import ColumnSpread
-from separatrix.cluster.lloyd.iterations import LloydResult, lloyd
+from separatrix.cluster.lloyd.iterations import LloydResult, first_best, lloyd
 from separatrix.cluster.lloyd.nearest import nearest_centers
 from separatrix.cluster.lloyd.sparse import sparse_lloyd
 from separatrix.cluster.lloyd.sparse_rows import (
@@ -166,7 +166,7 @@ default="k-means++"
         variance = spread.variance(self.standardizer_)
         if isinstance(rows, ArrayRows) and sparse.issparse(rows.block.x):
             rows = ArrayRows(dense_if_small(rows.block.x, spread), None, rows.block.w)
-        best = min(self._runs(rows, spread), key=lambda run: run.inertia)
+        best = first_best(list(self._runs(rows, spread)))
         self._set_result(rows, best, variance)
         return self
 

@@ -90,3 +90,9 @@ def _small(x: Floats, w: Floats | None, start: Floats, max_iter: int) -> LloydRe
     return LloydResult(
         centers * unit + mean, label, cluster_weights, inertia, iterations, converged
     )
+
+
+def first_best(runs: list[LloydResult]) -> LloydResult:
+    """The first of least inertia: of runs that differ by rounding alone, block sizes decide none."""
+    least = min(run.inertia for run in runs)
+    return next(run for run in runs if run.inertia <= least * (1.0 + 1e-12))
