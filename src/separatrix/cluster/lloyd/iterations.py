@@ -93,6 +93,6 @@ def _small(x: Floats, w: Floats | None, start: Floats, max_iter: int) -> LloydRe
 
 
 def first_best(runs: list[LloydResult]) -> LloydResult:
-    """The first of least inertia: of runs that differ by rounding alone, block sizes decide none."""
+    """The first of least inertia; runs that differ by rounding alone are equally good."""
     least = min(run.inertia for run in runs)
     return next(run for run in runs if run.inertia <= least * (1.0 + 1e-12))
