@@ -61,6 +61,15 @@ def test_constant_and_duplicate_columns_are_normal(row: Row) -> None:
     _assert_fits(row, row.make().fit(wide, y), wide, y, plain)
 
 
+def _clear(model: Any, x: Any) -> Any:
+    """Rows whose class is no tie but for rounding, as on a margin beside a level plane."""
+    scores = np.asarray(model.decision_function(x)) if hasattr(model, "decision_function") else x
+    if scores is x or scores.ndim < 2:
+        return np.ones(len(x), dtype=bool)
+    best = np.sort(scores, axis=1)
+    return best[:, -1] - best[:, -2] > 1e-12 * np.abs(scores).max()
+
+
 @every
 def test_huge_and_tiny_numbers(row: Row) -> None:
     x, y = table(row)
@@ -69,6 +78,6 @@ def test_huge_and_tiny_numbers(row: Row) -> None:
     if row.task == "regression":
         assert np.isfinite(model.predict(scaled)).all()
     elif row.unit_free:
-        # rows on the margin of one class tie with a class whose plane is level
-        assert np.mean(model.predict(scaled) == plain) >= 0.9
+        clear = _clear(model, scaled)
+        assert np.mean((model.predict(scaled) == plain)[clear]) >= 0.95
     assert np.isfinite(outcome(row, model, scaled)).all()

@@ -47,7 +47,7 @@ def test_memory_stays_below_the_size_of_the_file(big):
     )
     count, megabytes = map(int, done.stdout.split())
     assert count == 1_200_000
-    assert megabytes < 480
+    assert megabytes < 450
 
 
 def test_same_bytes_at_every_pass(big):

@@ -15,15 +15,7 @@ from threadpoolctl import threadpool_limits
 import separatrix as sx
 from separatrix import threads
 from separatrix.kernels import Gaussian, Linear, Sigmoid
-
-X = np.array([[1.0, 2.0], [-1.0, 2.0], [-1.0, -2.0], [3.0, 1.0]])
-Y = np.array([-1, -1, 1, 1])
-
-
-def noisy(n: int, d: int = 4, seed: int = 0, noise: float = 0.5):
-    rng = np.random.default_rng(seed)
-    x = rng.standard_normal((n, d))
-    return x, (x[:, 0] * x[:, 1] + x[:, 2] + noise * rng.standard_normal(n) > 0).astype(int)
+from tests.svm.rows import noisy
 
 
 def test_hard_margins_that_do_not_exist_are_refused_with_the_proof() -> None:

@@ -166,7 +166,7 @@ default="k-means++"
         variance = spread.variance(self.standardizer_)
         if isinstance(rows, ArrayRows) and sparse.issparse(rows.block.x):
             rows = ArrayRows(dense_if_small(rows.block.x, spread), None, rows.block.w)
-        best = first_best(list(self._runs(rows, spread)))
+        best = first_best(self._runs(rows, spread))
         self._set_result(rows, best, variance)
         return self
 

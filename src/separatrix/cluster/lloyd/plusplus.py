@@ -86,7 +86,7 @@ class TiledRows:
 
 
 def plusplus_rows(rows: CutRows | TiledRows, k: int, rng: np.random.Generator) -> Ints:
-    """CutRows drawn by k-means++."""
+    """Positions of rows drawn by k-means++."""
     trials, w = 2 + int(np.log(k)), rows.w
     chosen, nearest = [int(draw(w, rng.random(1))[0])], np.empty(len(w))
     closer = np.empty((trials, len(w)))
@@ -110,6 +110,6 @@ def _draw_in_pieces(w: Floats, nearest: Floats, loss: Floats, cuts: list[slice],
     found = []
     for target, piece in zip(u * before[-1], draw(loss, u).tolist(), strict=True):
         inner = w[cuts[piece]] * nearest[cuts[piece]]
-        share = (target - before[piece]) / loss[piece]
-        found.append(cuts[piece].start + int(draw(inner, np.array([share]))[0]))
+        fraction = (target - before[piece]) / loss[piece]
+        found.append(cuts[piece].start + int(draw(inner, np.array([fraction]))[0]))
     return np.array(found)

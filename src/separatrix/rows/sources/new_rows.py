@@ -118,8 +118,7 @@ class MatchedRows(Rows):
 
     def __init__(self, rows: Rows, schema: Schema) -> None:
         self.rows, self.schema = rows, schema
-        known = schema.by_name
-        self.ignored = tuple(name for name in rows.schema.names if name not in known)
+        self.ignored = tuple(name for name in rows.schema.names if name not in schema.by_name)
 
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks in order."""

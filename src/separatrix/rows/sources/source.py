@@ -12,8 +12,8 @@ from separatrix.rows.sources.columns import Location
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Values per batch: many enough to amortize overhead, few enough to stay in cache.
-BATCH_CELLS = 1_000_000
+#: Values per batch: many enough to amortize overhead, few enough that every thread may have some.
+BATCH_CELLS = 800_000
 
 #: Rows from which the schema is inferred.
 SAMPLE_ROWS = 20_000
