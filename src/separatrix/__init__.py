@@ -54,6 +54,7 @@ HOMES = {
     "NearestMean": "separatrix.discriminant.gaussian_discriminant",
     "RegularizedDiscriminantAnalysis": "separatrix.discriminant.regularized_discriminant",
     "MultivariateNormal": "separatrix.geometry.normal",
+    "PredictiveDistribution": "separatrix.bayes.predictive",
     "mardia": "separatrix.discriminant.covariance_tests",
     "box_m": "separatrix.discriminant.covariance_tests",
     "NaiveBayes": "separatrix.discriminant.naive_bayes.naive_bayes",

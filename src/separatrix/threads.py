@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
@@ -298,6 +298,17 @@ def one_blas_thread() -> Iterator[None]:
             _depth -= 1
             if _depth == 0:
                 _limits.pop().restore_original_limits()
+
+
+def on_one_blas_thread(method: Callable[..., T]) -> Callable[..., T]:
+    """``method`` with one thread for BLAS: its result then does not depend on their number."""
+
+    @wraps(method)
+    def limited(*args: Any, **kwargs: Any) -> T:
+        with one_blas_thread():
+            return method(*args, **kwargs)
+
+    return limited
 
 
 def small_products(d: int) -> AbstractContextManager[None]:

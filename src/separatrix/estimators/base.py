@@ -15,6 +15,7 @@ from separatrix.estimators.targets import refuse_texts
 from separatrix.estimators.targets import require_labels as require_labels
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.kernels import Kernel, Precomputed, kernel_from
+from separatrix.matrices.products import multiply
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Floats, Matrix, to_array
@@ -31,6 +32,20 @@ from separatrix.rows.sources.frames import (
 )
 from separatrix.rows.sources.new_rows import rows_like
 from separatrix.statistics.moments import Moments
+from separatrix.threads import on_one_blas_thread
+
+#: Methods whose matrix work must not depend on the threads of BLAS: work that is worth several is
+#: cut by :func:`separatrix.threads.parallel_map`.
+COMPUTING = {
+    "fit",
+    "partial_fit",
+    "fit_predict",
+    "predict",
+    "predict_proba",
+    "decision_function",
+    "score_samples",
+    "transform",
+}
 
 
 def refuse_targets(y: Any, sample_weight: Any) -> None:
@@ -53,10 +68,12 @@ class RowsEstimator(BaseEstimator):
     _rows: Rows | None = None  # training rows of the last fit in this process, for leverage
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Every ``fit`` takes data frames of any columns."""
+        """Every ``fit`` takes data frames of any columns; BLAS has one thread in all methods."""
         super().__init_subclass__(**kwargs)
         if "fit" in vars(cls):
             cls.fit = reads_tables(cls.fit)  # type: ignore[attr-defined]
+        for name in COMPUTING & vars(cls).keys():
+            setattr(cls, name, on_one_blas_thread(vars(cls)[name]))
 
     def _use_of_frames(self) -> str:
         """Data frames are encoded ("encode"), matrices ("matrix"), or passed on ("objects")."""
@@ -223,8 +240,7 @@ class LinearModel(RowsEstimator):
 
     def predict(self, X: Any) -> Floats:
         """coef·x + intercept for every row."""
-        x = self._design(X)
-        return np.asarray(x @ self.coef_.T + self.intercept_)
+        return np.asarray(multiply(self._design(X), self.coef_.T) + self.intercept_)
 
 
 class KernelModel(RowsEstimator):

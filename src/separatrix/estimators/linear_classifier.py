@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 from sklearn.base import ClassifierMixin
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.base import LinearModel
@@ -17,6 +16,7 @@ from separatrix.estimators.class_labels import ClassLabels
 from separatrix.estimators.targets import known_codes
 from separatrix.geometry.class_scores import softmax
 from separatrix.geometry.hyperplane import Hyperplane
+from separatrix.matrices.products import multiply
 from separatrix.rows.block import Floats
 
 
@@ -72,7 +72,7 @@ class LinearClassifier(ClassifierMixin, HyperplaneDistances, LinearModel):
     def decision_function(self, X: Any) -> Floats:
         """Two classes: one score, positive for ``classes_[1]``. More: one score for each class."""
         check_is_fitted(self)
-        scores = safe_sparse_dot(self._design(X), self.coef_.T, dense_output=True)
+        scores = multiply(self._design(X), self.coef_.T)
         scores = np.asarray(scores + self.intercept_)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 

@@ -164,6 +164,48 @@ class Kernel(ABC):
         names = [name for name, p in self.parameters.items() if p.continuous]
         return dict(zip(names, self._derivatives(x), strict=True))
 
+    @property
+    def theta(self) -> Array:
+        """The continuous hyperparameters as a vector: logarithms of those that are positive."""
+        return np.array(
+            [np.log(p.value) if p.low > 0.0 else p.value for p in self._continuous()], dtype=float
+        )
+
+    def with_theta(self, theta: Array) -> Self:
+        """A copy of the expression with other continuous hyperparameters, see :attr:`theta`."""
+        found, left = [], iter(np.asarray(theta, dtype=float).tolist())
+        for _, p in self._hyperparameters():
+            if not p.continuous:
+                found.append(p.value)
+            else:
+                value = next(left)
+                found.append(float(np.exp(value)) if p.low > 0.0 else value)
+        return self._with_values(found)
+
+    def gradient_sums(self, x: Items, q: Array, z: Items | None = None) -> Array:
+        """Σᵢⱼ qᵢⱼ ∂κ(xᵢ, zⱼ)/∂θ for every entry of :attr:`theta`; without ``z`` of the Gram matrix.
+
+        Derivatives of an objective of kernel values, from its derivatives q by those values.
+        """
+        n = n_items(x)
+        if z is None:
+            found = self._derivatives(x)
+        else:
+            found = [one[:n, n:] for one in self._derivatives(join_items(x, z))]
+        return self._per_theta([float(np.vdot(q, one)) for one in found])
+
+    def diagonal_gradient_sums(self, x: Items, q: Array) -> Array:
+        """Σᵢ qᵢ ∂κ(xᵢ, xᵢ)/∂θ for every entry of :attr:`theta`."""
+        return self._per_theta([float(q @ np.diagonal(one)) for one in self._derivatives(x)])
+
+    def _continuous(self) -> list[Hyperparameter]:
+        return [p for _, p in self._hyperparameters() if p.continuous]
+
+    def _per_theta(self, sums: list[float]) -> Array:
+        """Derivatives by values as derivatives by :attr:`theta`: ∂/∂log v = v ∂/∂v."""
+        factors = [p.value if p.low > 0.0 else 1.0 for p in self._continuous()]
+        return np.asarray(np.array(sums, dtype=float) * factors)
+
     def _children(self) -> tuple[Kernel, ...]:
         """The operands of a composite kernel."""
         return ()

@@ -26,6 +26,7 @@ from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifie
 from separatrix.estimators.standard_design import standard_design
 from separatrix.estimators.targets import check_labels
 from separatrix.geometry.class_scores import softmax
+from separatrix.matrices.products import multiply
 from separatrix.messages import InputError, warn
 from separatrix.optimize.newton import newton
 from separatrix.optimize.solution import Certificate, Solution, Status
@@ -259,14 +260,14 @@ class SigmoidRegressionClassifier(ProbabilisticLinearClassifier):
     def decision_function(self, X: Any) -> Floats:
         """w·x + a of every output; one number for two classes."""
         check_is_fitted(self)
-        scores = np.asarray(self._design(X) @ self.coef_.T + self.intercept_)
+        scores = np.asarray(multiply(self._design(X), self.coef_.T) + self.intercept_)
         one = len(self.classes_) == 2 and not self.multilabel_
         return scores[:, 0] if one else scores
 
     def outputs(self, X: Any) -> Floats:
         """σ(w·x + a) of every output (n x k), not normalized."""
         check_is_fitted(self)
-        return np.asarray(expit(self._design(X) @ self.coef_.T + self.intercept_))
+        return np.asarray(expit(multiply(self._design(X), self.coef_.T) + self.intercept_))
 
     def predict_proba(self, X: Any) -> Floats:
         """Multilabel outputs as they are; those of classes divided by their sum.

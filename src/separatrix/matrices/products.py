@@ -51,6 +51,14 @@ def products(x: Matrix) -> Products:
     return SparseProducts(x) if sparse.issparse(x) else DenseProducts(np.asarray(x))
 
 
+def multiply(x: Matrix, v: Any) -> Floats:
+    """X v as a dense array, X and v dense or sparse; the rows of dense ones on threads."""
+    if sparse.issparse(x) or sparse.issparse(v):
+        found = x @ v
+        return found.toarray() if sparse.issparse(found) else np.asarray(found)
+    return DenseProducts(x).times(v)
+
+
 class DenseProducts:
     """A dense matrix in C or Fortran order, in float64 or float32."""
 

@@ -16,6 +16,7 @@ from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.geometry.kernel_expansion import KernelExpansion
 from separatrix.kernels import Linear
 from separatrix.kernels.features import as_list
+from separatrix.matrices.products import multiply
 from separatrix.messages import InputError, check_option, warn
 from separatrix.rows.block import Floats, Ints
 from separatrix.selection import rules
@@ -318,7 +319,7 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
         """Two classes: one score, positive for ``classes_[1]``. More: one score for each class."""
         check_is_fitted(self)
         if isinstance(self.kernel_, Linear):
-            scores = np.asarray(self._design(X) @ self.coef_.T + self.intercept_)
+            scores = np.asarray(multiply(self._design(X), self.coef_.T) + self.intercept_)
         else:
             x = as_list(X) if self._structures else self._design(X)
             given = x if self.standardizer_ is None else self.standardizer_.transform(x)

@@ -1,0 +1,1 @@
+"""Bayesian linear and logistic models, and Gaussian processes: every answer is a distribution."""
