@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import isfunction
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,8 @@ class RowsEstimator(BaseEstimator):
         if "fit" in vars(cls):
             cls.fit = reads_tables(cls.fit)  # type: ignore[attr-defined]
         for name in COMPUTING & vars(cls).keys():
-            setattr(cls, name, on_one_blas_thread(vars(cls)[name]))
+            if isfunction(vars(cls)[name]):  # not one that is there under a condition only
+                setattr(cls, name, on_one_blas_thread(vars(cls)[name]))
 
     def _use_of_frames(self) -> str:
         """Data frames are encoded ("encode"), matrices ("matrix"), or passed on ("objects")."""
