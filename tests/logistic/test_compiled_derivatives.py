@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from separatrix.logistic.derivatives import LogisticDesign, LogisticDual, LogisticHessian
+from separatrix.probability.likelihood.derivatives import (
+    LogisticDesign,
+    LogisticDual,
+    LogisticHessian,
+)
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Term, Terms
 from separatrix.statistics import class_sums

@@ -11,14 +11,14 @@ from scipy.optimize import approx_fprime, linprog
 from scipy.special import log_softmax
 
 from separatrix.logistic.certificate import certify_logistic
-from separatrix.logistic.derivatives import (
+from separatrix.logistic.fit import LogisticRows, fit_logistic
+from separatrix.logistic.problem import LogisticOptions, build_problem
+from separatrix.probability.likelihood.derivatives import (
     LogisticDesign,
     LogisticGradient,
     LogisticHessian,
     LogisticHessianBlocks,
 )
-from separatrix.logistic.fit import LogisticRows, fit_logistic
-from separatrix.logistic.problem import LogisticOptions, build_problem
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Term, Terms
 from separatrix.statistics.moments import Moments

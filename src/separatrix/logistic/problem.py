@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import linalg
 
-from separatrix.logistic.derivatives import (
+from separatrix.optimize.penalties import ElasticNet
+from separatrix.probability.likelihood.derivatives import (
     LogisticDesign,
     LogisticDual,
     LogisticGradient,
     LogisticHessian,
     LogisticHessianBlocks,
 )
-from separatrix.optimize.penalties import ElasticNet
 from separatrix.rows.block import Block, Floats, concatenate
 from separatrix.rows.mapped import EncodedRows
 from separatrix.rows.rows import ArrayRows, InMemory, Rows

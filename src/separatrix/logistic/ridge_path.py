@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from separatrix.logistic.loops import binary_loss, softmax_by_class
 from separatrix.optimize.newton import LinearSolver, cholesky_solver
+from separatrix.probability.likelihood.loops import binary_loss, softmax_by_class
 from separatrix.rows.block import Floats, Ints
 
 #: Coefficients up to which the whole Hessian preconditions.

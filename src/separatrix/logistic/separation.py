@@ -17,8 +17,8 @@ import numpy as np
 from scipy import linalg
 from scipy.optimize import linprog
 
-from separatrix.logistic.derivatives import Chunk, ScoreMargins
 from separatrix.logistic.problem import LogisticProblem
+from separatrix.probability.likelihood.derivatives import Chunk, ScoreMargins
 from separatrix.rows.block import Floats
 
 #: Margins below these fractions of the largest one are taken to be zero, and then made so.

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from separatrix.compilation import compiled
-from separatrix.logistic.loops import dot
+from separatrix.probability.likelihood.loops import dot
 
 #: A coordinate becomes nonzero only beyond its threshold by more than a rounding error.
 THRESHOLD = 1.0 + 1e-14

@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from separatrix.logistic.lasso.loops import two_class_model
-from separatrix.logistic.loops import softmax_by_class
 from separatrix.logistic.problem import LogisticProblem
 from separatrix.logistic.wide.problem import WideLogistic
 from separatrix.matrices.products import products
 from separatrix.matrices.standardized import Standardized
+from separatrix.probability.likelihood.loops import softmax_by_class
 from separatrix.rows.block import Floats, Ints
 from separatrix.threads import parallel_map, pieces
 

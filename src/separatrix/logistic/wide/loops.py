@@ -13,7 +13,7 @@ import numpy as np
 
 from separatrix.compilation import compiled
 from separatrix.kernels.loops.gaussian import FLAGS, LEAST, exponential
-from separatrix.logistic.loops import dot, total_of
+from separatrix.probability.likelihood.loops import dot, total_of
 
 #: Stands for the score of the true class where the largest of the others is sought.
 FAR_BELOW = 1e30

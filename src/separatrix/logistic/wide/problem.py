@@ -14,7 +14,6 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from separatrix.logistic.derivatives import LogisticDesign, LogisticDual
 from separatrix.logistic.problem import (
     Evaluation,
     LogisticOptions,
@@ -27,6 +26,7 @@ from separatrix.logistic.wide.softmax import ClassRows, residuals_of_classes
 from separatrix.matrices.products import Products, products
 from separatrix.matrices.scales import column_scales
 from separatrix.matrices.standardized import Standardized
+from separatrix.probability.likelihood.derivatives import LogisticDesign, LogisticDual
 from separatrix.rows.block import Block, Floats, Ints
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Terms

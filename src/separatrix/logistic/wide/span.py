@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from separatrix.logistic.derivatives import LogisticDesign
 from separatrix.logistic.problem import LogisticOptions, LogisticProblem, assemble_problem
+from separatrix.probability.likelihood.derivatives import LogisticDesign
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Terms

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from separatrix.logistic.loops import (
+from separatrix.probability.likelihood.loops import (
     binary_dual,
     binary_hessian,
     binary_loss,
