@@ -1,0 +1,222 @@
+"""A maximum over a box, from values and gradients alone.
+
+max over θ in [low, high] of f(θ):   steps s of the model f + g·s − ½ s·B s within ‖s‖ ≤ r
+
+B, the curvature −∇²f, is learned from the changes of the gradient by symmetric updates of rank one,
+which need not be positive and approach the true curvature: what they end with is an estimate of it.
+
+J. Nocedal and S. Wright, Numerical Optimization, 2006, chapter 6.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from separatrix.optimize.solution import Status
+from separatrix.rows.block import Floats
+
+#: θ ↦ f(θ) and its gradient; −inf where f is not defined.
+Objective = Callable[[Floats], tuple[float, Floats]]
+#: Radius of the first step, and of the longest: hyperparameters are logarithms.
+FIRST_RADIUS, LONGEST_RADIUS = 1.0, 4.0
+#: Gradient below which a coordinate beyond its vanishing point is moved to its end.
+PLATEAU = 0.2
+#: Digits of f that rounding leaves: differences below are no evidence for or against a step.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Box:
+    """Where to look: ``low`` ≤ θ ≤ ``high``.
+
+    ``vanishing`` has a number for coordinates on which f depends as c exp(−2θ) from there on (a
+    length scale), infinity for others: where a plateau promises little more, they are moved to the
+    end of their range at once.
+    """
+
+    low: Floats
+    high: Floats
+    vanishing: Floats
+
+    @classmethod
+    def of(cls, low: Floats, high: Floats, vanishing: Floats | None = None) -> Box:
+        """A box whose coordinates have no plateaus, unless they are given."""
+        return cls(low, high, np.full(len(low), np.inf) if vanishing is None else vanishing)
+
+
+@dataclass(frozen=True)
+class Maximum:
+    """Where an ascent ended.
+
+    ``curvature`` approximates −∇²f, ``gain`` is what the quadratic model still promises, and
+    ``at_limit`` marks coordinates that are stopped by the box.
+    """
+
+    theta: Floats
+    value: float
+    gradient: Floats
+    curvature: Floats
+    gain: float
+    at_limit: np.ndarray
+    evaluations: int
+    status: Status
+
+
+def maximize(
+    objective: Objective,
+    start: Floats,
+    box: Box,
+    *,
+    curvature: Floats | None = None,
+    tolerance: float = 1e-10,
+    max_evaluations: int = 200,
+) -> Maximum:
+    """Climb from ``start`` until the model promises a gain below ``tolerance``.
+
+    ``curvature`` is a first guess of −∇²f, of a sample of the rows for instance.
+    """
+    low, high = box.low, box.high
+    theta = np.clip(np.asarray(start, dtype=float), low, high)
+    value, gradient = objective(theta)
+    evaluations, radius = 1, FIRST_RADIUS
+    given = curvature is not None
+    b = np.array(curvature) if given else _first_curvature(gradient)
+    status, misses = Status.LIMIT, 0
+    tried = np.zeros(len(theta), dtype=bool)
+    while evaluations < max_evaluations and np.isfinite(value):
+        free = ~_blocked(theta, gradient, low, high)
+        far = _plateau(theta, gradient, box, free & ~tried)
+        if far.any():
+            tried |= far
+            there = np.where(far, high, theta)
+            new_value, new_gradient = objective(there)
+            evaluations += 1
+            if new_value >= value - ROUNDING * abs(value):
+                theta, value, gradient = there, new_value, new_gradient
+            continue
+        step, boundary = _step_in_box(gradient, b, free, radius, low - theta, high - theta)
+        promised = float(gradient @ step - 0.5 * step @ b @ step)
+        if promised <= tolerance and not boundary:
+            status = Status.CONVERGED
+            break
+        new_value, new_gradient = objective(np.clip(theta + step, low, high))
+        evaluations += 1
+        length = float(np.linalg.norm(step))
+        if not np.isfinite(new_value):
+            radius = 0.25 * length
+            continue
+        b = _updated(b, step, gradient - new_gradient)
+        if not given and evaluations == 2:
+            b = _rescaled(b, step, gradient - new_gradient)
+        floor = ROUNDING * (abs(value) + abs(new_value) + len(theta))
+        gained = new_value - value
+        if promised <= floor:  # values are all rounding: the gradient decides
+            better = _size(new_gradient, theta + step, low, high) < 0.5 * _size(
+                gradient, theta, low, high
+            )
+            misses = 0 if better else misses + 1
+            if misses > 1:
+                status = Status.ROUNDING
+                break
+        else:
+            better = gained > 1e-4 * promised
+            if gained > 0.75 * promised and boundary:
+                radius = min(2.0 * radius, LONGEST_RADIUS)
+            elif gained < 0.25 * promised:
+                radius = max(0.25 * length, 1e-10)
+                if length < 1e-9:
+                    status = Status.ROUNDING
+                    break
+        if better:
+            theta = np.clip(theta + step, low, high)
+            value, gradient = new_value, new_gradient
+    ends = (theta <= low) | (theta >= high)
+    blocked = _blocked(theta, gradient, low, high) | (ends & (np.abs(gradient) < 1e-6))
+    step, _ = _step(gradient, b, ~blocked, LONGEST_RADIUS)
+    gain = max(0.0, float(gradient @ step - 0.5 * step @ b @ step))
+    return Maximum(theta, value, gradient, b, gain, blocked, evaluations, status)
+
+
+def _first_curvature(gradient: Floats) -> Floats:
+    """A multiple of the identity by which the first step has about unit length."""
+    return np.eye(len(gradient)) * max(float(np.linalg.norm(gradient)), 1e-8)
+
+
+def _rescaled(b: Floats, step: Floats, change: Floats) -> Floats:
+    """The identity scaled to the curvature along the first step, corrected along it."""
+    along = float(step @ change)
+    if along <= 0.0:
+        return b
+    return _updated(np.eye(len(step)) * (float(change @ change) / along), step, change)
+
+
+def _updated(b: Floats, step: Floats, change: Floats) -> Floats:
+    """The update of rank one after which B s equals the change of the gradient."""
+    left = change - b @ step
+    product = float(left @ step)
+    if abs(product) <= 1e-8 * float(np.linalg.norm(left)) * float(np.linalg.norm(step)):
+        return b
+    return np.asarray(b + np.outer(left, left) / product)
+
+
+def _blocked(theta: Floats, gradient: Floats, low: Floats, high: Floats) -> np.ndarray:
+    """Coordinates at an end of their range that the gradient points out of."""
+    return np.asarray(((theta <= low) & (gradient <= 0)) | ((theta >= high) & (gradient >= 0)))
+
+
+def _plateau(theta: Floats, gradient: Floats, box: Box, candidates: np.ndarray) -> np.ndarray:
+    """Coordinates far out on a plateau: all that is left to gain there is half the gradient."""
+    return np.asarray(candidates & (theta > box.vanishing) & (gradient > 0) & (gradient < PLATEAU))
+
+
+def _size(gradient: Floats, theta: Floats, low: Floats, high: Floats) -> float:
+    free = ~_blocked(theta, gradient, low, high)
+    return float(np.abs(gradient[free]).max(initial=0.0))
+
+
+def _step_in_box(
+    gradient: Floats, b: Floats, free: np.ndarray, radius: float, low: Floats, high: Floats
+) -> tuple[Floats, bool]:
+    """The step of the free coordinates; those that it leads out of the box stop at its side."""
+    free, fixed = free.copy(), np.zeros(len(gradient))
+    for _ in range(len(gradient) + 1):
+        step, boundary = _step(gradient - b @ fixed, b, free, radius)
+        out = free & ((step < low) | (step > high))
+        if not out.any():
+            break
+        fixed[out] = np.clip(step, low, high)[out]
+        free &= ~out
+    return np.asarray(step + fixed), boundary
+
+
+def _step(gradient: Floats, b: Floats, free: np.ndarray, radius: float) -> tuple[Floats, bool]:
+    """The best step of the free coordinates within the radius; whether that stops it."""
+    step = np.zeros(len(gradient))
+    if not free.any():
+        return step, False
+    values, vectors = np.linalg.eigh(b[np.ix_(free, free)])
+    g = vectors.T @ gradient[free]
+    largest = float(np.abs(values).max())
+    least = max(largest * 1e-14, np.finfo(float).tiny)
+    plain = g / np.maximum(values, least)
+    if values[0] > least and float(np.linalg.norm(plain)) <= radius:
+        step[free] = vectors @ plain
+        return step, False
+    # ‖(B + μ)⁻¹ g‖ = r by bisection of μ between where it is too long and where too short
+    low = max(0.0, -float(values[0]))
+    high = low + max(float(np.linalg.norm(g)) / radius, least)
+    for _ in range(60):
+        shift = 0.5 * (low + high)
+        if float(np.linalg.norm(g / np.maximum(values + shift, least))) > radius:
+            low = shift
+        else:
+            high = shift
+    found = g / np.maximum(values + high, least)
+    missing = radius**2 - float(found @ found)
+    if missing > 1e-6 * radius**2 and values[0] <= least:  # along the direction of least curvature
+        found[0] += np.copysign(np.sqrt(missing), g[0])
+    step[free] = vectors @ found
+    return step, True
