@@ -1,0 +1,1 @@
+"""Gaussian processes for two classes: Laplace's approximation and its evidence."""

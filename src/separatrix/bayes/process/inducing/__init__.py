@@ -1,0 +1,1 @@
+"""Gaussian processes on many rows: inducing points, their sums, and bounds on the evidence."""
