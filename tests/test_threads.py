@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
+import separatrix
 from separatrix import threads
 from separatrix.messages import InputError
 from separatrix.threads import available_threads, parallel_map, pieces, thread_count, thread_limit
@@ -185,3 +186,19 @@ def test_a_forked_process_starts_its_own_threads():
         done = parallel_map(lambda item: item, range(8)) == list(range(8))
         os._exit(0 if done else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize("shape", [(300, 900), (900, 300)])
+@pytest.mark.parametrize("name", ["LinearRegression", "Ridge", "LogisticRegression"])
+def test_threads_of_blas_change_no_bit(name, shape, monkeypatch):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(shape)
+    y = (x[:, :5].sum(axis=1) + rng.standard_normal(len(x)) > 0).astype(float)
+    found = []
+    for count in (1, 2, 4):
+        monkeypatch.setattr(threads, "_processors", lambda count=count: count)
+        with threadpool_limits(count, user_api="blas"):
+            model = getattr(separatrix, name)().fit(x, y)
+            scores = getattr(model, "decision_function", model.predict)(x)
+        found.append(model.coef_.tobytes() + scores.tobytes())
+    assert found[0] == found[1] == found[2]

@@ -11,6 +11,7 @@ from separatrix.linear.least_squares.solve import from_rows, solve_least_squares
 from separatrix.linear.summary import InferenceMixin
 from separatrix.optimize.solution import LeastSquares, Solution
 from separatrix.rows.block import Block, Floats
+from separatrix.threads import one_blas_thread
 
 
 class LinearRegression(InferenceMixin, PartialFitMixin, RegressorMixin, MomentEstimator):
@@ -121,7 +122,8 @@ class LinearRegression(InferenceMixin, PartialFitMixin, RegressorMixin, MomentEs
         if self.moments_ is None:
             raise AttributeError("singular_ needs the moments, and there are too many columns.")
         m = self.moments_ if self.fit_intercept else self.moments_.about_origin()
-        values = np.linalg.eigvalsh(m.xx)[::-1][: min(m.count, m.d)]
+        with one_blas_thread():  # as in every fit: the same bits on any number of threads
+            values = np.linalg.eigvalsh(m.xx)[::-1][: min(m.count, m.d)]
         return np.asarray(np.sqrt(np.maximum(values, 0.0)))
 
     @property
