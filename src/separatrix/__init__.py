@@ -39,6 +39,7 @@ HOMES = {
     "LeastSquaresClassifier": "separatrix.linear.least_squares.least_squares_classifier",
     "BasicLinearClassifier": "separatrix.discriminant.basic_linear_classifier",
     "LogisticRegression": "separatrix.logistic.logistic_regression",
+    "BayesianLogisticRegression": "separatrix.bayes.logistic.bayesian_logistic_regression",
     "LogisticRegressionCV": "separatrix.logistic.cross_validation.logistic_regression_cv",
     "LogisticPath": "separatrix.logistic.logistic_path",
     "LogisticCV": "separatrix.logistic.logistic_path",

@@ -75,6 +75,9 @@ from separatrix.estimators.scaling import (
 )
 from separatrix.estimators.table_encoder import TableEncoder as TableEncoder
 from separatrix.geometry.kernel_expansion import KernelExpansion as KernelExpansion
+from separatrix.bayes.logistic.bayesian_logistic_regression import (
+    BayesianLogisticRegression as BayesianLogisticRegression,
+)
 from separatrix.bayes.predictive import PredictiveDistribution as PredictiveDistribution
 from separatrix.geometry.normal import MultivariateNormal as MultivariateNormal
 from separatrix.geometry.separability import (

@@ -51,6 +51,9 @@ def by_definition(estimator: Any) -> dict[str, str]:
         held_out = dict.fromkeys(REPEATED, "a class of one row cannot be held out")
         likelier = {"check_classifiers_train": "the most probable class, not the score's side"}
         return held_out | (likelier if isinstance(estimator, sx.LinearSVC) else {})
+    if isinstance(estimator, sx.BayesianLogisticRegression):
+        averaged = "a probability is a mean over the posterior, and falls with its variance"
+        return {"check_decision_proba_consistency": averaged}
     if isinstance(estimator, sx.NuSVC):
         return dict.fromkeys(
             ("check_class_weight_classifiers", *REPEATED), "nu is infeasible for such weights"

@@ -11,7 +11,7 @@ from scipy.optimize import approx_fprime, linprog
 from scipy.special import log_softmax
 
 from separatrix.logistic.certificate import certify_logistic
-from separatrix.logistic.fit import LogisticRows, fit_logistic
+from separatrix.logistic.fit import fit_logistic
 from separatrix.logistic.problem import LogisticOptions, build_problem
 from separatrix.probability.likelihood.derivatives import (
     LogisticDesign,
@@ -19,6 +19,7 @@ from separatrix.probability.likelihood.derivatives import (
     LogisticHessian,
     LogisticHessianBlocks,
 )
+from separatrix.probability.likelihood.rows import LogisticRows
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Term, Terms
 from separatrix.statistics.moments import Moments

@@ -13,6 +13,7 @@ from separatrix.optimize.losses import (
     SquaredEpsilonInsensitive,
 )
 from tests.registry import (
+    bayes,
     discriminant,
     estimators,
     linear,
@@ -30,6 +31,7 @@ __all__ = ["CLUSTERERS", "HIERARCHIES", "KERNELS", "LOSSES", "REGISTRY", "Row"]
 
 _FAMILIES = (
     linear, discriminant, logistic, perceptron, neighbors, svm, estimators, probability,
+    bayes,
 )  # fmt: skip
 REGISTRY: list[Row] = [row for family in _FAMILIES for row in family.ROWS]
 

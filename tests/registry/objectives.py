@@ -128,6 +128,24 @@ def logistic(model: Any, coef: Any, intercept: Any, x: Any, y: Any) -> float:
     return float(C * loss + penalty)
 
 
+def bayesian_logistic(model: Any, coef: Any, intercept: Any, x: Any, y: Any) -> float:
+    """Σ −log p(y | x) + ½ Σ (s b)²/σ² + ½ a²/σ₀², b and a of the log odds, a at the mean row.
+
+    Of K classes every difference of two scores has this prior, weighted by 2/K.
+    """
+    b, a = np.atleast_2d(coef * x.std(axis=0)), np.atleast_1d(intercept + x.mean(axis=0) @ coef.T)
+    if len(b) > 1:
+        scores = x @ coef.T + intercept
+        loss = np.sum(logsumexp(scores, axis=1) - scores[y[:, None] == model.classes_])
+        k = len(b)
+        b = (b[:, None] - b)[np.triu_indices(k, 1)] * np.sqrt(2 / k)
+        a = (a[:, None] - a)[np.triu_indices(k, 1)] * np.sqrt(2 / k)
+    else:
+        loss = np.sum(np.logaddexp(0.0, -sign_of(model, y) * (x @ coef + intercept)))
+    prior = np.sum(b**2) / model.prior_scale_**2 + np.sum(a**2) / model.intercept_scale**2
+    return float(loss + 0.5 * prior)
+
+
 def hinge(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
     """½ ‖s w‖² + C Σ max(0, 1 − y (w·x + b))."""
     short = np.maximum(1.0 - sign_of(model, y) * (x @ coef + intercept), 0.0)

@@ -11,11 +11,12 @@ from separatrix.estimators.linear_classifier import (
     ProbabilisticLinearClassifier,
     SparseCoefficients,
 )
-from separatrix.logistic.fit import LogisticRows, LogisticSolution
+from separatrix.logistic.fit import LogisticSolution
 from separatrix.logistic.problem import LogisticOptions
 from separatrix.logistic.separation import Separation
 from separatrix.logistic.tuning import RidgeFolds
 from separatrix.messages import InputError
+from separatrix.probability.likelihood.rows import LogisticRows
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import Rows

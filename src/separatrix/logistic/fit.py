@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,18 +30,13 @@ from separatrix.logistic.separation import Separation
 from separatrix.logistic.wide.minimize import minimize_wide, near_minimum
 from separatrix.logistic.wide.problem import WideLogistic, wide_problem
 from separatrix.logistic.wide.span import span_of_rows
-from separatrix.matrices.products import Products
 from separatrix.messages import warn
 from separatrix.optimize.solution import Certificate, Solution, Status
+from separatrix.probability.likelihood.rows import LogisticRows
 from separatrix.rows.block import Floats
-from separatrix.rows.encoding import Encoding, identity
-from separatrix.rows.rows import ArrayRows, InMemory, Rows
+from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import Terms
-from separatrix.statistics.class_moments import ClassMoments
-from separatrix.statistics.class_sums import use_compiled
-from separatrix.statistics.moments import Moments
 from separatrix.statistics.preconditioner import Preconditioner
-from separatrix.statistics.preparation import prepare
 from separatrix.threads import one_blas_thread
 
 #: Multiplications of a Hessian up to which quasi-separable classes are followed to the limit.
@@ -53,54 +47,6 @@ MAX_HESSIAN, MAX_SPAN, MAX_SPAN_ROWS = 600, 20_000_000, 500
 #: With an L2 penalty also from these columns of two classes, where a Hessian of all rows takes more
 #: multiplications than this.
 NARROW, MIN_HESSIAN_WORK = 64, 1e8
-#: Values of a table in memory up to which its design is stored.
-MAX_ENCODED = 20_000_000
-
-
-@dataclass(frozen=True)
-class LogisticRows:
-    """Encoded rows; ``known`` are their moments where the encoding needed them.
-
-    ``x`` are the products with their columns where other fits share them.
-    """
-
-    rows: Rows
-    known: Moments | None
-    encoding: Encoding
-    targets: Terms
-    x: Products | None = None
-
-    @property
-    def n_columns(self) -> int:
-        """Columns of the design."""
-        return len(self.encoding.names)
-
-    @cached_property
-    def moments(self) -> Moments:
-        """Moments of the rows, computed for the fits that need them."""
-        if self.known is not None:
-            return self.known
-        block = self.rows.collect()
-        if not use_compiled(block.x):
-            return prepare(self.rows).moments
-        # moments by class, in one compiled pass, give those of all
-        empty = ClassMoments.empty("pooled", len(block.targets), block.x.shape[1])
-        by_class = self.rows.with_parts(block.y.argmax(axis=1)).reduce(empty)
-        return by_class.joint(block.terms, block.targets)
-
-    @classmethod
-    def of(cls, rows: Rows) -> LogisticRows:
-        """Encode the rows."""
-        if isinstance(rows, ArrayRows):
-            return cls(rows, None, identity(rows.schema), rows.block.targets)
-        prepared = prepare(rows)
-        moments, encoding = prepared.moments, prepared.encoding
-        if not isinstance(rows, InMemory) or len(rows) * len(encoding.names) > MAX_ENCODED:
-            return cls(prepared.rows, moments, encoding, moments.targets)
-        # encoded once: every pass of a solver would do it again
-        block = encoding.apply(rows.block)
-        encoded = ArrayRows(block.x, block.y, block.w, targets=block.targets.items)
-        return cls(encoded, moments, encoding, moments.targets)
 
 
 def many_columns(n: int, d: int) -> bool:

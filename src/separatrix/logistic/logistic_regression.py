@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.precision import number_type
 from separatrix.logistic.base import LogisticClassifier
-from separatrix.logistic.fit import LogisticRows, LogisticSolution, solve_logistic, starting_point
+from separatrix.logistic.fit import LogisticSolution, solve_logistic, starting_point
 from separatrix.logistic.parameters import LIBLINEAR, check_parameters, penalty_of, warn_as_there
 from separatrix.logistic.problem import LogisticOptions, LogisticProblem
 from separatrix.logistic.summary import LogisticFitStatistics, LogisticSummary, summarize
@@ -19,6 +19,7 @@ from separatrix.logistic.tuning import FIT_POINTS, fold_fits
 from separatrix.logistic.wide.problem import WideLogistic
 from separatrix.logistic.wide.sampled_hessian import MAX_FULL
 from separatrix.messages import InputError
+from separatrix.probability.likelihood.rows import LogisticRows
 from separatrix.rows.block import Floats
 from separatrix.rows.schema import Terms
 from separatrix.selection.tuning import Tuning, TuningData

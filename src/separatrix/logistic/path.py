@@ -10,7 +10,6 @@ import numpy as np
 
 from separatrix.logistic.certificate import certify_logistic
 from separatrix.logistic.fit import (
-    LogisticRows,
     StartingPoint,
     many_columns,
     minimize,
@@ -22,6 +21,7 @@ from separatrix.logistic.proximal_newton import l1_solver
 from separatrix.matrices.products import Products, SparseProducts, products
 from separatrix.messages import InputError
 from separatrix.optimize.newton import cholesky_solver
+from separatrix.probability.likelihood.rows import LogisticRows
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.encoding import identity
 from separatrix.rows.rows import ArrayRows, InMemory

@@ -15,7 +15,7 @@ from separatrix import HOMES
 #: Folders whose public classes are estimators.
 _ESTIMATORS = {
     *("estimators", "probability", "linear", "logistic", "discriminant"),
-    *("perceptron", "svm", "neighbors", "cluster"),
+    *("perceptron", "svm", "neighbors", "cluster", "bayes"),
 }
 
 #: Data classes by module, restored by calling the constructor with the stored fields.
@@ -53,6 +53,9 @@ _RECORDS = {
     "discriminant.covariance_tests": "MardiaTest BoxTest",
     "discriminant.naive_bayes.column_moments": "ClassColumnMoments",
     "discriminant.naive_bayes.density": "NaiveBayesDensity",
+    "bayes.predictive": "PredictiveDistribution",
+    "bayes.logistic.coordinates": "Coordinates",
+    "bayes.logistic.laplace": "LaplacePosterior",
     "perceptron.training_rows": "PerceptronState",
     "perceptron.training": "MistakeTrace",
     "perceptron.perceptron_regressor": "ResidualTrace",

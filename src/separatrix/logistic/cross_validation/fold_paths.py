@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.logistic.fit import LogisticRows, fit_logistic, starting_point
+from separatrix.logistic.fit import fit_logistic, starting_point
 from separatrix.logistic.logistic_regression import LogisticRegression
 from separatrix.logistic.path import shared_products, solve_path, training_rows
 from separatrix.logistic.problem import LogisticOptions, constant_start
 from separatrix.optimize.solution import Status
+from separatrix.probability.likelihood.rows import LogisticRows
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import ArrayRows, InMemory

@@ -1,0 +1,1 @@
+"""Bayesian logistic regression: Laplace approximation, evidence, and posterior sampling."""
