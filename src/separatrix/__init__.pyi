@@ -86,6 +86,9 @@ from separatrix.geometry.separability import (
     pairwise_separability as pairwise_separability,
 )
 from separatrix.kernels import (
+    Bounded as Bounded,
+    Constant as Constant,
+    Fixed as Fixed,
     Gaussian as Gaussian,
     GraphKernel as GraphKernel,
     Jaccard as Jaccard,
@@ -98,6 +101,7 @@ from separatrix.kernels import (
     Subsequence as Subsequence,
     SubtreeKernel as SubtreeKernel,
     TreeKernel as TreeKernel,
+    White as White,
     kernel_cosine as kernel_cosine,
     kernel_distance as kernel_distance,
 )

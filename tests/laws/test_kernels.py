@@ -42,7 +42,9 @@ def test_the_gram_matrix_is_exactly_symmetric(row: KernelRow) -> None:
 @ALL
 def test_the_gram_matrix_equals_the_block_of_all_with_all(row: KernelRow) -> None:
     x = draw(row)
-    close(row.kernel.gram(x), row.kernel.gram(x, take_items(x, np.arange(len(x)))))
+    kernel = row.kernel.without_noise()
+    assert row.noise == (kernel is not row.kernel)
+    close(kernel.gram(x), row.kernel.gram(x, take_items(x, np.arange(len(x)))))
     close(row.kernel(x), row.kernel.gram(x))
 
 
@@ -137,6 +139,37 @@ def test_gradients_are_derivatives_of_the_entries(row: KernelRow) -> None:
         up = kernel.replace(**{name: parameter.value + h}).gram(x)
         down = kernel.replace(**{name: parameter.value - h}).gram(x)
         close(found[name], (up - down) / (2 * h), 1e-7)
+
+
+@ALL
+def test_sums_of_derivatives_are_derivatives_of_sums(row: KernelRow) -> None:
+    x, z, kernel = draw(row, 11, 9), draw(row, 7, 10), row.kernel
+    rng = np.random.default_rng(18)
+    q, r, s = rng.standard_normal((11, 11)), rng.standard_normal((11, 7)), rng.standard_normal(11)
+    theta, finite = kernel.theta, np.isfinite(kernel.theta)
+    if np.isnan(theta).any():
+        return  # negative, so not Mercer: nobody learns it
+    # of a Gram matrix only the lower triangle of q is read
+    symmetric = np.tril(q) + np.tril(q, -1).T
+
+    def sums(values: np.ndarray) -> np.ndarray:
+        k = kernel.with_theta(values)
+        return np.array(
+            [np.vdot(symmetric, k.gram(x)), np.vdot(r, k.gram(x, z)), s @ k.diagonal(x)]
+        )
+
+    found = np.array(
+        [
+            kernel.gradient_sums(x, q),
+            kernel.gradient_sums(x, r, z),
+            kernel.diagonal_gradient_sums(x, s),
+        ]
+    )
+    assert found.shape == (3, len(theta)) == (3, len(kernel.theta_names))
+    assert kernel.bounds.shape == (len(theta), 2)
+    for k in np.flatnonzero(finite):
+        step = 1e-5 * np.eye(len(theta))[k]
+        close(found[:, k], (sums(theta + step) - sums(theta - step)) / 2e-5, 2e-7)
 
 
 @ALL

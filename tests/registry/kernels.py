@@ -20,6 +20,8 @@ class KernelRow:
     items: Callable[[np.random.Generator, int], Any]
     #: Whether all its Gram matrices are positive semi-definite.
     mercer: bool = True
+    #: Whether rows differ from their copies, by noise of their own.
+    noise: bool = False
 
 
 def rows_of_numbers(rng: np.random.Generator, n: int) -> Any:
@@ -77,6 +79,18 @@ KERNELS: list[KernelRow] = [
     KernelRow((0.1 * sx.Linear()).exp(), rows_of_numbers),
     KernelRow((sx.Gaussian(1.0) + sx.Polynomial(2)).normalized(), rows_of_numbers),
     KernelRow(sx.Polynomial(2).normalized().exp() * (2.0 * sx.Gaussian(3.0)), rows_of_numbers),
+    KernelRow(sx.Gaussian((1.3, 0.6, 4.0)), rows_of_numbers),
+    KernelRow(sx.Constant(2.0) * sx.Gaussian((0.8, 2.0, 1.0)) + sx.Linear(), rows_of_numbers),
+    KernelRow(sx.White(0.3) + sx.Constant(0.7) * sx.Gaussian(1.0), rows_of_numbers, noise=True),
+    KernelRow(sx.White(0.3) * sx.Gaussian(2.0) + sx.Polynomial(2), rows_of_numbers, noise=True),
+    KernelRow(sx.Fixed(sx.Gaussian((1.0, 2.0, 3.0)), ("bandwidth_2",)), rows_of_numbers),
+    KernelRow(
+        (2.0 * sx.Bounded(sx.Gaussian(2.0), {"bandwidth": (1.0, 9.0)})).normalized(),
+        rows_of_numbers,
+    ),
+    KernelRow(
+        sx.Constant(0.5) * sx.Subsequence(2, 0.6).normalized() + sx.White(0.2), texts, noise=True
+    ),
     KernelRow(sx.Spectrum(2), texts),
     KernelRow(sx.Subsequence(2, 0.6), texts),
     KernelRow(sx.Subsequence(3, 0.9).normalized(), texts),

@@ -1,4 +1,4 @@
-"""Composite kernels: sums, products, multiples, exponentials and cosines.
+"""Composite kernels: sums, products, multiples and exponentials.
 
 Each is Mercer if its operands are. The feature map of κ₁ + κ₂ is the concatenation, that of κ₁κ₂
 the tensor product of those of the operands.
@@ -10,12 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from separatrix.kernels.base import Array, Items, Kernel, PreparedKernel, hyperparameter, take_items
-from separatrix.kernels.tiles import copy_to
+from separatrix.kernels.base import Array, Items, Kernel, PreparedKernel, take_items
+from separatrix.kernels.derivatives import CompositePairs, KernelPairs, pair_values
+from separatrix.kernels.parameters.hyperparameters import hyperparameter
+from separatrix.kernels.stationary.constant import Constant
+from separatrix.kernels.tiles import are_dense_doubles, copy_to
 from separatrix.messages import InputError
 
 
@@ -23,13 +26,19 @@ class Composite(Kernel):
     """A kernel computed entrywise from other kernels."""
 
     def __post_init__(self) -> None:
-        for first, second in pairwise(self._children()):
+        particular = self._particular()
+        for first, second in pairwise(particular):
             if first.of_vectors != second.of_vectors:
                 raise InputError(
                     f"{first} compares {_kind(first)}, {second} compares {_kind(second)}.",
                     remedy="Operands of a composite kernel must compare the same kind of items.",
                 )
-        object.__setattr__(self, "of_vectors", self._children()[0].of_vectors)
+        object.__setattr__(self, "of_vectors", not particular or particular[0].of_vectors)
+        object.__setattr__(self, "of_anything", not particular)
+
+    def _particular(self) -> list[Kernel]:
+        """The operands that compare one kind of items only."""
+        return [child for child in self._children() if not child.of_anything]
 
     @property
     def mercer(self) -> bool:
@@ -45,12 +54,54 @@ class Composite(Kernel):
         return self._combine([child.diagonal(x) for child in self._children()])
 
     def serializable(self, items: Items) -> Items:
-        """As the first operand stores them."""
-        return self._children()[0].serializable(items)
+        """As the first operand that knows them stores them."""
+        return (self._particular() or self._children())[0].serializable(items)
+
+    def gram(self, x: Items, z: Items | None = None) -> Array:
+        """The matrix κ(xᵢ, zⱼ), combined tile by tile: no operand has a matrix of its own."""
+        z = None if z is x else z
+        if self.of_vectors and are_dense_doubles(x, z):
+            return pair_values(self.pairs(x, z))
+        return super().gram(x, z)
+
+    def pairs(self, x: Items, z: Items | None = None) -> KernelPairs:
+        """Those of the operands."""
+        z = None if z is x else z
+        return CompositePairs(self, [child.pairs(x, z) for child in self._children()])
+
+    def diagonal_derivatives(self, x: Items) -> Array:
+        """By the chain rule, from those of the operands."""
+        children = self._children()
+        operands = [np.asarray(child.diagonal(x), dtype=float) for child in children]
+        whole = self._combine([one.copy() for one in operands])
+        columns = [one[:, None] for one in self._own_derivatives(whole)]
+        for child, by in zip(children, self._partials(operands, whole), strict=True):
+            found = child.diagonal_derivatives(x)
+            columns.append(found if by is None else found * np.reshape(by, (-1, 1)))
+        return np.concatenate(columns, axis=1)
 
     def _combine(self, entries: list[Array]) -> Array:
         """Kernel values from those of the operands, which may be overwritten."""
         raise NotImplementedError(type(self).__name__)
+
+    def _partials(self, entries: list[Array], whole: Array) -> list[Any]:
+        """∂κ/∂κ′ of every operand κ′, entry by entry, from its values and those of κ; None: 1."""
+        raise NotImplementedError(type(self).__name__)
+
+    def _own_derivatives(self, whole: Array) -> list[Array]:
+        """∂κ/∂θ of the operation's own hyperparameters."""
+        del whole
+        return []
+
+    def _derivatives(self, x: Items) -> list[Array]:
+        operands = [child.gram(x) for child in self._children()]
+        whole = self.gram(x)
+        own = [one for _, one in self._own_hyperparameters()]
+        factors = [p.value if p.positive else 1.0 for p in own if p.continuous]
+        found = [d / f for d, f in zip(self._own_derivatives(whole), factors, strict=True)]
+        for child, by in zip(self._children(), self._partials(operands, whole), strict=True):
+            found += [one if by is None else one * by for one in child._derivatives(x)]
+        return found
 
     def _with_children(self, own: Sequence[float], children: tuple[Kernel, ...]) -> Self:
         """The same operation on other operands."""
@@ -95,8 +146,15 @@ class Sum(Associative):
 
     operation: ClassVar[np.ufunc] = np.add
 
-    def _derivatives(self, x: Items) -> list[Array]:
-        return [derivative for term in self.operands for derivative in term._derivatives(x)]
+    def _noiseless(self) -> Kernel | None:
+        terms = [term._noiseless() for term in self.operands]
+        left = tuple(term for term in terms if term is not None)
+        if all(a is b for a, b in zip(terms, self.operands, strict=True)):
+            return self
+        return Sum(left) if len(left) > 1 else next(iter(left), None)
+
+    def _partials(self, entries: list[Array], _: Array) -> list[Any]:
+        return [None for _ in entries]
 
 
 @dataclass(frozen=True)
@@ -105,13 +163,17 @@ class Product(Associative):
 
     operation: ClassVar[np.ufunc] = np.multiply
 
-    def _derivatives(self, x: Items) -> list[Array]:
-        grams = [factor.gram(x) for factor in self.operands]
-        derivatives = []
-        for i, factor in enumerate(self.operands):
-            others = reduce(np.multiply, grams[:i] + grams[i + 1 :], np.ones_like(grams[i]))
-            derivatives += [derivative * others for derivative in factor._derivatives(x)]
-        return derivatives
+    def _noiseless(self) -> Kernel | None:
+        factors = [factor._noiseless() for factor in self.operands]
+        left = tuple(factor for factor in factors if factor is not None)
+        if all(a is b for a, b in zip(factors, self.operands, strict=True)):
+            return self
+        return Product(left) if len(left) == len(factors) else None
+
+    def _partials(self, entries: list[Array], _: Array) -> list[Any]:
+        if len(entries) == 1:
+            return [None]
+        return [reduce(np.multiply, entries[:i] + entries[i + 1 :]) for i in range(len(entries))]
 
 
 @dataclass(frozen=True)
@@ -122,6 +184,15 @@ class Unary(Composite):
 
     def _children(self) -> tuple[Kernel, ...]:
         return (self.kernel,)
+
+    def _noiseless(self) -> Kernel | None:
+        found = self.kernel._noiseless()
+        return self if found is self.kernel else self._applied_to(found)
+
+    def _applied_to(self, noiseless: Kernel | None) -> Kernel | None:
+        """The function of the kernel without noise; zero stays zero."""
+        own = [p.value for _, p in self._own_hyperparameters()]
+        return None if noiseless is None else self._with_children(own, (noiseless,))
 
 
 @dataclass(frozen=True)
@@ -138,48 +209,25 @@ class Scaled(Unary):
     def _combine(self, entries: list[Array]) -> Array:
         return np.asarray(entries[0] * entries[0].dtype.type(self.factor))
 
-    def _derivatives(self, x: Items) -> list[Array]:
-        return [self.kernel.gram(x)] + [
-            self.factor * derivative for derivative in self.kernel._derivatives(x)
-        ]
+    def _partials(self, *_: Any) -> list[Any]:
+        return [self.factor]
+
+    def _own_derivatives(self, whole: Array) -> list[Array]:
+        return [whole]  # by log factor
 
 
 @dataclass(frozen=True)
 class Exponential(Unary):
     """The exponential exp κ."""
 
+    def _applied_to(self, noiseless: Kernel | None) -> Kernel | None:
+        return Constant(1.0) if noiseless is None else Exponential(noiseless)
+
     def _combine(self, entries: list[Array]) -> Array:
         return np.asarray(np.exp(entries[0]))
 
-    def _derivatives(self, x: Items) -> list[Array]:
-        entries = self.gram(x)
-        return [entries * derivative for derivative in self.kernel._derivatives(x)]
-
-
-@dataclass(frozen=True)
-class Normalized(Unary):
-    """The cosine in feature space, κ(x, z) / √(κ(x, x) κ(z, z)).
-
-    It is zero for items without features (φ = 0, an empty string for example), also with itself.
-    """
-
-    def prepare(self, z: Items) -> PreparedKernel:
-        """The operand prepared, with 1/‖φ(z)‖."""
-        return PreparedNormalized(self, z, self.kernel.prepare(z))
-
-    def diagonal(self, x: Items) -> Array:
-        """One; zero for items without features."""
-        squares = self.kernel.diagonal(x)
-        return (squares > 0.0).astype(squares.dtype)
-
-    def _derivatives(self, x: Items) -> list[Array]:
-        cosine, inverse = self.gram(x), _inverse_norms(self.kernel.diagonal(x))
-        derivatives = []
-        for derivative in self.kernel._derivatives(x):
-            norms = 0.5 * np.diagonal(derivative) * inverse**2
-            products = derivative * inverse[:, None] * inverse[None, :]
-            derivatives.append(products - cosine * (norms[:, None] + norms[None, :]))
-        return derivatives
+    def _partials(self, _: list[Array], whole: Array) -> list[Any]:
+        return [whole]
 
 
 class PreparedComposite(PreparedKernel):
@@ -210,46 +258,6 @@ class PreparedComposite(PreparedKernel):
     def gram(self, out: Array | None = None) -> Array:
         """Symmetric, because every operand is."""
         return copy_to(self.kernel._combine([operand.gram() for operand in self._operands]), out)
-
-
-class PreparedNormalized(PreparedKernel):
-    """The prepared operand, with 1/‖φ(z)‖ of the centers."""
-
-    def __init__(self, kernel: Kernel, centers: Items, operand: PreparedKernel) -> None:
-        super().__init__(kernel, centers)
-        self._operand, self._inverse = operand, _inverse_norms(operand.diagonal)
-
-    def rows(self, x: Items, out: Array | None = None) -> Array:
-        """Cosines between x and the centers."""
-        inverse = _inverse_norms(self._operand.kernel.diagonal(x))
-        return self._divide(self._operand.rows(x, out), inverse)
-
-    def take(self, indices: Items, out: Array | None = None) -> Array:
-        """Cosines between centers."""
-        return self._divide(self._operand.take(indices, out), self._inverse[indices])
-
-    def subset(self, indices: Items) -> PreparedKernel:
-        """The operand prepared for some of the centers."""
-        operand, centers = self._operand.subset(indices), take_items(self.centers, indices)
-        return PreparedNormalized(self.kernel, centers, operand)
-
-    def gram(self, out: Array | None = None) -> Array:
-        """All cosines among the centers, with the exact diagonal."""
-        out = self._divide(self._operand.gram(out), self._inverse)
-        np.fill_diagonal(out, self.diagonal)
-        return out
-
-    def _divide(self, out: Array, inverse: Array) -> Array:
-        out *= inverse[:, None] * self._inverse[None, :]
-        return out
-
-
-def _inverse_norms(squares: Array) -> Array:
-    """1/√s, and 0 where s = 0."""
-    positive = squares > 0.0
-    return np.where(positive, 1.0 / np.sqrt(np.where(positive, squares, 1.0)), 0.0).astype(
-        squares.dtype, copy=False
-    )
 
 
 def _kind(kernel: Kernel) -> str:

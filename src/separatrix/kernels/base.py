@@ -7,19 +7,20 @@ are positive semi-definite for all data; only then does a feature map exist.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from separatrix.messages import InputError, did_you_mean
+from separatrix.kernels.parameters.hyperparameters import Parametrized
+from separatrix.messages import InputError
 
 if TYPE_CHECKING:
-    from separatrix.kernels.algebra import Exponential, Normalized, Product, Scaled, Sum
+    from separatrix.kernels.algebra import Exponential, Product, Scaled, Sum
+    from separatrix.kernels.derivatives import KernelPairs
+    from separatrix.kernels.normalized import Normalized
 
 #: float32 where both sides are float32, float64 otherwise.
 Array = NDArray[Any]
@@ -27,28 +28,6 @@ Array = NDArray[Any]
 Items = Any
 #: Kernel values in memory at a time where only sums of them are needed.
 MAX_VALUES = 1 << 22
-
-
-@dataclass(frozen=True)
-class Hyperparameter:
-    """Value and bounds of a hyperparameter; continuous ones have derivatives, others integers."""
-
-    value: float
-    low: float
-    high: float
-    continuous: bool = True
-
-
-def hyperparameter(default: float, low: float, high: float, *, continuous: bool = True) -> Any:
-    """A dataclass field for a hyperparameter, with its bounds."""
-    return field(default=default, metadata={"low": low, "high": high, "continuous": continuous})
-
-
-def check_integer(value: float, what: str, low: int) -> None:
-    """Refuse anything but an integer of at least ``low``, 0 or 1."""
-    if value != int(value) or value < low:
-        remedy = "Give a positive integer." if low else "Give an integer, 0 or more."
-        raise InputError(f"{what} is {value!r}.", remedy=remedy)
 
 
 class PreparedKernel(ABC):
@@ -92,15 +71,17 @@ class PreparedKernel(ABC):
         return mirror_lower(self.take(np.arange(len(self)), out), self.diagonal)
 
 
-class Kernel(ABC):
+class Kernel(Parametrized, ABC):
     """A kernel function κ(x, z); sums, products, multiples and exponentials are kernels again.
 
     Concrete kernels are frozen dataclasses; hyperparameters are fields declared by
-    :func:`hyperparameter`. ``kernel(x, z)`` makes every kernel a ``kernel=`` of scikit-learn.
+    ``hyperparameter``. ``kernel(x, z)`` makes every kernel a ``kernel=`` of scikit-learn.
     """
 
     #: Whether items are rows of numbers (else Python objects in a list).
     of_vectors: bool = True
+    #: Whether any items will do, so that the kernel joins kernels of all kinds.
+    of_anything: bool = False
 
     @property
     def mercer(self) -> bool:
@@ -137,95 +118,38 @@ class Kernel(ABC):
         """Items as arrays, or as lists of built-in Python values, for storage in a file."""
         return items
 
-    # -- hyperparameters -----------------------------------------------------------------------
-
-    @property
-    def parameters(self) -> dict[str, Hyperparameter]:
-        """All hyperparameters of the expression, from left to right.
-
-        A name that occurs more than once is numbered: ``bandwidth_1``, ``bandwidth_2``.
-        """
-        found = self._hyperparameters()
-        return dict(zip(_unique([name for name, _ in found]), (p for _, p in found), strict=True))
-
-    def replace(self, **values: float) -> Self:
-        """A copy of the expression with other values of the named hyperparameters."""
-        current = self.parameters
-        for name in values:
-            if name not in current:
-                raise InputError(
-                    f"The kernel {self} has no hyperparameter {name!r}.",
-                    remedy=did_you_mean(name, current),
-                )
-        return self._with_values([values.get(name, p.value) for name, p in current.items()])
+    # -- derivatives ---------------------------------------------------------------------------
 
     def gradient(self, x: Items) -> dict[str, Array]:
         """∂K/∂θ of the Gram matrix of ``x`` for every continuous hyperparameter θ."""
-        names = [name for name, p in self.parameters.items() if p.continuous]
-        return dict(zip(names, self._derivatives(x), strict=True))
-
-    @property
-    def theta(self) -> Array:
-        """The continuous hyperparameters as a vector: logarithms of those that are positive."""
-        return np.array(
-            [np.log(p.value) if p.low > 0.0 else p.value for p in self._continuous()], dtype=float
-        )
-
-    def with_theta(self, theta: Array) -> Self:
-        """A copy of the expression with other continuous hyperparameters, see :attr:`theta`."""
-        found, left = [], iter(np.asarray(theta, dtype=float).tolist())
-        for _, p in self._hyperparameters():
-            if not p.continuous:
-                found.append(p.value)
-            else:
-                value = next(left)
-                found.append(float(np.exp(value)) if p.low > 0.0 else value)
-        return self._with_values(found)
+        return dict(zip(self.theta_names, self._derivatives(x), strict=True))
 
     def gradient_sums(self, x: Items, q: Array, z: Items | None = None) -> Array:
         """Σᵢⱼ qᵢⱼ ∂κ(xᵢ, zⱼ)/∂θ for every entry of :attr:`theta`; without ``z`` of the Gram matrix.
 
-        Derivatives of an objective of kernel values, from its derivatives q by those values.
+        Derivatives of an objective of kernel values, from its derivatives q by those values. That
+        of a Gram matrix is symmetric, and only its lower triangle is read. Tile by tile: no
+        matrix of derivatives is stored.
         """
-        n = n_items(x)
-        if z is None:
-            found = self._derivatives(x)
-        else:
-            found = [one[:n, n:] for one in self._derivatives(join_items(x, z))]
-        return self._per_theta([float(np.vdot(q, one)) for one in found])
+        from separatrix.kernels.derivatives import gradient_sums
+
+        size = len(self._continuous())
+        return gradient_sums(self.pairs(x, z), q) if size and n_items(x) else np.zeros(size)
 
     def diagonal_gradient_sums(self, x: Items, q: Array) -> Array:
         """Σᵢ qᵢ ∂κ(xᵢ, xᵢ)/∂θ for every entry of :attr:`theta`."""
-        return self._per_theta([float(q @ np.diagonal(one)) for one in self._derivatives(x)])
+        return np.asarray(np.asarray(q, dtype=float) @ self.diagonal_derivatives(x))
 
-    def _continuous(self) -> list[Hyperparameter]:
-        return [p for _, p in self._hyperparameters() if p.continuous]
+    def diagonal_derivatives(self, x: Items) -> Array:
+        """∂κ(xᵢ, xᵢ)/∂θ, a row for every item and a column for every entry of :attr:`theta`."""
+        found = [np.diagonal(one) for one in self._derivatives(x)]
+        return np.array(found, dtype=float).reshape(-1, n_items(x)).T * self._theta_factors()
 
-    def _per_theta(self, sums: list[float]) -> Array:
-        """Derivatives by values as derivatives by :attr:`theta`: ∂/∂log v = v ∂/∂v."""
-        factors = [p.value if p.low > 0.0 else 1.0 for p in self._continuous()]
-        return np.asarray(np.array(sums, dtype=float) * factors)
+    def pairs(self, x: Items, z: Items | None = None) -> KernelPairs:
+        """κ between two sets of items (without ``z`` of one with itself), with derivatives."""
+        from separatrix.kernels.derivatives import WholePairs
 
-    def _children(self) -> tuple[Kernel, ...]:
-        """The operands of a composite kernel."""
-        return ()
-
-    def _own_hyperparameters(self) -> list[tuple[str, Hyperparameter]]:
-        return [
-            (f.name, Hyperparameter(getattr(self, f.name), **f.metadata))
-            for f in fields(self)  # type: ignore[arg-type]
-            if f.metadata
-        ]
-
-    def _hyperparameters(self) -> list[tuple[str, Hyperparameter]]:
-        return self._own_hyperparameters() + [
-            pair for child in self._children() for pair in child._hyperparameters()
-        ]
-
-    def _with_values(self, values: Sequence[float]) -> Self:
-        """A copy with these hyperparameters, in the order of :meth:`_hyperparameters`."""
-        own = [name for name, _ in self._own_hyperparameters()]
-        return replace(self, **dict(zip(own, values, strict=True)))  # type: ignore[type-var]
+        return WholePairs(self, x, z)
 
     def _derivatives(self, x: Items) -> list[Array]:
         """∂K/∂θ of the continuous hyperparameters, in the order of :meth:`_hyperparameters`."""
@@ -235,6 +159,22 @@ class Kernel(ABC):
                 f"{type(self).__name__} lacks derivatives of its hyperparameters"
             )
         return []
+
+    def _children(self) -> tuple[Kernel, ...]:
+        """The operands of a composite kernel."""
+        return ()
+
+    def without_noise(self) -> Kernel:
+        """The expression without white noise: the covariance of the function itself."""
+        from separatrix.kernels.algebra import Scaled
+        from separatrix.kernels.stationary.constant import Constant
+
+        found = self._noiseless()
+        return Scaled(Constant(1.0), 0.0) if found is None else found
+
+    def _noiseless(self) -> Kernel | None:
+        """Without white noise; None where nothing else is left."""
+        return self
 
     # -- algebra -------------------------------------------------------------------------------
 
@@ -266,7 +206,7 @@ class Kernel(ABC):
 
     def normalized(self) -> Normalized:
         """The kernel κ(x, z) / √(κ(x, x) κ(z, z)), the cosine in feature space."""
-        from separatrix.kernels.algebra import Normalized
+        from separatrix.kernels.normalized import Normalized
 
         return Normalized(self)
 
@@ -318,13 +258,3 @@ def mirror_lower(square: Array, diagonal: Array) -> Array:
             square[columns, rows] = square[rows, columns].T
     np.fill_diagonal(square, diagonal)
     return square
-
-
-def _unique(names: list[str]) -> list[str]:
-    """Repeated names numbered in their order, others unchanged."""
-    seen: dict[str, int] = {}
-    numbered = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        numbered.append(f"{name}_{seen[name]}" if names.count(name) > 1 else name)
-    return numbered

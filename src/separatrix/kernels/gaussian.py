@@ -1,6 +1,6 @@
-"""The Gaussian (radial basis function) kernel.
+"""The Gaussian (radial basis function) kernel, with one bandwidth or one for each column.
 
-κ(x, z) = exp(−‖x − z‖² / 2σ²),    κ(x, x) = 1: all φ(x) lie on the unit sphere
+κ(x, z) = exp(−½ Σ ((x − z)/σ)²),    κ(x, x) = 1: all φ(x) lie on the unit sphere
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from separatrix.kernels.base import Array, Items, Kernel, hyperparameter
+from separatrix.kernels.base import Array, Items, Kernel
+from separatrix.kernels.parameters.hyperparameters import hyperparameter
+from separatrix.kernels.stationary.radial import RadialKernel
 from separatrix.kernels.tiles import (
     PreparedTiles,
     as_matrix,
+    common_matrices,
     copy_to,
     output_block,
     product_into,
@@ -25,21 +28,24 @@ from separatrix.messages import InputError
 
 
 @dataclass(frozen=True)
-class Gaussian(Kernel):
+class Gaussian(RadialKernel):
     """Gaussian (radial basis function) kernel.
 
-        κ(x, z) = exp(−‖x − z‖² / 2σ²)
+        κ(x, z) = exp(−‖x − z‖² / 2σ²) = exp(−½ Σ_c ((x_c − z_c)/σ_c)²)
 
     With γ = 1/2σ² it is scikit-learn's ``rbf``; :meth:`from_ab` takes a·exp(−‖x − z‖²/b).
 
     Parameters
     ----------
-    bandwidth : float, default=1.0
-        σ, above zero.
+    bandwidth : float or tuple of float, default=1.0
+        σ, above zero: one for all columns, or one for each. Learned from data, those of each
+        column tell which columns count (automatic relevance determination).
 
     See Also
     --------
     Linear : the inner product.
+    Matern : rougher functions.
+    RationalQuadratic : a mixture of Gaussian kernels of all bandwidths.
     KernelDistance : the distance in its feature space.
 
     Examples
@@ -52,16 +58,12 @@ class Gaussian(Kernel):
     >>> kernel.gradient([[0.0], [2.0]])["bandwidth"].round(4)
     array([[0.    , 0.3033],
            [0.3033, 0.    ]])
+    >>> sx.Gaussian((2.0, 50.0)).gram([[0.0, 7.0], [2.0, 8.0]]).round(4)
+    array([[1.    , 0.6064],
+           [0.6064, 1.    ]])
     """
 
-    bandwidth: float = hyperparameter(1.0, 1e-5, 1e5)
-
-    def __post_init__(self) -> None:
-        if not 0.0 < self.bandwidth < np.inf:
-            raise InputError(
-                f"The bandwidth of a Gaussian kernel is {self.bandwidth!r}.",
-                remedy="It is a positive, finite number.",
-            )
+    bandwidth: float | tuple[float, ...] = hyperparameter(1.0, 1e-5, 1e5)
 
     @classmethod
     def from_ab(cls, a: float, b: float) -> Kernel:
@@ -75,19 +77,23 @@ class Gaussian(Kernel):
         """The centers shifted by their mean and divided by the bandwidth."""
         return PreparedGaussian(self, as_matrix(z))
 
-    def diagonal(self, x: Items) -> Array:
-        """One."""
-        x = as_matrix(x)
-        return np.ones(x.shape[0], dtype=x.dtype)
+    def apply(self, tile: Array, slopes: Array, a: float, b: float) -> list[Array]:
+        """exp(−s/2)."""
+        from separatrix.kernels.loops.radial import gaussian
+
+        gaussian(tile, slopes, a, b)
+        return []
 
     def squared_distance(self, x: Items, z: Items | None = None) -> Array:
         """2 (1 − κ), without cancellation for near points."""
-        square = Linear().squared_distance(x, z) / (2.0 * self.bandwidth**2)
-        return np.asarray(-2.0 * np.expm1(-square))
-
-    def _derivatives(self, x: Items) -> list[Array]:
-        square = Linear().squared_distance(x) / self.bandwidth**2
-        return [self.gram(x) * square / self.bandwidth]
+        if isinstance(self.bandwidth, tuple):
+            x, z = common_matrices(x, x if z is None else z)
+            inverse = self.inverse_bandwidths(x.shape[1])
+            x, z = (scaled_columns(side, inverse) for side in (x, z))
+        square = Linear().squared_distance(x, z)
+        if not isinstance(self.bandwidth, tuple):
+            square /= self.bandwidth**2
+        return np.asarray(-2.0 * np.expm1(-0.5 * square))
 
 
 class PreparedGaussian(PreparedTiles):
@@ -100,6 +106,7 @@ class PreparedGaussian(PreparedTiles):
     def __init__(self, kernel: Gaussian, centers: Items) -> None:
         super().__init__(kernel, centers)
         self._bandwidth = kernel.bandwidth
+        self._inverse = kernel.inverse_bandwidths(centers.shape[1]).astype(centers.dtype)
         self._center = 0.0 if sparse.issparse(centers) else _column_means(centers)
         self._scaled = self._scale(centers)
         self._half_squares = _half_squared_norms(self._scaled)
@@ -110,6 +117,9 @@ class PreparedGaussian(PreparedTiles):
         self._exponentials, self._differences = _loops(centers.dtype)
 
     def _scale(self, x: Items) -> Items:
+        if isinstance(self._bandwidth, tuple):
+            shifted = x if sparse.issparse(x) else x - self._center
+            return scaled_columns(shifted, self._inverse).astype(x.dtype, copy=False)
         if sparse.issparse(x):
             return (x / self._bandwidth).astype(x.dtype)
         return ((x - self._center) / self._bandwidth).astype(x.dtype, copy=False)
@@ -138,8 +148,12 @@ class PreparedGaussian(PreparedTiles):
             product_into(u, self._columns[:, columns], tile)
             self._exponentials(tile, half, self._half_squares[columns])
         if len(far):
-            centers = np.ascontiguousarray(self.centers[columns].T)
-            self._differences(tile, far, x, centers, tile.dtype.type(1.0 / self._bandwidth))
+            if isinstance(self._bandwidth, tuple):
+                x, unit, centers = u, 1.0, self._columns[:, columns]
+            else:
+                unit, centers = 1.0 / self._bandwidth, self.centers[columns].T
+            centers = np.ascontiguousarray(centers)
+            self._differences(tile, far, x, centers, tile.dtype.type(unit))
 
 
 #: ½‖u‖² up to which a product keeps enough digits: 5 in single precision, 10 in double. A row
@@ -155,6 +169,11 @@ def _loops(dtype: Any) -> tuple[Any, Any]:
     if dtype == np.float32:
         return loops.gaussian_tile32, loops.gaussian_rows32
     return loops.gaussian_tile64, loops.gaussian_rows64
+
+
+def scaled_columns(x: Items, inverse: Array) -> Items:
+    """Every column times its factor."""
+    return sparse.csr_array(x.multiply(inverse)) if sparse.issparse(x) else x * inverse
 
 
 def _column_means(x: Array) -> Array:

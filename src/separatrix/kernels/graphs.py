@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from separatrix.kernels.base import Items, check_integer, hyperparameter
+from separatrix.kernels.base import Items
 from separatrix.kernels.features import FeatureKernel, as_list
+from separatrix.kernels.parameters.hyperparameters import check_integer, hyperparameter
 from separatrix.messages import InputError
 
 #: Labels of the nodes; edges (u, v, label) between node indices.

@@ -60,8 +60,19 @@ class PairwiseKernel(Kernel):
         _fill_parallel(self, encoding, encoding, DIAGONAL, self.decay, block)
         return block[:, 0]
 
+    def diagonal_derivatives(self, x: Items) -> Array:
+        """By one complex step, every item with itself."""
+        encoding = self.encode(as_list(x), {}, extend=True)
+        block = np.empty((len(encoding.sizes), 1), dtype=np.complex128)
+        _fill_parallel(self, encoding, encoding, DIAGONAL, self._shifted_decay, block)
+        return self._theta_factors() * block.imag / IMAGINARY_STEP
+
+    @property
+    def _shifted_decay(self) -> complex:
+        return complex(self.decay, IMAGINARY_STEP)
+
     def _derivatives(self, x: Items) -> list[Array]:
-        shifted = self.prepare(x).gram_at(complex(self.decay, IMAGINARY_STEP), np.complex128)
+        shifted = self.prepare(x).gram_at(self._shifted_decay, np.complex128)
         return [shifted.imag / IMAGINARY_STEP]
 
 

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.kernels.base import Array, Items, check_integer, hyperparameter
+from separatrix.kernels.base import Array, Items
 from separatrix.kernels.features import FeatureKernel, as_list
 from separatrix.kernels.pairs import Encoding, PairwiseKernel, check_decay
+from separatrix.kernels.parameters.hyperparameters import check_integer, hyperparameter
 from separatrix.messages import InputError
 
 

@@ -200,6 +200,14 @@ def as_matrix(x: Items) -> Any:
     return x
 
 
+def are_dense_doubles(x: Items, z: Items | None) -> bool:
+    """Whether κ(x, z) of these rows is of double precision, and the rows not sparse."""
+    sides = [x] if z is None else [x, z]
+    if any(sparse.issparse(side) for side in sides):
+        return False
+    return not all(getattr(side, "dtype", None) == np.float32 for side in sides)
+
+
 def squared_norms(x: Any) -> Array:
     """‖x‖² of every row."""
     if sparse.issparse(x):

@@ -17,9 +17,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from separatrix.kernels.base import Array, Items, hyperparameter
+from separatrix.kernels.base import Array, Items
 from separatrix.kernels.features import as_list
 from separatrix.kernels.pairs import Encoding, PairwiseKernel, check_decay
+from separatrix.kernels.parameters.hyperparameters import hyperparameter
 from separatrix.messages import InputError
 
 

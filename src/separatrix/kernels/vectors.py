@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.kernels.base import Array, Items, Kernel, check_integer, hyperparameter
+from separatrix.kernels.base import Array, Items, Kernel, n_items
+from separatrix.kernels.derivatives import GivenTile, KernelPairs
+from separatrix.kernels.parameters.hyperparameters import check_integer, hyperparameter
 from separatrix.kernels.tiles import (
     PreparedTiles,
     as_matrix,
@@ -38,8 +40,56 @@ class InnerProductKernel(Kernel):
         self._apply(square)
         return square
 
+    def pairs(self, x: Items, z: Items | None = None) -> KernelPairs:
+        """Both sides as matrices."""
+        return InnerProductPairs(self, x, z)
+
+    def diagonal_derivatives(self, x: Items) -> Array:
+        """Derivatives of f at ‖x‖²."""
+        found = self._slopes(squared_norms(as_matrix(x)).astype(float))
+        return np.array(found).reshape(-1, n_items(x)).T * self._theta_factors()
+
     def _apply(self, product: Array) -> None:
         """f, in place."""
+
+    def _slopes(self, product: Array) -> list[Array]:
+        """Derivatives of f by its continuous hyperparameters."""
+        del product
+        return []
+
+    def _derivatives(self, x: Items) -> list[Array]:
+        return self._slopes(Linear().gram(x))
+
+
+class InnerProductPairs(KernelPairs):
+    """Products of rows of two tables, then a function of every entry."""
+
+    def __init__(self, kernel: InnerProductKernel, x: Items, z: Items | None) -> None:
+        gram = z is None or z is x
+        x, z = common_matrices(x, x if gram else z)
+        super().__init__(x.shape[0], z.shape[0], gram=gram)
+        self.kernel, self.x, self.z = kernel, x.astype(float, copy=False), z.astype(float)
+        self.factors = kernel._theta_factors()
+
+    def _products(self, rows: slice, columns: slice) -> Array:
+        x, z = self.x[rows], self.z[columns]
+        tile = np.empty((x.shape[0], z.shape[0]))
+        product_into(x, z.T, tile)
+        return tile
+
+    def values(self, rows: slice, columns: slice) -> Array:
+        """f(x·z)."""
+        tile = self._products(rows, columns)
+        self.kernel._apply(tile)
+        return tile
+
+    def tile(self, rows: slice, columns: slice) -> GivenTile:
+        """f(x·z) and its derivatives."""
+        tile = self._products(rows, columns)
+        slopes = zip(self.factors, self.kernel._slopes(tile), strict=True)
+        derivatives = [factor * slope for factor, slope in slopes]
+        self.kernel._apply(tile)
+        return GivenTile(tile, derivatives)
 
 
 class PreparedInnerProducts(PreparedTiles):
@@ -160,8 +210,7 @@ class Polynomial(InnerProductKernel):
         elif self.degree > 2:
             np.copyto(product, _power(product, self.degree))
 
-    def _derivatives(self, x: Items) -> list[Array]:
-        product = Linear().gram(x)
+    def _slopes(self, product: Array) -> list[Array]:
         outer = self.degree * _power(self.scale * product + self.constant, self.degree - 1)
         return [outer, outer * product]
 
@@ -242,8 +291,7 @@ class Sigmoid(InnerProductKernel):
         product += self.constant
         np.tanh(product, out=product)
 
-    def _derivatives(self, x: Items) -> list[Array]:
-        product = Linear().gram(x)
+    def _slopes(self, product: Array) -> list[Array]:
         outer = 1.0 - np.tanh(self.scale * product + self.constant) ** 2
         return [outer * product, outer]
 

@@ -39,6 +39,11 @@ def check_weights(weights: Any) -> None:
     """Refuse anything but a name, a Gaussian, a function of distances, or None."""
     if isinstance(weights, str):
         check_option("weights", weights, WEIGHTS)
+    elif isinstance(weights, Gaussian) and weights.by_column:
+        raise InputError(
+            "A Gaussian with a bandwidth for each column is no function of the distance.",
+            remedy="Give one bandwidth, and scale the columns or choose a metric.",
+        )
     elif weights is not None and not isinstance(weights, Gaussian) and not callable(weights):
         raise InputError(
             f"weights is a name, a Gaussian or a function of distances, not {weights!r}."
@@ -57,7 +62,7 @@ def distance_weights(weights: Any, distances: Floats) -> Floats:
     if isinstance(weights, str):
         return WEIGHTS[weights](distances)
     if isinstance(weights, Gaussian):
-        return gaussian_weights(distances, weights.bandwidth)
+        return gaussian_weights(distances, float(weights.bandwidth))  # type: ignore[arg-type]
     return _given_weights(weights, distances)
 
 

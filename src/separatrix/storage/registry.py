@@ -79,9 +79,12 @@ _RECORDS = {
 
 #: Kernels by module. They have a table of their own: some share a name with other data classes.
 _KERNELS = {
-    "kernels.algebra": "Sum Product Scaled Exponential Normalized",
+    "kernels.algebra": "Sum Product Scaled Exponential",
+    "kernels.normalized": "Normalized",
     "kernels.gaussian": "Gaussian",
+    "kernels.parameters.constraints": "Bounded Fixed",
     "kernels.precomputed": "Precomputed",
+    "kernels.stationary.constant": "Constant White",
     "kernels.vectors": "Linear Polynomial Sigmoid",
     "kernels.strings": "Spectrum Subsequence",
     "kernels.sets": "SetKernel Jaccard",

@@ -1,0 +1,1 @@
+"""Hyperparameters of kernels: names, bounds, starting values."""

@@ -1,0 +1,1 @@
+"""Kernels of the differences of rows, κ(x, z) = f(x − z), and constants."""

@@ -1,0 +1,243 @@
+"""Radial kernels: functions of the distance of two rows, measured in bandwidths.
+
+κ(x, z) = f(s),    s = Σ_c ((x_c − z_c)/σ_c)²,    ∂κ/∂log σ_c = g(s) ((x_c − z_c)/σ_c)²,  g = −2 f′
+
+One bandwidth serves all columns, or each column has its own (automatic relevance determination: a
+column whose bandwidth grows without bound no longer counts).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any, Self, cast
+
+import numpy as np
+from scipy import sparse
+
+from separatrix.kernels.base import Array, Items, Kernel, PreparedKernel
+from separatrix.kernels.derivatives import KernelPairs, PairTile, pair_values
+from separatrix.kernels.parameters.hyperparameters import Floats, check_positive
+from separatrix.kernels.tiles import (
+    are_dense_doubles,
+    as_matrix,
+    common_matrices,
+    copy_to,
+    output_block,
+    weighted_sums,
+)
+from separatrix.messages import InputError
+
+#: One number for all columns, or one for each.
+Bandwidth = float | tuple[float, ...]
+
+
+class RadialKernel(Kernel):
+    """κ(x, z) = f(s) with s the squared distance in bandwidths; f(0) = 1."""
+
+    bandwidth: Bandwidth
+
+    def __post_init__(self) -> None:
+        if isinstance(self.bandwidth, list | tuple | np.ndarray):
+            values = tuple(float(value) for value in np.ravel(self.bandwidth))
+            object.__setattr__(self, "bandwidth", values)
+            if not values:
+                raise InputError(
+                    "There is no bandwidth.", remedy="Give one for every column, or one for all."
+                )
+        name = type(self).__name__
+        several = self.bandwidth if isinstance(self.bandwidth, tuple) else (self.bandwidth,)
+        for value in several:
+            check_positive(value, f"The bandwidth of {name}")
+
+    @property
+    def by_column(self) -> bool:
+        """Whether each column has a bandwidth of its own."""
+        return isinstance(self.bandwidth, tuple)
+
+    def inverse_bandwidths(self, d: int) -> Floats:
+        """1/σ of every column."""
+        if isinstance(self.bandwidth, tuple) and len(self.bandwidth) != d:
+            raise InputError(
+                f"{type(self).__name__} has {len(self.bandwidth)} bandwidths, the rows have {d} "
+                "columns.",
+                remedy="Give one bandwidth for every column, or one number for all of them.",
+            )
+        return np.broadcast_to(1.0 / np.asarray(self.bandwidth, dtype=float), (d,)).copy()
+
+    def started(self, bandwidth: Any) -> Self:
+        """With these bandwidths, the present one where NaN is given: nothing is known there."""
+        found = np.where(np.isnan(bandwidth), self.bandwidth, bandwidth).tolist()
+        bandwidth = tuple(found) if self.by_column else found
+        return replace(self, bandwidth=bandwidth)  # type: ignore[type-var]
+
+    @abstractmethod
+    def apply(self, tile: Floats, slopes: Floats, a: float, b: float) -> list[Floats]:
+        """f(s) in place of s, g(s)·(a + b s) in ``slopes``; derivatives by other θ, if any.
+
+        Those are listed before the bandwidths. ``slopes`` of one row is not needed.
+        """
+
+    def prepare(self, z: Items) -> PreparedKernel:
+        """The centers as a matrix."""
+        return PreparedRadial(self, as_matrix(z))
+
+    def diagonal(self, x: Items) -> Array:
+        """One."""
+        x = as_matrix(x)
+        return np.ones(x.shape[0], dtype=x.dtype)
+
+    def diagonal_derivatives(self, x: Items) -> Array:
+        """Zero, since κ(x, x) = 1."""
+        return np.zeros((as_matrix(x).shape[0], len(self._continuous())))
+
+    def gram(self, x: Items, z: Items | None = None) -> Array:
+        """The matrix κ(xᵢ, zⱼ) from differences of coordinates, for dense rows of float64."""
+        if are_dense_doubles(x, z):
+            return pair_values(self.pairs(x, z))
+        return super().gram(x, z)
+
+    def pairs(self, x: Items, z: Items | None = None) -> RadialPairs:
+        """Both sides as matrices."""
+        return RadialPairs(self, x, z)
+
+    def _derivatives(self, x: Items) -> list[Array]:
+        pairs = self.pairs(x)
+        n, d = pairs.shape[0], pairs.x.shape[1]
+        tile = pairs.tile(slice(0, n), slice(0, n))
+        found = list(tile.others)
+        if not self.by_column:
+            found.append(tile.slopes)
+        else:
+            x = pairs.x.toarray() if sparse.issparse(pairs.x) else pairs.x
+            for c in range(d):
+                differences = (x[:, c][:, None] - x[:, c][None, :]) * pairs.inverse[c]
+                found.append(tile.slopes * differences**2)
+        return [one / f for one, f in zip(found, self._theta_factors(), strict=True)]
+
+
+class RadialPairs(KernelPairs):
+    """Rows of two tables, compared coordinate by coordinate; sparse ones by products."""
+
+    def __init__(self, kernel: RadialKernel, x: Items, z: Items | None) -> None:
+        gram = z is None or z is x
+        x, z = common_matrices(x, x if gram else z)
+        super().__init__(x.shape[0], z.shape[0], gram=gram)
+        self.kernel = kernel
+        self.x = x.astype(np.float64, copy=False)
+        self.z = self.x if gram else z.astype(np.float64, copy=False)
+        self.inverse = kernel.inverse_bandwidths(x.shape[1])
+        self.dense = not sparse.issparse(x)
+
+    def _distances(self, rows: slice, columns: slice) -> Floats:
+        """s of every pair of the tile."""
+        from separatrix.kernels.loops import radial as loops
+
+        x, z = self.x[rows], self.z[columns]
+        if not self.dense:
+            return sparse_distances(x, z, self.inverse)
+        tile = np.empty((x.shape[0], z.shape[0]))
+        loops.squared_differences(tile, x, np.ascontiguousarray(z.T), self.inverse)
+        return tile
+
+    def values(self, rows: slice, columns: slice) -> Floats:
+        """f(s)."""
+        tile = self._distances(rows, columns)
+        self.kernel.apply(tile, np.empty((1, tile.shape[1])), 1.0, 0.0)
+        return tile
+
+    def tile(self, rows: slice, columns: slice) -> RadialTile:
+        """f(s) and g(s)."""
+        tile = self._distances(rows, columns)
+        slopes = np.empty_like(tile)
+        a, b = (1.0, 0.0) if self.kernel.by_column else (0.0, 1.0)
+        others = self.kernel.apply(tile, slopes, a, b)
+        return RadialTile(self, rows, columns, tile, slopes, others)
+
+
+class RadialTile(PairTile):
+    """f(s), g(s) (times s with one bandwidth for all), and derivatives by other parameters."""
+
+    def __init__(
+        self,
+        pairs: RadialPairs,
+        rows: slice,
+        columns: slice,
+        values: Floats,
+        slopes: Floats,
+        others: list[Floats],
+    ) -> None:
+        self.pairs, self.rows, self.columns = pairs, rows, columns
+        self.values, self.slopes, self.others = values, slopes, others
+
+    def sums(self, q: Floats) -> Floats:
+        """Σ q ∂κ/∂θ."""
+        from separatrix.kernels.loops import radial as loops
+
+        others = [np.vdot(q, one) for one in self.others]
+        if not self.pairs.kernel.by_column:
+            return np.array([*others, np.vdot(q, self.slopes)])
+        weights = q * self.slopes
+        x, z = self.pairs.x[self.rows], self.pairs.z[self.columns]
+        inverse = self.pairs.inverse
+        if self.pairs.dense:
+            sums = np.zeros(len(inverse))
+            loops.weighted_squares(weights, x, np.ascontiguousarray(z.T), inverse, sums)
+        else:
+            sums = sparse_weighted_squares(weights, x, z, inverse)
+        return np.concatenate([others, sums])
+
+
+class PreparedRadial(PreparedKernel):
+    """Rows with the centers, from differences of coordinates."""
+
+    kernel: RadialKernel
+
+    def _between(self, x: Items) -> tuple[Any, RadialPairs]:
+        x, z = common_matrices(x, self.centers)
+        return x, RadialPairs(self.kernel, x, z)
+
+    def rows(self, x: Items, out: Array | None = None) -> Array:
+        """The matrix κ(xᵢ, zⱼ), tile by tile."""
+        same = x is self.centers
+        x, pairs = self._between(x)
+        if same:
+            pairs.gram = False
+        return copy_to(pair_values(pairs, output_block(x, self.centers, out)), out)
+
+    def dot(self, x: Items, weights: Array) -> Array:
+        """Weighted sums over tiles; the kernel matrix is not stored."""
+        x, pairs = self._between(x)
+
+        def compute(rows: slice, columns: slice, tile: Array) -> None:
+            tile[...] = pairs.values(rows, columns)
+
+        return weighted_sums(compute, weights, x)
+
+    def gram(self, out: Array | None = None) -> Array:
+        """The tiles below the diagonal, mirrored."""
+        block = output_block(self.centers, self.centers, out)
+        pair_values(RadialPairs(self.kernel, self.centers, None), block)
+        np.fill_diagonal(block, 1.0)
+        return copy_to(block, out)
+
+
+def sparse_distances(x: Any, z: Any, inverse: Floats) -> Floats:
+    """Σ ((x − z)/σ)² of sparse rows, by products; pairs much nearer than far out are corrected."""
+    u, v = x.multiply(inverse).tocsr(), z.multiply(inverse).tocsr()
+    norms = [np.asarray(side.multiply(side).sum(axis=1)).ravel() for side in (u, v)]
+    size = norms[0][:, None] + norms[1][None, :]
+    square = np.maximum(size - 2.0 * (u @ v.T).toarray(), 0.0)
+    near = np.nonzero(square <= 1e-3 * size)
+    for start in range(0, len(near[0]), 1024):
+        at = slice(start, start + 1024)
+        difference = u[near[0][at]] - v[near[1][at]]
+        square[near[0][at], near[1][at]] = difference.multiply(difference).sum(axis=1)
+    return cast(Floats, square)
+
+
+def sparse_weighted_squares(w: Floats, x: Any, z: Any, inverse: Floats) -> Floats:
+    """Σ w ((x − z)/σ)² of sparse rows, column by column."""
+    squares = w.sum(axis=1) @ x.multiply(x) + w.sum(axis=0) @ z.multiply(z)
+    mixed = np.asarray(x.multiply(w @ z).sum(axis=0)).ravel()
+    return np.asarray((squares - 2.0 * mixed) * inverse**2)
