@@ -29,13 +29,17 @@ def moments_by_part(block: Block) -> dict[int, Moments] | None:
     width = p + 1 + -(p + 1) % 4  # the loop multiplies four columns at a time
     if p > MAX_COLUMNS or count * width**2 > MAX_SUMS:
         return None
-    w = np.empty(0) if block.w is None else block.w
+    # as few kinds of arrays as can be: each would be compiled by itself
+    if not (x.flags.c_contiguous or x.flags.f_contiguous) or not x.flags.writeable:
+        x = x.copy(order="C")
+    y, labels = np.require(y, None, "CW"), np.require(labels, np.int64, "CW")
+    w = np.empty(0) if block.w is None else np.require(block.w, None, "CW")
     order = np.empty(min(block.n, max(ORDERED, 2 * CHUNK * count)), np.int64)
     z = scratch((width, CHUNK), "C")
     z[p + 1 :] = 0.0
     counts, shift = np.zeros(count, np.int64), np.zeros((count, p))
     sums = np.zeros((count, width, width))
-    add_parts(x, y, w, labels.astype(np.int64, copy=False), low, order, z, counts, shift, sums)
+    add_parts(x, y, w, labels, low, order, z, counts, shift, sums)
     parts = np.flatnonzero(counts).tolist()
     if block.w is not None:  # zero weight is the same as removing the row
         counts = np.bincount(labels[block.w > 0.0] - low, minlength=count)
