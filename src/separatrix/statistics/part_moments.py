@@ -32,8 +32,8 @@ def moments_by_part(block: Block) -> dict[int, Moments] | None:
     # as few kinds of arrays as can be: each would be compiled by itself
     if not (x.flags.c_contiguous or x.flags.f_contiguous) or not x.flags.writeable:
         x = x.copy(order="C")
-    y, labels = np.require(y, None, "CW"), np.require(labels, np.int64, "CW")
-    w = np.empty(0) if block.w is None else np.require(block.w, None, "CW")
+    y, labels = np.require(y, None, ["C", "W"]), np.require(labels, np.int64, ["C", "W"])
+    w = np.empty(0) if block.w is None else np.require(block.w, None, ["C", "W"])
     order = np.empty(min(block.n, max(ORDERED, 2 * CHUNK * count)), np.int64)
     z = scratch((width, CHUNK), "C")
     z[p + 1 :] = 0.0

@@ -184,8 +184,10 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         self.column_moments_ = m = moments.aligned(moments.terms, terms)
         self.class_count_ = m.weight
         self.class_prior_ = class_priors(self.priors, m.weight)
-        present = {t for t, n in zip(m.terms, m.counts.sum(axis=0), strict=True) if n > 0}
-        levels = {c.name: {t.level for t in present if t.column == c.name} for c in schema.columns}
+        levels: dict[str, set[str | None]] = {c.name: set() for c in schema.columns}
+        for term, count in zip(m.terms, m.counts.sum(axis=0), strict=True):
+            if count > 0 and term.column in levels:
+                levels[term.column].add(term.level)
         self.schema_ = replace(
             schema,
             columns=tuple(
