@@ -56,6 +56,7 @@ HOMES = {
     "RegularizedDiscriminantAnalysis": "separatrix.discriminant.regularized_discriminant",
     "MultivariateNormal": "separatrix.geometry.normal",
     "PredictiveDistribution": "separatrix.bayes.predictive",
+    "GaussianProcessRegressor": "separatrix.bayes.process.regressor",
     "mardia": "separatrix.discriminant.covariance_tests",
     "box_m": "separatrix.discriminant.covariance_tests",
     "NaiveBayes": "separatrix.discriminant.naive_bayes.naive_bayes",

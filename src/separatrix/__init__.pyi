@@ -79,6 +79,7 @@ from separatrix.bayes.logistic.bayesian_logistic_regression import (
     BayesianLogisticRegression as BayesianLogisticRegression,
 )
 from separatrix.bayes.predictive import PredictiveDistribution as PredictiveDistribution
+from separatrix.bayes.process.regressor import GaussianProcessRegressor as GaussianProcessRegressor
 from separatrix.geometry.normal import MultivariateNormal as MultivariateNormal
 from separatrix.geometry.separability import (
     linear_separability as linear_separability,

@@ -217,6 +217,13 @@ WARNINGS: dict[str, WarningEntry] = {
             "Of several labels a row may have, one is the same in every training row: there is "
             "nothing to learn, and it is predicted for every row.",
         ),
+        WarningEntry(
+            "SEP017",
+            "noise added",
+            "The covariance of a Gaussian process is not positive definite in floating-point "
+            "numbers: rows are too near one another for the noise of the model. The least noise "
+            "that makes it so was added, and the certificate gives it.",
+        ),
     )
 }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 from dataclasses import replace
 from typing import Any, Self
 
@@ -18,6 +17,7 @@ from separatrix.cluster.linkage_certificate import certify_connected_linkage, ce
 from separatrix.distances.base import Metric
 from separatrix.distances.names import PrecomputedDistances
 from separatrix.kernels.base import n_items
+from separatrix.matrices.memory import physical_memory
 from separatrix.messages import InputError, check_option
 from separatrix.rows.block import Floats, Ints
 
@@ -270,11 +270,3 @@ def is_function_of_matrix(metric: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return True
-
-
-def physical_memory() -> float:
-    """Bytes of physical memory; infinite where the system does not report them."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):
-        return float("inf")

@@ -54,6 +54,8 @@ _RECORDS = {
     "discriminant.naive_bayes.column_moments": "ClassColumnMoments",
     "discriminant.naive_bayes.density": "NaiveBayesDensity",
     "bayes.predictive": "PredictiveDistribution",
+    "bayes.process.trend": "TrendBasis",
+    "bayes.process.learning": "Learned Optimum",
     "bayes.logistic.coordinates": "Coordinates",
     "bayes.logistic.laplace": "LaplacePosterior",
     "perceptron.training_rows": "PerceptronState",

@@ -3,9 +3,9 @@
 θ̂ = argmax over low ≤ θ ≤ high of log p(y | θ),    θ = logarithms of the hyperparameters
 
 An evidence has several maxima as soon as a kernel can explain the same rows as noise, or as a
-function that varies fast. Starts are compared on a sample of the rows (``preview``), where an
-evaluation costs little; only what wins there, and what comes close, is climbed on all rows, from
-the curvature that the sample has shown.
+function that varies fast. Starts are compared on a sample of the rows, where an evaluation
+costs little; only what wins there, and what comes close, is climbed on more rows, from the
+curvature that the sample has shown.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from separatrix.rows.block import Floats
 
 #: Differences of log evidence on a sample below which a second maximum is tried on all rows too.
 CLOSE = 3.0
+#: Curvature of a length scale that the data hardly determine: by more than a factor e.
+UNDETERMINED = 1.0
 #: Two ends of ascents are one maximum within these differences of θ and of the evidence.
 SAME_THETA, SAME_VALUE = 1e-2, 1e-3
 
@@ -84,13 +86,21 @@ class Learned:
         return errors
 
 
+@dataclass(frozen=True)
+class Sample:
+    """The evidence of some of the rows, and how many of all rows one of them stands for."""
+
+    objective: Objective
+    growth: float
+
+
 def learn(
     objective: Objective,
     starts: Sequence[Floats],
     box: Box,
     *,
-    preview: Objective | None = None,
-    growth: float = 1.0,
+    samples: Sequence[Sample] = (),
+    least: int = 2,
     tolerance: float = 1e-10,
     max_evaluations: int = 200,
 ) -> Learned:
@@ -101,13 +111,14 @@ def learn(
     objective : callable
         θ ↦ (log evidence, gradient); −inf where it does not exist.
     starts : sequence of ndarray of shape (p,)
-        Where ascents begin.
+        Where ascents begin, the most promising first. If the first ``least`` lead to one maximum,
+        the others are not needed.
     box : Box
         Range of every entry, and where length scales cease to matter.
-    preview : callable or None, default=None
-        The same on a sample of the rows, on which all starts are compared.
-    growth : float, default=1.0
-        Number of all rows over those of the sample, by which curvature grows.
+    samples : sequence of Sample, default=()
+        The same on growing samples of the rows: all starts are compared on the smallest.
+    least : int, default=2
+        Ascents that must agree.
     tolerance : float, default=1e-10
         Gain of evidence that the last step may leave, in nats.
     max_evaluations : int, default=200
@@ -118,20 +129,28 @@ def learn(
     Learned
         The maximum with its curvature, and the others.
     """
-
-    def climb(one: Objective, start: Floats, left: float, known: Floats | None = None) -> Maximum:
-        return maximize(
-            one, start, box, curvature=known, tolerance=left, max_evaluations=max_evaluations
-        )
-
-    if preview is None:
-        ends = [climb(objective, start, tolerance) for start in starts]
-    else:
-        first = _distinct([climb(preview, start, max(1e-6, tolerance)) for start in starts])
-        near = [one for one in first if one.value >= first[0].value - CLOSE][:2]
-        ends = [climb(objective, one.theta, tolerance, growth * one.curvature) for one in near]
-    evaluations = sum(end.evaluations for end in ends)
-    ends = _distinct(ends)
+    stages = [*samples, Sample(objective, 1.0)]
+    last, ends, growth = len(stages) - 1, list[Maximum](), stages[0].growth
+    for i, stage in enumerate(stages):
+        left = tolerance if i == last else max(1e-5, tolerance)
+        if i == 0:
+            ends = _from_starts(stage.objective, starts, box, least, left, max_evaluations)
+        else:
+            factor = growth / stage.growth
+            near = [one for one in ends if one.value >= ends[0].value - CLOSE][:2]
+            ends = [
+                maximize(
+                    stage.objective,
+                    one.theta,
+                    box,
+                    curvature=factor * one.curvature,
+                    tolerance=left,
+                    max_evaluations=max_evaluations,
+                )
+                for one in near
+            ]
+        growth, evaluations = stage.growth, sum(end.evaluations for end in ends)
+        ends = _distinct(ends)
     best = ends[0]
     return Learned(
         best.theta,
@@ -143,6 +162,36 @@ def learn(
         evaluations,
         best.status,
     )
+
+
+def _from_starts(
+    objective: Objective,
+    starts: Sequence[Floats],
+    box: Box,
+    least: int,
+    tolerance: float,
+    most: int,
+) -> list[Maximum]:
+    """Ascents from the starts, until the first ones agree."""
+    ends: list[Maximum] = []
+    for start in starts:
+        if len(ends) >= least and len(_distinct(ends)) == 1:
+            break
+        ends.append(maximize(objective, start, box, tolerance=tolerance, max_evaluations=most))
+    return ends + _without_columns(objective, _distinct(ends)[0], box, tolerance, most)
+
+
+def _without_columns(
+    objective: Objective, best: Maximum, box: Box, tolerance: float, most: int
+) -> list[Maximum]:
+    """Another ascent, from where length scales that are hardly determined are at their end."""
+    candidates = np.isfinite(box.vanishing) & (best.theta < box.high) & ~best.at_limit
+    curvature = np.diagonal(best.curvature)
+    candidates &= (curvature < UNDETERMINED) & (best.theta > box.vanishing - 1.0)
+    if not candidates.any() or not np.isfinite(best.value):
+        return []
+    start = np.where(candidates, box.high, best.theta)
+    return [maximize(objective, start, box, tolerance=tolerance, max_evaluations=most)]
 
 
 def _distinct(ends: list[Maximum]) -> list[Maximum]:

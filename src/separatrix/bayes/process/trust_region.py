@@ -24,6 +24,8 @@ Objective = Callable[[Floats], tuple[float, Floats]]
 FIRST_RADIUS, LONGEST_RADIUS = 1.0, 4.0
 #: Gradient below which a coordinate beyond its vanishing point is moved to its end.
 PLATEAU = 0.2
+#: Steps longer than this change the curvature so much that it is computed anew.
+NEAR = 0.3
 #: Digits of f that rounding leaves: differences below are no evidence for or against a step.
 ROUNDING = 1e-12
 
@@ -82,13 +84,17 @@ def maximize(
     theta = np.clip(np.asarray(start, dtype=float), low, high)
     value, gradient = objective(theta)
     evaluations, radius = 1, FIRST_RADIUS
-    given = curvature is not None
-    b = np.array(curvature) if given else _first_curvature(gradient)
+    information = getattr(objective, "information", None)
+    given = curvature is not None or information is not None
+    if information is not None and np.isfinite(value):
+        b = information()
+    else:
+        b = _first_curvature(gradient) if curvature is None else np.array(curvature)
     status, misses = Status.LIMIT, 0
     tried = np.zeros(len(theta), dtype=bool)
     while evaluations < max_evaluations and np.isfinite(value):
         free = ~_blocked(theta, gradient, low, high)
-        far = _plateau(theta, gradient, box, free & ~tried)
+        far = _plateau(theta, gradient, b, box) & free & ~tried
         if far.any():
             tried |= far
             there = np.where(far, high, theta)
@@ -133,6 +139,8 @@ def maximize(
         if better:
             theta = np.clip(theta + step, low, high)
             value, gradient = new_value, new_gradient
+            if information is not None and length > NEAR:
+                b = information()
     ends = (theta <= low) | (theta >= high)
     blocked = _blocked(theta, gradient, low, high) | (ends & (np.abs(gradient) < 1e-6))
     step, _ = _step(gradient, b, ~blocked, LONGEST_RADIUS)
@@ -167,9 +175,11 @@ def _blocked(theta: Floats, gradient: Floats, low: Floats, high: Floats) -> np.n
     return np.asarray(((theta <= low) & (gradient <= 0)) | ((theta >= high) & (gradient >= 0)))
 
 
-def _plateau(theta: Floats, gradient: Floats, box: Box, candidates: np.ndarray) -> np.ndarray:
+def _plateau(theta: Floats, gradient: Floats, b: Floats, box: Box) -> np.ndarray:
     """Coordinates far out on a plateau: all that is left to gain there is half the gradient."""
-    return np.asarray(candidates & (theta > box.vanishing) & (gradient > 0) & (gradient < PLATEAU))
+    rising = (theta > box.vanishing) & (gradient > 0) & (gradient < PLATEAU)
+    # c exp(−2θ) curves by twice its slope; a maximum that is near curves much more
+    return np.asarray(rising & (np.diagonal(b) < 10.0 * gradient))
 
 
 def _size(gradient: Floats, theta: Floats, low: Floats, high: Floats) -> float:
@@ -205,18 +215,32 @@ def _step(gradient: Floats, b: Floats, free: np.ndarray, radius: float) -> tuple
     if values[0] > least and float(np.linalg.norm(plain)) <= radius:
         step[free] = vectors @ plain
         return step, False
-    # ‖(B + μ)⁻¹ g‖ = r by bisection of μ between where it is too long and where too short
-    low = max(0.0, -float(values[0]))
-    high = low + max(float(np.linalg.norm(g)) / radius, least)
-    for _ in range(60):
-        shift = 0.5 * (low + high)
-        if float(np.linalg.norm(g / np.maximum(values + shift, least))) > radius:
-            low = shift
-        else:
-            high = shift
-    found = g / np.maximum(values + high, least)
+    shift = _shift(values, g, radius, least)
+    found = g / np.maximum(values + shift, least)
     missing = radius**2 - float(found @ found)
     if missing > 1e-6 * radius**2 and values[0] <= least:  # along the direction of least curvature
         found[0] += np.copysign(np.sqrt(missing), g[0])
     step[free] = vectors @ found
     return step, True
+
+
+def _shift(values: Floats, g: Floats, radius: float, least: float) -> float:
+    """μ of ‖(B + μ)⁻¹ g‖ = r, by Newton's method for 1/‖·‖ within a bracket."""
+    low = max(0.0, -float(values[0]))
+    high = low + max(float(np.sqrt(g @ g)) / radius, least)
+    shift = high
+    for _ in range(30):
+        divisors = np.maximum(values + shift, least)
+        scaled = g / divisors
+        square = float(scaled @ scaled)
+        length = np.sqrt(square)
+        if length > radius:
+            low = shift
+        else:
+            high = shift
+        if abs(length - radius) <= 1e-3 * radius or high - low <= 1e-12 * high:
+            break
+        slope = float(scaled @ (scaled / divisors))
+        newton = shift + (length - radius) / radius * square / max(slope, least)
+        shift = newton if low < newton < high else 0.5 * (low + high)
+    return shift

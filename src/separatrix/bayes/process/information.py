@@ -1,0 +1,54 @@
+"""The average information: curvature of an evidence from products with vectors alone.
+
+A_jk = ½ Σ over outputs of αᵀ ∂ⱼC P ∂ₖC α
+
+It is the mean of observed and expected information where C is linear in the hyperparameters, is
+never negative, and needs of the derivatives of C only their products with α, here by differences.
+
+A. Gilmour, R. Thompson and B. Cullis, Average information REML, Biometrics, 1995.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg
+
+from separatrix.bayes.process.noise import SplitKernel
+from separatrix.kernels.base import Items
+from separatrix.rows.block import Floats
+
+#: Step of differences in logarithms of hyperparameters.
+STEP = 1e-4
+
+
+def average_information(
+    split: SplitKernel, x: Items, w: Floats, alpha: Floats, noise: Floats, q: Floats
+) -> Floats:
+    """The average information at a point of which q = Σ ααᵀ − k P is known, its lower half."""
+    n, k = alpha.shape
+    theta = split.whole.theta
+    p = len(theta)
+    slopes, relative = np.empty((n, p, k)), np.empty((n, p))
+    base, known = _function_times(split, x, alpha), split.noise_variance(x)
+    for j in range(p):
+        moved = SplitKernel(split.whole.with_theta(theta + STEP * (np.arange(p) == j)))
+        noise_slope = (moved.noise_variance(x) - known) / STEP
+        slopes[:, j] = (_function_times(moved, x, alpha) - base) / STEP
+        slopes[:, j] += (noise_slope / w)[:, None] * alpha
+        relative[:, j] = noise_slope / np.where(noise > 0.0, noise, 1.0)
+    flat = np.asfortranarray(slopes.reshape(n, p * k))
+    # in Fortran order q is transposed: its lower half is the upper one
+    product = linalg.blas.dsymm(1.0, q.T, flat, side=0, lower=0)
+    projected = ((alpha @ (alpha.T @ flat) - product) / k).reshape(n, p, k)
+    found = 0.5 * np.tensordot(slopes, projected, axes=([0, 2], [0, 2]))
+    copies = np.maximum(w - 1.0, 0.0)
+    if copies.any():
+        found += 0.5 * k * relative.T @ (copies[:, None] * relative)
+    return np.asarray(0.5 * (found + found.T))
+
+
+def _function_times(split: SplitKernel, x: Items, alpha: Floats) -> Floats:
+    """K α of the covariance of f."""
+    if split.function is None:
+        return np.zeros_like(alpha)
+    return np.asarray(split.function.prepare(x).dot(x, alpha), dtype=float)

@@ -1,0 +1,415 @@
+"""Gaussian process regression, exact."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.bayes.predictive import PredictiveDistribution
+from separatrix.bayes.process.certificate import certify
+from separatrix.bayes.process.evidence import Evidence, Factored, TrainingRows, factorize
+from separatrix.bayes.process.fitting import FittedProcess, Plan, fit_process
+from separatrix.bayes.process.intervals import (
+    HyperparameterInterval,
+    hyperparameter_intervals,
+)
+from separatrix.bayes.process.leave_one_out import LeaveOneOut, leave_one_out
+from separatrix.bayes.process.noise import SplitKernel
+from separatrix.bayes.process.options import (
+    check_alpha,
+    check_memory,
+    check_noise,
+    given_kernel,
+    prior_kernel,
+)
+from separatrix.bayes.process.posterior import Posterior, draws, posterior_mean
+from separatrix.bayes.process.trend import TrendBasis
+from separatrix.estimators.base import RowsEstimator, require_labels
+from separatrix.estimators.targets import numeric
+from separatrix.kernels import Kernel
+from separatrix.messages import InputError, check_option
+from separatrix.rows.block import Floats, to_array
+from separatrix.rows.encoding import identity
+from separatrix.rows.rows import ArrayRows, Rows
+from separatrix.statistics.preparation import prepare
+from separatrix.threads import one_blas_thread
+
+
+class GaussianProcessRegressor(RegressorMixin, RowsEstimator):
+    """Gaussian process regression with learned hyperparameters.
+
+        y = f(x) + noise,   f ~ N(0, κ):   E f* = k*ᵀ (K + σ²I)⁻¹ y,
+        var f* = κ(x*, x*) − k*ᵀ (K + σ²I)⁻¹ k*
+
+    Hyperparameters maximize the log evidence log N(y; 0, K + σ²I). The ascent starts from the
+    data's own scales (and from the kernel's values, if one is given) and needs no bounds; other
+    starts are compared on a sample of the rows. The posterior is exact: one n x n matrix in memory.
+
+    Parameters
+    ----------
+    kernel : Kernel or None, default=None
+        Covariance of f, of :mod:`separatrix.kernels` or scikit-learn's; white noise in it is the
+        noise of y. None is a variance times a Gaussian kernel with a length scale for each column,
+        plus noise, all learned.
+    alpha : float or array-like of shape (n,), default=1e-10
+        Known noise variance of the training rows, added to that of the kernel.
+    optimizer : "fmin_l_bfgs_b", callable or None, default="fmin_l_bfgs_b"
+        None leaves the hyperparameters as they are. A function is called as in scikit-learn; the
+        name stands for our own ascent, by values, gradients and average information.
+    n_restarts_optimizer : int, default=0
+        Further starts, drawn at random around the data's scales.
+    normalize_y : bool, default=False
+        Whether targets are standardized first; predictions are in their units either way.
+    copy_X_train : bool, default=True
+        Accepted for compatibility with scikit-learn; rows are never changed.
+    n_targets : int or None, default=None
+        Number of outputs of the prior, before ``fit``.
+    random_state : int, RandomState or None, default=None
+        Seed of the further starts.
+    trend : {"none", "constant", "linear"}, default="none"
+        A trend with unknown coefficients under a flat prior (universal kriging): generalized least
+        squares, whose uncertainty enters the predictions. The evidence is then that of the
+        contrasts which do not depend on the coefficients (restricted maximum likelihood).
+    noise : "learned", float or None, default=None
+        "learned" adds white noise to the given kernel; a number is a known variance of the noise
+        of y, at new rows too. None adds nothing.
+    n_inducing : int or None, default=None
+        Must be None here: every row counts.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel with learned hyperparameters.
+    X_train_, y_train_ : ndarray
+        Rows of positive weight and their targets, standardized with ``normalize_y``.
+    alpha_ : ndarray of shape (n,) or (n, k)
+        Coefficients (K + σ²I)⁻¹ y of the predictions.
+    L_ : ndarray of shape (n, n)
+        Cholesky factor of K + σ²I.
+    log_marginal_likelihood_value_ : float
+        Log evidence of the (standardized) targets.
+    log_evidence_ : float
+        Log evidence of the targets in their own units.
+    learned_ : Learned or None
+        The ascent: gradient and curvature at its end, the other maxima found.
+    trend_coef_ : ndarray of shape (m, k)
+        Coefficients of the trend, over 1 and the standardized columns.
+    certificate_ : Certificate
+        Derivative of the evidence, condition of K + σ²I, what the data do not determine.
+
+    See Also
+    --------
+    PredictiveDistribution : what :meth:`predictive` returns.
+    Gaussian : The kernel of the default.
+    LinearRegression : A linear function.
+
+    References
+    ----------
+    C. Rasmussen and C. Williams, Gaussian Processes for Machine Learning, 2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> x = np.linspace(0.0, 6.0, 25)[:, None]
+    >>> model = sx.GaussianProcessRegressor().fit(x, np.sin(x[:, 0]))
+    >>> mean, std = model.predict([[1.5], [60.0]], return_std=True)
+    >>> abs(mean).round(3).tolist(), (std > 1e-3).tolist()
+    ([0.997, 0.0], [False, True])
+    """
+
+    _multi_output = True
+    _sparse_ok = False
+    kernel_: Kernel
+    log_marginal_likelihood_value_: float
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        alpha: Any = 1e-10,
+        optimizer: Any = "fmin_l_bfgs_b",
+        n_restarts_optimizer: int = 0,
+        normalize_y: bool = False,
+        copy_X_train: bool = True,
+        n_targets: int | None = None,
+        random_state: Any = None,
+        trend: str = "none",
+        noise: Any = None,
+        n_inducing: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.alpha = alpha
+        self.optimizer = optimizer
+        self.n_restarts_optimizer = n_restarts_optimizer
+        self.normalize_y = normalize_y
+        self.copy_X_train = copy_X_train
+        self.n_targets = n_targets
+        self.random_state = random_state
+        self.trend = trend
+        self.noise = noise
+        self.n_inducing = n_inducing
+
+    # -- fit -----------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to ``X`` and numbers ``y``, or to :class:`~separatrix.rows.rows.Rows`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or Rows
+            Rows of numbers; a data frame of any columns is encoded.
+        y : array-like of shape (n,) or (n, k)
+            Targets.
+        sample_weight : array-like of shape (n,), default=None
+            A weight of w equals w equal rows.
+        """
+        self._check_options()
+        x, y, w, known = self._table(X, y, sample_weight)
+        check_memory(len(y))
+        self._set_target_scale(y, w)
+        scaled = (y - self.target_mean_) / self.target_scale_
+        self.basis_ = TrendBasis.of(self.trend, x, w)
+        rows = TrainingRows(x, scaled, w, known, self.basis_.of_rows(x))
+        plan = Plan(
+            self.kernel is not None,
+            self.optimizer,
+            int(self.n_restarts_optimizer),
+            self.random_state,
+        )
+        self._accept(fit_process(given_kernel(self.kernel, self.noise, x.shape[1]), rows, plan))
+        return self
+
+    def _check_options(self) -> None:
+        if not (self.optimizer is None or callable(self.optimizer)):
+            check_option("optimizer", self.optimizer, ["fmin_l_bfgs_b"], "None, or a function")
+        check_noise(self.noise)
+        if self.n_inducing is not None:
+            raise InputError(
+                f"n_inducing={self.n_inducing!r}: this model takes every row into account.",
+                remedy="Leave n_inducing at None.",
+            )
+        if self.n_restarts_optimizer < 0:
+            raise InputError(f"n_restarts_optimizer={self.n_restarts_optimizer!r} is below 0.")
+
+    def _table(self, X: Any, y: Any, sample_weight: Any) -> tuple[Floats, Floats, Floats, Floats]:
+        """Rows, targets (n x k), weights and known noise, without rows of weight zero."""
+        if not isinstance(X, Rows):
+            require_labels(self, y)
+        rows = self._training_rows(X, y, sample_weight)
+        if isinstance(rows, ArrayRows):
+            block, self.encoding_ = rows.block, identity(rows.schema)
+        else:
+            prepared = prepare(rows)
+            block, self.encoding_ = prepared.rows.collect(), prepared.encoding
+        numeric(block.targets)
+        k = block.y.shape[1]
+        if self.n_targets is not None and self.n_targets != k:
+            raise InputError(
+                "The number of targets seen in `y` is different from the parameter "
+                f"`n_targets`. Got {k} != {self.n_targets}."
+            )
+        known = check_alpha(self.alpha, block.n) + check_noise(self.noise)
+        present = block.weights > 0.0
+        x = np.ascontiguousarray(to_array(block.x)[present])
+        return x, block.y[present], block.weights[present], known[present]
+
+    def _set_target_scale(self, y: Floats, w: Floats) -> None:
+        """Mean and standard deviation of every output with ``normalize_y``, else 0 and 1."""
+        k = y.shape[1]
+        self.target_mean_, self.target_scale_ = np.zeros(k), np.ones(k)
+        if self.normalize_y:
+            self.target_mean_ = np.average(y, axis=0, weights=w)
+            variance = np.average((y - self.target_mean_) ** 2, axis=0, weights=w)
+            size = np.finfo(float).eps * np.abs(y).max(axis=0)
+            self.target_scale_ = np.where(variance > (10 * size) ** 2, np.sqrt(variance), 1.0)
+
+    def _accept(self, fitted: FittedProcess) -> None:
+        rows, found = fitted.rows, fitted.found
+        flat = rows.y.shape[1] == 1
+        self.kernel_ = fitted.kernel
+        self.X_train_, self.row_weight_, self.row_noise_ = rows.x, rows.w, rows.noise
+        self.y_train_ = rows.y[:, 0] if flat else rows.y
+        self.alpha_ = found.alpha[:, 0] if flat else found.alpha
+        self.trend_coef_ = found.coef
+        self.log_marginal_likelihood_value_ = found.log_evidence
+        self.learned_ = fitted.learned
+        self.jitter_ = fitted.jitter
+        self.certificate_ = certify(fitted, self.encoding_.names)
+        self._found = found
+
+    # -- what was learned ----------------------------------------------------------------------
+
+    @property
+    def _rows_of_training(self) -> TrainingRows:
+        y = self.y_train_.reshape(len(self.y_train_), -1)
+        h = self.basis_.of_rows(self.X_train_)
+        return TrainingRows(self.X_train_, y, self.row_weight_, self.row_noise_, h)
+
+    @property
+    def _factored(self) -> Factored:
+        """The factored covariance: of the last fit, or computed again after loading."""
+        found: Factored | None = self.__dict__.get("_found")
+        if found is None:
+            found = factorize(self.kernel_, self._rows_of_training)
+            assert found is not None
+            self.__dict__["_found"] = found
+        return found
+
+    @property
+    def L_(self) -> Floats:
+        """Lower triangular Cholesky factor of K + σ²I; computed again after loading a file."""
+        check_is_fitted(self)
+        return np.tril(self._factored.factor)
+
+    @property
+    def log_evidence_(self) -> float:
+        """Log marginal likelihood of the targets in their own units."""
+        check_is_fitted(self)
+        units = float(np.log(self.target_scale_).sum() * self.row_weight_.sum())
+        return self.log_marginal_likelihood_value_ - units
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The factor is computed again: a pickle is not n² numbers."""
+        return {key: value for key, value in super().__getstate__().items() if key != "_found"}
+
+    def log_marginal_likelihood(
+        self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True
+    ) -> Any:
+        """Log evidence of the training rows, and its gradient, at θ.
+
+        Parameters
+        ----------
+        theta : array-like of shape (p,), default=None
+            Logarithms of the hyperparameters, as in ``kernel_.theta``; None for the learned ones.
+        eval_gradient : bool, default=False
+            Whether to return the gradient too.
+        clone_kernel : bool, default=True
+            Whether ``kernel_`` is left as it is; else it takes on θ.
+        """
+        check_is_fitted(self)
+        if theta is None:
+            if eval_gradient:
+                raise InputError("Gradient can only be evaluated for theta!=None")
+            return self.log_marginal_likelihood_value_
+        theta = np.asarray(theta, dtype=float)
+        with one_blas_thread():
+            evidence = Evidence(self.kernel_, self._rows_of_training)
+            found = evidence(theta) if eval_gradient else evidence.value(theta)
+        if not clone_kernel:
+            self.kernel_ = self.kernel_.with_theta(theta)
+        return found
+
+    # -- predictions ---------------------------------------------------------------------------
+
+    def predict(
+        self,
+        X: Any,
+        return_std: bool = False,
+        return_cov: bool = False,
+        *,
+        include_noise: bool = True,
+    ) -> Any:
+        """Mean of the posterior at new rows, with standard deviations or the joint covariance.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            New rows.
+        return_std, return_cov : bool, default=False
+            Whether to return the standard deviations, or the covariance, too.
+        include_noise : bool, default=True
+            Whether they are those of y, which include the noise of the kernel, or those of f.
+        """
+        if return_std and return_cov:
+            raise RuntimeError("At most one of return_std or return_cov can be requested.")
+        if not hasattr(self, "kernel_"):
+            return self._prior(X, return_std, return_cov, include_noise)
+        x = to_array(self._design(X))
+        k = len(self.target_scale_)
+        alpha = self.alpha_.reshape(-1, k)
+        split = SplitKernel(self.kernel_)
+        mean = posterior_mean(split, self.X_train_, alpha, self.basis_, self.trend_coef_, x)
+        mean = self.target_scale_ * mean + self.target_mean_
+        mean = mean[:, 0] if k == 1 else mean
+        if not (return_std or return_cov):
+            return mean
+        posterior = Posterior(self.X_train_, self._factored, self.basis_)
+        given = check_noise(self.noise) if include_noise else 0.0
+        if return_std:
+            variance = posterior.variance(x, noise=include_noise) + given
+            return mean, _per_output(np.sqrt(variance), self.target_scale_)
+        covariance = posterior.covariance(x, noise=include_noise)
+        covariance[np.diag_indices(len(x))] += given
+        return mean, _per_output(covariance, self.target_scale_**2)
+
+    def _prior(self, X: Any, return_std: bool, return_cov: bool, include_noise: bool) -> Any:
+        """Mean and covariance before any row was seen."""
+        x = check_array(X, dtype=np.float64)
+        given = self.kernel is not None or isinstance(self.noise, str)
+        kernel = given_kernel(self.kernel, self.noise, x.shape[1]) if given else prior_kernel()
+        split, k = SplitKernel(kernel), self.n_targets or 1
+        noise = split.noise_variance(x) + check_noise(self.noise) if include_noise else 0.0
+        mean = np.zeros(len(x)) if k == 1 else np.zeros((len(x), k))
+        if return_std:
+            return mean, _per_output(np.sqrt(split.function_variance(x) + noise), np.ones(k))
+        if not return_cov:
+            return mean
+        covariance = split.gram(x, np.empty((len(x), len(x))))
+        covariance[np.diag_indices(len(x))] += noise
+        return mean, _per_output(covariance, np.ones(k))
+
+    def sample_y(
+        self, X: Any, n_samples: int = 1, random_state: Any = 0, *, include_noise: bool = True
+    ) -> Floats:
+        """Joint draws of y at these rows, or of f without noise: (n, n_samples).
+
+        Before ``fit`` they are draws of the prior. Several outputs are (n, k, n_samples).
+        """
+        mean, covariance = self.predict(X, return_cov=True, include_noise=include_noise)
+        rng = check_random_state(random_state)
+        if mean.ndim == 1:
+            return draws(mean, covariance, n_samples, rng)
+        outputs = range(mean.shape[1])
+        return np.stack([draws(mean[:, i], covariance[..., i], n_samples, rng) for i in outputs], 1)
+
+    def leave_one_out(self) -> LeaveOneOut:
+        """What the other rows say about each training row, in closed form."""
+        check_is_fitted(self)
+        with one_blas_thread():
+            return leave_one_out(
+                self._factored, self._rows_of_training, self.target_mean_, self.target_scale_
+            )
+
+    def hyperparameter_intervals(self, level: float = 0.95) -> tuple[HyperparameterInterval, ...]:
+        """Learned hyperparameters with intervals from the curvature, length scales by column."""
+        check_is_fitted(self)
+        if self.learned_ is None:
+            return ()
+        return hyperparameter_intervals(self.kernel_, self.learned_, self.encoding_.names, level)
+
+    def predictive(self, X: Any, *, include_noise: bool = True) -> PredictiveDistribution:
+        """The predictive distribution of y (or of f, without noise) at every row."""
+        check_is_fitted(self)
+        mean, std = self.predict(X, return_std=True, include_noise=include_noise)
+        if mean.ndim > 1:
+            raise InputError(
+                f"There are {mean.shape[1]} outputs.", remedy="Fit one process for each of them."
+            )
+        return PredictiveDistribution(mean, std)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        return tags
+
+
+def _per_output(values: Floats, factors: Floats) -> Floats:
+    """Values of unit scale for every output, as the last axis; one output has none."""
+    if len(factors) == 1:
+        return np.asarray(values * factors[0])
+    return np.asarray(values[..., None] * factors)
