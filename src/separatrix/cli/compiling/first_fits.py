@@ -72,7 +72,7 @@ class Compiled(NamedTuple):
 def families() -> list[str]:
     """The folders that models live in, those with most to compile first."""
     heavy = ("svm", "cluster", "linear", "logistic", "neighbors")
-    return [*heavy, "discriminant", "perceptron", "probability", "estimators", "geometry"]
+    return [*heavy, "bayes", "discriminant", "perceptron", "probability", "estimators", "geometry"]
 
 
 def compile_family(family: str) -> Compiled:
