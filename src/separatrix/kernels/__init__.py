@@ -13,6 +13,9 @@ from separatrix.kernels.parameters.starts import natural_scales
 from separatrix.kernels.precomputed import Custom, Precomputed
 from separatrix.kernels.sets import Jaccard, SetKernel
 from separatrix.kernels.stationary.constant import Constant, White
+from separatrix.kernels.stationary.matern import Matern
+from separatrix.kernels.stationary.periodic import Periodic
+from separatrix.kernels.stationary.rational_quadratic import RationalQuadratic
 from separatrix.kernels.strings import Spectrum, Subsequence
 from separatrix.kernels.trees import SubtreeKernel, TreeKernel
 from separatrix.kernels.vectors import Linear, Polynomial, Sigmoid
@@ -28,12 +31,15 @@ __all__ = [
     "Jaccard",
     "Kernel",
     "Linear",
+    "Matern",
     "Normalized",
     "Hyperparameter",
+    "Periodic",
     "Polynomial",
     "Precomputed",
     "PreparedKernel",
     "Product",
+    "RationalQuadratic",
     "Scaled",
     "SetKernel",
     "Sigmoid",

@@ -20,6 +20,10 @@ from separatrix.kernels.parameters.hyperparameters import Floats
 from separatrix.kernels.tiles import copy_to, lower_tiles, tiles
 from separatrix.threads import parallel_map
 
+#: Rows and columns of a tile: an expression has several at a time, and the system hands out memory
+#: for larger ones page by page.
+SIDE = 120
+
 if TYPE_CHECKING:
     from separatrix.kernels.algebra import Composite
     from separatrix.kernels.base import Kernel
@@ -28,7 +32,7 @@ if TYPE_CHECKING:
 class PairTile(ABC):
     """A tile of kernel values that remembers what its derivatives need."""
 
-    #: κ of every pair of the tile, in an array of its own.
+    #: κ of every pair of the tile, in an array of its own; (1, 1) if all are the same.
     values: Floats
 
     @abstractmethod
@@ -47,7 +51,7 @@ class KernelPairs(ABC):
         """Kernel values of a tile, ready for derivatives."""
 
     def values(self, rows: slice, columns: slice) -> Floats:
-        """Kernel values of a tile alone, in an array of its own."""
+        """Kernel values of a tile alone, in an array of its own; (1, 1) if all are the same."""
         return self.tile(rows, columns).values
 
     def start(self, *, derivatives: bool) -> None:
@@ -112,7 +116,12 @@ class GivenTile(PairTile):
 
     def sums(self, q: Floats) -> Floats:
         """Σ q ∂κ/∂θ."""
-        return np.array([np.vdot(q, one) for one in self.derivatives], dtype=float)
+        return np.array([weighted_sum(q, one) for one in self.derivatives], dtype=float)
+
+
+def weighted_sum(q: Floats, values: Floats) -> float:
+    """Σ q v over a tile, of which (1, 1) stands for equal values."""
+    return float(np.vdot(q, values) if values.shape == q.shape else values[0, 0] * q.sum())
 
 
 class CompositePairs(KernelPairs):
@@ -146,7 +155,7 @@ class CompositeTile(PairTile):
     def sums(self, q: Floats) -> Floats:
         """The chain rule."""
         partials = self.kernel._partials([one.values for one in self.operands], self.values)
-        own = [np.vdot(q, one) for one in self.kernel._own_derivatives(self.values)]
+        own = [weighted_sum(q, one) for one in self.kernel._own_derivatives(self.values)]
         operands = zip(self.operands, partials, strict=True)
         return np.concatenate(
             [own, *(one.sums(q if by is None else q * by) for one, by in operands)]
@@ -171,7 +180,7 @@ def gradient_sums(pairs: KernelPairs, q: Array) -> Floats:
         sums = pairs.tile(rows, columns).sums(part)
         return 2.0 * sums if pairs.gram and rows != columns else sums
 
-    todo = lower_tiles(n) if pairs.gram else tiles(n, m)
+    todo = lower_tiles(n, SIDE) if pairs.gram else tiles(n, m, SIDE)
     found = parallel_map(one, todo)
     return np.asarray(sum(found[1:], start=found[0])) if found else np.zeros(0)
 
@@ -184,11 +193,12 @@ def pair_values(pairs: KernelPairs, out: Array | None = None) -> Array:
     def fill(at: tuple[slice, slice]) -> None:
         rows, columns = at
         tile = pairs.values(rows, columns)
-        if pairs.gram and rows == columns:
+        if pairs.gram and rows == columns and tile.shape != (1, 1):
             mirror_lower(tile, np.diagonal(tile).copy())
         elif pairs.gram:
             block[columns, rows] = tile.T
         block[rows, columns] = tile
 
-    parallel_map(fill, lower_tiles(pairs.shape[0]) if pairs.gram else tiles(*pairs.shape))
+    n, m = pairs.shape
+    parallel_map(fill, lower_tiles(n, SIDE) if pairs.gram else tiles(n, m, SIDE))
     return copy_to(block, out)

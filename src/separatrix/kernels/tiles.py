@@ -84,10 +84,10 @@ class PreparedTiles(PreparedKernel):
 Tile = tuple[slice, slice]
 
 
-def tiles(n: int, m: int) -> list[Tile]:
+def tiles(n: int, m: int, side: int = SIDE) -> list[Tile]:
     """Tiles of about equal size; few rows have wider tiles."""
-    height = min(SIDE, n)
-    width = SIDE * SIDE // max(height, 1)
+    height = min(side, n)
+    width = side * side // max(height, 1)
     return [
         (slice(top, min(top + height, n)), slice(left, min(left + width, m)))
         for top in range(0, n, max(height, 1))
@@ -95,9 +95,9 @@ def tiles(n: int, m: int) -> list[Tile]:
     ]
 
 
-def lower_tiles(n: int) -> list[Tile]:
+def lower_tiles(n: int, side: int = SIDE) -> list[Tile]:
     """Square tiles that cover the lower triangle of an n x n matrix."""
-    cuts = [slice(top, min(top + SIDE, n)) for top in range(0, n, SIDE)]
+    cuts = [slice(top, min(top + side, n)) for top in range(0, n, side)]
     return [(rows, columns) for i, rows in enumerate(cuts) for columns in cuts[: i + 1]]
 
 

@@ -1,7 +1,7 @@
-"""The smaller and the larger of two numbers, so that loops over them run on whole vectors.
+"""The smaller, the larger and the quotient of two numbers, for loops that run on whole vectors.
 
 Python's ``min`` and ``max`` compile to comparisons, whose order LLVM must keep; its own minimum of
-numbers that are not NaN has no order.
+numbers that are not NaN has no order. Python's division raises an error where it divides by zero.
 """
 
 from __future__ import annotations
@@ -26,3 +26,13 @@ def _of_two(name: str) -> Any:
 
 
 smaller, larger = _of_two("minnum"), _of_two("maxnum")
+
+
+@intrinsic
+def quotient(_typing, a, b):
+    """a / b of two numbers of one type."""
+
+    def code(_context, builder, _signature, args):
+        return builder.fdiv(args[0], args[1])
+
+    return (a(a, b), code) if a == b else None

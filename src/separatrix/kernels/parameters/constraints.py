@@ -80,9 +80,12 @@ class Fixed(Constrained):
     Examples
     --------
     >>> import separatrix as sx
-    >>> kernel = 2.0 * sx.Fixed(sx.Polynomial(2), ("constant",)) + sx.Fixed(sx.White(0.1))
+    >>> kernel = 2.0 * sx.Fixed(sx.Periodic(1.0, period=12.0), ("period",))
     >>> list(kernel.parameters)
-    ['factor', 'degree', 'scale']
+    ['factor', 'bandwidth']
+    >>> kernel.replace(bandwidth=3.0).gram([[0.0], [12.0]]).round(6)
+    array([[2., 2.],
+           [2., 2.]])
     """
 
     names: tuple[str, ...] | None = None

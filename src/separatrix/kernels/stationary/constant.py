@@ -87,7 +87,8 @@ class ConstantPairs(KernelPairs):
 
     def tile(self, rows: slice, columns: slice) -> PairTile:
         """c, which is its own derivative by log c."""
-        values = np.full((rows.stop - rows.start, columns.stop - columns.start), self.constant)
+        del rows, columns
+        values = np.full((1, 1), self.constant)
         return GivenTile(values, [values])
 
 
@@ -183,9 +184,11 @@ class NoisePairs(KernelPairs):
 
     def tile(self, rows: slice, columns: slice) -> PairTile:
         """The part of σ² I within the tile."""
-        values = np.zeros((rows.stop - rows.start, columns.stop - columns.start))
-        if self.gram:
-            same = np.arange(max(rows.start, columns.start), min(rows.stop, columns.stop))
+        same = np.arange(max(rows.start, columns.start), min(rows.stop, columns.stop))
+        if not self.gram or not len(same):
+            values = np.zeros((1, 1))
+        else:
+            values = np.zeros((rows.stop - rows.start, columns.stop - columns.start))
             values[same - rows.start, same - columns.start] = self.variance
         return GivenTile(values, [values])
 

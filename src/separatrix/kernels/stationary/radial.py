@@ -73,9 +73,9 @@ class RadialKernel(Kernel):
 
     @abstractmethod
     def apply(self, tile: Floats, slopes: Floats, a: float, b: float) -> list[Floats]:
-        """f(s) in place of s, g(s)·(a + b s) in ``slopes``; derivatives by other θ, if any.
+        """f(s) in place of s, g(s)·(a + b s) in ``slopes``; returns derivatives by other θ, if any.
 
-        Those are listed before the bandwidths. ``slopes`` of one row is not needed.
+        Those come after the bandwidths. ``slopes`` of one row are not needed.
         """
 
     def prepare(self, z: Items) -> PreparedKernel:
@@ -105,14 +105,15 @@ class RadialKernel(Kernel):
         pairs = self.pairs(x)
         n, d = pairs.shape[0], pairs.x.shape[1]
         tile = pairs.tile(slice(0, n), slice(0, n))
-        found = list(tile.others)
         if not self.by_column:
-            found.append(tile.slopes)
+            found = [tile.slopes]
         else:
+            found = []
             x = pairs.x.toarray() if sparse.issparse(pairs.x) else pairs.x
             for c in range(d):
                 differences = (x[:, c][:, None] - x[:, c][None, :]) * pairs.inverse[c]
                 found.append(tile.slopes * differences**2)
+        found += tile.others
         return [one / f for one, f in zip(found, self._theta_factors(), strict=True)]
 
 
@@ -176,7 +177,7 @@ class RadialTile(PairTile):
 
         others = [np.vdot(q, one) for one in self.others]
         if not self.pairs.kernel.by_column:
-            return np.array([*others, np.vdot(q, self.slopes)])
+            return np.array([np.vdot(q, self.slopes), *others])
         weights = q * self.slopes
         x, z = self.pairs.x[self.rows], self.pairs.z[self.columns]
         inverse = self.pairs.inverse
@@ -185,7 +186,7 @@ class RadialTile(PairTile):
             loops.weighted_squares(weights, x, np.ascontiguousarray(z.T), inverse, sums)
         else:
             sums = sparse_weighted_squares(weights, x, z, inverse)
-        return np.concatenate([others, sums])
+        return np.concatenate([sums, others])
 
 
 class PreparedRadial(PreparedKernel):
