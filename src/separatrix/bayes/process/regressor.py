@@ -6,10 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.bayes.predictive import PredictiveDistribution
 from separatrix.bayes.process.certificate import certify
 from separatrix.bayes.process.evidence import Evidence, Factored, TrainingRows, factorize
 from separatrix.bayes.process.fitting import FittedProcess, Plan, fit_process
@@ -18,19 +16,16 @@ from separatrix.bayes.process.intervals import (
     hyperparameter_intervals,
 )
 from separatrix.bayes.process.leave_one_out import LeaveOneOut, leave_one_out
-from separatrix.bayes.process.noise import SplitKernel
 from separatrix.bayes.process.options import (
     check_alpha,
     check_memory,
     check_noise,
     given_kernel,
-    prior_kernel,
 )
-from separatrix.bayes.process.posterior import Posterior, draws, posterior_mean
+from separatrix.bayes.process.predictions import ProcessPredictions
 from separatrix.bayes.process.trend import TrendBasis
-from separatrix.estimators.base import RowsEstimator, require_labels
+from separatrix.estimators.base import require_labels
 from separatrix.estimators.targets import numeric
-from separatrix.kernels import Kernel
 from separatrix.messages import InputError, check_option
 from separatrix.rows.block import Floats, to_array
 from separatrix.rows.encoding import identity
@@ -39,7 +34,7 @@ from separatrix.statistics.preparation import prepare
 from separatrix.threads import one_blas_thread
 
 
-class GaussianProcessRegressor(RegressorMixin, RowsEstimator):
+class GaussianProcessRegressor(RegressorMixin, ProcessPredictions):
     """Gaussian process regression with learned hyperparameters.
 
         y = f(x) + noise,   f ~ N(0, κ):   E f* = k*ᵀ (K + σ²I)⁻¹ y,
@@ -124,7 +119,6 @@ class GaussianProcessRegressor(RegressorMixin, RowsEstimator):
 
     _multi_output = True
     _sparse_ok = False
-    kernel_: Kernel
     log_marginal_likelihood_value_: float
 
     def __init__(
@@ -304,79 +298,6 @@ class GaussianProcessRegressor(RegressorMixin, RowsEstimator):
             self.kernel_ = self.kernel_.with_theta(theta)
         return found
 
-    # -- predictions ---------------------------------------------------------------------------
-
-    def predict(
-        self,
-        X: Any,
-        return_std: bool = False,
-        return_cov: bool = False,
-        *,
-        include_noise: bool = True,
-    ) -> Any:
-        """Mean of the posterior at new rows, with standard deviations or the joint covariance.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            New rows.
-        return_std, return_cov : bool, default=False
-            Whether to return the standard deviations, or the covariance, too.
-        include_noise : bool, default=True
-            Whether they are those of y, which include the noise of the kernel, or those of f.
-        """
-        if return_std and return_cov:
-            raise RuntimeError("At most one of return_std or return_cov can be requested.")
-        if not hasattr(self, "kernel_"):
-            return self._prior(X, return_std, return_cov, include_noise)
-        x = to_array(self._design(X))
-        k = len(self.target_scale_)
-        alpha = self.alpha_.reshape(-1, k)
-        split = SplitKernel(self.kernel_)
-        mean = posterior_mean(split, self.X_train_, alpha, self.basis_, self.trend_coef_, x)
-        mean = self.target_scale_ * mean + self.target_mean_
-        mean = mean[:, 0] if k == 1 else mean
-        if not (return_std or return_cov):
-            return mean
-        posterior = Posterior(self.X_train_, self._factored, self.basis_)
-        given = check_noise(self.noise) if include_noise else 0.0
-        if return_std:
-            variance = posterior.variance(x, noise=include_noise) + given
-            return mean, _per_output(np.sqrt(variance), self.target_scale_)
-        covariance = posterior.covariance(x, noise=include_noise)
-        covariance[np.diag_indices(len(x))] += given
-        return mean, _per_output(covariance, self.target_scale_**2)
-
-    def _prior(self, X: Any, return_std: bool, return_cov: bool, include_noise: bool) -> Any:
-        """Mean and covariance before any row was seen."""
-        x = check_array(X, dtype=np.float64)
-        given = self.kernel is not None or isinstance(self.noise, str)
-        kernel = given_kernel(self.kernel, self.noise, x.shape[1]) if given else prior_kernel()
-        split, k = SplitKernel(kernel), self.n_targets or 1
-        noise = split.noise_variance(x) + check_noise(self.noise) if include_noise else 0.0
-        mean = np.zeros(len(x)) if k == 1 else np.zeros((len(x), k))
-        if return_std:
-            return mean, _per_output(np.sqrt(split.function_variance(x) + noise), np.ones(k))
-        if not return_cov:
-            return mean
-        covariance = split.gram(x, np.empty((len(x), len(x))))
-        covariance[np.diag_indices(len(x))] += noise
-        return mean, _per_output(covariance, np.ones(k))
-
-    def sample_y(
-        self, X: Any, n_samples: int = 1, random_state: Any = 0, *, include_noise: bool = True
-    ) -> Floats:
-        """Joint draws of y at these rows, or of f without noise: (n, n_samples).
-
-        Before ``fit`` they are draws of the prior. Several outputs are (n, k, n_samples).
-        """
-        mean, covariance = self.predict(X, return_cov=True, include_noise=include_noise)
-        rng = check_random_state(random_state)
-        if mean.ndim == 1:
-            return draws(mean, covariance, n_samples, rng)
-        outputs = range(mean.shape[1])
-        return np.stack([draws(mean[:, i], covariance[..., i], n_samples, rng) for i in outputs], 1)
-
     def leave_one_out(self) -> LeaveOneOut:
         """What the other rows say about each training row, in closed form."""
         check_is_fitted(self)
@@ -392,24 +313,7 @@ class GaussianProcessRegressor(RegressorMixin, RowsEstimator):
             return ()
         return hyperparameter_intervals(self.kernel_, self.learned_, self.encoding_.names, level)
 
-    def predictive(self, X: Any, *, include_noise: bool = True) -> PredictiveDistribution:
-        """The predictive distribution of y (or of f, without noise) at every row."""
-        check_is_fitted(self)
-        mean, std = self.predict(X, return_std=True, include_noise=include_noise)
-        if mean.ndim > 1:
-            raise InputError(
-                f"There are {mean.shape[1]} outputs.", remedy="Fit one process for each of them."
-            )
-        return PredictiveDistribution(mean, std)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
         return tags
-
-
-def _per_output(values: Floats, factors: Floats) -> Floats:
-    """Values of unit scale for every output, as the last axis; one output has none."""
-    if len(factors) == 1:
-        return np.asarray(values * factors[0])
-    return np.asarray(values[..., None] * factors)

@@ -22,6 +22,8 @@ from separatrix.rows.block import Floats
 Objective = Callable[[Floats], tuple[float, Floats]]
 #: Radius of the first step, and of the longest: hyperparameters are logarithms.
 FIRST_RADIUS, LONGEST_RADIUS = 1.0, 4.0
+#: Radius at which no step was found to be better.
+SHORTEST = 1e-9
 #: Gradient below which a coordinate beyond its vanishing point is moved to its end.
 PLATEAU = 0.2
 #: Steps longer than this change the curvature so much that it is computed anew.
@@ -78,74 +80,112 @@ def maximize(
 ) -> Maximum:
     """Climb from ``start`` until the model promises a gain below ``tolerance``.
 
-    ``curvature`` is a first guess of −∇²f, of a sample of the rows for instance.
+    ``curvature`` is a first guess of −∇²f, of a sample of the rows for instance. An objective with
+    a method ``information`` gives one itself, at the point of its last evaluation.
     """
-    low, high = box.low, box.high
-    theta = np.clip(np.asarray(start, dtype=float), low, high)
-    value, gradient = objective(theta)
-    evaluations, radius = 1, FIRST_RADIUS
-    information = getattr(objective, "information", None)
-    given = curvature is not None or information is not None
-    if information is not None and np.isfinite(value):
-        b = information()
-    else:
-        b = _first_curvature(gradient) if curvature is None else np.array(curvature)
-    status, misses = Status.LIMIT, 0
-    tried = np.zeros(len(theta), dtype=bool)
-    while evaluations < max_evaluations and np.isfinite(value):
-        free = ~_blocked(theta, gradient, low, high)
-        far = _plateau(theta, gradient, b, box) & free & ~tried
-        if far.any():
-            tried |= far
-            there = np.where(far, high, theta)
-            new_value, new_gradient = objective(there)
-            evaluations += 1
-            if new_value >= value - ROUNDING * abs(value):
-                theta, value, gradient = there, new_value, new_gradient
-            continue
-        step, boundary = _step_in_box(gradient, b, free, radius, low - theta, high - theta)
-        promised = float(gradient @ step - 0.5 * step @ b @ step)
-        if promised <= tolerance and not boundary:
-            status = Status.CONVERGED
-            break
-        new_value, new_gradient = objective(np.clip(theta + step, low, high))
-        evaluations += 1
-        length = float(np.linalg.norm(step))
-        if not np.isfinite(new_value):
-            radius = 0.25 * length
-            continue
-        b = _updated(b, step, gradient - new_gradient)
-        if not given and evaluations == 2:
-            b = _rescaled(b, step, gradient - new_gradient)
-        floor = ROUNDING * (abs(value) + abs(new_value) + len(theta))
-        gained = new_value - value
-        if promised <= floor:  # values are all rounding: the gradient decides
-            better = _size(new_gradient, theta + step, low, high) < 0.5 * _size(
-                gradient, theta, low, high
-            )
-            misses = 0 if better else misses + 1
-            if misses > 1:
-                status = Status.ROUNDING
-                break
+    ascent = _Ascent(objective, start, box, curvature)
+    status = None
+    while status is None:
+        if ascent.evaluations >= max_evaluations or not np.isfinite(ascent.value):
+            status = Status.LIMIT
+        elif not ascent.leap():
+            status = ascent.step(tolerance)
+    return ascent.end(status)
+
+
+class _Ascent:
+    """A point with its value and gradient, the curvature as known so far, and the radius."""
+
+    def __init__(
+        self, objective: Objective, start: Floats, box: Box, curvature: Floats | None
+    ) -> None:
+        self.objective, self.box = objective, box
+        self.theta = np.clip(np.asarray(start, dtype=float), box.low, box.high)
+        self.value, self.gradient = objective(self.theta)
+        self.evaluations, self.radius, self.misses = 1, FIRST_RADIUS, 0
+        self.tried = np.zeros(len(self.theta), dtype=bool)
+        self.information: Callable[[], Floats] | None = getattr(objective, "information", None)
+        self.scaled = curvature is not None or self.information is not None
+        if self.information is not None and np.isfinite(self.value):
+            self.b = self.information()
+        elif curvature is not None:
+            self.b = np.array(curvature)
         else:
-            better = gained > 1e-4 * promised
-            if gained > 0.75 * promised and boundary:
-                radius = min(2.0 * radius, LONGEST_RADIUS)
-            elif gained < 0.25 * promised:
-                radius = max(0.25 * length, 1e-10)
-                if length < 1e-9:
-                    status = Status.ROUNDING
-                    break
+            self.b = _first_curvature(self.gradient)
+
+    @property
+    def free(self) -> np.ndarray:
+        """Coordinates that the box does not stop."""
+        return ~_blocked(self.theta, self.gradient, self.box)
+
+    def leap(self) -> bool:
+        """Move coordinates on a plateau to the end of their range, once each."""
+        far = _plateau(self.theta, self.gradient, self.b, self.box) & self.free & ~self.tried
+        if not far.any():
+            return False
+        self.tried |= far
+        there = np.where(far, self.box.high, self.theta)
+        value, gradient = self.objective(there)
+        self.evaluations += 1
+        if value >= self.value - ROUNDING * abs(self.value):
+            self.theta, self.value, self.gradient = there, value, gradient
+        return True
+
+    def step(self, tolerance: float) -> Status | None:
+        """One step of the model; why the ascent ends, or None."""
+        low, high = self.box.low - self.theta, self.box.high - self.theta
+        step, stopped = _step_in_box(self.gradient, self.b, self.free, self.radius, low, high)
+        promised = float(self.gradient @ step - 0.5 * step @ self.b @ step)
+        if promised <= tolerance and not stopped:
+            return Status.CONVERGED
+        there = np.clip(self.theta + step, self.box.low, self.box.high)
+        value, gradient = self.objective(there)
+        self.evaluations += 1
+        length = float(np.linalg.norm(step))
+        if not np.isfinite(value):
+            self.radius = 0.25 * length
+            return Status.ROUNDING if length < SHORTEST else None
+        change = self.gradient - gradient
+        self.b = _updated(self.b, step, change)
+        if not self.scaled:
+            self.b, self.scaled = _rescaled(self.b, step, change), True
+        floor = ROUNDING * (abs(self.value) + abs(value) + len(step))
+        if promised <= floor:  # values are all rounding: the gradient decides
+            ends = _size(gradient, there, self.box), _size(self.gradient, self.theta, self.box)
+            better = ends[0] < 0.5 * ends[1]
+            self.misses = 0 if better else self.misses + 1
+        else:
+            better = value - self.value > 1e-4 * promised
+            self._resize((value - self.value) / promised, length, stopped=stopped)
         if better:
-            theta = np.clip(theta + step, low, high)
-            value, gradient = new_value, new_gradient
-            if information is not None and length > NEAR:
-                b = information()
-    ends = (theta <= low) | (theta >= high)
-    blocked = _blocked(theta, gradient, low, high) | (ends & (np.abs(gradient) < 1e-6))
-    step, _ = _step(gradient, b, ~blocked, LONGEST_RADIUS)
-    gain = max(0.0, float(gradient @ step - 0.5 * step @ b @ step))
-    return Maximum(theta, value, gradient, b, gain, blocked, evaluations, status)
+            self.theta, self.value, self.gradient = there, value, gradient
+            if self.information is not None and length > NEAR:
+                self.b = self.information()
+        return Status.ROUNDING if self.misses > 1 or self.radius < SHORTEST else None
+
+    def _resize(self, ratio: float, length: float, *, stopped: bool) -> None:
+        """A longer radius where the model was right up to it, a shorter one where it was wrong."""
+        if ratio > 0.75 and stopped:
+            self.radius = min(2.0 * self.radius, LONGEST_RADIUS)
+        elif ratio < 0.25:
+            self.radius = 0.25 * length
+
+    def end(self, status: Status) -> Maximum:
+        """Where the ascent is."""
+        ends = (self.theta <= self.box.low) | (self.theta >= self.box.high)
+        blocked = ~self.free | (ends & (np.abs(self.gradient) < 1e-6))
+        step, _ = _step(self.gradient, self.b, ~blocked, LONGEST_RADIUS)
+        gain = max(0.0, float(self.gradient @ step - 0.5 * step @ self.b @ step))
+        return Maximum(
+            self.theta,
+            self.value,
+            self.gradient,
+            self.b,
+            gain,
+            blocked,
+            self.evaluations,
+            status,
+        )
 
 
 def _first_curvature(gradient: Floats) -> Floats:
@@ -170,9 +210,10 @@ def _updated(b: Floats, step: Floats, change: Floats) -> Floats:
     return np.asarray(b + np.outer(left, left) / product)
 
 
-def _blocked(theta: Floats, gradient: Floats, low: Floats, high: Floats) -> np.ndarray:
+def _blocked(theta: Floats, gradient: Floats, box: Box) -> np.ndarray:
     """Coordinates at an end of their range that the gradient points out of."""
-    return np.asarray(((theta <= low) & (gradient <= 0)) | ((theta >= high) & (gradient >= 0)))
+    at_low = (theta <= box.low) & (gradient <= 0)
+    return np.asarray(at_low | ((theta >= box.high) & (gradient >= 0)))
 
 
 def _plateau(theta: Floats, gradient: Floats, b: Floats, box: Box) -> np.ndarray:
@@ -182,8 +223,8 @@ def _plateau(theta: Floats, gradient: Floats, b: Floats, box: Box) -> np.ndarray
     return np.asarray(rising & (np.diagonal(b) < 10.0 * gradient))
 
 
-def _size(gradient: Floats, theta: Floats, low: Floats, high: Floats) -> float:
-    free = ~_blocked(theta, gradient, low, high)
+def _size(gradient: Floats, theta: Floats, box: Box) -> float:
+    free = ~_blocked(theta, gradient, box)
     return float(np.abs(gradient[free]).max(initial=0.0))
 
 
