@@ -18,7 +18,13 @@ from separatrix.kernels.base import Array, Items, Kernel, PreparedKernel, take_i
 from separatrix.kernels.derivatives import CompositePairs, KernelPairs, pair_values
 from separatrix.kernels.parameters.hyperparameters import hyperparameter
 from separatrix.kernels.stationary.constant import Constant
-from separatrix.kernels.tiles import are_dense_doubles, copy_to
+from separatrix.kernels.tiles import (
+    are_dense_doubles,
+    as_matrix,
+    common_matrices,
+    copy_to,
+    weighted_sums,
+)
 from separatrix.messages import InputError
 
 
@@ -35,6 +41,8 @@ class Composite(Kernel):
                 )
         object.__setattr__(self, "of_vectors", not particular or particular[0].of_vectors)
         object.__setattr__(self, "of_anything", not particular)
+        by_tiles = all(child.by_tiles for child in self._children())
+        object.__setattr__(self, "by_tiles", by_tiles and self.of_vectors)
 
     def _particular(self) -> list[Kernel]:
         """The operands that compare one kind of items only."""
@@ -56,13 +64,6 @@ class Composite(Kernel):
     def serializable(self, items: Items) -> Items:
         """As the first operand that knows them stores them."""
         return (self._particular() or self._children())[0].serializable(items)
-
-    def gram(self, x: Items, z: Items | None = None) -> Array:
-        """The matrix κ(xᵢ, zⱼ), combined tile by tile: no operand has a matrix of its own."""
-        z = None if z is x else z
-        if self.of_vectors and are_dense_doubles(x, z):
-            return pair_values(self.pairs(x, z))
-        return super().gram(x, z)
 
     def pairs(self, x: Items, z: Items | None = None) -> KernelPairs:
         """Those of the operands."""
@@ -239,8 +240,18 @@ class PreparedComposite(PreparedKernel):
         super().__init__(kernel, centers)
         self._operands = operands
 
+    def _between(self, x: Items) -> KernelPairs | None:
+        """Rows with the centers in double precision, where tiles are combined in the cache."""
+        if not (self.kernel.by_tiles and are_dense_doubles(x, self.centers)):
+            return None
+        x, z = common_matrices(x, self.centers)
+        return self.kernel.pairs(x, z[:])
+
     def rows(self, x: Items, out: Array | None = None) -> Array:
         """Combined rows of the operands."""
+        pairs = self._between(x)
+        if pairs is not None:
+            return pair_values(pairs, out)
         return copy_to(self.kernel._combine([operand.rows(x) for operand in self._operands]), out)
 
     def take(self, indices: Items, out: Array | None = None) -> Array:
@@ -255,8 +266,21 @@ class PreparedComposite(PreparedKernel):
         centers = take_items(self.centers, indices)
         return PreparedComposite(self.kernel, centers, operands)
 
+    def dot(self, x: Items, weights: Array) -> Array:
+        """Weighted sums over tiles, where the kernel is computed by tiles."""
+        pairs = self._between(x)
+        if pairs is None:
+            return super().dot(x, weights)
+
+        def compute(rows: slice, columns: slice, tile: Array) -> None:
+            tile[...] = pairs.values(rows, columns)
+
+        return weighted_sums(compute, weights, np.asarray(as_matrix(x), dtype=float))
+
     def gram(self, out: Array | None = None) -> Array:
-        """Symmetric, because every operand is."""
+        """Symmetric, because every operand is; no operand has a matrix of its own."""
+        if self.kernel.by_tiles and are_dense_doubles(self.centers, None):
+            return pair_values(self.kernel.pairs(self.centers), out)
         return copy_to(self.kernel._combine([operand.gram() for operand in self._operands]), out)
 
 

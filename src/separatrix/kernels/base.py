@@ -82,6 +82,8 @@ class Kernel(Parametrized, ABC):
     of_vectors: bool = True
     #: Whether any items will do, so that the kernel joins kernels of all kinds.
     of_anything: bool = False
+    #: Whether any tile of values is computed by itself, without those of all pairs.
+    by_tiles: bool = False
 
     @property
     def mercer(self) -> bool:
@@ -96,9 +98,10 @@ class Kernel(Parametrized, ABC):
     def diagonal(self, x: Items) -> Array:
         """κ(xᵢ, xᵢ) = ‖φ(xᵢ)‖² for every item."""
 
-    def gram(self, x: Items, z: Items | None = None) -> Array:
+    def gram(self, x: Items, z: Items | None = None, out: Array | None = None) -> Array:
         """The matrix κ(xᵢ, zⱼ); without ``z`` the Gram matrix of x, exactly symmetric."""
-        return self.prepare(x).gram() if z is None or z is x else self.prepare(z).rows(x)
+        same = z is None or z is x
+        return self.prepare(x).gram(out) if same else self.prepare(z).rows(x, out)
 
     def __call__(self, x: Items, z: Items | None = None) -> Array:
         """The matrix κ(xᵢ, zⱼ)."""

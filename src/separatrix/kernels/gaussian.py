@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from separatrix.kernels.base import Array, Items, Kernel
+from separatrix.kernels.base import Array, Items, Kernel, PreparedKernel
 from separatrix.kernels.parameters.hyperparameters import hyperparameter
-from separatrix.kernels.stationary.radial import RadialKernel
+from separatrix.kernels.stationary.radial import PreparedRadial, RadialKernel
 from separatrix.kernels.tiles import (
     PreparedTiles,
+    are_dense_doubles,
     as_matrix,
     common_matrices,
     copy_to,
@@ -73,9 +74,15 @@ class Gaussian(RadialKernel):
         kernel = cls(float(np.sqrt(b / 2.0)))
         return kernel if a == 1.0 else a * kernel
 
-    def prepare(self, z: Items) -> PreparedGaussian:
-        """The centers shifted by their mean and divided by the bandwidth."""
-        return PreparedGaussian(self, as_matrix(z))
+    def prepare(self, z: Items) -> PreparedKernel:
+        """The centers shifted by their mean and divided by the bandwidth.
+
+        Bandwidths by column serve processes, whose inverses need every digit: differences then.
+        """
+        z = as_matrix(z)
+        if self.by_column and are_dense_doubles(z, None):
+            return PreparedRadial(self, z)
+        return PreparedGaussian(self, z)
 
     def apply(self, tile: Array, slopes: Array, a: float, b: float) -> list[Array]:
         """exp(−s/2)."""

@@ -30,6 +30,8 @@ from separatrix.messages import InputError
 class InnerProductKernel(Kernel):
     """κ(x, z) = f(x·z): a matrix product, then a function of every entry."""
 
+    by_tiles = True
+
     def prepare(self, z: Items) -> PreparedInnerProducts:
         """The centers as a matrix."""
         return PreparedInnerProducts(self, as_matrix(z))
@@ -68,7 +70,8 @@ class InnerProductPairs(KernelPairs):
         gram = z is None or z is x
         x, z = common_matrices(x, x if gram else z)
         super().__init__(x.shape[0], z.shape[0], gram=gram)
-        self.kernel, self.x, self.z = kernel, x.astype(float, copy=False), z.astype(float)
+        self.kernel, self.x = kernel, x.astype(float, copy=False)
+        self.z = self.x if gram else z.astype(float, copy=False)
         self.factors = kernel._theta_factors()
 
     def _products(self, rows: slice, columns: slice) -> Array:

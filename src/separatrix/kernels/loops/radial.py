@@ -35,6 +35,30 @@ def squared_differences(tile, x, zt, inverse):
 
 
 @compiled(fastmath=SUMS)
+def distances_from_products(tile, norms_x, norms_z, x, z, inverse, near):
+    """s = ‖u‖² + ‖v‖² − 2 u·v in place of the products u·v of a tile of wide rows.
+
+    Pairs nearer than ``near`` times ‖u‖² + ‖v‖² would lose digits: from their differences.
+    """
+    for i in range(tile.shape[0]):
+        row, norm = tile[i], norms_x[i]
+        count = 0
+        for j in range(row.size):
+            size = norm + norms_z[j]
+            row[j] = size - 2.0 * row[j]
+            count += row[j] < near * size
+        if count == 0:
+            continue
+        for j in range(row.size):
+            if row[j] < near * (norm + norms_z[j]):
+                total = 0.0
+                for c in range(inverse.size):
+                    d = (x[i, c] - z[j, c]) * inverse[c]
+                    total += d * d
+                row[j] = total
+
+
+@compiled(fastmath=SUMS)
 def weighted_squares(weights, x, zt, inverse, sums):
     """Σᵢⱼ wᵢⱼ ((xᵢ − zⱼ)/σ)², column by column, added to ``sums``."""
     for i in range(weights.shape[0]):

@@ -27,9 +27,9 @@ class Constrained(Unary):
         """That of the kernel."""
         return self.kernel.diagonal(x)
 
-    def gram(self, x: Items, z: Items | None = None) -> Array:
+    def gram(self, x: Items, z: Items | None = None, out: Array | None = None) -> Array:
         """That of the kernel."""
-        return self.kernel.gram(x, z)
+        return self.kernel.gram(x, z, out)
 
     def pairs(self, x: Items, z: Items | None = None) -> KernelPairs:
         """Those of the kernel."""

@@ -42,6 +42,7 @@ class Constant(Kernel):
 
     constant: float = hyperparameter(1.0, 1e-5, 1e5)
     of_anything = True
+    by_tiles = True
 
     def __post_init__(self) -> None:
         check_positive(self.constant, "The constant of Constant")
@@ -126,6 +127,7 @@ class White(Kernel):
 
     variance: float = hyperparameter(1.0, 1e-5, 1e5)
     of_anything = True
+    by_tiles = True
 
     def __post_init__(self) -> None:
         check_positive(self.variance, "The variance of White")

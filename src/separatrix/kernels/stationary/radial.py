@@ -24,6 +24,7 @@ from separatrix.kernels.tiles import (
     common_matrices,
     copy_to,
     output_block,
+    squared_norms,
     weighted_sums,
 )
 from separatrix.messages import InputError
@@ -32,10 +33,16 @@ from separatrix.messages import InputError
 Bandwidth = float | tuple[float, ...]
 
 
+#: Columns from which distances are computed by products of rows, and the squared distance, as a
+#: part of both squared lengths, below which they are computed from differences all the same.
+WIDE, NEAR = 64, 0.05
+
+
 class RadialKernel(Kernel):
     """κ(x, z) = f(s) with s the squared distance in bandwidths; f(0) = 1."""
 
     bandwidth: Bandwidth
+    by_tiles = True
 
     def __post_init__(self) -> None:
         if isinstance(self.bandwidth, list | tuple | np.ndarray):
@@ -91,11 +98,11 @@ class RadialKernel(Kernel):
         """Zero, since κ(x, x) = 1."""
         return np.zeros((as_matrix(x).shape[0], len(self._continuous())))
 
-    def gram(self, x: Items, z: Items | None = None) -> Array:
+    def gram(self, x: Items, z: Items | None = None, out: Array | None = None) -> Array:
         """The matrix κ(xᵢ, zⱼ) from differences of coordinates, for dense rows of float64."""
         if are_dense_doubles(x, z):
-            return pair_values(self.pairs(x, z))
-        return super().gram(x, z)
+            return pair_values(self.pairs(x, z), out)
+        return super().gram(x, z, out)
 
     def pairs(self, x: Items, z: Items | None = None) -> RadialPairs:
         """Both sides as matrices."""
@@ -129,6 +136,14 @@ class RadialPairs(KernelPairs):
         self.z = self.x if gram else z.astype(np.float64, copy=False)
         self.inverse = kernel.inverse_bandwidths(x.shape[1])
         self.dense = not sparse.issparse(x)
+        self.wide = self.dense and x.shape[1] >= WIDE
+        if self.wide:
+            center = self.z.mean(axis=0) if len(self.z) else 0.0
+            self.v = (self.z - center) * self.inverse
+            self.u = self.v if gram else (self.x - center) * self.inverse
+            with np.errstate(over="ignore"):
+                self.norms = [squared_norms(self.u), squared_norms(self.v)]
+            self.wide = bool(all(np.isfinite(one).all() for one in self.norms))
 
     def _distances(self, rows: slice, columns: slice) -> Floats:
         """s of every pair of the tile."""
@@ -138,6 +153,11 @@ class RadialPairs(KernelPairs):
         if not self.dense:
             return sparse_distances(x, z, self.inverse)
         tile = np.empty((x.shape[0], z.shape[0]))
+        if self.wide:
+            np.matmul(self.u[rows], self.v[columns].T, out=tile)
+            norms = self.norms[0][rows], self.norms[1][columns]
+            loops.distances_from_products(tile, *norms, x, z, self.inverse, NEAR)
+            return tile
         loops.squared_differences(tile, x, np.ascontiguousarray(z.T), self.inverse)
         return tile
 
@@ -196,14 +216,11 @@ class PreparedRadial(PreparedKernel):
 
     def _between(self, x: Items) -> tuple[Any, RadialPairs]:
         x, z = common_matrices(x, self.centers)
-        return x, RadialPairs(self.kernel, x, z)
+        return x, RadialPairs(self.kernel, x, z[:])
 
     def rows(self, x: Items, out: Array | None = None) -> Array:
         """The matrix κ(xᵢ, zⱼ), tile by tile."""
-        same = x is self.centers
         x, pairs = self._between(x)
-        if same:
-            pairs.gram = False
         return copy_to(pair_values(pairs, output_block(x, self.centers, out)), out)
 
     def dot(self, x: Items, weights: Array) -> Array:
