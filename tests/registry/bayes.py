@@ -8,6 +8,11 @@ from tests.registry.row import Row
 
 ROWS: list[Row] = [
     Row(
+        "GaussianProcessRegressor",
+        lambda: sx.GaussianProcessRegressor(),
+        additive=False,
+    ),
+    Row(
         "BayesianLogisticRegression",
         lambda: sx.BayesianLogisticRegression(),
         "classification",

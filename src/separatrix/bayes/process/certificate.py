@@ -24,6 +24,8 @@ from separatrix.rows.block import Floats
 EACH_BY_ITSELF = 300
 #: Step of the differences in standard errors, and derivative that is allowed, in nats per one.
 STEP, TOLERANCE = 1e-2, 1e-3
+#: Gradient at an end of the range that counts as rising.
+RISING = 1e-2
 #: Steps of the iterations for the largest and the least eigenvalue.
 ITERATIONS = 12
 
@@ -134,9 +136,16 @@ def _jitter_notes(jitter: float) -> list[str]:
 def _curvature_notes(learned: Learned, labels: Sequence[str]) -> list[str]:
     """Hyperparameters that the data do not determine."""
     notes = []
-    at_end = [label for label, one in zip(labels, learned.at_limit, strict=True) if one]
-    if at_end:
-        notes.append(f"At an end of its range, without effect there: {', '.join(at_end)}.")
+    ends = list(zip(labels, learned.at_limit, np.abs(learned.gradient), strict=True))
+    rising = [label for label, end, slope in ends if end and slope > RISING]
+    flat = [label for label, end, slope in ends if end and slope <= RISING]
+    if flat:
+        notes.append(f"So far out that it has no effect: {', '.join(flat)}.")
+    if rising:
+        notes.append(
+            "At an end of its range, beyond which the evidence would still rise: "
+            f"{', '.join(rising)}."
+        )
     errors = learned.standard_errors
     vague = [
         label

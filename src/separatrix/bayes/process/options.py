@@ -68,6 +68,22 @@ def check_alpha(alpha: Any, n: int) -> Floats:
     return np.broadcast_to(values, (n,)).copy()
 
 
+def merged_copies(
+    x: Floats, y: Floats, w: Floats, noise: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Rows that are equal in everything as one of their joint weight, in order of appearance."""
+    whole = np.column_stack([x, y, noise])
+    order = np.lexsort(whole.T)
+    new = np.r_[True, (whole[order[1:]] != whole[order[:-1]]).any(axis=1)]
+    if new.all():
+        return x, y, w, noise
+    first = np.minimum.reduceat(order, np.flatnonzero(new))
+    weights = np.add.reduceat(w[order], np.flatnonzero(new))
+    by_row = np.argsort(first)
+    at = first[by_row]
+    return x[at], y[at], weights[by_row], noise[at]
+
+
 def check_memory(n: int) -> None:
     """Refuse tables whose covariance does not fit into memory, before it is allocated."""
     needed = 8.0 * n * n

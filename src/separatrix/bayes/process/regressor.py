@@ -21,6 +21,7 @@ from separatrix.bayes.process.options import (
     check_memory,
     check_noise,
     given_kernel,
+    merged_copies,
 )
 from separatrix.bayes.process.predictions import ProcessPredictions
 from separatrix.bayes.process.trend import TrendBasis
@@ -80,7 +81,8 @@ class GaussianProcessRegressor(RegressorMixin, ProcessPredictions):
     kernel_ : Kernel
         The kernel with learned hyperparameters.
     X_train_, y_train_ : ndarray
-        Rows of positive weight and their targets, standardized with ``normalize_y``.
+        Rows of positive weight and their targets, standardized with ``normalize_y``; copies of a
+        row are one row of their joint weight.
     alpha_ : ndarray of shape (n,) or (n, k)
         Coefficients (K + σ²I)⁻¹ y of the predictions.
     L_ : ndarray of shape (n, n)
@@ -191,7 +193,7 @@ class GaussianProcessRegressor(RegressorMixin, ProcessPredictions):
             raise InputError(f"n_restarts_optimizer={self.n_restarts_optimizer!r} is below 0.")
 
     def _table(self, X: Any, y: Any, sample_weight: Any) -> tuple[Floats, Floats, Floats, Floats]:
-        """Rows, targets (n x k), weights and known noise, without rows of weight zero."""
+        """Rows, targets (n x k), weights and known noise: copies merged, none of weight zero."""
         if not isinstance(X, Rows):
             require_labels(self, y)
         rows = self._training_rows(X, y, sample_weight)
@@ -210,7 +212,7 @@ class GaussianProcessRegressor(RegressorMixin, ProcessPredictions):
         known = check_alpha(self.alpha, block.n) + check_noise(self.noise)
         present = block.weights > 0.0
         x = np.ascontiguousarray(to_array(block.x)[present])
-        return x, block.y[present], block.weights[present], known[present]
+        return merged_copies(x, block.y[present], block.weights[present], known[present])
 
     def _set_target_scale(self, y: Floats, w: Floats) -> None:
         """Mean and standard deviation of every output with ``normalize_y``, else 0 and 1."""
