@@ -40,6 +40,8 @@ HOMES = {
     "BasicLinearClassifier": "separatrix.discriminant.basic_linear_classifier",
     "LogisticRegression": "separatrix.logistic.logistic_regression",
     "BayesianLogisticRegression": "separatrix.bayes.logistic.bayesian_logistic_regression",
+    "LogisticSamples": "separatrix.bayes.logistic.samples",
+    "PosteriorComparison": "separatrix.bayes.logistic.comparison",
     "LogisticRegressionCV": "separatrix.logistic.cross_validation.logistic_regression_cv",
     "LogisticPath": "separatrix.logistic.logistic_path",
     "LogisticCV": "separatrix.logistic.logistic_path",

@@ -78,6 +78,8 @@ from separatrix.geometry.kernel_expansion import KernelExpansion as KernelExpans
 from separatrix.bayes.logistic.bayesian_logistic_regression import (
     BayesianLogisticRegression as BayesianLogisticRegression,
 )
+from separatrix.bayes.logistic.comparison import PosteriorComparison as PosteriorComparison
+from separatrix.bayes.logistic.samples import LogisticSamples as LogisticSamples
 from separatrix.bayes.predictive import PredictiveDistribution as PredictiveDistribution
 from separatrix.bayes.process.regressor import GaussianProcessRegressor as GaussianProcessRegressor
 from separatrix.geometry.normal import MultivariateNormal as MultivariateNormal

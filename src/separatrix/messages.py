@@ -224,6 +224,12 @@ WARNINGS: dict[str, WarningEntry] = {
             "numbers: rows are too near one another for the noise of the model. The least noise "
             "that makes it so was added, and the certificate gives it.",
         ),
+        WarningEntry(
+            "SEP018",
+            "chains not mixed",
+            "Chains of posterior draws have not forgotten where they started (R̂ above 1.01), so "
+            "that their means are not those of the posterior: draw more samples.",
+        ),
     )
 }
 

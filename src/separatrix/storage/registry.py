@@ -58,6 +58,8 @@ _RECORDS = {
     "bayes.process.learning": "Learned Optimum",
     "bayes.logistic.coordinates": "Coordinates",
     "bayes.logistic.laplace": "LaplacePosterior",
+    "bayes.logistic.samples": "LogisticSamples",
+    "bayes.logistic.comparison": "PosteriorComparison",
     "perceptron.training_rows": "PerceptronState",
     "perceptron.training": "MistakeTrace",
     "perceptron.perceptron_regressor": "ResidualTrace",

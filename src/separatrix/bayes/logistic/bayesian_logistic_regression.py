@@ -7,6 +7,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.bayes.logistic.comparison import (
+    PosteriorComparison,
+    compare_posteriors,
+    training_design,
+)
 from separatrix.bayes.logistic.fit import PosteriorOptions, fit_posterior
 from separatrix.bayes.logistic.laplace import LaplacePosterior
 from separatrix.bayes.logistic.predictive import (
@@ -16,10 +21,21 @@ from separatrix.bayes.logistic.predictive import (
     softmax_mean,
     softmax_probit,
 )
+from separatrix.bayes.logistic.samples import LogisticSamples
+from separatrix.bayes.logistic.sampling import (
+    Progress,
+    SamplingOptions,
+    check_draws,
+    sample_posterior,
+    sampling_target,
+    seed_sequence,
+)
 from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
 from separatrix.messages import InputError, check_option, warn
 from separatrix.probability.likelihood.rows import LogisticRows
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, Matrix
+from separatrix.rows.schema import Terms
+from separatrix.threads import one_blas_thread
 
 APPROXIMATIONS = ("quadrature", "probit")
 
@@ -153,8 +169,13 @@ class BayesianLogisticRegression(ProbabilisticLinearClassifier):
 
     def predict_proba(self, X: Any) -> Floats:
         """Posterior predictive probabilities of the classes, in the order of ``classes_``."""
+        check_is_fitted(self)
         check_option("approximation", self.approximation, APPROXIMATIONS)
-        mean, covariance = self._logits(X)
+        return self._probabilities(self._design(X))
+
+    def _probabilities(self, x: Matrix) -> Floats:
+        """Predictive probabilities of encoded rows."""
+        mean, covariance = self.posterior_.logits(x)
         probit = self.approximation == "probit"
         if len(self.classes_) == 2:
             m, v = mean[:, 0], covariance[:, 0, 0]
@@ -190,6 +211,73 @@ class BayesianLogisticRegression(ProbabilisticLinearClassifier):
         """
         check_is_fitted(self)
         return self.posterior_.draws(n_samples, np.random.default_rng(random_state))
+
+    def sample(
+        self,
+        n_samples: int = 1000,
+        *,
+        n_chains: int = 4,
+        n_warmup: int | None = None,
+        random_state: Any = None,
+        method: str = "auto",
+        progress: Progress | None = None,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+    ) -> LogisticSamples:
+        """Draws from the exact posterior with the prior scale of the fit, by several chains.
+
+        "independence" proposes from the Laplace approximation (with the tails of Student's t) and
+        corrects it by Metropolis' rule, "hamiltonian" follows leapfrog trajectories, "polya_gamma"
+        takes Gibbs steps (two classes, whole weights); "auto" is the first where most of its
+        proposals count, else the second. Chains run on threads, each with its own generator.
+        ``n_warmup`` steps of each are not used. ``progress(stage, done, total)`` is called now and
+        then. Warning SEP018 says that chains have not mixed. The training rows are those of
+        ``fit``; a model from a file needs ``X, y``.
+        """
+        check_is_fitted(self)
+        options = SamplingOptions(n_samples, n_chains, n_warmup, random_state, method)
+        if X is None and self._rows is None:
+            raise InputError(
+                "A model from a file does not hold its training rows.",
+                remedy="Give them: sample(X=…, y=…).",
+            )
+        if X is None:
+            rows: Any = self._rows
+        else:
+            rows = self._class_rows(
+                X, y, sample_weight, known=self.classes_, closed=True, reset=False
+            )
+        names, scores = self.encoding_.names, len(self.coef_)
+        check_draws(n_samples * n_chains, scores * (1 + len(names)))
+        terms = Terms(tuple(self._terms(rows.schema.targets[0].name)))
+        target = sampling_target(rows, terms, self.posterior_, float(self.intercept_scale))
+        with one_blas_thread():
+            theta, chosen, accepted = sample_posterior(target, options, progress)
+        v = theta.reshape(*theta.shape[:2], *self.posterior_.mean.shape)
+        free = np.random.default_rng(seed_sequence(random_state))
+        coef, intercept = self.posterior_.to_table(v, free)
+        samples = LogisticSamples(
+            coef, intercept, tuple(names), self.classes_, chosen, accepted, self
+        )
+        if not samples.certificate_.holds:
+            warn("SEP018", str(samples.certificate_))
+        return samples
+
+    def compare(self, samples: LogisticSamples, X: Any = None) -> PosteriorComparison:
+        """The Laplace approximation beside draws: means, standard deviations, and probabilities.
+
+        These are of the rows of ``X``, or of up to 1000 training rows.
+        """
+        check_is_fitted(self)
+        if X is None:
+            if self._rows is None:
+                raise InputError(
+                    "A model from a file does not hold its training rows.",
+                    remedy="Give rows to compare probabilities of: compare(samples, X).",
+                )
+            return compare_posteriors(self, samples, training_design(self._rows))
+        return compare_posteriors(self, samples, self._design(X))
 
     def _logits(self, X: Any) -> tuple[Floats, Floats]:
         check_is_fitted(self)
