@@ -55,6 +55,7 @@ _RECORDS = {
     "discriminant.naive_bayes.density": "NaiveBayesDensity",
     "bayes.predictive": "PredictiveDistribution",
     "bayes.process.trend": "TrendBasis",
+    "bayes.process.inducing.regression": "InducingState",
     "bayes.process.learning": "Learned Optimum",
     "bayes.logistic.coordinates": "Coordinates",
     "bayes.logistic.laplace": "LaplacePosterior",

@@ -10,7 +10,8 @@ import separatrix as sx
 from separatrix.bayes.process.inducing.bound import CollapsedBound
 from separatrix.bayes.process.inducing.gradient import GradientSums
 from separatrix.bayes.process.inducing.points import InducingPoints
-from separatrix.bayes.process.inducing.sums import InducingSums
+from separatrix.bayes.process.inducing.sums import InducingSums, Targets
+from separatrix.bayes.process.trend import TrendBasis
 
 NOISE = 0.3
 
@@ -22,9 +23,10 @@ def rows():
     return x, y, rng.integers(1, 4, 50).astype(float)
 
 
-def sums_of(kernel, z, x, y, w=None, **options):
-    sums = InducingSums(InducingPoints.of(kernel, z), y.shape[1], **options)
-    sums.add(x, y, w)
+def sums_of(kernel, z, x, y, w=None, trend="none", single=False):
+    targets = Targets(y.shape[1], np.full(2, 0.1), np.full(2, 0.9), TrendBasis.of(trend, x, w))
+    sums = InducingSums(InducingPoints.of(kernel, z), targets, single)
+    sums.add(x, y * 0.9 + 0.1, w)
     return sums
 
 
@@ -69,23 +71,38 @@ def test_bounds_hold_with_the_jitter_of_dependent_points(rows):
     assert exact <= bound.upper + 1e-8
 
 
-@pytest.mark.parametrize("dependent", [False, True])
-def test_derivatives_by_differences(rows, dependent):
+def test_a_trend_is_integrated_out(rows):
+    x, y, w = rows
+    kernel = sx.Gaussian(0.8)
+    bound = CollapsedBound(sums_of(kernel, x, x, y, w, "linear"), NOISE)
+    copies = np.repeat(np.arange(50), w.astype(int))
+    h = TrendBasis.of("linear", x, w).of_rows(x[copies])
+    c, y = kernel.gram(x[copies]) + NOISE * np.eye(len(copies)), y[copies]
+    # a flat prior is the limit of N(0, v (HᵀH)⁻¹), whose density at 0 it has for any v
+    v = 1e7
+    wide = log_density(y, c + v * h @ np.linalg.solve(h.T @ h, h.T))
+    exact = wide + y.shape[1] * h.shape[1] * 0.5 * np.log(2.0 * np.pi * v)
+    assert bound.lower == pytest.approx(exact, abs=1e-4)
+    assert bound.upper == pytest.approx(exact, abs=1e-4)
+
+
+@pytest.mark.parametrize(("dependent", "trend"), [(0, "none"), (0, "linear"), (1, "constant")])
+def test_derivatives_by_differences(rows, dependent, trend):
     x, y, w = rows
     kernel = 1.7 * sx.Gaussian(2.0 if dependent else 0.9)
     z = np.vstack([x[:10], x[:3]]) if dependent else x[:10]
 
     def bound(v):
-        sums = sums_of(kernel.with_theta(v[:-1]), z, x, y, w, center=0.1)
+        sums = sums_of(kernel.with_theta(v[:-1]), z, x, y, w, trend)
         return CollapsedBound(sums, float(np.exp(v[-1])))
 
     v, step = np.append(kernel.theta, np.log(NOISE)), 1e-5
     gradient = GradientSums.of(bound(v))
-    gradient.add(x, y, w)
+    gradient.add(x, y * 0.9 + 0.1, w)
     differences = [
         (bound(v + step * e).lower - bound(v - step * e).lower) / (2 * step) for e in np.eye(len(v))
     ]
-    np.testing.assert_allclose(gradient.total(), differences, rtol=1e-4 if dependent else 1e-6)
+    np.testing.assert_allclose(gradient.total()[0], differences, rtol=1e-4 if dependent else 1e-6)
 
 
 def test_sums_add_up_and_weights_are_copies(rows):

@@ -39,6 +39,10 @@ class ProcessPredictions(RowsEstimator):
         """The factored covariance of the training rows."""
         raise NotImplementedError
 
+    def _posterior(self) -> Any:
+        """Variances and covariances of f and of y."""
+        return Posterior(self.X_train_, self._factored, self.basis_)
+
     def predict(
         self,
         X: Any,
@@ -71,7 +75,7 @@ class ProcessPredictions(RowsEstimator):
         mean = mean[:, 0] if k == 1 else mean
         if not (return_std or return_cov):
             return mean
-        posterior = Posterior(self.X_train_, self._factored, self.basis_)
+        posterior = self._posterior()
         given = check_noise(self.noise) if include_noise else 0.0
         if return_std:
             variance = posterior.variance(x, noise=include_noise) + given

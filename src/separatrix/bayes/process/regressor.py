@@ -11,6 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.bayes.process.certificate import certify
 from separatrix.bayes.process.evidence import Evidence, Factored, TrainingRows, factorize
 from separatrix.bayes.process.fitting import FittedProcess, Plan, fit_process
+from separatrix.bayes.process.inducing.fit import check_count
+from separatrix.bayes.process.inducing.regression import InducingRegression
 from separatrix.bayes.process.intervals import (
     HyperparameterInterval,
     hyperparameter_intervals,
@@ -23,7 +25,6 @@ from separatrix.bayes.process.options import (
     given_kernel,
     merged_copies,
 )
-from separatrix.bayes.process.predictions import ProcessPredictions
 from separatrix.bayes.process.trend import TrendBasis
 from separatrix.estimators.base import require_labels
 from separatrix.estimators.targets import numeric
@@ -35,7 +36,7 @@ from separatrix.statistics.preparation import prepare
 from separatrix.threads import one_blas_thread
 
 
-class GaussianProcessRegressor(RegressorMixin, ProcessPredictions):
+class GaussianProcessRegressor(RegressorMixin, InducingRegression):
     """Gaussian process regression with learned hyperparameters.
 
         y = f(x) + noise,   f ~ N(0, κ):   E f* = k*ᵀ (K + σ²I)⁻¹ y,
@@ -73,8 +74,10 @@ class GaussianProcessRegressor(RegressorMixin, ProcessPredictions):
     noise : "learned", float or None, default=None
         "learned" adds white noise to the given kernel; a number is a known variance of the noise
         of y, at new rows too. None adds nothing.
-    n_inducing : int or None, default=None
-        Must be None here: every row counts.
+    n_inducing : int, "auto" or None, default=None
+        None is the exact process. Otherwise rows are reduced to sums over so many inducing points,
+        block by block, and hyperparameters maximize a lower bound on the evidence; "auto" adds
+        points until lower and upper bound differ by at most 0.001 nats a row, or 512 are used.
 
     Attributes
     ----------
@@ -90,7 +93,11 @@ class GaussianProcessRegressor(RegressorMixin, ProcessPredictions):
     log_marginal_likelihood_value_ : float
         Log evidence of the (standardized) targets.
     log_evidence_ : float
-        Log evidence of the targets in their own units.
+        Log evidence of the targets in their own units; with inducing points its lower bound.
+    evidence_bounds_ : tuple of float
+        With inducing points: lower and upper bound on the log evidence in the targets' own units.
+    inducing_ : InducingState or None
+        With inducing points: the points and the sums of all rows.
     learned_ : Learned or None
         The ascent: gradient and curvature at its end, the other maxima found.
     trend_coef_ : ndarray of shape (m, k)
@@ -165,6 +172,9 @@ class GaussianProcessRegressor(RegressorMixin, ProcessPredictions):
             A weight of w equals w equal rows.
         """
         self._check_options()
+        if self.n_inducing is not None:
+            return self._fit_inducing(X, y, sample_weight)
+        self.inducing_ = None
         x, y, w, known = self._table(X, y, sample_weight)
         check_memory(len(y))
         self._set_target_scale(y, w)
@@ -185,10 +195,7 @@ class GaussianProcessRegressor(RegressorMixin, ProcessPredictions):
             check_option("optimizer", self.optimizer, ["fmin_l_bfgs_b"], "None, or a function")
         check_noise(self.noise)
         if self.n_inducing is not None:
-            raise InputError(
-                f"n_inducing={self.n_inducing!r}: this model takes every row into account.",
-                remedy="Leave n_inducing at None.",
-            )
+            check_count(self.n_inducing)
         if self.n_restarts_optimizer < 0:
             raise InputError(f"n_restarts_optimizer={self.n_restarts_optimizer!r} is below 0.")
 
@@ -259,19 +266,22 @@ class GaussianProcessRegressor(RegressorMixin, ProcessPredictions):
     @property
     def L_(self) -> Floats:
         """Lower triangular Cholesky factor of K + σ²I; computed again after loading a file."""
-        check_is_fitted(self)
+        self._refuse_inducing("factor of all rows")
         return np.tril(self._factored.factor)
 
     @property
     def log_evidence_(self) -> float:
-        """Log marginal likelihood of the targets in their own units."""
+        """Log marginal likelihood of the targets in their own units; a lower bound with points."""
         check_is_fitted(self)
+        if self._is_inducing:
+            return self.evidence_bounds_[0]
         units = float(np.log(self.target_scale_).sum() * self.row_weight_.sum())
         return self.log_marginal_likelihood_value_ - units
 
     def __getstate__(self) -> dict[str, Any]:
-        """The factor is computed again: a pickle is not n² numbers."""
-        return {key: value for key, value in super().__getstate__().items() if key != "_found"}
+        """Factors are computed again: a pickle is not n² numbers."""
+        state = super().__getstate__()
+        return {key: value for key, value in state.items() if key not in ("_found", "_bound")}
 
     def log_marginal_likelihood(
         self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True
@@ -292,6 +302,7 @@ class GaussianProcessRegressor(RegressorMixin, ProcessPredictions):
             if eval_gradient:
                 raise InputError("Gradient can only be evaluated for theta!=None")
             return self.log_marginal_likelihood_value_
+        self._refuse_inducing("evidence at other hyperparameters")
         theta = np.asarray(theta, dtype=float)
         with one_blas_thread():
             evidence = Evidence(self.kernel_, self._rows_of_training)
@@ -302,7 +313,7 @@ class GaussianProcessRegressor(RegressorMixin, ProcessPredictions):
 
     def leave_one_out(self) -> LeaveOneOut:
         """What the other rows say about each training row, in closed form."""
-        check_is_fitted(self)
+        self._refuse_inducing("leave-one-out in closed form")
         with one_blas_thread():
             return leave_one_out(
                 self._factored, self._rows_of_training, self.target_mean_, self.target_scale_

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import linalg
 from scipy.special import expit
 
 from separatrix.kernels import Kernel
 from separatrix.kernels.base import Items
 from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
+from separatrix.matrices.inverse import cholesky_inverse
 from separatrix.matrices.products import multiply
 from separatrix.rows.block import Floats
 from separatrix.threads import parallel_map, pieces
@@ -66,7 +66,7 @@ class Mode:
     def by_gram(self) -> Floats:
         """Q with ∂ log q/∂θ = Σ Qᵢⱼ ∂Kᵢⱼ/∂θ; the mode moves with K, which counts too."""
         n = len(self.y)
-        inverse = inverse_from(self.factor)
+        inverse = cholesky_inverse(self.factor.copy())
         # ½ (K⁻¹ + W)⁻¹ᵢᵢ times the third derivatives of the likelihood
         moved = -0.5 * (1.0 - np.diagonal(inverse)) * (1.0 - 2.0 * self.probability)
         inverse *= self.root[:, None]
@@ -126,10 +126,15 @@ def log_posterior(f: Floats, slope: Floats, y: Floats, w: Floats) -> float:
 
 
 def evidence_and_gradient(
-    kernel: Kernel, x: Items, y: Floats, w: Floats, start: Floats | None = None
+    kernel: Kernel,
+    x: Items,
+    y: Floats,
+    w: Floats,
+    start: Floats | None = None,
+    max_steps: int = 100,
 ) -> tuple[float, Floats, Mode]:
     """log q, its derivatives by θ of the kernel, and the mode."""
-    mode = find_mode(np.asarray(kernel.gram(x), dtype=float), y, w, start)
+    mode = find_mode(np.asarray(kernel.gram(x), dtype=float), y, w, start, max_steps)
     return mode.evidence, kernel.gradient_sums(x, mode.by_gram()), mode
 
 
@@ -141,20 +146,6 @@ def _factor(gram: Floats, root: Floats) -> Floats:
     if factor is None:
         raise FloatingPointError("the kernel matrix is not finite, or not positive")
     return factor
-
-
-def inverse_from(factor: Floats) -> Floats:
-    """A⁻¹ from the factor L of A: columns on threads."""
-    n = len(factor)
-    inverse = np.empty((n, n))
-
-    def columns(part: slice) -> None:
-        unit = np.zeros((n, part.stop - part.start))
-        unit[part] = np.eye(part.stop - part.start)
-        inverse[part] = linalg.cho_solve((factor.T, False), unit, check_finite=False).T
-
-    parallel_map(columns, pieces(n, 128, 32))
-    return inverse
 
 
 def _times(gram: Floats, vector: Floats) -> Floats:

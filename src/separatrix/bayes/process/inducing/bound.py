@@ -68,10 +68,10 @@ class CollapsedBound:
             )
         )
 
-    @cached_property
-    def coefficients(self) -> Floats:
-        """μ = L⁻ᵀν: the posterior mean of f is κ(x, Z) μ."""
-        return np.asarray(self.inducing.whitening @ self.solved)
+    @property
+    def outputs(self) -> int:
+        """How many outputs share the process."""
+        return self.sums.targets.outputs
 
     @cached_property
     def _shared(self) -> float:
@@ -81,12 +81,20 @@ class CollapsedBound:
         return -0.5 * (n * (LOG_2PI + float(np.log(self.noise))) + log_determinant)
 
     @cached_property
+    def _products(self) -> Floats:
+        """[Y H]ᵀ(Q + σ²I)⁻¹[Y H]."""
+        return np.asarray(self.sums.squares / self.noise - self.half_solved.T @ self.half_solved)
+
+    @cached_property
+    def trend(self) -> tuple[Floats, Floats]:
+        """β̂ (p x outputs) of the trend, and the Cholesky factor of Hᵀ(Q + σ²I)⁻¹H."""
+        return generalized_least_squares(self._products, self.outputs)
+
+    @cached_property
     def lower(self) -> float:
         """F, summed over outputs."""
-        k = self.sums.outputs
-        explained = float((self.half_solved**2).sum())
-        left = float(np.trace(self.sums.squares)) / self.noise - explained
-        return k * (self._shared - 0.5 * self.residual_trace / self.noise) - 0.5 * max(left, 0.0)
+        value = self._shared - 0.5 * self.residual_trace / self.noise
+        return self.outputs * value + self._explained(self._products)
 
     @cached_property
     def upper(self) -> float:
@@ -98,10 +106,47 @@ class CollapsedBound:
         half = linalg.solve_triangular(
             np.tril(system), self.sums.inner / raised, lower=True, check_finite=False
         )
-        left = float(np.trace(self.sums.squares)) / raised - float((half**2).sum())
-        return self.sums.outputs * self._shared - 0.5 * max(left, 0.0)
+        products = self.sums.squares / raised - half.T @ half
+        return self.outputs * self._shared + self._explained(products)
+
+    def _explained(self, products: Floats) -> float:
+        """−½ yᵀC⁻¹y, with a trend of flat prior integrated out: from [Y H]ᵀC⁻¹[Y H]."""
+        k = self.outputs
+        coef, factor = generalized_least_squares(products, k)
+        left = np.diagonal(products)[:k] - (products[:k, k:] * coef.T).sum(axis=1)
+        value = -0.5 * float(np.maximum(left, 0.0).sum())
+        if len(factor):
+            size = np.linalg.slogdet(self.sums.squares[k:, k:])[1]
+            value += k * (0.5 * float(size) - float(np.log(np.diagonal(factor)).sum()))
+            value += 0.5 * k * len(factor) * LOG_2PI
+        return value
 
     # -- derivatives of F ----------------------------------------------------------------------
+
+    @cached_property
+    def combination(self) -> Floats:
+        """T: the columns [Y H] T whose quadratic forms are what F depends on through C⁻¹.
+
+        Those are the residuals Y − H β̂, and H A^−½ for each output, A = HᵀC⁻¹H.
+        """
+        k, p = self.outputs, len(self.sums.targets.basis)
+        combined = np.eye(k + p)
+        if p:
+            coef, factor = self.trend
+            combined[k:, :k] = -coef
+            inverse = linalg.solve_triangular(factor, np.eye(p), lower=True)
+            combined[k:, k:] = np.sqrt(k) * inverse.T
+        return combined
+
+    @cached_property
+    def _whitened_columns(self) -> Floats:
+        """ν of the combined columns."""
+        return np.asarray(self.solved @ self.combination)
+
+    @cached_property
+    def slopes(self) -> Floats:
+        """∂F by b: times the combined targets of a row it is ∂F by κ(x, Z)."""
+        return np.asarray(self.inducing.whitening @ self._whitened_columns / self.noise)
 
     @cached_property
     def _shrinkage(self) -> Floats:
@@ -112,30 +157,34 @@ class CollapsedBound:
 
     def by_rows(self) -> Floats:
         """2 ∂F/∂(K_mn W K_nm), m x m: times a row κ(x, Z) it is ∂F by that row."""
-        inside = self.sums.outputs * self._shrinkage - self.solved @ self.solved.T
+        nu = self._whitened_columns
+        inside = self.outputs * self._shrinkage - nu @ nu.T
         return self._sandwiched(inside / self.noise)
 
     def by_points(self) -> Floats:
         """∂F/∂K_mm, m x m."""
-        k = self.sums.outputs
-        inside = k * (self._shrinkage - self.sums.gram / self.noise) - self.solved @ self.solved.T
+        nu = self._whitened_columns
+        inside = self.outputs * (self._shrinkage - self.sums.gram / self.noise) - nu @ nu.T
         return self._sandwiched(0.5 * inside)
 
     def by_log_noise(self) -> float:
         """∂F/∂ log σ²."""
-        s, k, sums = self.noise, self.sums.outputs, self.sums
-        nu = self.solved
-        fit = float(np.trace(sums.squares)) - 2.0 * float(np.vdot(nu, sums.inner))
-        fit += float(np.vdot(nu, sums.gram @ nu))
+        sums, nu, t = self.sums, self._whitened_columns, self.combination
+        fit = float(np.trace(t.T @ sums.squares @ t))
+        fit += float(np.vdot(nu, sums.gram @ nu)) - 2.0 * float(np.vdot(nu, sums.inner @ t))
         value = -0.5 * sums.weight + 0.5 * float(np.trace(self._shrinkage))
-        return k * (value + 0.5 * self.residual_trace / s) + 0.5 * fit / s
+        value += 0.5 * self.residual_trace / self.noise
+        return self.outputs * value + 0.5 * fit / self.noise
 
     def _sandwiched(self, inside: Floats) -> Floats:
         whitening = self.inducing.whitening
         return np.asarray(whitening @ inside @ whitening.T)
 
-    # -- posterior -----------------------------------------------------------------------------
 
-    def mean(self, x: Floats) -> Floats:
-        """Posterior means of f, n x outputs, from whitened rows."""
-        return np.asarray(x @ self.solved)
+def generalized_least_squares(products: Floats, outputs: int) -> tuple[Floats, Floats]:
+    """β̂ (p x outputs) and the Cholesky factor of A, from [Y H]ᵀC⁻¹[Y H]."""
+    a = products[outputs:, outputs:]
+    if not len(a):
+        return np.zeros((0, outputs)), a
+    factor = np.asarray(np.linalg.cholesky(a), dtype=float)
+    return np.asarray(linalg.cho_solve((factor, True), products[outputs:, :outputs])), factor

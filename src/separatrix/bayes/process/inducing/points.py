@@ -26,6 +26,9 @@ JITTERS = (0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
 #: The smallest pivot of the factor, relative to κ(z, z), at which rounding leaves digits.
 LEAST_PIVOT = 1e-11
 
+#: The smallest pivot, relative to the largest, with which single precision will do in a search.
+SINGLE_PIVOT = 1e-4
+
 
 @dataclass(frozen=True)
 class InducingPoints:
@@ -72,6 +75,12 @@ class InducingPoints:
             self.factor, np.eye(len(self)), lower=True, check_finite=False
         )
         return np.ascontiguousarray(inverse.T)
+
+    @cached_property
+    def well_conditioned(self) -> bool:
+        """Whether whitened rows have digits enough in single precision, for a search."""
+        pivots = np.diagonal(self.factor) ** 2
+        return bool((pivots > SINGLE_PIVOT * pivots.max(initial=0.0)).all())
 
     @cached_property
     def whitening_single(self) -> NDArray[np.float32]:

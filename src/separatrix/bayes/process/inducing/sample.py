@@ -6,12 +6,11 @@ of a row are one row with the sum of their weights. A table of fewer rows is in 
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from scipy import sparse
 
-from separatrix.rows.block import Block, Floats, Matrix
+from separatrix.rows.block import Block, Floats, to_array
 from separatrix.rows.parts import Hashes, hash_block
 from separatrix.rows.rows import InMemory, Rows
 
@@ -22,7 +21,7 @@ class HashedSample:
     def __init__(self, size: int) -> None:
         self.size, self.weight = size, 0.0
         self.hashes: Hashes = np.zeros(0, dtype=np.uint64)
-        self.x: Matrix | None = None
+        self.x: Floats | None = None
         self.y: Floats = np.zeros((0, 0))
         self.w: Floats = np.zeros(0)
 
@@ -42,12 +41,12 @@ class HashedSample:
             nearest = np.unique(hashes[index])[: self.size]
             index = index[hashes[index] <= nearest[-1]]
         if len(index):
-            self._take(hashes[index], block.x[index], block.y[index], w[index])
+            self._take(hashes[index], to_array(block.x[index]), block.y[index], w[index])
 
-    def _take(self, hashes: Hashes, x: Matrix, y: Floats, w: Floats) -> None:
+    def _take(self, hashes: Hashes, x: Floats, y: Floats, w: Floats) -> None:
         if self.x is not None:
             hashes = np.concatenate([self.hashes, hashes])
-            x, y, w = _stacked(self.x, x), np.concatenate([self.y, y]), np.append(self.w, w)
+            x, y, w = np.concatenate([self.x, x]), np.concatenate([self.y, y]), np.append(self.w, w)
         self.hashes, first, at = np.unique(hashes, return_index=True, return_inverse=True)
         total = np.bincount(at, w, len(self.hashes)).astype(float)
         stay = slice(0, self.size)
@@ -66,12 +65,6 @@ class HashedSample:
     def whole(self) -> bool:
         """Whether every row is in the sample."""
         return bool(np.isclose(self.w.sum(), self.weight, rtol=1e-12))
-
-
-def _stacked(a: Matrix, b: Matrix) -> Any:
-    if sparse.issparse(a) or sparse.issparse(b):
-        return sparse.csr_array(sparse.vstack([a, b], format="csr"))
-    return np.concatenate([a, b])
 
 
 def sampled(rows: Rows, size: int) -> HashedSample:

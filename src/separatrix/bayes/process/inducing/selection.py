@@ -32,6 +32,7 @@ class Chosen:
 
     rows: Ints
     left: Floats
+    candidates: int
 
 
 def choose_points(kernel: Kernel, x: Items, count: int, order: Ints | None = None) -> Chosen:
@@ -64,7 +65,7 @@ def choose_points(kernel: Kernel, x: Items, count: int, order: Ints | None = Non
         variance[pivot] = 0.0
         rows.append(pivot)
         left.append(float(variance.sum()))
-    return Chosen(np.array(rows, dtype=np.int64), np.array(left))
+    return Chosen(np.array(rows, dtype=np.int64), np.array(left), n)
 
 
 def middle_first(x: Items) -> Ints:

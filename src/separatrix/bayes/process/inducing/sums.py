@@ -7,53 +7,70 @@ A weight of w adds what w equal rows add.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.bayes.process.inducing.points import InducingPoints
+from separatrix.bayes.process.trend import TrendBasis
 from separatrix.kernels.base import Items, n_items, take_items
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.rows import InMemory, Rows, S
 from separatrix.threads import parallel_map
 
-#: Kernel values of a piece of rows, and pieces whose sums are in memory at a time.
-PIECE_VALUES, PIECES = 1 << 20, 16
+#: Kernel values of a piece of rows, those computed at a time, and pieces with sums in memory.
+PIECE_VALUES, STRIP_VALUES, PIECES = 1 << 20, 1 << 16, 16
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What a row has as targets: its outputs, centered and scaled, then the trend's columns."""
+
+    outputs: int = 1
+    center: Floats = field(default_factory=lambda: np.zeros(1))
+    scale: Floats = field(default_factory=lambda: np.ones(1))
+    basis: TrendBasis = field(default_factory=lambda: TrendBasis.of("none", None, None))
+
+    @property
+    def columns(self) -> int:
+        """How many columns there are."""
+        return self.outputs + len(self.basis)
+
+    def of(self, x: Items, y: Floats) -> Floats:
+        """The columns of some rows."""
+        standard = (y - self.center) / self.scale
+        return np.column_stack([standard, self.basis.of_rows(x)]) if len(self.basis) else standard
 
 
 class InducingSums:
     """Φ, b, S, t and n of some rows, for given inducing points."""
 
     def __init__(
-        self,
-        inducing: InducingPoints,
-        outputs: int = 1,
-        center: float | Floats = 0.0,
-        single: bool = False,
+        self, inducing: InducingPoints, targets: Targets | None = None, single: bool = False
     ) -> None:
-        m = len(inducing)
-        self.inducing, self.outputs, self.center = inducing, outputs, center
+        self.inducing, self.targets = inducing, Targets() if targets is None else targets
         self.single = single
+        m, k = len(inducing), self.targets.columns
         self.weight, self.count, self.trace = 0.0, 0, 0.0
         self.gram = np.zeros((m, m))
-        self.inner = np.zeros((m, outputs))
-        self.squares = np.zeros((outputs, outputs))
+        self.inner = np.zeros((m, k))
+        self.squares = np.zeros((k, k))
 
     def fresh(self) -> Self:
         """The sums of no rows."""
-        return type(self)(self.inducing, self.outputs, self.center, self.single)
+        return type(self)(self.inducing, self.targets, self.single)
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
-        self.add(block.x, block.y, block.w)
+        self.add(block.dense(), block.y, block.w)
 
     def add(self, x: Items, y: Floats, w: Floats | None = None) -> None:
         """Add rows (or objects) with targets n x outputs and weights."""
-        targets = y - self.center
 
         def part(rows: slice) -> tuple[Any, ...]:
-            return self._part(take_items(x, rows), targets[rows], None if w is None else w[rows])
+            return self._part(take_items(x, rows), y[rows], None if w is None else w[rows])
 
         for group in groups(n_items(x), len(self.inducing)):
             for gram, inner, squares, trace in parallel_map(part, group):
@@ -65,17 +82,20 @@ class InducingSums:
         self.weight += float(n_items(x) if w is None else w.sum())
 
     def _part(self, x: Items, y: Floats, w: Floats | None) -> tuple[Any, ...]:
-        rows: NDArray[Any] = self.inducing.rows(x)
+        single = self.single and self.inducing.well_conditioned
         whitening: NDArray[Any] = self.inducing.whitening
-        if self.single:
-            rows, whitening = rows.astype(np.float32), self.inducing.whitening_single
-        a = rows @ whitening
-        diagonal = self.inducing.diagonal(x)
+        if single:
+            whitening = self.inducing.whitening_single
+        a = np.empty((n_items(x), len(self.inducing)), whitening.dtype)
+        for rows in strips(*a.shape):
+            values = self.inducing.rows(take_items(x, rows))
+            np.matmul(values.astype(a.dtype, copy=False), whitening, out=a[rows])
+        y, diagonal = self.targets.of(x, y), self.inducing.diagonal(x)
         if w is not None:
-            root = np.sqrt(w)
-            a, y, diagonal = a * root[:, None].astype(a.dtype), y * root[:, None], diagonal * w
-        inner = a.T @ y.astype(a.dtype)
-        return a.T @ a, inner, y.T @ y, float(diagonal.sum())
+            root = np.sqrt(w)[:, None]
+            a *= root.astype(a.dtype)
+            y, diagonal = y * root, diagonal * w
+        return a.T @ a, a.T @ y.astype(a.dtype, copy=False), y.T @ y, float(diagonal.sum())
 
     def __add__(self, other: Self) -> Self:
         total = self.fresh()
@@ -89,6 +109,12 @@ def groups(n: int, m: int) -> list[list[slice]]:
     step = max(64, PIECE_VALUES // max(m, 1))
     cuts = [slice(start, min(start + step, n)) for start in range(0, n, step)]
     return [cuts[i : i + PIECES] for i in range(0, len(cuts), PIECES)]
+
+
+def strips(n: int, m: int) -> list[slice]:
+    """Rows whose kernel values stay in the cache."""
+    step = max(16, STRIP_VALUES // max(m, 1))
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
 def reduced(rows: Rows, statistic: S) -> S:

@@ -1,0 +1,58 @@
+"""What is shown of a process with inducing points: bounds on the evidence of all rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from separatrix.bayes.process.inducing.fit import GAP, MOST_POINTS, InducingFit
+from separatrix.kernels.base import n_items
+from separatrix.optimize.solution import Certificate
+
+
+def certify(fit: InducingFit) -> Certificate:
+    """Lower and upper bound, their gap a row, what was added to factor, and the slope."""
+    bound, m = fit.bound, n_items(fit.points)
+    notes = [
+        f"The log evidence is between {bound.lower:.8g} and {bound.upper:.8g}: "
+        f"known to {fit.gap:.2g} nats a row.",
+        _gap_note(fit, m),
+    ]
+    jitter = bound.inducing.jitter
+    if jitter:
+        notes.append(
+            f"To factor the kernel matrix of the points, {jitter:.0e} of its mean diagonal was "
+            "added to it; the bounds hold with it."
+        )
+    at = "the given hyperparameters"
+    if fit.learned is not None:
+        at = "hyperparameters that maximize its lower bound"
+        notes.append(_learning_note(fit))
+    return Certificate(
+        claim=f"The posterior of a Gaussian process through {m} inducing points, at {at}",
+        primal=-bound.lower,
+        statistic="sums of all rows in double precision",
+        notes=tuple(notes),
+        promised=(),
+    )
+
+
+def _gap_note(fit: InducingFit, m: int) -> str:
+    if fit.gap <= GAP:
+        return f"That is within {GAP:g} nats a row: the points stand for all rows."
+    if fit.automatic and m >= MOST_POINTS:
+        return f"The budget of {MOST_POINTS} points is spent; n_inducing=… allows more."
+    if fit.automatic:
+        return "No other row would be a better point: the rest is noise or rounding."
+    return 'More points would narrow it; n_inducing="auto" adds them as needed.'
+
+
+def _learning_note(fit: InducingFit) -> str:
+    assert fit.learned is not None
+    curvature = np.maximum(np.diagonal(fit.learned.curvature), 0.0)
+    scale = np.where(curvature > 1.0, np.sqrt(np.where(curvature > 1.0, curvature, 1.0)), 1.0)
+    slopes = np.abs(fit.learned.gradient) / scale * ~fit.learned.at_limit
+    rows = f"{fit.sample_rows:,} rows" + (", then of all rows" if fit.all_rows else "")
+    return (
+        f"They were learned on the bound of {rows}; its derivative there is at most "
+        f"{slopes.max(initial=0.0):.1g} nats per standard error."
+    )

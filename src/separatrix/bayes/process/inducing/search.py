@@ -1,0 +1,252 @@
+"""Hyperparameters and inducing points by turns: points for the kernel, then the kernel for them.
+
+The points are chosen for the hyperparameters, the bound is climbed with the points fixed, and the
+points are chosen again, until the bound no longer gains. All of this is done on a sample of the
+rows; the last ascent is on all of them and takes few steps, because the sample has shown the
+curvature.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from scipy.optimize import minimize
+
+from separatrix.bayes.process.inducing.bound import CollapsedBound
+from separatrix.bayes.process.inducing.gradient import GradientSums
+from separatrix.bayes.process.inducing.points import InducingPoints
+from separatrix.bayes.process.inducing.sample import HashedSample
+from separatrix.bayes.process.inducing.selection import Chosen, choose_points, middle_first
+from separatrix.bayes.process.inducing.sums import InducingSums, Targets
+from separatrix.bayes.process.inducing.tangent import movable
+from separatrix.bayes.process.learning import Learned
+from separatrix.bayes.process.noise import SplitKernel
+from separatrix.bayes.process.trust_region import Box, Maximum, maximize
+from separatrix.kernels import Kernel
+from separatrix.kernels.base import Items, n_items, take_items
+from separatrix.messages import InputError
+from separatrix.rows.block import Floats
+from separatrix.rows.rows import S
+
+#: Distinct rows on which hyperparameters are learned before all rows are; points are chosen among.
+SAMPLE_ROWS, CANDIDATES = 20_000, 8_000
+#: Turns of choosing points and climbing, at most, and the gain in nats a row that ends them.
+TURNS, SETTLED = 6, 1e-4
+#: Gain of a step of points and hyperparameters together, relative to the bound, that ends them.
+ENOUGH = 2e-5
+
+
+class Source(Protocol):
+    """Rows that can be reduced to a statistic, as often as needed."""
+
+    def reduce(self, statistic: S) -> S:
+        """The statistic of all rows."""
+
+
+@dataclass(frozen=True)
+class SampleRows:
+    """Rows in memory: matrices or lists of objects."""
+
+    x: Items
+    y: Floats
+    w: Floats | None
+
+    @classmethod
+    def of(cls, sample: HashedSample, count: int | None = None) -> SampleRows:
+        """The first ``count`` rows of a sample."""
+        assert sample.x is not None
+        plain = bool((sample.w == 1.0).all())
+        here = slice(0, count)
+        return cls(sample.x[here], sample.y[here], None if plain else sample.w[here])
+
+    def reduce(self, statistic: S) -> S:
+        """The statistic of these rows."""
+        total = statistic.fresh()
+        total.add(self.x, self.y, self.w)  # type: ignore[attr-defined]
+        return total
+
+    @property
+    def n(self) -> int:
+        """How many rows."""
+        return n_items(self.x)
+
+    @property
+    def weight(self) -> float:
+        """Sum of their weights."""
+        return float(self.n if self.w is None else self.w.sum())
+
+
+@dataclass(frozen=True)
+class Model:
+    """What is fitted: a kernel with white noise, more noise that is known, and the targets."""
+
+    kernel: Kernel
+    targets: Targets
+    noise: float = 0.0
+
+    def at(self, theta: Floats) -> SplitKernel:
+        """The kernel at θ, apart from its noise."""
+        split = SplitKernel(self.kernel.with_theta(theta))
+        if split.function is None:
+            raise InputError(
+                "The kernel is noise alone.", remedy="Add a kernel of the rows to White()."
+            )
+        return split
+
+    def function(self, theta: Floats) -> Kernel:
+        """The kernel of f at θ."""
+        found = self.at(theta).function
+        assert found is not None
+        return found
+
+    def noise_at(self, theta: Floats, x: Items) -> float:
+        """The variance of y about f."""
+        noise = self.noise + noise_level(self.at(theta), x)
+        if not noise > 0.0:
+            raise InputError(
+                "Inducing points need noise: the variance of y about f is zero.",
+                remedy="Add White() to the kernel, or give alpha above zero.",
+            )
+        return noise
+
+    def bound(self, theta: Floats, points: Items, rows: Source, *, single: bool) -> CollapsedBound:
+        """The bound of some rows with given points."""
+        inducing = InducingPoints.of(self.function(theta), points)
+        noise = self.noise_at(theta, points)
+        return CollapsedBound(rows.reduce(InducingSums(inducing, self.targets, single)), noise)
+
+    def order(self, theta: Floats, x: Items, count: int) -> Chosen:
+        """Rows of x that are inducing points for the kernel at θ, the most important first."""
+        x = take_items(x, slice(0, max(CANDIDATES, 2 * count)))
+        return choose_points(self.function(theta), x, count, middle_first(x))
+
+    def choose(self, theta: Floats, x: Items, count: int) -> Items:
+        """Inducing points for the kernel at θ, among the rows x."""
+        chosen = self.order(theta, x, count)
+        # a kernel that is zero on all rows has none: any row will do
+        return take_items(x, chosen.rows if len(chosen.rows) else np.array([0]))
+
+
+def noise_level(split: SplitKernel, points: Items) -> float:
+    """The variance of the kernel's white noise, which must be that of all rows."""
+    found = split.noise_variance(points)
+    if len(found) and np.ptp(found) > 1e-9 * np.abs(found).max():
+        raise InputError(
+            "The noise of this kernel differs from row to row, and inducing points need one.",
+            remedy="Add White() to the kernel instead of multiplying with it.",
+        )
+    return float(found[0]) if len(found) else 0.0
+
+
+class BoundOfRows:
+    """θ ↦ (F, gradient) with fixed inducing points."""
+
+    def __init__(self, model: Model, points: Items, rows: Source, *, single: bool = False) -> None:
+        self.model, self.points, self.rows, self.single = model, points, rows, single
+        self.evaluations = 0
+        self.highest: CollapsedBound | None = None
+
+    def __call__(self, theta: Floats) -> tuple[float, Floats]:
+        """Value and gradient; −inf where there is no finite bound."""
+        value, gradient, _ = self.with_points(theta, self.points)
+        return value, gradient
+
+    def with_points(self, theta: Floats, points: Items) -> tuple[float, Floats, Floats]:
+        """Value and gradients by θ and by other points."""
+        self.evaluations += 1
+        nothing = -np.inf, np.zeros(len(theta)), np.zeros_like(points)
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                bound = self.model.bound(theta, points, self.rows, single=self.single)
+                value = bound.lower
+                if not np.isfinite(value):
+                    return nothing
+                found, moves = self.rows.reduce(GradientSums.of(bound)).total()
+        except (FloatingPointError, ValueError, np.linalg.LinAlgError):
+            return nothing
+        split = self.model.at(theta)
+        gradient = np.zeros(len(theta))
+        gradient[split.entries] = found[:-1]
+        one = take_items(points, slice(0, 1))
+        gradient += split.noise_gradient_sums(one, np.array([found[-1] / bound.noise]))
+        if not (np.isfinite(gradient).all() and np.isfinite(moves).all()):
+            return nothing
+        if self.highest is None or value >= self.highest.lower:
+            self.highest = bound
+        return value, gradient, moves
+
+
+@dataclass(frozen=True)
+class Settled:
+    """Hyperparameters, inducing points and the last ascent."""
+
+    points: Items
+    best: Maximum
+    evaluations: int
+
+    @property
+    def learned(self) -> Learned:
+        """The last ascent as what was learned."""
+        one = self.best
+        return Learned(
+            one.theta, one.value, one.gradient, one.curvature, one.at_limit, (),
+            self.evaluations, one.status,
+        )  # fmt: skip
+
+
+def settle(
+    model: Model,
+    rows: SampleRows,
+    theta: Floats,
+    box: Box,
+    count: int,
+    curvature: Floats | None,
+) -> Settled:
+    """Points and hyperparameters by turns, from a start; one turn where points will move."""
+    value, evaluations = -np.inf, 0
+    moves = movable(model.function(theta), rows.x)
+    for _ in range(1 if moves else TURNS):
+        points = model.choose(theta, rows.x, count)
+        objective = BoundOfRows(model, points, rows, single=True)
+        best = maximize(
+            objective, theta, box, curvature=curvature, tolerance=0.1 * SETTLED * rows.weight,
+            max_evaluations=8 if moves else 25,
+        )  # fmt: skip
+        evaluations += objective.evaluations
+        gained = best.value - value
+        theta, value, curvature = best.theta, best.value, best.curvature
+        if gained < SETTLED * rows.weight or n_items(points) >= rows.n:
+            break
+    return Settled(points, best, evaluations)
+
+
+def move_points(model: Model, rows: SampleRows, settled: Settled, box: Box, steps: int) -> Settled:
+    """Hyperparameters and points climbed together, where the kernel has derivatives by points.
+
+    Points move in units of the length over which the bound changes: their spread.
+    """
+    points, theta = settled.points, settled.best.theta
+    if not movable(model.function(theta), points):
+        return settled
+    unit = np.where(points.std(axis=0) > 0.0, points.std(axis=0), 1.0)
+    p, shape = len(theta), points.shape
+    objective = BoundOfRows(model, points, rows, single=True)
+
+    def loss(v: Floats) -> tuple[float, Floats]:
+        value, gradient, moves = objective.with_points(v[:p], v[p:].reshape(shape) * unit)
+        return -value / rows.weight, -np.append(gradient, (moves * unit).ravel()) / rows.weight
+
+    free = np.full(points.size, np.inf)
+    bounds = np.column_stack([np.append(box.low, -free), np.append(box.high, free)])
+    found = minimize(
+        loss, np.append(theta, (points / unit).ravel()), jac=True, method="L-BFGS-B",
+        bounds=bounds, options={"maxiter": steps, "maxcor": 20, "ftol": ENOUGH},
+    )  # fmt: skip
+    value, gradient, _ = objective.with_points(found.x[:p], found.x[p:].reshape(shape) * unit)
+    if not value > settled.best.value:
+        return settled
+    best = replace(settled.best, theta=found.x[:p], value=value, gradient=gradient)
+    count = settled.evaluations + objective.evaluations
+    return Settled(found.x[p:].reshape(shape) * unit, best, count)
