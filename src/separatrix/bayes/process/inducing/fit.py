@@ -25,9 +25,9 @@ from separatrix.bayes.process.inducing.search import (
     BoundOfRows,
     Model,
     SampleRows,
-    Settled,
+    Searched,
     move_points,
-    settle,
+    alternate,
 )
 from separatrix.bayes.process.inducing.sums import Targets, reduced
 from separatrix.bayes.process.learning import Learned
@@ -156,38 +156,40 @@ class _Search:
             return self._finished(points, None, 0, automatic)
         size = max(LEAST_ROWS, ROWS_A_POINT * count)
         some = SampleRows.of(self.sample, size)
-        settled = settle(self.model, some, self.theta, self.box, count, self._scaled(some.weight))
-        if n_items(settled.points) < len(self.sample.w):
-            settled = move_points(self.model, some, settled, self.box, MOVES)
-        self.theta = settled.best.theta
-        self.curvature = settled.best.curvature / some.weight
-        return self._on_all_rows(settled, some, automatic)
+        searched = alternate(
+            self.model, some, self.theta, self.box, count, self._scaled(some.weight)
+        )
+        if n_items(searched.points) < len(self.sample.w):
+            searched = move_points(self.model, some, searched, self.box, MOVES)
+        self.theta = searched.best.theta
+        self.curvature = searched.best.curvature / some.weight
+        return self._on_all_rows(searched, some, automatic)
 
     def _scaled(self, weight: float) -> Floats | None:
         return None if self.curvature is None else self.curvature * weight
 
-    def _on_all_rows(self, settled: Settled, some: SampleRows, automatic: bool) -> InducingFit:
+    def _on_all_rows(self, searched: Searched, some: SampleRows, automatic: bool) -> InducingFit:
         """A few steps on the bound of all rows, in double precision."""
         assert self.box is not None
-        weight, m = self.sample.weight, n_items(settled.points)
+        weight, m = self.sample.weight, n_items(searched.points)
         steps = int(min(ALL_ROWS_STEPS, ALL_ROWS_WORK // max(5.0 * weight * m * m, 1.0)))
         if self.sample.whole and len(self.sample.w) <= LEAST_ROWS:
             steps = 100  # the sample is all rows, and those are few
         if steps < 2:
             growth = weight / some.weight
-            last = settled.learned
+            last = searched.learned
             learned = replace(
                 last, gradient=growth * last.gradient, curvature=growth * last.curvature
             )
-            return self._finished(settled.points, learned, some.n, automatic)
-        objective = BoundOfRows(self.model, settled.points, self.rows)
+            return self._finished(searched.points, learned, some.n, automatic)
+        objective = BoundOfRows(self.model, searched.points, self.rows)
         best = maximize(
             objective, self.theta, self.box, curvature=self._scaled(weight),
             tolerance=1e-6, max_evaluations=steps,
         )  # fmt: skip
         self.theta, self.curvature = best.theta, best.curvature / weight
-        learned = replace(settled, best=best).learned
-        return self._finished(settled.points, learned, some.n, automatic, objective.highest)
+        learned = replace(searched, best=best).learned
+        return self._finished(searched.points, learned, some.n, automatic, objective.highest)
 
     def _finished(
         self,

@@ -33,7 +33,7 @@ from separatrix.rows.rows import S
 #: Distinct rows on which hyperparameters are learned before all rows are; points are chosen among.
 SAMPLE_ROWS, CANDIDATES = 20_000, 8_000
 #: Turns of choosing points and climbing, at most, and the gain in nats a row that ends them.
-TURNS, SETTLED = 6, 1e-4
+TURNS, LEVEL_GAIN = 6, 1e-4
 #: Gain of a step of points and hyperparameters together, relative to the bound, that ends them.
 ENOUGH = 2e-5
 
@@ -179,7 +179,7 @@ class BoundOfRows:
 
 
 @dataclass(frozen=True)
-class Settled:
+class Searched:
     """Hyperparameters, inducing points and the last ascent."""
 
     points: Items
@@ -196,14 +196,14 @@ class Settled:
         )  # fmt: skip
 
 
-def settle(
+def alternate(
     model: Model,
     rows: SampleRows,
     theta: Floats,
     box: Box,
     count: int,
     curvature: Floats | None,
-) -> Settled:
+) -> Searched:
     """Points and hyperparameters by turns, from a start; one turn where points will move."""
     value, evaluations = -np.inf, 0
     moves = movable(model.function(theta), rows.x)
@@ -211,25 +211,27 @@ def settle(
         points = model.choose(theta, rows.x, count)
         objective = BoundOfRows(model, points, rows, single=True)
         best = maximize(
-            objective, theta, box, curvature=curvature, tolerance=0.1 * SETTLED * rows.weight,
+            objective, theta, box, curvature=curvature, tolerance=0.1 * LEVEL_GAIN * rows.weight,
             max_evaluations=8 if moves else 25,
         )  # fmt: skip
         evaluations += objective.evaluations
         gained = best.value - value
         theta, value, curvature = best.theta, best.value, best.curvature
-        if gained < SETTLED * rows.weight or n_items(points) >= rows.n:
+        if gained < LEVEL_GAIN * rows.weight or n_items(points) >= rows.n:
             break
-    return Settled(points, best, evaluations)
+    return Searched(points, best, evaluations)
 
 
-def move_points(model: Model, rows: SampleRows, settled: Settled, box: Box, steps: int) -> Settled:
+def move_points(
+    model: Model, rows: SampleRows, searched: Searched, box: Box, steps: int
+) -> Searched:
     """Hyperparameters and points climbed together, where the kernel has derivatives by points.
 
     Points move in units of the length over which the bound changes: their spread.
     """
-    points, theta = settled.points, settled.best.theta
+    points, theta = searched.points, searched.best.theta
     if not movable(model.function(theta), points):
-        return settled
+        return searched
     unit = np.where(points.std(axis=0) > 0.0, points.std(axis=0), 1.0)
     p, shape = len(theta), points.shape
     objective = BoundOfRows(model, points, rows, single=True)
@@ -245,8 +247,8 @@ def move_points(model: Model, rows: SampleRows, settled: Settled, box: Box, step
         bounds=bounds, options={"maxiter": steps, "maxcor": 20, "ftol": ENOUGH},
     )  # fmt: skip
     value, gradient, _ = objective.with_points(found.x[:p], found.x[p:].reshape(shape) * unit)
-    if not value > settled.best.value:
-        return settled
-    best = replace(settled.best, theta=found.x[:p], value=value, gradient=gradient)
-    count = settled.evaluations + objective.evaluations
-    return Settled(found.x[p:].reshape(shape) * unit, best, count)
+    if not value > searched.best.value:
+        return searched
+    best = replace(searched.best, theta=found.x[:p], value=value, gradient=gradient)
+    count = searched.evaluations + objective.evaluations
+    return Searched(found.x[p:].reshape(shape) * unit, best, count)
