@@ -88,6 +88,7 @@ KERNELS: list[KernelRow] = [
     KernelRow(sx.RationalQuadratic((1.3, 0.6, 4.0), 2.0), rows_of_numbers),
     KernelRow(sx.Periodic(1.5, 2.3), rows_of_numbers, mercer=False),
     KernelRow(sx.Constant(2.0) * sx.Gaussian((0.8, 2.0, 1.0)) + sx.Linear(), rows_of_numbers),
+    KernelRow((sx.Constant(0.5) + sx.Linear()) ** 2 * sx.Matern(1.0), rows_of_numbers),
     KernelRow(sx.White(0.3) + sx.Constant(0.7) * sx.Gaussian(1.0), rows_of_numbers, noise=True),
     KernelRow(sx.White(0.3) * sx.Gaussian(2.0) + sx.Polynomial(2), rows_of_numbers, noise=True),
     KernelRow(sx.Fixed(sx.Gaussian((1.0, 2.0, 3.0)), ("bandwidth_2",)), rows_of_numbers),

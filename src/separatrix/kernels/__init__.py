@@ -1,6 +1,6 @@
 """Kernels: an algebra of similarities, on rows of numbers and on structures."""
 
-from separatrix.kernels.algebra import Exponential, Product, Scaled, Sum
+from separatrix.kernels.algebra import Exponential, Power, Product, Scaled, Sum
 from separatrix.kernels.base import Kernel, PreparedKernel
 from separatrix.kernels.feature_space import kernel_cosine, kernel_distance
 from separatrix.kernels.gaussian import Gaussian
@@ -36,6 +36,7 @@ __all__ = [
     "Hyperparameter",
     "Periodic",
     "Polynomial",
+    "Power",
     "Precomputed",
     "PreparedKernel",
     "Product",

@@ -1,4 +1,4 @@
-"""Composite kernels: sums, products, multiples and exponentials.
+"""Composite kernels: sums, products, multiples, powers and exponentials.
 
 Each is Mercer if its operands are. The feature map of κ₁ + κ₂ is the concatenation, that of κ₁κ₂
 the tensor product of those of the operands.
@@ -16,7 +16,7 @@ import numpy as np
 
 from separatrix.kernels.base import Array, Items, Kernel, PreparedKernel, take_items
 from separatrix.kernels.derivatives import CompositePairs, KernelPairs, pair_values
-from separatrix.kernels.parameters.hyperparameters import hyperparameter
+from separatrix.kernels.parameters.hyperparameters import check_positive, hyperparameter
 from separatrix.kernels.stationary.constant import Constant
 from separatrix.kernels.tiles import (
     are_dense_doubles,
@@ -229,6 +229,32 @@ class Exponential(Unary):
 
     def _partials(self, _: list[Array], whole: Array) -> list[Any]:
         return [whole]
+
+
+@dataclass(frozen=True)
+class Power(Unary):
+    """The power κ^p; Mercer for whole p, and p itself is not learned."""
+
+    exponent: float = 2.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive(self.exponent, "The exponent of a kernel")
+
+    @property
+    def mercer(self) -> bool:
+        """Whether the exponent is a whole number and the operand is Mercer."""
+        return float(self.exponent).is_integer() and self.kernel.mercer
+
+    def _combine(self, entries: list[Array]) -> Array:
+        return np.asarray(entries[0] ** entries[0].dtype.type(self.exponent))
+
+    def _partials(self, entries: list[Array], _: Array) -> list[Any]:
+        return [self.exponent * entries[0] ** (self.exponent - 1.0)]
+
+    def _with_children(self, own: Sequence[float], children: tuple[Kernel, ...]) -> Self:
+        del own
+        return type(self)(children[0], self.exponent)
 
 
 class PreparedComposite(PreparedKernel):

@@ -18,7 +18,7 @@ from separatrix.kernels.parameters.hyperparameters import Parametrized
 from separatrix.messages import InputError
 
 if TYPE_CHECKING:
-    from separatrix.kernels.algebra import Exponential, Product, Scaled, Sum
+    from separatrix.kernels.algebra import Exponential, Power, Product, Scaled, Sum
     from separatrix.kernels.derivatives import KernelPairs
     from separatrix.kernels.normalized import Normalized
 
@@ -200,6 +200,12 @@ class Kernel(Parametrized, ABC):
 
     def __rmul__(self, factor: float) -> Product | Scaled:
         return self * factor
+
+    def __pow__(self, exponent: float) -> Power:
+        from separatrix.kernels.algebra import Power
+
+        number = isinstance(exponent, int | float | np.number)
+        return Power(self, float(exponent)) if number else NotImplemented
 
     def exp(self) -> Exponential:
         """The kernel exp κ(x, z)."""

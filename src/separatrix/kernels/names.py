@@ -11,6 +11,7 @@ from separatrix.kernels.base import Items, Kernel
 from separatrix.kernels.gaussian import Gaussian
 from separatrix.kernels.precomputed import Custom, Precomputed
 from separatrix.kernels.tiles import as_matrix
+from separatrix.kernels.translation import from_sklearn, is_foreign
 from separatrix.kernels.vectors import Linear, Polynomial, Sigmoid
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.block import Floats, unit_weights
@@ -27,13 +28,15 @@ def kernel_from(
     x: Items | None = None,
     sample_weight: Floats | None = None,
 ) -> Kernel:
-    """The kernel given by a :class:`Kernel`, a function, or one of scikit-learn's names.
+    """The kernel given by a :class:`Kernel`, a kernel object or a name of scikit-learn, a function.
 
     ``gamma`` is γ in exp(−γ‖x − z‖²), (γ x·z + coef0)^degree and tanh(γ x·z + coef0): a number,
     "auto" for 1/d, or "scale" for 1/(d · weighted variance of all entries of ``x``).
     """
     if isinstance(kernel, Kernel):
         return kernel
+    if is_foreign(kernel):
+        return from_sklearn(kernel)
     if kernel == "linear":
         return Linear()
     if kernel == "precomputed":

@@ -84,7 +84,7 @@ _RECORDS = {
 
 #: Kernels by module. They have a table of their own: some share a name with other data classes.
 _KERNELS = {
-    "kernels.algebra": "Sum Product Scaled Exponential",
+    "kernels.algebra": "Sum Product Scaled Power Exponential",
     "kernels.normalized": "Normalized",
     "kernels.gaussian": "Gaussian",
     "kernels.parameters.constraints": "Bounded Fixed",
