@@ -81,6 +81,11 @@ from separatrix.bayes.logistic.bayesian_logistic_regression import (
 from separatrix.bayes.logistic.comparison import PosteriorComparison as PosteriorComparison
 from separatrix.bayes.logistic.samples import LogisticSamples as LogisticSamples
 from separatrix.bayes.predictive import PredictiveDistribution as PredictiveDistribution
+from separatrix.bayes.linear.bayesian_ridge import BayesianRidge as BayesianRidge
+from separatrix.bayes.linear.bayesian_linear_regression import (
+    BayesianLinearRegression as BayesianLinearRegression,
+)
+from separatrix.bayes.linear.evidence import EvidenceCurve as EvidenceCurve
 from separatrix.bayes.process.regressor import GaussianProcessRegressor as GaussianProcessRegressor
 from separatrix.geometry.normal import MultivariateNormal as MultivariateNormal
 from separatrix.geometry.separability import (

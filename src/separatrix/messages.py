@@ -230,6 +230,12 @@ WARNINGS: dict[str, WarningEntry] = {
             "Chains of posterior draws have not forgotten where they started (R̂ above 1.01), so "
             "that their means are not those of the posterior: draw more samples.",
         ),
+        WarningEntry(
+            "SEP019",
+            "prior decides",
+            "A parameter of a prior has units (a rate, a threshold), and in those of this table it "
+            "decides the answer more than the rows do.",
+        ),
     )
 }
 

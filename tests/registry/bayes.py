@@ -7,6 +7,18 @@ from tests.registry import objectives as of
 from tests.registry.row import Row
 
 ROWS: list[Row] = [
+    Row("BayesianRidge", lambda: sx.BayesianRidge(), unit_free=False, objective=of.posterior),
+    Row(
+        "BayesianRidge, standardized",
+        lambda: sx.BayesianRidge(standardize=True),
+        objective=of.posterior,
+    ),
+    Row(
+        "BayesianLinearRegression",
+        lambda: sx.BayesianLinearRegression(2.0, 0.1),
+        unit_free=False,
+        objective=of.posterior,
+    ),
     Row(
         "GaussianProcessRegressor",
         lambda: sx.GaussianProcessRegressor(),

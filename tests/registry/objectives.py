@@ -46,6 +46,13 @@ def ridge(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
     return least_squares(model, coef, intercept, x, y) + penalty
 
 
+def posterior(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
+    """½ α Σ (y − a − b·x)² + ½ Σ λ (s b)²: minus the log posterior, up to a constant."""
+    lam = model.lambda_ if hasattr(model, "lambda_") else model.prior_precision
+    penalty = float(np.sum(lam * (scale_of(model, x) * coef) ** 2))
+    return model.alpha_ * least_squares(model, coef, intercept, x, y) + 0.5 * penalty
+
+
 def elastic_net(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
     """(1/2n) Σ (y − a − b·x)² + α ρ Σ s|b| + ½ α (1 − ρ) Σ (s b)²."""
     alpha = getattr(model, "alpha_", None) or model.alpha

@@ -69,6 +69,10 @@ _RECORDS = {
     "neighbors.leave_one_out": "LeaveOneOutErrors",
     "neighbors.bandwidth": "BandwidthSearch",
     "cluster.dendrogram": "Dendrogram",
+    "bayes.predictive": "PredictiveDistribution",
+    "bayes.linear.spectrum": "EvidenceSpectrum",
+    "bayes.linear.posterior": "Posterior",
+    "bayes.linear.evidence": "EvidenceCurve",
     "cluster.scatter": "ClusterProjection",
     "study.result": "Score ScoresOfClass CrossValidatedScore Entry Choice Difference Predictions "
     "LearningCurve TrainingRows CalibrationCheck Decision CovarianceTests Margins Study",

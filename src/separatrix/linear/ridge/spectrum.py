@@ -19,7 +19,7 @@ from separatrix.linear.least_squares.certificate import (
     RIDGE_CLAIM,
     certify_from_moments,
 )
-from separatrix.linear.ridge.graded import GradedRows
+from separatrix.matrices.graded import GradedRows
 from separatrix.linear.ridge.row_spectrum import RowSpectrum
 from separatrix.linear.ridge.wide import CenteredRows
 from separatrix.messages import InputError

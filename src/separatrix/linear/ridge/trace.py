@@ -9,7 +9,7 @@ import numpy as np
 
 from separatrix.linear.least_squares.certificate import certify_ridge_rows
 from separatrix.linear.least_squares.minimum_norm import solve_wide
-from separatrix.linear.ridge.graded import GradedRows
+from separatrix.matrices.graded import GradedRows
 from separatrix.linear.ridge.implicit import (
     by_products,
     implicit_path,

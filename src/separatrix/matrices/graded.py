@@ -1,4 +1,4 @@
-"""Ridge regression on columns whose units differ so much that products of rows lose the small ones.
+"""Columns whose units differ so much that products of rows lose the small ones.
 
     Z P = Q R,      b = P Rᵀc,      (R Rᵀ + αI) c = Qᵀy
 
