@@ -69,7 +69,6 @@ _RECORDS = {
     "neighbors.leave_one_out": "LeaveOneOutErrors",
     "neighbors.bandwidth": "BandwidthSearch",
     "cluster.dendrogram": "Dendrogram",
-    "bayes.predictive": "PredictiveDistribution",
     "bayes.linear.spectrum": "EvidenceSpectrum",
     "bayes.linear.posterior": "Posterior",
     "bayes.linear.evidence": "EvidenceCurve",
