@@ -115,8 +115,13 @@ def test_what_is_no_kernel_of_one_output_is_refused() -> None:
     assert isinstance(kernel_from(lambda x, z: x @ z.T), Custom)
 
 
-def test_support_vector_machines_take_them(x) -> None:
+def test_svc_takes_them(x) -> None:
     y = (x[:, 0] * x[:, 1] > 0).astype(int)
     by_object = sx.SVC(kernel=theirs.Matern(1.5, nu=2.5)).fit(x, y)
     ours = sx.SVC(kernel=sx.Matern(1.5, 2.5)).fit(x, y)
     assert by_object.decision_function(x) == pytest.approx(ours.decision_function(x), abs=1e-6)
+
+
+def test_white_noise_is_for_processes_only(x) -> None:
+    with pytest.raises(sx.InputError, match="white noise"):
+        sx.SVC(kernel=theirs.RBF() + theirs.WhiteKernel()).fit(x, np.arange(len(x)) % 2)

@@ -281,6 +281,11 @@ class KernelModel(RowsEstimator):
             x=x,
             sample_weight=w,
         )
+        if self.kernel_.without_noise() is not self.kernel_:
+            raise InputError(
+                f"The kernel of {type(self).__name__} contains white noise, White.",
+                remedy="Leave it out: it belongs to Gaussian processes, whose targets are noisy.",
+            )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
