@@ -17,6 +17,8 @@ from separatrix.kernels.loops.logarithm import log_one_plus
 
 #: Sums in any order, so that they run on whole vectors; the order is that of the compiled loop.
 SUMS = FLAGS | {"reassoc"}
+#: Squared distances beyond it are taken for it: zero times infinity is no number.
+FARTHEST = 1e300
 #: Adding 1.5·2^52 rounds to an integer.
 ROUND = 6755399441055744.0
 
@@ -68,7 +70,7 @@ def weighted_squares(weights, x, zt, inverse, sums):
             total = 0.0
             for j in range(row.size):
                 d = (at - column[j]) * scale
-                total += row[j] * (d * d)
+                total += row[j] * smaller(d * d, FARTHEST)
             sums[c] += total
 
 
@@ -79,7 +81,7 @@ def gaussian(tile, slopes, a, b):
     for i in range(tile.shape[0]):
         row, slope = tile[i], slopes[min(i, last)]
         for j in range(row.size):
-            s = row[j]
+            s = smaller(row[j], FARTHEST)
             t = -0.5 * s
             e = exponential(larger(t, LEAST))
             f = e if t >= LEAST else 0.0
@@ -94,7 +96,7 @@ def matern1(tile, slopes, a, b):
     for i in range(tile.shape[0]):
         row, slope = tile[i], slopes[min(i, last)]
         for j in range(row.size):
-            s = row[j]
+            s = smaller(row[j], FARTHEST)
             r = np.sqrt(s)
             e = exponential(larger(-r, LEAST))
             f = e if -r >= LEAST else 0.0
@@ -109,7 +111,7 @@ def matern3(tile, slopes, a, b):
     for i in range(tile.shape[0]):
         row, slope = tile[i], slopes[min(i, last)]
         for j in range(row.size):
-            s = row[j]
+            s = smaller(row[j], FARTHEST)
             t = np.sqrt(3.0 * s)
             e = exponential(larger(-t, LEAST))
             f = e if -t >= LEAST else 0.0
@@ -124,7 +126,7 @@ def matern5(tile, slopes, a, b):
     for i in range(tile.shape[0]):
         row, slope = tile[i], slopes[min(i, last)]
         for j in range(row.size):
-            s = row[j]
+            s = smaller(row[j], FARTHEST)
             t = np.sqrt(5.0 * s)
             e = exponential(larger(-t, LEAST))
             f = e if -t >= LEAST else 0.0
@@ -140,14 +142,14 @@ def rational_quadratic(tile, slopes, others, a, b, alpha):
         at = min(i, last)
         row, slope, other = tile[i], slopes[at], others[at]
         for j in range(row.size):
-            s = row[j]
-            v = smaller(s * half, 1e300)
+            s = smaller(row[j], FARTHEST)
+            v = smaller(s * half, FARTHEST)
             log = log_one_plus(v)
             f = exponential(larger(-alpha * log, LEAST))
             f = f if -alpha * log >= LEAST else 0.0
             rest = quotient(1.0, 1.0 + v)
             row[j] = f
-            slope[j] = f * rest * (a + b * smaller(s, 1e300))
+            slope[j] = f * rest * (a + b * s)
             other[j] = alpha * f * (v * rest - log)
 
 
