@@ -28,6 +28,7 @@ RACES = (
     "svm",
     "svm_path",
     "wide",
+    "bayes",
     "sparse",
     "classes",
     "cores",

@@ -95,6 +95,8 @@ def effective_size(x: Floats) -> float:
     negative = np.flatnonzero(pairs <= 0.0)
     stop = negative[0] if len(negative) else len(pairs)
     tau = -1.0 + 2.0 * float(np.minimum.accumulate(pairs[:stop]).sum())
+    if stop < len(pairs):  # the pair that ends the sum may begin with a positive correlation
+        tau += max(float(rho[2 * stop]), 0.0)
     size = chains * n
     # draws that alternate about the mean would seem worth more than any number of independent ones
     return float(size / max(tau, 1.0 / np.log10(size)))

@@ -1,0 +1,107 @@
+"""Bayesian models: posterior sampling."""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import separatrix as sx
+from race import Result, show
+from separatrix.bayes.logistic.diagnostics import diagnose
+
+
+def _table(n: int, d: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((n, d))
+    log_odds = x @ (0.5 * rng.standard_normal(d)) + 0.3
+    return x, (rng.random(n) < 1 / (1 + np.exp(-log_odds))).astype(float)
+
+
+def _numpyro(x: Any, y: Any, scale: float, draws: int) -> Callable[[int], Any]:
+    """Chains by NumPyro's NUTS with the same prior, compiled; draws (chains x draws x d)."""
+    import jax
+    import numpyro
+    import numpyro.distributions as dist
+    from numpyro.infer import MCMC, NUTS
+
+    z = jax.numpy.array((x - x.mean(axis=0)) / x.std(axis=0))
+    target = jax.numpy.array(y)
+
+    def model(z: Any, y: Any) -> None:
+        a = numpyro.sample("a", dist.Normal(0.0, 10.0))
+        b = numpyro.sample("b", dist.Normal(0.0, scale).expand([z.shape[1]]))
+        numpyro.sample("y", dist.Bernoulli(logits=z @ b + a), obs=y)
+
+    chains = MCMC(
+        NUTS(model),
+        num_warmup=draws,
+        num_samples=draws,
+        num_chains=2,
+        chain_method="parallel",
+        progress_bar=False,
+    )
+
+    def run(seed: int) -> Any:
+        chains.run(jax.random.PRNGKey(seed), z, target)
+        return np.asarray(chains.get_samples(group_by_chain=True)["b"])
+
+    run(0)  # compiles
+    return run
+
+
+def sampling(quick: bool) -> None:
+    """Seconds for 1000 effective draws (bulk) of the coefficient that has the fewest."""
+    n, d = (2_000, 10) if quick else (10_000, 20)
+    x, y = _table(n, d)
+    model = sx.BayesianLogisticRegression().fit(x, y)
+
+    def own(method: str, draws: int) -> Callable[[int], Any]:
+        model.sample(10, method=method, random_state=0)  # compiles
+        return lambda seed: model.sample(draws, method=method, random_state=seed).coef[:, :, 0]
+
+    runners = {
+        "separatrix": own("auto", 2000),
+        "separatrix, Hamiltonian": own("hamiltonian", 500),
+        "separatrix, Pólya–Gamma": own("polya_gamma", 250),
+    }
+    if importlib.util.find_spec("numpyro") is not None:
+        runners["NumPyro, NUTS on 2 cores"] = _numpyro(x, y, model.prior_scale_, 200)
+    results: dict[str, Result] = {}
+    for turn in range(2):
+        for name, run in runners.items():
+            gc.collect()
+            start = time.perf_counter()
+            draws = run(turn + 1)
+            seconds = time.perf_counter() - start
+            size = float(diagnose(draws).ess_bulk.min())
+            note = (
+                f"{draws.shape[0]} x {draws.shape[1]} draws, {size:.0f} effective, {seconds:.2f} s"
+            )
+            each = 1000.0 * seconds / size
+            if name not in results or each < results[name].seconds:
+                results[name] = Result(name, each, note)
+    compared = [r for r in results.values() if r.name == "separatrix" or "NumPyro" in r.name]
+    others = [r for r in results.values() if r not in compared]
+    show(f"Logistic posterior, {n} x {d}: 1000 effective draws", "separatrix", compared, 2.0)
+    for r in others:
+        print(f"{r.name:<44}{r.seconds:>9.3f}{'':>9}  {r.note}")
+
+
+#: Every race of this file, in order; each takes ``quick``.
+RACES: tuple[Callable[[bool], None], ...] = (sampling,)
+
+
+def main(quick: bool = False) -> None:
+    for run in RACES:
+        run(quick)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
+    main()
