@@ -113,9 +113,15 @@ def test_candidates_are_limited_by_name_and_the_baseline_stays() -> None:
 
 
 def test_a_polynomial_of_too_many_terms_is_skipped_with_a_message() -> None:
-    compared, messages = candidates("regression", None, Size(50, 100))
+    compared, messages = candidates("regression", None, Size(500, 100))
     assert "polynomial" not in [c.name for c in compared]
     assert "5150" in messages[0]
     assert "models=['polynomial']" in messages[0]
     compared, messages = candidates("regression", ["polynomial"], Size(50, 100))
     assert "polynomial" in [c.name for c in compared]
+
+
+def test_huber_is_left_out_where_columns_outnumber_rows() -> None:
+    compared, messages = candidates("regression", None, Size(50, 60))
+    assert "huber" not in [c.name for c in compared]
+    assert any("huber" in m and "fit every row exactly" in m for m in messages)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import Any, Self
 
 import numpy as np
@@ -13,12 +12,13 @@ from separatrix.messages import check_option
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding, identity
-from separatrix.rows.rows import ArrayRows
+from separatrix.rows.mapped import MappedStatistic
+from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import Terms
-from separatrix.statistics.class_preparation import MomentsByClass
-from separatrix.statistics.moments import Moments
+from separatrix.statistics.class_moments import ClassMoments
+from separatrix.statistics.class_preparation import ClassCodes
 from separatrix.statistics.preparation import prepare
-from separatrix.statistics.standardizer import EPS, Standardizer
+from separatrix.statistics.standardizer import EPS, Standardizer, zero_if_constant
 
 #: How distances are measured under each scatter matrix.
 SCATTERS = {
@@ -83,7 +83,7 @@ class BasicLinearClassifier(LinearClassifier):
     array([0, 1])
     """
 
-    class_moments_: list[Moments]
+    class_moments_: ClassMoments
 
     def __init__(self, *, scatter: str = "identity", prevalence: bool = False) -> None:
         self.scatter = scatter
@@ -94,8 +94,9 @@ class BasicLinearClassifier(LinearClassifier):
         check_option("scatter", self.scatter, SCATTERS)
         rows = self._class_rows(X, y, sample_weight)
         prepared = prepare(rows)
-        terms = self._class_terms(rows, prepared.moments.targets)
-        self._fit_moments(prepared.rows.reduce(MomentsByClass()), terms, prepared.encoding)
+        terms = self._class_terms(rows, prepared.targets)
+        d = len(prepared.encoding.terms)
+        self._fit_moments(self._read(prepared.rows, terms, d), prepared.encoding)
         return self
 
     def partial_fit(
@@ -104,32 +105,37 @@ class BasicLinearClassifier(LinearClassifier):
         """Fit to these rows and all rows given before; ``classes`` lists all possible labels."""
         check_option("scatter", self.scatter, SCATTERS)
         first = not hasattr(self, "class_moments_")
-        before = {} if first else dict(zip(self._terms(), self.class_moments_, strict=True))
+        before = None if first else self.classes_
         known = self._known_classes(X, classes)
         closed = classes is not None
         rows = self._class_rows(X, y, sample_weight, known=known, closed=closed, reset=first)
         assert isinstance(rows, ArrayRows)
         terms = self._class_terms(rows, rows.block.targets)
-        moments = MomentsByClass(before) + rows.reduce(MomentsByClass())
-        self._fit_moments(moments, terms, identity(rows.schema))
+        moments = self._read(rows, terms, rows.block.x.shape[1])
+        if before is not None:
+            at = np.searchsorted(self.classes_, before)
+            moments = self.class_moments_.expand_classes(len(self.classes_), at) + moments
+        self._fit_moments(moments, identity(rows.schema))
         return self
 
-    def _fit_moments(self, by_class: MomentsByClass, terms: Terms, encoding: Encoding) -> None:
-        parts = [by_class.parts.get(term, Moments()) for term in terms]
-        design = next(part.terms for part in parts if part.count)
-        parts = [part.aligned(design, Terms(())) for part in parts]
-        total = reduce(lambda a, b: a + b, parts)
-        self.class_moments_ = parts
-        self.class_means_ = np.array([p.x_mean if p.count else total.x_mean for p in parts])
-        self.class_prior_ = np.array([part.weight for part in parts]) / total.weight
-        center = np.zeros(total.d) if self.prevalence else total.x_mean
-        n = self.class_prior_ if self.prevalence else np.ones(len(parts))
+    def _read(self, rows: Rows, terms: Terms, d: int) -> ClassMoments:
+        """Means, and as much of the scatter within classes as the distance needs, in one pass."""
+        structure = "diagonal" if self.scatter in ("identity", "diagonal") else "pooled"
+        empty = ClassMoments.empty(structure, len(terms), d)
+        return rows.reduce(MappedStatistic(empty, ClassCodes(terms))).inner
+
+    def _fit_moments(self, m: ClassMoments, encoding: Encoding) -> None:
+        self.class_moments_ = m
+        self.class_means_ = np.where(m.weight[:, None] > 0, m.mean, m.grand_mean)
+        self.class_prior_ = m.weight / m.weight.sum()
+        center = np.zeros(m.mean.shape[1]) if self.prevalence else m.grand_mean
+        n = self.class_prior_ if self.prevalence else np.ones(len(m.weight))
         means = self.class_means_ - center
-        normals = n[:, None] * scatter_solve(means, self.scatter, parts, total)
+        normals = n[:, None] * scatter_solve(means, self.scatter, m)
         offsets = -normals @ center
         if not self.prevalence:
             offsets -= 0.5 * np.einsum("kd,kd->k", normals, means)
-        if len(parts) == 2:
+        if len(m.weight) == 2:
             normals, offsets = np.diff(normals, axis=0), np.diff(offsets)
         self._accept(Solution(normals.T, offsets, self._certificate()), encoding, flat=False)
 
@@ -152,20 +158,21 @@ class BasicLinearClassifier(LinearClassifier):
         return -float(self.intercept_[0]) if len(self.classes_) == 2 else -self.intercept_
 
 
-def scatter_solve(means: Floats, scatter: str, parts: list[Moments], total: Moments) -> Floats:
+def scatter_solve(means: Floats, scatter: str, m: ClassMoments) -> Floats:
     """M⁻¹μ for every row μ of ``means``; constant columns get no weight."""
     if scatter == "identity":
         return means.copy()
-    standardizer = Standardizer.from_moments(total)
-    if scatter == "diagonal":
-        return np.asarray(means * standardizer.inverse_scale**2)
+    total = m.within + m.between
     if scatter == "total":
-        raw = total.about_origin().xx / total.weight
+        raw = total + np.outer(m.grand_mean, m.grand_mean)
         return _solve_in_span(raw, raw, means)
-    varies = standardizer.scale > 0.0
-    all_rows = np.where(np.outer(varies, varies), total.xx, 0.0) / total.weight
-    within = np.sum([part.xx for part in parts], axis=0) / total.weight
-    return _solve_in_span(within, all_rows, means)
+    variance = total if scatter == "diagonal" else np.diag(total)
+    scale = zero_if_constant(np.sqrt(np.maximum(variance, 0.0)), m.grand_mean)
+    if scatter == "diagonal":
+        return np.asarray(means * Standardizer(m.grand_mean, scale).inverse_scale ** 2)
+    varies = scale > 0.0
+    all_rows = np.where(np.outer(varies, varies), total, 0.0)
+    return _solve_in_span(m.within, all_rows, means)
 
 
 def _solve_in_span(m: Floats, all_rows: Floats, means: Floats) -> Floats:

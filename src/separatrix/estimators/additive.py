@@ -16,7 +16,8 @@ from separatrix.messages import InputError
 from separatrix.optimize.solution import Solution
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.encoding import Encoding, identity
-from separatrix.rows.rows import ArrayRows, Rows, column_names
+from separatrix.rows.mapped import EncodedRows
+from separatrix.rows.rows import ArrayRows, InMemory, Rows, column_names
 from separatrix.rows.schema import Column, Schema
 from separatrix.selection.folds import CV, FoldMoments, folded, folding, folds_of
 from separatrix.statistics.moments import Moments
@@ -51,9 +52,11 @@ class TrainingData:
     def folds(self, cv: CV) -> Sequence[tuple[Source, Source]]:
         """The training and test side of every fold, as moments or as rows."""
         if self.block is not None:
-            whole = self.block.take(folding(self.block.w, cv))
-            pairs = folds_of(cv, whole.n, whole.y[:, 0]).pairs
-            return [(whole.take(a), whole.take(b)) for a, b in pairs]
+            rows = self.rows.rows if isinstance(self.rows, EncodedRows) else self.rows
+            assert isinstance(rows, InMemory)
+            rows = rows.take(folding(rows.block.w, cv))
+            pairs = folds_of(cv, len(rows), rows.block.y[:, 0]).pairs
+            return [_design_blocks(rows.take(a), rows.take(b)) for a, b in pairs]
         if self.halves is None:
             raise needs_rows()
         return self.halves
@@ -64,6 +67,14 @@ class TrainingData:
         found = self.moments if self.moments is not None else self.block
         assert found is not None
         return found
+
+
+def _design_blocks(train: InMemory, test: InMemory) -> tuple[Block, Block]:
+    """The design of training rows, and that of test rows as training encodes them."""
+    if isinstance(train, ArrayRows):
+        return train.block, test.block
+    prepared = prepare(train)
+    return prepared.rows.collect(), EncodedRows(test, prepared.encoding).collect()
 
 
 def needs_rows() -> InputError:
@@ -93,11 +104,9 @@ class MomentEstimator(LinearModel):
             return self._fit_moments(X)
         rows = self._training_rows(X, y, sample_weight)
         flat = is_flat(rows, None if self._column_is_vector else y)
-        if isinstance(rows, ArrayRows) and self._wide(rows.block):
-            small = rows.block.x.shape[1] <= MAX_STORED_COLUMNS
-            moments = rows.reduce(Moments()) if small else None
-            data = TrainingData(moments, rows, block=rows.block)
-            encoding = identity(rows.schema)
+        wide = self._read_wide(rows) if isinstance(rows, InMemory) else None
+        if wide is not None:
+            data, encoding = wide
         else:
             data, encoding = self._read(rows)
             m = data.moments
@@ -126,6 +135,18 @@ class MomentEstimator(LinearModel):
     def _wide(self, block: Block) -> bool:
         """Whether there are no more rows than columns."""
         return bool(block.n <= block.x.shape[1])
+
+    def _read_wide(self, rows: InMemory) -> tuple[TrainingData, Encoding] | None:
+        """The rows themselves, without moments of very many columns; None if there are few."""
+        if not self._wide(rows.block):
+            return None
+        prepared = prepare(rows)
+        block = prepared.rows.collect()
+        if not self._wide(block):  # indicators of missing values are no columns of the design
+            return None
+        small = block.x.shape[1] <= MAX_STORED_COLUMNS
+        moments = prepared.moments if small else None
+        return TrainingData(moments, prepared.rows, block=block), prepared.encoding
 
     def _read(self, rows: Rows) -> tuple[TrainingData, Encoding]:
         """One pass over the rows."""

@@ -215,7 +215,7 @@ def coded_rows(
     else:
         rows = model._class_rows(X, y, sample_weight)
         prepared = prepare(rows)
-        terms = model._class_terms(rows, prepared.moments.targets)
+        terms = model._class_terms(rows, prepared.targets)
         block = prepared.rows.collect()
         found = _positive_weight(block, block.codes(terms), prepared.encoding)
     return _with_class_weights(found, class_weight, model.classes_)

@@ -125,7 +125,7 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
             raise InputError(f"alpha={self.alpha!r}.", remedy="Use a number from 0.")
         source = self._training_rows(X, y, sample_weight)
         prepared = prepare(source)
-        numeric(prepared.moments.targets)
+        numeric(prepared.targets)
         terms = prepared.moments.terms.items
         expansion = self._expansion(prepared.rows, terms, prepared.encoding)
         self.exponents_, self.term_names_ = expansion.exponents, expansion.names

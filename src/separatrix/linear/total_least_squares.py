@@ -101,7 +101,7 @@ class TotalLeastSquares(RegressorMixin, LinearModel):
         """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`."""
         rows = self._training_rows(X, y, sample_weight)
         prepared = prepare(rows)
-        numeric(prepared.moments.targets)
+        numeric(prepared.targets)
         self.moments_ = prepared.moments
         mean = self.moments_.mean
         shift = mean if self.fit_intercept else np.zeros_like(mean)

@@ -179,7 +179,7 @@ class GradientDescent(ProbabilisticLinearClassifier):
         self._check()
         rows = self._class_rows(X, y, sample_weight)
         prepared = prepare(rows)
-        terms = self._class_terms(rows, prepared.moments.targets)
+        terms = self._class_terms(rows, prepared.targets)
         block = prepared.rows.collect()
         r = block.indicators(terms)
         design = standard_design(block, prepared.moments, scaled=self.standardize)

@@ -218,7 +218,7 @@ class SigmoidRegressionClassifier(ProbabilisticLinearClassifier):
             raise InputError(f"alpha={self.alpha!r} must not be negative.")
         rows = self._labeled_rows(X, y, sample_weight)
         prepared = prepare(rows)
-        terms = prepared.moments.targets
+        terms = prepared.targets
         if not self.multilabel_:
             terms = self._class_terms(rows, terms)
         block = prepared.rows.collect()

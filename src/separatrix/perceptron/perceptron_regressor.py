@@ -141,7 +141,7 @@ class PerceptronRegressor(RegressorMixin, LinearModel):
         options = self._options()
         rows = self._training_rows(X, y, sample_weight)
         prepared = prepare(rows)
-        one_number(prepared.moments.targets)
+        one_number(prepared.targets)
         block = _positive_weight(prepared.rows.collect())
         design = standard_design(
             block, prepared.moments, scaled=self.standardize, centered=self.fit_intercept

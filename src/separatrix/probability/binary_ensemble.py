@@ -100,7 +100,7 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
         if isinstance(X, Rows):
             table = self._class_rows(X, y, sample_weight)
             prepared = prepare(table)
-            terms = self._class_terms(table, prepared.moments.targets)
+            terms = self._class_terms(table, prepared.targets)
             block = prepared.rows.collect()
             block = block.aligned(block.terms, terms)
             self.encoding_, codes = prepared.encoding, block.y.argmax(axis=1)

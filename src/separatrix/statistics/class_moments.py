@@ -231,7 +231,8 @@ class ClassMoments:
         """The weighted covariance of the class means (its diagonal, for structure "diagonal")."""
         structure = "diagonal" if self.structure == "diagonal" else "pooled"
         priors = self.weight / self.weight.sum()
-        scatter = _SCATTER[structure](priors, self.mean - self.grand_mean)
+        step = self.mean - self.mean[np.argmax(priors > 0.0)]  # exact, however far the origin is
+        scatter = _SCATTER[structure](priors, step - priors @ step)
         return np.asarray(scatter.sum(axis=0) if structure == "diagonal" else scatter)
 
     def joint(self, terms: Terms, targets: Terms) -> Moments:

@@ -50,6 +50,23 @@ class MomentsByClass:
 
 
 @dataclass(frozen=True)
+class ClassCodes:
+    """The class of every row as its part: the position of its indicator among ``targets``."""
+
+    targets: Terms
+
+    def apply(self, block: Block) -> Block:
+        """Rows of these classes, without targets of their own."""
+        y = np.zeros((block.n, len(self.targets)))
+        for j, term in enumerate(block.targets):
+            if term in self.targets.position:
+                y[:, self.targets.position[term]] = block.y[:, j]
+        block = replace(block, y=np.empty((block.n, 0)), targets=NO_TERMS, parts=y.argmax(axis=1))
+        known = y.max(axis=1, initial=0.0) > 0.5
+        return block if known.all() else block.take(np.flatnonzero(known))
+
+
+@dataclass(frozen=True)
 class TargetMap:
     """Linear map of the targets, y ↦ y·matrix, of blocks and of moments."""
 
@@ -84,7 +101,7 @@ def prepare_classes(rows: Rows) -> PreparedClasses:
     if isinstance(rows, ArrayRows | EncodedRows) or rows.schema.missing == "regress":
         prepared = prepare(rows)
         parts = prepared.rows.reduce(MomentsByClass()).parts
-        terms, targets = prepared.moments.terms, prepared.moments.targets
+        terms, targets = prepared.moments.terms, prepared.targets
         return PreparedClasses(prepared.encoding, terms, targets, parts)
     raw = rows.reduce(MomentsByClass()).parts
     total = reduce(add, raw.values(), Moments())

@@ -18,6 +18,7 @@ from separatrix.rows.block import Floats
 from separatrix.rows.imputation import Imputation, without_missing
 from separatrix.rows.mapped import MappedStatistic
 from separatrix.rows.schema import Kind, Schema, Term
+from separatrix.statistics.means import Means
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.standardizer import Standardizer
 
@@ -68,14 +69,14 @@ def _initial(schema: Schema, raw: Moments) -> Imputation:
     return Imputation(terms, mean, np.eye(len(terms)), categorical)
 
 
-def observed_fraction(raw: Moments, column: str) -> float:
+def observed_fraction(raw: Moments | Means, column: str) -> float:
     """The fraction of the weight whose value in this column is observed."""
     missing = raw.terms.position.get(Term(column, missing=True))
     fraction = 1.0 if missing is None else 1.0 - float(raw.mean[missing])
     return fraction if fraction > 1e-12 else 0.0
 
 
-def observed_mean(raw: Moments, term: Term, placeholder: float) -> float:
+def observed_mean(raw: Moments | Means, term: Term, placeholder: float) -> float:
     """Mean of the observed values: placeholder + (mean − placeholder) / observed fraction.
 
     Where the value is missing, the indicator of a level is 0 and a number is ``placeholder``.

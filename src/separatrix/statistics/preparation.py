@@ -7,7 +7,10 @@ without another pass. Only regression imputation reads the rows again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TypeVar
 
 from scipy import sparse
 
@@ -15,41 +18,88 @@ from separatrix.messages import InputError
 from separatrix.rows.encoding import Encoding, TermMap, identity
 from separatrix.rows.imputation import Imputation
 from separatrix.rows.mapped import EncodedRows, MappedStatistic, SelectedParts
-from separatrix.rows.rows import ArrayRows, Rows
-from separatrix.rows.schema import Column, Kind, Schema, Term
+from separatrix.rows.rows import ArrayRows, InMemory, Rows
+from separatrix.rows.schema import Column, Kind, Schema, Term, Terms
 from separatrix.rows.sources.reader import MAX_LEVELS, no_usable_rows, too_many_levels
 from separatrix.statistics.fit_imputation import fit_imputation, observed_fraction, observed_mean
 from separatrix.statistics.grouped import Grouped
+from separatrix.statistics.means import Means
 from separatrix.statistics.moments import Moments
+
+M = TypeVar("M", Moments, Means)
 
 #: Label of the test part.
 TEST = -1
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """The design of a table: its rows, their moments, and the encoding."""
+#: Columns from which those who need no moments of rows in memory should not pay for them.
+MANY_COLUMNS = 100
 
-    rows: Rows
-    moments: Moments
-    encoding: Encoding
+
+class Prepared:
+    """The design of a table: its rows, the encoding, the targets, and the moments when asked for.
+
+    Parameters
+    ----------
+    rows, encoding, targets
+        The design rows, how they were encoded, and the terms of their targets.
+    moments : callable
+        The moments of the design: known already, or computed in another pass.
+    """
+
+    def __init__(
+        self, rows: Rows, encoding: Encoding, targets: Terms, moments: Callable[[], Moments]
+    ) -> None:
+        self.rows, self.encoding, self.targets = rows, encoding, targets
+        self._compute = moments
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The moments of the design."""
+        return self._compute()
 
 
 def prepare(rows: Rows) -> Prepared:
-    """Learn the encoding and the moments of the design in one pass (more for regression)."""
-    raw = rows.reduce(Moments())
+    """Learn the encoding of a table in one pass over its rows (more for regression).
+
+    The same pass finds the moments of a stream or of few columns. Those of many columns in memory
+    are a large matrix, which is computed only if it is asked for.
+    """
     if isinstance(rows, ArrayRows):
-        return Prepared(rows, raw, identity(rows.schema))
+        targets = rows.block.targets
+        return Prepared(rows, identity(rows.schema), targets, lambda: rows.reduce(Moments()))
     if isinstance(rows, EncodedRows):
-        return Prepared(rows, raw, rows.encoding)
+        known = not rows.encoding.is_identity
+        targets = rows.encoding.targets if known else rows.reduce(Means()).targets
+        return Prepared(rows, rows.encoding, targets, lambda: rows.reduce(Moments()))
+    schema = rows.schema
+    if _many_columns(rows) and schema.missing != "regress":
+        encoding = learn_encoding(schema, _some(rows, rows.reduce(Means())))
+        moments = partial(_raw_moments, rows, encoding)
+        return Prepared(EncodedRows(rows, encoding), encoding, encoding.targets, moments)
+    raw = _some(rows, rows.reduce(Moments()))
+    if schema.missing == "regress":
+        imputation, raw = fit_imputation(rows.reduce, schema, raw)
+        encoding = learn_encoding(schema, raw, imputation)
+    else:
+        encoding = learn_encoding(schema, raw)
+    found = design_moments(encoding, raw)
+    return Prepared(EncodedRows(rows, encoding), encoding, encoding.targets, lambda: found)
+
+
+def _many_columns(rows: Rows) -> bool:
+    return isinstance(rows, InMemory) and rows.block.x.shape[1] >= MANY_COLUMNS
+
+
+def _raw_moments(rows: Rows, encoding: Encoding) -> Moments:
+    return design_moments(encoding, rows.reduce(Moments()))
+
+
+def _some(rows: Rows, raw: M) -> M:
+    """A statistic of at least one row."""
     if not raw.count:
         raise no_usable_rows(rows.schema, rows.dropped, None)
-    if rows.schema.missing == "regress":
-        imputation, raw = fit_imputation(rows.reduce, rows.schema, raw)
-        encoding = learn_encoding(rows.schema, raw, imputation)
-    else:
-        encoding = learn_encoding(rows.schema, raw)
-    return Prepared(EncodedRows(rows, encoding), design_moments(encoding, raw), encoding)
+    return raw
 
 
 @dataclass(frozen=True)
@@ -122,7 +172,9 @@ def prepare_parts(rows: Rows) -> PreparedParts:
 # -- the encoding, from moments ----------------------------------------------------------------
 
 
-def learn_encoding(schema: Schema, raw: Moments, imputation: Imputation | None = None) -> Encoding:
+def learn_encoding(
+    schema: Schema, raw: Moments | Means, imputation: Imputation | None = None
+) -> Encoding:
     """Fill values, levels and reference levels of a table, from its raw (or completed) moments."""
     terms: list[Term] = []
     columns: list[Column] = []
@@ -161,7 +213,7 @@ def learn_encoding(schema: Schema, raw: Moments, imputation: Imputation | None =
     )
 
 
-def _own_terms(column: Column, raw: Moments) -> list[Term]:
+def _own_terms(column: Column, raw: Moments | Means) -> list[Term]:
     """The value of a numeric column, or the levels that occur."""
     if column.kind is not Kind.DISCRETE:
         return [term for term in (Term(column.name),) if term in raw.terms.position]
@@ -181,7 +233,7 @@ def _most_frequent(means: dict[Term, float]) -> str:
     return min(str(t.level) for t, mean in means.items() if mean >= most * (1 - 1e-9))
 
 
-def _observed_targets(raw: Moments) -> list[Term]:
+def _observed_targets(raw: Moments | Means) -> list[Term]:
     return [
         term
         for term, mean in zip(raw.targets, raw.y_mean, strict=True)

@@ -90,6 +90,12 @@ def _covariance_cost(size: Size) -> str:
     return f"covariances of {size.terms} columns take long, and rda shrinks them"
 
 
+def _unpenalized_cost(size: Size) -> str:
+    if size.terms < size.rows:
+        return ""
+    return f"with {size.terms} columns and {size.rows} rows it can fit every row exactly"
+
+
 #: In order of complexity: of two that are equally good, the one above is taken.
 CANDIDATES = (
     Candidate(BASELINE, "mean of the target", REGRESSION, "MeanRegressor", from_moments=True),
@@ -102,7 +108,7 @@ CANDIDATES = (
         scoring="neg_mean_squared_error",
     ),
     _tuned("lasso", "ℓ₁ penalty, α tuned", "LassoCV", max_iter=10_000),
-    Candidate("huber", "Huber loss", REGRESSION, "HuberRegressor"),
+    Candidate("huber", "Huber loss", REGRESSION, "HuberRegressor", too_expensive=_unpenalized_cost),
     Candidate(
         "least_absolute",
         "least absolute deviations",

@@ -76,7 +76,7 @@ class LeastSquaresClassifier(LinearClassifier):
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         rows = self._class_rows(X, y, sample_weight)
         prepared = prepare(rows)
-        terms = self._class_terms(rows, prepared.moments.targets)
+        terms = self._class_terms(rows, prepared.targets)
         moments = prepared.moments.aligned(prepared.moments.terms, terms)
         self._learn(prepared.rows, moments, prepared.encoding)
         return self

@@ -89,7 +89,7 @@ class LeastAbsoluteRegressor(RegressorMixin, LinearModel):
         """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`."""
         check_quantile(self.quantile)
         prepared = prepare(self._training_rows(X, y, sample_weight))
-        one_number(prepared.moments.targets)
+        one_number(prepared.targets)
         claim = "Least absolute deviations" if self.quantile == 0.5 else "Quantile regression"
         options = TiltedOptions(
             "ε-insensitive regression" if self.epsilon else claim,
@@ -182,7 +182,7 @@ class QuantileRegressor(RegressorMixin, LinearModel):
         if not self.alpha >= 0.0 or not np.isfinite(self.alpha):
             raise InputError(f"alpha={self.alpha!r} must be a number ≥ 0.")
         prepared = prepare(self._training_rows(X, y, sample_weight))
-        one_number(prepared.moments.targets)
+        one_number(prepared.targets)
         options = TiltedOptions(
             "Quantile regression",
             high=self.quantile,

@@ -115,7 +115,7 @@ class HuberRegressor(RegressorMixin, LinearModel):
         if not self.tol >= 0.0:
             raise InputError(f"tol={self.tol!r} is negative.", remedy="Use 0 or more.")
         prepared = prepare(self._training_rows(X, y, sample_weight))
-        one_number(prepared.moments.targets)
+        one_number(prepared.targets)
         options = HuberOptions(
             epsilon=self.epsilon,
             alpha=self.alpha,
