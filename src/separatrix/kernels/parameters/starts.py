@@ -1,11 +1,12 @@
 """Starting values of hyperparameters, from the scales of the data.
 
 bandwidth of a column    its standard deviation times √d: a typical pair is about one apart
-variance of a term       an equal part of the target's variance, over the mean of its diagonal
-noise                    a tenth of the target's variance
+variance of a term       the target's variance, over the mean of its diagonal
+noise                    a tenth of the variance of the smallest term
 
-They follow the units of columns and target. Several radial terms of a sum start at bandwidths that
-become shorter by a factor of four each, since equal terms would stay equal.
+They follow the units of columns and target. Several radial terms of a sum, which equal starts would
+leave equal, start one below the other: the first explains the long and large changes, every further
+one has a quarter of the bandwidth and a tenth of the variance of the one before.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from separatrix.kernels.stationary.radial import RadialKernel
 from separatrix.kernels.tiles import as_matrix
 from separatrix.kernels.vectors import Linear, Polynomial, Sigmoid
 
-#: Part of the target's variance that is taken for noise.
+#: Variance of the noise over that of the smallest term.
 NOISE = 0.1
-#: Bandwidth of a radial term of a sum over that of the radial term before it.
-SHORTER = 0.25
+#: Bandwidth and variance of a radial term of a sum over those of the radial term before it.
+SHORTER, SMALLER = 0.25, 0.1
 
 
 def natural_scales(
@@ -126,13 +127,18 @@ def _vectors(kernel: Kernel, scales: _Scales) -> Kernel:
 
 
 def _sum(kernel: Sum, scales: _Scales, variance: float) -> Kernel:
-    """Equal parts of the variance; every radial term shorter than the one before."""
-    signals = sum(term._noiseless() is not None for term in kernel.operands)
-    terms, shrink = [], scales.shrink
+    """Every radial term is shorter and smaller than the one before, and noise smaller than all."""
+    parts, shrink, smallest, at = [], [], variance, 0
     for term in kernel.operands:
-        part = variance if term._noiseless() is None else variance / max(signals, 1)
-        terms.append(_started(term, replace(scales, shrink=shrink), part))
-        shrink *= SHORTER if _is_radial(term) else 1.0
+        shrink.append(scales.shrink * SHORTER**at)
+        parts.append(variance * SMALLER**at if _is_radial(term) else variance)
+        if term._noiseless() is not None:
+            smallest = min(smallest, parts[-1])
+            at += _is_radial(term)
+    terms = [
+        _started(term, replace(scales, shrink=s), smallest if term._noiseless() is None else part)
+        for term, s, part in zip(kernel.operands, shrink, parts, strict=True)
+    ]
     return Sum(tuple(terms))
 
 
