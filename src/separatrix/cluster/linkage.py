@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from separatrix.cluster.loops import linkage as loops
 from separatrix.cluster.merges import Columns, Merges
@@ -106,16 +105,30 @@ def check_euclidean(method: str, metric: Metric) -> None:
 # -- centroid and median linkage ------------------------------------------------------------------
 
 
-def _merge_by_means(x: Floats, method: str, *merges: NDArray[Any]) -> None:
+def _merge_by_means(x: Floats, method: str, first: Ints, second: Ints, height: Floats) -> None:
     n = len(x)
     columns = np.ascontiguousarray((x - x.mean(axis=0)).T) if x.shape[1] else np.zeros((1, n))
     nearest, square = np.full(n, -1), np.full(n, np.inf)
+    point, near = np.empty(len(columns)), np.empty(n)
 
     def search(rows: slice) -> None:
-        loops.nearest_later(columns, rows.start, rows.stop, nearest, square)
+        work = np.empty(len(columns)), np.empty(n)
+        loops.nearest_later(columns, rows.start, rows.stop, *work, nearest, square)
 
     parallel_map(search, _row_pieces(n, n * len(columns)))
-    loops.centroid_linkage(columns, nearest, square, method == "median", *merges)
+    size, name, exact = np.ones(n), np.arange(n), np.ones(n, dtype=bool)
+    done = 0
+    while done < n - 1:
+        done = loops.centroid_linkage(
+            columns, size, name, nearest, square, exact, method == "median", point, near, done,
+            first, second, height,
+        )  # fmt: skip
+        left = np.flatnonzero(columns[0] < np.inf)  # only occupied slots go on
+        slot = np.full(len(near) + 1, -1)  # the last for none
+        slot[left] = np.arange(len(left))
+        columns, nearest = np.ascontiguousarray(columns[:, left]), slot[nearest[left]]
+        size, name, square, exact = size[left], name[left], square[left], exact[left]
+        exact[:-1] &= nearest[:-1] >= 0
 
 
 # -- complete, average and weighted linkage --------------------------------------------------------
@@ -146,7 +159,8 @@ def _chains(clusters: _Clusters, merges: Merges) -> None:
     m, member = len(clusters.member), clusters.member
     square = clusters.d[clusters.row_of, :m]
     first, second, height = merges.remaining
-    loops.nearest_neighbor_chain(square, clusters.size, clusters.kind, first, second, height)
+    work = np.empty(m, dtype=np.int64), np.zeros(m, dtype=bool), np.empty(m)
+    loops.nearest_neighbor_chain(square, clusters.size, clusters.kind, *work, first, second, height)
     first[:], second[:] = member[first], member[second]
 
 

@@ -36,7 +36,9 @@ def minimum_spanning_tree(
     if kind and n >= FEW_POINTS and 1 <= x.shape[1] <= MAX_DIMENSIONS:
         _boruvka(x, kind, first, second, height)
     elif kind == "euclidean" and x.shape[1]:
-        prim(np.ascontiguousarray((x - x.mean(axis=0)).T), first, second, height)
+        columns = np.ascontiguousarray((x - x.mean(axis=0)).T)
+        outside = np.arange(n), np.full(n, np.inf), np.zeros(n, dtype=np.int64)
+        prim(columns, *outside, np.empty(len(columns)), np.empty(n), first, second, height)
         np.sqrt(height, out=height)
     else:
         _prim(metric, x, first, second, height)

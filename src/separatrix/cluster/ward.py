@@ -26,15 +26,25 @@ def ward_linkage(x: Floats, merges: Merges) -> None:
     clusters = _Clusters(x - x.mean(axis=0) if x.shape[1] else np.zeros((len(x), 1)))
     while len(clusters.member) > 1:
         if clusters.searches > MAX_SEARCHES * len(x):
-            first, second, height = merges.remaining
-            columns = np.ascontiguousarray(clusters.mean.T)
-            loops.ward_chain(columns, clusters.size, first, second, height)
-            first[:], second[:] = clusters.member[first], clusters.member[second]
+            _chains(clusters.mean, clusters.size, clusters.member, *merges.remaining)
             return
         first, second, increase = clusters.reciprocal_pairs()
         height = np.sqrt(2.0 * increase)
         merges.append(clusters.member[first], clusters.member[second], height)
         clusters.merge(first, second)
+
+
+def _chains(
+    mean: Floats, size: Floats, member: Ints, first: Ints, second: Ints, height: Floats
+) -> None:
+    """What is left by nearest-neighbor chains; now and then slots that are empty are left out."""
+    columns, (n, d) = np.ascontiguousarray(mean.T), mean.shape
+    work = np.empty(n, dtype=np.int64), np.empty(d), np.empty(n)
+    done = 0
+    while done < n - 1:
+        done = loops.ward_chain(columns, size, member, *work, done, first, second, height)
+        left = np.flatnonzero(columns[0] < np.inf)
+        columns, size, member = np.ascontiguousarray(columns[:, left]), size[left], member[left]
 
 
 class _Clusters:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from separatrix.distances.base import Metric, as_dense_matrix
 from separatrix.distances.extent import largest_magnitude
 from separatrix.distances.loops import distances as loops
-from separatrix.distances.loops.point_distances import CHEBYSHEV, EUCLIDEAN, MANHATTAN
+from separatrix.distances.loops.point_distances import CHEBYSHEV, MANHATTAN
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 
@@ -146,7 +146,7 @@ class SquaredEuclidean(Metric):
             loops.minkowski(x, precomputed.columns, 2.0, out)
             out[:] = SquaredEuclidean.of_euclidean(self, out)
         elif x.shape[1] <= FEW_COLUMNS:
-            loops.by_coordinates(x, precomputed.columns, EUCLIDEAN, out)
+            loops.squares_by_coordinates(x, precomputed.columns, out)
         else:
             np.matmul(x, precomputed.columns, out=out)
             squared_norms = np.einsum("ij,ij->i", x, x)

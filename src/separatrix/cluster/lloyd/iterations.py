@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,21 +76,56 @@ def lloyd(
 
 
 def _small(x: Floats, w: Floats | None, start: Floats, max_iter: int) -> LloydResult:
-    """The same iterations with every distance, in one compiled loop."""
+    """The same iterations with every distance, in one compiled loop but for empty clusters."""
     mean, unit = Table(x, w).origin_and_unit()
     z = np.ascontiguousarray((x - mean) / unit)
     (n, d), k, tile = z.shape, len(start), small_tables.TILE
-    centers, label = (start - mean) / unit, np.full(n, -1, dtype=np.int32)
-    cluster_weights = np.empty(k)
-    work = (np.empty((k, d)), np.empty(k, np.int64), np.empty(n), np.empty(tile, np.int32))
-    iterations, converged, inertia = small_tables.lloyd(
-        z, np.ascontiguousarray(z.T), unit_weights(w, n), centers, max_iter, label, cluster_weights,
-        *work, np.empty(tile),
-    )  # fmt: skip
-    inertia *= unit**2
-    return LloydResult(
-        centers * unit + mean, label, cluster_weights, inertia, iterations, converged
-    )
+    centers, label, weight = (start - mean) / unit, np.full(n, -1, np.int32), unit_weights(w, n)
+    totals = Totals(np.empty(k), np.empty((k, d)), np.empty(k, np.int64))
+    work = (np.empty(n), np.empty(tile, np.int32), np.empty(tile), np.empty(tile))
+    by_column = np.ascontiguousarray(z.T)
+    iterations, converged = 0, False
+    while not converged:
+        done, moved = small_tables.lloyd(
+            z, by_column, weight, centers, max_iter - iterations, label, *totals, *work
+        )
+        iterations += done
+        if iterations == max_iter:
+            break
+        iterations += 1
+        moved += _fill_empty_clusters(z, weight, label, work[0], totals)
+        converged = moved == 0
+        if not converged:
+            some = totals.counts > 0
+            centers[some] = totals.sums[some] / totals.weight[some, None]
+    inertia = float((weight * work[0]).sum()) * unit**2
+    return LloydResult(centers * unit + mean, label, totals.weight, inertia, iterations, converged)
+
+
+class Totals(NamedTuple):
+    """Weights, weighted sums of rows, and numbers of rows of the clusters."""
+
+    weight: Floats
+    sums: Floats
+    counts: NDArray[np.int64]
+
+
+def _fill_empty_clusters(
+    z: Floats, weight: Floats, label: NDArray[np.int32], squares: Floats, totals: Totals
+) -> int:
+    """Every empty cluster gets the row that adds most to the inertia; how many were filled."""
+    filled = 0
+    for j in np.flatnonzero(totals.counts == 0):
+        loss = np.where(totals.counts[label] > 1, weight * squares, 0.0)
+        far = int(loss.argmax())
+        if loss[far] > 0.0:  # else every row equals its center
+            a, row = label[far], weight[far] * z[far]
+            label[far], squares[far] = j, 0.0
+            for total, change in zip(totals, (weight[far], row, 1), strict=True):
+                total[a] -= change
+                total[j] = change
+            filled += 1
+    return filled
 
 
 def first_best(runs: list[LloydResult]) -> LloydResult:

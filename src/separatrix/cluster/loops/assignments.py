@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.cluster.loops.scalars import larger, smaller
 from separatrix.compilation import compiled
+from separatrix.distances.loops.scalars import larger, smaller
 
 
 @compiled

@@ -19,15 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.cluster.loops.pieces import next_piece
-from separatrix.cluster.loops.scalars import (
+from separatrix.cluster.loops.tiles import row_product, two_least
+from separatrix.compilation import compiled
+from separatrix.distances.loops.scalars import (
     larger,
     rounded_down,
     rounded_up,
     single_root,
     smaller,
 )
-from separatrix.cluster.loops.tiles import row_product, two_least
-from separatrix.compilation import compiled
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]

@@ -9,14 +9,16 @@ from __future__ import annotations
 import numpy as np
 
 from separatrix.cluster.loops.plusplus import TILE
-from separatrix.cluster.loops.scalars import larger, smaller
 from separatrix.compilation import compiled
-from separatrix.distances.loops.extremes import least, where
-from separatrix.distances.loops.point_distances import EUCLIDEAN, to_points
+from separatrix.distances.loops.extremes import first_least
+from separatrix.distances.loops.point_distances import squares_to_points
+from separatrix.distances.loops.scalars import larger, smaller
 
 COMPLETE, AVERAGE, WEIGHTED = 0, 1, 2
-# Integers of NumPy: a number in the source would compile variants of its own of what is called.
-FIRST, SQUARES = np.int64(0), np.int64(EUCLIDEAN)
+# An integer of NumPy: a number in the source would compile variants of its own of what is called.
+FIRST = np.int64(0)
+#: Slots up to which those that are empty stay where they are.
+FEW_SLOTS = 256
 
 
 @compiled
@@ -118,17 +120,14 @@ def _merged_row(a, b, weight, kind, out):
 
 
 @compiled
-def nearest_neighbor_chain(d, size, kind, first, second, height):
+def nearest_neighbor_chain(d, size, kind, chain, merged, row, first, second, height):
     """Nearest-neighbor chains over a matrix of distances, which is overwritten.
 
     Each cluster of a chain is the nearest of the one before it. Distances along the chain decrease,
-    so that it ends in two clusters that are each other's nearest, and these merge.
+    so that it ends in two clusters that are each other's nearest, and these merge. There is room
+    for a ``chain`` and a ``row`` of distances; nothing is ``merged`` at first.
     """
-    n = d.shape[0]
-    chain = np.empty(n, dtype=np.int64)
-    merged = np.zeros(n, dtype=np.bool_)
-    row = np.empty(n)
-    length = 0
+    n, length = d.shape[0], 0
     for i in range(n):
         d[i, i] = np.inf
     for merge in range(n - 1):
@@ -139,10 +138,11 @@ def nearest_neighbor_chain(d, size, kind, first, second, height):
             length = 1
         while True:
             tip = chain[length - 1]
-            distance = least(d[tip], FIRST, n)
+            nearest = first_least(d[tip], FIRST, n)
+            distance = d[tip, nearest]
             if length > 1 and d[tip, chain[length - 2]] <= distance:
                 break
-            chain[length] = where(d[tip], FIRST, n, distance)
+            chain[length] = nearest
             length += 1
         other = chain[length - 2]
         length -= 2
@@ -158,57 +158,48 @@ def nearest_neighbor_chain(d, size, kind, first, second, height):
 
 
 @compiled
-def nearest_later(columns, start, stop, nearest, square):
-    """For the slots start … stop: the nearest slot with a larger number, and its square."""
+def nearest_later(columns, start, stop, point, near, nearest, square):
+    """For the slots start … stop: the nearest slot with a larger number, and its square.
+
+    There is room for a ``point`` and for distances ``near`` of all slots.
+    """
     d, n = columns.shape
-    near = np.empty(n)
-    point = np.empty(d)
     for i in range(start, stop if stop < n else n - 1):
         for j in range(d):
             point[j] = columns[j, i]
-        to_points(point, columns, i + 1, n, SQUARES, near[i + 1 :])
-        square[i] = least(near, i + 1, n)
-        nearest[i] = where(near, i + 1, n, square[i])
+        squares_to_points(point, columns, i + 1, n, near)
+        k = first_least(near, FIRST, n - i - 1)
+        square[i], nearest[i] = near[k], i + 1 + k
 
 
 @compiled
-def centroid_linkage(columns, nearest, square, median, first, second, height):
-    """Centroid linkage: merge the two closest centroids. ``columns`` (d x n) is overwritten.
+def centroid_linkage(
+    columns, size, name, nearest, square, exact, median, point, near, merge, first, second, height
+):  # fmt: skip
+    """Centroid linkage: merge the two closest centroids, from number ``merge`` on; its next one.
 
-    For ``median`` linkage both clusters count alike, whatever their size.
+    For ``median`` linkage both clusters count alike, whatever their size. Ends early when many of
+    more than ``FEW_SLOTS`` slots are empty. ``columns`` (d x slots) is overwritten.
 
     Every slot has its nearest among the later slots, or (not ``exact``) a lower bound of that
     distance: when its nearest has merged, the old distance bounds the new one. Only for the slot
     with the least bound must it be exact. Empty slots lie at infinity.
     """
-    d, n = columns.shape
-    size = np.ones(n)
-    name = np.arange(n)
-    near = np.empty(n)
-    point = np.empty(d)
-    slots = n
-    square[n - 1] = np.inf
-    exact = np.ones(n, dtype=np.bool_)
-    for merge in range(n - 1):
-        while True:
-            closest = least(square, FIRST, slots)
-            a = where(square, FIRST, slots, closest)
-            if exact[a]:
-                break
-            for j in range(d):
-                point[j] = columns[j, a]
-            to_points(point, columns, a + 1, slots, SQUARES, near[a + 1 :])
-            square[a] = least(near, a + 1, slots)
-            nearest[a] = where(near, a + 1, slots, square[a])
+    d, slots = columns.shape
+    while merge < first.size:
+        a = first_least(square, FIRST, slots)
+        while not exact[a]:
+            nearest_later(columns, a, a + 1, point, near, nearest, square)
             exact[a] = True
+            a = first_least(square, FIRST, slots)
         b = nearest[a]
-        first[merge], second[merge], height[merge] = name[a], name[b], np.sqrt(closest)
+        first[merge], second[merge], height[merge] = name[a], name[b], np.sqrt(square[a])
         total = size[a] + size[b]
         for j in range(d):
             point[j] = (size[a] * columns[j, a] + size[b] * columns[j, b]) / total
             columns[j, b] = np.inf
             columns[j, a] = np.inf
-        to_points(point, columns, FIRST, slots, SQUARES, near)
+        squares_to_points(point, columns, FIRST, slots, near)
         size[b] = 1.0 if median else total
         square[a] = np.inf
         for s in range(b):
@@ -218,50 +209,28 @@ def centroid_linkage(columns, nearest, square, median, first, second, height):
                 exact[s] = False
         for j in range(d):
             columns[j, b] = point[j]
-        square[b] = least(near, b + 1, slots) if b + 1 < slots else np.inf
-        nearest[b] = where(near, b + 1, slots, square[b]) if b + 1 < slots else -1
-        exact[b] = True
-        if 4 * (n - 1 - merge) < 3 * slots and slots > 64:
-            slots = _compact_slots(columns, size, name, nearest, square, exact, slots)
-
-
-@compiled(inline="always")
-def _compact_slots(columns, size, name, nearest, square, exact, slots):
-    """Move the occupied slots to the front; returns their number."""
-    new_slot = np.full(slots, -1)
-    occupied = 0
-    for s in range(slots):
-        if columns[0, s] < np.inf:
-            new_slot[s] = occupied
-            occupied += 1
-    for s in range(slots):
-        k = new_slot[s]
-        if k < 0:
-            continue
-        for j in range(columns.shape[0]):
-            columns[j, k] = columns[j, s]
-        size[k], name[k], square[k], exact[k] = size[s], name[s], square[s], exact[s]
-        nearest[k] = new_slot[nearest[s]] if nearest[s] >= 0 else -1
-        if nearest[k] < 0 and k < occupied - 1:
-            exact[k] = False
-    return occupied
+        square[b], nearest[b], exact[b] = np.inf, -1, True
+        if b + 1 < slots:
+            nearest[b] = first_least(near, b + 1, slots)
+            square[b] = near[nearest[b]]
+        merge += 1
+        if 4 * (first.size + 1 - merge) < 3 * slots and slots > FEW_SLOTS:
+            break
+    return merge
 
 
 @compiled
-def ward_chain(columns, size, first, second, height):
-    """Ward linkage by nearest-neighbor chains, from centroids and sizes alone.
+def ward_chain(columns, size, name, chain, point, near, merge, first, second, height):
+    """Ward linkage by nearest-neighbor chains, from number ``merge`` on; the next one.
 
     Merging a and b raises the scatter within clusters by |a||b|/(|a|+|b|) ‖μ_a − μ_b‖²; the height
-    is the square root of twice that. ``columns`` (d x n) and ``size`` are overwritten; empty slots
-    lie at infinity.
+    is the square root of twice that. ``columns`` (d x slots) and ``size`` are overwritten; empty
+    slots lie at infinity. Ends early, like :func:`centroid_linkage`. There is room for a ``chain``
+    and a ``point`` and for distances ``near`` of all slots.
     """
-    d, n = columns.shape
-    name = np.arange(n)
-    near = np.empty(n)
-    point = np.empty(d)
-    chain = np.empty(n, dtype=np.int64)
-    length, slots = 0, n
-    for merge in range(n - 1):
+    d, slots = columns.shape
+    length = 0
+    while merge < first.size:
         if length == 0:
             chain[0] = 0
             while columns[0, chain[0]] == np.inf:
@@ -272,16 +241,17 @@ def ward_chain(columns, size, first, second, height):
             for j in range(d):
                 point[j] = columns[j, tip]
                 columns[j, tip] = np.inf
-            to_points(point, columns, FIRST, slots, SQUARES, near)
+            squares_to_points(point, columns, FIRST, slots, near)
             for j in range(d):
                 columns[j, tip] = point[j]
             for s in range(slots):
                 near[s] *= size[tip] * size[s] / (size[tip] + size[s])
-            closest = least(near, FIRST, slots)
+            nearest = first_least(near, FIRST, slots)
+            closest = near[nearest]
             if length > 1 and near[chain[length - 2]] <= closest:
                 other = chain[length - 2]
                 break
-            chain[length] = where(near, FIRST, slots, closest)
+            chain[length] = nearest
             length += 1
         length -= 2
         first[merge], second[merge], height[merge] = name[tip], name[other], np.sqrt(2.0 * closest)
@@ -290,20 +260,10 @@ def ward_chain(columns, size, first, second, height):
             mean = (size[tip] * columns[j, tip] + size[other] * columns[j, other]) / total
             columns[j, other], columns[j, tip] = mean, np.inf
         size[other] = total
-        if length == 0 and 4 * (n - 1 - merge) < 3 * slots and slots > 64:
-            slots = _compact_means(columns, size, name, slots)
-
-
-@compiled(inline="always")
-def _compact_means(columns, size, name, slots):
-    occupied = 0
-    for s in range(slots):
-        if columns[0, s] < np.inf:
-            for j in range(columns.shape[0]):
-                columns[j, occupied] = columns[j, s]
-            size[occupied], name[occupied] = size[s], name[s]
-            occupied += 1
-    return occupied
+        merge += 1
+        if length == 0 and 4 * (first.size + 1 - merge) < 3 * slots and slots > FEW_SLOTS:
+            break
+    return merge
 
 
 @compiled

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from separatrix.cluster.loops.scalars import smaller
 from separatrix.compilation import compiled
+from separatrix.distances.loops.scalars import smaller
 
 #: Rows in a tile: their distances stay in first-level cache.
 TILE = 512

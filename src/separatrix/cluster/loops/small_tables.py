@@ -3,8 +3,8 @@
 Bounds that skip rows cost more than they save there. Distances are sums of squared differences in
 double precision, so that equal rows are at distance 0 exactly.
 
-Loops are written out and helpers are inlined: an assignment of one array to another, a search in a
-sorted array, or a function compiled by itself each take longer to compile than a whole loop here.
+Loops are written out: an assignment of one array to another, a search in a sorted array, or a
+function compiled by itself each take longer to compile than a whole loop here.
 """
 
 from __future__ import annotations
@@ -41,29 +41,14 @@ def pair_distances(rows, columns, out):
             out[i, j] = np.sqrt(out[i, j])
 
 
-@compiled(inline="always")
-def _draw(weight, nearest, total, u):
-    """The row at which the cumulative loss w ‖x − c‖² passes the fraction u of its total.
-
-    Never one of loss zero: rounding may leave the end of the sum below its total.
-    """
-    passed, found = 0.0, 0
-    for i in range(weight.size):
-        loss = weight[i] * nearest[i]
-        passed += loss
-        if loss > 0.0:
-            found = i
-            if passed > u * total:
-                break
-    return found
-
-
 @compiled(fastmath={"contract", "nsz"})
 def plusplus(rows, columns, weight, trials, u, chosen, squares):
     """Indices of k-means++ centers by the uniform numbers ``u``, ``trials`` for each but the first.
 
-    Of the candidates the one that leaves the least inertia is taken. When every row equals a
-    center already, centers repeat rows. ``squares`` (3 x n) is overwritten.
+    A candidate is the row at which the cumulative loss w ‖x − c‖² passes the fraction u of its
+    total, and never one of loss zero: rounding may leave the end of the sum below its total. Of the
+    candidates the one that leaves the least inertia is taken. When every row equals a center
+    already, centers repeat rows. ``squares`` (3 x n) is overwritten.
     """
     n, used = rows.shape[0], 0
     nearest, closer, best = squares[0], squares[1], squares[2]
@@ -76,7 +61,14 @@ def plusplus(rows, columns, weight, trials, u, chosen, squares):
         least = np.inf
         tried = trials if j > 0 else 1
         for t in range(used, used + tried):
-            candidate = _draw(weight, nearest, total, u[t])
+            passed, candidate = 0.0, 0
+            for i in range(n):
+                loss = weight[i] * nearest[i]
+                passed += loss
+                if loss > 0.0:
+                    candidate = i
+                    if passed > u[t] * total:
+                        break
             squares_to(columns, rows, candidate, 0, n, closer)
             left = 0.0
             for i in range(n):
@@ -90,88 +82,49 @@ def plusplus(rows, columns, weight, trials, u, chosen, squares):
         used += tried
 
 
-@compiled(inline="always")
-def _assign(columns, centers, label, new, least, acc):
-    """Move every row to its nearest center, the first of equally near ones; how many moved."""
-    n, moved = label.size, 0
-    for start in range(0, n, TILE):
-        stop = start + TILE if start + TILE < n else n
-        near, own = least[start:stop], label[start:stop]
-        for i in range(stop - start):
-            near[i] = np.inf
-        for c in range(centers.shape[0]):
-            squares_to(columns, centers, c, start, stop, acc)
-            for i in range(stop - start):
-                better = acc[i] < near[i]
-                near[i] = acc[i] if better else near[i]
-                new[i] = c if better else new[i]
-        for i in range(stop - start):
-            moved += own[i] != new[i]
-            own[i] = new[i]
-    return moved
-
-
-@compiled(inline="always")
-def _totals(rows, weight, label, sums, cluster_weight, count):
-    """Sums, weights and counts of the clusters, from all rows."""
-    for a in range(count.size):
-        cluster_weight[a], count[a] = 0.0, 0
-        for f in range(rows.shape[1]):
-            sums[a, f] = 0.0
-    for i in range(label.size):
-        a, w = label[i], weight[i]
-        cluster_weight[a] += w
-        count[a] += 1
-        for f in range(rows.shape[1]):
-            sums[a, f] += w * rows[i, f]
-
-
-@compiled(inline="always")
-def _fill_empty_clusters(rows, weight, label, least, sums, cluster_weight, count):
-    """Every empty cluster gets the row that adds most to the inertia; how many were filled."""
-    filled = 0
-    for j in range(count.size):
-        far, most = -1, 0.0
-        for i in range(label.size if count[j] == 0 else 0):
-            if weight[i] * least[i] > most and count[label[i]] > 1:
-                far, most = i, weight[i] * least[i]
-        if far >= 0:  # else every row equals its center
-            a, w = label[far], weight[far]
-            label[far], least[far] = j, 0.0
-            count[a], count[j] = count[a] - 1, 1
-            cluster_weight[a], cluster_weight[j] = cluster_weight[a] - w, w
-            for f in range(rows.shape[1]):
-                sums[j, f] = w * rows[far, f]
-                sums[a, f] -= sums[j, f]
-            filled += 1
-    return filled
-
-
 @compiled(fastmath={"contract", "nsz"})
 def lloyd(
-    rows, columns, weight, centers, max_iter, label, cluster_weight, sums, count, least, tile, acc
+    rows, columns, weight, centers, max_iter, label, cluster_weight, sums, count, least,
+    new, near, acc,
 ):  # fmt: skip
-    """Lloyd iterations; (iterations, whether no row moved in the last, inertia).
+    """Lloyd iterations, up to an empty cluster; how many, and how many rows the last one moved.
 
-    ``centers`` (k x d), ``label`` and ``cluster_weight`` are overwritten; the arrays after them are
-    work space of k x d, k, n, ``TILE`` and ``TILE`` numbers.
+    Every row moves to its nearest center, the first of equally near ones, and centers to the means
+    of their rows, but for the last time. ``centers`` (k x d), ``label``, ``cluster_weight``, the
+    ``sums`` (k x d) and ``count`` of the clusters and the ``least`` squares of the rows are
+    overwritten; the last three arrays are work space of ``TILE`` numbers.
     """
-    iterations, converged = 0, False
+    n, d, iterations = rows.shape[0], rows.shape[1], 0
     while True:
-        moved = _assign(columns, centers, label, tile, least, acc)
-        _totals(rows, weight, label, sums, cluster_weight, count)
-        if iterations == max_iter:
-            break
-        iterations += 1
-        moved += _fill_empty_clusters(rows, weight, label, least, sums, cluster_weight, count)
-        if moved == 0:
-            converged = True
-            break
+        moved, empty = 0, 0
         for a in range(count.size):
-            if count[a] > 0:
-                for f in range(rows.shape[1]):
-                    centers[a, f] = sums[a, f] / cluster_weight[a]
-    inertia = 0.0
-    for i in range(label.size):
-        inertia += weight[i] * least[i]
-    return iterations, converged, inertia
+            cluster_weight[a], count[a] = 0.0, 0
+            for f in range(d):
+                sums[a, f] = 0.0
+        for start in range(0, n, TILE):
+            stop = start + TILE if start + TILE < n else n
+            for i in range(stop - start):
+                near[i] = np.inf
+            for c in range(centers.shape[0]):
+                squares_to(columns, centers, c, start, stop, acc)
+                for i in range(stop - start):
+                    better = acc[i] < near[i]
+                    near[i] = acc[i] if better else near[i]
+                    new[i] = c if better else new[i]
+            for i in range(start, stop):
+                moved += label[i] != new[i - start]
+                label[i], least[i] = new[i - start], near[i - start]
+        for i in range(n):
+            a, w = label[i], weight[i]
+            cluster_weight[a] += w
+            count[a] += 1
+            for f in range(d):
+                sums[a, f] += w * rows[i, f]
+        for a in range(count.size):
+            empty += count[a] == 0
+        if iterations == max_iter or moved == 0 or empty > 0:
+            return iterations, moved
+        iterations += 1
+        for a in range(count.size):
+            for f in range(d):
+                centers[a, f] = sums[a, f] / cluster_weight[a]

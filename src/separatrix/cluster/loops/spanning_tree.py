@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.cluster.loops.linkage import FIRST, SQUARES, find_root
+from separatrix.cluster.loops.linkage import FIRST, find_root
 from separatrix.compilation import compiled
 from separatrix.distances.loops.kd_tree import to_box
-from separatrix.distances.loops.point_distances import to_points
+from separatrix.distances.loops.point_distances import squares_to_points, to_points
 
 
 @compiled(inline="always")
@@ -157,27 +157,27 @@ def _merge_components(source, target, shortest, parent, component, first, second
 
 
 @compiled
-def prim(columns, first, second, height):
+def prim(columns, name, square, nearest, point, near, first, second, height):
     """Prim: one tree adds the nearest point outside it, by squared Euclidean distance.
 
-    ``columns`` (d x n) is overwritten: points of the tree are removed from the array.
+    ``columns`` (d x n) and ``name`` (0 … n − 1) are overwritten: points of the tree are removed
+    from the arrays. ``square`` is infinite; there is room for the ``nearest`` of each point in the
+    tree, for a ``point``, and for distances ``near`` of all points.
     """
     d, n = columns.shape
-    name = np.arange(n)
-    square = np.full(n, np.inf)
-    nearest = np.zeros(n, dtype=np.int64)
-    point, near = np.empty(d), np.empty(n)
     for j in range(d):
         point[j] = columns[j, n - 1]
     here, left = n - 1, n - 1
     for step in range(n - 1):
         least, at = np.inf, 0
-        to_points(point, columns, FIRST, left, SQUARES, near)
+        squares_to_points(point, columns, FIRST, left, near)
         for s in range(left):
-            if near[s] < square[s]:
-                square[s], nearest[s] = near[s], here
-            if square[s] < least:
-                least, at = square[s], s
+            value = square[s]
+            if near[s] < value:
+                value = near[s]
+                square[s], nearest[s] = value, here
+            if value < least:
+                least, at = value, s
         first[step], second[step], height[step] = nearest[at], name[at], least
         here = name[at]
         left -= 1

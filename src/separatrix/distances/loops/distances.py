@@ -8,17 +8,26 @@ from __future__ import annotations
 import numpy as np
 
 from separatrix.compilation import compiled
-from separatrix.distances.loops.point_distances import to_points
+from separatrix.distances.loops.point_distances import squares_to_points, to_points
 
 #: Points of a tile: their partial sums stay in the L1 cache.
 TILE = 1024
 
 
 @compiled
-def by_coordinates(x, zt, kind, out):
-    """Euclidean (squared), Manhattan or Chebyshev distances from coordinate differences."""
+def squares_by_coordinates(x, zt, out):
+    """Squared Euclidean distances from coordinate differences."""
     for start in range(0, zt.shape[1], TILE):
-        stop = min(start + TILE, zt.shape[1])
+        stop = start + TILE if start + TILE < zt.shape[1] else zt.shape[1]
+        for i in range(x.shape[0]):
+            squares_to_points(x[i], zt, start, stop, out[i, start:stop])
+
+
+@compiled
+def by_coordinates(x, zt, kind, out):
+    """Manhattan or Chebyshev distances from coordinate differences."""
+    for start in range(0, zt.shape[1], TILE):
+        stop = start + TILE if start + TILE < zt.shape[1] else zt.shape[1]
         for i in range(x.shape[0]):
             to_points(x[i], zt, start, stop, kind, out[i, start:stop])
 
