@@ -29,6 +29,7 @@ from separatrix.pictures import (
     DistanceConcentrationDisplay,
     DualCoefficientDisplay,
     ElbowDisplay,
+    LaplaceComparisonDisplay,
     MarginDisplay,
     NeighborCountDisplay,
     PerceptronTraceDisplay,
@@ -179,6 +180,8 @@ def _page(studies: dict[str, Any]) -> str:
             lines += _entry(heading, drawn[kind])
     lines += ["", "## Gradient descent", "", "`GradientDescent().fit(x, y)`"]
     lines += _entry("Gradient descent", _gradient_descent())
+    lines += ["", "## Bayesian logistic regression", "", "`BayesianLogisticRegression().fit(x, y)`"]
+    lines += _entry("Bayesian logistic", _bayesian_logistic())
     lines += ["", "## Perceptron", "", "`Perceptron(standardize=True).fit(x, y)`"]
     lines += _entry("Perceptron", _perceptron())
     svms = '`SVC(C=1, gamma=0.5).fit(x, y)` and `SVMPath("rbf", gamma=0.5).fit(x, y)`'
@@ -213,6 +216,15 @@ def _gradient_descent() -> Display:
     wine = separatrix.scan(sample("wine").path, target="cultivar").read()
     kept = wine.take(wine.block.y[:, 2] == 0)
     return TrainingTraceDisplay.from_estimator(separatrix.GradientDescent().fit(kept))
+
+
+def _bayesian_logistic() -> Display:
+    """Three of the columns of two of the three wines, few enough rows for a skewed posterior."""
+    wine = pd.read_csv(sample("wine").path)
+    wine = wine[wine["cultivar"].isin(["cultivar B", "cultivar C"])].iloc[::3]
+    x, y = wine[["alcohol", "hue", "malic_acid"]], wine["cultivar"]
+    model = separatrix.BayesianLogisticRegression().fit(x, y)
+    return LaplaceComparisonDisplay.from_estimator(model, n_samples=4000, random_state=0)
 
 
 def _perceptron() -> Display:

@@ -21,6 +21,7 @@ PAGES = [
     ROOT / "docs" / "guide" / "neighbors.md",
     ROOT / "docs" / "guide" / "perceptrons.md",
     ROOT / "docs" / "guide" / "support-vectors.md",
+    ROOT / "docs" / "guide" / "bayes.md",
 ]
 
 

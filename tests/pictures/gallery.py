@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.cluster import hierarchy
 
+from separatrix.bayes.logistic.comparison import PosteriorComparison
 from separatrix.pictures import (
     CalibrationDisplay,
     ClusterProfileDisplay,
@@ -19,6 +20,7 @@ from separatrix.pictures import (
     DualCoefficientDisplay,
     ElbowDisplay,
     GeneralizationGapDisplay,
+    LaplaceComparisonDisplay,
     LearningCurveDisplay,
     LeverageDisplay,
     LogOddsDisplay,
@@ -46,6 +48,15 @@ from separatrix.probability.decision_surface import DecisionFunctionSurface, dec
 from separatrix.probability.roc import roc_curve
 
 NASTY = ("plain", "$a$ & <b>", 'quote"s', "x" * 60, "naïve 東京", "")
+
+
+def _comparison(estimates):
+    one, none = np.ones(6), np.zeros((3, 2))
+    ends = estimates[:, None] + np.array([-1.8, 2.2])
+    shifted = estimates + np.linspace(0.0, 0.4, 6)
+    return PosteriorComparison(
+        NASTY, estimates, one, shifted, 1.1 * one, ends, 0.01 * one, none, none, True
+    )
 
 
 def every_picture(n=120):
@@ -253,4 +264,5 @@ def cluster_pictures(x):
             np.arange(1, 90), np.linspace(2, 1, 89), np.zeros(89), metric="rmse"
         ),
         "concentration": DistanceConcentrationDisplay.from_rows(x),
+        "Laplace comparison": LaplaceComparisonDisplay(_comparison(np.arange(6.0))),
     }

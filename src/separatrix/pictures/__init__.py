@@ -3,6 +3,7 @@
 matplotlib is imported only when a plot is drawn.
 """
 
+from separatrix.pictures.bayes.laplace_comparison import LaplaceComparisonDisplay
 from separatrix.pictures.classes.calibration import CalibrationDisplay
 from separatrix.pictures.classes.class_histograms import LogOddsDisplay, SignedDistanceDisplay
 from separatrix.pictures.classes.confusion import ConfusionMatrixDisplay
@@ -62,6 +63,7 @@ __all__ = [
     "DualCoefficientDisplay",
     "ElbowDisplay",
     "GeneralizationGapDisplay",
+    "LaplaceComparisonDisplay",
     "LearningCurveDisplay",
     "LeverageDisplay",
     "LogOddsDisplay",

@@ -1,0 +1,1 @@
+"""Pictures of posteriors and predictive distributions."""
