@@ -73,10 +73,9 @@ class Composite(Kernel):
     def diagonal_derivatives(self, x: Items) -> Array:
         """By the chain rule, from those of the operands."""
         children = self._children()
-        operands = [np.asarray(child.diagonal(x), dtype=float) for child in children]
-        whole = self._combine([one.copy() for one in operands])
-        columns = [one[:, None] for one in self._own_derivatives(whole)]
-        for child, by in zip(children, self._partials(operands, whole), strict=True):
+        entries = [np.asarray(child.diagonal(x), dtype=float) for child in children]
+        columns = [one[:, None] for one in self._own_derivatives(entries)]
+        for child, by in zip(children, self._partials(entries), strict=True):
             found = child.diagonal_derivatives(x)
             columns.append(found if by is None else found * np.reshape(by, (-1, 1)))
         return np.concatenate(columns, axis=1)
@@ -85,22 +84,21 @@ class Composite(Kernel):
         """Kernel values from those of the operands, which may be overwritten."""
         raise NotImplementedError(type(self).__name__)
 
-    def _partials(self, entries: list[Array], whole: Array) -> list[Any]:
-        """∂κ/∂κ′ of every operand κ′, entry by entry, from its values and those of κ; None: 1."""
+    def _partials(self, entries: list[Array]) -> list[Any]:
+        """∂κ/∂κ′ of every operand κ′ from all values: an array, a number, or None for 1."""
         raise NotImplementedError(type(self).__name__)
 
-    def _own_derivatives(self, whole: Array) -> list[Array]:
+    def _own_derivatives(self, entries: list[Array]) -> list[Array]:
         """∂κ/∂θ of the operation's own hyperparameters."""
-        del whole
+        del entries
         return []
 
     def _derivatives(self, x: Items) -> list[Array]:
-        operands = [child.gram(x) for child in self._children()]
-        whole = self.gram(x)
+        entries = [np.asarray(child.gram(x)) for child in self._children()]
         own = [one for _, one in self._own_hyperparameters()]
         factors = [p.value if p.positive else 1.0 for p in own if p.continuous]
-        found = [d / f for d, f in zip(self._own_derivatives(whole), factors, strict=True)]
-        for child, by in zip(self._children(), self._partials(operands, whole), strict=True):
+        found = [d / f for d, f in zip(self._own_derivatives(entries), factors, strict=True)]
+        for child, by in zip(self._children(), self._partials(entries), strict=True):
             found += [one if by is None else one * by for one in child._derivatives(x)]
         return found
 
@@ -134,7 +132,13 @@ class Associative(Composite):
         return self.operands
 
     def _combine(self, entries: list[Array]) -> Array:
-        return reduce(self.operation, entries)
+        largest = max(entries, key=np.size)
+        if any(one.dtype != largest.dtype for one in entries):
+            return reduce(self.operation, entries)
+        for one in entries:  # in place: memory costs more than arithmetic
+            if one is not largest and not (one.size == 1 and one.item() == self.operation.identity):
+                self.operation(largest, one, out=largest)
+        return largest
 
     def _with_children(self, own: Sequence[float], children: tuple[Kernel, ...]) -> Self:
         del own
@@ -154,7 +158,7 @@ class Sum(Associative):
             return self
         return Sum(left) if len(left) > 1 else next(iter(left), None)
 
-    def _partials(self, entries: list[Array], _: Array) -> list[Any]:
+    def _partials(self, entries: list[Array]) -> list[Any]:
         return [None for _ in entries]
 
 
@@ -171,7 +175,7 @@ class Product(Associative):
             return self
         return Product(left) if len(left) == len(factors) else None
 
-    def _partials(self, entries: list[Array], _: Array) -> list[Any]:
+    def _partials(self, entries: list[Array]) -> list[Any]:
         if len(entries) == 1:
             return [None]
         return [reduce(np.multiply, entries[:i] + entries[i + 1 :]) for i in range(len(entries))]
@@ -210,11 +214,11 @@ class Scaled(Unary):
     def _combine(self, entries: list[Array]) -> Array:
         return np.asarray(entries[0] * entries[0].dtype.type(self.factor))
 
-    def _partials(self, *_: Any) -> list[Any]:
+    def _partials(self, _: list[Array]) -> list[Any]:
         return [self.factor]
 
-    def _own_derivatives(self, whole: Array) -> list[Array]:
-        return [whole]  # by log factor
+    def _own_derivatives(self, entries: list[Array]) -> list[Array]:
+        return [self.factor * entries[0]]  # by log factor
 
 
 @dataclass(frozen=True)
@@ -227,8 +231,8 @@ class Exponential(Unary):
     def _combine(self, entries: list[Array]) -> Array:
         return np.asarray(np.exp(entries[0]))
 
-    def _partials(self, _: list[Array], whole: Array) -> list[Any]:
-        return [whole]
+    def _partials(self, entries: list[Array]) -> list[Any]:
+        return [np.exp(entries[0])]
 
 
 @dataclass(frozen=True)
@@ -249,7 +253,7 @@ class Power(Unary):
     def _combine(self, entries: list[Array]) -> Array:
         return np.asarray(entries[0] ** entries[0].dtype.type(self.exponent))
 
-    def _partials(self, entries: list[Array], _: Array) -> list[Any]:
+    def _partials(self, entries: list[Array]) -> list[Any]:
         return [self.exponent * entries[0] ** (self.exponent - 1.0)]
 
     def _with_children(self, own: Sequence[float], children: tuple[Kernel, ...]) -> Self:

@@ -11,6 +11,7 @@ hyperparameters it has. Everything is in double precision.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,12 +33,20 @@ if TYPE_CHECKING:
 class PairTile(ABC):
     """A tile of kernel values that remembers what its derivatives need."""
 
-    #: κ of every pair of the tile, in an array of its own; (1, 1) if all are the same.
+    #: κ of every pair of the tile; (1, 1) if all are the same.
     values: Floats
 
     @abstractmethod
     def sums(self, q: Floats) -> Floats:
         """Σ q ∂κ/∂θ over the tile, for every entry of θ."""
+
+    def chained_sums(self, q: Floats, by: Any) -> Floats:
+        """Σ q b ∂κ/∂θ; b is None for one, a number, or an array."""
+        if by is None:
+            return self.sums(q)
+        if np.size(by) == 1:
+            return self.sums(q) * float(np.ravel(by)[0])
+        return self.sums(q * by)
 
 
 class KernelPairs(ABC):
@@ -150,16 +159,19 @@ class CompositeTile(PairTile):
 
     def __init__(self, kernel: Composite, operands: list[PairTile]) -> None:
         self.kernel, self.operands = kernel, operands
-        self.values = kernel._combine([one.values for one in operands])
+
+    @cached_property
+    def values(self) -> Floats:  # type: ignore[override]
+        """Combined values, where somebody needs them."""
+        return self.kernel._combine([one.values.copy() for one in self.operands])
 
     def sums(self, q: Floats) -> Floats:
         """The chain rule."""
-        partials = self.kernel._partials([one.values for one in self.operands], self.values)
-        own = [weighted_sum(q, one) for one in self.kernel._own_derivatives(self.values)]
+        entries = [one.values for one in self.operands]
+        partials = self.kernel._partials(entries)
+        own = [weighted_sum(q, one) for one in self.kernel._own_derivatives(entries)]
         operands = zip(self.operands, partials, strict=True)
-        return np.concatenate(
-            [own, *(one.sums(q if by is None else q * by) for one, by in operands)]
-        )
+        return np.concatenate([own, *(one.chained_sums(q, by) for one, by in operands)])
 
 
 def gradient_sums(pairs: KernelPairs, q: Array) -> Floats:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from separatrix.kernels.base import Array, Items, Kernel, PreparedKernel, n_items, take_items
-from separatrix.kernels.derivatives import GivenTile, KernelPairs, PairTile
-from separatrix.kernels.parameters.hyperparameters import check_positive, hyperparameter
+from separatrix.kernels.derivatives import GivenTile, KernelPairs, PairTile, weighted_sum
+from separatrix.kernels.parameters.hyperparameters import Floats, check_positive, hyperparameter
 from separatrix.kernels.tiles import copy_to
 
 
@@ -89,8 +89,22 @@ class ConstantPairs(KernelPairs):
     def tile(self, rows: slice, columns: slice) -> PairTile:
         """c, which is its own derivative by log c."""
         del rows, columns
-        values = np.full((1, 1), self.constant)
-        return GivenTile(values, [values])
+        return ConstantTile(self.constant)
+
+
+class ConstantTile(PairTile):
+    """c for every pair of a tile."""
+
+    def __init__(self, constant: float) -> None:
+        self.values = np.full((1, 1), constant)
+
+    def sums(self, q: Floats) -> Floats:
+        """c Σ q."""
+        return np.array([weighted_sum(q, self.values)])
+
+    def chained_sums(self, q: Floats, by: Any) -> Floats:
+        """c Σ q b, without the products."""
+        return self.sums(q) if by is None else self.values[0] * weighted_sum(q, np.atleast_2d(by))
 
 
 @dataclass(frozen=True)
