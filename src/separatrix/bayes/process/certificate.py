@@ -63,7 +63,7 @@ def certify(fitted: FittedProcess, columns: Sequence[str]) -> Certificate:
 def plain_evidence(kernel: Kernel, rows: TrainingRows) -> float:
     """The log evidence from the Gram matrix of the whole kernel, without the parts of the fit."""
     n, k, m = rows.n, rows.y.shape[1], rows.basis.shape[1]
-    c = np.array(kernel.gram(rows.x), dtype=float)
+    c = np.asarray(kernel.gram(rows.x), dtype=float)
     function = kernel.without_noise()
     noise = np.asarray(kernel.diagonal(rows.x) - function.diagonal(rows.x)) + rows.noise
     at = np.diag_indices(n)

@@ -15,7 +15,13 @@ from sklearn.utils import check_random_state
 
 from separatrix.bayes.process.evidence import Evidence, Factored, TrainingRows, factorize
 from separatrix.bayes.process.learning import Learned, Sample, learn
-from separatrix.bayes.process.starts import box_around, data_starts, natural_kernel
+from separatrix.bayes.process.starts import (
+    box_around,
+    data_starts,
+    exchanged,
+    natural_kernel,
+    radial_terms,
+)
 from separatrix.kernels import Kernel
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Status
@@ -86,7 +92,8 @@ def learn_kernel(kernel: Kernel, rows: TrainingRows, plan: Plan) -> Learned:
     rng = check_random_state(plan.random_state)
     spread = [first + rng.uniform(-3.0, 3.0, len(first)) for _ in range(plan.n_restarts)]
     starts = [*own, first, *spread, fast, slow]
-    sizes = sample_sizes(rows.n)
+    several = len(radial_terms(kernel)) > 1
+    sizes = sample_sizes(rows.n, SMALLEST * GROWTH if several else SMALLEST)
     order = np.random.default_rng(0).permutation(rows.n)
     samples = [
         Sample(Evidence(kernel, rows.take(np.sort(order[:size]))), rows.n / size) for size in sizes
@@ -97,13 +104,17 @@ def learn_kernel(kernel: Kernel, rows: TrainingRows, plan: Plan) -> Learned:
         box,
         samples=samples,
         least=2 + plan.n_restarts,
+        related=lambda theta: exchanged(kernel, theta),
         tolerance=LARGE_TOLERANCE if sizes else TOLERANCE,
     )
 
 
-def sample_sizes(n: int) -> list[int]:
-    """Sizes of the samples that are learned from before all n rows."""
-    sizes, size = [], SMALLEST
+def sample_sizes(n: int, smallest: int = SMALLEST) -> list[int]:
+    """Sizes of the samples that are learned from before all n rows.
+
+    Few rows tell little of terms of a sum that vary fast: those take larger samples.
+    """
+    sizes, size = [], smallest
     while n > WHOLE and size * 2 < n:
         sizes.append(size)
         size *= GROWTH

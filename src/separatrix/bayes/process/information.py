@@ -20,8 +20,8 @@ from separatrix.rows.block import Floats
 
 #: Step of differences in logarithms of hyperparameters.
 STEP = 1e-4
-#: Rows up to which the matrices of derivatives are formed.
-SMALL = 300
+#: Entries of all matrices of derivatives up to which they are formed.
+SMALL = 1 << 22
 
 
 def average_information(
@@ -30,7 +30,7 @@ def average_information(
     """The average information at a point of which q = Σ ααᵀ − k P is known, its lower half."""
     n, k = alpha.shape
     p = len(split.whole.theta)
-    derive = _by_derivatives if n <= SMALL else _by_differences
+    derive = _by_derivatives if n * n * p <= SMALL else _by_differences
     slopes, noise_slopes = derive(split, x, alpha)
     slopes += (noise_slopes / w[:, None])[:, :, None] * alpha[:, None, :]
     flat = np.asfortranarray(slopes.reshape(n, p * k))

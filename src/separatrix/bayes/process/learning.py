@@ -10,7 +10,7 @@ curvature that the sample has shown.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,8 +23,10 @@ from separatrix.rows.block import Floats
 CLOSE = 3.0
 #: Curvature of a length scale that the data hardly determine: by more than a factor e.
 UNDETERMINED = 1.0
+#: Gain that later ascents may leave, where they do not come higher than the first.
+ROUGH = 1e-3
 #: Two ends of ascents are one maximum within these differences of θ and of the evidence.
-SAME_THETA, SAME_VALUE = 1e-2, 1e-3
+SAME_THETA, SAME_VALUE = 1e-2, 1e-2
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,7 @@ def learn(
     *,
     samples: Sequence[Sample] = (),
     least: int = 2,
+    related: Callable[[Floats], Sequence[Floats]] | None = None,
     tolerance: float = 1e-10,
     max_evaluations: int = 200,
 ) -> Learned:
@@ -119,6 +122,8 @@ def learn(
         The same on growing samples of the rows: all starts are compared on the smallest.
     least : int, default=2
         Ascents that must agree.
+    related : callable or None, default=None
+        Further starts near a maximum that was found; the one of highest evidence is climbed.
     tolerance : float, default=1e-10
         Gain of evidence that the last step may leave, in nats.
     max_evaluations : int, default=200
@@ -134,7 +139,9 @@ def learn(
     for i, stage in enumerate(stages):
         left = tolerance if i == last else max(1e-5, tolerance)
         if i == 0:
-            ends = _from_starts(stage.objective, starts, box, least, left, max_evaluations)
+            search = Search(stage.objective, box, left, max_evaluations)
+            ends = search.from_starts(starts, least)
+            ends += search.near(_distinct(ends)[0], related)
         else:
             factor = growth / stage.growth
             near = [one for one in ends if one.value >= ends[0].value - CLOSE][:2]
@@ -164,34 +171,54 @@ def learn(
     )
 
 
-def _from_starts(
-    objective: Objective,
-    starts: Sequence[Floats],
-    box: Box,
-    least: int,
-    tolerance: float,
-    most: int,
-) -> list[Maximum]:
-    """Ascents from the starts, until the first ones agree."""
-    ends: list[Maximum] = []
-    for start in starts:
-        if len(ends) >= least and len(_distinct(ends)) == 1:
-            break
-        ends.append(maximize(objective, start, box, tolerance=tolerance, max_evaluations=most))
-    return ends + _without_columns(objective, _distinct(ends)[0], box, tolerance, most)
+@dataclass(frozen=True)
+class Search:
+    """Ascents of one objective from several starts."""
+
+    objective: Objective
+    box: Box
+    tolerance: float
+    max_evaluations: int
+
+    def climb(self, start: Floats, tolerance: float) -> Maximum:
+        """One ascent."""
+        most = self.max_evaluations
+        return maximize(self.objective, start, self.box, tolerance=tolerance, max_evaluations=most)
+
+    def again(self, start: Floats, best: Maximum) -> Maximum:
+        """An ascent that stops early, and goes on only where it has come higher than the best."""
+        end = self.climb(start, max(self.tolerance, ROUGH))
+        return self.climb(end.theta, self.tolerance) if end.value > best.value else end
+
+    def from_starts(self, starts: Sequence[Floats], least: int) -> list[Maximum]:
+        """Ascents from the starts, until the first ones agree."""
+        ends = [self.climb(starts[0], self.tolerance)]
+        for start in starts[1:]:
+            if len(ends) >= least and len(_distinct(ends)) == 1:
+                break
+            ends.append(self.again(start, _distinct(ends)[0]))
+        return ends
+
+    def near(
+        self, best: Maximum, related: Callable[[Floats], Sequence[Floats]] | None
+    ) -> list[Maximum]:
+        """Ascents from near the best: without columns that hardly matter, and related points."""
+        if not np.isfinite(best.value):
+            return []
+        starts = [*_without_columns(best, self.box)]
+        near = [] if related is None else list(related(best.theta))
+        if near:
+            values = [self.objective(np.clip(one, self.box.low, self.box.high))[0] for one in near]
+            starts.append(near[int(np.argmax(values))])
+        return [self.again(start, best) for start in starts]
 
 
-def _without_columns(
-    objective: Objective, best: Maximum, box: Box, tolerance: float, most: int
-) -> list[Maximum]:
-    """Another ascent, from where length scales that are hardly determined are at their end."""
+def _without_columns(best: Maximum, box: Box) -> list[Floats]:
+    """Another start, where length scales that are hardly determined are at their end."""
     candidates = np.isfinite(box.vanishing) & (best.theta < box.high) & ~best.at_limit
     curvature = np.diagonal(best.curvature)
     candidates &= (curvature < UNDETERMINED) & (best.theta > box.vanishing - 1.0)
-    if not candidates.any() or not np.isfinite(best.value):
-        return []
-    start = np.where(candidates, box.high, best.theta)
-    return [maximize(objective, start, box, tolerance=tolerance, max_evaluations=most)]
+    return [np.where(candidates, box.high, best.theta)] if candidates.any() else []
 
 
 def _distinct(ends: list[Maximum]) -> list[Maximum]:

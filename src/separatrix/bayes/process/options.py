@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.kernels import Constant, Gaussian, Kernel, White
+from separatrix.kernels.translation import from_sklearn, is_foreign
 from separatrix.matrices.memory import physical_memory
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
@@ -26,9 +27,12 @@ def kernel_of(kernel: Any) -> Kernel:
     """A kernel of ours, from one of ours or of scikit-learn."""
     if isinstance(kernel, Kernel):
         return kernel
+    if is_foreign(kernel):
+        return from_sklearn(kernel)
     raise InputError(
         f"kernel={kernel!r} is not a kernel.",
-        remedy="Give sx.Gaussian(), a sum of kernels, or None.",
+        remedy="Give sx.Gaussian(), a sum of kernels, one of sklearn.gaussian_process.kernels, or "
+        "None.",
     )
 
 

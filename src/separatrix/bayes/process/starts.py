@@ -6,12 +6,14 @@ target. The box around them is so wide that its ends mean "no effect" or "roundi
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from separatrix.bayes.process.evidence import TrainingRows
 from separatrix.bayes.process.noise import function_entries
 from separatrix.bayes.process.trust_region import Box
-from separatrix.kernels import Kernel, natural_scales
+from separatrix.kernels import Kernel, Sum, natural_scales
 from separatrix.rows.block import Floats
 
 #: Half widths of the box, as logarithms: of length scales, of variances below and above, of others.
@@ -61,6 +63,48 @@ def box_around(natural: Kernel, *given: Floats) -> Box:
     high = np.where(bounded, bounds[:, 1], high)
     plateau = is_length & ~bounded
     return Box(low, high, np.where(plateau, center + VANISHING, np.inf))
+
+
+@dataclass(frozen=True)
+class RadialTerm:
+    """A term of a sum with a length scale: where in θ it and its variance are, and of what kind."""
+
+    length: int
+    variance: int | None
+    kind: Kernel
+
+
+def radial_terms(kernel: Kernel) -> list[RadialTerm]:
+    """The terms of a sum that have one length scale for all columns, or are not sums: none."""
+    found: list[RadialTerm] = []
+    at = 0
+    for term in kernel.operands if isinstance(kernel, Sum) else ():
+        names = [name for name, p in term._hyperparameters() if p.continuous]
+        if "bandwidth" in names:
+            variances = [i for i, name in enumerate(names) if name in ("constant", "factor")]
+            variance = at + variances[0] if variances else None
+            kind = term.with_theta(np.zeros(len(names)))
+            found.append(RadialTerm(at + names.index("bandwidth"), variance, kind))
+        at += len(names)
+    return found
+
+
+def exchanged(kernel: Kernel, theta: Floats) -> list[Floats]:
+    """θ with the length scales and variances of two different terms of a sum exchanged.
+
+    Two terms can play each other's part, and an evidence has a maximum for either cast.
+    """
+    terms, found = radial_terms(kernel), []
+    for i, one in enumerate(terms):
+        for other in terms[:i]:
+            if one.kind != other.kind:
+                swapped = theta.copy()
+                swapped[[one.length, other.length]] = theta[[other.length, one.length]]
+                if one.variance is not None and other.variance is not None:
+                    pair = [one.variance, other.variance]
+                    swapped[pair] = theta[pair[::-1]]
+                found.append(swapped)
+    return found
 
 
 def data_starts(natural: Kernel) -> list[Floats]:

@@ -26,7 +26,7 @@ FIRST_RADIUS, LONGEST_RADIUS = 1.0, 4.0
 SHORTEST = 1e-9
 #: Gradient below which a coordinate beyond its vanishing point is moved to its end.
 PLATEAU = 0.2
-#: Steps longer than this change the curvature so much that it is computed anew.
+#: How far steps may lead, added up, until the curvature is computed anew.
 NEAR = 0.3
 #: Digits of f that rounding leaves: differences below are no evidence for or against a step.
 ROUNDING = 1e-12
@@ -102,7 +102,7 @@ class _Ascent:
         self.objective, self.box = objective, box
         self.theta = np.clip(np.asarray(start, dtype=float), box.low, box.high)
         self.value, self.gradient = objective(self.theta)
-        self.evaluations, self.radius, self.misses = 1, FIRST_RADIUS, 0
+        self.evaluations, self.radius, self.misses, self.moved = 1, FIRST_RADIUS, 0, 0.0
         self.tried = np.zeros(len(self.theta), dtype=bool)
         self.information: Callable[[], Floats] | None = getattr(objective, "information", None)
         self.scaled = curvature is not None or self.information is not None
@@ -159,8 +159,9 @@ class _Ascent:
             self._resize((value - self.value) / promised, length, stopped=stopped)
         if better:
             self.theta, self.value, self.gradient = there, value, gradient
-            if self.information is not None and length > NEAR:
-                self.b = self.information()
+            self.moved += length
+            if self.information is not None and self.moved > NEAR:
+                self.b, self.moved = self.information(), 0.0
         return Status.ROUNDING if self.misses > 1 or self.radius < SHORTEST else None
 
     def _resize(self, ratio: float, length: float, *, stopped: bool) -> None:
