@@ -26,8 +26,8 @@ from separatrix.bayes.process.inducing.search import (
     Model,
     SampleRows,
     Searched,
-    move_points,
     alternate,
+    move_points,
 )
 from separatrix.bayes.process.inducing.sums import Targets, reduced
 from separatrix.bayes.process.learning import Learned

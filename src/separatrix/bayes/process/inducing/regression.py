@@ -164,6 +164,8 @@ class InducingRegression(ProcessPredictions):
         """The bound of the last fit, or computed again after loading."""
         found: CollapsedBound | None = self.__dict__.get("_bound")
         if found is None:
+            if not self._is_inducing:
+                raise AttributeError("this process has no inducing points")
             assert self.inducing_ is not None
             found = self.__dict__["_bound"] = self.inducing_.bound(self.kernel_, self._targets)
         return found
