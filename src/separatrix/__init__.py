@@ -62,6 +62,7 @@ HOMES = {
     "BayesianLinearRegression": "separatrix.bayes.linear.bayesian_linear_regression",
     "EvidenceCurve": "separatrix.bayes.linear.evidence",
     "GaussianProcessRegressor": "separatrix.bayes.process.regressor",
+    "GaussianProcessClassifier": "separatrix.bayes.process.classifier",
     "mardia": "separatrix.discriminant.covariance_tests",
     "box_m": "separatrix.discriminant.covariance_tests",
     "NaiveBayes": "separatrix.discriminant.naive_bayes.naive_bayes",

@@ -86,6 +86,9 @@ from separatrix.bayes.linear.bayesian_linear_regression import (
     BayesianLinearRegression as BayesianLinearRegression,
 )
 from separatrix.bayes.linear.evidence import EvidenceCurve as EvidenceCurve
+from separatrix.bayes.process.classifier import (
+    GaussianProcessClassifier as GaussianProcessClassifier,
+)
 from separatrix.bayes.process.regressor import GaussianProcessRegressor as GaussianProcessRegressor
 from separatrix.geometry.normal import MultivariateNormal as MultivariateNormal
 from separatrix.geometry.separability import (

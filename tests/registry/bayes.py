@@ -31,4 +31,18 @@ ROWS: list[Row] = [
         objective=of.bayesian_logistic,
         classes=(2, 3),
     ),
+    Row(
+        "GaussianProcessClassifier",
+        lambda: sx.GaussianProcessClassifier(4.0 * sx.Gaussian(2.0), optimizer=None),
+        "classification",
+        unit_free=False,
+        additive=False,
+    ),
+    Row(
+        "GaussianProcessRegressor with inducing points",
+        lambda: sx.GaussianProcessRegressor(
+            4.0 * sx.Gaussian(4.0) + sx.White(0.1), optimizer=None, n_inducing=40
+        ),
+        unit_free=False,
+    ),
 ]

@@ -56,6 +56,7 @@ _RECORDS = {
     "bayes.predictive": "PredictiveDistribution",
     "bayes.process.trend": "TrendBasis",
     "bayes.process.inducing.regression": "InducingState",
+    "bayes.process.classification.binary": "BinaryProcess",
     "bayes.process.learning": "Learned Optimum",
     "bayes.logistic.coordinates": "Coordinates",
     "bayes.logistic.laplace": "LaplacePosterior",

@@ -266,7 +266,9 @@ class GaussianProcessRegressor(RegressorMixin, InducingRegression):
     @property
     def L_(self) -> Floats:
         """Lower triangular Cholesky factor of K + σ²I; computed again after loading a file."""
-        self._refuse_inducing("factor of all rows")
+        check_is_fitted(self)
+        if self._is_inducing:
+            raise AttributeError("With inducing points there is no factor of all rows.")
         return np.tril(self._factored.factor)
 
     @property

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import linalg
 from scipy.special import erf, expit
 
-from separatrix.bayes.process.classification.laplace import Mode, find_mode
+from separatrix.bayes.process.classification.laplace import Mode, find_mode, mode_at
 from separatrix.bayes.process.learning import Learned
 from separatrix.kernels import Kernel
 from separatrix.kernels.base import Items, n_items, take_items
@@ -69,7 +69,7 @@ class BinaryProcess:
     def mode(self) -> Mode:
         """The mode: its kernel matrix and factor are not stored."""
         gram = np.asarray(self.kernel.gram(self.x), dtype=float)
-        return Mode(gram, self.y, self.w, self.slope, gram @ self.slope, self.steps)
+        return mode_at(gram, self.y, self.w, self.slope, self.steps)
 
     def __getstate__(self) -> dict[str, object]:
         """Without what is computed on demand."""

@@ -116,7 +116,13 @@ def find_mode(
         f, slope, value = new_f, new_slope, new_value
         if decrement <= DECREMENT:  # this step was taken: what it leaves is of fourth order
             break
-    return Mode(gram, y, w, slope, f, steps)
+    # from the slope alone, so that a model read from a file has the same bits
+    return mode_at(gram, y, w, slope, steps)
+
+
+def mode_at(gram: Floats, y: Floats, w: Floats, slope: Floats, steps: int) -> Mode:
+    """The mode with a known slope."""
+    return Mode(gram, y, w, slope, _times(gram, slope), steps)
 
 
 def log_posterior(f: Floats, slope: Floats, y: Floats, w: Floats) -> float:

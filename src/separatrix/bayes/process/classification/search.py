@@ -11,7 +11,7 @@ import numpy as np
 from separatrix.bayes.process.classification.binary import BinaryProcess
 from separatrix.bayes.process.classification.laplace import evidence_and_gradient
 from separatrix.bayes.process.learning import Sample, learn
-from separatrix.bayes.process.trust_region import Box
+from separatrix.bayes.process.trust_region import Box, Objective
 from separatrix.kernels import Kernel
 from separatrix.kernels.base import Items, take_items
 from separatrix.rows.block import Floats
@@ -26,12 +26,31 @@ TOLERANCE, LARGE_TOLERANCE = 1e-13, 1e-8
 class Search:
     """Where the search for hyperparameters begins and where it may go.
 
-    ``optimizer`` is scikit-learn's callable, or None for the library's own.
+    ``optimizer`` is scikit-learn's callable, or None for the library's own. Starts and box are
+    those of u in θ = θ₀ + D u, or of θ itself where there are no ``directions`` D.
     """
 
     starts: Sequence[Floats]
     box: Box
     optimizer: Callable[..., Any] | None = None
+    origin: Floats | None = None
+    directions: Floats | None = None
+
+    def theta(self, u: Floats) -> Floats:
+        """θ at u."""
+        return u if self.directions is None else self.origin + self.directions @ u
+
+    def along(self, objective: Objective) -> Objective:
+        """The objective as a function of u."""
+        directions = self.directions
+        if directions is None:
+            return objective
+
+        def value_and_gradient(u: Floats) -> tuple[float, Floats]:
+            value, gradient = objective(self.theta(u))
+            return value, np.asarray(directions.T @ gradient)
+
+        return value_and_gradient
 
 
 class LaplaceEvidence:
@@ -70,15 +89,15 @@ def fit_binary(
         return BinaryProcess.of(kernel, x, y, w, max_steps=max_steps)
     objective = LaplaceEvidence(kernel, x, y, w, max_steps)
     if search.optimizer is not None:
-        best = kernel.with_theta(_by_callable(search, objective))
+        best = kernel.with_theta(search.theta(_by_callable(search, search.along(objective))))
         return BinaryProcess.of(best, x, y, w, max_steps=max_steps)
     samples = []
     if len(y) > WHOLE:
         some = spread_rows(y, SAMPLE)
         part = LaplaceEvidence(kernel, take_items(x, some), y[some], w[some], max_steps)
-        samples = [Sample(part, len(y) / len(some))]
+        samples = [Sample(search.along(part), len(y) / len(some))]
     found = learn(
-        objective,
+        search.along(objective),
         search.starts,
         search.box,
         samples=samples,
@@ -86,7 +105,7 @@ def fit_binary(
     )
     if not np.isfinite(found.value):
         return BinaryProcess.of(kernel, x, y, w, max_steps=max_steps)
-    best = kernel.with_theta(found.theta)
+    best = kernel.with_theta(search.theta(found.theta))
     return BinaryProcess.of(best, x, y, w, objective.slope, max_steps, found)
 
 
@@ -100,7 +119,7 @@ def spread_rows(y: Floats, count: int) -> np.ndarray:
     return np.sort(np.concatenate(chosen))
 
 
-def _by_callable(search: Search, objective: LaplaceEvidence) -> Floats:
+def _by_callable(search: Search, objective: Objective) -> Floats:
     """By scikit-learn's protocol: optimizer(obj_func, initial_theta, bounds=bounds)."""
 
     def loss(theta: Floats, eval_gradient: bool = True) -> Any:
@@ -111,3 +130,16 @@ def _by_callable(search: Search, objective: LaplaceEvidence) -> Floats:
     bounds = np.column_stack([search.box.low, search.box.high])
     ends = [search.optimizer(loss, start, bounds=bounds) for start in search.starts]
     return np.asarray(min(ends, key=lambda end: float(end[1]))[0], dtype=float)
+
+
+def tied_lengths(natural: Kernel, is_length: np.ndarray, box: Box) -> Search:
+    """One factor for all length scales in place of one for each, where rows are few."""
+    theta = natural.theta
+    directions = np.eye(len(theta))[:, ~is_length]
+    directions = np.column_stack([directions, is_length.astype(float)])
+    low, high = box.low - theta, box.high - theta
+    low = np.append(low[~is_length], low[is_length].max())
+    high = np.append(high[~is_length], high[is_length].min())
+    zero = np.zeros(len(low))
+    shift = np.where(np.arange(len(low)) == len(low) - 1, np.log(3.0), 0.0)
+    return Search([zero, zero - shift, zero + shift], Box.of(low, high), None, theta, directions)

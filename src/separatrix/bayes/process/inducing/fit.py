@@ -122,13 +122,14 @@ class _Search:
         self.learns = plan.optimizer is not None and len(self.theta) > 0
         self.curvature: Floats | None = None
         self.box: Box | None = None
+        self.first: Learned | None = None
         if self.learns:
             self._from_exact_evidence()
 
     def _from_exact_evidence(self) -> None:
         """A first θ by the exact evidence of some rows."""
         few = self._training(EXACT_ROWS)
-        first = learn_kernel(self.model.kernel, few, self.plan)
+        first = self.first = learn_kernel(self.model.kernel, few, self.plan)
         natural = natural_kernel(self.model.kernel, self._training(SAMPLE_ROWS))
         self.theta = first.theta if np.isfinite(first.value) else natural.theta
         self.box = box_around(natural, self.theta)
@@ -154,6 +155,9 @@ class _Search:
         if not self.learns or self.box is None:
             points = self.model.choose(self.theta, self.sample.x, count)
             return self._finished(points, None, 0, automatic)
+        if self._exact(count):  # every row is a point: the bound is the evidence itself
+            points = self.model.choose(self.theta, self.sample.x, count)
+            return self._finished(points, self.first, len(self.sample.w), automatic)
         size = max(LEAST_ROWS, ROWS_A_POINT * count)
         some = SampleRows.of(self.sample, size)
         searched = alternate(
@@ -165,6 +169,10 @@ class _Search:
         self.curvature = searched.best.curvature / some.weight
         return self._on_all_rows(searched, some, automatic)
 
+    def _exact(self, count: int) -> bool:
+        n = len(self.sample.w)
+        return self.sample.whole and n <= min(count, EXACT_ROWS) and self.first is not None
+
     def _scaled(self, weight: float) -> Floats | None:
         return None if self.curvature is None else self.curvature * weight
 
@@ -173,8 +181,9 @@ class _Search:
         assert self.box is not None
         weight, m = self.sample.weight, n_items(searched.points)
         steps = int(min(ALL_ROWS_STEPS, ALL_ROWS_WORK // max(5.0 * weight * m * m, 1.0)))
-        if self.sample.whole and len(self.sample.w) <= LEAST_ROWS:
-            steps = 100  # the sample is all rows, and those are few
+        few = self.sample.whole and len(self.sample.w) <= LEAST_ROWS
+        if few:  # the sample is all rows
+            steps = 100
         if steps < 2:
             growth = weight / some.weight
             last = searched.learned
@@ -185,7 +194,7 @@ class _Search:
         objective = BoundOfRows(self.model, searched.points, self.rows)
         best = maximize(
             objective, self.theta, self.box, curvature=self._scaled(weight),
-            tolerance=1e-6, max_evaluations=steps,
+            tolerance=1e-13 if few else 1e-6, max_evaluations=steps,
         )  # fmt: skip
         self.theta, self.curvature = best.theta, best.curvature / weight
         learned = replace(searched, best=best).learned

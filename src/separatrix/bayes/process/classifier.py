@@ -1,0 +1,358 @@
+"""Gaussian process classification."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit
+from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.bayes.process.classification.binary import BinaryProcess
+from separatrix.bayes.process.classification.certificate import certify
+from separatrix.bayes.process.classification.search import (
+    LaplaceEvidence,
+    Search,
+    fit_binary,
+    tied_lengths,
+)
+from separatrix.bayes.process.noise import SplitKernel
+from separatrix.bayes.process.options import check_memory, kernel_of
+from separatrix.bayes.process.starts import box_around, data_starts, lengths
+from separatrix.bayes.process.trust_region import Box
+from separatrix.estimators.class_labels import (
+    ClassLabels,
+    coded_items,
+    coded_rows,
+    outputs_of,
+)
+from separatrix.kernels import Constant, Gaussian, Kernel, natural_scales
+from separatrix.kernels.base import Items, take_items
+from separatrix.kernels.features import as_list
+from separatrix.messages import InputError, check_option
+from separatrix.optimize.solution import Certificate
+from separatrix.probability.calibrated import normalized
+from separatrix.probability.coupling import couple
+from separatrix.rows.block import Floats, Ints, to_array
+from separatrix.threads import one_blas_thread, parallel_map, thread_limit
+
+#: Rows for each column below which all length scales of the default kernel have one factor.
+ROWS_A_LENGTH = 10
+#: Variance of f where the search begins, and how many times that it may become (as a logarithm).
+LATENT_VARIANCE, LARGEST = 4.0, float(np.log(1e4))
+
+
+class GaussianProcessClassifier(ClassifierMixin, ClassLabels):
+    """Gaussian process classification by Laplace's approximation.
+
+        P(class 1 | x) = ∫ σ(f) p(f | x, data) df,     f ~ GP(0, κ),     σ(f) = 1/(1 + e⁻ᶠ)
+
+    The posterior of f is approximated by a normal distribution about its mode, whose evidence is
+    maximized over the hyperparameters of the kernel. Of K classes each has a process against the
+    rest, whose probabilities are normalized, or every pair has one, whose probabilities are
+    coupled.
+
+    Parameters
+    ----------
+    kernel : Kernel or None, default=None
+        A kernel of :mod:`separatrix.kernels`, or of ``sklearn.gaussian_process.kernels``. None is
+        a multiple of the Gaussian kernel with a bandwidth for each column, learned from starts
+        that follow the scales of the columns; with fewer than ten rows a column one factor of
+        those scales is learned for all.
+    optimizer : {"fmin_l_bfgs_b"}, callable or None, default="fmin_l_bfgs_b"
+        None takes the kernel as it is (but learns that of ``kernel=None``); a callable is called
+        as scikit-learn does. The default is the library's own ascent.
+    n_restarts_optimizer : int, default=0
+        Further starts at random.
+    max_iter_predict : int, default=100
+        Limit of Newton's steps to the mode.
+    warm_start : bool, default=False
+        Whether a second fit starts from the hyperparameters of the first.
+    copy_X_train : bool, default=True
+        Taken and unused: training rows are never changed.
+    random_state : int, RandomState or None, default=None
+        Seed of the restarts.
+    multi_class : {"one_vs_rest", "one_vs_one"}, default="one_vs_rest"
+        How several classes are told apart.
+    n_jobs : int or None, default=None
+        Limit of threads; None for all.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    n_classes_ : int
+        How many there are.
+    binaries_ : list of BinaryProcess
+        The process of two classes; of several, that of each class or each pair.
+    kernel_ : Kernel or tuple of Kernel
+        The kernel with its learned hyperparameters; of several classes one for each process.
+    log_marginal_likelihood_value_, log_evidence_ : float
+        Laplace's approximation of the log evidence; of several processes the mean.
+    certificate_ : Certificate
+        The mode equation f = K g(f) checked with kernel values computed anew, and the gradient of
+        the evidence.
+
+    See Also
+    --------
+    GaussianProcessRegressor : Numbers instead of classes.
+    BayesianLogisticRegression : The same for linear functions.
+    SVC : Kernels without probabilities of their own.
+
+    References
+    ----------
+    C. Rasmussen and C. Williams, Gaussian Processes for Machine Learning, 2006.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]], [0, 0, 1, 1, 0, 0]
+    >>> model = sx.GaussianProcessClassifier(4.0 * sx.Gaussian(1.0), optimizer=None).fit(X, y)
+    >>> model.predict([[0.5], [2.5]]).tolist()
+    [0, 1]
+    >>> model.predict_proba([[2.5]]).round(3).tolist()
+    [[0.284, 0.716]]
+    """
+
+    binaries_: list[BinaryProcess]
+    certificate_: Certificate
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        optimizer: Any = "fmin_l_bfgs_b",
+        n_restarts_optimizer: int = 0,
+        max_iter_predict: int = 100,
+        warm_start: bool = False,
+        copy_X_train: bool = True,
+        random_state: Any = None,
+        multi_class: str = "one_vs_rest",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.optimizer = optimizer
+        self.n_restarts_optimizer = n_restarts_optimizer
+        self.max_iter_predict = max_iter_predict
+        self.warm_start = warm_start
+        self.copy_X_train = copy_X_train
+        self.random_state = random_state
+        self.multi_class = multi_class
+        self.n_jobs = n_jobs
+
+    # -- fit -----------------------------------------------------------------------------------
+
+    @property
+    def _structures(self) -> bool:
+        """Whether the kernel compares Python objects."""
+        return isinstance(self.kernel, Kernel) and not self.kernel.of_vectors
+
+    def _use_of_frames(self) -> str:
+        return "objects" if self._structures else "encode"
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), list of objects, or Rows
+            Rows of numbers, or what the kernel compares; a data frame of any columns is encoded.
+        y : array-like of shape (n,)
+            Class labels.
+        sample_weight : array-like of shape (n,), default=None
+            A weight of w equals w equal rows.
+        """
+        check_option("multi_class", self.multi_class, ("one_vs_rest", "one_vs_one"))
+        if not (self.optimizer is None or callable(self.optimizer)):
+            check_option("optimizer", self.optimizer, ["fmin_l_bfgs_b"], "None, or a function")
+        before = self.binaries_ if self.warm_start and hasattr(self, "binaries_") else None
+        if self._structures:
+            data = coded_items(self, X, y, sample_weight)
+        else:
+            data = coded_rows(self, X, y, sample_weight)
+            self.encoding_ = data.encoding
+        x: Any = data.x if self._structures else np.ascontiguousarray(to_array(data.x))
+        kernel = self._given_kernel(x)
+        x, codes, w = single_rows(kernel, x, data.codes, data.w)
+        parts = self._parts(codes)
+        check_memory(max(len(rows) for rows, _ in parts))
+
+        def fitted(i: int) -> BinaryProcess:
+            rows, labels = parts[i]
+            own = before[i].kernel if before and len(before) == len(parts) else None
+            some = take_items(x, rows)
+            search = self._search(kernel, some, w[rows], own)
+            return fit_binary(kernel, some, labels, w[rows], search, int(self.max_iter_predict))
+
+        with thread_limit(self.n_jobs):
+            self.binaries_ = parallel_map(fitted, range(len(parts)))
+        self.n_classes_ = len(self.classes_)
+        self.certificate_ = certify(self.binaries_)
+        return self
+
+    def _given_kernel(self, x: Items) -> Kernel:
+        if self.kernel is None:
+            return Constant(1.0) * Gaussian((1.0,) * max(int(x.shape[1]), 1))
+        return kernel_of(self.kernel)
+
+    def _parts(self, codes: Ints) -> list[tuple[Ints, Floats]]:
+        """Rows and labels 0 or 1 of every process."""
+        k = len(self.classes_)
+        every = np.arange(len(codes))
+        if k > 2 and self.multi_class == "one_vs_one":
+            found = []
+            for i, j in combinations(range(k), 2):
+                rows = every[(codes == i) | (codes == j)]
+                found.append((rows, (codes[rows] == j).astype(float)))
+            return found
+        return [(every, (codes == c).astype(float)) for c in outputs_of(k)]
+
+    def _search(self, kernel: Kernel, x: Items, w: Floats, own: Kernel | None) -> Search | None:
+        """Starts from the data's scales, from the kernel's own values, and at random."""
+        if self.optimizer is None and self.kernel is not None:
+            return None
+        natural = natural_scales(kernel, x, w, LATENT_VARIANCE)
+        given = [] if self.kernel is None else [kernel.theta]
+        given += [] if own is None else [own.theta]
+        first, fast, slow = data_starts(natural)
+        rng = check_random_state(self.random_state)
+        count = int(self.n_restarts_optimizer)
+        further = [first + rng.uniform(-3.0, 3.0, len(first)) for _ in range(count)]
+        box = limited(box_around(natural, first, *given), natural, *given)
+        if self.kernel is None and w.sum() < ROWS_A_LENGTH * lengths(natural).sum():
+            return tied_lengths(natural, lengths(natural), box)
+        optimizer = self.optimizer if callable(self.optimizer) else None
+        starts = (
+            [*given, *further] if optimizer and given else [*given, first, *further, fast, slow]
+        )
+        return Search(starts, box, optimizer)
+
+    # -- what was learned ----------------------------------------------------------------------
+
+    @property
+    def kernel_(self) -> Any:
+        """The kernel with its learned hyperparameters; of several classes one for each process."""
+        check_is_fitted(self)
+        kernels = tuple(one.kernel for one in self.binaries_)
+        return kernels[0] if len(self.classes_) == 2 else kernels
+
+    @property
+    def log_evidence_(self) -> float:
+        """Laplace's approximation of the log evidence; of several processes the mean."""
+        check_is_fitted(self)
+        return float(np.mean([one.evidence for one in self.binaries_]))
+
+    @property
+    def log_marginal_likelihood_value_(self) -> float:
+        """The same, by scikit-learn's name."""
+        if "binaries_" not in vars(self):
+            raise AttributeError("log_marginal_likelihood_value_ exists after fit.")
+        return self.log_evidence_
+
+    def log_marginal_likelihood(
+        self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True
+    ) -> Any:
+        """Log evidence of the training rows, and its gradient, at θ.
+
+        Parameters
+        ----------
+        theta : array-like of shape (p,), default=None
+            Logarithms of the hyperparameters, of one process or of all in turn; None for the
+            learned ones.
+        eval_gradient : bool, default=False
+            Whether to return the gradient too; of two classes only.
+        clone_kernel : bool, default=True
+            Taken and unused: the model is never changed.
+        """
+        check_is_fitted(self)
+        del clone_kernel
+        if theta is None:
+            if eval_gradient:
+                raise InputError("Gradient can only be evaluated for theta!=None")
+            return self.log_evidence_
+        if eval_gradient and len(self.binaries_) > 1:
+            raise NotImplementedError(
+                "Gradient of log-marginal-likelihood not implemented for multi-class GPC."
+            )
+        theta = np.asarray(theta, dtype=float)
+        own = [len(one.kernel.theta) for one in self.binaries_]
+        shared = len(theta) == own[0]
+        if not shared and len(theta) != sum(own):
+            raise InputError(
+                f"theta has {len(theta)} entries; a process has {own[0]} hyperparameters."
+            )
+        each = [theta] * len(own) if shared else np.split(theta, np.cumsum(own)[:-1])
+        with one_blas_thread():
+            found = [
+                LaplaceEvidence(one.kernel, one.x, one.y, one.w, int(self.max_iter_predict))(at)
+                for one, at in zip(self.binaries_, each, strict=True)
+            ]
+        if eval_gradient:
+            return found[0]
+        return float(np.mean([value for value, _ in found]))
+
+    # -- predictions ---------------------------------------------------------------------------
+
+    def _items(self, X: Any) -> Items:
+        check_is_fitted(self)
+        return as_list(X) if self._structures else to_array(self._design(X))
+
+    @property
+    def _has_pairs(self) -> bool:
+        return len(self.classes_) > 2 and self.multi_class == "one_vs_one"
+
+    def latent_mean_and_variance(self, X: Any) -> tuple[Floats, Floats]:
+        """Mean and variance of f at new rows; of two classes only."""
+        x = self._items(X)
+        if len(self.binaries_) > 1:
+            raise InputError(
+                "Returning the mean and variance of the latent function f is only supported for "
+                f"binary classification, received {len(self.classes_)} classes."
+            )
+        with one_blas_thread():
+            return self.binaries_[0].latent(x)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of every row: the more probable of two, the most probable of several."""
+        x = self._items(X)
+        if len(self.classes_) == 2:
+            return self._predicted(self.binaries_[0].latent_mean(x))
+        return np.asarray(self.classes_[self._probabilities(x).argmax(axis=1)])
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Class probabilities in the order of ``classes_``."""
+        return self._probabilities(self._items(X))
+
+    def _probabilities(self, x: Items) -> Floats:
+        p = np.stack([one.probabilities(x) for one in self.binaries_], axis=1)
+        if len(self.classes_) == 2:
+            return np.column_stack([1.0 - p, p])
+        return couple(logit(p), len(self.classes_)) if self._has_pairs else normalized(p)
+
+
+def limited(box: Box, natural: Kernel, *given: Floats) -> Box:
+    """The box without kernels so large that probabilities are 0 and 1 but for rounding."""
+    most = natural.theta + LARGEST
+    for one in given:
+        most = np.maximum(most, one)
+    return Box(
+        box.low, np.where(lengths(natural), box.high, np.minimum(box.high, most)), box.vanishing
+    )
+
+
+def single_rows(kernel: Kernel, x: Items, codes: Ints, w: Floats) -> tuple[Items, Ints, Floats]:
+    """Rows with weights; with white noise in f every copy of a row has an f of its own."""
+    if not SplitKernel(kernel).has_noise or (w == 1.0).all():
+        return x, codes, w
+    if (w != np.round(w)).any():
+        raise InputError(
+            "With White() in the kernel every row has latent noise of its own, and weights that "
+            "are no whole numbers have no meaning.",
+            remedy="Leave White() out: a classifier needs no noise.",
+        )
+    copies = np.repeat(np.arange(len(w)), w.astype(int))
+    return take_items(x, copies), codes[copies], np.ones(len(copies))
