@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 from sklearn.base import ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.bayes.process.classification.binary import BinaryProcess
@@ -18,19 +17,16 @@ from separatrix.bayes.process.classification.search import (
     LaplaceEvidence,
     Search,
     fit_binary,
-    tied_lengths,
 )
-from separatrix.bayes.process.noise import SplitKernel
+from separatrix.bayes.process.classification.starts import search_of, single_rows
 from separatrix.bayes.process.options import check_memory, kernel_of
-from separatrix.bayes.process.starts import box_around, data_starts, lengths
-from separatrix.bayes.process.trust_region import Box
 from separatrix.estimators.class_labels import (
     ClassLabels,
     coded_items,
     coded_rows,
     outputs_of,
 )
-from separatrix.kernels import Constant, Gaussian, Kernel, natural_scales
+from separatrix.kernels import Constant, Gaussian, Kernel
 from separatrix.kernels.base import Items, take_items
 from separatrix.kernels.features import as_list
 from separatrix.messages import InputError, check_option
@@ -39,11 +35,6 @@ from separatrix.probability.calibrated import normalized
 from separatrix.probability.coupling import couple
 from separatrix.rows.block import Floats, Ints, to_array
 from separatrix.threads import one_blas_thread, parallel_map, thread_limit
-
-#: Rows for each column below which all length scales of the default kernel have one factor.
-ROWS_A_LENGTH = 10
-#: Variance of f where the search begins, and how many times that it may become (as a logarithm).
-LATENT_VARIANCE, LARGEST = 4.0, float(np.log(1e4))
 
 
 class GaussianProcessClassifier(ClassifierMixin, ClassLabels):
@@ -215,21 +206,11 @@ class GaussianProcessClassifier(ClassifierMixin, ClassLabels):
         """Starts from the data's scales, from the kernel's own values, and at random."""
         if self.optimizer is None and self.kernel is not None:
             return None
-        natural = natural_scales(kernel, x, w, LATENT_VARIANCE)
         given = [] if self.kernel is None else [kernel.theta]
         given += [] if own is None else [own.theta]
-        first, fast, slow = data_starts(natural)
-        rng = check_random_state(self.random_state)
-        count = int(self.n_restarts_optimizer)
-        further = [first + rng.uniform(-3.0, 3.0, len(first)) for _ in range(count)]
-        box = limited(box_around(natural, first, *given), natural, *given)
-        if self.kernel is None and w.sum() < ROWS_A_LENGTH * lengths(natural).sum():
-            return tied_lengths(natural, lengths(natural), box)
         optimizer = self.optimizer if callable(self.optimizer) else None
-        starts = (
-            [*given, *further] if optimizer and given else [*given, first, *further, fast, slow]
-        )
-        return Search(starts, box, optimizer)
+        further = (int(self.n_restarts_optimizer), self.random_state)
+        return search_of(kernel, x, w, given, further, optimizer, tie=self.kernel is None)
 
     # -- what was learned ----------------------------------------------------------------------
 
@@ -332,27 +313,3 @@ class GaussianProcessClassifier(ClassifierMixin, ClassLabels):
         if len(self.classes_) == 2:
             return np.column_stack([1.0 - p, p])
         return couple(logit(p), len(self.classes_)) if self._has_pairs else normalized(p)
-
-
-def limited(box: Box, natural: Kernel, *given: Floats) -> Box:
-    """The box without kernels so large that probabilities are 0 and 1 but for rounding."""
-    most = natural.theta + LARGEST
-    for one in given:
-        most = np.maximum(most, one)
-    return Box(
-        box.low, np.where(lengths(natural), box.high, np.minimum(box.high, most)), box.vanishing
-    )
-
-
-def single_rows(kernel: Kernel, x: Items, codes: Ints, w: Floats) -> tuple[Items, Ints, Floats]:
-    """Rows with weights; with white noise in f every copy of a row has an f of its own."""
-    if not SplitKernel(kernel).has_noise or (w == 1.0).all():
-        return x, codes, w
-    if (w != np.round(w)).any():
-        raise InputError(
-            "With White() in the kernel every row has latent noise of its own, and weights that "
-            "are no whole numbers have no meaning.",
-            remedy="Leave White() out: a classifier needs no noise.",
-        )
-    copies = np.repeat(np.arange(len(w)), w.astype(int))
-    return take_items(x, copies), codes[copies], np.ones(len(copies))

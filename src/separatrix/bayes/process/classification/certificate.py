@@ -1,4 +1,4 @@
-"""What is shown of a process of classes: its mode, from kernel values computed again, and slopes."""
+"""What is shown of a process of classes: its mode by kernel values computed again, and slopes."""
 
 from __future__ import annotations
 

@@ -38,7 +38,9 @@ class Search:
 
     def theta(self, u: Floats) -> Floats:
         """θ at u."""
-        return u if self.directions is None else self.origin + self.directions @ u
+        if self.directions is None or self.origin is None:
+            return u
+        return np.asarray(self.origin + self.directions @ u)
 
     def along(self, objective: Objective) -> Objective:
         """The objective as a function of u."""
@@ -130,16 +132,3 @@ def _by_callable(search: Search, objective: Objective) -> Floats:
     bounds = np.column_stack([search.box.low, search.box.high])
     ends = [search.optimizer(loss, start, bounds=bounds) for start in search.starts]
     return np.asarray(min(ends, key=lambda end: float(end[1]))[0], dtype=float)
-
-
-def tied_lengths(natural: Kernel, is_length: np.ndarray, box: Box) -> Search:
-    """One factor for all length scales in place of one for each, where rows are few."""
-    theta = natural.theta
-    directions = np.eye(len(theta))[:, ~is_length]
-    directions = np.column_stack([directions, is_length.astype(float)])
-    low, high = box.low - theta, box.high - theta
-    low = np.append(low[~is_length], low[is_length].max())
-    high = np.append(high[~is_length], high[is_length].min())
-    zero = np.zeros(len(low))
-    shift = np.where(np.arange(len(low)) == len(low) - 1, np.log(3.0), 0.0)
-    return Search([zero, zero - shift, zero + shift], Box.of(low, high), None, theta, directions)
