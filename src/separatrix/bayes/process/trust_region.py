@@ -253,7 +253,8 @@ def _step(gradient: Floats, b: Floats, free: np.ndarray, radius: float) -> tuple
     g = vectors.T @ gradient[free]
     largest = float(np.abs(values).max())
     least = max(largest * 1e-14, np.finfo(float).tiny)
-    plain = g / np.maximum(values, least)
+    with np.errstate(over="ignore"):
+        plain = g / np.maximum(values, least)
     if values[0] > least and float(np.linalg.norm(plain)) <= radius:
         step[free] = vectors @ plain
         return step, False
