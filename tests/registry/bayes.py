@@ -13,6 +13,12 @@ ROWS: list[Row] = [
         lambda: sx.BayesianRidge(standardize=True),
         objective=of.posterior,
     ),
+    Row("ARDRegression", lambda: sx.ARDRegression(), unit_free=False, objective=of.relevance),
+    Row(
+        "ARDRegression, standardized",
+        lambda: sx.ARDRegression(standardize=True),
+        objective=of.relevance,
+    ),
     Row(
         "BayesianLinearRegression",
         lambda: sx.BayesianLinearRegression(2.0, 0.1),

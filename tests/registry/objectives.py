@@ -53,6 +53,13 @@ def posterior(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
     return model.alpha_ * least_squares(model, coef, intercept, x, y) + 0.5 * penalty
 
 
+def relevance(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
+    """½ α Σ (y − a − b·x)² + ½ Σ λⱼ bⱼ²: minus the log posterior, up to a constant."""
+    used = np.isfinite(model.lambda_)
+    penalty = float(np.sum((model.lambda_ * coef**2)[used]))
+    return model.alpha_ * least_squares(model, coef, intercept, x, y) + 0.5 * penalty
+
+
 def elastic_net(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
     """(1/2n) Σ (y − a − b·x)² + α ρ Σ s|b| + ½ α (1 − ρ) Σ (s b)²."""
     alpha = getattr(model, "alpha_", None) or model.alpha

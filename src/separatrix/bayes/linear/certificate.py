@@ -43,7 +43,14 @@ def recompute_moments(
     """From moments, for coefficients of columns times ``columns.scale``."""
     scale = columns.scale
     xx, xy = m.xx * np.multiply.outer(scale, scale), m.xy[:, 0] * scale
-    residual = columns.yy - 2.0 * float(coef @ xy) + float(coef @ xx @ coef)
+    return recompute_products(xx, xy, columns.yy, coef, alpha, lam)
+
+
+def recompute_products(
+    xx: Floats, xy: Floats, yy: float, coef: Floats, alpha: float, lam: Floats
+) -> Recomputed:
+    """From products of columns and target."""
+    residual = yy - 2.0 * float(coef @ xy) + float(coef @ xx @ coef)
     unit = 1.0 / np.sqrt(alpha * np.diag(xx) + lam)
     matrix = alpha * xx
     matrix[np.diag_indices_from(matrix)] += lam

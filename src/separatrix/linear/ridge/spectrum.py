@@ -19,9 +19,9 @@ from separatrix.linear.least_squares.certificate import (
     RIDGE_CLAIM,
     certify_from_moments,
 )
-from separatrix.matrices.graded import GradedRows
 from separatrix.linear.ridge.row_spectrum import RowSpectrum
 from separatrix.linear.ridge.wide import CenteredRows
+from separatrix.matrices.graded import GradedRows
 from separatrix.messages import InputError
 from separatrix.optimize.duality import joint_certificate
 from separatrix.optimize.solution import Certificate, Solution

@@ -9,7 +9,6 @@ import numpy as np
 
 from separatrix.linear.least_squares.certificate import certify_ridge_rows
 from separatrix.linear.least_squares.minimum_norm import solve_wide
-from separatrix.matrices.graded import GradedRows
 from separatrix.linear.ridge.implicit import (
     by_products,
     implicit_path,
@@ -19,6 +18,7 @@ from separatrix.linear.ridge.implicit import (
 from separatrix.linear.ridge.row_spectrum import RowSpectrum, certify_duals, coefs_of
 from separatrix.linear.ridge.spectrum import RidgeOptions, RidgeTrace, Spectrum
 from separatrix.linear.ridge.wide import CenteredRows, solve_in_rows
+from separatrix.matrices.graded import GradedRows
 from separatrix.optimize.solution import Solution
 from separatrix.rows.block import Block, Floats, to_array
 from separatrix.statistics.moments import Moments
