@@ -94,6 +94,13 @@ class Kernel(Parametrized, ABC):
     def prepare(self, z: Items) -> PreparedKernel:
         """The kernel with its second argument fixed to the centers z."""
 
+    def prepare_exact(self, z: Items) -> PreparedKernel:
+        """The same with all digits in double precision, as :meth:`gram` has them.
+
+        For whoever inverts Gram matrices, which magnifies rounding errors of products of rows.
+        """
+        return self.prepare(z)
+
     @abstractmethod
     def diagonal(self, x: Items) -> Array:
         """κ(xᵢ, xᵢ) = ‖φ(xᵢ)‖² for every item."""

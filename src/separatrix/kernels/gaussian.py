@@ -75,14 +75,13 @@ class Gaussian(RadialKernel):
         return kernel if a == 1.0 else a * kernel
 
     def prepare(self, z: Items) -> PreparedKernel:
-        """The centers shifted by their mean and divided by the bandwidth.
+        """The centers shifted by their mean and divided by the bandwidth."""
+        return self.prepare_exact(z) if self.by_column else PreparedGaussian(self, as_matrix(z))
 
-        Bandwidths by column serve processes, whose inverses need every digit: differences then.
-        """
+    def prepare_exact(self, z: Items) -> PreparedKernel:
+        """Dense centers in double precision as they are, for differences of coordinates."""
         z = as_matrix(z)
-        if self.by_column and are_dense_doubles(z, None):
-            return PreparedRadial(self, z)
-        return PreparedGaussian(self, z)
+        return PreparedRadial(self, z) if are_dense_doubles(z, None) else PreparedGaussian(self, z)
 
     def apply(self, tile: Array, slopes: Array, a: float, b: float) -> list[Array]:
         """exp(−s/2)."""

@@ -78,4 +78,4 @@ def _function_times(split: SplitKernel, x: Items, alpha: Floats) -> Floats:
     """K α of the covariance of f."""
     if split.function is None:
         return np.zeros_like(alpha)
-    return np.asarray(split.function.prepare(x).dot(x, alpha), dtype=float)
+    return np.asarray(split.function.prepare_exact(x).dot(x, alpha), dtype=float)

@@ -66,7 +66,7 @@ class SplitKernel:
         if self.function is None:
             out[...] = 0.0
             return out
-        return np.asarray(self.function.prepare(x).gram(out))
+        return np.asarray(self.function.gram(x, out=out))
 
     def gradient_sums(self, x: Items, q: Floats) -> Floats:
         """Σᵢⱼ qᵢⱼ ∂κ_f(xᵢ, xⱼ)/∂θ for every entry of θ; the lower half of q is read."""

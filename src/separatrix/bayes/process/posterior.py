@@ -31,7 +31,7 @@ def posterior_mean(
     if split.function is None:
         mean = np.zeros((n_items(new), alpha.shape[1]))
     else:
-        mean = np.asarray(split.function.prepare(x).dot(new, alpha))
+        mean = np.asarray(split.function.prepare_exact(x).dot(new, alpha))
     return mean + basis.of_rows(new) @ coef if len(basis) else mean
 
 
@@ -48,7 +48,7 @@ class Posterior:
         split = self.found.split
         left = split.function_variance(new)
         if split.function is not None or len(self.basis):
-            prepared = None if split.function is None else split.function.prepare(self.x)
+            prepared = None if split.function is None else split.function.prepare_exact(self.x)
 
             def strip(rows: slice) -> None:
                 left[rows] -= self._explained(prepared, take_items(new, rows))
@@ -69,7 +69,7 @@ class Posterior:
         """The joint covariance of f, or of y with ``noise``, at new rows."""
         split, n = self.found.split, n_items(new)
         whole = split.gram(new, np.empty((n, n)))
-        prepared = None if split.function is None else split.function.prepare(self.x)
+        prepared = None if split.function is None else split.function.prepare_exact(self.x)
         cross = self._cross(prepared, new)
         residual = self._trend_residual(cross, new)
         v = self._whitened(cross)

@@ -23,6 +23,10 @@ class Constrained(Unary):
         """The kernel prepared."""
         return self.kernel.prepare(z)
 
+    def prepare_exact(self, z: Items) -> PreparedKernel:
+        """The kernel prepared."""
+        return self.kernel.prepare_exact(z)
+
     def diagonal(self, x: Items) -> Array:
         """That of the kernel."""
         return self.kernel.diagonal(x)

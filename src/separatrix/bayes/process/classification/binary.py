@@ -77,13 +77,13 @@ class BinaryProcess:
 
     def latent_mean(self, x: Items) -> Floats:
         """m(x) of new rows."""
-        return self.kernel.prepare(self.x).dot(x, self.slope[:, None])[:, 0]
+        return self.kernel.prepare_exact(self.x).dot(x, self.slope[:, None])[:, 0]
 
     def latent(self, x: Items) -> tuple[Floats, Floats]:
         """m(x) and s²(x) of new rows, some at a time on threads."""
         mode, n = self.mode, n_items(x)
         mean, variance = np.empty(n), np.asarray(self.kernel.diagonal(x), dtype=float).copy()
-        prepared, factor, root = self.kernel.prepare(self.x), mode.factor, mode.root
+        prepared, factor, root = self.kernel.prepare_exact(self.x), mode.factor, mode.root
         step = max(16, ENTRIES // max(1, len(root)))
 
         def part(start: int) -> None:
@@ -106,7 +106,7 @@ class BinaryProcess:
         """max |f − K g(f)| relative to max |f|: the mode equation, from kernel values anew."""
         f = self.latent_mean(self.x)
         again = self.w * (self.y - expit(f))
-        other = self.kernel.prepare(self.x).dot(self.x, again[:, None])[:, 0]
+        other = self.kernel.prepare_exact(self.x).dot(self.x, again[:, None])[:, 0]
         return float(np.abs(f - other).max(initial=0.0) / max(1.0, np.abs(f).max(initial=0.0)))
 
 

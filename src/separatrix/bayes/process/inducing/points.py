@@ -66,7 +66,7 @@ class InducingPoints:
     @cached_property
     def prepared(self) -> PreparedKernel:
         """The kernel prepared for the points."""
-        return self.kernel.prepare(self.points)
+        return self.kernel.prepare_exact(self.points)
 
     @cached_property
     def whitening(self) -> Floats:
@@ -107,4 +107,4 @@ class InducingPoints:
 
 def cross_values(kernel: Kernel, x: Items, z: Items) -> Floats:
     """κ(xᵢ, zⱼ) as of different rows: noise on the diagonal of a Gram matrix is left out."""
-    return np.asarray(kernel.prepare(z).rows(x), dtype=float)
+    return np.asarray(kernel.prepare_exact(z).rows(x), dtype=float)

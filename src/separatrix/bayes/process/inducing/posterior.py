@@ -44,7 +44,7 @@ class InducingPosterior:
     def covariance(self, new: Items, *, noise: bool) -> Floats:
         """The joint covariance of f, or of y with ``noise``, at new rows."""
         kernel = self.bound.inducing.kernel
-        whole = np.array(kernel.prepare(new).rows(new), dtype=float)
+        whole = np.array(kernel.prepare_exact(new).rows(new), dtype=float)
         a = self.bound.inducing.whitened(new)
         shrunk, trend = self._shrunk(a), self._trend_residual(a, new)
         whole += shrunk.T @ shrunk + trend.T @ trend - a @ a.T

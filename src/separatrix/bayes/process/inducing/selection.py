@@ -56,7 +56,9 @@ def choose_points(kernel: Kernel, x: Items, count: int, order: Ints | None = Non
         if variance[pivot] <= floor[pivot] or not np.isfinite(best):
             break
         j = len(rows)
-        column = np.asarray(kernel.prepare(take_items(x, np.array([pivot]))).rows(x), dtype=float)
+        column = np.asarray(
+            kernel.prepare_exact(take_items(x, np.array([pivot]))).rows(x), dtype=float
+        )
         column = column[:, 0] - columns[:j, pivot] @ columns[:j]
         column /= np.sqrt(variance[pivot])
         columns[j] = column
