@@ -33,6 +33,8 @@ from separatrix.pictures import (
     MarginDisplay,
     NeighborCountDisplay,
     PerceptronTraceDisplay,
+    PredictiveBandDisplay,
+    RelevanceDisplay,
     SilhouetteDisplay,
     SupportVectorDisplay,
     SVMPathDisplay,
@@ -51,6 +53,7 @@ STUDIES = {
     "two classes": ("diabetes", "sex", ["logistic"], None),
     "reject": ("diabetes", "sex", ["logistic"], 0.3),
     "three classes": ("wine", "cultivar", None, None),
+    "bayes": ("diabetes", "progression", ["bayes"], None),
 }
 
 #: Heading → which pictures (by class) of which study, in the order of the page.
@@ -82,6 +85,16 @@ CHAPTERS = {
             "QuantileQuantileDisplay",
             "ScaleLocationDisplay",
             "LeverageDisplay",
+        ),
+    ),
+    "Predictive distributions": (
+        "bayes",
+        (
+            "CoefficientDisplay",
+            "PredictiveIntervalDisplay",
+            "StandardizedResidualDisplay",
+            "CoverageDisplay",
+            "PITDisplay",
         ),
     ),
     "Two classes": (
@@ -154,6 +167,8 @@ def _drawn(study: Any) -> dict[str, Display]:
         figures.coefficients(study),
         figures.learning(study),
         figures.probabilities(study),
+        figures.uncertainty(study),
+        figures.stored_rows(study),
         figures.classification(study)
         if study.task == "classification"
         else figures.regression(study),
@@ -188,6 +203,10 @@ def _page(studies: dict[str, Any]) -> str:
     lines += ["", "## Support vector machines", "", svms]
     for picture in _svm():
         lines += _entry("SVM", picture)
+    process = "`GaussianProcessRegressor(normalize_y=True).fit(x, y)`"
+    lines += ["", "## Gaussian process", "", process]
+    for picture in _process():
+        lines += _entry("Process", picture)
     lines += ["", "## Nearest neighbors", "", '`KNeighborsClassifier("auto", standardize=True)`']
     lines += _entry("Neighbors", _neighbors())
     lines += ["", "## Clusters", "", "`KMeans(3).fit(x)` and `AgglomerativeClustering(3).fit(x)`"]
@@ -246,6 +265,20 @@ def _svm() -> list[Display]:
         MarginDisplay.from_estimator(svm, x, y),
         DualCoefficientDisplay.from_estimator(svm, y),
         SVMPathDisplay.from_estimator(path),
+    ]
+
+
+def _process() -> list[Display]:
+    """The progression of diabetes by one column, and by five."""
+    table = pd.read_csv(sample("diabetes").path)
+    columns = ["bmi", "blood_pressure", "log_triglycerides", "hdl", "age"]
+    y, found = table["progression"], []
+    for x in (table[columns[:1]], table[columns]):
+        model = separatrix.GaussianProcessRegressor(normalize_y=True).fit(x, y)
+        found.append((model, x))
+    return [
+        PredictiveBandDisplay.from_estimator(*found[0], y, target="progression"),
+        RelevanceDisplay.from_estimator(*found[1]),
     ]
 
 

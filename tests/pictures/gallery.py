@@ -4,6 +4,7 @@ import numpy as np
 from scipy.cluster import hierarchy
 
 from separatrix.bayes.logistic.comparison import PosteriorComparison
+from separatrix.bayes.predictive import PredictiveDistribution
 from separatrix.pictures import (
     CalibrationDisplay,
     ClusterProfileDisplay,
@@ -12,6 +13,7 @@ from separatrix.pictures import (
     ColumnDistributionDisplay,
     ConfusionMatrixDisplay,
     CorrelationDisplay,
+    CoverageDisplay,
     CoverageRiskDisplay,
     CrossValidationDisplay,
     DecisionBoundaryDisplay,
@@ -30,15 +32,20 @@ from separatrix.pictures import (
     PartialDependenceDisplay,
     PerceptronTraceDisplay,
     PermutationImportanceDisplay,
+    PITDisplay,
     PrecisionRecallDisplay,
     PredictedActualDisplay,
+    PredictiveBandDisplay,
+    PredictiveIntervalDisplay,
     QuantileQuantileDisplay,
     RegularizationPathDisplay,
+    RelevanceDisplay,
     ResidualDisplay,
     RocDisplay,
     ScaleLocationDisplay,
     SignedDistanceDisplay,
     SilhouetteDisplay,
+    StandardizedResidualDisplay,
     SupportVectorDisplay,
     SVMPathDisplay,
     TrainingTraceDisplay,
@@ -114,6 +121,7 @@ def every_picture(n=120):
         **class_pictures(rng, x, fitted, label, three),
         **svm_pictures(rng, x, fitted, label),
         **cluster_pictures(x),
+        **predictive_pictures(fitted, residuals),
     }
 
 
@@ -265,4 +273,28 @@ def cluster_pictures(x):
         ),
         "concentration": DistanceConcentrationDisplay.from_rows(x),
         "Laplace comparison": LaplaceComparisonDisplay(_comparison(np.arange(6.0))),
+    }
+
+
+def predictive_pictures(fitted, residuals):
+    """Bands, intervals, coverage, standardized residuals; length scales."""
+    y, scale = fitted + residuals, 0.7 + 0.1 * np.abs(fitted)
+    predictive = PredictiveDistribution(fitted, scale)
+    wide = PredictiveDistribution(fitted, 4 * scale, 5.0)
+    x = np.linspace(16_000, 18_000, 40)
+    mean, half = np.sin(x / 300), 0.2 + np.abs(x - 17_000) / 2_000
+    ends = np.stack([mean - half, mean + half], axis=1)
+    intervals = np.array([[0.5, 2], [1, 3], [0.1, np.inf], [np.nan, np.nan], [9, 30], [1, 2]])
+    return {
+        "band": PredictiveBandDisplay(x, mean, ends, display="date", column=NASTY[1]),
+        "band with points": PredictiveBandDisplay.from_predictions(y, predictive, fitted),
+        "row intervals": PredictiveIntervalDisplay.from_predictions(y, predictive),
+        "row intervals, one": PredictiveIntervalDisplay([1.0], [5.0], [[4.0, 6.0]], 0.5),
+        "coverage": CoverageDisplay.from_predictions(y, predictive),
+        "coverage, too wide": CoverageDisplay.from_predictions(y, wide),
+        "pit": PITDisplay.from_predictions(y, predictive),
+        "pit, too wide": PITDisplay.from_predictions(y, wide, bins=5),
+        "standardized residuals": StandardizedResidualDisplay.from_predictions(y, predictive),
+        "relevance": RelevanceDisplay(NASTY, np.array([1, 2, 50, np.inf, 20, 1.4]), intervals),
+        "relevance alone": RelevanceDisplay(("a",), np.array([3.0]), scale=np.array([6.0])),
     }

@@ -39,6 +39,14 @@ from separatrix.messages import InputError
     type=click.Choice(["missing", "zeros", "error"]),
     help="A level that training did not have; else as the model was fitted (missing).",
 )
+@click.option(
+    "--level",
+    type=float,
+    default=0.95,
+    show_default=True,
+    metavar="LEVEL",
+    help="Probability of the target between the columns lower and upper, of models that have them.",
+)
 @text_options
 @json_option
 def predict(
@@ -47,6 +55,7 @@ def predict(
     out: str | None,
     keep: tuple[str, ...],
     unseen: str | None,
+    level: float,
     as_json: bool,
     **written: Any,
 ) -> None:
@@ -54,7 +63,8 @@ def predict(
 
     CSV to standard output, or to a file. Columns are matched by name: their order does not matter,
     other columns are ignored, and a missing one is an error. Columns called id, or ending in it,
-    are copied beside the predictions. Numbers, dates and missing values are read as they were
+    are copied beside the predictions. Models with predictive distributions (bayes, gp) add the
+    lower and the upper end of an interval. Numbers, dates and missing values are read as they were
     written in training.
 
     \b
@@ -63,6 +73,10 @@ def predict(
       separatrix predict diabetes-separatrix new.csv --out predicted.csv
       separatrix predict diabetes-separatrix new.csv --out predicted.parquet --keep
     """
+    if not 0.0 < level < 1.0:
+        raise InputError(
+            f"--level {level:g} is not between 0 and 1.", remedy="Use --level 0.9, say."
+        )
     try:
         file = file_at(out)
         fitted, schema = _loaded(model)
@@ -71,7 +85,7 @@ def predict(
 
         text = checked(**as_written(written))
         rows = rows_like(table_at(table), schema, unseen=unseen, text=text)
-        _predict(fitted, rows, file, keep, as_json)
+        _predict(fitted, rows, file, keep, level, as_json)
     except InputError as problem:
         if problem.remedy is None or "kinds=" not in problem.remedy:
             raise
@@ -82,12 +96,12 @@ def predict(
 
 
 def _predict(
-    fitted: Any, rows: Any, out: Path | None, keep: tuple[str, ...], as_json: bool
+    fitted: Any, rows: Any, out: Path | None, keep: tuple[str, ...], level: float, as_json: bool
 ) -> None:
     from sklearn.base import is_clusterer
 
     answer = "cluster" if is_clusterer(fitted) else "predicted"
-    extra = _extra(fitted)
+    extra = _extra(fitted, level)
     before, after = ["row"], [answer, *extra.headings]
     names = rows.source.arrow.names
     ids = Ids(rows.source, copied_columns(names, keep, taken=[*before, *after]))
@@ -160,14 +174,14 @@ class Extra:
     values: Callable[[Any], Any] | None = None
 
 
-def _extra(fitted: Any) -> Extra:
-    """Probabilities of a classifier, or its scores; the distance to the center of a cluster.
+def _extra(fitted: Any, level: float) -> Extra:
+    """Ends of intervals; probabilities or scores of classes; distances to centers of clusters.
 
     Methods are optional in scikit-learn's interface, so they are looked for.
     """
     from sklearn.base import is_classifier, is_clusterer
 
-    from separatrix.cli.results import class_headings
+    from separatrix.cli.results import class_headings, interval_headings
 
     if (
         is_clusterer(fitted)
@@ -176,7 +190,10 @@ def _extra(fitted: Any) -> Extra:
     ):
         return Extra(["distance"], lambda rows: fitted.transform(rows).min(axis=1, keepdims=True))
     if not is_classifier(fitted):
-        return Extra([])
+        if not hasattr(fitted, "predictive"):
+            return Extra([])
+        ends = interval_headings(level)
+        return Extra(ends, lambda rows: fitted.predictive(rows).interval(level))
     classes = [str(name) for name in fitted.classes_]
     if hasattr(fitted, "predict_proba"):
         return Extra(class_headings("probability", classes, len(classes)), fitted.predict_proba)

@@ -21,6 +21,7 @@ from separatrix.storage import save
 from separatrix.storage.files import cannot_write, write_text
 from separatrix.study.document import document_of, plain
 from separatrix.study.result import Predictions, Study
+from separatrix.study.uncertainty import LEVEL
 
 
 def write_all(study: Study, place: Path, ids: Ids) -> dict[str, Any]:
@@ -85,11 +86,17 @@ def _renamed(problem: InputError, partial: Path, place: Path) -> InputError:
 
 
 def predictions(test: Predictions, target: str, classes: tuple[str, ...], ids: Ids) -> str:
-    """The test set as CSV: row number in the table, ids, target, prediction, probabilities."""
+    """The test set as CSV: row number in the table, ids, target, prediction and what belongs to it.
+
+    That is, lower and upper ends of predictive intervals, or scores or probabilities of classes.
+    """
     header = ["row", *ids.columns, target, "predicted"]
     rows = plain(test.rows)
     copied = [[values[row - 1] for row in rows] for values in ids.take(max(rows, default=0))]
     columns: list[list[Any]] = [rows, *copied, plain(test.truth), plain(test.predicted)]
+    if test.intervals is not None:
+        header += interval_headings(LEVEL)
+        columns += [plain(end) for end in test.intervals.T]
     kind = "score" if test.probabilities is None else "probability"
     numbers = test.scores if test.probabilities is None else test.probabilities
     if numbers is not None:
@@ -97,6 +104,11 @@ def predictions(test: Predictions, target: str, classes: tuple[str, ...], ids: I
         header += class_headings(kind, classes, table.shape[1])
         columns += [plain(column) for column in table.T]
     return as_csv(columns, header=header)
+
+
+def interval_headings(level: float) -> list[str]:
+    """Headings of the ends of predictive intervals of this level."""
+    return [f"{end} {100 * level:.6g}%" for end in ("lower", "upper")]
 
 
 def class_headings(kind: str, classes: Sequence[str], count: int) -> list[str]:

@@ -3,7 +3,13 @@
 matplotlib is imported only when a plot is drawn.
 """
 
+from separatrix.pictures.bayes.coverage import CoverageDisplay
+from separatrix.pictures.bayes.intervals import PredictiveIntervalDisplay
 from separatrix.pictures.bayes.laplace_comparison import LaplaceComparisonDisplay
+from separatrix.pictures.bayes.pit import PITDisplay
+from separatrix.pictures.bayes.predictive_band import PredictiveBandDisplay
+from separatrix.pictures.bayes.relevance import RelevanceDisplay
+from separatrix.pictures.bayes.standardized_residuals import StandardizedResidualDisplay
 from separatrix.pictures.classes.calibration import CalibrationDisplay
 from separatrix.pictures.classes.class_histograms import LogOddsDisplay, SignedDistanceDisplay
 from separatrix.pictures.classes.confusion import ConfusionMatrixDisplay
@@ -45,6 +51,12 @@ from separatrix.pictures.training.trace import PerceptronTraceDisplay, TrainingT
 
 __all__ = [
     "PredictedActualDisplay",
+    "CoverageDisplay",
+    "PITDisplay",
+    "PredictiveBandDisplay",
+    "PredictiveIntervalDisplay",
+    "RelevanceDisplay",
+    "StandardizedResidualDisplay",
     "PartialDependenceDisplay",
     "PermutationImportanceDisplay",
     "ColumnDistributionDisplay",

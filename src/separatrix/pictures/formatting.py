@@ -36,6 +36,8 @@ SCORES = {
     "log_loss": ScoreInfo("Log loss", "mean negative log-likelihood"),
     "mean_cost": ScoreInfo("Mean cost", "mean cost of the rows answered"),
     "cost": ScoreInfo("Cost", "mean cost, rejections included"),
+    "nlpd": ScoreInfo("NLPD", "negative log predictive density"),
+    "interval_coverage": ScoreInfo("Within", "proportion of targets within", True, True),
     "coverage": ScoreInfo("Coverage", "proportion of rows answered", True, True),
     "risk": ScoreInfo("Risk", "mean cost of the rows answered"),
 }

@@ -27,7 +27,8 @@ def coefficients_of(study: Study) -> Table | None:
     """The coefficients of a linear model that is not the baseline; None for any other."""
     model = study.description
     if model.inference is not None:
-        table = coefficient_table(model.inference, model.certificate.dependent)
+        spread = "Standard error" if model.evidence is None else "Posterior deviation"
+        table = coefficient_table(model.inference, model.certificate.dependent, spread)
     elif model.class_coefficients is not None:
         table = class_coefficient_table(model.class_coefficients, study.classes)
     else:
@@ -69,10 +70,13 @@ def class_coefficient_table(found: ClassCoefficients, labels: tuple[str, ...]) -
     return Table((("Term", False), *((head, True) for head in heads)), tuple(lines), note)
 
 
-def coefficient_table(found: Inference, dependent: Sequence[str] = ()) -> Table:
+def coefficient_table(
+    found: Inference, dependent: Sequence[str] = (), spread: str = "Standard error"
+) -> Table:
     """Coefficients with standard error, interval, t (or z), p and VIF where there is inference.
 
-    A column among the ``dependent`` with a coefficient of zero is constant.
+    The standard error is called ``spread``. A column among the ``dependent`` with a coefficient of
+    zero is constant.
     """
     by_size = found.estimates if found.t_values is None else np.nan_to_num(found.t_values)
     shown, note = _largest(by_size)
@@ -93,7 +97,7 @@ def coefficient_table(found: Inference, dependent: Sequence[str] = ()) -> Table:
         cells = _estimate(value, error, t_value, p_value, low, high)
         cells += (Cell("", math.nan, right=True),) * inflated
         lines.insert(0, Line("intercept", cells))
-    heads = ["Term", "Coefficient", "Standard error", "95 % interval", found.letter, "p"]
+    heads = ["Term", "Coefficient", spread, "95 % interval", found.letter, "p"]
     heads += ["VIF"] * inflated
     return Table(tuple((h, h != "Term") for h in heads), tuple(lines), note)
 

@@ -16,7 +16,14 @@ import numpy as np
 from separatrix.estimators.inference import p_phrase
 from separatrix.pictures.drawing import to_svgs
 from separatrix.pictures.formatting import number
-from separatrix.report import class_tables, figures, model_tables, tables, verdict
+from separatrix.report import (
+    class_tables,
+    figures,
+    model_tables,
+    tables,
+    uncertainty_tables,
+    verdict,
+)
 from separatrix.report.figures import Gallery
 from separatrix.storage.files import write_text
 from separatrix.study.result import Study
@@ -97,6 +104,11 @@ def _context(study: Study) -> dict[str, Any]:
         "costs": class_tables.cost_table(study),
         "cost_sentence": class_tables.cost_sentence(study),
         "decisions": class_tables.decision_table(study),
+        "intervals": uncertainty_tables.interval_table(study),
+        "uncertainty": uncertainty_tables.uncertainty_text(study),
+        "evidence": uncertainty_tables.evidence_text(study),
+        "process": uncertainty_tables.process_text(study),
+        "length_scales": uncertainty_tables.length_scale_table(study),
         "stored_rows": model_tables.stored_rows_text(study),
         "no_intervals": _no_intervals(study),
         "baseline": baseline,
@@ -123,6 +135,7 @@ def _galleries(study: Study) -> dict[str, Gallery]:
         "stored_rows": figures.stored_rows(study),
         "diagnostics": (figures.classification if classification else figures.regression)(study),
         "probabilities": figures.probabilities(study),
+        "uncertainty": figures.uncertainty(study),
         "learning": figures.learning(study),
     }
 

@@ -15,7 +15,7 @@ from separatrix.study.candidates import BASELINE
 from separatrix.study.measure import average, standard_error
 from separatrix.study.result import Entry, Predictions, Score, Study
 
-ABBREVIATIONS = {"lda", "qda", "rda", "svm", "svr"}
+ABBREVIATIONS = {"gp", "lda", "qda", "rda", "svm", "svr"}
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,9 @@ class Tuning:
     folds) their losses; ``by_fold`` is the index of the combination that predicts each fold.
     ``predictions`` of the rows at positions ``rows`` are scores, probabilities or numbers, as
     ``kind`` says ("scores", "probabilities", "values"); several outputs make several columns.
-    ``note`` says what was left out to stay within the work allowed.
+    ``deviations`` are those of normal predictive distributions about predicted numbers, None where
+    the model has none; ``start`` is where the fit to all rows may begin. ``note`` says what was
+    left out to stay within the work allowed.
     """
 
     parameters: Mapping[str, Any]
@@ -114,6 +116,8 @@ class Tuning:
     predictions: Floats
     kind: str
     note: str = ""
+    deviations: Floats | None = None
+    start: Any = None
 
     @property
     def parameters_by_fold(self) -> dict[str, tuple[Any, ...]]:

@@ -77,7 +77,8 @@ _RECORDS = {
     "study.result": "Score ScoresOfClass CrossValidatedScore Entry Choice Difference Predictions "
     "LearningCurve TrainingRows CalibrationCheck Decision CovarianceTests Margins Study",
     "study.description": "ModelDescription ClassCoefficients OddsRatios RegularizationPath "
-    "StoredRows SVMSearch BinarySVMFit NeighborSearch",
+    "StoredRows SVMSearch BinarySVMFit NeighborSearch Evidence ProcessFit",
+    "study.uncertainty": "Uncertainty PredictiveCheck PredictiveBand IntervalScore",
     "study.explanation.records": "ColumnImportance PartialDependence ColumnDistribution "
     "ColumnCorrelations",
     "estimators.coefficient_inference": "Inference",

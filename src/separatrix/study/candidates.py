@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from separatrix.messages import InputError, did_you_mean
@@ -17,6 +17,8 @@ BASELINE = "baseline"
 MAX_POLYNOMIAL_TERMS = 500
 #: Covariance matrices of more columns take longer than a comparison should.
 MAX_COVARIANCE_TERMS = 1_000
+#: Rows times squared coefficients beyond which a posterior of all of them takes too long.
+MAX_POSTERIOR_WORK = 3e7
 #: Values of C for standardized columns, from all coefficients near zero to hardly any shrinkage;
 #: close together where the optimum usually is. The chosen one is solved to full accuracy.
 CS = [10.0**power for power in (-4, -3, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2, 3)]
@@ -43,6 +45,7 @@ class Candidate:
     the folds of the study, and gives its out-of-fold predictions on the way
     (:class:`separatrix.selection.tuning.Tunable`); ``share`` is its share of the work allowed.
     One ``on_request`` is compared only if named: others do as well on every table of the benchmark.
+    ``several`` are options for more than two classes.
     """
 
     name: str
@@ -58,7 +61,14 @@ class Candidate:
     tunable: bool = False
     share: float = 1.0
     on_request: bool = False
+    several: dict[str, Any] = field(default_factory=dict)
     too_expensive: Callable[[Size], str] | None = None
+
+    def sized(self, size: Size) -> Candidate:
+        """The same with the options for so many classes."""
+        if size.classes <= 2 or not self.several:
+            return self
+        return replace(self, options={**self.options, **self.several})
 
     def make(self, folds: int) -> Any:
         """An unfitted estimator; ``folds`` are for those that tune a penalty."""
@@ -96,6 +106,13 @@ def _unpenalized_cost(size: Size) -> str:
     return f"with {size.terms} columns and {size.rows} rows it can fit every row exactly"
 
 
+def _posterior_cost(size: Size) -> str:
+    count = size.terms * (1 if size.classes <= 2 else size.classes)
+    if size.rows * count**2 <= MAX_POSTERIOR_WORK:
+        return ""
+    return f"the posterior of {count:,} coefficients takes long on {size.rows:,} rows"
+
+
 #: In order of complexity: of two that are equally good, the one above is taken.
 CANDIDATES = (
     Candidate(BASELINE, "mean of the target", REGRESSION, "MeanRegressor", from_moments=True),
@@ -108,6 +125,14 @@ CANDIDATES = (
         scoring="neg_mean_squared_error",
     ),
     _tuned("lasso", "ℓ₁ penalty, α tuned", "LassoCV", max_iter=10_000),
+    Candidate(
+        "bayes",
+        "linear, evidence maximized",
+        REGRESSION,
+        "BayesianRidge",
+        {"standardize": True},
+        from_moments=True,
+    ),
     Candidate("huber", "Huber loss", REGRESSION, "HuberRegressor", too_expensive=_unpenalized_cost),
     Candidate(
         "least_absolute",
@@ -141,6 +166,15 @@ CANDIDATES = (
         slow=True,
         tunable=True,
     ),
+    Candidate(
+        "gp",
+        "Gaussian process",
+        REGRESSION,
+        "GaussianProcessRegressor",
+        slow=True,
+        tunable=True,
+        share=0.5,
+    ),
     _classes(BASELINE, "class priors", "MostFrequentClassifier"),
     _classes(
         "logistic",
@@ -173,6 +207,13 @@ CANDIDATES = (
         options={"standardize": True, "Cs": CS},
         tunable=True,
         share=0.25,
+    ),
+    _classes(
+        "bayes",
+        "logistic, evidence maximized",
+        "BayesianLogisticRegression",
+        several={"approximation": "probit"},
+        too_expensive=_posterior_cost,
     ),
     _classes(
         "linear_svm",
@@ -217,7 +258,7 @@ def candidates(
         usual = [c for c in known.values() if not c.on_request]
         reasons = {c.name: c.too_expensive(size) if c.too_expensive else "" for c in usual}
         messages = [left_out(name, reason) for name, reason in reasons.items() if reason]
-        return [c for c in usual if not reasons[c.name]], messages
+        return [c.sized(size) for c in usual if not reasons[c.name]], messages
     for name in requested:
         if name not in known:
             other = any(c.name == name for c in CANDIDATES)
@@ -225,7 +266,7 @@ def candidates(
                 f"{name!r} is not a model for {task}." if other else f"There is no model {name!r}."
             )
             raise InputError(what, remedy=did_you_mean(name, list(known)))
-    return [c for c in known.values() if c.name in {BASELINE, *requested}], []
+    return [c.sized(size) for c in known.values() if c.name in {BASELINE, *requested}], []
 
 
 def left_out(name: str, reason: str) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from separatrix.bayes.logistic.bayesian_logistic_regression import BayesianLogisticRegression
+from separatrix.bayes.process.regressor import GaussianProcessRegressor
 from separatrix.discriminant.linear_discriminant import LinearDiscriminantAnalysis
 from separatrix.distances.concentration import distance_concentration
 from separatrix.estimators.additive import MomentEstimator
@@ -26,6 +28,7 @@ from separatrix.logistic.logistic_regression import LogisticRegression
 from separatrix.messages import InputError
 from separatrix.neighbors.k_neighbors import KNeighborsClassifier, KNeighborsRegressor
 from separatrix.rows.block import Floats, Ints
+from separatrix.study.describe_bayes import evidence_of, process_of, process_rows, with_posterior
 from separatrix.study.description import (
     BinarySVMFit,
     ClassCoefficients,
@@ -56,7 +59,7 @@ def describe(model: Any) -> ModelDescription:
     """Everything that pages and printers show of a fitted model."""
     core = core_of(model)
     linear = isinstance(core, LinearModel | LinearDiscriminantAnalysis)
-    found = inference(core) if linear else None
+    found = with_posterior(core, inference(core)) if linear else None
     return ModelDescription(
         name=type(core).__name__,
         parameters=_parameters(model),
@@ -67,11 +70,13 @@ def describe(model: Any) -> ModelDescription:
         odds=_odds(core),
         path=_path(core),
         scale=_scale(core),
-        log_odds=isinstance(core, LogisticRegression | LogisticCV),
+        log_odds=isinstance(core, LogisticRegression | LogisticCV | BayesianLogisticRegression),
         stored_rows=stored_rows(core),
         svm_search=_svm_search(core),
         svms=_svms(core),
         neighbors=_neighbors(core),
+        evidence=evidence_of(core),
+        process=process_of(core),
         reference_levels=_reference_levels(core),
         left_out=_left_out(core),
     )
@@ -170,6 +175,8 @@ def stored_rows(core: Any) -> StoredRows | None:
     """The training rows within a model; None for one that has none."""
     if isinstance(core, KNeighborsClassifier | KNeighborsRegressor):
         return StoredRows(len(core.points_), len(core.points_), support_vectors=False)
+    if isinstance(core, GaussianProcessRegressor):
+        return process_rows(core)
     if isinstance(core, KernelSVM):
         return StoredRows(len(np.unique(core.support_)), core.n_samples_fit_, support_vectors=True)
     return None

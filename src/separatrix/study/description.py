@@ -62,13 +62,15 @@ class RegularizationPath:
 
 @dataclass(frozen=True)
 class StoredRows:
-    """Training rows that are part of the model: all of them, or its support vectors."""
+    """Training rows that are part of the model: all, its support vectors, or inducing points."""
 
     count: int
     total: int
     support_vectors: bool
 
     def __str__(self) -> str:
+        if not self.support_vectors and self.count < self.total:
+            return f"{self.count} inducing points, chosen among {self.total} training rows"
         if not self.support_vectors:
             return f"all {self.count} training rows"
         return f"{self.count} support vectors, of {self.total} training rows"
@@ -119,6 +121,36 @@ class NeighborSearch:
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """What a Bayesian model was learned by: its log evidence, and the deviation of the noise.
+
+    ``noise`` is None for classes; ``settings`` are other learned hyperparameters, in words.
+    """
+
+    log_evidence: float
+    noise: float | None = None
+    settings: str = ""
+
+
+@dataclass(frozen=True)
+class ProcessFit:
+    """A Gaussian process: its kernel, and a length scale for each column (or one for all).
+
+    ``length_scales`` are in the units of the columns; ``intervals`` (95 %, by the curvature of the
+    log evidence) are not finite where the data leave them open, or where they were not learned from
+    all rows. ``shared`` says that one length scale, in standard deviations, is that of all columns.
+    ``n_inducing`` is None for an exact process.
+    """
+
+    kernel: str
+    names: tuple[str, ...]
+    length_scales: Floats
+    intervals: Floats
+    n_inducing: int | None = None
+    shared: bool = False
+
+
+@dataclass(frozen=True)
 class ModelDescription:
     """What pages and printers show of a fitted model.
 
@@ -128,6 +160,7 @@ class ModelDescription:
     several. ``scale`` is the standard deviation of each term, where the model knows it.
     ``log_odds`` says that a coefficient is a change of log odds. ``reference_levels`` have no
     coefficient of their own, by column; ``left_out`` says which columns have none, and why.
+    ``evidence`` is that of a Bayesian model, whose intervals of coefficients are credible ones.
     """
 
     name: str
@@ -144,6 +177,8 @@ class ModelDescription:
     svm_search: SVMSearch | None = None
     svms: tuple[BinarySVMFit, ...] = ()
     neighbors: NeighborSearch | None = None
+    evidence: Evidence | None = None
+    process: ProcessFit | None = None
     reference_levels: dict[str, str] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
 

@@ -55,6 +55,7 @@ def document_of(study: Study) -> dict[str, Any]:
             "parameters": plain(model.parameters),
             **_coefficients(model),
         },
+        "uncertainty": _uncertainty(study),
         "importance": _importance(study),
         "dependence": [_dependence(found) for found in study.dependence],
         "correlations": plain(study.correlations),
@@ -97,6 +98,25 @@ def _decision(study: Study) -> dict[str, Any] | None:
         "coverage": _score(found.coverage),
         "risk": _score(found.risk),
         "cost_without": _score(found.cost_without),
+    }
+
+
+def _uncertainty(study: Study) -> dict[str, Any] | None:
+    """Coverage and mean width of intervals on the test set, and the log score."""
+    found = study.uncertainty
+    if found is None:
+        return None
+    return {
+        "level": found.level,
+        "nlpd": _score(found.log_loss),
+        "intervals": [
+            {
+                "level": score.level,
+                "coverage": _score(score.coverage),
+                "mean_width": plain(score.width),
+            }
+            for score in found.test
+        ],
     }
 
 

@@ -12,6 +12,7 @@ from scipy import stats
 
 from separatrix.rows.block import Floats, unit_weights
 from separatrix.statistics.moments import Moments
+from separatrix.statistics.proportions import effective_size, wilson
 from separatrix.study.result import Score
 
 _Z = float(stats.norm.isf(0.025))
@@ -112,7 +113,7 @@ def standard_error(values: Floats, w: Floats) -> float:
     """The standard error of the weighted mean; of differences of losses for a paired comparison."""
     mean = average(values, w)
     variance = average((values - mean) ** 2, w)
-    return float((variance / max(_effective_size(w) - 1, 1)) ** 0.5)
+    return float((variance / max(effective_size(w) - 1, 1)) ** 0.5)
 
 
 def mean_score(metric: str, values: Floats, w: Floats) -> Score:
@@ -131,20 +132,7 @@ def rate_score(metric: str, values: Floats, w: Floats) -> Score:
 def proportion_score(metric: str, hit: NDArray[np.bool_], w: Floats) -> Score:
     """A proportion with Wilson's interval."""
     proportion = float(w @ hit / w.sum())
-    return Score(metric, proportion, *wilson(proportion, _effective_size(w)))
-
-
-def wilson(p: float, n: float) -> tuple[float, float]:
-    """Wilson's score interval of a proportion p of n."""
-    z2 = _Z**2
-    center = (p + z2 / (2 * n)) / (1 + z2 / n)
-    half = _Z / (1 + z2 / n) * np.sqrt(p * (1 - p) / n + z2 / (4 * n * n))
-    return float(max(0.0, center - half)), float(min(1.0, center + half))
-
-
-def _effective_size(w: Floats) -> float:
-    """Effective sample size (Kish): (Σw)²/Σw²."""
-    return float(w.sum() ** 2 / (w**2).sum())
+    return Score(metric, proportion, *wilson(proportion, effective_size(w)).tolist())
 
 
 def auc_score(positive: NDArray[np.bool_], score: Floats, w: Floats) -> Score:
@@ -160,11 +148,11 @@ def auc_score(positive: NDArray[np.bool_], score: Floats, w: Floats) -> Score:
     down_placement = 1.0 - placements(down, up, w_up)
     area = average(up_placement, w_up)
     variance = sum(
-        average((place - area) ** 2, weights) / max(_effective_size(weights) - 1, 1)
+        average((place - area) ** 2, weights) / max(effective_size(weights) - 1, 1)
         for place, weights in ((up_placement, w_up), (down_placement, w_down))
     )
     if variance == 0.0 and area in (0.0, 1.0):  # every pair in order, on so few rows
-        return Score("auc", area, *wilson(area, min(map(_effective_size, (w_up, w_down)))))
+        return Score("auc", area, *wilson(area, min(map(effective_size, (w_up, w_down)))).tolist())
     half = _Z * variance**0.5
     return Score("auc", area, max(0.0, area - half), min(1.0, area + half))
 

@@ -17,6 +17,7 @@ from separatrix.study.explanation.records import (
     ColumnImportance,
     PartialDependence,
 )
+from separatrix.study.uncertainty import Uncertainty
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,8 @@ class Predictions:
 
     ``predicted`` may be a rejection (:attr:`Decision.reject_label`). ``probabilities`` has a column
     for each of ``Study.classes``, as the stored model gives them: after any calibration.
-    ``uncalibrated`` are the model's own, where a calibration changed them.
+    ``uncalibrated`` are the model's own, where a calibration changed them. ``intervals`` (lower and
+    upper ends, of the level in :attr:`Uncertainty.level`) are those of predictive distributions.
     """
 
     rows: Any
@@ -103,6 +105,7 @@ class Predictions:
     w: Floats | None = None
     probabilities: Floats | None = None
     uncalibrated: Floats | None = None
+    intervals: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -259,6 +262,7 @@ class Study:
     importance : how much worse the model predicts test rows without each column.
     dependence : mean prediction over the values of the most important columns.
     distributions, correlations : of the columns, on the training rows.
+    uncertainty : predictive distributions on rows the model was not fitted to; None without any.
     """
 
     source: str
@@ -297,3 +301,4 @@ class Study:
     dependence: tuple[PartialDependence, ...] = ()
     distributions: tuple[ColumnDistribution, ...] = ()
     correlations: ColumnCorrelations | None = None
+    uncertainty: Uncertainty | None = None

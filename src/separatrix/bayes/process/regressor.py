@@ -26,6 +26,7 @@ from separatrix.bayes.process.options import (
     merged_copies,
 )
 from separatrix.bayes.process.trend import TrendBasis
+from separatrix.bayes.process.tuning.tunable import TunableProcess
 from separatrix.estimators.base import require_labels
 from separatrix.estimators.targets import numeric
 from separatrix.messages import InputError, check_option
@@ -36,7 +37,7 @@ from separatrix.statistics.preparation import prepare
 from separatrix.threads import one_blas_thread
 
 
-class GaussianProcessRegressor(RegressorMixin, InducingRegression):
+class GaussianProcessRegressor(RegressorMixin, TunableProcess, InducingRegression):
     """Gaussian process regression with learned hyperparameters.
 
         y = f(x) + noise,   f ~ N(0, κ):   E f* = k*ᵀ (K + σ²I)⁻¹ y,

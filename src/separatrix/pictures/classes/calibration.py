@@ -23,7 +23,6 @@ BARS = 20
 _FLOOR, _CEILING = -0.34, -0.12
 
 _MARKS = "osD^v"
-_Z = 1.959963984540054
 
 
 @dataclass(eq=False)
@@ -148,12 +147,10 @@ class CalibrationDisplay(Display):
 
     def confidence_intervals(self, i: int) -> Floats:
         """Wilson intervals (95 %) of the observed frequencies of curve i."""
+        from separatrix.statistics.proportions import wilson
+
         curve = self.curves[i]
-        n, observed = curve.weight * self.n_rows, curve.observed
-        spread = _Z**2 / n
-        middle = (observed + spread / 2) / (1 + spread)
-        half = np.sqrt(observed * (1 - observed) * spread + spread**2 / 4) / (1 + spread)
-        return np.stack([middle - half, middle + half], axis=1)
+        return wilson(curve.observed, curve.weight * self.n_rows)
 
     @property
     def description(self) -> str:

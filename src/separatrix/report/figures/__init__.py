@@ -7,6 +7,7 @@ from separatrix.report.figures.gallery import Gallery
 from separatrix.report.figures.regression import regression
 from separatrix.report.figures.selection import comparison, learning, test_scores
 from separatrix.report.figures.stored_rows import stored_rows
+from separatrix.report.figures.uncertainty import uncertainty
 
 __all__ = [
     "Gallery",
@@ -21,4 +22,5 @@ __all__ = [
     "regression",
     "stored_rows",
     "test_scores",
+    "uncertainty",
 ]

@@ -23,7 +23,8 @@ from separatrix.study.result import Study, TrainingRows
 def regression(study: Study) -> Gallery:
     """Residuals of the training rows (of the test rows where those are all there is)."""
     gallery, part, test = Gallery(), study.training, study.test_predictions
-    found = None if is_baseline(study.winner) else study.description.inference
+    plain = is_baseline(study.winner) or study.description.evidence is not None
+    found = None if plain else study.description.inference
     truth: Any
     if part is not None and part.predicted is not None:
         truth, fitted, rows = part.y, part.predicted, part.rows

@@ -1,4 +1,4 @@
-"""Pictures of support vector machines and of nearest neighbors."""
+"""Pictures of support vector machines, nearest neighbors and Gaussian processes."""
 
 from __future__ import annotations
 
@@ -11,22 +11,24 @@ from separatrix.pictures import (
     DualCoefficientDisplay,
     MarginDisplay,
     NeighborCountDisplay,
+    RelevanceDisplay,
     SupportVectorDisplay,
     SVMPathDisplay,
 )
 from separatrix.pictures.formatting import plural
 from separatrix.probability.decision_surface import DecisionFunctionSurface
 from separatrix.report.figures.gallery import LEAST_AGREEMENT, MANY, Gallery
+from separatrix.report.uncertainty_tables import column_spreads
 from separatrix.rows.block import Floats
 from separatrix.study.description import NeighborSearch, SVMSearch
 from separatrix.study.result import Margins, Study
 
 
 def stored_rows(study: Study) -> Gallery:
-    """Path over C and margins of an SVM; error by number of neighbors; none for other models."""
+    """Path and margins of an SVM; error by number of neighbors; length scales of a process."""
     gallery, model = Gallery(), study.description
     regression = study.task == "regression"
-    search, neighbors = model.svm_search, model.neighbors
+    search, neighbors, process = model.svm_search, model.neighbors, model.process
     if search is not None:
         gallery.add(lambda: _path(search, regression=regression))
         if study.margins is not None:
@@ -41,6 +43,15 @@ def stored_rows(study: Study) -> Gallery:
             gallery.add(lambda: _neighbor_count(neighbors, regression=regression))
         if neighbors.distances.size:
             gallery.add(lambda: _distances(neighbors))
+    if process is not None and process.names and not process.shared:
+        gallery.add(
+            lambda: RelevanceDisplay(
+                process.names,
+                process.length_scales,
+                process.intervals,
+                column_spreads(study, process.names),
+            )
+        )
     return gallery
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from separatrix.bayes.predictive import PredictiveDistribution
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.rows import InMemory
 from separatrix.selection.averaging import Average, squared_error_average
@@ -19,19 +20,32 @@ from separatrix.study.comparison.options import Options
 from separatrix.study.comparison.reference import reference_predictions
 from separatrix.study.comparison.tuning import tuning_data
 from separatrix.study.design import StudyDesign
-from separatrix.study.folds import MomentFolds, RowFolds
+from separatrix.study.folds import MomentFolds, RowFolds, truth_of
 from separatrix.study.measure import row_losses
+from separatrix.study.numbers.predictive import Judged, checked, predictive_for
 from separatrix.study.progress import Step
 from separatrix.study.result import Entry
+from separatrix.study.uncertainty import PredictiveCheck
 
 
 @dataclass(frozen=True)
 class OutOfFoldNumbers:
-    """Predictions of training rows, by position and in order, and the search that made them."""
+    """Predictions of training rows, by position and in order, and the search that made them.
+
+    ``judged`` are their targets under predictive distributions, None where the model has none.
+    """
 
     rows: Ints
     values: Floats
     tuning: Tuning | None = None
+    judged: Judged | None = None
+
+    @classmethod
+    def of(cls, rows: Ints, values: Floats, tuning: Tuning | None, judged: Judged | None) -> Self:
+        """From rows in any order."""
+        order = np.argsort(rows)
+        inside = None if judged is None else judged.take(order)
+        return cls(rows[order], values[order], tuning, inside)
 
 
 @dataclass(frozen=True)
@@ -47,6 +61,14 @@ class ComparedNumbers:
         """Losses of out-of-fold predictions, by both metrics."""
         own = self.comparison
         return _losses(self.data, found, self.folds, (own.metric, own.secondary or own.metric))
+
+    def check(self, winner: str) -> PredictiveCheck | None:
+        """The training rows under the predictive distributions of a candidate, out of fold."""
+        found = self.predictions.get(winner)
+        if found is None or found.judged is None:
+            return None
+        w = self.data.w[found.rows]
+        return checked(self.folds, found.rows, found.values, found.judged, w)
 
     def reference(self, winner: str) -> Entry | None:
         """Gradient-boosted trees against the winner; None where they would take too long."""
@@ -90,22 +112,23 @@ def compare_numbers(
         if candidate.tunable:
             with muted():
                 tuning = candidate.make(folds.k).tune(data.with_share(candidate.share))
-            values = tuning.parameters_by_fold
-            rows, predicted = tuning.rows, np.ravel(tuning.predictions)
+            values, found = tuning.parameters_by_fold, _from_tuning(data, tuning)
         else:
             source: Any = moments if moments is not None and candidate.from_moments else folds
             parts, values = cross_validate(
                 candidate,
                 source,
-                lambda model, fold: model.predict(_rows_of(folds, candidate, fold)),
+                lambda model, fold: _answers(model, _rows_of(folds, candidate, fold)),
             )
             rows = np.concatenate([test for _, test in data.folds.pairs])
-            predicted, tuning = np.concatenate(parts), None
-        order = np.argsort(rows)
-        found = OutOfFoldNumbers(rows[order], predicted[order], tuning)
+            known = [judged for _, judged in parts if judged is not None]
+            judged = Judged.joined(known) if len(known) == len(parts) else None
+            predicted = np.concatenate([answers for answers, _ in parts])
+            found = OutOfFoldNumbers.of(rows, predicted, None, judged)
         predictions[candidate.name] = found
         losses = _losses(data, found, folds, (metric, secondary))
-        return Scored(candidate, losses, values, "" if tuning is None else tuning.note)
+        note = "" if found.tuning is None else found.tuning.note
+        return Scored(candidate, losses, values, note)
 
     scored = []
     for candidate in design.candidates:
@@ -114,6 +137,23 @@ def compare_numbers(
     return ComparedNumbers(
         Comparison(scored, metric, secondary, folds.units), predictions, data, folds
     )
+
+
+def _answers(model: Any, rows: InMemory) -> tuple[Floats, Judged | None]:
+    """Predictions, and the targets under predictive distributions where the model has them."""
+    predictive = predictive_for(model, rows)
+    if predictive is None:
+        return model.predict(rows), None
+    return predictive.mean, Judged.of(truth_of(rows), predictive)
+
+
+def _from_tuning(data: TuningData, tuning: Tuning) -> OutOfFoldNumbers:
+    """The predictions that a search made on its way."""
+    values, judged = np.ravel(tuning.predictions), None
+    if tuning.deviations is not None:
+        predictive = PredictiveDistribution(values, tuning.deviations)
+        judged = Judged.of(data.y[tuning.rows], predictive)
+    return OutOfFoldNumbers.of(tuning.rows, values, tuning, judged)
 
 
 def _rows_of(folds: RowFolds, candidate: Candidate, fold: int) -> InMemory:

@@ -24,9 +24,11 @@ from separatrix.study.design import StudyDesign, training_rows, with_warnings
 from separatrix.study.folds import MomentFolds, truth_of
 from separatrix.study.measure import regression_scores
 from separatrix.study.numbers.compare import ComparedNumbers, compare_numbers
+from separatrix.study.numbers.predictive import predictive_for, uncertainty
 from separatrix.study.progress import stages, tell_compared, tell_inferred, work_of
 from separatrix.study.result import LearningCurve, Predictions, Score, Study
 from separatrix.study.tasks import REGRESSION
+from separatrix.study.uncertainty import LEVEL
 
 METRIC = "rmse"
 #: Penalties from "all coefficients near zero" to "least squares"; enough for a smooth line.
@@ -57,6 +59,8 @@ def study_regression(design: StudyDesign, options: Options) -> Study:
         step("learning curve")
         curve = None if chosen.averaged is not None else _curve(choice.winner, design, compared)
     description = describe(model)
+    test_rows = folds.table.take(folds.test)
+    check = compared.check(choice.winner)
     return Study(
         source=design.metadata.source,
         command=design.metadata.command,
@@ -87,6 +91,7 @@ def study_regression(design: StudyDesign, options: Options) -> Study:
         ridge_path=ridge_path(_design_of(model, design))
         if choice.winner in WITHOUT_PENALTY
         else None,
+        uncertainty=uncertainty(model, test_rows, test_predictions, check),
     )
 
 
@@ -142,7 +147,9 @@ def _moment_folds(design: StudyDesign) -> MomentFolds | None:
 def _scored(model: Any, design: StudyDesign) -> tuple[Predictions, tuple[Score, ...]]:
     rows = design.folds.table.take(design.folds.test)
     truth, predicted, w = truth_of(rows), model.predict(rows), rows.block.w
-    found = Predictions(rows.row_ids, truth, predicted, None, w)
+    predictive = predictive_for(model, rows)
+    intervals = None if predictive is None else predictive.interval(LEVEL)
+    found = Predictions(rows.row_ids, truth, predicted, None, w, intervals=intervals)
     return found, regression_scores(truth, predicted, w, design.parts.seed)
 
 

@@ -1,0 +1,1 @@
+"""Gaussian processes on the folds of a comparison."""
