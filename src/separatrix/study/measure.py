@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from separatrix.probability.proportions import effective_size, wilson
 from separatrix.rows.block import Floats, unit_weights
 from separatrix.statistics.moments import Moments
-from separatrix.statistics.proportions import effective_size, wilson
 from separatrix.study.result import Score
 
 _Z = float(stats.norm.isf(0.025))

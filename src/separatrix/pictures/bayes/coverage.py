@@ -84,7 +84,7 @@ class CoverageDisplay(Display):
         cls, pit: Any, *, levels: Sequence[float] = LEVELS, sample_weight: Any = None
     ) -> Self:
         """From F(y) of every row: the central interval of level ℓ holds y if |2F(y) − 1| ≤ ℓ."""
-        from separatrix.statistics.proportions import effective_size
+        from separatrix.probability.proportions import effective_size
 
         u = np.asarray(pit, dtype=float).ravel()
         if not u.size:
@@ -120,7 +120,7 @@ class CoverageDisplay(Display):
     @property
     def confidence_intervals(self) -> Floats:
         """Wilson intervals (95 %) of the coverage."""
-        from separatrix.statistics.proportions import wilson
+        from separatrix.probability.proportions import wilson
 
         return wilson(self.coverage, self.n_rows)
 

@@ -69,7 +69,7 @@ class PITDisplay(Display):
     @classmethod
     def from_pit(cls, pit: Any, *, bins: int | None = None, sample_weight: Any = None) -> Self:
         """From F(y) of every row; by default one bin for every 8 rows, from 4 to 20."""
-        from separatrix.statistics.proportions import effective_size
+        from separatrix.probability.proportions import effective_size
 
         u = np.asarray(pit, dtype=float).ravel()
         if not u.size or not ((u >= 0) & (u <= 1)).all():
@@ -103,7 +103,7 @@ class PITDisplay(Display):
     @property
     def expected(self) -> tuple[float, float]:
         """Proportions between which a bar stays with probability 95 %."""
-        from separatrix.statistics.proportions import expected_range
+        from separatrix.probability.proportions import expected_range
 
         return expected_range(1.0 / len(self.proportions), self.n_rows)
 

@@ -147,7 +147,7 @@ class CalibrationDisplay(Display):
 
     def confidence_intervals(self, i: int) -> Floats:
         """Wilson intervals (95 %) of the observed frequencies of curve i."""
-        from separatrix.statistics.proportions import wilson
+        from separatrix.probability.proportions import wilson
 
         curve = self.curves[i]
         return wilson(curve.observed, curve.weight * self.n_rows)
