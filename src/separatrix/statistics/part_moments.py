@@ -39,7 +39,7 @@ def moments_by_part(block: Block) -> dict[int, Moments] | None:
     z[p + 1 :] = 0.0
     counts, shift = np.zeros(count, np.int64), np.zeros((count, p))
     sums = np.zeros((count, width, width))
-    add_parts(x, y, w, labels, low, order, z, counts, shift, sums)
+    add_parts(x, y, w, labels, low, order, np.empty(count, np.int64), z, counts, shift, sums)
     parts = np.flatnonzero(counts).tolist()
     if block.w is not None:  # zero weight is the same as removing the row
         counts = np.bincount(labels[block.w > 0.0] - low, minlength=count)

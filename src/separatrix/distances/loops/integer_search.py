@@ -64,8 +64,10 @@ def pack(x, center, inverse, first, stop, row, packed, measures):
 def squares(x, i, z, at, size, out):
     """‖x − z‖² of row i and its candidates, summed in the order of features, four side by side."""
     for s in range(0, size, 4):
-        a, b = at[i, s], at[i, min(s + 1, size - 1)]
-        c, e = at[i, min(s + 2, size - 1)], at[i, min(s + 3, size - 1)]
+        one = s + 1 if s + 1 < size else size - 1
+        two = s + 2 if s + 2 < size else size - 1
+        three = s + 3 if s + 3 < size else size - 1
+        a, b, c, e = at[i, s], at[i, one], at[i, two], at[i, three]
         p = q = r = u = 0.0
         for j in range(x.shape[1]):
             v = x[i, j]
@@ -73,9 +75,9 @@ def squares(x, i, z, at, size, out):
             q += (v - z[b, j]) * (v - z[b, j])
             r += (v - z[c, j]) * (v - z[c, j])
             u += (v - z[e, j]) * (v - z[e, j])
-        out[min(s + 3, size - 1)] = u
-        out[min(s + 2, size - 1)] = r
-        out[min(s + 1, size - 1)] = q
+        out[three] = u
+        out[two] = r
+        out[one] = q
         out[s] = p
 
 
@@ -145,8 +147,9 @@ def scan(
     """
     q, k, room = x.shape[0], found.shape[1], work.size
     for start in range(first, last, block):
+        stop = start + block if start + block < last else last
         for group in range(rows.shape[0]):
-            for tile in range(start, min(start + block, last)):
+            for tile in range(start, stop):
                 near = lower_bounds(rows, group, tiles, tile, points, of_rows, bounds)
                 if near == 0:
                     continue

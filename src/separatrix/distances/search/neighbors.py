@@ -13,6 +13,7 @@ from separatrix.distances.base import Metric, PreparedMetric
 from separatrix.distances.loops.k_smallest import push_columns, sort_heap
 from separatrix.distances.names import PrecomputedDistances, metric_from, require_square
 from separatrix.distances.search import NeighborLists, Neighbors, Search
+from separatrix.distances.search.few_points import nearest_of_few
 from separatrix.distances.search.given import GivenSearch, as_graph
 from separatrix.distances.search.kd_tree import KDTree
 from separatrix.distances.search.products import ProductSearch
@@ -45,6 +46,8 @@ TRIAL_QUERIES = 32
 MAX_TREE_NEIGHBORS = 512
 #: Fewer points than this get no tree.
 MIN_TREE_POINTS = 256
+#: Pairs of a row and a point times columns up to which NumPy is as fast as loops to be compiled.
+FEW_NUMBERS = 300_000
 
 
 class ExhaustiveSearch:
@@ -107,6 +110,8 @@ class TreeOrExhaustiveSearch:
                 found = search.nearest(x[rows], k)
                 distances[rows], indices[rows] = found.distances, found.indices
             return Neighbors(distances, indices)
+        if self._is_small(x):
+            return nearest_of_few(x, self._points, k)
         if self._tree is not None and self._tree_is_faster(self._tree, x, k):
             return self._tree.nearest(x, k)
         return self._exhaustive.nearest(x, k)
@@ -140,6 +145,12 @@ class TreeOrExhaustiveSearch:
         if self._name != "euclidean":
             return np.zeros(len(x), dtype=np.bool_)
         return np.abs(x).max(axis=1, initial=0.0) > LARGEST
+
+    def _is_small(self, x: Floats) -> bool:
+        """Whether so few distances are needed that nothing is worth compiling."""
+        n, d = self._points.shape
+        small = n < MIN_TREE_POINTS and len(x) * n * (d + 4) <= FEW_NUMBERS
+        return small and self._name == "euclidean"
 
     def _tree_is_faster(self, tree: KDTree, x: Floats, k: int) -> bool:
         if k > MAX_TREE_NEIGHBORS:

@@ -18,6 +18,8 @@ Ints = NDArray[np.int64]
 
 #: Rows whose mean is the provisional center of their part.
 CENTER_ROWS = 64
+# An integer of NumPy: a number in the source would compile a variant of its own.
+FIRST = np.int64(0)
 
 
 @compiled
@@ -39,11 +41,11 @@ def _part_order(labels: Ints, start: int, stop: int, low: int, ends: Ints, order
 
 
 @compiled
-def _gather(x: Floats, at: Ints, z: Floats) -> None:
-    """z[j, i] = x[at[i], j]."""
+def _gather(x: Floats, order: Ints, start: int, m: int, z: Floats, first: int) -> None:
+    """z[first + j, i] = x[order[start + i], j] of m rows."""
     for j in range(x.shape[1]):
-        for i in range(len(at)):
-            z[j, i] = x[at[i], j]
+        for i in range(m):
+            z[first + j, i] = x[order[start + i], j]
 
 
 @compiled
@@ -54,6 +56,7 @@ def add_parts(
     labels: Ints,
     low: int,
     order: Ints,
+    ends: Ints,
     z: Floats,
     counts: Ints,
     shift: Floats,
@@ -63,22 +66,22 @@ def add_parts(
 
     As many rows as ``order`` has room for are sorted by part at a time, so that gathering stays in
     cache, and then multiplied in chunks for which ``z`` has room; its rows beyond those used are
-    zero. ``shift[k]`` becomes the mean of the first rows of the part. No w stands for ones.
+    zero. There is room for the ``ends`` of the parts. ``shift[k]`` becomes the mean of the first
+    rows of the part. No w stands for ones.
     """
     d, p, chunk = x.shape[1], shift.shape[1], z.shape[1]
-    ends = np.empty(len(counts), np.int64)
     for first in range(0, len(labels), len(order)):
-        _part_order(labels, first, min(first + len(order), len(labels)), low, ends, order)
+        last = first + len(order) if first + len(order) < len(labels) else len(labels)
+        _part_order(labels, first, last, low, ends, order)
         start = 0
         for k in range(len(ends)):
             while start < ends[k]:
-                m = min(chunk, ends[k] - start)
-                at = order[start : start + m]
-                _gather(x, at, z[:d])
-                _gather(y, at, z[d:p])
-                if counts[k] == 0:
-                    _first_means(z, min(m, CENTER_ROWS), shift[k])
+                m = chunk if chunk < ends[k] - start else ends[k] - start
+                _gather(x, order, start, m, z, FIRST)
+                _gather(y, order, start, m, z, d)
                 for j in range(p):
+                    if counts[k] == 0:
+                        shift[k, j] = _mean(z, j, m if m < CENTER_ROWS else CENTER_ROWS)
                     center = shift[k, j]
                     for i in range(m):
                         z[j, i] -= center
@@ -86,7 +89,7 @@ def add_parts(
                     z[p, i] = 1.0
                 if len(w):
                     for i in range(m):
-                        root = math.sqrt(w[at[i]])
+                        root = math.sqrt(w[order[start + i]])
                         for j in range(p + 1):
                             z[j, i] *= root
                 add_products(z, m, sums[k])
@@ -95,10 +98,9 @@ def add_parts(
 
 
 @compiled
-def _first_means(z: Floats, m: int, means: Floats) -> None:
-    """means[j] = the mean of the first m of z[j]; 0 where it is not finite."""
-    for j in range(len(means)):
-        total = 0.0
-        for i in range(m):
-            total += z[j, i] / m
-        means[j] = total if math.isfinite(total) else 0.0
+def _mean(z: Floats, j: int, m: int) -> float:
+    """The mean of the first m of z[j]; 0 where it is not finite."""
+    total = 0.0
+    for i in range(m):
+        total += z[j, i] / m
+    return total if math.isfinite(total) else 0.0

@@ -42,7 +42,8 @@ def apply_inverse(
         for c in range(m + 1):
             total += inverse[a, c] * left[c]
         out[a] += total
-        size, change = max(size, abs(out[a])), max(change, abs(total))
+        size = abs(out[a]) if abs(out[a]) > size else size
+        change = abs(total) if abs(total) > change else change
     return change / size if size > 0.0 else 0.0
 
 
@@ -75,7 +76,7 @@ def segment(
     right[0] = -s1
     for c in range(m):
         right[c + 1] = -h1[free[c]]
-    change = max(change, apply_inverse(kernel, y, free, m, inverse, right, slope))
+    other = apply_inverse(kernel, y, free, m, inverse, right, slope)
     for i in range(len(y)):
         e0[i] = h0[i] + y[i] * fixed[0] - q[i]
         e1[i] = h1[i] + y[i] * slope[0]
@@ -84,7 +85,7 @@ def segment(
         for i in range(len(y)):
             e0[i] += a0 * row[i]
             e1[i] += a1 * row[i]
-    return float(change)
+    return change if change > other else other
 
 
 @compiled
@@ -111,10 +112,11 @@ def next_event(
     for i in range(len(state)):
         if state[i] == 0 or state[i] == 2 or state[i] * e1[i] <= min_rate:
             continue
-        at = max(-e0[i] / e1[i], tau)
+        at = -e0[i] / e1[i]
+        at = at if at > tau else tau
         fast = abs(e1[i])
         if at < best - near or (at <= best + near and fast > speed):
-            best, chosen, new, speed = min(at, best), i, 0, fast
+            best, chosen, new, speed = at if at < best else best, i, 0, fast
     for c in range(m):
         i = free[c]
         for top in range(2):
@@ -122,9 +124,10 @@ def next_event(
             room = p[i] - fixed[c + 1] if top else fixed[c + 1]
             if rate <= 1e-12 * (abs(r[i]) + abs(slope[c + 1])):
                 continue
-            at = max(room / rate, tau)
+            at = room / rate
+            at = at if at > tau else tau
             if at < best - near or (at <= best + near and rate > speed):
-                best, chosen, new, speed = min(at, best), i, 2 * top - 1, rate
+                best, chosen, new, speed = at if at < best else best, i, 2 * top - 1, rate
     return best, chosen, new
 
 
@@ -135,7 +138,9 @@ def leave(free: Any, m: int, inverse: Any, place: int) -> int:
         return 0
     k = place + 1
     pivot = inverse[k, k]
-    column = inverse[: m + 1, k].copy()
+    column = np.empty(m + 1)
+    for a in range(m + 1):
+        column[a] = inverse[a, k]
     for a in range(m + 1):
         fraction = column[a] / pivot
         for c in range(m + 1):
@@ -165,7 +170,8 @@ def enter(kernel: Any, y: Any, free: Any, m: int, inverse: Any, i: int, along: A
     size = kernel[i, i]
     for c in range(m):
         right[c + 1] = kernel[i, free[c]]
-        size = max(size, kernel[free[c], free[c]])
+        own = kernel[free[c], free[c]]
+        size = own if own > size else size
     apply_inverse(kernel, y, free, m, inverse, right, along)
     schur = kernel[i, i]
     for a in range(m + 1):
