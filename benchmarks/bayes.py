@@ -1,4 +1,4 @@
-"""Bayesian models: posterior sampling."""
+"""Bayesian models: posterior sampling, Gaussian processes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import separatrix as sx
-from race import Result, show
+from race import Result, race, show
 from separatrix.bayes.logistic.diagnostics import diagnose
 
 
@@ -93,8 +93,93 @@ def sampling(quick: bool) -> None:
         print(f"{r.name:<44}{r.seconds:>9.3f}{'':>9}  {r.note}")
 
 
+def _surface(n: int, d: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((n, d))
+    y = np.sin(1.5 * x[:, 0]) + 0.5 * x[:, 1] ** 2 - 0.4 * x[:, 2] * x[:, 3]
+    return x, y + 0.2 * rng.standard_normal(n)
+
+
+def process(quick: bool) -> None:
+    """An exact process with a length scale for each column, learned; then 20 000 predictions."""
+    if quick:
+        _process(300, 4, 2_000, None)
+        return
+    _process(1_000, 4, 20_000, 5.0)
+    _process(4_000, 8, 20_000, 8.0)
+
+
+def _process(n: int, d: int, m: int, target: float | None) -> None:
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+
+    x, y = _surface(n, d)
+    new, _ = _surface(m, d)
+    own = sx.GaussianProcessRegressor()
+    peer = GaussianProcessRegressor(ConstantKernel() * RBF(np.ones(d)) + WhiteKernel())
+    race(
+        f"Gaussian process, {n} x {d}, a length scale for each column, learned",
+        ("separatrix", lambda: own.fit(x, y)),
+        {"scikit-learn": lambda: peer.fit(x, y)},
+        rounds=1 if n > 1_000 else 3,
+        peer_rounds=1,
+        note=lambda model: f"log evidence {model.log_marginal_likelihood_value_:.4f}",
+        target=target,
+    )
+    race(
+        f"Its predictions with standard deviations, {m} rows",
+        ("separatrix", lambda: own.predict(new, return_std=True)),
+        {"scikit-learn": lambda: peer.predict(new, return_std=True)},
+        rounds=2,
+        peer_rounds=1,
+        target=None if target is None else 3.0,
+    )
+
+
+def mauna_loa(quick: bool) -> None:
+    """Monthly CO₂ with a sum of four kernels: from ones here, from published values there."""
+    if importlib.util.find_spec("statsmodels") is None:
+        return
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import (
+        RBF,
+        ExpSineSquared,
+        RationalQuadratic,
+        WhiteKernel,
+    )
+    from statsmodels.datasets import co2
+
+    def terms(v: Any, length: Any) -> Any:
+        year = ExpSineSquared(1.0, 1.0, periodicity_bounds="fixed")
+        season = v[1] * RBF(length[1]) * year
+        noise = v[3] * RBF(length[2]) + WhiteKernel(v[4])
+        return v[0] * RBF(length[0]) + season + v[2] * RationalQuadratic() + noise
+
+    monthly = co2.load_pandas().data["co2"].resample("ME").mean().dropna()
+    if quick:
+        monthly = monthly.iloc[-150:]
+    x = np.asarray(monthly.index.year + monthly.index.month / 12)[:, None]
+    y = monthly.to_numpy() - monthly.mean()
+    published = terms((2500.0, 4.0, 0.25, 0.01, 0.01), (50.0, 100.0, 0.1))
+    race(
+        f"Carbon dioxide at Mauna Loa, {len(y)} months, four kernels",
+        (
+            "separatrix, from ones",
+            lambda: sx.GaussianProcessRegressor(terms((1.0,) * 5, (1.0,) * 3)).fit(x, y),
+        ),
+        {
+            "scikit-learn, from published values": lambda: GaussianProcessRegressor(published).fit(
+                x, y
+            )
+        },
+        rounds=1,
+        peer_rounds=1,
+        note=lambda model: f"log evidence {model.log_marginal_likelihood_value_:.4f}",
+    )
+
+
 #: Every race of this file, in order; each takes ``quick``.
-RACES: tuple[Callable[[bool], None], ...] = (sampling,)
+RACES: tuple[Callable[[bool], None], ...] = (sampling, process, mauna_loa)
 
 
 def main(quick: bool = False) -> None:

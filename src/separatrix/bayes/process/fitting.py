@@ -27,8 +27,9 @@ from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Status
 from separatrix.rows.block import Floats
 
-#: Rows of the smallest sample, how samples grow, and rows up to which none is taken.
-SMALLEST, GROWTH, WHOLE = 256, 4, 400
+#: Rows of the smallest sample (half as many of a small table), how samples grow, rows up to which
+#: a table is small, and up to which none is taken.
+SMALLEST, GROWTH, SMALL, WHOLE = 256, 4, 600, 256
 #: Gain in nats that the last step may leave: of small tables, and of others.
 TOLERANCE, LARGE_TOLERANCE = 1e-13, 1e-8
 #: Noise added where the covariance is not positive definite, over the mean variance.
@@ -114,7 +115,7 @@ def sample_sizes(n: int, smallest: int = SMALLEST) -> list[int]:
 
     Few rows tell little of terms of a sum that vary fast: those take larger samples.
     """
-    sizes, size = [], smallest
+    sizes, size = [], smallest // 2 if n <= SMALL else smallest
     while n > WHOLE and size * 2 < n:
         sizes.append(size)
         size *= GROWTH

@@ -78,7 +78,7 @@ class Learned:
         """
         errors = np.full(len(self.theta), np.inf)
         free = ~self.at_limit
-        if free.any():
+        if free.any() and np.isfinite(self.curvature).all():
             values, vectors = np.linalg.eigh(self.curvature[np.ix_(free, free)])
             with np.errstate(divide="ignore"):
                 inverse = np.where(values > 1e-10 * max(values.max(), 1e-300), 1.0 / values, np.inf)
