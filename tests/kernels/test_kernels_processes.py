@@ -79,7 +79,26 @@ def test_wide_rows_have_all_digits_too() -> None:
     squares = ((x[:, None].astype(np.longdouble) - x[None]) ** 2).sum(axis=2) / 81
     exact = np.exp(-squares / 2).astype(float)
     np.testing.assert_allclose(sx.Gaussian(9.0).gram(x), exact, rtol=1e-13)
-    np.testing.assert_allclose(sx.Gaussian((9.0,) * 70).gram(x[:5], x), exact[:5], rtol=1e-13)
+    by_column = sx.Gaussian((9.0,) * 70)
+    np.testing.assert_allclose(by_column.gram(x[:5], x), exact[:5], rtol=1e-13)
+    q = rng.standard_normal((130, 130)) + np.eye(130)
+    sums = [
+        np.vdot(np.tril(q) + np.tril(q, -1).T, exact * d)
+        for d in (x.T[:, :, None] - x.T[:, None]) ** 2
+    ]
+    np.testing.assert_allclose(by_column.gradient_sums(x, q), np.array(sums) / 81, rtol=1e-9)
+
+
+def test_expressions_are_printed_as_they_are_written() -> None:
+    kernel = (sx.Constant(2.0) + sx.Linear()) ** 2 * sx.Gaussian(1.5) + 0.5 * sx.White(0.1)
+    assert str(kernel) == (
+        "(Constant(constant=2.0) + Linear()) ** 2 * Gaussian(bandwidth=1.5)"
+        " + 0.5 * White(variance=0.1)"
+    )
+    product = (sx.Linear() + sx.Gaussian(1.0)) * sx.Linear().normalized()
+    assert (
+        str(product.exp()) == "exp((Linear() + Gaussian(bandwidth=1.0)) * (Linear()).normalized())"
+    )
 
 
 @pytest.mark.parametrize("unit", [1e-8, 1e8])

@@ -48,6 +48,10 @@ class Composite(Kernel):
         """The operands that compare one kind of items only."""
         return [child for child in self._children() if not child.of_anything]
 
+    def _grouped(self) -> list[str]:
+        """The operands as text, sums in parentheses."""
+        return [f"({one})" if isinstance(one, Sum) else str(one) for one in self._children()]
+
     @property
     def mercer(self) -> bool:
         """Whether all operands are."""
@@ -151,6 +155,9 @@ class Sum(Associative):
 
     operation: ClassVar[np.ufunc] = np.add
 
+    def __str__(self) -> str:
+        return " + ".join(map(str, self.operands))
+
     def _noiseless(self) -> Kernel | None:
         terms = [term._noiseless() for term in self.operands]
         left = tuple(term for term in terms if term is not None)
@@ -167,6 +174,9 @@ class Product(Associative):
     """The product κ₁ · κ₂ · …"""
 
     operation: ClassVar[np.ufunc] = np.multiply
+
+    def __str__(self) -> str:
+        return " * ".join(self._grouped())
 
     def _noiseless(self) -> Kernel | None:
         factors = [factor._noiseless() for factor in self.operands]
@@ -206,6 +216,9 @@ class Scaled(Unary):
 
     factor: float = hyperparameter(1.0, 1e-5, 1e5)
 
+    def __str__(self) -> str:
+        return f"{self.factor:g} * {self._grouped()[0]}"
+
     @property
     def mercer(self) -> bool:
         """Whether the factor is not negative and the operand is."""
@@ -225,6 +238,9 @@ class Scaled(Unary):
 class Exponential(Unary):
     """The exponential exp κ."""
 
+    def __str__(self) -> str:
+        return f"exp({self.kernel})"
+
     def _applied_to(self, noiseless: Kernel | None) -> Kernel | None:
         return Constant(1.0) if noiseless is None else Exponential(noiseless)
 
@@ -240,6 +256,9 @@ class Power(Unary):
     """The power κ^p; Mercer for whole p, and p itself is not learned."""
 
     exponent: float = 2.0
+
+    def __str__(self) -> str:
+        return f"({self.kernel}) ** {self.exponent:g}"
 
     def __post_init__(self) -> None:
         super().__post_init__()

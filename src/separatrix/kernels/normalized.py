@@ -19,6 +19,9 @@ class Normalized(Unary):
     It is zero for items without features (φ = 0, an empty string for example), also with itself.
     """
 
+    def __str__(self) -> str:
+        return f"({self.kernel}).normalized()"
+
     def _applied_to(self, noiseless: Kernel | None) -> Kernel | None:
         del noiseless
         raise InputError(

@@ -36,6 +36,8 @@ Bandwidth = float | tuple[float, ...]
 #: Columns from which distances are computed by products of rows, and the squared distance, as a
 #: part of both squared lengths, below which they are computed from differences all the same.
 WIDE, NEAR = 64, 0.05
+#: Bandwidths from the mean within which differences of squares leave enough digits of a sum.
+MODERATE = 50.0
 
 
 class RadialKernel(Kernel):
@@ -144,6 +146,10 @@ class RadialPairs(KernelPairs):
             with np.errstate(over="ignore"):
                 self.norms = [squared_norms(self.u), squared_norms(self.v)]
             self.wide = bool(all(np.isfinite(one).all() for one in self.norms))
+        #: Wide rows within so many bandwidths that weighted squares may be sums of products.
+        self.moderate = self.wide and all(
+            np.abs(side).max(initial=0.0) < MODERATE for side in (self.u, self.v)
+        )
 
     def _distances(self, rows: slice, columns: slice) -> Floats:
         """s of every pair of the tile."""
@@ -201,7 +207,11 @@ class RadialTile(PairTile):
         weights = q * self.slopes
         x, z = self.pairs.x[self.rows], self.pairs.z[self.columns]
         inverse = self.pairs.inverse
-        if self.pairs.dense:
+        if self.pairs.moderate:
+            sums = product_weighted_squares(
+                weights, self.pairs.u[self.rows], self.pairs.v[self.columns]
+            )
+        elif self.pairs.dense:
             sums = np.zeros(len(inverse))
             loops.weighted_squares(weights, x, np.ascontiguousarray(z.T), inverse, sums)
         else:
@@ -238,6 +248,12 @@ class PreparedRadial(PreparedKernel):
         pair_values(RadialPairs(self.kernel, self.centers, None), block)
         np.fill_diagonal(block, 1.0)
         return copy_to(block, out)
+
+
+def product_weighted_squares(w: Floats, u: Floats, v: Floats) -> Floats:
+    """Σ w (u − v)², column by column, by products."""
+    squares = w.sum(axis=1) @ u**2 + w.sum(axis=0) @ v**2
+    return np.asarray(squares - 2.0 * np.einsum("ic,ic->c", u, w @ v))
 
 
 def sparse_distances(x: Any, z: Any, inverse: Floats) -> Floats:
