@@ -44,7 +44,7 @@ GAP, MOST_POINTS, FIRST_POINTS = 1e-3, 512, 64
 #: Rows of the exact evidence that learning starts from; rows a point of the sample for the bound.
 EXACT_ROWS, ROWS_A_POINT, LEAST_ROWS = 1_000, 20, 4_000
 #: Steps of points and hyperparameters together.
-MOVES = 60
+MOVES = 80
 #: Multiplications on all rows that steps on their bound may cost, and such steps at most.
 ALL_ROWS_WORK, ALL_ROWS_STEPS = 4e11, 2
 

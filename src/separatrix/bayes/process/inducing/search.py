@@ -32,10 +32,12 @@ from separatrix.rows.rows import S
 
 #: Distinct rows on which hyperparameters are learned before all rows are; points are chosen among.
 SAMPLE_ROWS, CANDIDATES = 20_000, 8_000
+#: Rows up to which the search is in double precision too.
+DOUBLE_ROWS = 4_000
 #: Turns of choosing points and climbing, at most, and the gain in nats a row that ends them.
 TURNS, LEVEL_GAIN = 6, 1e-4
 #: Gain of a step of points and hyperparameters together, relative to the bound, that ends them.
-ENOUGH = 2e-5
+ENOUGH = 5e-6
 
 
 class Source(Protocol):
@@ -209,7 +211,7 @@ def alternate(
     moves = movable(model.function(theta), rows.x)
     for _ in range(1 if moves else TURNS):
         points = model.choose(theta, rows.x, count)
-        objective = BoundOfRows(model, points, rows, single=True)
+        objective = BoundOfRows(model, points, rows, single=rows.n > DOUBLE_ROWS)
         best = maximize(
             objective, theta, box, curvature=curvature, tolerance=0.1 * LEVEL_GAIN * rows.weight,
             max_evaluations=8 if moves else 25,
@@ -234,7 +236,7 @@ def move_points(
         return searched
     unit = np.where(points.std(axis=0) > 0.0, points.std(axis=0), 1.0)
     p, shape = len(theta), points.shape
-    objective = BoundOfRows(model, points, rows, single=True)
+    objective = BoundOfRows(model, points, rows, single=rows.n > DOUBLE_ROWS)
 
     def loss(v: Floats) -> tuple[float, Floats]:
         value, gradient, moves = objective.with_points(v[:p], v[p:].reshape(shape) * unit)
