@@ -29,6 +29,7 @@ RACES = (
     "svm_path",
     "wide",
     "bayes",
+    "inducing",
     "sparse",
     "classes",
     "cores",
