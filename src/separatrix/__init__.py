@@ -59,6 +59,7 @@ HOMES = {
     "MultivariateNormal": "separatrix.geometry.normal",
     "PredictiveDistribution": "separatrix.bayes.predictive",
     "BayesianRidge": "separatrix.bayes.linear.bayesian_ridge",
+    "EvidenceAveraging": "separatrix.bayes.averaging",
     "ARDRegression": "separatrix.bayes.linear.ard_regression",
     "BayesianLinearRegression": "separatrix.bayes.linear.bayesian_linear_regression",
     "EvidenceCurve": "separatrix.bayes.linear.evidence",

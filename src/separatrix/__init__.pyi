@@ -81,6 +81,7 @@ from separatrix.bayes.logistic.bayesian_logistic_regression import (
 from separatrix.bayes.logistic.comparison import PosteriorComparison as PosteriorComparison
 from separatrix.bayes.logistic.samples import LogisticSamples as LogisticSamples
 from separatrix.bayes.predictive import PredictiveDistribution as PredictiveDistribution
+from separatrix.bayes.averaging import EvidenceAveraging as EvidenceAveraging
 from separatrix.bayes.linear.ard_regression import ARDRegression as ARDRegression
 from separatrix.bayes.linear.bayesian_ridge import BayesianRidge as BayesianRidge
 from separatrix.bayes.linear.bayesian_linear_regression import (

@@ -20,6 +20,22 @@ ROWS: list[Row] = [
         objective=of.relevance,
     ),
     Row(
+        "EvidenceAveraging",
+        lambda: sx.EvidenceAveraging(
+            [sx.BayesianRidge(standardize=True), sx.ARDRegression(standardize=True)]
+        ),
+        additive=False,
+    ),
+    Row(
+        "EvidenceAveraging of classifiers",
+        lambda: sx.EvidenceAveraging(
+            [sx.BayesianLogisticRegression(), sx.BayesianLogisticRegression(prior_scale=1.0)],
+            [1, 2],
+        ),
+        "classification",
+        additive=False,
+    ),
+    Row(
         "BayesianLinearRegression",
         lambda: sx.BayesianLinearRegression(2.0, 0.1),
         unit_free=False,

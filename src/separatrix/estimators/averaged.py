@@ -155,7 +155,7 @@ class AveragedClassifier(ClassifierMixin, _Averaged):
         def true_class(train: Any, test: Any) -> Floats:
             parts = [rows.split(model, used[train], used[test]) for model in models]
             columns = [
-                _aligned(fitted(model, own), outside.x, classes)
+                class_probabilities(fitted(model, own), outside.x, classes)
                 for model, (own, outside) in zip(models, parts, strict=True)
             ]
             own = codes[used[test]]
@@ -170,7 +170,7 @@ class AveragedClassifier(ClassifierMixin, _Averaged):
         """Σₘ aₘ pₘ for each class in ``classes_``."""
         check_is_fitted(self)
         parts = (
-            weight * _aligned(model, X, self.classes_)
+            weight * class_probabilities(model, X, self.classes_)
             for weight, model in zip(self.weights_, self.estimators_, strict=True)
         )
         return np.asarray(sum(parts))
@@ -181,7 +181,7 @@ class AveragedClassifier(ClassifierMixin, _Averaged):
         return np.asarray(self.classes_[chosen])
 
 
-def _aligned(model: Any, X: Any, classes: NDArray[Any]) -> Floats:
+def class_probabilities(model: Any, X: Any, classes: NDArray[Any]) -> Floats:
     """Probabilities with a column for each of ``classes``; zero for one the model lacks."""
     if not hasattr(model, "predict_proba"):
         raise InputError(
