@@ -85,7 +85,7 @@ def segment(
         for i in range(len(y)):
             e0[i] += a0 * row[i]
             e1[i] += a1 * row[i]
-    return change if change > other else other
+    return float(change if change > other else other)
 
 
 @compiled
