@@ -88,11 +88,11 @@ class Composite(Kernel):
         """Kernel values from those of the operands, which may be overwritten."""
         raise NotImplementedError(type(self).__name__)
 
-    def _partials(self, entries: list[Array]) -> list[Any]:
+    def _partials(self, entries: Sequence[Array]) -> list[Any]:
         """∂κ/∂κ′ of every operand κ′ from all values: an array, a number, or None for 1."""
         raise NotImplementedError(type(self).__name__)
 
-    def _own_derivatives(self, entries: list[Array]) -> list[Array]:
+    def _own_derivatives(self, entries: Sequence[Array]) -> list[Array]:
         """∂κ/∂θ of the operation's own hyperparameters."""
         del entries
         return []
@@ -165,8 +165,8 @@ class Sum(Associative):
             return self
         return Sum(left) if len(left) > 1 else next(iter(left), None)
 
-    def _partials(self, entries: list[Array]) -> list[Any]:
-        return [None for _ in entries]
+    def _partials(self, entries: Sequence[Array]) -> list[Any]:
+        return [None] * len(entries)
 
 
 @dataclass(frozen=True)
@@ -185,10 +185,11 @@ class Product(Associative):
             return self
         return Product(left) if len(left) == len(factors) else None
 
-    def _partials(self, entries: list[Array]) -> list[Any]:
+    def _partials(self, entries: Sequence[Array]) -> list[Any]:
         if len(entries) == 1:
             return [None]
-        return [reduce(np.multiply, entries[:i] + entries[i + 1 :]) for i in range(len(entries))]
+        count = range(len(entries))
+        return [reduce(np.multiply, [*entries[:i], *entries[i + 1 :]]) for i in count]
 
 
 @dataclass(frozen=True)
@@ -227,10 +228,10 @@ class Scaled(Unary):
     def _combine(self, entries: list[Array]) -> Array:
         return np.asarray(entries[0] * entries[0].dtype.type(self.factor))
 
-    def _partials(self, _: list[Array]) -> list[Any]:
+    def _partials(self, _: Sequence[Array]) -> list[Any]:
         return [self.factor]
 
-    def _own_derivatives(self, entries: list[Array]) -> list[Array]:
+    def _own_derivatives(self, entries: Sequence[Array]) -> list[Array]:
         return [self.factor * entries[0]]  # by log factor
 
 
@@ -247,7 +248,7 @@ class Exponential(Unary):
     def _combine(self, entries: list[Array]) -> Array:
         return np.asarray(np.exp(entries[0]))
 
-    def _partials(self, entries: list[Array]) -> list[Any]:
+    def _partials(self, entries: Sequence[Array]) -> list[Any]:
         return [np.exp(entries[0])]
 
 
@@ -272,7 +273,7 @@ class Power(Unary):
     def _combine(self, entries: list[Array]) -> Array:
         return np.asarray(entries[0] ** entries[0].dtype.type(self.exponent))
 
-    def _partials(self, entries: list[Array]) -> list[Any]:
+    def _partials(self, entries: Sequence[Array]) -> list[Any]:
         return [self.exponent * entries[0] ** (self.exponent - 1.0)]
 
     def _with_children(self, own: Sequence[float], children: tuple[Kernel, ...]) -> Self:

@@ -11,6 +11,7 @@ hyperparameters it has. Everything is in double precision.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -154,6 +155,21 @@ class CompositePairs(KernelPairs):
         return CompositeTile(self.kernel, [one.tile(rows, columns) for one in self.operands])
 
 
+class TileValues(Sequence[Floats]):
+    """Values of several tiles, computed where they are needed: a sum needs none."""
+
+    def __init__(self, tiles: list[PairTile]) -> None:
+        self.tiles = tiles
+
+    def __len__(self) -> int:
+        return len(self.tiles)
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return [one.values for one in self.tiles[at]]
+        return self.tiles[at].values
+
+
 class CompositeTile(PairTile):
     """Tiles of the operands: each sums its derivatives with q times ∂κ/∂(its values)."""
 
@@ -167,7 +183,7 @@ class CompositeTile(PairTile):
 
     def sums(self, q: Floats) -> Floats:
         """The chain rule."""
-        entries = [one.values for one in self.operands]
+        entries = TileValues(self.operands)
         partials = self.kernel._partials(entries)
         own = [weighted_sum(q, one) for one in self.kernel._own_derivatives(entries)]
         operands = zip(self.operands, partials, strict=True)
