@@ -175,6 +175,13 @@ def test_sums_over_tiles_equal_those_over_whole_derivatives(x) -> None:
         np.testing.assert_allclose(cross, np.sum(blocks, axis=0), rtol=1e-8)
 
 
+def test_a_table_given_twice_is_two_sets_of_rows(x) -> None:
+    q = np.random.default_rng(9).standard_normal((len(x), len(x)))
+    twice = EXPRESSION.gradient_sums(x, q, x)
+    np.testing.assert_allclose(twice, EXPRESSION.gradient_sums(x, q, x.copy()), rtol=1e-12)
+    assert twice[-1] == 0.0  # noise is not shared
+
+
 def test_no_matrix_for_each_hyperparameter() -> None:
     rng = np.random.default_rng(7)
     x, q = rng.standard_normal((900, 3)), rng.standard_normal((900, 900))

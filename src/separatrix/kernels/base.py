@@ -144,6 +144,8 @@ class Kernel(Parametrized, ABC):
         from separatrix.kernels.derivatives import gradient_sums
 
         size = len(self._continuous())
+        if z is x:  # two sets all the same: q need not be symmetric, and noise is not shared
+            z = take_items(x, slice(None))
         return gradient_sums(self.pairs(x, z), q) if size and n_items(x) else np.zeros(size)
 
     def diagonal_gradient_sums(self, x: Items, q: Array) -> Array:

@@ -73,8 +73,8 @@ class WholePairs(KernelPairs):
     """Values and derivatives that are computed for all pairs at once, as those of structures."""
 
     def __init__(self, kernel: Kernel, x: Items, z: Items | None) -> None:
-        n, m = n_items(x), n_items(x if z is None else z)
-        super().__init__(n, m, gram=z is None)
+        z = None if z is x else z
+        super().__init__(n_items(x), n_items(x if z is None else z), gram=z is None)
         self.kernel, self.x, self.z = kernel, x, z
         self._values: Floats | None = None
         self._derivatives: list[Floats] | None = None

@@ -70,7 +70,7 @@ def _limited(kernel: Kernel, **bounds: Any) -> Kernel:
         for each, (low, high) in zip(own, np.broadcast_to(pairs, (len(own), 2)), strict=True):
             if not np.allclose((low, high), CUSTOMARY, rtol=1e-12, atol=0.0):
                 limits[each] = (float(low), float(high))
-    found = Bounded(kernel, limits) if limits else kernel  # type: ignore[arg-type]
+    found = Bounded(kernel, limits) if limits else kernel
     fixed = tuple(name for name, given in bounds.items() if isinstance(given, str))
     return Fixed(found, fixed) if fixed else found
 

@@ -163,14 +163,11 @@ class Bounded(Constrained):
     array([[0.   , 2.303]])
     """
 
-    bounds_by_name: tuple[tuple[str, float, float], ...]
+    bounds_by_name: Mapping[str, tuple[float, float]] | tuple[tuple[str, float, float], ...]
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        given: Any = self.bounds_by_name
-        if isinstance(given, Mapping):
-            given = [(name, *pair) for name, pair in given.items()]
-        rows = tuple((str(name), float(low), float(high)) for name, low, high in given)
+        rows = self._rows()
         object.__setattr__(self, "bounds_by_name", rows)
         found = _matches(self.kernel, [name for name, _, _ in rows])
         current = self.kernel.parameters
@@ -182,10 +179,17 @@ class Bounded(Constrained):
                     remedy="Give a lower bound above zero and a larger upper bound.",
                 )
 
+    def _rows(self) -> tuple[tuple[str, float, float], ...]:
+        """(name, lower, upper), whichever way they were given."""
+        given: Any = self.bounds_by_name
+        if isinstance(given, Mapping):
+            given = [(name, *pair) for name, pair in given.items()]
+        return tuple((str(name), float(low), float(high)) for name, low, high in given)
+
     def _hyperparameters(self) -> list[tuple[str, Hyperparameter]]:
         limits: dict[str, tuple[float, float]] = {}
-        names = [name for name, _, _ in self.bounds_by_name]
-        found = zip(_matches(self.kernel, names), self.bounds_by_name, strict=True)
+        rows = self._rows()
+        found = zip(_matches(self.kernel, [name for name, _, _ in rows]), rows, strict=True)
         for each, (_, low, high) in found:
             limits |= dict.fromkeys(each, (low, high))
         named = zip(self.kernel.parameters, self.kernel._hyperparameters(), strict=True)
