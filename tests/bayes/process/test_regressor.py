@@ -39,6 +39,7 @@ def test_length_scales_say_which_columns_matter(model: sx.GaussianProcessRegress
     assert found["x0"].determined
     assert found["x0"].lower < found["x0"].value < found["x0"].upper
     assert not found["x2"].determined
+    assert 0.1 < found["x2"].lower < found["x2"].value <= found["x2"].upper
     assert "x2" in str(model.certificate_)
 
 
@@ -167,6 +168,17 @@ def test_an_optimizer_of_the_caller_is_called_as_in_scikit_learn() -> None:
     kernel = sx.Gaussian(1.5) + sx.White(0.1)
     fitted = sx.GaussianProcessRegressor(kernel, optimizer=stay).fit(X, Y)
     assert fitted.kernel_ == kernel.with_theta(kernel.theta)
+
+
+def test_strings_have_a_process_too(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    words = ["banana", "bandana", "ananas", "cabana", "canal", "panama"]
+    y = np.array([3.0, 3.0, 3.0, 3.0, 2.0, 3.0])
+    kernel = sx.Constant(1.0) * sx.Spectrum(2).normalized()
+    fitted = sx.GaussianProcessRegressor(kernel, noise="learned", trend="constant").fit(words, y)
+    mean, std = fitted.predict(["bananas", "xyz"], return_std=True)
+    assert std[0] < std[1]
+    sx.save(fitted, tmp_path / "words.sx")
+    assert np.array_equal(sx.load(tmp_path / "words.sx").predict(["bananas", "xyz"]), mean)
 
 
 def test_samples_of_the_rows_lead_to_the_same_maximum() -> None:

@@ -1,6 +1,9 @@
 """Hyperparameters with intervals from the curvature of the evidence, named by column.
 
 log ℓ ± z s,   s² = [(−∇² log p(y | θ))⁻¹]ᵢᵢ    (Laplace's approximation under a flat prior on θ)
+
+Of a length scale that is so long that its column does not matter, the lower end is about
+where the evidence has fallen by z²/2.
 """
 
 from __future__ import annotations
@@ -90,25 +93,29 @@ def hyperparameter_intervals(
     if not 0.0 < level < 1.0:
         raise InputError(f"level={level!r} must be between 0 and 1.")
     z = float(stats.norm.isf((1.0 - level) / 2.0))
-    errors = learned.standard_errors
+    errors, labels = learned.standard_errors, theta_labels(kernel, columns)
+    low, high = learned.theta - z * errors, learned.theta + z * errors
+    for j in np.flatnonzero(learned.at_limit & (learned.gradient >= 0.0)):
+        if labels[j].name.startswith("length scale"):
+            low[j] = learned.theta[j] - _drop(float(learned.gradient[j]), z)
     positive = [p.positive for p in kernel._continuous()]
-    return tuple(
-        _interval(label, float(theta), float(error), z, is_log)
-        for label, theta, error, is_log in zip(
-            theta_labels(kernel, columns), learned.theta, errors, positive, strict=True
-        )
-    )
-
-
-def _interval(
-    label: Label, theta: float, error: float, z: float, positive: bool
-) -> HyperparameterInterval:
     with np.errstate(over="ignore"):
-        ends: Floats = np.array([theta, theta - z * error, theta + z * error])
-        value, lower, upper = (np.exp(ends) if positive else ends).tolist()
-    return HyperparameterInterval(
-        label.name, label.column, value, lower, upper, bool(error <= UNDETERMINED)
+        ends: Floats = np.array([learned.theta, low, high])
+        values = np.where(positive, np.exp(ends), ends).T.tolist()
+    return tuple(
+        HyperparameterInterval(
+            label.name, label.column, value, lower, upper, bool(error <= UNDETERMINED)
+        )
+        for label, (value, lower, upper), error in zip(labels, values, errors, strict=True)
     )
+
+
+def _drop(slope: float, z: float) -> float:
+    """How much shorter (in logarithms) a length scale at its end may be: until z²/2 is lost.
+
+    The evidence falls short of its plateau by c exp(−2θ), so that its slope gives c.
+    """
+    return max(0.0, 0.5 * float(np.log(z * z / max(slope, np.finfo(float).tiny))))
 
 
 #: Standard error of a logarithm above which a hyperparameter counts as not determined: by more than

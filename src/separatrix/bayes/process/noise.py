@@ -81,7 +81,7 @@ def _entries_of(unit: Kernel) -> tuple[bool, ...]:
     theta, function = unit.theta, unit._noiseless()
     if function is None:
         return (False,) * len(theta)
-    changed = (unit.with_theta(theta + one)._noiseless() for one in np.eye(len(theta)))
+    changed = (unit.with_theta(theta - one)._noiseless() for one in np.eye(len(theta)))
     return tuple(other != function for other in changed)
 
 

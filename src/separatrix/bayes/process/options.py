@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.kernels import Constant, Gaussian, Kernel, White
+from separatrix.kernels.base import Items
 from separatrix.kernels.translation import from_sklearn, is_foreign
 from separatrix.matrices.memory import physical_memory
 from separatrix.messages import InputError
@@ -72,10 +73,17 @@ def check_alpha(alpha: Any, n: int) -> Floats:
     return np.broadcast_to(values, (n,)).copy()
 
 
+def width(x: Items) -> int:
+    """The number of columns; one of Python objects."""
+    return int(x.shape[1]) if hasattr(x, "shape") else 1
+
+
 def merged_copies(
-    x: Floats, y: Floats, w: Floats, noise: Floats
-) -> tuple[Floats, Floats, Floats, Floats]:
+    x: Items, y: Floats, w: Floats, noise: Floats
+) -> tuple[Items, Floats, Floats, Floats]:
     """Rows that are equal in everything as one of their joint weight, in order of appearance."""
+    if not hasattr(x, "shape"):
+        return x, y, w, noise
     whole = np.column_stack([x, y, noise])
     order = np.lexsort(whole.T)
     new = np.r_[True, (whole[order[1:]] != whole[order[:-1]]).any(axis=1)]

@@ -11,11 +11,18 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.bayes.predictive import PredictiveDistribution
 from separatrix.bayes.process.evidence import Factored
 from separatrix.bayes.process.noise import SplitKernel
-from separatrix.bayes.process.options import check_noise, given_kernel, prior_kernel
+from separatrix.bayes.process.options import (
+    check_noise,
+    given_kernel,
+    kernel_of,
+    prior_kernel,
+    width,
+)
 from separatrix.bayes.process.posterior import Posterior, draws, posterior_mean
 from separatrix.bayes.process.trend import TrendBasis
 from separatrix.estimators.base import RowsEstimator
 from separatrix.kernels import Kernel
+from separatrix.kernels.features import as_list
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, to_array
 
@@ -27,12 +34,24 @@ class ProcessPredictions(RowsEstimator):
     noise: Any
     n_targets: int | None
     kernel_: Kernel
-    X_train_: Floats
+    X_train_: Any
     alpha_: Floats
     basis_: TrendBasis
     trend_coef_: Floats
     target_mean_: Floats
     target_scale_: Floats
+
+    @property
+    def _structures(self) -> bool:
+        """Whether the kernel compares Python objects: strings, sets, trees, graphs."""
+        return self.kernel is not None and not kernel_of(self.kernel).of_vectors
+
+    def _use_of_frames(self) -> str:
+        return "objects" if self._structures else "encode"
+
+    def _items(self, X: Any) -> Any:
+        """New rows as a matrix, or Python objects in a list."""
+        return as_list(X) if self._structures else to_array(self._design(X))
 
     @property
     def _factored(self) -> Factored:
@@ -66,7 +85,7 @@ class ProcessPredictions(RowsEstimator):
             raise RuntimeError("At most one of return_std or return_cov can be requested.")
         if not hasattr(self, "kernel_"):
             return self._prior(X, return_std, return_cov, include_noise)
-        x = to_array(self._design(X))
+        x = self._items(X)
         k = len(self.target_scale_)
         alpha = self.alpha_.reshape(-1, k)
         split = SplitKernel(self.kernel_)
@@ -86,9 +105,9 @@ class ProcessPredictions(RowsEstimator):
 
     def _prior(self, X: Any, return_std: bool, return_cov: bool, include_noise: bool) -> Any:
         """Mean and covariance before any row was seen."""
-        x = check_array(X, dtype=np.float64)
+        x = as_list(X) if self._structures else check_array(X, dtype=np.float64)
         given = self.kernel is not None or isinstance(self.noise, str)
-        kernel = given_kernel(self.kernel, self.noise, x.shape[1]) if given else prior_kernel()
+        kernel = given_kernel(self.kernel, self.noise, width(x)) if given else prior_kernel()
         split, k = SplitKernel(kernel), self.n_targets or 1
         noise = split.noise_variance(x) + check_noise(self.noise) if include_noise else 0.0
         mean = np.zeros(len(x)) if k == 1 else np.zeros((len(x), k))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -24,16 +25,16 @@ from separatrix.bayes.process.options import (
     check_noise,
     given_kernel,
     merged_copies,
+    width,
 )
+from separatrix.bayes.process.training_table import given_rows
 from separatrix.bayes.process.trend import TrendBasis
 from separatrix.bayes.process.tuning.tunable import TunableProcess
 from separatrix.estimators.base import require_labels
-from separatrix.estimators.targets import numeric
+from separatrix.kernels.base import take_items
 from separatrix.messages import InputError, check_option
-from separatrix.rows.block import Floats, to_array
-from separatrix.rows.encoding import identity
-from separatrix.rows.rows import ArrayRows, Rows
-from separatrix.statistics.preparation import prepare
+from separatrix.rows.block import Floats
+from separatrix.rows.rows import Rows
 from separatrix.threads import one_blas_thread
 
 
@@ -188,7 +189,7 @@ class GaussianProcessRegressor(RegressorMixin, TunableProcess, InducingRegressio
             int(self.n_restarts_optimizer),
             self.random_state,
         )
-        self._accept(fit_process(given_kernel(self.kernel, self.noise, x.shape[1]), rows, plan))
+        self._accept(fit_process(given_kernel(self.kernel, self.noise, width(x)), rows, plan))
         return self
 
     def _check_options(self) -> None:
@@ -200,27 +201,20 @@ class GaussianProcessRegressor(RegressorMixin, TunableProcess, InducingRegressio
         if self.n_restarts_optimizer < 0:
             raise InputError(f"n_restarts_optimizer={self.n_restarts_optimizer!r} is below 0.")
 
-    def _table(self, X: Any, y: Any, sample_weight: Any) -> tuple[Floats, Floats, Floats, Floats]:
+    def _table(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Floats, Floats, Floats]:
         """Rows, targets (n x k), weights and known noise: copies merged, none of weight zero."""
         if not isinstance(X, Rows):
             require_labels(self, y)
-        rows = self._training_rows(X, y, sample_weight)
-        if isinstance(rows, ArrayRows):
-            block, self.encoding_ = rows.block, identity(rows.schema)
-        else:
-            prepared = prepare(rows)
-            block, self.encoding_ = prepared.rows.collect(), prepared.encoding
-        numeric(block.targets)
-        k = block.y.shape[1]
+        x, y, weights = given_rows(self, X, y, sample_weight)
+        k = y.shape[1]
         if self.n_targets is not None and self.n_targets != k:
             raise InputError(
                 "The number of targets seen in `y` is different from the parameter "
                 f"`n_targets`. Got {k} != {self.n_targets}."
             )
-        known = check_alpha(self.alpha, block.n) + check_noise(self.noise)
-        present = block.weights > 0.0
-        x = np.ascontiguousarray(to_array(block.x)[present])
-        return merged_copies(x, block.y[present], block.weights[present], known[present])
+        known = check_alpha(self.alpha, len(y)) + check_noise(self.noise)
+        rows = np.flatnonzero(weights > 0.0)
+        return merged_copies(take_items(x, rows), y[rows], weights[rows], known[rows])
 
     def _set_target_scale(self, y: Floats, w: Floats) -> None:
         """Mean and standard deviation of every output with ``normalize_y``, else 0 and 1."""
@@ -243,8 +237,13 @@ class GaussianProcessRegressor(RegressorMixin, TunableProcess, InducingRegressio
         self.log_marginal_likelihood_value_ = found.log_evidence
         self.learned_ = fitted.learned
         self.jitter_ = fitted.jitter
-        self.certificate_ = certify(fitted, self.encoding_.names)
+        self.certificate_ = certify(fitted, self._columns)
         self._found = found
+
+    @property
+    def _columns(self) -> Sequence[str]:
+        """Names of the columns; none of Python objects."""
+        return () if self._structures else self.encoding_.names
 
     # -- what was learned ----------------------------------------------------------------------
 
@@ -327,7 +326,7 @@ class GaussianProcessRegressor(RegressorMixin, TunableProcess, InducingRegressio
         check_is_fitted(self)
         if self.learned_ is None:
             return ()
-        return hyperparameter_intervals(self.kernel_, self.learned_, self.encoding_.names, level)
+        return hyperparameter_intervals(self.kernel_, self.learned_, self._columns, level)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from separatrix.messages import check_option
+from separatrix.messages import InputError, check_option
 from separatrix.rows.block import Floats
 
 TRENDS = ("none", "constant", "linear")
@@ -37,6 +37,10 @@ class TrendBasis:
         check_option("trend", kind, TRENDS)
         if kind != "linear":
             return cls(kind, np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64))
+        if not hasattr(x, "shape"):
+            raise InputError(
+                "Python objects have no linear trend.", remedy="Use trend='constant' or 'none'."
+            )
         x = np.asarray(x.toarray() if sparse.issparse(x) else x, dtype=float)
         centers = np.average(x, axis=0, weights=w)
         left = x - centers
