@@ -13,12 +13,18 @@ Every step leaves the exact posterior invariant:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.bayes.logistic.loops.hamiltonian import hamiltonian_draws, potentials
+from separatrix.bayes.logistic.loops.hamiltonian import (
+    hamiltonian_draws,
+    potentials,
+    whitened_gradient,
+)
 from separatrix.bayes.logistic.loops.polya_gamma import polya_gamma_draws
+from separatrix.bayes.logistic.loops.potential import BLOCK
 from separatrix.rows.block import Floats
 
 #: Probability of acceptance that dual averaging aims at, and the trajectory of a quarter period.
@@ -44,10 +50,13 @@ class Target:
     mean: Floats
     factor: Floats
 
-    @property
-    def arguments(self) -> tuple[Floats, ...]:
-        """What potentials take before the points."""
-        return self.z, self.w, self.basis, self.linear, self.precision
+    def arguments(self) -> tuple[Any, ...]:
+        """What potentials take before the points, with work arrays of its own."""
+        several = len(self.basis) > 1
+        work = np.empty((max(2 * BATCH + 3, len(self.basis) + 4), BLOCK))
+        coef = np.empty((2 * len(self.basis), self.z.shape[1]))
+        basis = self.basis if several else None
+        return self.z, self.w, basis, self.linear, self.precision, work, coef
 
 
 class HamiltonianChain:
@@ -57,6 +66,17 @@ class HamiltonianChain:
         self.target, self.rng = target, np.random.default_rng(seed)
         self.u = self.rng.standard_normal(len(target.mean))
         self.step, self.accepted, self.moves = 1.0, 0.0, 0
+        self.arguments = target.arguments()
+        self.vectors = np.empty((5, len(self.u)))
+        self.start, self.value = np.empty_like(self.u), np.empty(2)
+        self._evaluate()
+
+    def _evaluate(self) -> None:
+        """Gradient and value at the state, which trajectories begin with."""
+        theta = self.to_theta(self.u[None])
+        potentials(*self.arguments, theta, self.value[:1])
+        sums = self.vectors[3]
+        whitened_gradient(*self.arguments, self.target.factor, theta[0], sums, self.start)
 
     def draw(self, count: int) -> Floats:
         """The next ``count`` draws of u."""
@@ -64,8 +84,9 @@ class HamiltonianChain:
         normals = self.rng.standard_normal(out.shape)
         uniforms = self.rng.random((count, 2))
         rate = hamiltonian_draws(
-            *t.arguments, t.mean, t.factor, self.u, normals, uniforms, QUARTER, self.step, out
-        )
+            *self.arguments, t.mean, t.factor, self.u, self.start, self.value, normals, uniforms,
+            QUARTER, self.step, self.vectors, out,
+        )  # fmt: skip
         self.accepted += rate * count
         self.moves += count
         return out
@@ -85,7 +106,7 @@ class HamiltonianChain:
 
     def to_theta(self, draws: Floats) -> Floats:
         """θ of draws of u."""
-        return np.asarray(self.target.mean + draws @ self.target.factor.T)
+        return np.ascontiguousarray(self.target.mean + draws @ self.target.factor.T)
 
 
 class IndependenceChain(HamiltonianChain):
@@ -105,7 +126,8 @@ class IndependenceChain(HamiltonianChain):
         """Metropolis steps; the ratios of all proposals are known before the first is taken."""
         proposed = proposals(self.rng, len(out), len(self.u))
         logs = np.log(self.rng.random(len(out)))
-        ratios = log_ratios(self.target, np.vstack([self.u, proposed]))
+        points = np.vstack([self.u, proposed])
+        ratios = log_ratios(self.arguments, self.to_theta(points), points)
         now, at = float(ratios[0]), -1
         chosen = np.empty(len(out), dtype=np.intp)
         for i, (ratio, level) in enumerate(zip(ratios[1:].tolist(), logs.tolist(), strict=True)):
@@ -116,7 +138,8 @@ class IndependenceChain(HamiltonianChain):
         self.moves += len(out)
         out[:] = np.where(chosen[:, None] < 0, self.u, proposed[chosen])
         if at >= 0:
-            self.u = proposed[at].copy()
+            self.u[:] = proposed[at]
+            self._evaluate()
 
 
 class PolyaGammaChain:
@@ -159,19 +182,21 @@ def proposals(rng: np.random.Generator, count: int, p: int) -> Floats:
     return np.asarray(rng.standard_normal((count, p)) * stretch[:, None])
 
 
-def log_ratios(target: Target, u: Floats) -> Floats:
+def log_ratios(arguments: tuple[Any, ...], thetas: Floats, u: Floats) -> Floats:
     """log posterior − log density of proposals at points u, up to a constant."""
-    thetas = np.ascontiguousarray(target.mean + u @ target.factor.T)
     values, degrees = np.empty(len(u)), degrees_of(u.shape[1])
-    potentials(*target.arguments, thetas, values)
+    potentials(*arguments, thetas, values)
     tails = 0.5 * (degrees + u.shape[1]) * np.log1p(np.sum(u**2, axis=1) / degrees)
     return np.asarray(tails - values)
 
 
-def efficiency(target: Target, seed: np.random.SeedSequence, count: int = 256) -> float:
+def efficiency(target: Target, seed: np.random.SeedSequence) -> float:
     """Effective proportion (Σr)²/(n Σr²) of proposals weighted by their ratios r."""
-    rng = np.random.default_rng(seed)
-    ratios = log_ratios(target, proposals(rng, count, len(target.mean)))
+    rng, count = np.random.default_rng(seed), 2 * BATCH
+    u, arguments = proposals(rng, count, len(target.mean)), target.arguments()
+    thetas = np.ascontiguousarray(target.mean + u @ target.factor.T)
+    halves = (slice(0, BATCH), slice(BATCH, count))
+    ratios = np.concatenate([log_ratios(arguments, thetas[at], u[at]) for at in halves])
     finite = np.where(np.isfinite(ratios), ratios, -np.inf)
     weight = np.exp(finite - finite.max())
     return float(weight.sum() ** 2 / (count * np.sum(weight**2)))

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from separatrix.bayes.logistic.loops.potential import (
     binary_gradient,
     binary_losses,
@@ -36,12 +34,15 @@ def to_theta(mean, factor, u, theta):
 
 
 @compiled
-def potentials(z, w, basis, linear, precision, thetas, out):
-    """Ψ of every θ (q x p), up to a constant."""
-    if basis.shape[0] == 1:
-        binary_losses(z, w, thetas, out)
+def potentials(z, w, basis, linear, precision, work, coef, thetas, out):
+    """Ψ of every θ (q x p), up to a constant; ``basis`` is None for two classes.
+
+    Numba drops the branch that None excludes, so that only one likelihood is compiled.
+    """
+    if basis is None:
+        binary_losses(z, w, thetas, work, out)
     else:
-        softmax_losses(z, w, basis, thetas, out)
+        softmax_losses(z, w, basis, thetas, work, coef[: basis.shape[0]], out)
     for q in range(thetas.shape[0]):
         total = out[q]
         for j in range(linear.shape[0]):
@@ -51,12 +52,12 @@ def potentials(z, w, basis, linear, precision, thetas, out):
 
 
 @compiled
-def whitened_gradient(z, w, basis, linear, precision, factor, theta, sums, out):
+def whitened_gradient(z, w, basis, linear, precision, work, coef, factor, theta, sums, out):
     """∇ of Ψ by u at θ = θ̂ + F u: Fᵀ ∇Ψ(θ)."""
-    if basis.shape[0] == 1:
-        binary_gradient(z, w, theta, sums)
+    if basis is None:
+        binary_gradient(z, w, theta, work, sums)
     else:
-        softmax_gradient(z, w, basis, theta, sums)
+        softmax_gradient(z, w, basis, theta, work, coef, sums)
     for j in range(out.shape[0]):
         out[j] = 0.0
     for i in range(theta.shape[0]):
@@ -67,46 +68,43 @@ def whitened_gradient(z, w, basis, linear, precision, factor, theta, sums, out):
 
 @compiled
 def hamiltonian_draws(
-    z, w, basis, linear, precision, mean, factor, u, normals, uniforms, length, step, out
-):
+    z, w, basis, linear, precision, work, coef, mean, factor, u, start, value, normals, uniforms,
+    length, step, vectors, out,
+):  # fmt: skip
     """Draws from the state ``u``, which moves on; the mean probability of acceptance.
 
-    Trajectories have about the given ``length``, in leapfrog steps of at most ``step``.
+    ``start`` is the gradient at the state and ``value`` has Ψ there. Trajectories have about the
+    given ``length``, in leapfrog steps of at most ``step``. ``vectors`` has five rows like u.
     """
-    p = u.shape[0]
-    point, theta, sums = np.empty((1, p)), np.empty(p), np.empty(p)
-    new, r, gradient, start = np.empty(p), np.empty(p), np.empty(p), np.empty(p)
-    value, accepted = np.empty(1), 0.0
-    to_theta(mean, factor, u, point[0])
-    potentials(z, w, basis, linear, precision, point, value)
-    current = value[0]
-    whitened_gradient(z, w, basis, linear, precision, factor, point[0], sums, start)
+    p, accepted = u.shape[0], 0.0
+    new, r, gradient, sums, point = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4:5]
     for i in range(normals.shape[0]):
         whole = length * (1.0 - JITTER + 2.0 * JITTER * uniforms[i, 0])
         steps = min(max(math.ceil(whole / step), 1), MOST_STEPS)
         e, before = min(whole / steps, step), 0.0
         for j in range(p):
-            new[j], r[j], gradient[j] = u[j], normals[i, j], start[j]
+            new[j], r[j] = u[j], normals[i, j]
             before += 0.5 * r[j] * r[j]
-            r[j] -= 0.5 * e * gradient[j]
+            r[j] -= 0.5 * e * start[j]
         for s in range(steps):
             for j in range(p):
                 new[j] += e * r[j]
-            to_theta(mean, factor, new, theta)
-            whitened_gradient(z, w, basis, linear, precision, factor, theta, sums, gradient)
+            to_theta(mean, factor, new, point[0])
+            whitened_gradient(
+                z, w, basis, linear, precision, work, coef, factor, point[0], sums, gradient
+            )
             last = 0.5 if s == steps - 1 else 1.0
             for j in range(p):
                 r[j] -= last * e * gradient[j]
         after = 0.0
         for j in range(p):
-            point[0, j] = theta[j]
             after += 0.5 * r[j] * r[j]
-        potentials(z, w, basis, linear, precision, point, value)
-        change = (value[0] + after) - (current + before)
+        potentials(z, w, basis, linear, precision, work, coef, point, value[1:])
+        change = (value[1] + after) - (value[0] + before)
         chance = math.exp(min(-change, 0.0)) if math.isfinite(change) else 0.0
         accepted += chance
         if uniforms[i, 1] < chance:
-            current = value[0]
+            value[0] = value[1]
             for j in range(p):
                 u[j], start[j] = new[j], gradient[j]
         for j in range(p):

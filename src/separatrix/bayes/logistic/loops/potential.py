@@ -108,29 +108,33 @@ def weighted_log_sum(products, positive, w):
 
 
 @compiled
-def binary_losses(z, w, thetas, out):
-    """Loss of every θ (q x width); empty weights stand for one each."""
-    count, unweighted = thetas.shape[0], w.shape[0] == 0
-    scores = np.empty(BLOCK)
-    products, positive = np.ones((count, BLOCK)), np.zeros((count, BLOCK))
+def binary_losses(z, w, thetas, work, out):
+    """Loss of every θ (q x width); empty weights stand for one each.
+
+    ``work`` has 2 q + 1 rows of ``BLOCK`` numbers.
+    """
+    count, blocks = thetas.shape[0], z.shape[0]
+    scores = work[2 * count]
     for q in range(count):
         out[q] = 0.0
-    for b in range(z.shape[0]):
+        for r in range(BLOCK):
+            work[q, r], work[count + q, r] = 1.0, 0.0
+    for b in range(blocks):
         for q in range(count):
             block_scores(z[b], thetas[q], scores)
-            softplus_factors(scores, products[q], positive[q])
-        if not unweighted:
+            softplus_factors(scores, work[q], work[count + q])
+        if w.shape[0]:
             for q in range(count):
-                out[q] += weighted_log_sum(products[q], positive[q], w[b])
-        elif b % PRODUCTS == PRODUCTS - 1 or b == z.shape[0] - 1:
+                out[q] += weighted_log_sum(work[q], work[count + q], w[b])
+        elif b % PRODUCTS == PRODUCTS - 1 or b == blocks - 1:
             for q in range(count):
-                out[q] += log_sum(products[q], positive[q])
+                out[q] += log_sum(work[q], work[count + q])
 
 
 @compiled
-def binary_gradient(z, w, theta, gradient):
-    """Gradient of the loss at θ."""
-    scores = np.empty(BLOCK)
+def binary_gradient(z, w, theta, work, gradient):
+    """Gradient of the loss at θ; ``work`` has one row of ``BLOCK`` numbers."""
+    scores = work[0]
     for j in range(theta.shape[0]):
         gradient[j] = 0.0
     for b in range(z.shape[0]):
@@ -156,36 +160,42 @@ def class_coefficients(basis, theta, coef):
 
 
 @compiled
-def softmax_losses(z, w, basis, thetas, out):
-    """Loss of every θ (q x (c · width)) with several classes."""
-    n_classes, width, unweighted = basis.shape[0], z.shape[1], w.shape[0] == 0
-    coef, scores = np.empty((n_classes, width)), np.empty((n_classes, BLOCK))
-    top, total = np.empty(BLOCK), np.empty(BLOCK)
-    products, positive = np.ones(BLOCK), np.zeros(BLOCK)
+def softmax_losses(z, w, basis, thetas, work, coef, out):
+    """Loss of every θ (q x (c · width)) with K classes.
+
+    ``work`` has K + 4 rows of ``BLOCK`` numbers, ``coef`` K rows as wide as the design.
+    """
+    n_classes, blocks = basis.shape[0], z.shape[0]
+    scores, top, total = work[:n_classes], work[n_classes], work[n_classes + 1]
+    products, positive = work[n_classes + 2], work[n_classes + 3]
+    for r in range(BLOCK):
+        products[r], positive[r] = 1.0, 0.0
     for q in range(thetas.shape[0]):
         class_coefficients(basis, thetas[q], coef)
         out[q] = 0.0
-        for b in range(z.shape[0]):
+        for b in range(blocks):
             for k in range(n_classes):
                 block_scores(z[b], coef[k], scores[k])
             exponentials(scores, top, total)
             for r in range(BLOCK):
                 products[r] *= total[r]
                 positive[r] += top[r]
-            if not unweighted:
+            if w.shape[0]:
                 out[q] += weighted_log_sum(products, positive, w[b])
-            elif b % PRODUCTS == PRODUCTS - 1 or b == z.shape[0] - 1:
+            elif b % PRODUCTS == PRODUCTS - 1 or b == blocks - 1:
                 out[q] += log_sum(products, positive)
 
 
 @compiled
-def softmax_gradient(z, w, basis, theta, gradient):
-    """Gradient of the loss at θ with several classes."""
-    n_classes, width, c = basis.shape[0], z.shape[1], basis.shape[1]
-    coef, scores = np.empty((n_classes, width)), np.empty((n_classes, BLOCK))
-    top, total = np.empty(BLOCK), np.empty(BLOCK)
-    sums = np.zeros((n_classes, width))
-    class_coefficients(basis, theta, coef)
+def softmax_gradient(z, w, basis, theta, work, coef, gradient):
+    """Gradient of the loss at θ with K classes; ``coef`` has 2 K rows as wide as the design."""
+    n_classes, c, width = basis.shape[0], basis.shape[1], z.shape[1]
+    scores, top, total = work[:n_classes], work[n_classes], work[n_classes + 1]
+    sums = coef[n_classes:]
+    class_coefficients(basis, theta, coef[:n_classes])
+    for k in range(n_classes):
+        for j in range(width):
+            sums[k, j] = 0.0
     for b in range(z.shape[0]):
         for k in range(n_classes):
             block_scores(z[b], coef[k], scores[k])
