@@ -123,6 +123,7 @@ def test_separable_classes_have_a_maximum() -> None:
     x = np.arange(10.0)[:, None]
     model = sx.BayesianLogisticRegression().fit(x, x[:, 0] > 4.5)
     assert model.certificate_.holds
+    assert "separates the classes" in str(model.certificate_)
     assert 1.0 < model.prior_scale_ <= 1000.0
     assert_allclose(model.predict_proba([[4.5]]), 0.5, atol=1e-6)
 

@@ -84,6 +84,10 @@ def test_methods_agree_with_weights_as_repeats() -> None:
         sx.BayesianLogisticRegression().fit(x, y, sample_weight=w + 0.5).sample(
             10, method="polya_gamma"
         )
+    with pytest.raises(sx.InputError, match="sum of as many"):
+        sx.BayesianLogisticRegression().fit(x, y, sample_weight=1e9 * w).sample(
+            10, method="polya_gamma"
+        )
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -113,6 +113,11 @@ def _notes(fit: LaplaceFit, gradient: float, *, learned: bool) -> tuple[str, ...
             "It is largest at the smallest scale that is tried: the columns say nothing about the "
             "classes."
         )
+    if fit.margin > 0.0:
+        notes.append(
+            "A hyperplane separates the classes: the posterior is far from normal, and the "
+            "evidence hardly limits the prior scale. Compare with draws (sample), or give prior_scale."
+        )
     if fit.problem.coordinates.n_classes == 2:
         notes.append(
             f"Predictive probabilities by quadrature are within {QUADRATURE_ERROR:.0e} of their "

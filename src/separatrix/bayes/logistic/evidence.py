@@ -46,6 +46,7 @@ class LaplaceFit:
     covariance: Floats
     log_evidence: float
     condition: float
+    margin: float
     passes: int
     slope: float = np.nan
     fixed: float = np.nan
@@ -64,7 +65,7 @@ def laplace_fit(
     log_evidence = -at.value - 0.5 * log_determinant + 0.5 * float(np.log(problem.precisions).sum())
     derivative, fixed = _slope(problem, theta, covariance) if slope else (np.nan, np.nan)
     return LaplaceFit(
-        problem, prior_scale, theta, covariance, log_evidence, condition, one.passes,
+        problem, prior_scale, theta, covariance, log_evidence, condition, at.margin, one.passes,
         derivative, fixed,
     )  # fmt: skip
 

@@ -19,11 +19,15 @@ from separatrix.rows.rows import Rows
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Ψ at a point, its gradient and its Hessian."""
+    """Ψ at a point, its gradient and its Hessian; and the smallest margin of all rows.
+
+    A positive margin proves that the point separates the classes.
+    """
 
     value: float
     gradient: Floats
     hessian: Floats
+    margin: float
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,7 @@ class LogisticPosterior:
             float(found.value) + 0.5 * float(penalty @ theta),
             self.gradient_of(found.gradient) + penalty,
             hessian,
+            float(found.margin),
         )
 
     def gradient_of(self, sums: Floats) -> Floats:

@@ -19,8 +19,8 @@ from separatrix.bayes.logistic.chains import (
 from separatrix.bayes.logistic.laplace import LaplacePosterior
 from separatrix.bayes.logistic.loops.potential import BLOCK
 from separatrix.messages import InputError, check_option
-from separatrix.rows.block import Floats
-from separatrix.rows.rows import Rows
+from separatrix.rows.block import Block, Floats, concatenate
+from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Terms
 from separatrix.threads import parallel_map
 
@@ -29,6 +29,8 @@ METHODS = ("auto", "independence", "hamiltonian", "polya_gamma")
 MAX_DESIGN, MAX_DRAWS = 250_000_000, 250_000_000
 #: Effective proportion of proposals from which they take less work than trajectories.
 MIN_EFFICIENCY = 0.7
+#: The largest weight of a row that Gibbs steps take.
+MAX_COUNT = 1000
 #: Steps that are not used, while a chain forgets its start and steps are tuned.
 WARMUP = {"independence": 20, "hamiltonian": 200, "polya_gamma": 100}
 #: Reports of progress in all.
@@ -60,16 +62,11 @@ def sampling_target(
 ) -> Target:
     """The rows of positive weight in blocks, and the sums that the chains need."""
     at = posterior.coordinates
-    block = rows.collect()
+    block = rows.collect() if isinstance(rows, InMemory) else _collected(rows, at.width)
     present = block.weights > 0.0
     block = block if present.all() else block.take(np.flatnonzero(present))
     block = block.aligned(block.terms, targets)
-    if block.n * at.width > MAX_DESIGN:
-        raise InputError(
-            f"Sampling holds a design of {block.n} x {at.width} numbers in memory "
-            f"({8e-9 * block.n * at.width:.1f} GB); the limit is {8e-9 * MAX_DESIGN:.0f} GB.",
-            remedy="Use the Laplace approximation, which so many rows determine well.",
-        )
+    _check_design(block.n, at.width)
     z, w = at.design(block.dense()), block.weights
     basis, n_blocks = at.basis, -(-block.n // BLOCK)
     y = block.y[:, 1:] if at.n_classes == 2 else block.y
@@ -95,6 +92,24 @@ def sampling_target(
     )
 
 
+def _check_design(n: int, width: int) -> None:
+    if n * width > MAX_DESIGN:
+        raise InputError(
+            f"Sampling holds the design of all rows in memory: at least {n} x {width} numbers "
+            f"({8e-9 * n * width:.1f} GB), and the limit is {8e-9 * MAX_DESIGN:.0f} GB.",
+            remedy="Use the Laplace approximation, which so many rows determine well.",
+        )
+
+
+def _collected(rows: Rows, width: int) -> Block:
+    """The blocks of a stream in memory, as long as they fit."""
+    blocks: list[Block] = []
+    for block in rows.blocks():
+        blocks.append(block)
+        _check_design(sum(known.n for known in blocks), width)
+    return concatenate(blocks)
+
+
 def check_draws(draws: int, quantities: int) -> None:
     """Refuse more draws than memory holds."""
     if draws * quantities > MAX_DRAWS:
@@ -117,6 +132,12 @@ def choose_method(method: str, target: Target, seed: np.random.SeedSequence) -> 
         if len(target.w) and not np.array_equal(target.w, target.counts):
             raise InputError(
                 "Pólya–Gamma sampling takes whole weights (numbers of repeats).",
+                remedy='Use method="hamiltonian", or "auto".',
+            )
+        if target.counts.max() > MAX_COUNT:
+            raise InputError(
+                f"A weight of {target.counts.max()} takes a sum of as many Pólya–Gamma variables "
+                f"in every step; the limit is {MAX_COUNT}.",
                 remedy='Use method="hamiltonian", or "auto".',
             )
     if method != "auto":

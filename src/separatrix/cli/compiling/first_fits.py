@@ -175,8 +175,18 @@ def _strings() -> None:
     separatrix.KNeighborsClassifier(1, metric="edit").fit(words, labels).predict(words)
 
 
+def _posterior_draws() -> None:
+    for table in tables():
+        if table.name in ("plain", "two"):
+            model = separatrix.BayesianLogisticRegression().fit(table.x, table.labels)
+            methods = ("hamiltonian", "polya_gamma") if table.name == "two" else ("hamiltonian",)
+            for method in methods:
+                model.sample(2, n_warmup=1, method=method, random_state=0)
+
+
 #: What a family does beside fitting models.
 FUNCTIONS: dict[str, tuple[Callable[[], None], ...]] = {
+    "bayes": (_posterior_draws,),
     "cluster": (_silhouettes,),
     "svm": (_strings,),
     "geometry": (_separability,),
