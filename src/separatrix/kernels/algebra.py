@@ -78,7 +78,8 @@ class Composite(Kernel):
         """By the chain rule, from those of the operands."""
         children = self._children()
         entries = [np.asarray(child.diagonal(x), dtype=float) for child in children]
-        columns = [one[:, None] for one in self._own_derivatives(entries)]
+        own = zip(self._own_factors(), self._own_derivatives(entries), strict=True)
+        columns = [factor * one[:, None] for factor, one in own]
         for child, by in zip(children, self._partials(entries), strict=True):
             found = child.diagonal_derivatives(x)
             columns.append(found if by is None else found * np.reshape(by, (-1, 1)))
@@ -93,15 +94,18 @@ class Composite(Kernel):
         raise NotImplementedError(type(self).__name__)
 
     def _own_derivatives(self, entries: Sequence[Array]) -> list[Array]:
-        """∂κ/∂θ of the operation's own hyperparameters."""
+        """Derivatives by the values of the operation's own hyperparameters."""
         del entries
         return []
 
+    def _own_factors(self) -> list[float]:
+        """What turns those into derivatives by θ."""
+        own = [p for _, p in self._own_hyperparameters() if p.continuous]
+        return [p.value if p.positive else 1.0 for p in own]
+
     def _derivatives(self, x: Items) -> list[Array]:
         entries = [np.asarray(child.gram(x)) for child in self._children()]
-        own = [one for _, one in self._own_hyperparameters()]
-        factors = [p.value if p.positive else 1.0 for p in own if p.continuous]
-        found = [d / f for d, f in zip(self._own_derivatives(entries), factors, strict=True)]
+        found = list(self._own_derivatives(entries))
         for child, by in zip(self._children(), self._partials(entries), strict=True):
             found += [one if by is None else one * by for one in child._derivatives(x)]
         return found
@@ -232,7 +236,7 @@ class Scaled(Unary):
         return [self.factor]
 
     def _own_derivatives(self, entries: Sequence[Array]) -> list[Array]:
-        return [self.factor * entries[0]]  # by log factor
+        return [entries[0]]
 
 
 @dataclass(frozen=True)

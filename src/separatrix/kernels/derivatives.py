@@ -186,6 +186,7 @@ class CompositeTile(PairTile):
         entries = TileValues(self.operands)
         partials = self.kernel._partials(entries)
         own = [weighted_sum(q, one) for one in self.kernel._own_derivatives(entries)]
+        own = [f * one for f, one in zip(self.kernel._own_factors(), own, strict=True)]
         operands = zip(self.operands, partials, strict=True)
         return np.concatenate([own, *(one.chained_sums(q, by) for one, by in operands)])
 

@@ -31,8 +31,6 @@ from separatrix.messages import InputError
 
 #: One number for all columns, or one for each.
 Bandwidth = float | tuple[float, ...]
-
-
 #: Columns from which distances are computed by products of rows, and the squared distance, as a
 #: part of both squared lengths, below which they are computed from differences all the same.
 WIDE, NEAR = 64, 0.05
@@ -140,10 +138,10 @@ class RadialPairs(KernelPairs):
         self.dense = not sparse.issparse(x)
         self.wide = self.dense and x.shape[1] >= WIDE
         if self.wide:
-            center = self.z.mean(axis=0) if len(self.z) else 0.0
-            self.v = (self.z - center) * self.inverse
-            self.u = self.v if gram else (self.x - center) * self.inverse
-            with np.errstate(over="ignore"):
+            with np.errstate(over="ignore", invalid="ignore"):
+                center = self.z.mean(axis=0) if len(self.z) else 0.0
+                self.v = (self.z - center) * self.inverse
+                self.u = self.v if gram else (self.x - center) * self.inverse
                 self.norms = [squared_norms(self.u), squared_norms(self.v)]
             self.wide = bool(all(np.isfinite(one).all() for one in self.norms))
         #: Wide rows within so many bandwidths that weighted squares may be sums of products.
