@@ -37,7 +37,9 @@ def _gpytorch(x: Any, y: Any, new: Any, y_new: Any, points: int, seconds: float)
 
     torch.manual_seed(0)
     center, scale, n = y.mean(), y.std(), len(y)
-    rows, target, others = (torch.tensor(v, dtype=torch.float32) for v in (x, (y - center) / scale, new))
+    rows, target, others = (
+        torch.tensor(v, dtype=torch.float32) for v in (x, (y - center) / scale, new)
+    )
 
     class Process(gpytorch.models.ApproximateGP):  # type: ignore[misc]
         def __init__(self) -> None:
@@ -129,7 +131,9 @@ def parquet(quick: bool) -> None:
         command = [sys.executable, "-c", FIT, str(path), str(points)]
         seconds, note = subprocess.check_output(command, text=True).strip().split(" ", 1)
     result = [Result("separatrix", float(seconds), note)]
-    show(f"Gaussian process of a Parquet file, {points} inducing points", "separatrix", result, None)
+    show(
+        f"Gaussian process of a Parquet file, {points} inducing points", "separatrix", result, None
+    )
 
 
 def main(quick: bool = False) -> None:

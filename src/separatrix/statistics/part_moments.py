@@ -15,19 +15,21 @@ CHUNK = 520
 ORDERED = 8_192
 #: Columns beyond which BLAS multiplies faster than the compiled loop.
 MAX_COLUMNS = 100
+#: Numbers of a block below which NumPy is as fast, with nothing to compile.
+MIN_VALUES = 20_000
 #: Numbers in the sums of all parts together.
 MAX_SUMS = 2_000_000
 
 
 def moments_by_part(block: Block) -> dict[int, Moments] | None:
-    """The moments of every part; None where a block is sparse or wide, or has very many parts."""
+    """The moments of every part; None where NumPy is as fast, or sums are too many."""
     x, y, labels = block.x, block.y, block.parts
     if not isinstance(x, np.ndarray) or x.dtype != np.float64 or labels is None or not block.n:
         return None
     low, count = int(labels.min()), int(labels.max()) - int(labels.min()) + 1
     p = x.shape[1] + y.shape[1]
     width = p + 1 + -(p + 1) % 4  # the loop multiplies four columns at a time
-    if p > MAX_COLUMNS or count * width**2 > MAX_SUMS:
+    if p > MAX_COLUMNS or x.size < MIN_VALUES or count * width**2 > MAX_SUMS:
         return None
     # as few kinds of arrays as can be: each would be compiled by itself
     if not (x.flags.c_contiguous or x.flags.f_contiguous) or not x.flags.writeable:

@@ -39,9 +39,7 @@ def test_learned_evidence_is_no_lower_than_scikit_learns(rows):
     assert ours.log_evidence_ >= peer.log_marginal_likelihood_value_ - 1e-4
     far = sx.GaussianProcessClassifier().fit(x * [1e8, 1e-8], y)
     assert far.log_evidence_ == pytest.approx(ours.log_evidence_, abs=1e-7)
-    np.testing.assert_allclose(
-        far.predict_proba(x * [1e8, 1e-8]), ours.predict_proba(x), atol=1e-6
-    )
+    np.testing.assert_allclose(far.predict_proba(x * [1e8, 1e-8]), ours.predict_proba(x), atol=1e-6)
 
 
 def test_pairs_of_classes_are_coupled(rows):
