@@ -178,8 +178,53 @@ def mauna_loa(quick: bool) -> None:
     )
 
 
+def ridge(quick: bool) -> None:
+    """Noise and prior by evidence: one pass over the rows here, singular values there."""
+    from sklearn.linear_model import BayesianRidge
+
+    n, d = (100_000, 50) if quick else (1_000_000, 50)
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((n, d))
+    y = x @ rng.standard_normal(d) + rng.standard_normal(n)
+    race(
+        f"Bayesian ridge regression, {n} x {d}",
+        ("separatrix", lambda: sx.BayesianRidge().fit(x, y)),
+        {"scikit-learn": lambda: BayesianRidge().fit(x, y)},
+        peer_rounds=1,
+        note=lambda m: f"α {m.alpha_:.8f}, λ {m.lambda_:.8f}",
+        target=None if quick else 20.0,
+    )
+
+
+def relevance(quick: bool) -> None:
+    """A precision for each column; scikit-learn stops at a change of 1e-3, so its own is lower."""
+    from sklearn.linear_model import ARDRegression
+
+    n, d = (500, 50) if quick else (5_000, 300)
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((n, d))
+    y = x[:, : d // 10] @ rng.standard_normal(d // 10) + rng.standard_normal(n)
+
+    def evidence(m: Any) -> str:
+        used = m.lambda_ < 1e4
+        z, t = (x - x.mean(axis=0))[:, used], y - y.mean()
+        inner = m.alpha_ * z.T @ z + np.diag(m.lambda_[used])
+        left = t - z @ m.coef_[used]
+        value = n * np.log(m.alpha_ / (2 * np.pi)) + np.log(m.lambda_[used]).sum()
+        value -= np.linalg.slogdet(inner)[1] + m.alpha_ * left @ left
+        value -= float(m.lambda_[used] @ m.coef_[used] ** 2)
+        return f"log evidence {0.5 * value:.4f}, {used.sum()} columns"
+
+    race(
+        f"Automatic relevance determination, {n} x {d}",
+        ("separatrix", lambda: sx.ARDRegression().fit(x, y)),
+        {"scikit-learn": lambda: ARDRegression().fit(x, y)},
+        note=evidence,
+    )
+
+
 #: Every race of this file, in order; each takes ``quick``.
-RACES: tuple[Callable[[bool], None], ...] = (sampling, process, mauna_loa)
+RACES: tuple[Callable[[bool], None], ...] = (ridge, relevance, sampling, process, mauna_loa)
 
 
 def main(quick: bool = False) -> None:

@@ -29,6 +29,8 @@ from separatrix.pictures import (
     DistanceConcentrationDisplay,
     DualCoefficientDisplay,
     ElbowDisplay,
+    EvidenceCurveDisplay,
+    EvidenceWeightDisplay,
     LaplaceComparisonDisplay,
     MarginDisplay,
     NeighborCountDisplay,
@@ -197,6 +199,10 @@ def _page(studies: dict[str, Any]) -> str:
     lines += _entry("Gradient descent", _gradient_descent())
     lines += ["", "## Bayesian logistic regression", "", "`BayesianLogisticRegression().fit(x, y)`"]
     lines += _entry("Bayesian logistic", _bayesian_logistic())
+    models = "`BayesianRidge(standardize=True).fit(x, y)` and `EvidenceAveraging([…]).fit(x, y)`"
+    lines += ["", "## Evidence", "", models]
+    for picture in _evidence():
+        lines += _entry("Evidence", picture)
     lines += ["", "## Perceptron", "", "`Perceptron(standardize=True).fit(x, y)`"]
     lines += _entry("Perceptron", _perceptron())
     svms = '`SVC(C=1, gamma=0.5).fit(x, y)` and `SVMPath("rbf", gamma=0.5).fit(x, y)`'
@@ -235,6 +241,19 @@ def _gradient_descent() -> Display:
     wine = separatrix.scan(sample("wine").path, target="cultivar").read()
     kept = wine.take(wine.block.y[:, 2] == 0)
     return TrainingTraceDisplay.from_estimator(separatrix.GradientDescent().fit(kept))
+
+
+def _evidence() -> list[Display]:
+    """The progression of diabetes by its columns of numbers, under two priors."""
+    x = pd.read_csv(sample("diabetes").path).select_dtypes("number")
+    y = x.pop("progression")
+    ridge = separatrix.BayesianRidge(standardize=True)
+    models = [ridge, separatrix.ARDRegression(standardize=True)]
+    average = separatrix.EvidenceAveraging(models).fit(x, y)
+    return [
+        EvidenceCurveDisplay.from_estimator(ridge.fit(x, y)),
+        EvidenceWeightDisplay.from_estimator(average),
+    ]
 
 
 def _bayesian_logistic() -> Display:

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.cluster import hierarchy
 
+from separatrix.bayes.linear.evidence import EvidenceCurve
 from separatrix.bayes.logistic.comparison import PosteriorComparison
 from separatrix.bayes.predictive import PredictiveDistribution
 from separatrix.pictures import (
@@ -21,6 +22,8 @@ from separatrix.pictures import (
     DistanceConcentrationDisplay,
     DualCoefficientDisplay,
     ElbowDisplay,
+    EvidenceCurveDisplay,
+    EvidenceWeightDisplay,
     GeneralizationGapDisplay,
     LaplaceComparisonDisplay,
     LearningCurveDisplay,
@@ -272,6 +275,10 @@ def cluster_pictures(x):
             np.arange(1, 90), np.linspace(2, 1, 89), np.zeros(89), metric="rmse"
         ),
         "concentration": DistanceConcentrationDisplay.from_rows(x),
+        "evidence weights": EvidenceWeightDisplay(NASTY, np.eye(6)[1], -np.arange(6.0)),
+        "evidence curve": EvidenceCurveDisplay(
+            EvidenceCurve(counts, counts, -((counts - 4.0) ** 2), 4.2, 1.0, 0.1)
+        ),
         "Laplace comparison": LaplaceComparisonDisplay(_comparison(np.arange(6.0))),
     }
 

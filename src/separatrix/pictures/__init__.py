@@ -4,6 +4,7 @@ matplotlib is imported only when a plot is drawn.
 """
 
 from separatrix.pictures.bayes.coverage import CoverageDisplay
+from separatrix.pictures.bayes.evidence import EvidenceCurveDisplay, EvidenceWeightDisplay
 from separatrix.pictures.bayes.intervals import PredictiveIntervalDisplay
 from separatrix.pictures.bayes.laplace_comparison import LaplaceComparisonDisplay
 from separatrix.pictures.bayes.pit import PITDisplay
@@ -74,6 +75,8 @@ __all__ = [
     "DistanceConcentrationDisplay",
     "DualCoefficientDisplay",
     "ElbowDisplay",
+    "EvidenceCurveDisplay",
+    "EvidenceWeightDisplay",
     "GeneralizationGapDisplay",
     "LaplaceComparisonDisplay",
     "LearningCurveDisplay",
