@@ -45,6 +45,8 @@ ROWS: list[Row] = [
         "GaussianProcessRegressor",
         lambda: sx.GaussianProcessRegressor(),
         additive=False,
+        objective=of.gaussian_process,
+        parameters=of.hyperparameters,
     ),
     Row(
         "BayesianLogisticRegression",

@@ -240,3 +240,19 @@ def rbf_chosen(model: Any, x: Any) -> Any:
 def rbf_given(model: Any, x: Any) -> Any:
     """The Gaussian kernel with gamma as given."""
     return rbf_kernel(x, gamma=model.gamma)
+
+
+def gaussian_process(model: Any, coef: Any, intercept: Any, x: Any, y: Any) -> float:
+    """−log N(y; 0, K + αI), K the Gram matrix with the logarithms ``coef`` of hyperparameters."""
+    del intercept
+    c = model.kernel_.with_theta(coef).gram(x) + model.alpha * np.eye(len(x))
+    sign, log_determinant = np.linalg.slogdet(c)
+    if sign <= 0:
+        return np.inf
+    quadratic = float(y @ np.linalg.solve(c, y))
+    return 0.5 * (quadratic + float(log_determinant) + len(y) * float(np.log(2.0 * np.pi)))
+
+
+def hyperparameters(model: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """Logarithms of the hyperparameters of a process, in place of coefficients."""
+    return model.kernel_.theta, 0.0
