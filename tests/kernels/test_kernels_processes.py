@@ -308,6 +308,8 @@ def test_starts_have_the_variance_of_the_target(x) -> None:
     texts = ["abab", "abba", "bbb", "ab"]
     for kernel, items in ((STARTED[0].without_noise(), x), (3.0 * sx.Spectrum(1), texts)):
         assert natural_scales(kernel, items, None, 7.0).diagonal(items).mean() == pytest.approx(7.0)
+    flat = natural_scales(sx.Constant(1.0) + sx.White(1.0), texts, None, 7.0)
+    assert [p.value for p in flat.parameters.values()] == pytest.approx([7.0, 0.7])
     bounded = sx.Bounded(sx.White(0.1), {"variance": (1e-3, 1e-2)})
     assert natural_scales(bounded, x, None, 5.0).parameters["variance"].value == 1e-2
 

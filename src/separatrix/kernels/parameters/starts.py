@@ -69,7 +69,8 @@ class _Scales:
     @classmethod
     def of(cls, kernel: Kernel, x: Items, w: Floats | None) -> _Scales:
         weights = np.ones(n_items(x)) if w is None else np.asarray(w, dtype=float)
-        columns = column_scales(as_matrix(x), weights) if kernel.of_vectors else np.empty(0)
+        numbers = kernel.of_vectors and not kernel.of_anything
+        columns = column_scales(as_matrix(x), weights) if numbers else np.empty(0)
         return cls(x, weights, columns)
 
     def bandwidths(self) -> Floats:
