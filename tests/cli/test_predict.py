@@ -202,3 +202,20 @@ def test_predictions_of_the_test_set_are_not_overwritten(command, model) -> None
     assert "--out m/new.csv" in ran.err
     assert (model / "predictions.csv").read_bytes() == before
     assert command("predict", "m", "sample:houses", "--out", "m/new.csv").code == 0
+
+
+# -- intervals -------------------------------------------------------------------------------------
+
+
+def test_a_bayesian_model_adds_the_ends_of_an_interval(command, here) -> None:
+    ran = command("fit", "sample:houses", "--target", "price", "--models", "bayes", "--out", "b")
+    assert ran.code == 0
+    for row in lines((here / "b" / "predictions.csv").read_text()):
+        assert float(row["lower 95%"]) < float(row["predicted"]) < float(row["upper 95%"])
+    (here / "new.csv").write_text(NEW)
+    wide = lines(command("predict", "b", "new.csv").out)
+    tight = lines(command("predict", "b", "new.csv", "--level", "0.5").out)
+    for a, b in zip(wide, tight, strict=True):
+        assert a["predicted"] == b["predicted"]
+        assert float(a["lower 95%"]) < float(b["lower 50%"]) < float(b["upper 50%"])
+    assert command("predict", "b", "new.csv", "--level", "2").code == 2

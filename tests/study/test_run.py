@@ -234,7 +234,7 @@ def test_every_candidate_competes_on_the_samples(name) -> None:
     else:
         assert names == {
             *("baseline", "nearest_centroid", "naive_bayes", "lda"),
-            *("logistic", "logistic_ridge", "bayes", "rda", "neighbors", "svm"),
+            *("logistic", "logistic_ridge", "bayes", "rda", "neighbors", "svm", "gp"),
         }
         assert found.test_predictions.scores.shape == (found.n_test, len(found.classes))
         assert found.test_predictions.probabilities.shape == (found.n_test, len(found.classes))

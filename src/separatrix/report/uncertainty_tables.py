@@ -83,10 +83,8 @@ def process_text(study: Study) -> str:
         ratio = float(np.nanmedian(ratios)) if np.isfinite(ratios).any() else math.nan
         if not math.isfinite(ratio):
             return text
-        return (
-            f"{text} Every column has one length scale, {number(ratio, 3)} standard deviations: "
-            "one for each column gave training rows that it was not learned from no higher density."
-        )
+        size = f"{number(ratio, 3)} standard deviations"
+        return f"{text} Every column has the same length scale, {size}."
     if not found.names:
         return text
     return (

@@ -74,7 +74,8 @@ _RECORDS = {
     "bayes.linear.posterior": "Posterior",
     "bayes.linear.evidence": "EvidenceCurve",
     "cluster.scatter": "ClusterProjection",
-    "study.result": "Score ScoresOfClass CrossValidatedScore Entry Choice Difference Predictions "
+    "study.score": "Score",
+    "study.result": "ScoresOfClass CrossValidatedScore Entry Choice Difference Predictions "
     "LearningCurve TrainingRows CalibrationCheck Decision CovarianceTests Margins Study",
     "study.description": "ModelDescription ClassCoefficients OddsRatios RegularizationPath "
     "StoredRows SVMSearch BinarySVMFit NeighborSearch Evidence ProcessFit",

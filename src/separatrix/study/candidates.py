@@ -246,6 +246,14 @@ CANDIDATES = (
         slow=True,
         tunable=True,
     ),
+    _classes(
+        "gp",
+        "Gaussian process",
+        "GaussianProcessClassifier",
+        slow=True,
+        tunable=True,
+        share=0.5,
+    ),
 )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix.bayes.logistic.bayesian_logistic_regression import BayesianLogisticRegression
+from separatrix.bayes.process.classifier import GaussianProcessClassifier
 from separatrix.bayes.process.regressor import GaussianProcessRegressor
 from separatrix.discriminant.linear_discriminant import LinearDiscriminantAnalysis
 from separatrix.distances.concentration import distance_concentration
@@ -175,7 +176,7 @@ def stored_rows(core: Any) -> StoredRows | None:
     """The training rows within a model; None for one that has none."""
     if isinstance(core, KNeighborsClassifier | KNeighborsRegressor):
         return StoredRows(len(core.points_), len(core.points_), support_vectors=False)
-    if isinstance(core, GaussianProcessRegressor):
+    if isinstance(core, GaussianProcessRegressor | GaussianProcessClassifier):
         return process_rows(core)
     if isinstance(core, KernelSVM):
         return StoredRows(len(np.unique(core.support_)), core.n_samples_fit_, support_vectors=True)

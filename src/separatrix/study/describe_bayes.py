@@ -10,6 +10,7 @@ from scipy import stats
 
 from separatrix.bayes.linear.base import BayesianLinearModel
 from separatrix.bayes.logistic.bayesian_logistic_regression import BayesianLogisticRegression
+from separatrix.bayes.process.classifier import GaussianProcessClassifier
 from separatrix.bayes.process.intervals import Label, theta_labels
 from separatrix.bayes.process.regressor import GaussianProcessRegressor
 from separatrix.estimators.coefficient_inference import Inference
@@ -26,6 +27,8 @@ def evidence_of(core: Any) -> Evidence | None:
     if isinstance(core, BayesianLogisticRegression):
         scale = f"prior scale {core.prior_scale_:.4g} log odds per standard deviation"
         return Evidence(float(core.log_evidence_), settings=scale)
+    if isinstance(core, GaussianProcessClassifier):
+        return Evidence(float(core.log_evidence_))
     if isinstance(core, GaussianProcessRegressor):
         noise = [value for label, value in _hyperparameters(core) if "noise" in label.name]
         deviation = float(np.sqrt(sum(noise)) * core.target_scale_[0])
@@ -35,6 +38,8 @@ def evidence_of(core: Any) -> Evidence | None:
 
 def process_of(core: Any) -> ProcessFit | None:
     """The kernel and the length scales of a Gaussian process; None for any other model."""
+    if isinstance(core, GaussianProcessClassifier):
+        return _class_process(core)
     if not isinstance(core, GaussianProcessRegressor):
         return None
     found = {
@@ -56,8 +61,21 @@ def process_of(core: Any) -> ProcessFit | None:
     )
 
 
-def process_rows(core: GaussianProcessRegressor) -> StoredRows:
+def _class_process(core: GaussianProcessClassifier) -> ProcessFit:
+    """The kernel of the first process; the length scales that a comparison fixed, where it did."""
+    kernel = core.binaries_[0].kernel
+    fixed, names = _fixed_lengths(kernel) or (), tuple(core.encoding_.names)
+    shared = bool(fixed) and len(fixed) == len(names)
+    lengths = np.array(fixed if shared else [])
+    ends = np.full((len(lengths), 2), np.nan)
+    return ProcessFit(kernel_text(kernel), names if shared else (), lengths, ends, None, shared)
+
+
+def process_rows(core: GaussianProcessRegressor | GaussianProcessClassifier) -> StoredRows:
     """The training rows within a process: all, or the inducing points that stand for them."""
+    if isinstance(core, GaussianProcessClassifier):
+        n = max(len(one.y) for one in core.binaries_)
+        return StoredRows(n, n, support_vectors=False)
     if core.inducing_ is None:
         n = len(core.X_train_)
         return StoredRows(n, n, support_vectors=False)

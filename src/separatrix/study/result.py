@@ -17,17 +17,8 @@ from separatrix.study.explanation.records import (
     ColumnImportance,
     PartialDependence,
 )
+from separatrix.study.score import Score as Score
 from separatrix.study.uncertainty import Uncertainty
-
-
-@dataclass(frozen=True)
-class Score:
-    """A measured quantity with its 95 % interval."""
-
-    metric: str
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from separatrix.rows.block import Floats
-
-if TYPE_CHECKING:
-    from separatrix.study.result import Score
+from separatrix.study.score import Score
 
 #: Level of the intervals beside predictions.
 LEVEL = 0.95

@@ -20,6 +20,7 @@ from separatrix.bayes.process.classification.search import (
 )
 from separatrix.bayes.process.classification.starts import search_of, single_rows
 from separatrix.bayes.process.options import check_memory, kernel_of
+from separatrix.bayes.process.tuning.tunable import TunableClasses
 from separatrix.estimators.class_labels import (
     ClassLabels,
     coded_items,
@@ -37,7 +38,7 @@ from separatrix.rows.block import Floats, Ints, to_array
 from separatrix.threads import one_blas_thread, parallel_map, thread_limit
 
 
-class GaussianProcessClassifier(ClassifierMixin, ClassLabels):
+class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
     """Gaussian process classification by Laplace's approximation.
 
         P(class 1 | x) = ∫ σ(f) p(f | x, data) df,     f ~ GP(0, κ),     σ(f) = 1/(1 + e⁻ᶠ)

@@ -14,6 +14,7 @@ from separatrix.statistics.preparation import prepare
 from separatrix.statistics.standardizer import Standardizer
 
 if TYPE_CHECKING:
+    from separatrix.bayes.process.tuning.classes import TunedClasses
     from separatrix.bayes.process.tuning.folds import LearnedKernel
 
 #: Rows up to which hyperparameters are learned once more from all of them.
@@ -50,6 +51,33 @@ class TunableProcess:
         )
         fitted: Self = model.fit(rows)
         return fitted
+
+
+class TunableClasses:
+    """The same for classes."""
+
+    def tune(self, data: TuningData) -> Tuning:
+        """Probabilities out of fold, from hyperparameters of samples of the training rows."""
+        from separatrix.bayes.process.tuning.classes import tune_classes
+
+        return tune_classes(data)
+
+    def fit_tuned(self, rows: InMemory, tuning: Tuning) -> Self:
+        """Fit to all rows, or to as many as a process can take, with the learned kernel."""
+        model: Any = self
+        start: TunedClasses = tuning.start
+        if len(rows) > start.most_rows:
+            chosen = np.random.default_rng(0).permutation(len(rows))[: start.most_rows]
+            rows = rows.take(np.sort(chosen))
+        model.set_params(kernel=class_kernel(start.kernel, _spreads(rows)), optimizer=None)
+        fitted: Self = model.fit(rows)
+        return fitted
+
+
+def class_kernel(kernel: Kernel, spreads: Floats) -> Kernel:
+    """One length scale of standardized columns, in the units of each."""
+    variance, length = np.exp(kernel.theta).tolist()
+    return Constant(variance) * Fixed(Gaussian(tuple((length * spreads).tolist())))
 
 
 def in_units(kernel: Kernel, spreads: Floats) -> Kernel:
