@@ -120,6 +120,8 @@ def test_svc_takes_them(x) -> None:
     by_object = sx.SVC(kernel=theirs.Matern(1.5, nu=2.5)).fit(x, y)
     ours = sx.SVC(kernel=sx.Matern(1.5, 2.5)).fit(x, y)
     assert by_object.decision_function(x) == pytest.approx(ours.decision_function(x), abs=1e-6)
+    moved = sx.SVC(kernel=sx.Matern(1.5, 2.5)).fit(x + 1e4, y)
+    assert moved.decision_function(x + 1e4) == pytest.approx(ours.decision_function(x), abs=1e-6)
 
 
 def test_white_noise_is_for_processes_only(x) -> None:

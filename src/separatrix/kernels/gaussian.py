@@ -112,7 +112,7 @@ class PreparedGaussian(PreparedTiles):
     def __init__(self, kernel: Gaussian, centers: Items) -> None:
         super().__init__(kernel, centers)
         self._bandwidth = kernel.bandwidth
-        self._inverse = kernel.inverse_bandwidths(centers.shape[1]).astype(centers.dtype)
+        self._inverse = kernel.inverse_bandwidths(centers.shape[1])
         self._center = 0.0 if sparse.issparse(centers) else _column_means(centers)
         self._scaled = self._scale(centers)
         self._half_squares = _half_squared_norms(self._scaled)

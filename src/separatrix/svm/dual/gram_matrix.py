@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.kernels import Custom, Gaussian, Kernel, Linear, Precomputed, PreparedKernel
+from separatrix.kernels import Custom, Kernel, Linear, Precomputed, PreparedKernel
 from separatrix.kernels.base import finite_diagonal, n_items, take_items
+from separatrix.kernels.stationary.radial import RadialKernel
 from separatrix.rows.block import Floats, Ints
 from separatrix.svm.loops.smo import add_rows
 from separatrix.threads import parallel_map, pieces
@@ -54,8 +55,8 @@ class GramMatrix:
         if not (single and self.single):
             return take_items(self.x, index)
         if self._x32 is None:
-            # a Gaussian depends on differences alone: near the origin few digits are lost
-            center = self.x.mean(axis=0) if isinstance(self.kernel, Gaussian) else 0.0
+            # a radial kernel depends on differences alone: near the origin few digits are lost
+            center = self.x.mean(axis=0) if isinstance(self.kernel, RadialKernel) else 0.0
             self._x32 = np.ascontiguousarray(self.x - center, dtype=np.float32)
         return self._x32[index]
 
