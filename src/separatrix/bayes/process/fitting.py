@@ -67,6 +67,8 @@ def fit_process(kernel: Kernel, rows: TrainingRows, plan: Plan) -> FittedProcess
             rows = rows.with_noise(jitter)
             learned = learn_kernel(kernel, rows, plan)
         kernel = kernel.with_theta(learned.theta)
+        if learned.status is Status.LIMIT:
+            warn("SEP003", "the evidence of the process still rises after 200 evaluations.")
     found = factorize(kernel, rows)
     if found is None:
         added = least_jitter(kernel, rows)

@@ -87,5 +87,9 @@ def _entries_of(unit: Kernel) -> tuple[bool, ...]:
 
 def function_entries(kernel: Kernel) -> np.ndarray:
     """Marks the entries of θ on which κ without noise depends."""
-    # the same for all values of θ: those of an expression are looked up once
-    return np.array(_entries_of(kernel.with_theta(np.zeros(len(kernel.theta)))), dtype=bool)
+    unit = kernel.with_theta(np.zeros(len(kernel.theta)))
+    try:  # the same for all values of θ: those of an expression are looked up once
+        found = _entries_of(unit)
+    except TypeError:  # a kernel with parts that have no hash
+        found = _entries_of.__wrapped__(unit)
+    return np.array(found, dtype=bool)
