@@ -229,7 +229,7 @@ class BayesianLogisticRegression(ProbabilisticLinearClassifier):
 
         "independence" proposes from the Laplace approximation (with the tails of Student's t) and
         corrects it by Metropolis' rule, "hamiltonian" follows leapfrog trajectories, "polya_gamma"
-        takes Gibbs steps (two classes, whole weights); "auto" is the first where most of its
+        takes Gibbs steps (two classes, whole weights); "auto" is the first where nearly all its
         proposals count, else the second. Chains run on threads, each with its own generator.
         ``n_warmup`` steps of each are not used. ``progress(stage, done, total)`` is called now and
         then. Warning SEP018 says that chains have not mixed. The training rows are those of

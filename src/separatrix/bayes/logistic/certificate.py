@@ -116,7 +116,8 @@ def _notes(fit: LaplaceFit, gradient: float, *, learned: bool) -> tuple[str, ...
     if fit.margin > 0.0:
         notes.append(
             "A hyperplane separates the classes: the posterior is far from normal, and the "
-            "evidence hardly limits the prior scale. Compare with draws (sample), or give prior_scale."
+            "evidence hardly limits the prior scale. Compare with draws (sample), or give "
+            "prior_scale."
         )
     if fit.problem.coordinates.n_classes == 2:
         notes.append(

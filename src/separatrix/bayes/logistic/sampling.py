@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from separatrix.bayes.logistic.chains import (
+    BATCH,
     HamiltonianChain,
     IndependenceChain,
     PolyaGammaChain,
@@ -27,17 +29,16 @@ from separatrix.threads import parallel_map
 METHODS = ("auto", "independence", "hamiltonian", "polya_gamma")
 #: Numbers of the design of the rows, and of all draws, that are held in memory.
 MAX_DESIGN, MAX_DRAWS = 250_000_000, 250_000_000
-#: Effective proportion of proposals from which they take less work than trajectories.
-MIN_EFFICIENCY = 0.7
+#: Effective proportion of proposals from which they take less work than trajectories, tails too.
+MIN_EFFICIENCY = 0.88
 #: The largest weight of a row that Gibbs steps take.
 MAX_COUNT = 1000
 #: Steps that are not used, while a chain forgets its start and steps are tuned.
 WARMUP = {"independence": 20, "hamiltonian": 200, "polya_gamma": 100}
-#: Reports of progress in all.
+#: Reports of progress at most.
 PORTIONS = 20
 #: Called with the stage, the draws of each chain done, and all of them.
 Progress = Callable[[str, int, int], None]
-Chain = HamiltonianChain | PolyaGammaChain
 
 
 @dataclass(frozen=True)
@@ -150,18 +151,21 @@ def run_chains(
 ) -> Floats:
     """θ (chains x draws x p); chains run on threads, portion by portion."""
     parallel_map(lambda chain: chain.warm_up(n_warmup), chains)
-    cuts = np.unique(np.linspace(0, n_samples, (PORTIONS if progress else 1) + 1).astype(int))
+    # whole batches, and the same ones whether or not anyone looks: draws are the same bits
+    size = (BATCH + 1) * -(-n_samples // ((BATCH + 1) * PORTIONS))
     found = []
-    for start, stop in pairwise(cuts.tolist()):
+    for start, stop in pairwise([*range(0, n_samples, size), n_samples]):
         if progress is not None:
             progress("sampling", start, n_samples)
-        size = stop - start
-        found.append(
-            np.stack(parallel_map(lambda c, size=size: c.to_theta(c.draw(size)), chains))  # type: ignore[misc]
-        )
+        part = partial(_draws, count=stop - start)
+        found.append(np.stack(parallel_map(part, chains)))
     if progress is not None:
         progress("done", n_samples, n_samples)
     return np.concatenate(found, axis=1)
+
+
+def _draws(chain: Any, count: int) -> Floats:
+    return np.asarray(chain.to_theta(chain.draw(count)))
 
 
 def make_chains(method: str, target: Target, seeds: list[np.random.SeedSequence]) -> list[Any]:
