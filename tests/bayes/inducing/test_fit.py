@@ -47,7 +47,7 @@ def test_predictions_are_those_of_the_exact_process(rows, automatic, exact):
     assert automatic.sample_y(new, 3).shape == (30, 3)
 
 
-def test_few_points_are_said_to_be_few_and_still_bound(rows, exact):
+def test_few_points_are_reported_as_few_and_still_bound(rows, exact):
     model = sx.GaussianProcessRegressor(n_inducing=8).fit(*rows)
     assert model.evidence_bounds_[0] < exact.log_evidence_ < model.evidence_bounds_[1]
     assert len(model.X_train_) == 8
