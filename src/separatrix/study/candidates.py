@@ -252,7 +252,7 @@ CANDIDATES = (
         "GaussianProcessClassifier",
         slow=True,
         tunable=True,
-        share=0.5,
+        share=0.2,
     ),
 )
 

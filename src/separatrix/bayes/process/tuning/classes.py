@@ -23,7 +23,7 @@ from separatrix.selection.tuning import Tuning, TuningData, require_classes
 from separatrix.threads import parallel_map
 
 #: Evaluations of the evidence in the first fold, and in each other one.
-FIRST, NEXT = 20, 8
+FIRST, NEXT = 14, 5
 #: Operations of one evaluation, and of taking rows in, times n³: several Newton steps each.
 EVALUATION, TAKEN = 16.0, 8.0
 #: Part of the work that is spent on learning.
