@@ -28,6 +28,8 @@ from separatrix.rows.block import Floats
 SMALLEST_SCALE, LARGEST_SCALE = 1e-3, 1e3
 #: Largest gradient of Ψ that ends Newton's method, for each row.
 TOLERANCE = 1e-12
+#: Derivative of the evidence that ends the search, for each coefficient.
+SLOPE = 1e-10
 #: The longest step of ρ before the maximum is bracketed.
 LONGEST_STEP = 4.0
 
@@ -141,9 +143,7 @@ def maximize_evidence(problem: LogisticPosterior, max_iter: int) -> LaplaceFit:
             return found  # the evidence still grows at the last scale that is tried
         else:
             at, here = there, found
-    root = optimize.brentq(
-        lambda rho: search(rho).slope, min(at, other), max(at, other), xtol=1e-13, rtol=1e-13
-    )
+    root = optimize.brentq(search.slope, min(at, other), max(at, other), xtol=1e-13, rtol=1e-13)
     best, none = search(float(root)), search(high)
     return none if none.log_evidence > best.log_evidence and none.slope >= 0.0 else best
 
@@ -154,6 +154,11 @@ class _Search:
     def __init__(self, problem: LogisticPosterior, max_iter: int) -> None:
         self.problem, self.max_iter = problem, max_iter
         self.fits: dict[float, LaplaceFit] = {}
+
+    def slope(self, rho: float) -> float:
+        """The derivative of the evidence, exactly zero where more digits would not matter."""
+        found = self(rho).slope
+        return 0.0 if abs(found) <= SLOPE * self.problem.n_penalized else found
 
     def __call__(self, rho: float) -> LaplaceFit:
         if rho not in self.fits:
