@@ -2,7 +2,7 @@
 
 The peer is a stochastic variational process (minibatches of 1024, Adam, points that move) with as
 many points; it is given five times the seconds of the own fit, and its density on held-out rows is
-shown at that time. Its collapsed bound (SGPR) takes 11 s a step on two cores here and is far behind.
+shown at that time. Its collapsed bound (SGPR) takes 11 s a step on two cores and is far behind.
 """
 
 from __future__ import annotations
@@ -106,9 +106,9 @@ rows = sx.scan(sys.argv[1], target="y")
 model = sx.GaussianProcessRegressor(n_inducing=int(sys.argv[2]), normalize_y=True).fit(rows)
 seconds = time.perf_counter() - start
 peak = int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0]) / 1024
-low, high = model.evidence_bounds_
 n = model.inducing_.count
-print(f"{seconds} {n:,} rows, log evidence {low / n:.3f} to {high / n:.3f} a row, peak {peak:.0f} MB")
+low, high = (bound / n for bound in model.evidence_bounds_)
+print(f"{seconds} {n:,} rows, log evidence {low:.3f} to {high:.3f} a row, peak {peak:.0f} MB")
 """
 
 

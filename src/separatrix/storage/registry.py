@@ -57,6 +57,7 @@ _RECORDS = {
     "bayes.process.trend": "TrendBasis",
     "bayes.process.inducing.regression": "InducingState",
     "bayes.process.classification.binary": "BinaryProcess",
+    "bayes.process.classification.inducing": "InducingBinary",
     "bayes.process.learning": "Learned Optimum",
     "bayes.logistic.coordinates": "Coordinates",
     "bayes.logistic.laplace": "LaplacePosterior",

@@ -71,3 +71,32 @@ def test_white_noise_gives_every_copy_a_value_of_its_own(rows):
     assert weighted.log_evidence_ == pytest.approx(repeated.log_evidence_, abs=1e-9)
     with pytest.raises(ValueError, match="no whole numbers"):
         sx.GaussianProcessClassifier(kernel, optimizer=None).fit(x, y, 0.75 * w)
+
+
+def test_inducing_points_bound_the_evidence_and_agree(rows):
+    from scipy.special import log_expit
+
+    x, y = rows[0], rows[1] > 0
+    kernel = 2.3 * sx.Gaussian(0.9)
+    exact = sx.GaussianProcessClassifier(kernel, optimizer=None).fit(x, y)
+    points = sx.GaussianProcessClassifier(kernel, optimizer=None, n_inducing=90).fit(x, y)
+    assert np.abs(points.predict_proba(x) - exact.predict_proba(x)).max() < 0.03
+    assert points.certificate_.holds, str(points.certificate_)
+    # the evidence by importance sampling from the approximation of Laplace, to three percent
+    mode, rng = exact.binaries_[0].mode, np.random.default_rng(0)
+    k = mode.gram + 1e-8 * np.eye(90)
+    precision = np.linalg.inv(k) + np.diag(mode.root**2)
+    root = np.linalg.cholesky(np.linalg.inv(precision))
+    noise = rng.standard_normal((20_000, 90))
+    f = mode.f + noise @ root.T
+    prior = -0.5 * np.einsum("ij,ij->i", f, np.linalg.solve(k, f.T).T)
+    prior -= 0.5 * np.linalg.slogdet(k)[1]
+    proposal = -0.5 * (noise**2).sum(axis=1) - np.log(np.diagonal(root)).sum()
+    logs = log_expit(np.where(y, f, -f)).sum(axis=1) + prior - proposal
+    evidence = np.log(np.mean(np.exp(logs - logs.max()))) + logs.max()
+    assert points.log_evidence_ <= evidence + 0.03
+    assert points.log_evidence_ >= evidence - 3.0
+    few = sx.GaussianProcessClassifier(kernel, optimizer=None, n_inducing=5).fit(x, y)
+    assert few.log_evidence_ < points.log_evidence_
+    learned = sx.GaussianProcessClassifier(n_inducing="auto").fit(x, rows[1])
+    assert learned.score(x, rows[1]) > 0.6
