@@ -52,7 +52,14 @@ def tell_compared(progress: Any, entries: Sequence[Entry], winner: str, reason: 
 
 #: Rows at which the comparison of a model takes as long again as that of a simple one, which is
 #: mostly overhead; and the most that it takes, since searches of many rows are limited.
-ROWS_A_UNIT = {"svm": 50, "svr": 50, "neighbors": 500, "linear_svm": 1000, "reference": 80}
+ROWS_A_UNIT = {
+    "svm": 50,
+    "svr": 50,
+    "gp": 100,
+    "neighbors": 500,
+    "linear_svm": 1000,
+    "reference": 80,
+}
 MOST_UNITS = 150.0
 
 
