@@ -23,6 +23,8 @@ from separatrix.rows.block import Floats
 CLOSE = 3.0
 #: Curvature of a length scale that the data hardly determine: by more than a factor e.
 UNDETERMINED = 1.0
+#: Difference of θ below which two maxima of a sample are alike.
+ALIKE = 0.3
 #: Gain that later ascents may leave, where they do not come higher than the first.
 ROUGH = 1e-3
 #: Two ends of ascents are one maximum within these differences of θ and of the evidence.
@@ -144,7 +146,7 @@ def learn(
             ends += search.near(_distinct(ends)[0], related)
         else:
             factor = growth / stage.growth
-            near = [one for one in ends if one.value >= ends[0].value - CLOSE][:2]
+            near = [ends[0], *(one for one in ends[1:] if _rivals(one, ends[0]))][:2]
             ends = [
                 maximize(
                     stage.objective,
@@ -229,6 +231,18 @@ def _distinct(ends: list[Maximum]) -> list[Maximum]:
         if not found or (np.isfinite(end.value) and not any(_same(end, one) for one in found)):
             found.append(end)
     return found
+
+
+def _rivals(other: Maximum, best: Maximum) -> bool:
+    """Whether another maximum of a sample comes close, and differs in what the sample determines.
+
+    Columns that hardly matter make many maxima of about the same evidence: more rows decide, from
+    any of them.
+    """
+    if not other.value >= best.value - CLOSE:
+        return False
+    determined = np.diagonal(best.curvature) > UNDETERMINED
+    return bool((np.abs(other.theta - best.theta)[determined] > ALIKE).any())
 
 
 def _same(a: Maximum, b: Maximum) -> bool:
