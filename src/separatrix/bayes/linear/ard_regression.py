@@ -170,7 +170,7 @@ class ARDRegression(BayesianLinearModel):
         self.posterior_ = Posterior(plain.mean, np.ones(len(root)), half, ones)
         self.r_squared_ = 1.0 - checked.residual if columns.y_length else 0.0
         self._place(plain.mean)
-        self._warn_of_units(columns, rates, checked, data)
+        self._warn(columns, rates, checked, data)
         coef = unit_coef / root
         intercept = plain.y_mean - float(plain.mean @ coef)
         return Solution(
@@ -207,10 +207,16 @@ class ARDRegression(BayesianLinearModel):
         self.log_evidence_ = log_evidence_at(columns, found.alpha, found.lam) + change
         self.scores_ = np.array(found.history if self.compute_score else ()) + change
 
-    def _warn_of_units(
+    def _warn(
         self, columns: UnitColumns, rates: Rates, checked: Checked, data: TrainingData
     ) -> None:
-        """Warn where threshold or rates, which have units, decide and not the rows."""
+        """Warn where threshold or rates, which have units, decide, or the search ended early."""
+        if not checked.certificate.holds:
+            warn(
+                "SEP003",
+                "the search for precisions ended before its maximum: "
+                f"a derivative of the log evidence is {checked.certificate.kkt:.1e}.",
+            )
         if self.standardize or not columns.y_length:
             return
         lost = np.flatnonzero(checked.gains > GAIN)
@@ -237,4 +243,5 @@ class ARDRegression(BayesianLinearModel):
         """Covariance matrix of the coefficients of the columns in use."""
         check_is_fitted(self)
         active = np.flatnonzero(np.isfinite(self.lambda_))
-        return self._posterior().covariance[np.ix_(active, active)]
+        found = self._posterior().covariance[np.ix_(active, active)]
+        return found.astype(self.coef_.dtype, copy=False)

@@ -103,7 +103,7 @@ class BayesianLinearModel(PartialFitMixin, RegressorMixin, MomentEstimator):
     @property
     def sigma_(self) -> Floats:
         """Covariance matrix Σ (d x d) of the coefficients, computed when asked for."""
-        return self._posterior().covariance
+        return self._posterior().covariance.astype(self.coef_.dtype, copy=False)
 
     def predict(self, X: Any, return_std: bool = False, *, return_cov: bool = False) -> Any:
         """Mean of every row's target; with its standard deviation, or the covariance of all."""
