@@ -74,7 +74,7 @@ def _class_process(core: GaussianProcessClassifier) -> ProcessFit:
 def process_rows(core: GaussianProcessRegressor | GaussianProcessClassifier) -> StoredRows:
     """The training rows within a process: all, or the inducing points that stand for them."""
     if isinstance(core, GaussianProcessClassifier):
-        n = max(len(one.y) for one in core.binaries_)
+        n = max(one.stored_rows for one in core.binaries_)
         return StoredRows(n, n, support_vectors=False)
     if core.inducing_ is None:
         n = len(core.X_train_)

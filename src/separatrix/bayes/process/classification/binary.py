@@ -75,6 +75,11 @@ class BinaryProcess:
         """Without what is computed on demand."""
         return {name: value for name, value in vars(self).items() if name != "mode"}
 
+    @property
+    def stored_rows(self) -> int:
+        """How many rows predictions are computed from."""
+        return len(self.y)
+
     def latent_mean(self, x: Items) -> Floats:
         """m(x) of new rows."""
         return self.kernel.prepare_exact(self.x).dot(x, self.slope[:, None])[:, 0]

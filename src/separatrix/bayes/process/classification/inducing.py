@@ -65,6 +65,11 @@ class InducingBinary:
         """Without what is computed on demand."""
         return {name: value for name, value in vars(self).items() if name != "inducing"}
 
+    @property
+    def stored_rows(self) -> int:
+        """How many points predictions are computed from."""
+        return len(self.mean)
+
     def latent_mean(self, x: Items) -> Floats:
         """m(x) of new rows."""
         return self.latent(x)[0]
