@@ -17,6 +17,7 @@ from separatrix.estimators.additive import TrainingData
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Solution
 from separatrix.rows.block import Block, Floats
+from separatrix.threads import on_one_blas_thread
 
 #: Log evidence that a column left out would add, and part of the noise, worth a warning.
 GAIN, FELT = 2.0, 1e-2
@@ -239,6 +240,7 @@ class ARDRegression(BayesianLinearModel):
         return self.posterior_
 
     @property
+    @on_one_blas_thread
     def sigma_(self) -> Floats:
         """Covariance matrix of the coefficients of the columns in use."""
         check_is_fitted(self)

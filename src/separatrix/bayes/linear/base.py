@@ -101,6 +101,7 @@ class BayesianLinearModel(PartialFitMixin, RegressorMixin, MomentEstimator):
         return found
 
     @property
+    @on_one_blas_thread
     def sigma_(self) -> Floats:
         """Covariance matrix Σ (d x d) of the coefficients, computed when asked for."""
         return self._posterior().covariance.astype(self.coef_.dtype, copy=False)
@@ -114,6 +115,7 @@ class BayesianLinearModel(PartialFitMixin, RegressorMixin, MomentEstimator):
             return mean, covariance
         return (mean, self.predictive(X).scale) if return_std else mean
 
+    @on_one_blas_thread
     def predictive(self, X: Any, *, include_noise: bool = True) -> PredictiveDistribution:
         """Distribution of the target of new rows, or of a + b·x without the noise."""
         variance = self._posterior().variance_of(self._design(X))
