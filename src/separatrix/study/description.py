@@ -62,17 +62,21 @@ class RegularizationPath:
 
 @dataclass(frozen=True)
 class StoredRows:
-    """Training rows that are part of the model: all, its support vectors, or inducing points."""
+    """Training rows that are part of the model: all, its support vectors, or inducing points.
+
+    ``every`` is false where equal rows are stored once, or a part of many rows was taken.
+    """
 
     count: int
     total: int
     support_vectors: bool
+    every: bool = True
 
     def __str__(self) -> str:
         if not self.support_vectors and self.count < self.total:
             return f"{self.count} inducing points, chosen among {self.total} training rows"
         if not self.support_vectors:
-            return f"all {self.count} training rows"
+            return f"{'all ' if self.every else ''}{self.count} training rows"
         return f"{self.count} support vectors, of {self.total} training rows"
 
 
