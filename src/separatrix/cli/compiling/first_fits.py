@@ -12,10 +12,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import (
     BaseEstimator,
-    ClassifierMixin,
     OutlierMixin,
-    RegressorMixin,
     TransformerMixin,
+    is_classifier,
+    is_regressor,
 )
 
 import separatrix
@@ -108,9 +108,9 @@ def fit(name: str, model: type[Any], options: dict[str, Any], table: Table) -> N
 def _use(estimator: Any, table: Table) -> None:
     if estimator.__sklearn_tags__().input_tags.positive_only:
         table = table._replace(x=abs(table.x))
-    if isinstance(estimator, ClassifierMixin):
+    if is_classifier(estimator):
         estimator.fit(table.x, table.labels)
-    elif isinstance(estimator, RegressorMixin):
+    elif is_regressor(estimator):
         estimator.fit(table.x, table.y)
     elif isinstance(estimator, OutlierMixin | TransformerMixin) or "X" in _parameters(estimator):
         estimator.fit(table.x)
@@ -135,6 +135,8 @@ def _required(name: str, model: type[Any]) -> Iterator[Any]:
             yield separatrix.GaussianNB()
         elif parameter.name == "estimators" and name.endswith("Classifier"):
             yield [separatrix.GaussianNB(), separatrix.NearestMean()]
+        elif parameter.name == "estimators" and name == "EvidenceAveraging":
+            yield [separatrix.BayesianRidge(), separatrix.ARDRegression()]
         elif parameter.name == "estimators":
             yield [separatrix.LinearRegression(), separatrix.MeanRegressor()]
 
