@@ -51,7 +51,7 @@ def matern(t: np.ndarray, nu: float) -> np.ndarray:
         (sx.RationalQuadratic(SCALES, 0.3), lambda s: (1 + s / 0.6) ** -np.longdouble(0.3)),
         (sx.RationalQuadratic(SCALES, 3e4), lambda s: np.exp(-3e4 * np.log1p(s / 6e4))),
     ],
-    ids=str,
+    ids=["Gaussian", "1/2", "3/2", "5/2", "0.9", "quadratic", "nearly Gaussian"],
 )
 def test_values_from_differences_have_all_digits(kernel, value, x) -> None:
     exact = np.asarray(value(exact_squares(x, x)), dtype=float)
