@@ -67,11 +67,11 @@ def prepare(rows: Rows) -> Prepared:
     """
     if isinstance(rows, ArrayRows):
         targets = rows.block.targets
-        return Prepared(rows, identity(rows.schema), targets, lambda: rows.reduce(Moments()))
+        return Prepared(rows, identity(rows.schema), targets, partial(rows.reduce, Moments()))
     if isinstance(rows, EncodedRows):
         known = not rows.encoding.is_identity
         targets = rows.encoding.targets if known else rows.reduce(Means()).targets
-        return Prepared(rows, rows.encoding, targets, lambda: rows.reduce(Moments()))
+        return Prepared(rows, rows.encoding, targets, partial(rows.reduce, Moments()))
     schema = rows.schema
     if _many_columns(rows) and schema.missing != "regress":
         encoding = learn_encoding(schema, _some(rows, rows.reduce(Means())))
@@ -83,8 +83,8 @@ def prepare(rows: Rows) -> Prepared:
         encoding = learn_encoding(schema, raw, imputation)
     else:
         encoding = learn_encoding(schema, raw)
-    found = design_moments(encoding, raw)
-    return Prepared(EncodedRows(rows, encoding), encoding, encoding.targets, lambda: found)
+    moments = partial(design_moments, encoding, raw)
+    return Prepared(EncodedRows(rows, encoding), encoding, encoding.targets, moments)
 
 
 def _many_columns(rows: Rows) -> bool:
