@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
+# Bytecode is stored: tests start many processes, and each would compile all that it imports again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test lint types layers unit format bench clean
 .DEFAULT_GOAL := demo
 
