@@ -11,21 +11,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtr
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.bayes.predictive import PredictiveDistribution
-from separatrix.estimators.averaged import class_probabilities
+from separatrix.estimators.averaged import SeveralModels, class_probabilities
 from separatrix.estimators.wrapped import (
     fitted,
     fitted_to_numbers,
     joint_certificate,
     labeled_rows,
     numbered_rows,
-    takes_structures,
     warn_once,
 )
 from separatrix.messages import InputError
@@ -62,7 +61,7 @@ def _regresses(model: Any) -> bool:
     return not _classifies(model)
 
 
-class EvidenceAveraging(MetaEstimatorMixin, BaseEstimator):
+class EvidenceAveraging(SeveralModels):
     """Average of Bayesian models, each weighted by its evidence.
 
         wₘ ∝ p(y | model m) P(m),    p(y* | x) = Σₘ wₘ pₘ(y* | x)
@@ -140,14 +139,11 @@ class EvidenceAveraging(MetaEstimatorMixin, BaseEstimator):
                 )
         values = np.array([float(model.log_evidence_) for model in models])
         self.weights_ = evidence_weights(values, self.prior_weights)
-        self.estimators_, self.log_evidences_ = list(models), values
+        self._accept_models(models)
+        self.log_evidences_ = values
         prior = np.ones(len(values)) if self.prior_weights is None else self.prior_weights
         prior = np.asarray(prior, dtype=float)
         self.log_evidence_ = float(logsumexp(values, b=prior / prior.sum()))
-        for name in ("n_features_in_", "feature_names_in_", "encoding_", "classes_"):
-            self.__dict__.pop(name, None)
-            if hasattr(models[0], name):
-                setattr(self, name, getattr(models[0], name))
         self.certificate_: Certificate = joint_certificate(
             f"Average of {len(models)} models by their evidence", models
         )
@@ -218,18 +214,6 @@ class EvidenceAveraging(MetaEstimatorMixin, BaseEstimator):
         )
         return np.asarray(sum(parts))
 
-    def _models(self) -> list[Any]:
-        if not isinstance(self.estimators, list | tuple) or not self.estimators:
-            raise InputError(
-                f"estimators={self.estimators!r} is no list of models.",
-                remedy="Give estimators=[…] with one model or more.",
-            )
-        return list(self.estimators)
-
-    @property
-    def _structures(self) -> bool:
-        return any(takes_structures(model) for model in self.estimators or ())
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         inner = [get_tags(model) for model in self.estimators or ()]
@@ -240,6 +224,4 @@ class EvidenceAveraging(MetaEstimatorMixin, BaseEstimator):
                 inner[0].regressor_tags,
             )
         tags.target_tags.required = True
-        tags.input_tags.sparse = bool(inner) and all(t.input_tags.sparse for t in inner)
-        tags.input_tags.allow_nan = bool(inner) and all(t.input_tags.allow_nan for t in inner)
         return tags

@@ -33,37 +33,21 @@ from separatrix.selection.routing import fold_router, named_folds, routed
 TOLERANCE = 1e-5
 
 
-class _Averaged(MetaEstimatorMixin, BaseEstimator):
-    """Models and their weights."""
+class SeveralModels(MetaEstimatorMixin, BaseEstimator):
+    """Models of the same rows, and their weights."""
 
     estimators: Any
-    cv: Any
     estimators_: list[Any]
     weights_: Floats
     certificate_: Certificate
 
-    def get_metadata_routing(self) -> Any:
-        """Which arguments of ``fit`` go to the splitter."""
-        return fold_router(self)
-
-    def from_fitted(self, models: Sequence[Any], average: Average) -> Self:
-        """Average models that are fitted already, with weights that were found before."""
-        self.estimators_, self.weights_ = list(models), np.asarray(average.weights, dtype=float)
-        first = self.estimators_[0]
+    def _accept_models(self, models: Sequence[Any]) -> None:
+        """Take the names of columns and classes from models that are fitted to the same rows."""
+        self.estimators_ = list(models)
         for name in ("n_features_in_", "feature_names_in_", "encoding_", "classes_"):
             self.__dict__.pop(name, None)
-            if hasattr(first, name):
-                setattr(self, name, getattr(first, name))
-        weights = Certificate(
-            "The weights minimize the loss of the average out of fold",
-            gap=average.gap / max(abs(average.value), TOLERANCE),
-            tolerance=TOLERANCE,
-            promised=("gap",),
-        )
-        self.certificate_ = joint_certificate(
-            f"Average of {len(self.estimators_)} models", [weights, *self.estimators_]
-        )
-        return self
+            if hasattr(models[0], name):
+                setattr(self, name, getattr(models[0], name))
 
     def _models(self) -> list[Any]:
         if not isinstance(self.estimators, list | tuple) or not self.estimators:
@@ -84,6 +68,31 @@ class _Averaged(MetaEstimatorMixin, BaseEstimator):
         tags.input_tags.allow_nan = bool(inner) and all(each.allow_nan for each in inner)
         tags.input_tags.pairwise = any(each.pairwise for each in inner)
         return tags
+
+
+class _Averaged(SeveralModels):
+    """Models with weights that are learned out of fold."""
+
+    cv: Any
+
+    def get_metadata_routing(self) -> Any:
+        """Which arguments of ``fit`` go to the splitter."""
+        return fold_router(self)
+
+    def from_fitted(self, models: Sequence[Any], average: Average) -> Self:
+        """Average models that are fitted already, with weights that were found before."""
+        self._accept_models(models)
+        self.weights_ = np.asarray(average.weights, dtype=float)
+        weights = Certificate(
+            "The weights minimize the loss of the average out of fold",
+            gap=average.gap / max(abs(average.value), TOLERANCE),
+            tolerance=TOLERANCE,
+            promised=("gap",),
+        )
+        self.certificate_ = joint_certificate(
+            f"Average of {len(self.estimators_)} models", [weights, *self.estimators_]
+        )
+        return self
 
 
 class AveragedClassifier(ClassifierMixin, _Averaged):
