@@ -19,7 +19,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache, wraps
 from pathlib import Path
@@ -309,8 +309,3 @@ def on_one_blas_thread(method: Callable[..., T]) -> Callable[..., T]:
             return method(*args, **kwargs)
 
     return limited
-
-
-def small_products(d: int) -> AbstractContextManager[None]:
-    """One BLAS thread where d x d matrices are too small for several."""
-    return one_blas_thread() if d <= 300 else nullcontext()

@@ -21,7 +21,7 @@ from scipy import linalg, sparse
 
 from separatrix.kernels.tiles import squared_norms
 from separatrix.rows.block import Floats, Ints, Matrix, to_array
-from separatrix.threads import small_products
+from separatrix.threads import one_blas_thread
 
 EPS = float(np.finfo(float).eps)
 #: Updates of the QR factorization between two new ones, against accumulated rounding.
@@ -68,7 +68,7 @@ def nearest_points(
     ``tolerance`` is the duality gap relative to the distance, ``max_iter`` the most major cycles,
     ``max_work`` the most multiplications, after which the bounds of the result are all it claims.
     """
-    with small_products(a.shape[1]):
+    with one_blas_thread():
         search = _MinNormSearch(a, b, max_iter, max_work)
         converged = extended = True
         while converged and extended:

@@ -27,7 +27,7 @@ from separatrix.rows.encoding import identity
 from separatrix.rows.rows import ArrayRows, InMemory
 from separatrix.rows.schema import Terms
 from separatrix.selection.folds import DEFAULT_FOLDS, folds_of
-from separatrix.threads import parallel_map, small_products
+from separatrix.threads import one_blas_thread, parallel_map
 
 #: ℓ₁ ratio for which the first penalty is computed if the penalty has none.
 MIN_L1_RATIO = 0.01
@@ -92,7 +92,7 @@ def solve_path(
 def certified_path(start: StartingPoint, Cs: Floats, options: LogisticOptions) -> PathPoints:
     """Solve and certify at every C, in increasing order."""
     points, certified = [], True
-    with small_products(start.theta.size):
+    with one_blas_thread():
         for C, (problem, found) in zip(Cs, solve_path(start, Cs, options), strict=True):
             certificate, theta, loss = certify_logistic(
                 problem,
@@ -183,7 +183,7 @@ def fold_losses(
     if not block.weight:
         raise InputError("The test rows of a fold have no weight.", remedy="Use fewer folds.")
     losses = []
-    with small_products(start.theta.size):
+    with one_blas_thread():
         for problem, found in solve_path(start, Cs, options):
             coef, intercept = problem.unscale(found.theta - found.step)
             scores = np.asarray(block.x @ coef) + intercept

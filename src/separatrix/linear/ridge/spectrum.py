@@ -28,7 +28,7 @@ from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Floats
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.standardizer import Standardizer
-from separatrix.threads import one_blas_thread, small_products
+from separatrix.threads import one_blas_thread
 
 #: Ratio of variances from which eigenvectors of the scatter lose the small columns.
 UNITS_APART = 1e10
@@ -225,7 +225,7 @@ def trace_moments(m: Moments, spectrum: Spectrum, alphas: Floats) -> RidgeTrace:
     it, and those points are solved again one by one.
     """
     certificates = []
-    with small_products(m.d):
+    with one_blas_thread():
         coefs, intercepts = spectrum.coefs(alphas)
         for i, alpha in enumerate(alphas):
             same = np.full(coefs.shape[2], alpha)

@@ -16,6 +16,7 @@ import numpy as np
 from separatrix.bayes.process.classification.binary import BinaryProcess
 from separatrix.bayes.process.classification.search import LaplaceEvidence
 from separatrix.bayes.process.trust_region import Box, Maximum, maximize
+from separatrix.bayes.process.tuning.folds import Sizes, predicted_folds
 from separatrix.estimators.class_labels import outputs_of
 from separatrix.kernels import Constant, Gaussian, Kernel
 from separatrix.rows.block import Floats, Ints, to_array
@@ -34,22 +35,14 @@ LEAST_ROWS, MOST_ROWS, MOST_TAKEN = 60, 300, 2_000
 TOLERANCE, WIDTH = 0.1, 6.0
 
 
-@dataclass(frozen=True)
-class ClassSizes:
-    """Rows of a sample to learn from, and training rows that are taken in."""
-
-    learned: int
-    taken: int
-
-    @classmethod
-    def of(cls, data: TuningData) -> ClassSizes:
-        """As many as the work allows, for all classes together."""
-        folds, classes = len(data.folds.pairs), len(outputs_of(data.n_classes))
-        evaluations = classes * (FIRST + NEXT * folds)
-        learned = (LEARNING * data.work / (EVALUATION * evaluations)) ** (1.0 / 3.0)
-        taken = ((1.0 - LEARNING) * data.work / (TAKEN * classes * folds)) ** (1.0 / 3.0)
-        size = int(np.clip(learned, LEAST_ROWS, MOST_ROWS))
-        return cls(size, int(np.clip(taken, size, MOST_TAKEN)))
+def class_sizes(data: TuningData) -> Sizes:
+    """As many rows as the work allows, for all classes together."""
+    folds, classes = len(data.folds.pairs), len(outputs_of(data.n_classes))
+    evaluations = classes * (FIRST + NEXT * folds)
+    learned = (LEARNING * data.work / (EVALUATION * evaluations)) ** (1.0 / 3.0)
+    taken = ((1.0 - LEARNING) * data.work / (TAKEN * classes * folds)) ** (1.0 / 3.0)
+    size = int(np.clip(learned, LEAST_ROWS, MOST_ROWS))
+    return Sizes(size, int(np.clip(taken, size, MOST_TAKEN)))
 
 
 @dataclass(frozen=True)
@@ -121,7 +114,7 @@ def predicted(data: TuningData, z: Floats, kernel: Kernel, train: Ints, test: In
 def tune_classes(data: TuningData) -> Tuning:
     """Probabilities out of fold, and the kernel of a sample of all rows for a fit to them."""
     require_classes(data)
-    z, sizes = np.ascontiguousarray(to_array(data.z), dtype=float), ClassSizes.of(data)
+    z, sizes = np.ascontiguousarray(to_array(data.z), dtype=float), class_sizes(data)
     codes, pairs = np.asarray(data.y), data.folds.pairs
     known = [(train[data.w[train] > 0.0], test) for train, test in pairs]
 
@@ -135,17 +128,6 @@ def tune_classes(data: TuningData) -> Tuning:
     rest = parallel_map(lambda pair: fold(pair, first[0]), known[1:])
     every = np.flatnonzero(data.w > 0.0)
     whole = learned_kernel(data, z, spread_over_classes(codes, every, sizes.learned), first[0])
-    largest, note = max(len(train) for train, _ in known), ""
-    if largest > sizes.taken:
-        note = f"each fold was predicted from {sizes.taken} of {largest} rows"
-    return Tuning(
-        {},
-        ({},),
-        np.zeros((1, len(pairs))),
-        np.zeros(len(pairs), dtype=np.int64),
-        np.concatenate([test for _, test in pairs]),
-        np.concatenate([p for _, p in (first, *rest)]),
-        "probabilities",
-        note,
-        start=TunedClasses(_kernel().with_theta(whole.theta), MOST_TAKEN),
-    )
+    start = TunedClasses(_kernel().with_theta(whole.theta), MOST_TAKEN)
+    found = [p for _, p in (first, *rest)]
+    return predicted_folds(known, found, "probabilities", sizes.taken, start)

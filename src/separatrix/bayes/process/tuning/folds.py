@@ -12,7 +12,9 @@ nowhere in what its predictions come from.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -228,18 +230,31 @@ def tune_process(data: TuningData) -> Tuning:
     rest = parallel_map(lambda pair: fit_fold(data, z, pair, sizes, first.ends), pairs[1:])
     fits = [first, *rest]
     scaled = ScaledRows.of(data, z, np.arange(data.n))
+    start = learn_kernels(scaled, sizes.learned, first.ends)
+    deviation = np.concatenate([fit.deviation for fit in fits])
+    found = predicted_folds(pairs, [fit.mean for fit in fits], "values", sizes.taken, start)
+    return replace(found, deviations=deviation)
+
+
+def predicted_folds(
+    pairs: Sequence[tuple[Ints, Ints]],
+    predictions: Sequence[Floats],
+    kind: str,
+    taken: int,
+    start: Any,
+) -> Tuning:
+    """Predictions of the test rows of every fold, nothing else tuned; ``start`` is for a fit."""
     largest, note = max(len(train) for train, _ in pairs), ""
-    if largest > sizes.taken:
-        note = f"each fold was predicted from {sizes.taken} of {largest} rows"
+    if largest > taken:
+        note = f"each fold was predicted from {taken} of {largest} rows"
     return Tuning(
         {},
         ({},),
         np.zeros((1, len(pairs))),
         np.zeros(len(pairs), dtype=np.int64),
         np.concatenate([test for _, test in pairs]),
-        np.concatenate([fit.mean for fit in fits]),
-        "values",
+        np.concatenate(predictions),
+        kind,
         note,
-        np.concatenate([fit.deviation for fit in fits]),
-        learn_kernels(scaled, sizes.learned, first.ends),
+        start=start,
     )
