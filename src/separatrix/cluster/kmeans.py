@@ -38,7 +38,6 @@ from separatrix.rows.block import Block, Floats, Matrix
 from separatrix.rows.encoding import identity
 from separatrix.rows.rows import ArrayRows, InMemory, Rows
 from separatrix.statistics.preparation import prepare
-from separatrix.threads import one_blas_thread
 
 #: Rows of a streamed table from which initial centers are drawn.
 SAMPLE_ROWS = 50_000
@@ -246,8 +245,7 @@ default="k-means++"
         n_init = self._check_iterations(10 if rough else 1)
         if isinstance(self.init, str):
             draw = INITIALIZATIONS[self.init][int(sparse.issparse(x))]
-            with one_blas_thread():  # set once, not by every center
-                return [draw(x, w, self.n_clusters, rng) for _ in range(n_init)]
+            return [draw(x, w, self.n_clusters, rng) for _ in range(n_init)]
         if callable(self.init):
             state, k = check_random_state(int(rng.integers(2**31 - 1))), self.n_clusters
             drawn = [self.init(x, k, random_state=state) for _ in range(n_init)]

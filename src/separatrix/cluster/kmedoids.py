@@ -29,7 +29,7 @@ from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints, unit_weights
-from separatrix.threads import one_blas_thread, parallel_map
+from separatrix.threads import parallel_map
 
 INITIALIZATIONS = {
     "k-medoids++": kmedoids_plusplus,
@@ -167,11 +167,8 @@ default="k-medoids++"
         order = np.arange(len(weight)) if precomputed else lexicographic_order(points)
         rows = order[weight[order] > 0]
         rng = self._generator()
-        with one_blas_thread():  # set once, not by every batch of swaps
-            if len(rows) <= MAX_ROWS:
-                found = self._search(points, rows, weight, rng)
-            else:
-                found = self._search_samples(points, rows, weight, rng)
+        search = self._search if len(rows) <= MAX_ROWS else self._search_samples
+        found = search(points, rows, weight, rng)
         self._set_medoids(points, found.indices)
         labels, distance = self._nearest(self._to_medoids(points))
         labels[found.indices] = np.arange(len(found.indices))  # also among equal rows

@@ -35,7 +35,6 @@ from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.class_preparation import prepare_classes
 from separatrix.statistics.class_sums import on_threads
-from separatrix.threads import one_blas_thread
 
 #: How the scores of each structure are found.
 FITS = {"full": fit_matrices, "pooled": fit_matrices, "diagonal": fit_diagonals}
@@ -81,8 +80,7 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
         try:
             moments, encoding, given = self._statistics(X, y, sample_weight)
             self._require_rows(moments)
-            with one_blas_thread():  # others would linger and compete, and change the last bits
-                self._fit_moments(moments, encoding, given=given)
+            self._fit_moments(moments, encoding, given=given)
         finally:
             self.__dict__.pop("_wide_block", None)
         return self
@@ -325,8 +323,7 @@ class IncrementalGaussianClassifier(GaussianClassifier):
             self._require_products()
             at = np.searchsorted(self.classes_, before)
             moments = self.class_moments_.expand_classes(len(self.classes_), at) + moments
-        with one_blas_thread():
-            self._fit_moments(moments, identity(rows.schema))
+        self._fit_moments(moments, identity(rows.schema))
         return self
 
 
