@@ -20,7 +20,7 @@ import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
 from scipy.special import expit, ndtr, ndtri
 
-from separatrix.bayes.logistic.loops.softmax_normal import mean_softmax
+from separatrix.bayes.logistic.loops.softmax import to_probabilities
 from separatrix.geometry.class_scores import softmax
 from separatrix.rows.block import Floats
 from separatrix.threads import parallel_map, pieces
@@ -29,7 +29,8 @@ from separatrix.threads import parallel_map, pieces
 TENSOR, SOBOL = {2: 61, 3: 19}, 2048
 #: Variance of a coordinate of the scores up to which tensor products are the more accurate.
 WIDE: defaultdict[int, float] = defaultdict(lambda: -1.0, {2: 9.0, 3: 2.0})
-NONE = (np.zeros((1, 0)), np.zeros(0))
+#: Scores of nodes computed at a time.
+CHUNK = 50_000
 #: Largest difference between the probit approximation and the integral, over all m and s.
 PROBIT_ERROR = 0.018
 #: Error of the quadrature of two classes.
@@ -82,24 +83,38 @@ def softmax_mean(
     mean: Floats, covariance: Floats, basis: Floats, *, coarse: bool = False
 ) -> Floats:
     """E softmax(C f) by row over the nodes of a rule; a ``coarse`` one has about half of them."""
-    out, dimension = np.zeros((len(mean), len(basis))), mean.shape[1]
+    out, dimension = np.empty((len(mean), len(basis))), mean.shape[1]
     narrow = np.einsum("naa->na", covariance).max(axis=1) <= WIDE[dimension]
-    for tensor, rows in ((True, np.flatnonzero(narrow)), (False, np.flatnonzero(~narrow))):
-        nodes, weights = (_tensor if tensor else _sobol)(dimension, coarse) if len(rows) else NONE
-        sums = np.zeros((len(rows), len(basis)))
-        _on_threads(mean[rows], covariance[rows], basis, nodes, weights, sums)
-        out[rows] = sums
-    return np.asarray(out / out.sum(axis=1, keepdims=True))
+    for rule, rows in ((_tensor, np.flatnonzero(narrow)), (_sobol, np.flatnonzero(~narrow))):
+        if len(rows):
+            out[rows] = _over_nodes(mean[rows], covariance[rows], basis, *rule(dimension, coarse))
+    return out
 
 
-def _on_threads(
-    mean: Floats, covariance: Floats, basis: Floats, nodes: Floats, weights: Floats, out: Floats
-) -> None:
+def _over_nodes(
+    mean: Floats, covariance: Floats, basis: Floats, nodes: Floats, weights: Floats
+) -> Floats:
+    """Σ over nodes of weight · softmax(C (mean + root · node)) by row.
+
+    The most probable class at the mean has what the others leave of one: their probabilities are
+    sums of positive terms, small as they may be.
+    """
+    out, k = np.empty((len(mean), len(basis))), np.arange(len(basis) - 1)
+
     def part(rows: slice) -> None:
-        mean_softmax(mean[rows], covariance[rows], basis, nodes, weights, out[rows])
+        values, vectors = np.linalg.eigh(covariance[rows])
+        root = vectors * np.sqrt(np.maximum(values, 0.0))[:, None]
+        first = (mean[rows] @ basis.T).argmax(axis=1)[:, None]
+        others = k + (k >= first)
+        differences = basis[others] - basis[first]
+        scores = differences @ root @ nodes + differences @ mean[rows, :, None]
+        to_probabilities(scores, weights)
+        found = scores.sum(axis=2)
+        np.put_along_axis(out[rows], others, found, 1)
+        np.put_along_axis(out[rows], first, 1.0 - found.sum(axis=1, keepdims=True), 1)
 
-    if len(mean):
-        parallel_map(part, pieces(len(mean), 64))
+    parallel_map(part, pieces(len(mean), 1, max(64, len(mean) * nodes.size // CHUNK)))
+    return out
 
 
 @cache

@@ -4,29 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
 
 from separatrix.bayes.logistic.chains import (
     BATCH,
+    Chain,
     HamiltonianChain,
     IndependenceChain,
     PolyaGammaChain,
-    Target,
     efficiency,
 )
 from separatrix.bayes.logistic.laplace import LaplacePosterior
-from separatrix.bayes.logistic.loops.potential import BLOCK
+from separatrix.bayes.logistic.potential import Potential
 from separatrix.messages import InputError, check_option
 from separatrix.rows.block import Block, Floats, concatenate
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Terms
 from separatrix.threads import parallel_map
 
-METHODS = ("auto", "independence", "hamiltonian", "polya_gamma")
+CHAINS: dict[str, type[HamiltonianChain] | type[PolyaGammaChain]] = {
+    "independence": IndependenceChain,
+    "hamiltonian": HamiltonianChain,
+    "polya_gamma": PolyaGammaChain,
+}
 #: Numbers of the design of the rows, and of all draws, that are held in memory.
 MAX_DESIGN, MAX_DRAWS = 250_000_000, 250_000_000
 #: Effective proportion of proposals from which they take less work than trajectories, tails too.
@@ -60,37 +64,14 @@ class SamplingOptions:
 
 def sampling_target(
     rows: Rows, targets: Terms, posterior: LaplacePosterior, intercept_scale: float
-) -> Target:
-    """The rows of positive weight in blocks, and the sums that the chains need."""
-    at = posterior.coordinates
-    block = rows.collect() if isinstance(rows, InMemory) else _collected(rows, at.width)
+) -> Potential:
+    """The posterior over the rows of positive weight."""
+    width = posterior.coordinates.width
+    block = rows.collect() if isinstance(rows, InMemory) else _collected(rows, width)
     present = block.weights > 0.0
     block = block if present.all() else block.take(np.flatnonzero(present))
-    block = block.aligned(block.terms, targets)
-    _check_design(block.n, at.width)
-    z, w = at.design(block.dense()), block.weights
-    basis, n_blocks = at.basis, -(-block.n // BLOCK)
-    y = block.y[:, 1:] if at.n_classes == 2 else block.y
-    weighted = w[:, None] * y
-    linear = (basis.T @ (weighted.T @ z)).ravel()
-    half = ((weighted[:, 0] - 0.5 * w) @ z) if at.n_classes == 2 else np.zeros(0)
-    tiled = np.zeros((n_blocks * BLOCK, at.width))
-    tiled[: block.n] = z
-    padded = np.append(w, np.zeros(n_blocks * BLOCK - block.n)).reshape(n_blocks, BLOCK)
-    precision = np.full(at.width, posterior.prior_scale**-2)
-    if at.intercept:
-        precision[-1] = intercept_scale**-2
-    return Target(
-        np.ascontiguousarray(tiled.reshape(n_blocks, BLOCK, at.width).transpose(0, 2, 1)),
-        np.empty((0, BLOCK)) if (w == 1.0).all() else padded,
-        np.rint(padded).astype(np.int64),
-        basis,
-        linear,
-        half,
-        np.tile(precision, at.n_scores),
-        posterior.mean.ravel(),
-        np.ascontiguousarray(posterior.factor),
-    )
+    _check_design(block.n, width)
+    return Potential.of(block, targets, posterior, intercept_scale)
 
 
 def _check_design(n: int, width: int) -> None:
@@ -121,23 +102,23 @@ def check_draws(draws: int, quantities: int) -> None:
         )
 
 
-def choose_method(method: str, target: Target, seed: np.random.SeedSequence) -> str:
+def choose_method(method: str, target: Potential, seed: np.random.SeedSequence) -> str:
     """The method that takes the least work for an effective draw, or the one that was given."""
-    check_option("method", method, METHODS)
+    check_option("method", method, ("auto", *CHAINS))
     if method == "polya_gamma":
-        if len(target.basis) > 1:
+        if target.n_classes > 2:
             raise InputError(
-                f"Pólya–Gamma sampling is for two classes, and there are {len(target.basis)}.",
+                f"Pólya–Gamma sampling is for two classes, and there are {target.n_classes}.",
                 remedy='Use method="hamiltonian", or "auto".',
             )
-        if len(target.w) and not np.array_equal(target.w, target.counts):
+        if not np.array_equal(target.w, np.rint(target.w)):
             raise InputError(
                 "Pólya–Gamma sampling takes whole weights (numbers of repeats).",
                 remedy='Use method="hamiltonian", or "auto".',
             )
-        if target.counts.max() > MAX_COUNT:
+        if target.w.max(initial=1.0) > MAX_COUNT:
             raise InputError(
-                f"A weight of {target.counts.max()} takes a sum of as many Pólya–Gamma variables "
+                f"A weight of {target.w.max():g} takes a sum of as many Pólya–Gamma variables "
                 f"in every step; the limit is {MAX_COUNT}.",
                 remedy='Use method="hamiltonian", or "auto".',
             )
@@ -147,44 +128,30 @@ def choose_method(method: str, target: Target, seed: np.random.SeedSequence) -> 
 
 
 def run_chains(
-    chains: list[Any], n_samples: int, n_warmup: int, progress: Progress | None
+    chains: list[Chain], n_samples: int, n_warmup: int, progress: Progress | None
 ) -> Floats:
     """θ (chains x draws x p); chains run on threads, portion by portion."""
-    parallel_map(lambda chain: chain.warm_up(n_warmup), chains)
+    parallel_map(methodcaller("warm_up", n_warmup), chains)
     # whole batches, and the same ones whether or not anyone looks: draws are the same bits
     size = (BATCH + 1) * -(-n_samples // ((BATCH + 1) * PORTIONS))
     found = []
     for start, stop in pairwise([*range(0, n_samples, size), n_samples]):
         if progress is not None:
             progress("sampling", start, n_samples)
-        part = partial(_draws, count=stop - start)
-        found.append(np.stack(parallel_map(part, chains)))
+        draw = methodcaller("draw", stop - start)
+        found.append(np.stack(parallel_map(draw, chains)))
     if progress is not None:
         progress("done", n_samples, n_samples)
     return np.concatenate(found, axis=1)
 
 
-def _draws(chain: Any, count: int) -> Floats:
-    return np.asarray(chain.to_theta(chain.draw(count)))
-
-
-def make_chains(method: str, target: Target, seeds: list[np.random.SeedSequence]) -> list[Any]:
-    """One chain for each seed."""
-    kinds = {
-        "independence": IndependenceChain,
-        "hamiltonian": HamiltonianChain,
-        "polya_gamma": PolyaGammaChain,
-    }
-    return [kinds[method](target, seed) for seed in seeds]
-
-
 def sample_posterior(
-    target: Target, options: SamplingOptions, progress: Progress | None
+    target: Potential, options: SamplingOptions, progress: Progress | None
 ) -> tuple[Floats, str, float]:
     """θ (chains x draws x p), the method, and the proportion of proposals accepted."""
     *seeds, pilot = seed_sequence(options.random_state).spawn(options.n_chains + 1)
     method = choose_method(options.method, target, pilot)
-    chains = make_chains(method, target, seeds)
+    chains: list[Chain] = [CHAINS[method](target, seed) for seed in seeds]
     warmup = WARMUP[method] if options.n_warmup is None else options.n_warmup
     draws = run_chains(chains, options.n_samples, warmup, progress)
     accepted = sum(chain.accepted for chain in chains) / max(sum(c.moves for c in chains), 1)
