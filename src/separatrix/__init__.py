@@ -96,6 +96,8 @@ HOMES = {
     "MostFrequentClassifier": "separatrix.estimators.baseline",
     "AveragedClassifier": "separatrix.estimators.averaged",
     "AveragedRegressor": "separatrix.estimators.averaged",
+    "criteria": "separatrix.selection.criteria.criteria",
+    "CriteriaTable": "separatrix.selection.criteria.table",
     "CalibratedClassifier": "separatrix.probability.calibrated",
     "LogisticCalibration": "separatrix.probability.calibrations",
     "PlattCalibration": "separatrix.probability.calibrations",

@@ -16,6 +16,7 @@ from separatrix.pictures import (
     CorrelationDisplay,
     CoverageDisplay,
     CoverageRiskDisplay,
+    CriteriaDisplay,
     CrossValidationDisplay,
     DecisionBoundaryDisplay,
     DendrogramDisplay,
@@ -56,6 +57,8 @@ from separatrix.pictures import (
 )
 from separatrix.probability.decision_surface import DecisionFunctionSurface, decision_surface
 from separatrix.probability.roc import roc_curve
+from separatrix.selection.criteria.criteria import table_of
+from separatrix.selection.criteria.figures import PathFigures
 
 NASTY = ("plain", "$a$ & <b>", 'quote"s', "x" * 60, "naïve 東京", "")
 
@@ -66,6 +69,32 @@ def _comparison(estimates):
     shifted = estimates + np.linspace(0.0, 0.4, 6)
     return PosteriorComparison(
         NASTY, estimates, one, shifted, 1.1 * one, ends, 0.01 * one, none, none, True
+    )
+
+
+def few_models():
+    """Models with names, a likelihood, and nothing else."""
+    likelihoods = np.array([-90.0, -70.0, -69.5])
+    return PathFigures(
+        "model", NASTY[:3], np.array([2.0, 1.0, 0.0]), 40.0, np.array([1.0, 2.0, 9.0]), likelihoods
+    )
+
+
+def many_penalties():
+    """A ridge path with figures for most criteria, some of them infinite."""
+    alphas = np.geomspace(1e3, 1e-3, 30)
+    df, squares = 30 / (1 + alphas), 40 + 60 * alphas / (1 + alphas)
+    folds = (squares * (1 + df / 40))[:, None] * [0.9, 1.0, 1.2] / 40
+    return PathFigures(
+        "alpha",
+        tuple(alphas.tolist()),
+        alphas,
+        40.0,
+        df,
+        -20 * np.log(squares),
+        squares=squares,
+        log_evidence=-(np.log(alphas) ** 2),
+        fold_losses=folds,
     )
 
 
@@ -260,6 +289,8 @@ def cluster_pictures(x):
             hierarchy.linkage(x, "centroid"), n_clusters=7
         ),
         "large tree": DendrogramDisplay.from_linkage(hierarchy.linkage(many, "ward")),
+        "criteria of few models": CriteriaDisplay(table_of(few_models())),
+        "criteria of a path": CriteriaDisplay(table_of(many_penalties())),
         "elbow": ElbowDisplay(counts, 1 / counts, np.append(np.nan, 0.5 - counts[1:] / 20)),
         "elbow, chosen": ElbowDisplay(counts, 1 / counts, np.full(7, 0.1), 5),
         "profiles": ClusterProfileDisplay.from_rows(x, three, names=NASTY[:5]),

@@ -27,6 +27,8 @@ from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import ArrayRows, Rows
+from separatrix.selection.criteria.figures import FitFigures
+from separatrix.selection.rules import gaussian_log_likelihood
 
 
 class FTest(NamedTuple):
@@ -232,6 +234,22 @@ class InferenceMixin:
         half = found.law.isf((1 - level) / 2) * found.sigma
         half = half * np.sqrt(np.maximum(new.single_leverage, 0.0) + (kind == "prediction"))
         return np.stack([new.fitted - half, new.fitted + half], axis=1)
+
+    def fit_figures(self) -> FitFigures | None:
+        """What :func:`criteria` reads of a fit of one target; None where it has no likelihood."""
+        e = self.fit_statistics_
+        if e is None or self.positive or len(e.rss) != 1:
+            return None
+        rss = float(e.rss[0])
+        return FitFigures(
+            e.weight,
+            float(e.parameters),
+            float(gaussian_log_likelihood(e.rss, e.weight)[0]),
+            others=1,
+            squares=rss,
+            explained=max(float(e.total[0]) - rss, 0.0),
+            intercept=len(e.inverse) > np.atleast_2d(self.coef_).shape[1],
+        )
 
     def _summary_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         """The rows over which leverages are computed."""

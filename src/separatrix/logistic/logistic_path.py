@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix.logistic.base import LogisticClassifier
+from separatrix.logistic.figures import SHARED, logistic_figures
 from separatrix.logistic.fit import solve_logistic, starting_point
 from separatrix.logistic.path import PathPoints, certified_path, losses_of_folds, penalty_grid
 from separatrix.logistic.problem import LogisticOptions
@@ -17,6 +19,7 @@ from separatrix.messages import check_option, warn
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Terms
 from separatrix.selection import rules
+from separatrix.selection.criteria.figures import PathFigures
 from separatrix.selection.folds import folding
 from separatrix.selection.tuning import Tuning, TuningData
 
@@ -46,6 +49,7 @@ class LogisticPathBase(LogisticClassifier):
             warn("SEP003", "points of the path were left above tol; see gaps_. Raise max_iter.")
         self.Cs_, self.coefs_, self.intercepts_ = path.Cs, path.coefs, path.intercepts
         self.gaps_, self.degrees_of_freedom_ = path.gaps, path.degrees_of_freedom
+        self.log_likelihoods_, self.weight_ = -path.losses, float(path.weight)
         best = self._best(path, rows, targets, options)
         self.C_ = float(path.Cs[best])
         chosen = replace(options, penalty=1.0 / self.C_, tol=min(options.tol, 1e-8))
@@ -53,6 +57,17 @@ class LogisticPathBase(LogisticClassifier):
         solution = solve_logistic(problem, path.thetas[best], chosen, start.priors)
         self._store(solution, data.encoding)
         return self
+
+    def path_figures(
+        self, X: Any = None, y: Any = None, sample_weight: Any = None, cv: Any = None
+    ) -> PathFigures:
+        """What :func:`criteria` reads of the path; losses of folds where rows are given."""
+        check_is_fitted(self)
+        losses = getattr(self, "log_loss_path_", None)
+        if X is not None and (losses is None or cv is not None):
+            model = LogisticCV(self.Cs_, cv=cv, **{name: getattr(self, name) for name in SHARED})
+            losses = model.fit(X, y, sample_weight).log_loss_path_
+        return logistic_figures(self, X, y, sample_weight, losses)
 
     @abstractmethod
     def _path_rows(self, rows: Rows) -> Rows:
@@ -110,6 +125,8 @@ class LogisticPath(LogisticPathBase):
         Effective number of coefficients.
     log_likelihoods_, aic_, bic_ : ndarray of shape (n_points,)
         Log-likelihood and criteria along the path.
+    weight_ : float
+        Sum of the weights of the rows.
     C_ : float
         The chosen C.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
@@ -172,7 +189,6 @@ class LogisticPath(LogisticPathBase):
 
     def _best(self, path: PathPoints, *_: Any) -> int:
         df = path.degrees_of_freedom
-        self.log_likelihoods_ = -path.losses
         self.aic_ = 2.0 * (path.losses + df)
         self.bic_ = 2.0 * path.losses + np.log(path.weight) * df
         return rules.minimum(1.0 / path.Cs, self.aic_ if self.criterion == "aic" else self.bic_)
@@ -195,9 +211,9 @@ class LogisticCV(LogisticPathBase):
         The first C as a fraction of the last.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds as in scikit-learn; a number (None is 5) makes stratified ones.
-    rule : {"min", "one_se"}, default="min"
+    rule : {"min", "one_se", "elbow"}, default="min"
         Take the C of the smallest mean log loss, or the smallest C whose mean log loss is within
-        one standard error of it.
+        one standard error of it: that of its mean, or of the differences from it ("elbow").
     fit_intercept : bool, default=True
         Whether scores have an intercept, which is never penalized.
     standardize : bool, default=False
@@ -227,6 +243,10 @@ class LogisticCV(LogisticPathBase):
         Duality gap of every point.
     degrees_of_freedom_ : ndarray of shape (n_points,)
         Effective number of coefficients.
+    log_likelihoods_ : ndarray of shape (n_points,)
+        Log-likelihood of all rows along the path.
+    weight_ : float
+        Sum of the weights of the rows.
     C_ : float
         The chosen C.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)

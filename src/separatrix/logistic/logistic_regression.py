@@ -22,6 +22,7 @@ from separatrix.messages import InputError
 from separatrix.probability.likelihood.rows import LogisticRows
 from separatrix.rows.block import Floats
 from separatrix.rows.schema import Terms
+from separatrix.selection.criteria.figures import FitFigures
 from separatrix.selection.tuning import Tuning, TuningData
 
 #: Fits go on to this accuracy where ``tol`` asks for less; those by products with the rows to the
@@ -237,6 +238,15 @@ class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
         """Estimates, standard errors, z, p, intervals and odds ratios; refused with a reason."""
         check_is_fitted(self)
         return summarize(self, level)
+
+    def fit_figures(self) -> FitFigures | None:
+        """What :func:`criteria` reads of the fit; None with a penalty, or without a maximum."""
+        e = self.fit_statistics_
+        if e is None or np.isfinite(penalty_of(self)[0]):
+            return None
+        scores = len(self.classes_) - 1
+        freedom = float(scores * (e.rank + int(self.fit_intercept)))
+        return FitFigures(e.weight, freedom, e.log_likelihood)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -44,6 +44,7 @@ from separatrix.pictures.regression.residuals import (
 from separatrix.pictures.svm.dual_coefficients import DualCoefficientDisplay
 from separatrix.pictures.svm.path import SVMPathDisplay
 from separatrix.pictures.svm.support_vectors import SupportVectorDisplay
+from separatrix.pictures.training.criteria import CriteriaDisplay
 from separatrix.pictures.training.curves import LearningCurveDisplay, ValidationCurveDisplay
 from separatrix.pictures.training.n_neighbors import NeighborCountDisplay
 from separatrix.pictures.training.regularization_path import RegularizationPathDisplay
@@ -68,6 +69,7 @@ __all__ = [
     "CoefficientDisplay",
     "ConfusionMatrixDisplay",
     "CoverageRiskDisplay",
+    "CriteriaDisplay",
     "CrossValidationDisplay",
     "DecisionBoundaryDisplay",
     "DendrogramDisplay",

@@ -1,4 +1,4 @@
-"""Selection rules along a regularization path: minimum, one standard error, AIC and BIC.
+"""Selection rules along a regularization path: minimum, one standard error, elbow, AIC and BIC.
 
 Penalties may be in any order; among equals the largest penalty, the simplest model, is chosen.
 """
@@ -53,6 +53,21 @@ def one_standard_error(penalties: Floats, errors: Floats) -> int:
     return _largest(penalties, mean <= mean[best] + spread)
 
 
+def elbow(penalties: Floats, errors: Floats) -> int:
+    """Index of the largest penalty that no other point beats by more than one standard error.
+
+    mean(α) − min mean ≤ s/√k,     s the standard deviation over the k folds of their difference
+
+    Beyond it the error does not fall any more by what the folds can tell. Errors of the same folds
+    rise and fall together, so that their differences are known better than they are.
+    """
+    best = minimum(penalties, errors)
+    apart = errors - errors[best]
+    k = errors.shape[1]
+    spread = apart.std(axis=1, ddof=1) / np.sqrt(k) if k > 1 else np.zeros(len(errors))
+    return _largest(penalties, apart.mean(axis=1) <= spread)
+
+
 def _largest(penalties: Floats, eligible: NDArray[np.bool_]) -> int:
     return int(np.argmax(np.where(eligible, penalties, -np.inf)))
 
@@ -61,6 +76,7 @@ def _largest(penalties: Floats, eligible: NDArray[np.bool_]) -> int:
 RULES: dict[str, Callable[[Floats, Floats], int]] = {
     "min": minimum,
     "one_se": one_standard_error,
+    "elbow": elbow,
 }
 
 
@@ -94,6 +110,11 @@ def information(squares: Floats, freedom: Floats, n: float, penalty: float) -> F
     weights. Where k > n/2 the variance is underestimated, and a path that ends in interpolation
     would always have its minimum there: such points get +∞.
     """
-    variance = np.maximum(squares / n, np.finfo(float).tiny)
-    value = n * (np.log(2.0 * np.pi * variance) + 1.0) + penalty * freedom
+    value = penalty * freedom - 2.0 * gaussian_log_likelihood(squares, n)
     return np.where(freedom > np.maximum(n / 2.0, 1.0), np.inf, value)
+
+
+def gaussian_log_likelihood(squares: Floats, n: float) -> Floats:
+    """Maximum of the Gaussian log-likelihood, −n/2 (log(2π RSS/n) + 1)."""
+    variance = np.maximum(squares / n, np.finfo(float).tiny)
+    return np.asarray(-0.5 * n * (np.log(2.0 * np.pi * variance) + 1.0))

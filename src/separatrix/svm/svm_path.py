@@ -20,6 +20,7 @@ from separatrix.matrices.products import multiply
 from separatrix.messages import InputError, check_option, warn
 from separatrix.rows.block import Floats, Ints
 from separatrix.selection import rules
+from separatrix.selection.criteria.figures import PathFigures
 from separatrix.statistics.standardizer import Standardizer
 from separatrix.svm.certificate import badness
 from separatrix.svm.path.cross_validation import (
@@ -29,6 +30,7 @@ from separatrix.svm.path.cross_validation import (
     path_folds,
     path_training,
 )
+from separatrix.svm.path.figures import svm_figures
 from separatrix.svm.path.scores import certify_at, gaps_along
 from separatrix.svm.path.state import NON_SUPPORT
 from separatrix.svm.path.trace import SVMTrace
@@ -71,8 +73,9 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds as in scikit-learn: a number (None is 5) is stratified, and lowered to the number of
         rows of the rarest class.
-    rule : {"min", "one_se"}, default="min"
-        Take the C of the least mean error, or the smallest C within one standard error of it.
+    rule : {"min", "one_se", "elbow"}, default="min"
+        Take the C of the least mean error, or the smallest C within one standard error of it: that
+        of its mean, or of the differences from it ("elbow").
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, which multiply those of the rows.
     max_changes : int, default=200000
@@ -287,16 +290,29 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
 
     def cross_validate(self, cv: Any = None, rule: str | None = None) -> Self:
         """Choose ``C_`` by the cross-validated error, for all C at once."""
+        self.Cs_, self.errors_ = self._fold_errors(cv)
+        chosen = rules.RULES[rule or self.rule](1.0 / self.Cs_, self.errors_)
+        return self._predict_at(float(self.Cs_[chosen]))
+
+    def _fold_errors(self, cv: Any) -> tuple[Floats, Floats]:
+        """Values of C, and their errors (m x folds)."""
         data = self._data
         folds = path_folds(data, cv if cv is not None else self.cv)
         if len(self.classes_) == 2:
-            self.Cs_, self.errors_ = errors_for_all_C(data, folds, self._traces, self.C_max_)
-        else:
-            self.Cs_, self.errors_ = errors_at_breakpoints(
-                data, folds, self._traces, self.paths_, self.C_max_
-            )
-        chosen = rules.RULES[rule or self.rule](1.0 / self.Cs_, self.errors_)
-        return self._predict_at(float(self.Cs_[chosen]))
+            return errors_for_all_C(data, folds, self._traces, self.C_max_)
+        return errors_at_breakpoints(data, folds, self._traces, self.paths_, self.C_max_)
+
+    def path_figures(
+        self,
+        X: Any = None,  # noqa: ARG002 - the path has its rows
+        y: Any = None,  # noqa: ARG002
+        sample_weight: Any = None,  # noqa: ARG002
+        cv: Any = None,
+    ) -> PathFigures:
+        """What :func:`criteria` reads of the path, which has its training rows already."""
+        known = cv is None and hasattr(self, "errors_")
+        Cs, errors = (self.Cs_, self.errors_) if known else self._fold_errors(cv)
+        return svm_figures(self, self._data, Cs, errors)
 
     def _predict_at(self, C: float) -> Self:
         """Set ``C_`` and what follows from it."""

@@ -61,9 +61,9 @@ class LassoCV(LassoPathBase):
         Accepted for compatibility with scikit-learn; it has no effect.
     l1_ratio : float, default=1.0
         Mixing parameter ρ: 1 is the lasso.
-    rule : {"min", "one_se"}, default="min"
+    rule : {"min", "one_se", "elbow"}, default="min"
         The penalty of the least mean error, or the largest penalty within one standard error of
-        it.
+        it: that of its mean, or of the differences from it ("elbow").
     standardize : bool, default=False
         Whether α penalizes the coefficients of standardized columns.
 
@@ -83,6 +83,8 @@ class LassoCV(LassoPathBase):
         Duality gap at every penalty.
     degrees_of_freedom_ : ndarray of shape (m,)
         Effective degrees of freedom, without the intercept.
+    log_likelihoods_ : ndarray of shape (m,)
+        Gaussian log-likelihood for every penalty, at the variance of its residuals.
     coef_ : ndarray of shape (d,)
         Coefficients at ``alpha_``, fitted to all rows.
     intercept_ : float

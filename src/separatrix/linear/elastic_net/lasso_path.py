@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.additive import PartialFitMixin, Source, TrainingData
 from separatrix.linear.elastic_net.columns import elastic_net_problem
+from separatrix.linear.elastic_net.figures import elastic_net_figures
 from separatrix.linear.elastic_net.lasso import ElasticNetBase
 from separatrix.linear.elastic_net.path import StoppingRule
 from separatrix.linear.elastic_net.problem import ElasticNetPath
@@ -20,6 +21,7 @@ from separatrix.optimize.solution import Solution
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.encoding import Encoding
 from separatrix.selection import rules
+from separatrix.selection.criteria.figures import PathFigures
 
 #: Relative duality gap of the selected point, to which it is solved once more.
 FINAL = 1e-8
@@ -46,6 +48,25 @@ class LassoPathBase(ElasticNetBase):
             data = TrainingData(self.moments_, block=block)
             found = solve_elastic_net(data, float(alpha), options)
         return found.coef[:, 0], float(found.intercept[0])
+
+    def path_figures(
+        self, X: Any = None, y: Any = None, sample_weight: Any = None, cv: Any = None
+    ) -> PathFigures:
+        """What :func:`criteria` reads of the path; losses of folds where rows are given."""
+        check_is_fitted(self)
+        errors = getattr(self, "mse_path_", None)
+        if X is not None and (errors is None or cv is not None):
+            errors = self._cross_validated(X, y, sample_weight, cv)
+        return elastic_net_figures(self, self._source().weight, errors)
+
+    def _cross_validated(self, X: Any, y: Any, sample_weight: Any, cv: Any) -> Floats:
+        """Mean squared errors of folds (m x folds) at the penalties of the path."""
+        from separatrix.linear.elastic_net.lasso_cv import LassoCV
+
+        names = ("fit_intercept", "max_iter", "tol", "positive", "l1_ratio", "standardize")
+        shared = {name: getattr(self, name) for name in names}
+        model = LassoCV(alphas=self.alphas_, cv=cv, **shared)
+        return model.fit(X, y, sample_weight).mse_path_
 
     def _source(self) -> Source:
         if self.moments_ is not None:
@@ -86,6 +107,7 @@ class LassoPathBase(ElasticNetBase):
             )
         self.alphas_, self.coefs_, self.intercepts_ = path.alphas, path.coefs, path.intercepts
         self.gaps_, self.degrees_of_freedom_ = path.gaps, path.freedom
+        self.log_likelihoods_ = rules.gaussian_log_likelihood(path.rss, source.weight)
         best = self._best(path, data)
         self.alpha_ = float(path.alphas[best])
         finer = replace(options, tol=min(options.tol, FINAL))
@@ -132,6 +154,8 @@ class LassoPath(PartialFitMixin, LassoPathBase):
         Duality gap at every penalty.
     degrees_of_freedom_ : ndarray of shape (m,)
         Effective degrees of freedom, without the intercept.
+    log_likelihoods_ : ndarray of shape (m,)
+        Gaussian log-likelihood for every penalty, at the variance of its residuals.
     aic_ : ndarray of shape (m,)
         Akaike's criterion for every penalty.
     bic_ : ndarray of shape (m,)

@@ -60,8 +60,9 @@ class RidgeCV(RidgePathBase):
         Whether to store ``cv_results_`` (leave-one-out only).
     alpha_per_target : bool, default=False
         Whether every target has its own penalty (leave-one-out only).
-    rule : {"min", "one_se"}, default="min"
-        The best mean score, or the largest penalty within one standard error of it (with folds).
+    rule : {"min", "one_se", "elbow"}, default="min"
+        The best mean score, or the largest penalty within one standard error of it: that of its
+        mean, or of the differences from it ("elbow"). The latter two need folds.
     standardize : bool, default=False
         Whether α penalizes the coefficients of standardized columns.
 

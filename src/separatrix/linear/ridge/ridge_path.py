@@ -6,9 +6,11 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.additive import PartialFitMixin, TrainingData
 from separatrix.linear.least_squares.solve import from_rows
+from separatrix.linear.ridge.figures import ridge_figures
 from separatrix.linear.ridge.ridge import RidgeBase
 from separatrix.linear.ridge.spectrum import RidgeTrace, Spectrum, trace_moments
 from separatrix.linear.ridge.trace import trace_rows
@@ -16,11 +18,18 @@ from separatrix.messages import InputError, check_option
 from separatrix.optimize.solution import Solution
 from separatrix.rows.block import Block, Floats
 from separatrix.selection import rules
+from separatrix.selection.criteria.figures import PathFigures
+from separatrix.selection.folds import DEFAULT_FOLDS
 
 
 def refuse_without_spectrum(path: RidgeTrace) -> None:
     """Refuse what needs all eigenvalues where there are too many rows and columns for that."""
-    if not len(path.spectrum.values) and path.coefs.any():
+    refuse_lost_spectrum(path.spectrum, path.coefs)
+
+
+def refuse_lost_spectrum(spectrum: Spectrum, coefs: Floats) -> None:
+    """The same from a spectrum and coefficients."""
+    if not len(spectrum.values) and coefs.any():
         raise InputError(
             "These sparse rows and columns are too many for an eigendecomposition, which degrees "
             "of freedom and leave-one-out errors need.",
@@ -52,6 +61,25 @@ class RidgePathBase(RidgeBase):
         if np.ndim(self.coef_) == 1:
             return coefs[0, :, 0], intercepts[0, 0]
         return coefs[0].T, intercepts[0]
+
+    def path_figures(
+        self, X: Any = None, y: Any = None, sample_weight: Any = None, cv: Any = None
+    ) -> PathFigures:
+        """What :func:`criteria` reads of the path; losses of folds where rows are given."""
+        check_is_fitted(self)
+        refuse_lost_spectrum(self.spectrum_, self.coefs_)
+        errors = getattr(self, "mse_path_", None)
+        if X is not None and (errors is None or cv is not None):
+            errors = self._cross_validated(X, y, sample_weight, cv)
+        return ridge_figures(self, errors)
+
+    def _cross_validated(self, X: Any, y: Any, sample_weight: Any, cv: Any) -> Floats:
+        """Mean squared errors of folds (m x folds) at the penalties of the path."""
+        from separatrix.linear.ridge.ridge_cv import RidgeCV
+
+        shared: Any = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}
+        model = RidgeCV(self.alphas_, cv=DEFAULT_FOLDS if cv is None else cv, **shared)
+        return model.fit(X, y, sample_weight).mse_path_
 
     def _solve(self, data: TrainingData) -> Solution:
         path = self._trace(data)

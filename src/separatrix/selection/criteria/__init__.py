@@ -1,0 +1,1 @@
+"""Criteria of complexity: AIC, BIC, description length, structural risk, evidence, validation."""
