@@ -98,6 +98,36 @@ from separatrix.geometry.separability import (
     nearest_hull_points as nearest_hull_points,
     pairwise_separability as pairwise_separability,
 )
+from separatrix.hypotheses.classes.base import (
+    Hypothesis as Hypothesis,
+    HypothesisClass as HypothesisClass,
+)
+from separatrix.hypotheses.classes.boxes import (
+    Boxes as Boxes,
+    Intervals as Intervals,
+)
+from separatrix.hypotheses.classes.interval_unions import (
+    UnionsOfIntervals as UnionsOfIntervals,
+)
+from separatrix.hypotheses.classes.linear import (
+    Balls as Balls,
+    Hyperplanes as Hyperplanes,
+)
+from separatrix.hypotheses.classes.polygons import (
+    ConvexPolygons as ConvexPolygons,
+    Triangles as Triangles,
+)
+from separatrix.hypotheses.classes.predicates import (
+    Predicates as Predicates,
+)
+from separatrix.hypotheses.classes.shattering import (
+    Shattering as Shattering,
+    shatters as shatters,
+)
+from separatrix.hypotheses.classes.vc_dimension import (
+    VCDimension as VCDimension,
+    vc_dimension as vc_dimension,
+)
 from separatrix.kernels import (
     Bounded as Bounded,
     Constant as Constant,

@@ -23,7 +23,8 @@ def exact_weights_or_direction(a: Floats, b: Floats) -> tuple[Floats | None, Flo
     m = a.shape[1] + 2
     columns = [[*map(Fraction, row), ONE, ZERO] for row in a.tolist()]
     columns += [[*(-Fraction(v) for v in row), ZERO, ONE] for row in b.tolist()]
-    tableau = _first_phase([[column[i] for column in columns] for i in range(m)])
+    right = [ZERO] * (m - 2) + [ONE, ONE]
+    tableau = first_phase([[column[i] for column in columns] for i in range(m)], right)
     p = len(columns)
     if not tableau.cost[-1]:
         weights = np.zeros(p)
@@ -37,19 +38,18 @@ def exact_weights_or_direction(a: Floats, b: Floats) -> tuple[Floats | None, Flo
     return None, np.array([float(-v / largest) if largest else 0.0 for v in y])
 
 
-class _Tableau:
+class Tableau:
     """Rows of [B⁻¹M, B⁻¹, B⁻¹t], reduced costs with minus the objective last, and the basis."""
 
-    def __init__(self, equations: list[Row]) -> None:
+    def __init__(self, equations: list[Row], right: Row) -> None:
         m, p = len(equations), len(equations[0])
-        right = [ZERO] * (m - 2) + [ONE, ONE]
         self.rows = [
             [*row, *(ONE if i == j else ZERO for j in range(m)), right[i]]
             for i, row in enumerate(equations)
         ]
         self.basis = list(range(p, p + m))
         self.cost = [-sum((row[j] for row in self.rows), ZERO) for j in range(p)]
-        self.cost += [ZERO] * m + [Fraction(-2)]
+        self.cost += [ZERO] * m + [-sum(right, ZERO)]
 
     def pivot(self, i: int, j: int) -> None:
         """Bring column j into the basis in place of row i."""
@@ -67,9 +67,12 @@ def _reduced(row: Row, by: Row, factor: Fraction) -> Row:
     return [u - factor * v if v else u for u, v in zip(row, by, strict=True)]
 
 
-def _first_phase(equations: list[Row]) -> _Tableau:
-    """Minimize the sum of artificial variables; by Bland's rule no basis recurs."""
-    tableau, p = _Tableau(equations), len(equations[0])
+def first_phase(equations: list[Row], right: Row) -> Tableau:
+    """Minimize the sum of artificial variables over equations · λ = right ≥ 0, λ ≥ 0.
+
+    By Bland's rule no basis recurs. Zero is reached where the equations have a solution.
+    """
+    tableau, p = Tableau(equations, right), len(equations[0])
     while True:
         enter = next((j for j in range(p) if tableau.cost[j] < 0), None)
         if enter is None or not tableau.cost[-1]:

@@ -1,0 +1,245 @@
+"""Half-spaces and balls: linear inequalities, decided by linear programming in fractions.
+
+half-space   w·x + t ≥ 0
+ball         −‖x‖² + w·x + t ≥ 0           the same, in the coordinates (x, ‖x‖²)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from math import sqrt
+from typing import Any, ClassVar
+
+import numpy as np
+
+from separatrix.geometry.strict_inequalities import null_vector, strict_solution
+from separatrix.hypotheses.classes.base import (
+    Hypothesis,
+    HypothesisClass,
+    Labels,
+    check_count,
+    fractions,
+    positive_side,
+)
+from separatrix.rows.block import Floats
+
+ONE, ZERO = Fraction(1), Fraction(0)
+
+
+@dataclass(frozen=True)
+class HalfSpace(Hypothesis):
+    """The points x with coef · x + intercept ≥ 0, in fractions."""
+
+    coef: tuple[Fraction, ...]
+    intercept: Fraction
+
+    def contains(self, points: Any) -> Labels:
+        """Which of the points lie on the positive side of the hyperplane, or on it."""
+        x = np.asarray(points, dtype=np.float64)
+        return positive_side(x, list(x.T), self.coef, self.intercept)
+
+
+@dataclass(frozen=True)
+class Ball(Hypothesis):
+    """The points x with ‖x − c‖² ≤ r², in fractions; empty where r² < 0."""
+
+    center: tuple[Fraction, ...]
+    squared_radius: Fraction
+
+    @property
+    def radius(self) -> float:
+        """The radius r as a float."""
+        return sqrt(max(self.squared_radius, ZERO))
+
+    def contains(self, points: Any) -> Labels:
+        """Which of the points lie in the ball."""
+        x = np.asarray(points, dtype=np.float64)
+        coef = (*(2 * c for c in self.center), -ONE)
+        constant = self.squared_radius - sum((c * c for c in self.center), ZERO)
+        return positive_side(x, [*x.T, (x * x).sum(axis=1)], coef, constant)
+
+
+class _Separated(HypothesisClass):
+    """What half-spaces and balls share: Radon's theorem bounds both."""
+
+    def __init__(self, dimension: int = 2) -> None:
+        self.dimension = check_count(dimension, "dimension")
+        self.bound = self.dimension + 1
+
+    def hard_labels(self, points: Floats) -> Iterator[Labels]:
+        """Radon's partition of the first d + 2 points, both ways; any label for the others."""
+        partition = radon_partition(points)
+        if partition is not None:
+            yield partition
+            yield ~partition
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.dimension})"
+
+
+class Hyperplanes(_Separated):
+    """Half-spaces w·x + t ≥ 0, either side of a hyperplane; lines in the plane.
+
+        consistent ⇔ w·x + t > 0 for the positive points and < 0 for the negative ones
+
+    Parameters
+    ----------
+    dimension : int, default=2
+        Number of columns.
+
+    Attributes
+    ----------
+    bound : int
+        d + 1, which the VC dimension does not exceed.
+
+    See Also
+    --------
+    linear_separability : The same question for many rows.
+    Balls : Spheres in place of hyperplanes.
+
+    Notes
+    -----
+    A linear program in fractions decides each labeling. Where no hyperplane separates, the convex
+    hulls of both sides have a point in common, which is named.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> found = sx.shatters(sx.Hyperplanes(2), [[0, 0], [1, 1], [0, 1], [1, 0]])
+    >>> found.failing.tolist()
+    [False, False, True, True]
+    >>> print(found.reason)
+    (0.5, 0.5) lies in the convex hulls of the positive and of the negative points.
+    >>> sx.vc_dimension(sx.Hyperplanes(2)).dimension
+    3
+    """
+
+    name: ClassVar[str] = "half-spaces"
+
+    def __init__(self, dimension: int = 2) -> None:
+        super().__init__(dimension)
+        self.argument = (
+            f"Any {self.dimension + 2} points fall into two parts whose convex hulls have a point "
+            "in common (Radon), and no hyperplane has one part on each side."
+        )
+
+    def consistent(self, points: Floats, labels: Labels) -> HalfSpace | None:
+        """A half-space with every point strictly on its side of the hyperplane."""
+        z, _ = strict_solution(_signed([[*x, ONE] for x in fractions(points)], labels))
+        return None if z is None else HalfSpace(tuple(z[:-1]), z[-1])
+
+    def why_none(self, points: Floats, labels: Labels) -> str:
+        """A common point of the convex hulls of both sides."""
+        exact = fractions(points)
+        _, weights = strict_solution(_signed([[*x, ONE] for x in exact], labels))
+        if weights is None:
+            return ""
+        total = sum((w for w, y in zip(weights, labels, strict=True) if y), ZERO)
+        common = [
+            sum((w * x[j] for w, x, y in zip(weights, exact, labels, strict=True) if y), ZERO)
+            / total
+            for j in range(self.dimension)
+        ]
+        where = ", ".join(f"{float(v):.4g}" for v in common)
+        return f"({where}) lies in the convex hulls of the positive and of the negative points."
+
+    def sample(self, rng: np.random.Generator) -> HalfSpace:
+        """A random direction, with the hyperplane through a random point of the unit cube."""
+        w, x = rng.standard_normal(self.dimension), rng.random(self.dimension)
+        return HalfSpace(tuple(map(Fraction, w)), Fraction(-float(w @ x)))
+
+
+class Balls(_Separated):
+    """Balls ‖x − c‖ ≤ r; disks in the plane.
+
+        consistent ⇔ w·x + t − v‖x‖² > 0 for positive points, < 0 for negative ones, v > 0
+
+    Parameters
+    ----------
+    dimension : int, default=2
+        Number of columns.
+
+    Attributes
+    ----------
+    bound : int
+        d + 1, which the VC dimension does not exceed.
+
+    See Also
+    --------
+    Hyperplanes : The limit of large balls.
+    vc_dimension : The largest number of points that a class shatters.
+
+    Notes
+    -----
+    In the coordinates (x, ‖x‖²) a ball is the side of a hyperplane below it: a linear program in
+    fractions decides each labeling.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> found = sx.shatters(sx.Balls(2), [[0, 0], [1, 0], [0, 1], [0.4, 0.4]])
+    >>> found.failing.tolist()
+    [True, True, True, False]
+    >>> sx.vc_dimension(sx.Balls(3)).dimension
+    4
+    """
+
+    name: ClassVar[str] = "balls"
+
+    def __init__(self, dimension: int = 2) -> None:
+        super().__init__(dimension)
+        self.argument = (
+            f"Any {self.dimension + 2} points fall into two parts whose convex hulls have a point "
+            "in common (Radon). If one ball held the first part alone and another the second, the "
+            "hyperplane through the intersection of their spheres would separate the parts."
+        )
+
+    def consistent(self, points: Floats, labels: Labels) -> Ball | None:
+        """A ball with no point on its sphere."""
+        lifted = [[*x, -sum((v * v for v in x), ZERO), ONE] for x in fractions(points)]
+        convex = [*[ZERO] * self.dimension, ONE, ZERO]
+        z, _ = strict_solution([*_signed(lifted, labels), convex])
+        if z is None:
+            return None
+        center = tuple(w / (2 * z[-2]) for w in z[: self.dimension])
+        return Ball(center, z[-1] / z[-2] + sum((c * c for c in center), ZERO))
+
+    def why_none(self, points: Floats, labels: Labels) -> str:
+        """Which points the proof weighs."""
+        lifted = [[*x, -sum((v * v for v in x), ZERO), ONE] for x in fractions(points)]
+        convex = [*[ZERO] * self.dimension, ONE, ZERO]
+        _, weights = strict_solution([*_signed(lifted, labels), convex])
+        if weights is None:
+            return ""
+        used = [i for i in range(len(points)) if weights[i]]
+        positive = ", ".join(str(i + 1) for i in used if labels[i])
+        negative = ", ".join(str(i + 1) for i in used if not labels[i])
+        return (
+            f"Every ball that contains the positive points (of these: {positive}) contains one of "
+            f"the negative points {negative}."
+        )
+
+    def sample(self, rng: np.random.Generator) -> Ball:
+        """A center in the unit cube, and a radius up to 1/2."""
+        center = tuple(map(Fraction, rng.random(self.dimension)))
+        return Ball(center, Fraction(0.5 * float(rng.random())) ** 2)
+
+
+def radon_partition(points: Floats) -> Labels | None:
+    """Two parts of the first d + 2 points whose convex hulls have a common point (Radon).
+
+    Σ λ x = 0 with Σλ = 0: the points of positive λ are one part. None if there is no such λ.
+    """
+    some = fractions(points[: points.shape[1] + 2])
+    weights = null_vector([[*x, ONE] for x in some])
+    if weights is None:
+        return None
+    labels = np.zeros(len(points), dtype=bool)
+    labels[: len(weights)] = [w > 0 for w in weights]
+    return labels
+
+
+def _signed(rows: list[list[Fraction]], labels: Labels) -> list[list[Fraction]]:
+    return [row if y else [-v for v in row] for row, y in zip(rows, labels, strict=True)]
