@@ -106,6 +106,7 @@ HOMES = {
     "KernelVoteClassifier": "separatrix.neighbors.kernel_smoothers",
     "NadarayaWatson": "separatrix.neighbors.kernel_smoothers",
     "NearestExemplar": "separatrix.neighbors.nearest_exemplar",
+    "BoxClassifier": "separatrix.hypotheses.boxes.box_classifier",
     "MeanRegressor": "separatrix.estimators.baseline",
     "MostFrequentClassifier": "separatrix.estimators.baseline",
     "AveragedClassifier": "separatrix.estimators.averaged",

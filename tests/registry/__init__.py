@@ -16,6 +16,7 @@ from tests.registry import (
     bayes,
     discriminant,
     estimators,
+    hypotheses,
     linear,
     logistic,
     neighbors,
@@ -31,7 +32,7 @@ __all__ = ["CLUSTERERS", "HIERARCHIES", "KERNELS", "LOSSES", "REGISTRY", "Row"]
 
 _FAMILIES = (
     linear, discriminant, logistic, perceptron, neighbors, svm, estimators, probability,
-    bayes,
+    bayes, hypotheses,
 )  # fmt: skip
 REGISTRY: list[Row] = [row for family in _FAMILIES for row in family.ROWS]
 

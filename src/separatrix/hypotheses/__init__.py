@@ -1,1 +1,4 @@
-"""Hypotheses as sets of points: version spaces of boxes, balls and ellipsoids, what they can shatter, where to ask next."""
+"""Hypotheses as sets of points: version spaces of boxes, balls and ellipsoids.
+
+And what hypotheses can shatter, and where to ask next.
+"""

@@ -15,7 +15,7 @@ from separatrix import HOMES
 #: Folders whose public classes are estimators.
 _ESTIMATORS = {
     *("estimators", "probability", "linear", "logistic", "discriminant"),
-    *("perceptron", "svm", "neighbors", "cluster", "bayes"),
+    *("perceptron", "svm", "neighbors", "cluster", "bayes", "hypotheses"),
 }
 
 #: Data classes by module, restored by calling the constructor with the stored fields.
@@ -71,6 +71,9 @@ _RECORDS = {
     "neighbors.leave_one_out": "LeaveOneOutErrors",
     "neighbors.bandwidth": "BandwidthSearch",
     "cluster.dendrogram": "Dendrogram",
+    "hypotheses.boxes.box": "Box",
+    "hypotheses.boxes.version_space": "VersionSpace",
+    "hypotheses.boxes.box_classifier": "Examples",
     "bayes.linear.spectrum": "EvidenceSpectrum",
     "bayes.linear.posterior": "Posterior",
     "bayes.linear.evidence": "EvidenceCurve",

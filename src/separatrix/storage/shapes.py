@@ -22,6 +22,8 @@ RECORDS = {
     "QuadraticScores": ("center d finite", "means k r finite", "maps k d r", "offset k"),
     "ProjectedScores": ("center d finite", "projection d r finite"),
     "KernelExpansion": ("centers m *", "weights m c finite", "intercept c finite"),
+    "Box": ("lower d", "upper d"),
+    "Examples": ("x n d finite", "codes n", "w n"),
     "IsotonicMap": ("low m", "high m", "value m finite"),
     "NaiveBayesDensity": ("mean k d", "variance k d", "probabilities k *"),
     "ClassMoments": ("weight k", "count k", "mean k d"),

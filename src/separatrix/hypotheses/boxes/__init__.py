@@ -1,0 +1,1 @@
+"""Boxes as hypotheses: between most specific and most general; fewest errors; rules."""
