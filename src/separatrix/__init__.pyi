@@ -98,7 +98,6 @@ from separatrix.geometry.separability import (
     nearest_hull_points as nearest_hull_points,
     pairwise_separability as pairwise_separability,
 )
-<<<<<<< Updated upstream
 from separatrix.hypotheses.classes.base import (
     Hypothesis as Hypothesis,
     HypothesisClass as HypothesisClass,
@@ -129,9 +128,7 @@ from separatrix.hypotheses.classes.vc_dimension import (
     VCDimension as VCDimension,
     vc_dimension as vc_dimension,
 )
-=======
 from separatrix.hypotheses.boxes.box_classifier import BoxClassifier as BoxClassifier
->>>>>>> Stashed changes
 from separatrix.kernels import (
     Bounded as Bounded,
     Constant as Constant,
