@@ -59,7 +59,8 @@ from separatrix.distances.vectors import (
     Minkowski as Minkowski,
     SquaredEuclidean as SquaredEuclidean,
 )
-from separatrix.estimators.averaged import (
+from separatrix.estimators.averages.model_average import ModelAverage as ModelAverage
+from separatrix.estimators.averages.averaged import (
     AveragedClassifier as AveragedClassifier,
     AveragedRegressor as AveragedRegressor,
 )

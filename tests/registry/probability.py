@@ -42,6 +42,20 @@ ROWS: list[Row] = [
         precision=1e-5,
     ),
     Row(
+        "ModelAverage",
+        lambda: sx.ModelAverage([sx.LinearRegression(), sx.RidgePath(5)], "akaike"),
+        additive=False,
+        unit_free=False,
+    ),
+    Row(
+        "ModelAverage of classifiers",
+        lambda: sx.ModelAverage([sx.LinearDiscriminantAnalysis(), sx.GaussianNB()], cv=3),
+        "classification",
+        additive=False,
+        order_free=False,
+        precision=1e-5,
+    ),
+    Row(
         "RejectOption",
         lambda: sx.RejectOption(sx.LinearDiscriminantAnalysis(), costs=0.7),
         "classification",

@@ -4,17 +4,23 @@
     numbers:  min over a of  Σ w (y − Σₘ aₘ ŷₘ)²               by non-negative least squares
 
 Both are convex over the simplex, where f(a) − f* ≤ max over m of ⟨∇f(a), a − eₘ⟩ bounds what is
-left to gain.
+left to gain. Without folds, models are weighted by their evidence, or by exp(−AICc/2), which stands
+for it (Akaike weights).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import nnls
 
+from separatrix.messages import InputError
 from separatrix.rows.block import Floats
+from separatrix.selection.criteria.measures import corrected_aic
+from separatrix.selection.criteria.models import fit_figures_of
 
 MAX_ITER, TOLERANCE = 5_000, 1e-7
 #: A probability below this counts as this.
@@ -59,3 +65,54 @@ def squared_error_average(predictions: Floats, y: Floats, w: Floats) -> Average:
     error = residuals @ a
     slope = 2.0 * residuals.T @ error
     return Average(a, float(error @ error), float(max(slope @ a - slope.min(), 0.0)))
+
+
+def evidence_weights(log_evidence: Any, prior_weights: Any = None) -> Floats:
+    """Probabilities of models, ∝ exp(log evidence) times their prior weights; they sum to one."""
+    values = np.asarray(log_evidence, dtype=float)
+    if not (values < np.inf).all() or not np.isfinite(values).any():
+        raise InputError("A model has no finite evidence.", remedy="Leave it out.")
+    prior = np.ones(len(values)) if prior_weights is None else np.asarray(prior_weights, float)
+    if prior.shape != values.shape or not (prior >= 0.0).all() or not 0.0 < prior.sum() < np.inf:
+        raise InputError(
+            f"prior_weights={prior_weights!r} must hold a number of 0 or more for each of "
+            f"{len(values)} models, some above 0."
+        )
+    with np.errstate(divide="ignore"):
+        logs = values + np.log(prior)
+    found = np.exp(logs - logs.max())
+    return np.asarray(found / found.sum())
+
+
+def log_evidences(models: Sequence[Any]) -> Floats:
+    """The log evidence of every fitted model; refuses one that has none."""
+    for model in models:
+        if not hasattr(model, "log_evidence_"):
+            raise InputError(
+                f"{type(model).__name__} has no evidence.",
+                remedy="Use a Bayesian model, or weights by stacking (ModelAverage).",
+            )
+    return np.array([float(model.log_evidence_) for model in models])
+
+
+def corrected_aics(models: Sequence[Any]) -> Floats:
+    """AICc of every fitted model; refuses one without likelihood and degrees of freedom."""
+    figures = []
+    for model in models:
+        found = fit_figures_of(model)
+        if found is None:
+            raise InputError(
+                f"{type(model).__name__} has no likelihood with degrees of freedom, and so no AIC.",
+                remedy='Leave it out, or use weights="stacking".',
+            )
+        figures.append(found)
+    n = np.array([f.n for f in figures])
+    if not np.allclose(n, n[0], rtol=1e-9):
+        raise InputError(
+            f"The models are fitted to {n.min():g} and {n.max():g} rows, and criteria compare "
+            "models of the same rows.",
+            remedy="Fit all of them to the same rows.",
+        )
+    likelihoods = np.array([f.log_likelihood for f in figures])
+    freedom = np.array([f.freedom + f.others for f in figures])
+    return corrected_aic(likelihoods, freedom, float(n[0]))

@@ -13,7 +13,6 @@ from separatrix.messages import InputError
 from separatrix.rows.block import Floats, unit_weights
 from separatrix.selection.criteria.figures import FitFigures, PathFigures, Subsets
 from separatrix.selection.folds import folds_of
-from separatrix.selection.rules import gaussian_log_likelihood
 
 #: A probability below this counts as this.
 SMALLEST = float(np.finfo(float).tiny)
@@ -33,7 +32,7 @@ def figures_of_models(
         )
     data = None if X is None else _Rows.of(X, y, sample_weight, classes)
     fitted = [_fitted(model, data) for model in models]
-    figures = [_figures(model, data) for model in fitted]
+    figures = [fit_figures_of(model) for model in fitted]
     parameter, values = _names(models)
     known = next((f for f in figures if f is not None), None)
     evidence = np.array([float(getattr(m, "log_evidence_", np.nan)) for m in fitted])
@@ -117,20 +116,21 @@ def _fitted(model: Any, data: _Rows | None) -> Any:
     return model
 
 
-def _figures(model: Any, data: _Rows | None) -> FitFigures | None:
-    """What the model says, or what its predictions and degrees of freedom say."""
-    own = model.fit_figures() if hasattr(model, "fit_figures") else None
-    freedom = getattr(model, "degrees_of_freedom_", None)
-    if own is not None or data is None or freedom is None or np.ndim(freedom):
-        return own
-    n = float(data.weights.sum())
-    losses = float(data.weights @ data.losses(model))
-    if data.classes:
-        if not hasattr(model, "predict_proba"):
-            return None
-        return FitFigures(n, float(freedom), -losses)
-    likelihood = float(gaussian_log_likelihood(np.array([losses]), n)[0])
-    return FitFigures(n, float(freedom), likelihood, others=1, squares=losses)
+def fit_figures_of(model: Any) -> FitFigures | None:
+    """What a fitted model says of itself, or its path of the chosen point; None if neither."""
+    if hasattr(model, "fit_figures"):
+        found: FitFigures | None = model.fit_figures()
+        return found
+    if not hasattr(model, "path_figures"):
+        return None
+    path: PathFigures = model.path_figures()
+    chosen = float(getattr(model, f"{path.parameter}_"))
+    if path.freedom is None or path.log_likelihood is None or chosen not in path.values:
+        return None
+    at = path.values.index(chosen)
+    squares = None if path.squares is None else float(path.squares[at])
+    likelihood = float(path.log_likelihood[at])
+    return FitFigures(path.n, float(path.freedom[at]), likelihood, path.others, squares)
 
 
 def _errors(models: list[Any], data: _Rows) -> Floats:

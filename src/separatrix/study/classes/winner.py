@@ -11,7 +11,7 @@ from typing import Any
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from separatrix.estimators.averaged import AveragedClassifier
+from separatrix.estimators.averages.averaged import AveragedClassifier
 from separatrix.messages import InputError
 from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import InMemory

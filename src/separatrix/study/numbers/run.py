@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from separatrix.estimators.averaged import AveragedRegressor
+from separatrix.estimators.averages.averaged import AveragedRegressor
 from separatrix.linear.ridge.ridge_path import RidgePath
 from separatrix.rows.rows import ArrayRows
 from separatrix.selection.tuning import Tuning

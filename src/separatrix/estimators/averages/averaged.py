@@ -7,67 +7,26 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin
-from sklearn.utils import get_tags
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.targets import codes_of, with_every_class
+from separatrix.estimators.averages.several import SeveralModels, mixed_probabilities
+from separatrix.estimators.averages.stacking import (
+    stacked_classes,
+    stacked_numbers,
+    stacking_certificate,
+)
 from separatrix.estimators.wrapped import (
-    LabeledRows,
     fitted,
     fitted_to_numbers,
     joint_certificate,
     labeled_rows,
     numbered_rows,
-    takes_structures,
     warn_once,
 )
-from separatrix.messages import InputError
-from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Floats, unit_weights
-from separatrix.selection.averaging import Average, log_loss_average, squared_error_average
-from separatrix.selection.folds import folds_of
+from separatrix.rows.block import Floats
+from separatrix.selection.averaging import Average
 from separatrix.selection.routing import fold_router, named_folds, routed
-
-#: A bound on the loss left to gain, relative to the loss, at which weights count as optimal.
-TOLERANCE = 1e-5
-
-
-class SeveralModels(MetaEstimatorMixin, BaseEstimator):
-    """Models of the same rows, and their weights."""
-
-    estimators: Any
-    estimators_: list[Any]
-    weights_: Floats
-    certificate_: Certificate
-
-    def _accept_models(self, models: Sequence[Any]) -> None:
-        """Take the names of columns and classes from models that are fitted to the same rows."""
-        self.estimators_ = list(models)
-        for name in ("n_features_in_", "feature_names_in_", "encoding_", "classes_"):
-            self.__dict__.pop(name, None)
-            if hasattr(models[0], name):
-                setattr(self, name, getattr(models[0], name))
-
-    def _models(self) -> list[Any]:
-        if not isinstance(self.estimators, list | tuple) or not self.estimators:
-            raise InputError(
-                f"estimators={self.estimators!r} is no list of models.",
-                remedy="Give estimators=[…] with one model or more.",
-            )
-        return list(self.estimators)
-
-    @property
-    def _structures(self) -> bool:
-        return any(takes_structures(model) for model in self.estimators or ())
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = [get_tags(model).input_tags for model in self.estimators or ()]
-        tags.input_tags.sparse = bool(inner) and all(each.sparse for each in inner)
-        tags.input_tags.allow_nan = bool(inner) and all(each.allow_nan for each in inner)
-        tags.input_tags.pairwise = any(each.pairwise for each in inner)
-        return tags
 
 
 class _Averaged(SeveralModels):
@@ -83,12 +42,7 @@ class _Averaged(SeveralModels):
         """Average models that are fitted already, with weights that were found before."""
         self._accept_models(models)
         self.weights_ = np.asarray(average.weights, dtype=float)
-        weights = Certificate(
-            "The weights minimize the loss of the average out of fold",
-            gap=average.gap / max(abs(average.value), TOLERANCE),
-            tolerance=TOLERANCE,
-            promised=("gap",),
-        )
+        weights = stacking_certificate(average)
         self.certificate_ = joint_certificate(
             f"Average of {len(self.estimators_)} models", [weights, *self.estimators_]
         )
@@ -124,6 +78,7 @@ class AveragedClassifier(ClassifierMixin, _Averaged):
     See Also
     --------
     AveragedRegressor : The same for numbers.
+    ModelAverage : Weights by evidence or AIC as well.
     CalibratedClassifier : Probabilities for a classifier that has none.
 
     Examples
@@ -152,52 +107,18 @@ class AveragedClassifier(ClassifierMixin, _Averaged):
         models, rows = self._models(), labeled_rows(self, X, y, sample_weight)
         with warn_once():
             whole = [fitted(model, rows) for model in models]
-            average = self._average(models, rows, whole[0].classes_, cv)
+            average = stacked_classes(models, rows, whole[0].classes_, cv)
         return self.from_fitted(whole, average)
-
-    def _average(
-        self, models: list[Any], rows: LabeledRows, classes: NDArray[Any], cv: Any
-    ) -> Average:
-        used, codes = rows.positive_weight, codes_of(rows.y, classes)
-        folds = folds_of(cv, len(codes), rows=used, codes=codes[used])
-
-        def true_class(train: Any, test: Any) -> Floats:
-            parts = [rows.split(model, used[train], used[test]) for model in models]
-            columns = [
-                class_probabilities(fitted(model, own), outside.x, classes)
-                for model, (own, outside) in zip(models, parts, strict=True)
-            ]
-            own = codes[used[test]]
-            return np.stack([p[np.arange(len(own)), own] for p in columns], axis=1)
-
-        p = np.concatenate(folds.map(true_class))
-        tests = used[np.concatenate([test for _, test in folds.pairs])]
-        w = unit_weights(None if rows.w is None else rows.w[tests], len(tests))
-        return log_loss_average(p, w)
 
     def predict_proba(self, X: Any) -> Floats:
         """Σₘ aₘ pₘ for each class in ``classes_``."""
         check_is_fitted(self)
-        parts = (
-            weight * class_probabilities(model, X, self.classes_)
-            for weight, model in zip(self.weights_, self.estimators_, strict=True)
-        )
-        return np.asarray(sum(parts))
+        return mixed_probabilities(self, X)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class."""
         chosen = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[chosen])
-
-
-def class_probabilities(model: Any, X: Any, classes: NDArray[Any]) -> Floats:
-    """Probabilities with a column for each of ``classes``; zero for one the model lacks."""
-    if not hasattr(model, "predict_proba"):
-        raise InputError(
-            f"{type(model).__name__} has no probabilities to average.",
-            remedy="Wrap it in CalibratedClassifier.",
-        )
-    return with_every_class(model.predict_proba(X), model.classes_, classes)
 
 
 class AveragedRegressor(RegressorMixin, _Averaged):
@@ -227,6 +148,7 @@ class AveragedRegressor(RegressorMixin, _Averaged):
     See Also
     --------
     AveragedClassifier : The same for classes.
+    ModelAverage : Weights by evidence or AIC as well.
 
     Examples
     --------
@@ -250,23 +172,10 @@ class AveragedRegressor(RegressorMixin, _Averaged):
         """
         cv = named_folds(self.cv, X, y, routed(self, params, None)["split"])
         models, rows = self._models(), numbered_rows(self, X, y, sample_weight)
-        used = rows.positive_weight
-        folds = folds_of(cv, len(rows.y), rows=used)
-
-        def predictions(train: Any, test: Any) -> Floats:
-            parts = [rows.split(model, used[train], used[test]) for model in models]
-            columns = [
-                fitted_to_numbers(model, own).predict(outside.x)
-                for model, (own, outside) in zip(models, parts, strict=True)
-            ]
-            return np.stack(columns, axis=1)
-
         with warn_once():
             whole = [fitted_to_numbers(model, rows) for model in models]
-            found = np.concatenate(folds.map(predictions))
-        tests = used[np.concatenate([test for _, test in folds.pairs])]
-        w = unit_weights(None if rows.w is None else rows.w[tests], len(tests))
-        return self.from_fitted(whole, squared_error_average(found, rows.y[tests], w))
+            average = stacked_numbers(models, rows, cv)
+        return self.from_fitted(whole, average)
 
     def predict(self, X: Any) -> Floats:
         """Σₘ aₘ ŷₘ for every row."""
