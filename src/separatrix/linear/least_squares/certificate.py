@@ -52,12 +52,10 @@ def certify_from_moments(
 
 def _newton_step(hessian: Floats, gradient: Floats) -> Floats:
     """H⁻¹g by Cholesky; by least squares where dependent columns leave H singular."""
-    try:
-        factor = linalg.cholesky(hessian, check_finite=False)
-        if factor.size and np.diag(factor).min() > 1e-6:
-            return np.asarray(linalg.cho_solve((factor, False), gradient, check_finite=False))
-    except linalg.LinAlgError:
-        pass
+    if hessian.size:  # LAPACK itself: a path asks for a step at every penalty
+        factor, info = linalg.lapack.dpotrf(hessian, lower=False, clean=False)
+        if not info and factor.diagonal().min() > 1e-6:
+            return np.asarray(linalg.lapack.dpotrs(factor, gradient, lower=False)[0])
     return np.asarray(np.linalg.lstsq(hessian, gradient, rcond=1e3 * np.finfo(float).eps)[0])
 
 

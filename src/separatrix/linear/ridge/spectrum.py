@@ -203,6 +203,8 @@ def _limit(matrix: Floats, scale: Floats, right: Floats) -> Floats:
 
 def certify_ridge_moments(m: Moments, coef: Floats, alpha: Floats) -> Certificate:
     """Certificate from moments; objectives and gaps of the targets add up."""
+    if len(alpha) == 1:
+        return certify_from_moments(m, coef, float(alpha[0]), RIDGE_CLAIM)
     return joint_certificate(
         [
             certify_from_moments(_one_target(m, j), coef[:, [j]], float(a), RIDGE_CLAIM)
