@@ -107,6 +107,8 @@ HOMES = {
     "NadarayaWatson": "separatrix.neighbors.kernel_smoothers",
     "NearestExemplar": "separatrix.neighbors.nearest_exemplar",
     "BoxClassifier": "separatrix.hypotheses.boxes.box_classifier",
+    "BallClassifier": "separatrix.hypotheses.enclosing.ball_classifier",
+    "EllipsoidClassifier": "separatrix.hypotheses.enclosing.ellipsoid_classifier",
     "MeanRegressor": "separatrix.estimators.baseline",
     "MostFrequentClassifier": "separatrix.estimators.baseline",
     "AveragedClassifier": "separatrix.estimators.averages.averaged",

@@ -130,6 +130,10 @@ from separatrix.hypotheses.classes.vc_dimension import (
     vc_dimension as vc_dimension,
 )
 from separatrix.hypotheses.boxes.box_classifier import BoxClassifier as BoxClassifier
+from separatrix.hypotheses.enclosing.ball_classifier import BallClassifier as BallClassifier
+from separatrix.hypotheses.enclosing.ellipsoid_classifier import (
+    EllipsoidClassifier as EllipsoidClassifier,
+)
 from separatrix.kernels import (
     Bounded as Bounded,
     Constant as Constant,

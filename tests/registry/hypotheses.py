@@ -26,6 +26,37 @@ def box_errors(model: Any, lower: Any, upper: Any, x: Any, y: Any) -> float:
     )
 
 
+def centers(model: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """Centers of balls, of standardized columns, and nothing else."""
+    return model.standardizer_.transform(model.centers_), np.zeros(0)
+
+
+def squared_radii(model: Any, center: Any, _: Any, x: Any, y: Any) -> float:
+    """Σ R² of the balls around given centers."""
+    z = model.standardizer_.transform(x)
+    pairs = zip(model.classes_, center, strict=True)
+    return float(sum(((z[y == label] - c) ** 2).sum(axis=1).max() for label, c in pairs))
+
+
+def ellipsoids(model: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """Shapes and centers, of standardized columns."""
+    inverse = model.standardizer_.inverse_scale
+    shapes = inverse[:, None] * model.shapes_ * inverse
+    return shapes, model.standardizer_.transform(model.centers_)
+
+
+def log_volumes(model: Any, shape: Any, center: Any, x: Any, y: Any) -> float:
+    """Σ ½ ln det S of ellipsoids of given shape and center, made to contain their class."""
+    z, total = model.standardizer_.transform(x), 0.0
+    for label, s, c in zip(model.classes_, (shape + shape.swapaxes(1, 2)) / 2, center, strict=True):
+        if np.linalg.eigvalsh(s)[0] <= 0:
+            return np.inf
+        difference = z[y == label] - c
+        g = np.einsum("ij,ij->i", difference, np.linalg.solve(s, difference.T).T)
+        total += 0.5 * np.linalg.slogdet(s * g.max())[1]
+    return float(total)
+
+
 ROWS: list[Row] = [
     Row(
         "BoxClassifier",
@@ -33,6 +64,22 @@ ROWS: list[Row] = [
         "classification",
         objective=box_errors,
         parameters=faces,
+        classes=(2, 3),
+    ),
+    Row(
+        "BallClassifier",
+        lambda: sx.BallClassifier(),
+        "classification",
+        objective=squared_radii,
+        parameters=centers,
+        classes=(2, 3),
+    ),
+    Row(
+        "EllipsoidClassifier",
+        lambda: sx.EllipsoidClassifier(),
+        "classification",
+        objective=log_volumes,
+        parameters=ellipsoids,
         classes=(2, 3),
     ),
 ]

@@ -74,6 +74,7 @@ _RECORDS = {
     "hypotheses.boxes.box": "Box",
     "hypotheses.boxes.version_space": "VersionSpace",
     "hypotheses.boxes.box_classifier": "Examples",
+    "hypotheses.enclosing.spanned": "SpannedEllipsoid",
     "bayes.linear.spectrum": "EvidenceSpectrum",
     "bayes.linear.posterior": "Posterior",
     "bayes.linear.evidence": "EvidenceCurve",
@@ -130,7 +131,13 @@ def _public(folders: set[str]) -> dict[str, str]:
 METRICS = _public({"distances"})
 RECORDS = METRICS | _by_name(_RECORDS)
 KERNELS = _by_name(_KERNELS)
-MODELS = {name: home for name, home in _public(_ESTIMATORS).items() if name not in RECORDS}
+#: Public classes of a family that are no estimators.
+_OTHERS = "separatrix.hypotheses.classes."
+MODELS = {
+    name: home
+    for name, home in _public(_ESTIMATORS).items()
+    if name not in RECORDS and not home.startswith(_OTHERS)
+}
 #: Enumerations, stored by value.
 ENUMS = {"Kind": "separatrix.rows.schema", "Status": "separatrix.optimize.solution"}
 

@@ -23,6 +23,7 @@ RECORDS = {
     "ProjectedScores": ("center d finite", "projection d r finite"),
     "KernelExpansion": ("centers m *", "weights m c finite", "intercept c finite"),
     "Box": ("lower d", "upper d"),
+    "SpannedEllipsoid": ("center d finite", "basis d r finite", "factor r r finite"),
     "Examples": ("x n d finite", "codes n", "w n"),
     "IsotonicMap": ("low m", "high m", "value m finite"),
     "NaiveBayesDensity": ("mean k d", "variance k d", "probabilities k *"),

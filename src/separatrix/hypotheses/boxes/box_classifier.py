@@ -97,8 +97,9 @@ class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
 
     See Also
     --------
+    BallClassifier : The smallest enclosing ball of each class.
+    EllipsoidClassifier : The ellipsoid of least volume around each class.
     RejectOption : Rejection where no class is likely enough.
-    NearestExemplar : One point for each class.
 
     Notes
     -----

@@ -1,0 +1,1 @@
+"""The smallest ball and the ellipsoid of least volume around points; their proof is the support."""
