@@ -63,6 +63,14 @@ ROWS: list[Row] = [
         additive=False,
     ),
     Row(
+        "GaussianProcessClassifier with inducing points",
+        lambda: sx.GaussianProcessClassifier(4.0 * sx.Gaussian(4.0), optimizer=None, n_inducing=20),
+        "classification",
+        unit_free=False,
+        objective=of.class_bound,
+        parameters=of.whitened_mean,
+    ),
+    Row(
         "GaussianProcessRegressor with inducing points",
         lambda: sx.GaussianProcessRegressor(
             4.0 * sx.Gaussian(4.0) + sx.White(0.1), optimizer=None, n_inducing=40

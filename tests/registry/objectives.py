@@ -256,3 +256,25 @@ def gaussian_process(model: Any, coef: Any, intercept: Any, x: Any, y: Any) -> f
 def hyperparameters(model: Any, x: Any, y: Any) -> tuple[Any, Any]:
     """Logarithms of the hyperparameters of a process, in place of coefficients."""
     return model.kernel_.theta, 0.0
+
+
+def class_bound(model: Any, coef: Any, intercept: Any, x: Any, y: Any) -> float:
+    """KL(q ‖ prior) − Σ E[y f − log(1 + eᶠ)], ``coef`` the mean of q at the whitened points."""
+    del intercept
+    one = model.binaries_[0]
+    label = np.asarray(y == model.classes_[1], dtype=float)
+    gram = one.kernel.gram(one.points)
+    a = np.linalg.solve(np.linalg.cholesky(gram), one.kernel.gram(one.points, x)).T
+    covariance = np.linalg.inv(np.eye(len(coef)) + one.gram)
+    variance = one.kernel.diagonal(x) - ((a - a @ covariance) * a).sum(axis=1)
+    t, weights = np.polynomial.hermite_e.hermegauss(60)
+    f = (a @ coef)[:, None] + np.sqrt(np.maximum(variance, 0.0))[:, None] * t
+    expected = (label[:, None] * f - np.logaddexp(0.0, f)) @ weights / weights.sum()
+    divergence = np.trace(covariance) - len(coef) + coef @ coef - np.linalg.slogdet(covariance)[1]
+    return float(0.5 * divergence - expected.sum())
+
+
+def whitened_mean(model: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """The mean of the process of two classes at its whitened points, in place of coefficients."""
+    del x, y
+    return model.binaries_[0].q.mean, 0.0

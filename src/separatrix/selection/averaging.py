@@ -86,13 +86,18 @@ def evidence_weights(log_evidence: Any, prior_weights: Any = None) -> Floats:
 
 def log_evidences(models: Sequence[Any]) -> Floats:
     """The log evidence of every fitted model; refuses one that has none."""
-    for model in models:
-        if not hasattr(model, "log_evidence_"):
-            raise InputError(
-                f"{type(model).__name__} has no evidence.",
-                remedy="Use a Bayesian model, or weights by stacking (ModelAverage).",
-            )
-    return np.array([float(model.log_evidence_) for model in models])
+    return np.array([_log_evidence(model) for model in models])
+
+
+def _log_evidence(model: Any) -> float:
+    try:
+        return float(model.log_evidence_)
+    except AttributeError as reason:
+        why = "" if "no attribute 'log_evidence_'" in str(reason) else f": {reason}"
+        raise InputError(
+            f"{type(model).__name__} has no evidence{why}.",
+            remedy="Use a Bayesian model, or weights by stacking (ModelAverage).",
+        ) from reason
 
 
 def corrected_aics(models: Sequence[Any]) -> Floats:

@@ -28,7 +28,7 @@ def evidence_of(core: Any) -> Evidence | None:
         scale = f"prior scale {core.prior_scale_:.4g} log odds per standard deviation"
         return Evidence(float(core.log_evidence_), settings=scale)
     if isinstance(core, GaussianProcessClassifier):
-        return Evidence(float(core.log_evidence_))
+        return Evidence(float(core.log_evidence_)) if len(core.binaries_) == 1 else None
     if isinstance(core, GaussianProcessRegressor):
         noise = [value for label, value in _hyperparameters(core) if "noise" in label.name]
         deviation = float(np.sqrt(sum(noise)) * core.target_scale_[0])

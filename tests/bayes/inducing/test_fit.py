@@ -54,11 +54,13 @@ def test_few_points_are_reported_as_few_and_still_bound(rows, exact):
     assert "More points would narrow it" in str(model.certificate_)
 
 
-def test_units_change_nothing(rows):
-    x, y = rows
-    first = sx.GaussianProcessRegressor(n_inducing=60).fit(x, y)
-    other = sx.GaussianProcessRegressor(n_inducing=60).fit(x * [1e8, 1e-8], 1e6 * y)
-    np.testing.assert_allclose(other.predict(x * [1e8, 1e-8]), 1e6 * first.predict(x), atol=20.0)
+@pytest.mark.parametrize("points", [8, 60])
+def test_units_change_nothing(rows, points):
+    x, y, unit = rows[0][:90], rows[1][:90], np.array([1e8, 1e-8])
+    first = sx.GaussianProcessRegressor(n_inducing=points).fit(x, y)
+    other = sx.GaussianProcessRegressor(alpha=1e2, n_inducing=points).fit(x * unit, 1e6 * y)
+    np.testing.assert_allclose(other.predict(x * unit), 1e6 * first.predict(x), atol=0.1)
+    assert other.log_evidence_ + 90 * np.log(1e6) == pytest.approx(first.log_evidence_, abs=1e-7)
 
 
 KERNEL = 2.0 * sx.Gaussian(1.5) + sx.White(0.05)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -17,20 +17,18 @@ from separatrix.bayes.process.classification.inducing import (
     InducingBinary,
     fit_inducing_binary,
 )
-from separatrix.bayes.process.classification.search import (
-    LaplaceEvidence,
-    Search,
-    fit_binary,
-)
+from separatrix.bayes.process.classification.inducing_certificate import certify_inducing
+from separatrix.bayes.process.classification.search import Search, evidence_at, fit_binary
 from separatrix.bayes.process.classification.starts import search_of, single_rows
+from separatrix.bayes.process.classification.two_classes import coded_parts, two_classes
 from separatrix.bayes.process.inducing.fit import check_count
-from separatrix.bayes.process.options import check_memory, kernel_of
+from separatrix.bayes.process.inducing.sums import stored
+from separatrix.bayes.process.options import check_memory, kernel_of, width
 from separatrix.bayes.process.tuning.tunable import TunableClasses
 from separatrix.estimators.class_labels import (
     ClassLabels,
     coded_items,
     coded_rows,
-    outputs_of,
 )
 from separatrix.kernels import Constant, Gaussian, Kernel
 from separatrix.kernels.base import Items, take_items
@@ -39,7 +37,8 @@ from separatrix.messages import InputError, check_option
 from separatrix.optimize.solution import Certificate
 from separatrix.probability.calibrated import normalized
 from separatrix.probability.coupling import couple
-from separatrix.rows.block import Floats, Ints, to_array
+from separatrix.rows.block import Floats, to_array
+from separatrix.statistics.preparation import prepare
 from separatrix.threads import one_blas_thread, parallel_map, thread_limit
 
 
@@ -78,9 +77,9 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
     n_jobs : int or None, default=None
         Limit of threads; None for all.
     n_inducing : int, "auto" or None, default=None
-        None is the process of all rows. Otherwise so many inducing points, and a variational lower
-        bound on the evidence in its place; "auto" adds points, up to 512, until they leave a
-        thousandth of the variance of f.
+        None is the process of all rows. Otherwise rows are read block by block into sums over so
+        many inducing points, and a variational lower bound on the evidence takes its place;
+        "auto" doubles the points, up to 256, until that gains at most 0.001 nats a row.
 
     Attributes
     ----------
@@ -92,11 +91,14 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
         The process of two classes; of several, that of each class or each pair.
     kernel_ : Kernel or tuple of Kernel
         The kernel with its learned hyperparameters; of several classes one for each process.
-    log_marginal_likelihood_value_, log_evidence_ : float
-        Laplace's approximation of the log evidence; of several processes the mean.
+    log_evidence_ : float
+        Laplace's approximation of the log evidence, with inducing points a lower bound on it; of
+        two classes only.
+    log_marginal_likelihood_value_ : float
+        The same by scikit-learn's name; of several classes the mean over the processes.
     certificate_ : Certificate
         The mode equation f = K g(f) checked with kernel values computed anew, and the gradient of
-        the evidence.
+        the evidence from its definition.
 
     See Also
     --------
@@ -119,7 +121,7 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
     [[0.284, 0.716]]
     """
 
-    binaries_: list[BinaryProcess | InducingBinary]
+    binaries_: Sequence[BinaryProcess | InducingBinary]
     certificate_: Certificate
 
     def __init__(
@@ -172,51 +174,68 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
         check_option("multi_class", self.multi_class, ("one_vs_rest", "one_vs_one"))
         if not (self.optimizer is None or callable(self.optimizer)):
             check_option("optimizer", self.optimizer, ["fmin_l_bfgs_b"], "None, or a function")
-        before = self.binaries_ if self.warm_start and hasattr(self, "binaries_") else None
+        warm = self.warm_start and hasattr(self, "binaries_")
+        before = [one.kernel for one in self.binaries_] if warm else []
+        with thread_limit(self.n_jobs):
+            if self.n_inducing is None:
+                self._fit_exact(X, y, sample_weight, before)
+            else:
+                self._fit_inducing(X, y, sample_weight, before)
+        self.n_classes_ = len(self.classes_)
+        return self
+
+    def _fit_exact(self, X: Any, y: Any, sample_weight: Any, before: list[Kernel]) -> None:
+        """Laplace's approximation of all rows."""
         if self._structures:
             data = coded_items(self, X, y, sample_weight)
         else:
             data = coded_rows(self, X, y, sample_weight)
             self.encoding_ = data.encoding
         x: Any = data.x if self._structures else np.ascontiguousarray(to_array(data.x))
-        kernel = self._given_kernel(x)
+        kernel = self._given_kernel(width(x))
         x, codes, w = single_rows(kernel, x, data.codes, data.w)
-        parts = self._parts(codes)
-        count = None if self.n_inducing is None else check_count(self.n_inducing)
-        if self.n_inducing is None:
-            check_memory(max(len(rows) for rows, _ in parts))
+        parts = coded_parts(codes, len(self.classes_), pairs=self._has_pairs)
+        check_memory(max(len(rows) for rows, _ in parts))
 
-        def fitted(i: int) -> BinaryProcess | InducingBinary:
+        def fitted(i: int) -> BinaryProcess:
             rows, labels = parts[i]
-            own = before[i].kernel if before and len(before) == len(parts) else None
             some = take_items(x, rows)
+            own = before[i] if len(before) == len(parts) else None
             search = self._search(kernel, some, w[rows], own)
-            if self.n_inducing is not None:
-                return fit_inducing_binary(kernel, some, labels, w[rows], search, count)
             return fit_binary(kernel, some, labels, w[rows], search, int(self.max_iter_predict))
 
-        with thread_limit(self.n_jobs):
-            self.binaries_ = parallel_map(fitted, range(len(parts)))
-        self.n_classes_ = len(self.classes_)
-        self.certificate_ = certify(self.binaries_)
-        return self
+        found = parallel_map(fitted, range(len(parts)))
+        self.binaries_, self.certificate_ = found, certify(found)
 
-    def _given_kernel(self, x: Items) -> Kernel:
+    def _fit_inducing(self, X: Any, y: Any, sample_weight: Any, before: list[Kernel]) -> None:
+        """A variational bound of all rows, which are read block by block."""
+        count = check_count(self.n_inducing)
+        if self._structures or callable(self.optimizer):
+            raise InputError(
+                "Inducing points need rows of numbers, and the library's own optimizer.",
+                remedy="Leave n_inducing at None for the process of all rows.",
+            )
+        table = self._class_rows(X, y, sample_weight)
+        prepared = prepare(table)
+        targets = self._class_terms(table, prepared.targets)
+        self.encoding_ = prepared.encoding
+        kernel = self._given_kernel(len(self.encoding_.names))
+        rows = stored(prepared.rows)
+        tables = [one.of(rows) for one in two_classes(targets, pairs=self._has_pairs)]
+
+        def fitted(i: int) -> InducingBinary:
+            own = before[i] if len(before) == len(tables) else None
+            return fit_inducing_binary(
+                tables[i], kernel, lambda x, w: self._search(kernel, x, w, own), count
+            )
+
+        found = parallel_map(fitted, range(len(tables)))
+        self.binaries_, self.certificate_ = found, certify_inducing(found, tables)
+
+    def _given_kernel(self, columns: int) -> Kernel:
         if self.kernel is None:
-            return Constant(1.0) * Gaussian((1.0,) * max(int(x.shape[1]), 1))
+            return Constant(1.0) * Gaussian((1.0,) * max(columns, 1))
         return kernel_of(self.kernel)
-
-    def _parts(self, codes: Ints) -> list[tuple[Ints, Floats]]:
-        """Rows and labels 0 or 1 of every process."""
-        k = len(self.classes_)
-        every = np.arange(len(codes))
-        if k > 2 and self.multi_class == "one_vs_one":
-            found = []
-            for i, j in combinations(range(k), 2):
-                rows = every[(codes == i) | (codes == j)]
-                found.append((rows, (codes[rows] == j).astype(float)))
-            return found
-        return [(every, (codes == c).astype(float)) for c in outputs_of(k)]
 
     def _search(self, kernel: Kernel, x: Items, w: Floats, own: Kernel | None) -> Search | None:
         """Starts from the data's scales, from the kernel's own values, and at random."""
@@ -239,16 +258,21 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
 
     @property
     def log_evidence_(self) -> float:
-        """Laplace's approximation of the log evidence; of several processes the mean."""
+        """Laplace's approximation of the log evidence of two classes, or its lower bound."""
         check_is_fitted(self)
-        return float(np.mean([one.evidence for one in self.binaries_]))
+        if len(self.binaries_) > 1:
+            raise AttributeError(
+                f"the {len(self.binaries_)} processes of {len(self.classes_)} classes have an "
+                "evidence each, of whether a row is of its class, and none of the classes together"
+            )
+        return self.binaries_[0].evidence
 
     @property
     def log_marginal_likelihood_value_(self) -> float:
-        """The same, by scikit-learn's name."""
+        """The log evidence; of several processes the mean, as in scikit-learn."""
         if "binaries_" not in vars(self):
             raise AttributeError("log_marginal_likelihood_value_ exists after fit.")
-        return self.log_evidence_
+        return float(np.mean([one.evidence for one in self.binaries_]))
 
     def log_marginal_likelihood(
         self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True
@@ -270,7 +294,7 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
         if theta is None:
             if eval_gradient:
                 raise InputError("Gradient can only be evaluated for theta!=None")
-            return self.log_evidence_
+            return self.log_marginal_likelihood_value_
         if eval_gradient and len(self.binaries_) > 1:
             raise NotImplementedError(
                 "Gradient of log-marginal-likelihood not implemented for multi-class GPC."
@@ -281,19 +305,8 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
                 "With inducing points there is no evidence at other hyperparameters.",
                 remedy="Leave n_inducing at None for the process of all rows.",
             )
-        theta = np.asarray(theta, dtype=float)
-        own = [len(one.kernel.theta) for one in self.binaries_]
-        shared = len(theta) == own[0]
-        if not shared and len(theta) != sum(own):
-            raise InputError(
-                f"theta has {len(theta)} entries; a process has {own[0]} hyperparameters."
-            )
-        each = [theta] * len(own) if shared else np.split(theta, np.cumsum(own)[:-1])
         with one_blas_thread():
-            found = [
-                LaplaceEvidence(one.kernel, one.x, one.y, one.w, int(self.max_iter_predict))(at)
-                for one, at in zip(exact, each, strict=True)
-            ]
+            found = evidence_at(exact, np.asarray(theta, dtype=float), int(self.max_iter_predict))
         if eval_gradient:
             return found[0]
         return float(np.mean([value for value, _ in found]))

@@ -1,4 +1,4 @@
-"""A fitted Gaussian process of two classes: latent values, probabilities, certificate.
+"""A fitted Gaussian process of two classes: latent values and probabilities.
 
 f(x) | y ≈ N(m(x), s²(x)),   m = κ(x, X) g,   s² = κ(x, x) − ‖L⁻¹ W^½ κ(X, x)‖²,   B = L Lᵀ
 P(class 1 | x) = ∫ σ(f) N(f; m, s²) df
@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy import linalg
-from scipy.special import erf, expit
+from scipy.special import erf
 
 from separatrix.bayes.process.classification.laplace import Mode, find_mode, mode_at
 from separatrix.bayes.process.learning import Learned
@@ -33,8 +33,8 @@ ENTRIES = 1 << 20
 class BinaryProcess:
     """Laplace's approximation of a process of two classes, 0 and 1.
 
-    ``slope`` is g = w (y − π) at the mode of the training rows x. The factor of B is computed anew
-    after loading.
+    ``slope`` is g = w (y − π) at the mode of the training rows x. What was ``learned`` is θ, or
+    steps along ``directions`` (the columns) in it. The factor of B is computed anew after loading.
     """
 
     kernel: Kernel
@@ -43,9 +43,9 @@ class BinaryProcess:
     w: Floats
     slope: Floats
     evidence: float
-    gradient: Floats
     steps: int = 0
     learned: Learned | None = None
+    directions: Floats | None = None
 
     @classmethod
     def of(
@@ -57,11 +57,11 @@ class BinaryProcess:
         start: Floats | None = None,
         max_steps: int = 100,
         learned: Learned | None = None,
+        directions: Floats | None = None,
     ) -> BinaryProcess:
         """The process at these hyperparameters."""
         mode = find_mode(np.asarray(kernel.gram(x), dtype=float), y, w, start, max_steps)
-        gradient = kernel.gradient_sums(x, mode.by_gram())
-        found = cls(kernel, x, y, w, mode.slope, mode.evidence, gradient, mode.steps, learned)
+        found = cls(kernel, x, y, w, mode.slope, mode.evidence, mode.steps, learned, directions)
         found.__dict__["mode"] = mode
         return found
 
@@ -106,13 +106,6 @@ class BinaryProcess:
     def probabilities(self, x: Items) -> Floats:
         """P(class 1) of new rows."""
         return averaged_sigmoid(*self.latent(x))
-
-    def mode_residual(self) -> float:
-        """max |f − K g(f)| relative to max |f|: the mode equation, from kernel values anew."""
-        f = self.latent_mean(self.x)
-        again = self.w * (self.y - expit(f))
-        other = self.kernel.prepare_exact(self.x).dot(self.x, again[:, None])[:, 0]
-        return float(np.abs(f - other).max(initial=0.0) / max(1.0, np.abs(f).max(initial=0.0)))
 
 
 def averaged_sigmoid(mean: Floats, variance: Floats) -> Floats:

@@ -14,6 +14,7 @@ from separatrix.bayes.process.learning import Sample, learn
 from separatrix.bayes.process.trust_region import Box, Objective
 from separatrix.kernels import Kernel
 from separatrix.kernels.base import Items, take_items
+from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 
 #: Rows up to which starts are compared on all of them, else on so many.
@@ -108,7 +109,22 @@ def fit_binary(
     if not np.isfinite(found.value):
         return BinaryProcess.of(kernel, x, y, w, max_steps=max_steps)
     best = kernel.with_theta(search.theta(found.theta))
-    return BinaryProcess.of(best, x, y, w, objective.slope, max_steps, found)
+    return BinaryProcess.of(best, x, y, w, objective.slope, max_steps, found, search.directions)
+
+
+def evidence_at(
+    processes: Sequence[BinaryProcess], theta: Floats, max_steps: int
+) -> list[tuple[float, Floats]]:
+    """Evidence and gradient of several processes at θ, shared or of all in turn."""
+    own = [len(one.kernel.theta) for one in processes]
+    shared = len(theta) == own[0]
+    if not shared and len(theta) != sum(own):
+        raise InputError(f"theta has {len(theta)} entries; a process has {own[0]} hyperparameters.")
+    each = [theta] * len(own) if shared else np.split(theta, np.cumsum(own)[:-1])
+    return [
+        LaplaceEvidence(one.kernel, one.x, one.y, one.w, max_steps)(at)
+        for one, at in zip(processes, each, strict=True)
+    ]
 
 
 def spread_rows(y: Floats, count: int) -> np.ndarray:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.bayes.process.inducing.fit import GAP, MOST_POINTS, InducingFit
+from separatrix.bayes.process.inducing.fit import GAP, MOST_POINTS
+from separatrix.bayes.process.inducing.stages import InducingFit
 from separatrix.kernels.base import n_items
 from separatrix.optimize.solution import Certificate
 

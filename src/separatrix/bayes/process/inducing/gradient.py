@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.bayes.process.inducing.bound import CollapsedBound
-from separatrix.bayes.process.inducing.sums import groups, strips
+from separatrix.bayes.process.inducing.points import groups, strips
 from separatrix.bayes.process.inducing.tangent import movable, tangent
 from separatrix.kernels.base import Items, n_items, take_items
 from separatrix.rows.block import Block, Floats

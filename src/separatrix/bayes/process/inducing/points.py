@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from separatrix.kernels import Kernel
-from separatrix.kernels.base import Items, PreparedKernel, n_items
+from separatrix.kernels.base import Items, PreparedKernel, n_items, take_items
 from separatrix.matrices.cholesky import cholesky_factor
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
@@ -25,9 +25,10 @@ from separatrix.rows.block import Floats
 JITTERS = (0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
 #: The smallest pivot of the factor, relative to κ(z, z), at which rounding leaves digits.
 LEAST_PIVOT = 1e-11
-
 #: The smallest pivot, relative to the largest, with which single precision will do in a search.
 SINGLE_PIVOT = 1e-4
+#: Kernel values of a piece of rows, those computed at a time, and pieces whose sums are in memory.
+PIECE_VALUES, STRIP_VALUES, PIECES = 1 << 20, 1 << 16, 16
 
 
 @dataclass(frozen=True)
@@ -83,8 +84,7 @@ class InducingPoints:
         return bool((pivots > SINGLE_PIVOT * pivots.max(initial=0.0)).all())
 
     @cached_property
-    def whitening_single(self) -> NDArray[np.float32]:
-        """L⁻ᵀ in single precision, for a search."""
+    def _single_whitening(self) -> NDArray[np.float32]:
         return self.whitening.astype(np.float32)
 
     def diagonal(self, x: Items) -> Floats:
@@ -95,9 +95,19 @@ class InducingPoints:
         """κ(x, Z), n x m."""
         return np.asarray(self.prepared.rows(x), dtype=float)
 
-    def whitened(self, x: Items) -> Floats:
-        """κ(x, Z) L⁻ᵀ, n x m: their inner products are Q."""
-        return np.asarray(self.rows(x) @ self.whitening)
+    def whitened(self, x: Items, *, single: bool = False) -> NDArray[Any]:
+        """κ(x, Z) L⁻ᵀ, n x m: their inner products are Q; in single precision where that will do.
+
+        Kernel values are computed for a few rows at a time, which stay in the cache.
+        """
+        whitening: NDArray[Any] = self.whitening
+        if single and self.well_conditioned:
+            whitening = self._single_whitening
+        a = np.empty((n_items(x), len(self)), whitening.dtype)
+        for rows in strips(*a.shape):
+            values = self.rows(take_items(x, rows))
+            np.matmul(values.astype(a.dtype, copy=False), whitening, out=a[rows])
+        return a
 
     def __getstate__(self) -> dict[str, Any]:
         """What is computed on demand is not pickled."""
@@ -108,3 +118,16 @@ class InducingPoints:
 def cross_values(kernel: Kernel, x: Items, z: Items) -> Floats:
     """κ(xᵢ, zⱼ) as of different rows: noise on the diagonal of a Gram matrix is left out."""
     return np.asarray(kernel.prepare_exact(z).rows(x), dtype=float)
+
+
+def groups(n: int, m: int) -> list[list[slice]]:
+    """Pieces of rows, a few at a time; they depend on the shape alone."""
+    step = max(64, PIECE_VALUES // max(m, 1))
+    cuts = [slice(start, min(start + step, n)) for start in range(0, n, step)]
+    return [cuts[i : i + PIECES] for i in range(0, len(cuts), PIECES)]
+
+
+def strips(n: int, m: int) -> list[slice]:
+    """Rows whose kernel values stay in the cache."""
+    step = max(16, STRIP_VALUES // max(m, 1))
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]

@@ -16,12 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.bayes.process.fitting import Plan
 from separatrix.bayes.process.inducing.bound import CollapsedBound
 from separatrix.bayes.process.inducing.certificate import certify
-from separatrix.bayes.process.inducing.fit import InducingFit, fit_inducing
+from separatrix.bayes.process.inducing.fit import fit_inducing
 from separatrix.bayes.process.inducing.points import InducingPoints
 from separatrix.bayes.process.inducing.posterior import InducingPosterior
 from separatrix.bayes.process.inducing.sample import sampled
 from separatrix.bayes.process.inducing.search import SAMPLE_ROWS, noise_level
-from separatrix.bayes.process.inducing.sums import InducingSums, Targets, reduced
+from separatrix.bayes.process.inducing.stages import InducingFit
+from separatrix.bayes.process.inducing.sums import InducingSums, Targets, reduced, stored
 from separatrix.bayes.process.noise import SplitKernel
 from separatrix.bayes.process.options import check_noise, given_kernel
 from separatrix.bayes.process.predictions import ProcessPredictions
@@ -93,12 +94,12 @@ class InducingRegression(ProcessPredictions):
                 "alpha differs from row to row, and inducing points need one noise variance.",
                 remedy="Give alpha as a number, or leave n_inducing at None.",
             )
-        known = float(self.alpha) + check_noise(self.noise)
+        known, rows = float(self.alpha) + check_noise(self.noise), stored(prepared.rows)
         self._standardize_targets(prepared.moments)
         if self.trend == "none":
             self.basis_ = TrendBasis.of("none", None, None)
         else:
-            some = sampled(prepared.rows, SAMPLE_ROWS)
+            some = sampled(rows, SAMPLE_ROWS)
             self.basis_ = TrendBasis.of(self.trend, some.x, some.w)
         plan = Plan(
             self.kernel is not None,
@@ -107,7 +108,7 @@ class InducingRegression(ProcessPredictions):
             self.random_state,
         )
         kernel = given_kernel(self.kernel, self.noise, len(self.encoding_.names))
-        fit = fit_inducing(prepared.rows, kernel, self._targets, known, self.n_inducing, plan)
+        fit = fit_inducing(rows, kernel, self._targets, known, self.n_inducing, plan)
         return self._accept_inducing(fit)
 
     def _standardize_targets(self, moments: Moments) -> None:

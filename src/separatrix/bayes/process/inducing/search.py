@@ -36,8 +36,11 @@ SAMPLE_ROWS, CANDIDATES = 20_000, 8_000
 DOUBLE_ROWS = 4_000
 #: Turns of choosing points and climbing, at most, and the gain in nats a row that ends them.
 TURNS, LEVEL_GAIN = 6, 1e-4
-#: Gain of a step of points and hyperparameters together, relative to the bound, that ends them.
+#: Gain in nats a row that ends the steps of points and hyperparameters together.
 ENOUGH = 5e-6
+#: Slopes and hyperparameters are rounded to these for those steps, which else would make much of
+#: last digits, and so of the units of the table.
+SLOPE_GRID, THETA_GRID = 2.0**-17, 2.0**-10
 
 
 class Source(Protocol):
@@ -119,6 +122,10 @@ class Model:
         noise = self.noise_at(theta, points)
         return CollapsedBound(rows.reduce(InducingSums(inducing, self.targets, single)), noise)
 
+    def gradient_sums(self, bound: CollapsedBound) -> GradientSums:
+        """The derivatives of a bound through rows that are yet to be added."""
+        return GradientSums.of(bound)
+
     def order(self, theta: Floats, x: Items, count: int) -> Chosen:
         """Rows of x that are inducing points for the kernel at θ, the most important first."""
         x = take_items(x, slice(0, max(CANDIDATES, 2 * count)))
@@ -148,7 +155,7 @@ class BoundOfRows:
     def __init__(self, model: Model, points: Items, rows: Source, *, single: bool = False) -> None:
         self.model, self.points, self.rows, self.single = model, points, rows, single
         self.evaluations = 0
-        self.highest: CollapsedBound | None = None
+        self.highest: tuple[Floats, CollapsedBound] | None = None
 
     def __call__(self, theta: Floats) -> tuple[float, Floats]:
         """Value and gradient; −inf where there is no finite bound."""
@@ -165,7 +172,7 @@ class BoundOfRows:
                 value = bound.lower
                 if not np.isfinite(value):
                     return nothing
-                found, moves = self.rows.reduce(GradientSums.of(bound)).total()
+                found, moves = self.rows.reduce(self.model.gradient_sums(bound)).total()
         except (FloatingPointError, ValueError, np.linalg.LinAlgError):
             return nothing
         split = self.model.at(theta)
@@ -175,9 +182,15 @@ class BoundOfRows:
         gradient += split.noise_gradient_sums(one, np.array([found[-1] / bound.noise]))
         if not (np.isfinite(gradient).all() and np.isfinite(moves).all()):
             return nothing
-        if self.highest is None or value >= self.highest.lower:
-            self.highest = bound
+        if self.highest is None or value >= self.highest[1].lower:
+            self.highest = theta.copy(), bound
         return value, gradient, moves
+
+    def bound_at(self, theta: Floats) -> CollapsedBound:
+        """The bound at θ: that of an evaluation where it was the highest."""
+        if self.highest is not None and np.array_equal(self.highest[0], theta):
+            return self.highest[1]
+        return self.model.bound(theta, self.points, self.rows, single=False)
 
 
 @dataclass(frozen=True)
@@ -207,7 +220,7 @@ def alternate(
     curvature: Floats | None,
 ) -> Searched:
     """Points and hyperparameters by turns, from a start; one turn where points will move."""
-    value, evaluations = -np.inf, 0
+    value, evaluations, theta = -np.inf, 0, _near(theta, box)
     moves = movable(model.function(theta), rows.x)
     for _ in range(1 if moves else TURNS):
         points = model.choose(theta, rows.x, count)
@@ -229,28 +242,43 @@ def move_points(
 ) -> Searched:
     """Hyperparameters and points climbed together, where the kernel has derivatives by points.
 
-    Points move in units of the length over which the bound changes: their spread.
+    What is climbed is the gain over the start in nats a row, by steps from it in units of the
+    spread of the points, to as many digits as do not depend on the units of the table.
     """
-    points, theta = searched.points, searched.best.theta
+    points, theta = searched.points, _near(searched.best.theta, box)
     if not movable(model.function(theta), points):
         return searched
     unit = np.where(points.std(axis=0) > 0.0, points.std(axis=0), 1.0)
     p, shape = len(theta), points.shape
     objective = BoundOfRows(model, points, rows, single=rows.n > DOUBLE_ROWS)
+    before, *_ = objective.with_points(theta, points)
+
+    def place(v: Floats) -> tuple[Floats, Floats]:
+        return theta + v[:p], points + v[p:].reshape(shape) * unit
 
     def loss(v: Floats) -> tuple[float, Floats]:
-        value, gradient, moves = objective.with_points(v[:p], v[p:].reshape(shape) * unit)
-        return -value / rows.weight, -np.append(gradient, (moves * unit).ravel()) / rows.weight
+        value, gradient, moves = objective.with_points(*place(v))
+        slope = np.append(gradient, (moves * unit).ravel()) / rows.weight
+        return -float(np.round((value - before) / rows.weight, 8)), -SLOPE_GRID * np.round(
+            slope / SLOPE_GRID
+        )
 
     free = np.full(points.size, np.inf)
-    bounds = np.column_stack([np.append(box.low, -free), np.append(box.high, free)])
+    ends = [THETA_GRID * np.round((end - theta) / THETA_GRID) for end in (box.low, box.high)]
     found = minimize(
-        loss, np.append(theta, (points / unit).ravel()), jac=True, method="L-BFGS-B",
-        bounds=bounds, options={"maxiter": steps, "maxcor": 20, "ftol": ENOUGH},
+        loss, np.zeros(p + points.size), jac=True, method="L-BFGS-B",
+        bounds=np.column_stack([np.append(ends[0], -free), np.append(ends[1], free)]),
+        options={"maxiter": steps, "maxcor": 20, "ftol": ENOUGH},
     )  # fmt: skip
-    value, gradient, _ = objective.with_points(found.x[:p], found.x[p:].reshape(shape) * unit)
+    theta, points = place(found.x)
+    value, gradient, _ = objective.with_points(theta, points)
     if not value > searched.best.value:
         return searched
-    best = replace(searched.best, theta=found.x[:p], value=value, gradient=gradient)
-    count = searched.evaluations + objective.evaluations
-    return Searched(found.x[p:].reshape(shape) * unit, best, count)
+    best = replace(searched.best, theta=theta, value=value, gradient=gradient)
+    return Searched(points, best, searched.evaluations + objective.evaluations)
+
+
+def _near(theta: Floats, box: Box) -> Floats:
+    """A start near θ that does not depend on its last digits."""
+    steps = np.round((theta - box.low) / THETA_GRID)
+    return np.asarray(np.minimum(box.low + THETA_GRID * steps, box.high))

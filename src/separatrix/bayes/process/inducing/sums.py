@@ -11,17 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.bayes.process.inducing.points import InducingPoints
+from separatrix.bayes.process.inducing.points import InducingPoints, groups
 from separatrix.bayes.process.trend import TrendBasis
 from separatrix.kernels.base import Items, n_items, take_items
 from separatrix.rows.block import Block, Floats
+from separatrix.rows.mapped import MappedRows
 from separatrix.rows.rows import InMemory, Rows, S
 from separatrix.threads import parallel_map
-
-#: Kernel values of a piece of rows, those computed at a time, and pieces with sums in memory.
-PIECE_VALUES, STRIP_VALUES, PIECES = 1 << 20, 1 << 16, 16
 
 
 @dataclass(frozen=True)
@@ -82,14 +79,7 @@ class InducingSums:
         self.weight += float(n_items(x) if w is None else w.sum())
 
     def _part(self, x: Items, y: Floats, w: Floats | None) -> tuple[Any, ...]:
-        single = self.single and self.inducing.well_conditioned
-        whitening: NDArray[Any] = self.inducing.whitening
-        if single:
-            whitening = self.inducing.whitening_single
-        a = np.empty((n_items(x), len(self.inducing)), whitening.dtype)
-        for rows in strips(*a.shape):
-            values = self.inducing.rows(take_items(x, rows))
-            np.matmul(values.astype(a.dtype, copy=False), whitening, out=a[rows])
+        a = self.inducing.whitened(x, single=self.single)
         y, diagonal = self.targets.of(x, y), self.inducing.diagonal(x)
         if w is not None:
             root = np.sqrt(w)[:, None]
@@ -104,19 +94,6 @@ class InducingSums:
         return total
 
 
-def groups(n: int, m: int) -> list[list[slice]]:
-    """Pieces of rows, a few at a time; they depend on the shape alone."""
-    step = max(64, PIECE_VALUES // max(m, 1))
-    cuts = [slice(start, min(start + step, n)) for start in range(0, n, step)]
-    return [cuts[i : i + PIECES] for i in range(0, len(cuts), PIECES)]
-
-
-def strips(n: int, m: int) -> list[slice]:
-    """Rows whose kernel values stay in the cache."""
-    step = max(16, STRIP_VALUES // max(m, 1))
-    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
-
-
 def reduced(rows: Rows, statistic: S) -> S:
     """A statistic of all rows; one that works on threads itself takes rows in memory whole."""
     if not isinstance(rows, InMemory):
@@ -124,3 +101,9 @@ def reduced(rows: Rows, statistic: S) -> S:
     total = statistic.fresh()
     total.update(rows.block)
     return total
+
+
+def stored(rows: Rows) -> Rows:
+    """The rows of a design; encoded once where the table is in memory."""
+    in_memory = isinstance(rows, MappedRows) and isinstance(rows.rows, InMemory)
+    return rows.read() if in_memory else rows
