@@ -89,6 +89,7 @@ HOMES = {
     "ConvexPolygons": "separatrix.hypotheses.classes.polygons",
     "Triangles": "separatrix.hypotheses.classes.polygons",
     "Predicates": "separatrix.hypotheses.classes.predicates",
+    "BooleanFunctions": "separatrix.hypotheses.boolean.functions",
     "Shattering": "separatrix.hypotheses.classes.shattering",
     "shatters": "separatrix.hypotheses.classes.shattering",
     "VCDimension": "separatrix.hypotheses.classes.vc_dimension",

@@ -99,6 +99,7 @@ from separatrix.geometry.separability import (
     nearest_hull_points as nearest_hull_points,
     pairwise_separability as pairwise_separability,
 )
+from separatrix.hypotheses.boolean.functions import BooleanFunctions as BooleanFunctions
 from separatrix.hypotheses.classes.base import (
     Hypothesis as Hypothesis,
     HypothesisClass as HypothesisClass,
