@@ -18,6 +18,7 @@ import pytest
 
 import separatrix
 from separatrix.cli.main import run
+from tests.sketches import sketches
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,13 @@ def plain_page(monkeypatch) -> None:
     from separatrix.storage.files import write_text
 
     monkeypatch.setattr(separatrix.report, "write", lambda _, page: write_text(page, "a page"))
+
+
+@pytest.fixture
+def sketched() -> Iterator[None]:
+    """A page with every part but drawings, for tests of whole pages."""
+    with sketches():
+        yield
 
 
 def lines_of(n: int, seed: int = 0) -> list[str]:

@@ -236,6 +236,7 @@ def test_results_can_go_to_a_disk_of_their_own_and_to_where_one_is(
     assert "comparing" not in ran.err  # refused before any work is done
 
 
+@pytest.mark.usefixtures("sketched")
 def test_a_full_disk_under_predictions_and_moments(command, process, here, table) -> None:
     command("fit", table, "--target", "y", "--models", "linear", "--out", "m")
     for words in (

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 import signal
+import sys
 
 import numpy as np
 import pytest
@@ -97,6 +99,7 @@ def test_a_tree_has_no_place_for_new_rows(command, here, groups) -> None:
     assert "--method kmeans" in ran.err
 
 
+@pytest.mark.usefixtures("sketched")
 def test_the_report_again_is_the_same_page(command, here, groups) -> None:
     command("cluster", groups, "-k", 3, "--method", "ward")
     ran = command("report", "groups-clusters", "--out", "again.html")
@@ -105,6 +108,7 @@ def test_the_report_again_is_the_same_page(command, here, groups) -> None:
     assert (here / "again.html").read_bytes() == first
 
 
+@pytest.mark.usefixtures("sketched")
 def test_the_same_seed_writes_the_same_bytes(command, here, groups) -> None:
     words = ["cluster", groups, "-k", 3, "--method", "kmedoids", "--metric", "gower"]
     for out in ("one", "two"):
@@ -257,6 +261,7 @@ def test_an_interruption_while_searching(here) -> None:
     assert {p.name for p in here.iterdir()} == {"t.csv"}
 
 
+@pytest.mark.usefixtures("plain_cluster_page")
 def test_results_of_fit_do_not_stay_beside_those_of_cluster(command, here, groups) -> None:
     (here / "out").mkdir()
     (here / "out" / "predictions.csv").write_text("of an earlier study")
@@ -265,8 +270,10 @@ def test_results_of_fit_do_not_stay_beside_those_of_cluster(command, here, group
     assert {p.name for p in (here / "out").iterdir()} == FILES | {"mine.txt"}
 
 
-def test_standard_input(process, groups) -> None:
-    ran = process("cluster", "-", "-k", 3, "--json", input=groups.read_text())
+@pytest.mark.usefixtures("plain_cluster_page")
+def test_standard_input(command, groups, monkeypatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(groups.read_bytes())))
+    ran = command("cluster", "-", "-k", 3, "--json")
     assert ran.code == 0, ran.err
     assert ran.document["directory"] == "standard-input-clusters"
 

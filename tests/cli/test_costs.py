@@ -126,6 +126,7 @@ def test_the_python_and_the_command_shown_give_the_same(command, here, pets) -> 
     assert rows == pets.read_text()
 
 
+@pytest.mark.usefixtures("sketched")
 def test_the_same_seed_writes_the_same_bytes_with_rejections(command, here, pets) -> None:
     for out in ("one", "two"):
         words = (*KIND, "--reject", "0.2", "--models", "nearest_centroid,naive_bayes,lda")

@@ -11,6 +11,7 @@ import pty
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -52,6 +53,7 @@ def test_the_python_shown_gives_the_same_model(command, here, table) -> None:
     assert stored.coef_.shape == (1,)
 
 
+@pytest.mark.usefixtures("sketched")
 def test_the_same_seed_writes_the_same_bytes_wherever_it_writes(command, here, table) -> None:
     for out in ("one", "two"):
         assert command("fit", table, "--target", "y", "--models", "ridge", "--out", out).code == 0
@@ -166,6 +168,7 @@ def test_a_missing_policy_and_a_weight_reach_the_model(command, here) -> None:
     assert "rooms" not in model.encoding_.names
 
 
+@pytest.mark.usefixtures("plain_page")
 def test_standard_input(command, here, table, monkeypatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(table.read_bytes())))
     ran = command("fit", "-", "--target", "y", "--models", "linear")
@@ -179,9 +182,10 @@ def test_a_terminal_gets_a_bar_and_no_color_where_none_is_wanted(here, table) ->
     main, side = pty.openpty()
     env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "TERM": "xterm-256color", "NO_COLOR": "1"}
     words = ["fit", str(table), "--target", "y", "--models", "linear"]
-    with subprocess.Popen(
-        [sys.executable, "-m", "separatrix", *words], stdout=side, stderr=side, env=env
-    ) as child:
+    code = "import tests.sketches, separatrix.cli.main as cli\n"
+    code += f"with tests.sketches.sketches():\n    raise SystemExit(cli.run({words!r}))"
+    env["PYTHONPATH"] += f"{os.pathsep}{Path(__file__).parents[2]}"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=side, stderr=side, env=env) as child:
         os.close(side)
         output = b""
         with contextlib.suppress(OSError):  # the other end is closed

@@ -26,8 +26,8 @@ def is_clean(here: Path, *known: str) -> bool:
 
 def test_an_interruption_while_working(here) -> None:
     rng = np.random.default_rng(0)
-    columns = {f"x{j}": rng.normal(size=40_000) for j in range(12)}
-    columns["y"] = sum(columns.values()) + rng.standard_cauchy(40_000)
+    columns = {f"x{j}": rng.normal(size=10_000) for j in range(12)}
+    columns["y"] = sum(columns.values()) + rng.standard_cauchy(10_000)
     pq.write_table(pa.table(columns), here / "t.parquet")
     words = ["fit", "t.parquet", "--target", "y", "--models", "least_absolute,polynomial"]
     interrupted(words, at="[2/")

@@ -15,6 +15,7 @@ import pytest
 import separatrix as sx
 from separatrix.cli.main import OPENING, run
 from separatrix.messages import WARNINGS
+from tests.sketches import sketches
 
 HOUSE = "area,rooms,age,lot,district,garden,heating\n"
 
@@ -24,7 +25,8 @@ def fitted(tmp_path_factory):
     """Fitted once; every test works on a copy."""
     place = tmp_path_factory.mktemp("houses") / "m"
     words = ["--models", "linear", "--out", str(place)]
-    assert run(["fit", "sample:houses", "--target", "price", *words]) == 0
+    with sketches():
+        assert run(["fit", "sample:houses", "--target", "price", *words]) == 0
     return place
 
 
@@ -109,6 +111,7 @@ def test_what_new_rows_lack_is_named(command, here, model) -> None:
     assert "--kind" not in ran.err  # no option of predict
 
 
+@pytest.mark.usefixtures("sketched")
 def test_the_report_is_rebuilt_from_the_model_alone(command, here, model) -> None:
     before = (here / "m/report.html").read_bytes()
     (here / "m/report.html").unlink()
@@ -202,6 +205,7 @@ def test_arguments_that_are_not_understood(command, table, words, message) -> No
     assert message in ran_json.document["error"]["message"]
 
 
+@pytest.mark.usefixtures("plain_page")
 def test_help_opens_with_commands_that_run(command, here) -> None:
     ran = command("--help")
     assert ran.out.startswith("Try:")

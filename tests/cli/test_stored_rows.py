@@ -21,6 +21,7 @@ def rings(here):
     return here / "rings.csv"
 
 
+@pytest.mark.usefixtures("sketched")
 def test_rings_from_table_to_page(command, here, rings) -> None:
     models = "logistic,naive_bayes,rda,svm"
     ran = command("fit", rings, "--target", "y", "--models", models, "--out", "r")

@@ -4,7 +4,6 @@ import itertools
 import re
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -19,18 +18,24 @@ from separatrix.pictures.style import GROUPS, SERIES, VARIABLES, group_style
 from tests.pictures.gallery import NASTY, every_picture
 
 PICTURES = every_picture()
-each = pytest.mark.parametrize("name", PICTURES)
 
 
-@cache
-def svg(name):
-    """Drawn once for all that is asked of it."""
-    return PICTURES[name].to_svg("p7")
-
-
-@each
-def test_draws_on_axes_given_and_on_its_own(name):
+@pytest.mark.parametrize("name", PICTURES)
+def test_every_picture(name):
+    """All laws in one test, since drawing takes the time: twice on axes and twice as SVG."""
     display = PICTURES[name]
+    draws_on_axes_given_and_on_its_own(display)
+    is_described_in_words_with_numbers(display)
+    # a point of the curve is named by both rates
+    does_not_repeat_the_axes(display, exempt=name.startswith("roc"))
+    text = display.to_svg("p7")
+    assert text == display.to_svg("p7")
+    svg_is_named_and_small(display, text)
+    ids_are_unique_own_and_all_used(text)
+    every_color_can_be_changed_by_the_page(text)
+
+
+def draws_on_axes_given_and_on_its_own(display):
     ax = Figure().add_subplot()
     assert display.plot(ax=ax) is display
     assert display.ax_ is ax
@@ -40,20 +45,26 @@ def test_draws_on_axes_given_and_on_its_own(name):
     assert alone.figure_.axes[0] is alone.ax_
 
 
-@each
-def test_is_described_in_words_with_numbers(name):
-    text = PICTURES[name].description
+def is_described_in_words_with_numbers(display):
+    text = display.description
     assert re.search(r"\d", text), text
     assert text.endswith(".")
     assert not re.search(r"\bnan\b", text.lower())
     assert 30 < len(text) < 700
 
 
-@each
-def test_svg_is_named_small_and_the_same_every_time(name):
-    display = PICTURES[name]
-    text = svg(name)
-    assert text == display.to_svg("p7")
+def does_not_repeat_the_axes(display, *, exempt):
+    """The text alternative names the axes, the caption beside the plot need not."""
+    assert re.search(r"\d", display.caption)
+    assert display.caption.endswith(".")
+    assert len(display.caption) <= len(display.description)
+    axes = [axis for ax in display.figure_.axes for axis in (ax.xaxis, ax.yaxis)]
+    labels = [axis.get_label_text().partition(" (")[0] for axis in axes]
+    repeated = [text for text in labels if len(text) > 18 and text in display.caption]
+    assert exempt or not repeated
+
+
+def svg_is_named_and_small(display, text):
     root = ET.fromstring(text)
     assert root.get("role") == "img"
     described = {child.tag: child for child in root if child.tag in ("title", "desc")}
@@ -68,9 +79,7 @@ def test_svg_is_named_small_and_the_same_every_time(name):
     assert "<style" not in text
 
 
-@each
-def test_ids_are_unique_own_and_all_used(name):
-    text = svg(name)
+def ids_are_unique_own_and_all_used(text):
     ids = re.findall(r'\bid="([^"]+)"', text)
     assert len(ids) == len(set(ids))
     assert all(i.startswith("p7-") for i in ids)
@@ -78,26 +87,9 @@ def test_ids_are_unique_own_and_all_used(name):
     assert wanted <= set(ids)
 
 
-@each
-def test_every_color_can_be_changed_by_the_page(name):
-    text = svg(name)
+def every_color_can_be_changed_by_the_page(text):
     bare = re.sub(r"var\(--[a-z0-9-]+, #[0-9a-f]{6}\)", "", text)
     assert not re.findall(r"(?:fill|stroke): ?#[0-9a-f]{3,6}", bare)
-
-
-@each
-def test_a_caption_does_not_repeat_the_axes(name):
-    """The text alternative names the axes, the caption beside the plot need not."""
-    display = PICTURES[name]
-    display.plot()
-    assert re.search(r"\d", display.caption)
-    assert display.caption.endswith(".")
-    assert len(display.caption) <= len(display.description)
-    if name.startswith("roc"):  # a point of the curve is named by both rates
-        return
-    axes = [axis for ax in display.figure_.axes for axis in (ax.xaxis, ax.yaxis)]
-    labels = [axis.get_label_text().partition(" (")[0] for axis in axes]
-    assert not [text for text in labels if len(text) > 18 and text in display.caption]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from separatrix.study import run_study
 from separatrix.study.result import Margins
 from tests.report.browser import Browser
 from tests.report.conftest import CHROMIUM
+from tests.sketches import sketched_page
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +56,7 @@ def test_importance_has_a_section_of_its_own(houses, page):
     for curve in houses.dependence:
         assert f"Partial dependence on {curve.column}</h3>" in section
     assert '<a href="#importance">' in page
-    bare = render(replace(houses, importance=None, dependence=()))
+    bare = sketched_page(replace(houses, importance=None, dependence=()))
     assert 'id="importance"' not in bare
     assert 'href="#importance"' not in bare
 
@@ -86,7 +87,7 @@ def test_a_boundary_that_agrees_with_few_rows_is_left_out(wine):
     drawn = figures.classification(poor)
     assert "DecisionBoundaryDisplay" not in kinds(drawn)
     assert any(f"in only 61 % of {wine.n_test} test rows" in text for text in drawn.missing)
-    assert f"in only 61 % of {wine.n_test} test rows" in render(poor)
+    assert f"in only 61 % of {wine.n_test} test rows" in sketched_page(poor)
 
 
 def test_curves_stay_together_without_a_boundary(probable):

@@ -18,6 +18,7 @@ from separatrix.rows.schema import Kind
 from separatrix.study.describe import describe
 from separatrix.study.result import Predictions, Score, TrainingRows
 from tests.report.conftest import leverage_of
+from tests.sketches import sketched_page
 
 EACH = pytest.mark.parametrize(
     "name", ["linear", "lasso", "wine", "cancer", "bare", "probable", "rejecting"]
@@ -144,7 +145,7 @@ def test_verdict_compares_the_test_score_with_the_baseline(linear, pages):
     assert "used once" in words
     assert "due to chance" not in words
     close = Score("rmse", base.value + 1, base.value - 5, base.value + 7)
-    assert "may be due to chance" in render(replace(linear, test=(close,)))
+    assert "may be due to chance" in sketched_page(replace(linear, test=(close,)))
 
 
 def test_coefficients_have_names_and_intervals(linear, pages):
@@ -161,7 +162,7 @@ def test_lengths_of_coefficients_never_mix_units(linear, bare, pages):
     """Per deviation by the rows or, without them, by the profile; else in standard errors."""
     for name in ("linear", "bare"):
         assert "change of the prediction per standard deviation" in pages[name]
-    unknown = render(replace(bare, columns=()))
+    unknown = sketched_page(replace(bare, columns=()))
     assert "standard errors from zero" in unknown
     largest = r"Coefficients \(.*?\). Largest: (\w+)"
     by_rows, by_profile = (re.search(largest, pages[n])[1] for n in ("linear", "bare"))
@@ -170,7 +171,7 @@ def test_lengths_of_coefficients_never_mix_units(linear, bare, pages):
 
 
 def test_moments_are_described_as_moments(bare):
-    text = render(replace(bare, source="a.moments"))
+    text = sketched_page(replace(bare, source="a.moments"))
     assert "load_moments(&#39;a.moments&#39;)" in text
     assert "separatrix.scan(&#39;a.moments" not in text
 
@@ -211,7 +212,7 @@ def test_odds_ratios_are_given_by_unit_and_by_deviation(probable, pages):
     assert "Odds compare malignant with benign" in words
     assert "change of the log odds per standard deviation" in pages["probable"]
     without = replace(probable, training=None)
-    assert "per standard deviation (95 %)" not in Page(render(without)).words
+    assert "per standard deviation (95 %)" not in Page(sketched_page(without)).words
 
 
 def test_probabilities_have_a_part_of_their_own(pages):
@@ -256,13 +257,13 @@ def test_rejections_and_their_cost_are_shown(rejecting, pages):
 def test_costs_that_differ_by_class_are_a_table(rejecting):
     costs = costs_of([[0, 5, 1], [1, 0, 0.5]], np.array(rejecting.classes))
     with_costs = replace(rejecting, decision=replace(rejecting.decision, costs=costs))
-    text = render(with_costs)
+    text = sketched_page(with_costs)
     words = Page(text).words
     assert "Cost of each answer (column) by true class (row)" in words
     assert "benign 0 5 1 malignant 1 0 0.5" in words
     assert "Mean cost 0.0700" in words
     assert "costs=[[0.0, 5.0], [1.0, 0.0]]" in text
-    plain = render(rejecting)
+    plain = sketched_page(rejecting)
     assert "costs=" not in plain
     assert "reject=0.2" in plain
 
@@ -282,7 +283,7 @@ def test_a_test_set_without_errors_is_described(probable):
     certain = replace(
         probable.test_predictions, predicted=probable.test_predictions.truth, probabilities=p
     )
-    words = Page(render(replace(probable, test_predictions=certain))).words
+    words = Page(sketched_page(replace(probable, test_predictions=certain))).words
     assert "rejection cannot lower the risk" in words
     assert "Risk against coverage" not in words
 
@@ -345,7 +346,7 @@ def test_when_the_baseline_wins_it_is_stated(linear):
         MeanRegressor().fit(np.zeros((len(linear.training.y), 1)), linear.training.y)
     )
     study = replace(linear, winner="baseline", description=described, test=linear.baseline_test)
-    words = Page(render(study)).words
+    words = Page(sketched_page(study)).words
     assert "None of 2 models beats the baseline" in words
     assert "MeanRegressor uses no column" in words
     assert "Largest coefficients" not in words
@@ -362,7 +363,7 @@ def test_test_part_of_one_class_has_no_roc_but_a_reason(cancer):
     test = cancer.test_predictions
     keep = np.asarray(test.truth) == "benign"
     one = Predictions(test.rows[keep], test.truth[keep], test.predicted[keep], test.scores[keep])
-    words = Page(render(replace(cancer, test_predictions=one))).words
+    words = Page(sketched_page(replace(cancer, test_predictions=one))).words
     assert "A ROC curve compares two classes; the rows hold 1." in words
     assert "Confusion" in words
 

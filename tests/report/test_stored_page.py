@@ -15,6 +15,7 @@ from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
 from separatrix.storage import StoredMoments, load, load_study, save
 from separatrix.study import run_study
+from tests.sketches import sketched_page
 
 
 @pytest.fixture(scope="module")
@@ -75,9 +76,9 @@ def of_rows(name, target):
 def test_a_stored_study_gives_the_same_page(tmp_path, source, name, target, model, text):
     study = run_study(source(name, target), models=[model], source=f"{name}.csv")
     assert study.winner == model
-    page = render(study)
+    page = sketched_page(study)
     assert text in page
     file = tmp_path / "model.sx"
     save(study.model, file, study=replace(study, model=None))
     assert file.stat().st_size < 250_000
-    assert render(replace(load_study(file), model=load(file))) == page
+    assert sketched_page(replace(load_study(file), model=load(file))) == page

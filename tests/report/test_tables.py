@@ -12,12 +12,12 @@ import pytest
 import separatrix as sx
 from separatrix.cli.fit_summary import verdict as printed
 from separatrix.pictures.formatting import spread_text, value_text
-from separatrix.report import render
 from separatrix.report.class_tables import class_table, confusion_table
 from separatrix.report.model_tables import coefficients_of, odds_table, quality_text
 from separatrix.report.tables import data_table, leaderboard_table, score_table
 from separatrix.report.verdict import other_choice, sentences
 from separatrix.study.result import Choice, Entry, Predictions
+from tests.sketches import sketched_page
 
 pytestmark = pytest.mark.filterwarnings("ignore::separatrix.SeparatrixWarning")
 
@@ -82,7 +82,7 @@ def test_every_class_has_its_precision_recall_f1_and_area(many) -> None:
     precision = np.mean(test.truth[called] == "k3")
     assert texts(line(table, "k3"))[1].startswith(f"{100 * precision:.1f} % (")
     assert "AUC, mean over classes" in [one.name for one in score_table(many).lines]
-    assert "By class: precision" in render(many)
+    assert "By class: precision" in sketched_page(many)
 
 
 def test_many_classes_have_their_most_frequent_confusions(many) -> None:
@@ -109,7 +109,7 @@ def test_reference_levels_stand_in_the_table(numbers) -> None:
     assert names.index("district=north") + 1 == names.index("district=south")
     assert line(table, "district=north").badge == "reference"
     assert "only level" in " ".join(numbers.description.left_out)
-    assert "left out" in render(numbers)
+    assert "left out" in sketched_page(numbers)
 
 
 def test_regression_has_variance_inflation_and_tests_of_the_whole(numbers) -> None:
@@ -121,7 +121,7 @@ def test_regression_has_variance_inflation_and_tests_of_the_whole(numbers) -> No
     assert f"adjusted {summary.adjusted_r_squared:.3f}" in text
     assert "p < 0.001" in text
     assert "AIC" in text
-    assert text.replace("<", "&lt;") in render(numbers)
+    assert text.replace("<", "&lt;") in sketched_page(numbers)
 
 
 def test_one_rare_level_takes_no_other_standard_error_away(rare) -> None:
@@ -132,7 +132,7 @@ def test_one_rare_level_takes_no_other_standard_error_away(rare) -> None:
     others = [one for one in table.lines if one.badge == ""]
     assert len(others) == 4
     assert all(re.fullmatch(r"0\.\d+", texts(one)[1]) for one in others)
-    page = render(rare)
+    page = sketched_page(rare)
     assert "p = 0.000" not in page
     assert "no finite estimate" in page
 
@@ -195,18 +195,18 @@ def test_the_reference_is_fenced_off(many) -> None:
     study = replace(many, reference=entry)
     last = leaderboard_table(study).lines[-1]
     assert (last.name, last.fenced, last.strong) == ("boosting", True, False)
-    page = render(study)
+    page = sketched_page(study)
     assert 'class="fenced"' in page
     assert "it is better than LDA." in page
     assert any(text.startswith("Gradient-boosted trees (boosting)") for text in printed(study))
 
 
 def test_certificate_and_tests_are_folded(many, rare) -> None:
-    page = render(many)
+    page = sketched_page(many)
     assert 'class="fenced"' not in page  # there is no reference
     assert "<details>\n<summary>What was checked</summary>" in page
     assert "<summary>Normality and covariances of the classes</summary>" in page
-    assert "<details open>\n<summary>What was checked" in render(rare)  # it does not hold
+    assert "<details open>\n<summary>What was checked" in sketched_page(rare)  # it does not hold
 
 
 def test_a_difference_from_the_baseline_is_judged_row_by_row(many) -> None:
@@ -244,7 +244,7 @@ def test_the_threshold_in_use_is_that_of_the_answers(rare) -> None:
     found, missed = (np.mean(called[truth == c] == "yes") for c in ("yes", "no"))
     text = f"true positive rate is {100 * found:.0f} % and the false positive rate "
     text += f"{100 * missed:.0f} %"
-    assert text in render(study).replace("\u202f", " ")
+    assert text in sketched_page(study).replace("\u202f", " ")
 
 
 def test_precision_and_recall_are_printed_for_a_few_classes(rare) -> None:

@@ -8,9 +8,9 @@ import pytest
 
 import separatrix
 from separatrix.pictures import DecisionBoundaryDisplay
-from separatrix.report import render
 from separatrix.storage import load, load_study, save
 from separatrix.study import run_study
+from tests.sketches import sketched_page
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_the_plane_shows_the_predictions_of_the_model(study, tmp_path):
 def test_a_stored_plane_gives_the_same_page(study, tmp_path):
     save(study.model, tmp_path / "m.sx", study=replace(study, model=None))
     again = replace(load_study(tmp_path / "m.sx"), model=load(tmp_path / "m.sx"))
-    assert render(again) == render(study)
+    assert sketched_page(again) == sketched_page(study)
 
 
 def test_a_table_without_two_columns_of_numbers_has_no_plane(mixed, tmp_path):
@@ -77,4 +77,4 @@ def test_a_table_without_two_columns_of_numbers_has_no_plane(mixed, tmp_path):
         csv.writer(file).writerows(rows)
     study = run_study(separatrix.scan(path, target="kind"), models=["logistic"], source="words.csv")
     assert study.decision_surface is None
-    assert "two numeric columns that vary" in render(study)
+    assert "two numeric columns that vary" in sketched_page(study)

@@ -16,6 +16,7 @@ from separatrix.selection.folds import Folds
 from separatrix.selection.tuning import TuningData
 from separatrix.storage import load_study, save
 from separatrix.study.uncertainty import LEVEL
+from tests.sketches import sketched_page
 
 
 def table(n=150, d=2, seed=0):
@@ -58,7 +59,7 @@ def test_the_page_shows_them_also_after_loading(study, tmp_path):
     own = "Posterior deviation" if study.winner == "bayes" else "ength scale"
     assert own in page
     save(study.model, tmp_path / "m.sx", study=replace(study, model=None))
-    assert render(load_study(tmp_path / "m.sx")) == page
+    assert sketched_page(load_study(tmp_path / "m.sx")) == sketched_page(study)
 
 
 def test_one_column_has_a_band():
@@ -66,14 +67,14 @@ def test_one_column_has_a_band():
     band = found.uncertainty.band
     assert band.column == "x0"
     assert len(band.points) == found.n_test
-    assert "Predictive band along x0" in render(found)
+    assert "Predictive band along x0" in sketched_page(found)
 
 
 def test_other_models_have_no_intervals():
     found = sx.run_study(sx.scan(table(60), target="y"), models=["linear"])
     assert found.uncertainty is None
     assert found.test_predictions.intervals is None
-    assert "Predictive distributions" not in render(found)
+    assert "Predictive distributions" not in sketched_page(found)
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +89,7 @@ def test_classes(classes, model):
     found = sx.run_study(sx.scan(classes, target="class"), models=[model])
     assert found.winner == model
     assert found.description.evidence is not None
-    assert "Log evidence" in render(found)
+    assert "Log evidence" in sketched_page(found)
 
 
 def data(y, n_classes=0, unit=1.0):

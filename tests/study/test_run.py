@@ -185,9 +185,9 @@ def test_rows_of_a_cluster_are_studied_where_they_are() -> None:
 
 def test_more_columns_than_rows() -> None:
     rng = np.random.default_rng(2)
-    x = rng.normal(size=(60, 90))
-    table = pl.DataFrame({f"x{j}": x[:, j] for j in range(90)})
-    table = table.with_columns(y=3 * x[:, 0] + rng.normal(size=60))
+    x = rng.normal(size=(40, 60))
+    table = pl.DataFrame({f"x{j}": x[:, j] for j in range(60)})
+    table = table.with_columns(y=3 * x[:, 0] + rng.normal(size=40))
     wide = run_study(sx.scan(table, target="y"), models=QUICK)
     rows = sx.scan(table, target="y").read().with_parts(Parts(0, 0.2, 5))
     moments = StoredMoments(rows.schema, Parts(0, 0.2, 5), rows.reduce(Grouped(Moments())))

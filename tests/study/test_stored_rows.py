@@ -16,6 +16,7 @@ from separatrix.study import run_study
 from separatrix.study.candidates import Size, candidates
 from separatrix.study.describe import core_of
 from separatrix.study.document import document_of
+from tests.sketches import sketched_page
 
 
 def rings(n: int = 240) -> pl.DataFrame:
@@ -106,7 +107,7 @@ def test_a_page_with_the_pictures_of_an_svm(ringed) -> None:
 def test_neighbors_win_and_show_how_many() -> None:
     found = run_study(sx.scan(waves(), target="y"), models=["linear", "neighbors"])
     assert found.winner == "neighbors"
-    page = render(found)
+    page = sketched_page(found)
     assert "Leave-one-out error over the number of neighbors" in page
     assert "Distances between rows" in page
     assert f"contains all {found.n_train} training rows" in page

@@ -72,7 +72,8 @@ class Compiled(NamedTuple):
 def families() -> list[str]:
     """The folders that models live in, those with most to compile first."""
     heavy = ("svm", "cluster", "linear", "logistic", "neighbors")
-    return [*heavy, "bayes", "discriminant", "perceptron", "probability", "estimators", "geometry"]
+    light = ("discriminant", "perceptron", "probability", "estimators", "geometry")
+    return [*heavy, "bayes", "study", *light]
 
 
 def compile_family(family: str) -> Compiled:
@@ -186,10 +187,21 @@ def _posterior_draws() -> None:
                 model.sample(2, n_warmup=1, method=method, random_state=0)
 
 
+def _studies() -> None:
+    """The split of rows, and searches on its folds."""
+    for table in tables():
+        if table.name in ("plain", "two"):
+            for y, models in ((table.y, ["neighbors"]), (table.labels, ["neighbors", "bayes"])):
+                separatrix.run_study(separatrix.scan(table.x, target=y), models=models)
+    mixed = {"a": table.x[:90, 0].tolist(), "b": ["u", "v", "w"] * 30}
+    separatrix.run_clusters(separatrix.scan(mixed), k=2, method="kmedoids", metric="gower")
+
+
 #: What a family does beside fitting models.
 FUNCTIONS: dict[str, tuple[Callable[[], None], ...]] = {
     "bayes": (_posterior_draws,),
     "cluster": (_silhouettes,),
+    "study": (_studies,),
     "svm": (_strings,),
     "geometry": (_separability,),
 }

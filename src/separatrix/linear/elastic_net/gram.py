@@ -15,9 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
-from separatrix.linear.elastic_net.gap import duality_gap
-from separatrix.linear.elastic_net.loops import drop, gather, solve_upper
-from separatrix.optimize.loops import sweep
+from separatrix.linear.elastic_net.loops import descend, drop, gap_on_gram, gather, solve_upper
 from separatrix.rows.block import Floats
 
 #: Sweeps of coordinate descent before the first Newton steps, and between later ones.
@@ -28,8 +26,8 @@ MAX_ROUNDS = 60
 #: Added to the unit diagonal of a support's Gram matrix: a Cholesky factor exists also when
 #: columns repeat each other, and where they do not it changes only the length of one step.
 DAMPING = 1e-11
-#: A step shorter than this, for columns and target of length one, is a rounding error.
-ROUNDING = 1e-15
+#: Half the distance from one to the next number.
+HALF_EPS = 0.5 * float(np.finfo(float).eps)
 
 
 @dataclass
@@ -57,27 +55,14 @@ def solve_on_gram(problem: GramProblem, gap: float, kkt: float, max_sweeps: int)
     for round_ in range(MAX_ROUNDS):
         most = min(MORE_SWEEPS if round_ else SWEEPS, max_sweeps - done)
         gap, kkt = max(gap, rounding(p.beta, 2)), max(kkt, rounding(p.beta, 1))
-        sweeps, stop = _descend(p, most, gap, kkt)
-        done += sweeps
+        sweeps, stop = descend(
+            p.gram, p.target, p.grad, p.beta, p.l1, p.l2, p.positive, most, gap, kkt
+        )
+        done += int(sweeps)
         if stop or done >= max_sweeps:
             return done
         support_step(p)
     return done + add_one_by_one(p, gap, kkt, max_sweeps - done)
-
-
-def _descend(p: GramProblem, most: int, gap: float, kkt: float) -> tuple[int, bool]:
-    """Sweep until solved, stationary, or out of sweeps.
-
-    Returns the number of sweeps and whether to stop: the gap is at most ``gap`` and the last sweep
-    met no violation above ``kkt``, or steps are of the size of rounding.
-    """
-    for done in range(1, most + 1):
-        worst = sweep(p.gram, p.grad, p.beta, p.l1, p.l2, p.positive)
-        if worst <= ROUNDING:
-            return done, True
-        if worst <= kkt and (done % 4 == 0 or worst * worst <= gap) and _gap(p) <= gap:
-            return done, True
-    return most, False
 
 
 def add_one_by_one(p: GramProblem, gap: float, kkt: float, max_steps: int) -> int:
@@ -92,7 +77,10 @@ def add_one_by_one(p: GramProblem, gap: float, kkt: float, max_steps: int) -> in
         violation = (p.grad if p.positive else np.abs(p.grad)) - p.l1
         violation[p.beta != 0.0] = -np.inf
         j = int(np.argmax(violation))
-        if violation[j] <= kkt and _gap(p) <= gap:
+        if (
+            violation[j] <= kkt
+            and gap_on_gram(p.target, p.grad, p.beta, p.l1, p.l2, p.positive) <= gap
+        ):
             return step
         if violation[j] > 0.0:
             shift = np.sign(p.grad[j]) * violation[j] / (p.gram[j, j] + p.l2[j])
@@ -108,12 +96,7 @@ def rounding(beta: Floats, power: int) -> float:
     Nearly equal columns can have large coefficients of opposite signs, and then c − Gβ is a small
     difference of large numbers.
     """
-    return 0.5 * float(np.finfo(float).eps) * max(1.0, float(np.abs(beta).sum())) ** power
-
-
-def _gap(p: GramProblem) -> float:
-    square = max(1.0 - float((p.target + p.grad) @ p.beta), 0.0)
-    return duality_gap(square, p.grad, p.beta, p.l1, p.l2, p.positive)[1]
+    return HALF_EPS * max(1.0, float(np.abs(beta).sum())) ** power
 
 
 def support_step(p: GramProblem) -> None:

@@ -17,8 +17,8 @@ from typing import Protocol
 
 import numpy as np
 
-from separatrix.linear.elastic_net.gap import duality_gap
 from separatrix.linear.elastic_net.gram import GramProblem, rounding, solve_on_gram
+from separatrix.linear.elastic_net.loops import duality_gap
 from separatrix.optimize.penalties import ElasticNet
 from separatrix.rows.block import Floats, Ints
 

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.linear.elastic_net.gap import duality_gap
 from separatrix.linear.elastic_net.gram import GramProblem, rounding, solve_on_gram
-from separatrix.linear.elastic_net.loops import sparse_sweep
+from separatrix.linear.elastic_net.loops import duality_gap, sparse_sweep
 from separatrix.linear.elastic_net.path import GROWTH, PathPoint, StoppingRule
 from separatrix.matrices.products import SparseProducts
 from separatrix.optimize.penalties import ElasticNet

@@ -230,10 +230,10 @@ def trace_moments(m: Moments, spectrum: Spectrum, alphas: Floats) -> RidgeTrace:
     with one_blas_thread():
         coefs, intercepts = spectrum.coefs(alphas)
         for i, alpha in enumerate(alphas):
-            same = np.full(coefs.shape[2], alpha)
-            found = certify_ridge_moments(m, coefs[i] * spectrum.scale[:, None], same)
+            scaled = coefs[i] * spectrum.scale[:, None]
+            found = certify_from_moments(m, scaled, float(alpha), RIDGE_CLAIM)
             if not found.holds and alpha > 0:
-                again = ridge_from_moments(m, same)
+                again = ridge_from_moments(m, np.full(coefs.shape[2], alpha))
                 coefs[i], intercepts[i] = again.coef / spectrum.scale[:, None], again.intercept
                 found = again.certificate
             certificates.append(found)
