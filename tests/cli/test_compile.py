@@ -21,7 +21,7 @@ def test_every_model_of_a_family_takes_a_plain_table(family, monkeypatch):
 
 def test_families_hold_every_model():
     homes = {home.split(".")[1] for home in separatrix.HOMES.values()}
-    others = {"messages", "rows", "statistics", "study", "storage", "kernels", "distances"}
+    others = {"messages", "rows", "statistics", "selection", "storage", "kernels", "distances"}
     assert homes - others - {"optimize", "samples"} <= set(first_fits.families())
 
 

@@ -72,7 +72,7 @@ class Compiled(NamedTuple):
 def families() -> list[str]:
     """The folders that models live in, those with most to compile first."""
     heavy = ("svm", "cluster", "linear", "logistic", "neighbors")
-    light = ("discriminant", "perceptron", "probability", "estimators", "geometry")
+    light = ("discriminant", "hypotheses", "perceptron", "probability", "estimators", "geometry")
     return [*heavy, "bayes", "study", *light]
 
 
