@@ -135,6 +135,25 @@ from separatrix.hypotheses.enclosing.ball_classifier import BallClassifier as Ba
 from separatrix.hypotheses.enclosing.ellipsoid_classifier import (
     EllipsoidClassifier as EllipsoidClassifier,
 )
+from separatrix.selection.theory.pac import (
+    SampleSize as SampleSize,
+    pac_sample_size as pac_sample_size,
+)
+from separatrix.selection.theory.pac_simulation import (
+    PACSimulation as PACSimulation,
+    pac_simulation as pac_simulation,
+)
+from separatrix.selection.theory.bias_variance import (
+    BiasVariance as BiasVariance,
+    bias_variance as bias_variance,
+)
+from separatrix.selection.theory.polynomial_bias_variance import (
+    polynomial_bias_variance as polynomial_bias_variance,
+)
+from separatrix.selection.theory.bootstrap_bias_variance import (
+    BootstrapBiasVariance as BootstrapBiasVariance,
+    bootstrap_bias_variance as bootstrap_bias_variance,
+)
 from separatrix.kernels import (
     Bounded as Bounded,
     Constant as Constant,

@@ -99,7 +99,7 @@ class BooleanFunctions(HypothesisClass):
     ['false', '¬x2', 'x1', '¬x1 ∧ ¬x2']
     >>> more = sx.BooleanFunctions([[0, 0, 1], [0, 1, 1], [1, 1, 0], [1, 0, 0]], [1, 1, 1, 0])
     >>> more.n_hypotheses, str(more.shortest())
-    (16, 'x2 ∨ x3')
+    (16, '¬x1 ∨ x2')
     """
 
     name: ClassVar[str] = "Boolean functions"
@@ -213,7 +213,7 @@ class BooleanFunctions(HypothesisClass):
         """Inputs, all equally likely."""
         return rng.integers(0, 2, (n, self.dimension)).astype(float)
 
-    def sample(self, rng: np.random.Generator) -> BooleanFunction:
+    def truth(self, rng: np.random.Generator) -> BooleanFunction:
         """One of the functions, all equally likely."""
         self._refuse_contradiction()
         rows = 2**self.dimension
@@ -224,7 +224,7 @@ class BooleanFunctions(HypothesisClass):
 
     def uniform_error(self, truth: BooleanFunction, found: BooleanFunction) -> float:
         """Proportion of the inputs on which they differ."""
-        return ((truth.number - 1) ^ (found.number - 1)).bit_count() / 2**self.dimension
+        return float(((truth.number - 1) ^ (found.number - 1)).bit_count() / 2**self.dimension)
 
     def configurations(self, n: int) -> list[Floats]:
         """Inputs without an example, and then one with: which ones does not matter."""

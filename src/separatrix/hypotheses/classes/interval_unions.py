@@ -93,7 +93,7 @@ class UnionsOfIntervals(HypothesisClass):
         """Only the order of the points matters: there is one."""
         return [np.arange(float(n))[:, None]]
 
-    def sample(self, rng: np.random.Generator) -> IntervalUnion:
+    def truth(self, rng: np.random.Generator) -> IntervalUnion:
         """Intervals between random numbers from 0 to 1."""
         return IntervalUnion(np.sort(rng.random(2 * self.m)).reshape(-1, 2))
 

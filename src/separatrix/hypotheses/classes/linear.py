@@ -145,7 +145,7 @@ class Hyperplanes(_Separated):
         where = ", ".join(f"{float(v):.4g}" for v in common)
         return f"({where}) lies in the convex hulls of the positive and of the negative points."
 
-    def sample(self, rng: np.random.Generator) -> HalfSpace:
+    def truth(self, rng: np.random.Generator) -> HalfSpace:
         """A random direction, with the hyperplane through a random point of the unit cube."""
         w, x = rng.standard_normal(self.dimension), rng.random(self.dimension)
         return HalfSpace(tuple(map(Fraction, w)), Fraction(-float(w @ x)))
@@ -221,7 +221,7 @@ class Balls(_Separated):
             f"the negative points {negative}."
         )
 
-    def sample(self, rng: np.random.Generator) -> Ball:
+    def truth(self, rng: np.random.Generator) -> Ball:
         """A center in the unit cube, and a radius up to 1/2."""
         center = tuple(map(Fraction, rng.random(self.dimension)))
         return Ball(center, Fraction(0.5 * float(rng.random())) ** 2)

@@ -151,7 +151,7 @@ class ConvexPolygons(HypothesisClass):
             k += 1
         return f"{k} sides are needed to cut off every negative point."
 
-    def sample(self, rng: np.random.Generator) -> Polygon:
+    def truth(self, rng: np.random.Generator) -> Polygon:
         """Sides that touch a disk in the unit square, in random directions."""
         while True:
             drawn = np.round(1000 * rng.standard_normal((self.sides, 2))).astype(int).tolist()

@@ -120,7 +120,7 @@ class Predicates(HypothesisClass):
         """Points of the domain, all equally likely."""
         return self.domain[rng.integers(0, len(self.domain), n)]
 
-    def sample(self, rng: np.random.Generator) -> Predicate:
+    def truth(self, rng: np.random.Generator) -> Predicate:
         """One of the predicates."""
         return self.hypotheses[int(rng.integers(0, len(self.hypotheses)))]
 

@@ -81,6 +81,11 @@ class VCDimension:
         """Whether it is certain that no more points are shattered."""
         return self.exhaustive or self.hypotheses.bound == self.dimension
 
+    @property
+    def vc_dimension(self) -> int:
+        """The dimension, for what takes a class or its VC dimension."""
+        return self.dimension
+
     def __str__(self) -> str:
         n, name = self.dimension + 1, self.hypotheses.name
         is_or_more = "is" if self.proved or self.status == "complete" else "is at least"

@@ -1,0 +1,1 @@
+"""Learning theory that needs no model of its own: sample sizes, bias and variance."""
