@@ -12,7 +12,7 @@ from scipy.stats import beta, binom
 
 import separatrix as sx
 from separatrix.selection.theory.pac import labelings_at_most
-from separatrix.statistics.binomial import exact_interval
+from separatrix.selection.theory.binomial import exact_interval
 
 SURE = 1 - 1e-6
 

@@ -184,10 +184,10 @@ def _decomposed(
     g, y_used, count = predictions[:, used], y[used], count[used]
     variance = np.nanvar(g, axis=0, ddof=1)
     distance = (y_used - np.nanmean(g, axis=0)) ** 2 - variance / count
-    ends = [_interval(v, level) for v in (variance, distance, variance + distance)]
+    a, b, c = (_interval(v, level) for v in (variance, distance, variance + distance))
     return BootstrapBiasVariance(
         float(variance.mean()), float(distance.mean()), _pure_noise(y, groups),
-        *ends, int(used.sum()), len(predictions), level, seed,
+        a, b, c, int(used.sum()), len(predictions), level, seed,
     )  # fmt: skip
 
 

@@ -68,7 +68,7 @@ def pac_sample_size(
 ) -> SampleSize:
     """Rows enough to learn a class: P(error > ε) ≤ δ, whatever the distribution of the rows.
 
-        tightest box in d columns    n ≥ (2d/ε) ln(2d/δ)                             (in the plane 4)
+        tightest box in d columns    n ≥ (2d/ε) ln(2d/δ)              in the plane (4/ε) ln(4/δ)
         |H| hypotheses               n ≥ (1/ε) ln(|H|/δ)
         VC dimension v               n ≥ max((4/ε) log₂(2/δ), (8v/ε) log₂(13/ε))
 

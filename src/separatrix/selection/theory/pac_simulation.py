@@ -1,4 +1,4 @@
-"""How often learning fails: rows are drawn, the tightest hypothesis is fitted, errors are counted."""
+"""How often learning fails: draw rows, fit the tightest hypothesis, count its errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.selection.theory.pac import pac_sample_size
-from separatrix.statistics.binomial import exact_interval
+from separatrix.selection.theory.binomial import exact_interval
 
 #: Points on which an error is estimated where it is not known in closed form.
 N_TEST = 10_000
