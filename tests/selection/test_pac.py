@@ -11,8 +11,8 @@ import pytest
 from scipy.stats import beta, binom
 
 import separatrix as sx
-from separatrix.selection.theory.pac import labelings_at_most
 from separatrix.selection.theory.binomial import exact_interval
+from separatrix.selection.theory.pac import labelings_at_most
 
 SURE = 1 - 1e-6
 

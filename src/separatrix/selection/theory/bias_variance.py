@@ -219,7 +219,8 @@ def decomposed(
         half = _half_widths(g, noise_variance, f, level)
         intervals = [(v - h, v + h) for (v, _), h in zip(intervals, half, strict=True)]
     return BiasVariance(
-        squared_bias, variance, noise, intervals[0], intervals[1], intervals[2], design.at, f, mean, variance_at, g,
+        squared_bias, variance, noise, intervals[0], intervals[1], intervals[2],
+        design.at, f, mean, variance_at, g,
         design.n, level, count == 1, seed,
     )  # fmt: skip
 

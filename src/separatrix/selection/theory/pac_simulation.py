@@ -10,8 +10,8 @@ import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
-from separatrix.selection.theory.pac import pac_sample_size
 from separatrix.selection.theory.binomial import exact_interval
+from separatrix.selection.theory.pac import pac_sample_size
 
 #: Points on which an error is estimated where it is not known in closed form.
 N_TEST = 10_000
