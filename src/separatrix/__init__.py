@@ -117,6 +117,7 @@ HOMES = {
     "NadarayaWatson": "separatrix.neighbors.kernel_smoothers",
     "NearestExemplar": "separatrix.neighbors.nearest_exemplar",
     "BoxClassifier": "separatrix.hypotheses.boxes.box_classifier",
+    "UnionOfBoxes": "separatrix.hypotheses.boxes.union_of_boxes",
     "BallClassifier": "separatrix.hypotheses.enclosing.ball_classifier",
     "EllipsoidClassifier": "separatrix.hypotheses.enclosing.ellipsoid_classifier",
     "MeanRegressor": "separatrix.estimators.baseline",

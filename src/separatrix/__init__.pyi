@@ -131,6 +131,7 @@ from separatrix.hypotheses.classes.vc_dimension import (
     vc_dimension as vc_dimension,
 )
 from separatrix.hypotheses.boxes.box_classifier import BoxClassifier as BoxClassifier
+from separatrix.hypotheses.boxes.union_of_boxes import UnionOfBoxes as UnionOfBoxes
 from separatrix.hypotheses.enclosing.ball_classifier import BallClassifier as BallClassifier
 from separatrix.hypotheses.enclosing.ellipsoid_classifier import (
     EllipsoidClassifier as EllipsoidClassifier,

@@ -66,6 +66,7 @@ ROWS: list[Row] = [
         parameters=faces,
         classes=(2, 3),
     ),
+    Row("UnionOfBoxes", lambda: sx.UnionOfBoxes(2, max_nodes=100), "classification"),
     Row(
         "BallClassifier",
         lambda: sx.BallClassifier(),

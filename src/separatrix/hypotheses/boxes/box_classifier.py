@@ -97,6 +97,7 @@ class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
 
     See Also
     --------
+    UnionOfBoxes : Several boxes for each class.
     BallClassifier : The smallest enclosing ball of each class.
     EllipsoidClassifier : The ellipsoid of least volume around each class.
     RejectOption : Rejection where no class is likely enough.
@@ -154,7 +155,7 @@ class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
             if found is not None:
                 return self._accept(*found)
         coded = coded_rows(self, X, y, sample_weight)
-        return self._fit_rows(Examples(_dense(coded.x), coded.codes, coded.w), coded.encoding)
+        return self._fit_rows(Examples(dense(coded.x), coded.codes, coded.w), coded.encoding)
 
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
@@ -172,7 +173,7 @@ class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
             X, y, sample_weight, known=known, closed=known is not None, reset=seen is None
         )
         coded = coded_arrays(rows)
-        new = Examples(_dense(coded.x), coded.codes, coded.w)
+        new = Examples(dense(coded.x), coded.codes, coded.w)
         self.examples_ = new if seen is None else seen + new
         return self._fit_rows(self.examples_, coded.encoding)
 
@@ -259,5 +260,6 @@ class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
         return np.asarray(self.certainty(X)[:, 0] == 0)
 
 
-def _dense(x: Any) -> Floats:
+def dense(x: Any) -> Floats:
+    """Rows of a design, dense and in one piece."""
     return np.ascontiguousarray(x.toarray() if hasattr(x, "toarray") else x, dtype=np.float64)

@@ -48,27 +48,53 @@ def fewest_errors(
     x: Floats, positive: NDArray[np.bool_], w: Floats, max_nodes: int
 ) -> FewestErrors:
     """The box with the fewest errors on weighted rows, some of which are positive."""
+    found = box_of_largest_gain(x, np.where(positive, w, -w), max_nodes)
+    total = float(w[positive].sum())
+    errors, bound = total - found.gain, max(total - found.bound, 0.0)
+    return FewestErrors(found.lower, found.upper, errors, min(bound, errors), found.nodes)
+
+
+@dataclass(frozen=True)
+class LargestGain:
+    """A tight closed box, its gain, and the largest gain that any box can have."""
+
+    lower: Floats
+    upper: Floats
+    gain: float
+    bound: float
+    nodes: int = 0
+
+    @property
+    def exact(self) -> bool:
+        """Whether no box gains more."""
+        return self.bound <= self.gain + 1e-9 * max(abs(self.gain), 1.0)
+
+    def contains(self, x: Floats) -> NDArray[np.bool_]:
+        """Whether each row is inside."""
+        return np.asarray(((x >= self.lower) & (x <= self.upper)).all(axis=1))
+
+
+def box_of_largest_gain(x: Floats, signed: Floats, max_nodes: int) -> LargestGain:
+    """The box with the largest sum of signed weights inside, of those with a positive row."""
+    positive = signed > 0.0
     own = x[positive]
     lower, upper = own.min(axis=0), own.max(axis=0)
-    within = ~positive
+    within = signed < 0.0
     within[within] = ((x[within] >= lower) & (x[within] <= upper)).all(axis=1)
     if not within.any():
-        return FewestErrors(lower, upper, 0.0, 0.0)
+        total = float(signed[positive].sum())
+        return LargestGain(lower, upper, total, total)
     rows = np.flatnonzero(positive | within)
-    signed = np.where(positive[rows], w[rows], -w[rows])
     values, codes = _positions(x[rows], positive[rows])
-    codes, gains = _distinct(codes, signed)
+    codes, gains = _distinct(codes, signed[rows])
     sizes = np.array([len(v) for v in values])
     box, best = _start(codes, gains, sizes)
-    best, bound, nodes = _search(codes, gains, sizes, box, best, max_nodes)
-    total = float(w[positive].sum())
+    gain, bound, nodes = _search(codes, gains, sizes, box, best, max_nodes)
     faces = zip(values, box.T.tolist(), strict=True)
     ends = np.array([[v[low], v[high]] for v, (low, high) in faces]).T
     inside = positive & ((x >= ends[0]) & (x <= ends[1])).all(axis=1)
     own = x[inside]
-    return FewestErrors(
-        own.min(axis=0), own.max(axis=0), total - best, max(total - bound, 0.0), nodes
-    )
+    return LargestGain(own.min(axis=0), own.max(axis=0), gain, bound, nodes)
 
 
 def _search(

@@ -26,6 +26,13 @@ def rule(box: Box, terms: Sequence[Term]) -> str:
     return " and ".join(conditions) or "always"
 
 
+def any_of(rules: Sequence[str]) -> str:
+    """Rules joined by "or", in parentheses where they have several conditions."""
+    if len(rules) == 1:
+        return rules[0]
+    return " or ".join(f"({text})" if " and " in text else text for text in rules)
+
+
 def _condition(term: Term, low: float, high: float, sign: str) -> str:
     if term.level is not None:
         return _level(term, low, high)

@@ -1,0 +1,56 @@
+"""Several boxes for each class."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+import separatrix as sx
+
+X, Y = load_iris(return_X_y=True)
+
+
+def test_two_boxes_learn_what_one_cannot():
+    x = np.random.default_rng(0).uniform(-1, 1, (200, 2))
+    y = np.where(x[:, 0] * x[:, 1] > 0, "same", "other")
+    model = sx.UnionOfBoxes(2).fit(x, y)
+    assert model.certificate_.primal == 0.0
+    assert model.score(x, y) == 1.0
+    assert [len(boxes) for boxes in model.boxes_] == [2, 2]
+    assert ") or (" in model.rules_[0]
+    assert sx.BoxClassifier().fit(x, y).certificate_.primal > 60
+
+
+def test_one_box_is_the_box_with_the_fewest_errors():
+    one, box = sx.UnionOfBoxes(1, max_nodes=5000).fit(X, Y), sx.BoxClassifier().fit(X, Y)
+    assert np.array_equal(one.decision_function(X), box.decision_function(X))
+    assert one.rules_ == box.rules_
+
+
+def test_more_boxes_make_no_more_errors():
+    errors = [sx.UnionOfBoxes(m).fit(X, Y).errors_ for m in (1, 2, 3)]
+    assert (errors[1] <= errors[0]).all()
+    assert (errors[2] <= errors[1]).all()
+    assert errors[2].sum() < errors[0].sum()
+
+
+def test_the_errors_are_those_of_the_boxes():
+    model = sx.UnionOfBoxes(2).fit(X, Y)
+    claimed = model._claimed(X)
+    assert ((claimed != (Y[:, None] == model.classes_)).sum(axis=0) == model.errors_).all()
+    for spaces, label in zip(model.spaces_, model.classes_, strict=True):
+        inside = np.any([space.specific.contains(X) for space in spaces], axis=0)
+        assert (inside != (label == Y)).sum() == model.errors_[label]
+
+
+def test_rejects_where_none_or_several_claim():
+    x = np.array([[0.0], [1], [4], [5], [8], [9]])
+    model = sx.UnionOfBoxes(2, hypothesis="specific", reject=True).fit(x, [0, 0, 1, 1, 0, 0])
+    assert model.predict([[0.5], [2.0], [4.5], [8.5], [20.0]]).tolist() == [0, -1, 1, 0, -1]
+
+
+@pytest.mark.parametrize("options", [{"n_boxes": 0}, {"max_nodes": 1.5}, {"hypothesis": "most"}])
+def test_bad_options_are_one_sentence(options):
+    with pytest.raises(sx.InputError, match=next(iter(options))):
+        sx.UnionOfBoxes(**options).fit(X, Y)
