@@ -52,3 +52,19 @@ def cholesky_solve(factor: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
         # Lᵀ is in Fortran order, as LAPACK wants it: L itself would be copied
         found = linalg.cho_solve((factor.T, False), right, check_finite=False)
     return np.asarray(found)
+
+
+def forward_substitution(factor: NDArray[Any], columns: NDArray[Any]) -> NDArray[Any]:
+    """L⁻¹ B, written over the columns of B, which are the rows of ``columns`` (m x n).
+
+    Block by block, by products: BLAS's own solve would hold the interpreter, and with it other
+    threads that solve for other columns.
+    """
+    for top in range(0, len(factor), BLOCK):
+        at = slice(top, min(top + BLOCK, len(factor)))
+        if top:
+            columns[:, at] -= columns[:, :top] @ factor[at, :top].T
+        columns[:, at] = linalg.solve_triangular(
+            factor[at, at], columns[:, at].T, lower=True, check_finite=False
+        ).T
+    return columns

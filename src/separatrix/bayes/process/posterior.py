@@ -7,8 +7,8 @@ The last term is the uncertainty of the trend. y* adds the noise of the kernel t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -17,6 +17,7 @@ from separatrix.bayes.process.evidence import Factored
 from separatrix.bayes.process.noise import SplitKernel
 from separatrix.bayes.process.trend import TrendBasis
 from separatrix.kernels.base import Items, n_items, take_items
+from separatrix.matrices.cholesky import forward_substitution
 from separatrix.rows.block import Floats
 from separatrix.threads import parallel_map, pieces
 
@@ -48,64 +49,58 @@ class Posterior:
         split = self.found.split
         left = split.function_variance(new)
         if split.function is not None or len(self.basis):
-            prepared = None if split.function is None else split.function.prepare_exact(self.x)
+            whitened = self._whitening()
 
             def strip(rows: slice) -> None:
-                left[rows] -= self._explained(prepared, take_items(new, rows))
+                v, r = whitened(take_items(new, rows))
+                left[rows] += np.einsum("ij,ij->i", r, r) - np.einsum("ij,ij->i", v, v)
 
-            parallel_map(strip, pieces(len(left), STRIP, max(64, len(left) // STRIP)))
+            parallel_map(strip, _strips(len(left)))
         left = np.maximum(left, 0.0)
         return left + split.noise_variance(new) if noise else left
 
-    def _explained(self, prepared: Any, new: Items) -> Floats:
-        """What the training rows explain of the variance, less the uncertainty of the trend."""
-        cross = self._cross(prepared, new)
-        residual = self._trend_residual(cross, new)
-        v = self._whitened(cross)
-        explained = np.einsum("ij,ij->j", v, v)
-        return np.asarray(explained - np.einsum("ij,ij->j", residual, residual))
-
     def covariance(self, new: Items, *, noise: bool) -> Floats:
         """The joint covariance of f, or of y with ``noise``, at new rows."""
-        split, n = self.found.split, n_items(new)
+        split, n, whitened = self.found.split, n_items(new), self._whitening()
         whole = split.gram(new, np.empty((n, n)))
-        prepared = None if split.function is None else split.function.prepare_exact(self.x)
-        cross = self._cross(prepared, new)
-        residual = self._trend_residual(cross, new)
-        v = self._whitened(cross)
-        whole -= v.T @ v
-        whole += residual.T @ residual
+        strips = _strips(n)
+        parts = parallel_map(lambda rows: whitened(take_items(new, rows)), strips)
+        v, r = (np.concatenate(one) for one in zip(*parts, strict=True))
+
+        def strip(rows: slice) -> None:
+            whole[rows] += r[rows] @ r.T - v[rows] @ v.T
+
+        parallel_map(strip, strips)
         diagonal = np.maximum(np.diagonal(whole), 0.0)
         whole[np.diag_indices(n)] = diagonal + (split.noise_variance(new) if noise else 0.0)
         return whole
 
-    def _cross(self, prepared: Any, new: Items) -> Floats:
-        """K*: training rows by new rows, in Fortran order."""
-        if prepared is None:
-            return np.zeros((n_items(self.x), n_items(new)), order="F")
-        return np.asarray(prepared.rows(new), dtype=float).T
+    def _whitening(self) -> Callable[[Items], tuple[Floats, Floats]]:
+        """New rows ↦ V and (HᵀC⁻¹H)^−½ R, transposed: one row for each new row."""
+        found, n = self.found, n_items(self.x)
+        function = found.split.function
+        prepared = None if function is None else function.prepare_exact(self.x)
 
-    def _whitened(self, cross: Floats) -> Floats:
-        """L⁻¹ K*, written over K*."""
-        # Lᵀ is in Fortran order, as BLAS wants it: L itself would be copied
-        factor = self.found.factor.T
-        return np.asarray(
-            linalg.blas.dtrsm(1.0, factor, cross, side=0, lower=0, trans_a=1, overwrite_b=1)
-        )
+        def whitened(new: Items) -> tuple[Floats, Floats]:
+            m = n_items(new)
+            cross = np.zeros((m, n)) if prepared is None else np.array(prepared.rows(new), float)
+            rest = self.basis.of_rows(new) - cross @ found.projected
+            r = (
+                linalg.solve_triangular(found.trend_factor, rest.T, lower=True).T
+                if len(self.basis)
+                else rest
+            )
+            return forward_substitution(found.factor, cross), np.asarray(r)
 
-    def _trend_residual(self, cross: Floats, new: Items) -> Floats:
-        """(HᵀC⁻¹H)^−½ (h* − Hᵀ C⁻¹ K*)."""
-        if not len(self.basis):
-            return np.zeros((0, cross.shape[1]))
-        difference = self.basis.of_rows(new).T - self.found.projected.T @ cross
-        return np.asarray(linalg.solve_triangular(self.found.trend_factor, difference, lower=True))
+        return whitened
 
 
-def draws(mean: Floats, covariance: Floats, n_samples: int, random_state: Any) -> Floats:
+def _strips(n: int) -> list[slice]:
+    return pieces(n, STRIP, max(64, n // STRIP))
+
+
+def draws(mean: Floats, covariance: Floats, n_samples: int, rng: np.random.RandomState) -> Floats:
     """Joint draws (n x n_samples) of a normal distribution, whose covariance may be singular."""
-    from sklearn.utils import check_random_state
-
-    rng = check_random_state(random_state)
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     return np.asarray(mean[:, None] + root @ rng.standard_normal((len(mean), n_samples)))
