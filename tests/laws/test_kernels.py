@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import separatrix as sx
+from separatrix.kernels.derivatives import derivative_products
 from separatrix.kernels import Kernel
 from separatrix.kernels.base import take_items
 from separatrix.kernels.mercer import lowest_eigenvalue
@@ -155,7 +156,12 @@ def test_sums_of_derivatives_are_derivatives_of_sums(row: KernelRow) -> None:
     def sums(values: np.ndarray) -> np.ndarray:
         k = kernel.with_theta(values)
         return np.array(
-            [np.vdot(symmetric, k.gram(x)), np.vdot(r, k.gram(x, z)), s @ k.diagonal(x)]
+            [
+                np.vdot(symmetric, k.gram(x)),
+                np.vdot(r, k.gram(x, z)),
+                s @ k.diagonal(x),
+                s @ k.gram(x) @ s,
+            ]
         )
 
     found = np.array(
@@ -163,9 +169,10 @@ def test_sums_of_derivatives_are_derivatives_of_sums(row: KernelRow) -> None:
             kernel.gradient_sums(x, q),
             kernel.gradient_sums(x, r, z),
             kernel.diagonal_gradient_sums(x, s),
+            s @ derivative_products(kernel.pairs(x), s[:, None])[:, :, 0],
         ]
     )
-    assert found.shape == (3, len(theta)) == (3, len(kernel.theta_names))
+    assert found.shape == (4, len(theta)) == (4, len(kernel.theta_names))
     assert kernel.bounds.shape == (len(theta), 2)
     for k in np.flatnonzero(finite):
         step = 1e-5 * np.eye(len(theta))[k]

@@ -49,6 +49,10 @@ class PairTile(ABC):
             return self.sums(q) * float(np.ravel(by)[0])
         return self.sums(q * by)
 
+    @abstractmethod
+    def products(self, right: Floats, by: Any) -> Floats:
+        """Σⱼ b ∂κ/∂θ rⱼ over the columns of the tile: (rows, entries of θ, columns of r)."""
+
 
 class KernelPairs(ABC):
     """A kernel between two fixed sets of items; ``gram`` says that they are the same."""
@@ -128,10 +132,29 @@ class GivenTile(PairTile):
         """Σ q ∂κ/∂θ."""
         return np.array([weighted_sum(q, one) for one in self.derivatives], dtype=float)
 
+    def products(self, right: Floats, by: Any) -> Floats:
+        """Products with every derivative."""
+        return stacked_products(self.derivatives, right, by)
+
 
 def weighted_sum(q: Floats, values: Floats) -> float:
     """Σ q v over a tile, of which (1, 1) stands for equal values."""
     return float(np.vdot(q, values) if values.shape == q.shape else values[0, 0] * q.sum())
+
+
+def stacked_products(derivatives: Sequence[Floats], right: Floats, by: Any) -> Floats:
+    """Σⱼ b d rⱼ of several arrays d, of which (1, 1) stands for equal values."""
+    found = [_product(one if by is None else one * by, right) for one in derivatives]
+    rows = max((len(one) for one in found), default=1)
+    stacked = np.empty((rows, len(found), right.shape[1]))
+    for i, one in enumerate(found):
+        stacked[:, i] = one
+    return stacked
+
+
+def _product(values: Floats, right: Floats) -> Floats:
+    equal = values.shape[1] != len(right)
+    return np.asarray(values * right.sum(axis=0) if equal else values @ right)
 
 
 class CompositePairs(KernelPairs):
@@ -190,6 +213,24 @@ class CompositeTile(PairTile):
         operands = zip(self.operands, partials, strict=True)
         return np.concatenate([own, *(one.chained_sums(q, by) for one, by in operands)])
 
+    def products(self, right: Floats, by: Any) -> Floats:
+        """The chain rule."""
+        entries = TileValues(self.operands)
+        own = [
+            f * one
+            for f, one in zip(
+                self.kernel._own_factors(), self.kernel._own_derivatives(entries), strict=True
+            )
+        ]
+        found = [stacked_products(own, right, by)] if own else []
+        for one, partial in zip(self.operands, self.kernel._partials(entries), strict=True):
+            both = partial if by is None else by if partial is None else by * partial
+            found.append(one.products(right, both))
+        rows = max(len(one) for one in found)
+        return np.concatenate(
+            [np.broadcast_to(one, (rows, *one.shape[1:])) for one in found], axis=1
+        )
+
 
 def gradient_sums(pairs: KernelPairs, q: Array) -> Floats:
     """Σᵢⱼ qᵢⱼ ∂κ(xᵢ, zⱼ)/∂θ; of a Gram matrix only the lower triangle of q is read.
@@ -212,6 +253,25 @@ def gradient_sums(pairs: KernelPairs, q: Array) -> Floats:
     todo = lower_tiles(n, SIDE) if pairs.gram else tiles(n, m, SIDE)
     found = parallel_map(one, todo)
     return np.asarray(sum(found[1:], start=found[0])) if found else np.zeros(0)
+
+
+def derivative_products(pairs: KernelPairs, right: Array) -> Floats:
+    """Σⱼ ∂κ(xᵢ, zⱼ)/∂θ rⱼ for every row, entry of θ and column of ``right``: (n, p, k).
+
+    No matrix of derivatives is stored; a strip of rows is summed by one thread, in order.
+    """
+    pairs.start(derivatives=True)
+    n, m = pairs.shape
+
+    def strip(rows: slice) -> Floats:
+        found: Any = 0.0
+        for left in range(0, m, SIDE):
+            columns = slice(left, min(left + SIDE, m))
+            found = found + pairs.tile(rows, columns).products(right[columns], None)
+        return np.asarray(np.broadcast_to(found, (rows.stop - rows.start, *found.shape[1:])))
+
+    strips = [slice(top, min(top + SIDE, n)) for top in range(0, n, SIDE)]
+    return np.concatenate(parallel_map(strip, strips))
 
 
 def pair_values(pairs: KernelPairs, out: Array | None = None) -> Array:

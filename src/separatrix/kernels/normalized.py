@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -148,6 +149,15 @@ class NormalizedTile(PairTile):
         found -= weighted.sum(axis=1) @ pairs.relative[0][self.rows]
         found -= weighted.sum(axis=0) @ pairs.relative[1][self.columns]
         return found
+
+    def products(self, right: Array, by: Any) -> Array:
+        """Σ b ∂c/∂θ r."""
+        pairs, b = self.pairs, 1.0 if by is None else by
+        weighted = self.values * b
+        found = self.operand.products(right, b * pairs.factors(self.rows, self.columns))
+        found = found - pairs.relative[0][self.rows][:, :, None] * (weighted @ right)[:, None, :]
+        scaled = pairs.relative[1][self.columns][:, :, None] * right[:, None, :]
+        return np.asarray(found - np.tensordot(weighted, scaled, axes=1))
 
 
 def _inverse_norms(squares: Array) -> Array:

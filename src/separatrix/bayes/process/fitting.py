@@ -1,7 +1,7 @@
 """A Gaussian process fitted to rows: hyperparameters learned, then the covariance factored.
 
-Samples of 256, 1 024 … rows are learned from first; the last ascent, on all rows, starts where they
-ended and takes few evaluations.
+Samples of 256, 1 024, 2 048 … rows are learned from first; the last ascent, on all rows, starts
+where they ended and takes few evaluations.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Status
 from separatrix.rows.block import Floats
 
-#: Rows of the smallest sample (half as many of a small table), how samples grow, rows up to which
-#: a table is small, and up to which none is taken.
-SMALLEST, GROWTH, SMALL, WHOLE = 256, 4, 600, 256
+#: Rows of the smallest sample (half as many of a small table), and of the next; from there on they
+#: double. Rows up to which a table is small, and up to which no sample is taken.
+SMALLEST, NEXT, SMALL, WHOLE = 256, 1024, 600, 256
 #: Gain in nats that the last step may leave: of small tables, and of others.
 TOLERANCE, LARGE_TOLERANCE = 1e-13, 1e-8
 #: Noise added where the covariance is not positive definite, over the mean variance.
@@ -96,7 +96,7 @@ def learn_kernel(kernel: Kernel, rows: TrainingRows, plan: Plan) -> Learned:
     spread = [first + rng.uniform(-3.0, 3.0, len(first)) for _ in range(plan.n_restarts)]
     starts = [*own, first, *spread, fast, slow]
     several = len(radial_terms(kernel)) > 1
-    sizes = sample_sizes(rows.n, SMALLEST * GROWTH if several else SMALLEST)
+    sizes = sample_sizes(rows.n, NEXT if several else SMALLEST)
     order = np.random.default_rng(0).permutation(rows.n)
     samples = [
         Sample(Evidence(kernel, rows.take(np.sort(order[:size]))), rows.n / size) for size in sizes
@@ -118,9 +118,9 @@ def sample_sizes(n: int, smallest: int = SMALLEST) -> list[int]:
     Few rows tell little of terms of a sum that vary fast: those take larger samples.
     """
     sizes, size = [], smallest // 2 if n <= SMALL else smallest
-    while n > WHOLE and size * 2 < n:
+    while n > WHOLE and 3 * size < 2 * n:
         sizes.append(size)
-        size *= GROWTH
+        size = max(NEXT, 2 * size)
     return sizes
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from separatrix.kernels import Kernel
 from separatrix.kernels.algebra import Sum
 from separatrix.kernels.base import Items, n_items
+from separatrix.kernels.derivatives import derivative_products
 from separatrix.rows.block import Floats
 
 
@@ -54,12 +55,16 @@ class SplitKernel:
 
     def noise_gradient_sums(self, x: Items, q: Floats) -> Floats:
         """Σᵢ qᵢ ∂νᵢ/∂θ for every entry of θ."""
+        return np.asarray(q @ self.noise_derivatives(x))
+
+    def noise_derivatives(self, x: Items) -> Floats:
+        """∂ν/∂θ of every row (n x p)."""
         if not self.has_noise:
-            return np.zeros(len(self.whole.theta))
-        sums = np.array(self.whole.diagonal_gradient_sums(x, q), dtype=float)
+            return np.zeros((n_items(x), len(self.entries)))
+        found = np.array(self.whole.diagonal_derivatives(x), dtype=float)
         if self.function is not None:
-            sums[self.entries] -= self.function.diagonal_gradient_sums(x, q)
-        return sums
+            found[:, self.entries] -= self.function.diagonal_derivatives(x)
+        return found
 
     def gram(self, x: Items, out: Floats) -> Floats:
         """The Gram matrix of f, written to ``out``."""
@@ -74,6 +79,13 @@ class SplitKernel:
         if self.function is not None:
             sums[self.entries] = self.function.gradient_sums(x, q)
         return sums
+
+    def derivative_products(self, x: Items, right: Floats) -> Floats:
+        """∂K/∂θ times every column of ``right``, for every entry of θ: (n x p x k)."""
+        found = np.zeros((len(right), len(self.entries), right.shape[1]))
+        if self.function is not None and self.entries.any():
+            found[:, self.entries] = derivative_products(self.function.pairs(x), right)
+        return found
 
 
 @lru_cache(maxsize=64)

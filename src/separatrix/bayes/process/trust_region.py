@@ -28,8 +28,10 @@ SHORTEST = 1e-9
 PLATEAU = 0.2
 #: How far steps may lead, added up, until the curvature is computed anew.
 NEAR = 0.3
-#: Digits of f that rounding leaves: differences below are no evidence for or against a step.
-ROUNDING = 1e-12
+#: Cosine between a step and what the model missed along it, below which rank one is too little.
+SINGULAR = 0.2
+#: Differences of f that rounding may explain, in nats and as a part of f.
+NOISE, ROUNDING = 1e-6, 1e-12
 
 
 @dataclass(frozen=True)
@@ -149,8 +151,8 @@ class _Ascent:
         self.b = _updated(self.b, step, change)
         if not self.scaled:
             self.b, self.scaled = _rescaled(self.b, step, change), True
-        floor = ROUNDING * (abs(self.value) + abs(value) + len(step))
-        if promised <= floor:  # values are all rounding: the gradient decides
+        if promised <= NOISE + ROUNDING * (abs(self.value) + abs(value)):
+            # values differ by rounding: the gradient decides
             ends = _size(gradient, there, self.box), _size(self.gradient, self.theta, self.box)
             better = ends[0] < 0.5 * ends[1]
             self.misses = 0 if better else self.misses + 1
@@ -203,12 +205,20 @@ def _rescaled(b: Floats, step: Floats, change: Floats) -> Floats:
 
 
 def _updated(b: Floats, step: Floats, change: Floats) -> Floats:
-    """The update of rank one after which B s equals the change of the gradient."""
-    left = change - b @ step
-    product = float(left @ step)
-    if abs(product) <= 1e-8 * float(np.linalg.norm(left)) * float(np.linalg.norm(step)):
+    """An update after which B s equals the change of the gradient.
+
+    Of rank one; where that would divide by next to nothing, the one of rank two that leaves B
+    positive.
+    """
+    product = b @ step
+    left = change - product
+    along, size = float(left @ step), float(np.linalg.norm(left)) * float(np.linalg.norm(step))
+    if abs(along) > SINGULAR * size:
+        return np.asarray(b + np.outer(left, left) / along)
+    curved, before = float(change @ step), float(product @ step)
+    if min(curved, before) <= 1e-8 * size:
         return b
-    return np.asarray(b + np.outer(left, left) / product)
+    return np.asarray(b + np.outer(change, change) / curved - np.outer(product, product) / before)
 
 
 def _blocked(theta: Floats, gradient: Floats, box: Box) -> np.ndarray:

@@ -231,6 +231,12 @@ class SelectedTile(PairTile):
         """Those selected."""
         return np.zeros(0) if self.tile is None else self.tile.sums(q)[self.selected]
 
+    def products(self, right: Floats, by: Any) -> Floats:
+        """Those selected."""
+        if self.tile is None:
+            return np.zeros((1, 0, right.shape[1]))
+        return self.tile.products(right, by)[:, self.selected]
+
 
 def _within(p: Hyperparameter, low: float, high: float) -> Hyperparameter:
     return replace(p, low=low, high=high, bounded=True)

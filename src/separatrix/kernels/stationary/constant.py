@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from separatrix.kernels.base import Array, Items, Kernel, PreparedKernel, n_items, take_items
-from separatrix.kernels.derivatives import GivenTile, KernelPairs, PairTile, weighted_sum
+from separatrix.kernels.derivatives import (
+    GivenTile,
+    KernelPairs,
+    PairTile,
+    stacked_products,
+    weighted_sum,
+)
 from separatrix.kernels.parameters.hyperparameters import Floats, check_positive, hyperparameter
 from separatrix.kernels.tiles import copy_to
 
@@ -105,6 +111,10 @@ class ConstantTile(PairTile):
     def chained_sums(self, q: Floats, by: Any) -> Floats:
         """c Σ q b, without the products."""
         return self.sums(q) if by is None else self.values[0] * weighted_sum(q, np.atleast_2d(by))
+
+    def products(self, right: Floats, by: Any) -> Floats:
+        """c Σ b r."""
+        return stacked_products([self.values], right, by)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from separatrix.kernels.base import Array, Items, Kernel, PreparedKernel
-from separatrix.kernels.derivatives import KernelPairs, PairTile, pair_values
+from separatrix.kernels.derivatives import KernelPairs, PairTile, pair_values, stacked_products
 from separatrix.kernels.parameters.hyperparameters import Floats, check_positive
 from separatrix.kernels.tiles import (
     are_dense_doubles,
@@ -216,6 +216,20 @@ class RadialTile(PairTile):
             sums = sparse_weighted_squares(weights, x, z, inverse)
         return np.concatenate([sums, others])
 
+    def products(self, right: Floats, by: Any) -> Floats:
+        """Σ b ∂κ/∂θ r."""
+        if not self.pairs.kernel.by_column:
+            return stacked_products([self.slopes, *self.others], right, by)
+        sides = self.pairs.x[self.rows], self.pairs.z[self.columns]
+        x, z = (one.toarray() if sparse.issparse(one) else one for one in sides)
+        center = z.mean(axis=0)
+        u, v = ((one - center) * self.pairs.inverse for one in (x, z))
+        weights = self.slopes if by is None else self.slopes * by
+        found = squares_times(weights, u, v, right)
+        if not self.others:
+            return found
+        return np.concatenate([found, stacked_products(self.others, right, by)], axis=1)
+
 
 class PreparedRadial(PreparedKernel):
     """Rows with the centers, from differences of coordinates."""
@@ -252,6 +266,16 @@ def product_weighted_squares(w: Floats, u: Floats, v: Floats) -> Floats:
     """Σ w (u − v)², column by column, by products."""
     squares = w.sum(axis=1) @ u**2 + w.sum(axis=0) @ v**2
     return np.asarray(squares - 2.0 * np.einsum("ic,ic->c", u, w @ v))
+
+
+def squares_times(w: Floats, u: Floats, v: Floats, right: Floats) -> Floats:
+    """Σⱼ w (u − v)² rⱼ for every row, column of u and v, and column of r, by products."""
+    d, k = v.shape[1], right.shape[1]
+    once = v[:, :, None] * right[:, None, :]
+    parts = [one.reshape(len(v), d * k) for one in (once, v[:, :, None] * once)]
+    first, second = (part.reshape(-1, d, k) for part in (w @ one for one in parts))
+    u = u[:, :, None]
+    return np.asarray(second - 2.0 * u * first + u**2 * (w @ right)[:, None, :])
 
 
 def sparse_distances(x: Any, z: Any, inverse: Floats) -> Floats:
