@@ -11,7 +11,7 @@ from sklearn import linear_model
 import separatrix as sx
 from separatrix.bayes.linear.relevance import best_precision
 from separatrix.bayes.linear.relevance_fit import Rates, derivatives, score
-from separatrix.bayes.linear.relevance_state import ColumnState, RowState, UnitColumns
+from separatrix.bayes.linear.relevance_state import RelevanceState, UnitColumns
 from separatrix.bayes.linear.spectrum import Columns
 from separatrix.rows.rows import ArrayRows
 
@@ -107,13 +107,13 @@ def test_derivatives_agree_with_differences() -> None:
 def test_updates_of_rank_one_are_those_of_new_precisions() -> None:
     columns, by_rows, _ = _unit()
     lam = np.array([3.0, np.inf, 10.0, np.inf, 1.0])
-    for kind, source in ((ColumnState, columns), (RowState, by_rows)):
-        state = kind(source, 50.0, lam)
-        for j, new in ((1, 4.0), (0, np.inf), (2, 0.5)):
-            state.set(j, new)
-        fresh = kind(source, 50.0, state.lam)
-        assert_allclose(state.s, fresh.s, rtol=1e-9)
-        assert_allclose(state.q, fresh.q, rtol=1e-8, atol=1e-10)
+    state = RelevanceState(columns, 50.0, lam)
+    for j, new in ((1, 4.0), (0, np.inf), (2, 0.5)):
+        state.set(j, new)
+    for source in (columns, by_rows):
+        s, q = source.strengths(50.0, state.lam)
+        assert_allclose(state.s, s, rtol=1e-9)
+        assert_allclose(state.q, q, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize(("s", "q"), [(4.0, 5.0), (4.0, 1.0), (1e6, 2e3), (0.0, 0.0), (1e-9, 1.0)])
@@ -159,6 +159,29 @@ def test_moments_portions_and_sparse_rows_agree() -> None:
     a, b = sx.ARDRegression().fit(x, y), sx.ARDRegression().fit(x.toarray(), y)
     assert_allclose(a.log_evidence_, b.log_evidence_, rtol=1e-7)
     assert_allclose(a.predict(x), b.predict(x.toarray()), atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:SEP019")
+@pytest.mark.parametrize("n", [40, 510])
+def test_no_column_outside_of_the_last_working_set_would_raise_the_evidence(n: int) -> None:
+    """By the dense density: no column left out has a precision below the threshold with a gain.
+
+    Some columns have one entry, so that they are copies of one another in other units.
+    """
+    rng = np.random.default_rng(2)
+    x = sparse.random_array((n, 505), density=1.5 / n, rng=rng, data_sampler=rng.standard_normal)
+    x = x.tocsr()
+    y = 3.0 * x[:, [0]].toarray()[:, 0] + 0.3 * rng.standard_normal(n)
+    model = sx.ARDRegression().fit(x, y)
+    assert model.certificate_.holds, str(model.certificate_)
+    assert_allclose(
+        model.log_evidence_, dense_evidence(x.toarray(), y, model.alpha_, model.lambda_)
+    )
+    for j in rng.permutation(np.flatnonzero(np.isinf(model.lambda_)))[:2]:
+        for precision in (1.0, 1e3):
+            lam = model.lambda_.copy()
+            lam[j] = precision
+            assert dense_evidence(x.toarray(), y, model.alpha_, lam) < model.log_evidence_ + 1e-6
 
 
 @pytest.mark.filterwarnings("ignore:SEP019")

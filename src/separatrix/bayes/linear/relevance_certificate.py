@@ -105,6 +105,4 @@ def _against(columns: UnitColumns, out: NDArray[np.int64], active: NDArray[np.in
     if columns.gram is not None:
         return columns.gram[np.ix_(out, active)]
     assert columns.rows is not None
-    own = columns.rows.columns(active)
-    found = [columns.rows.transposed_times(own[:, i])[out] for i in range(len(active))]
-    return np.stack(found, axis=1) if found else np.zeros((len(out), 0))
+    return columns.rows.transposed_times(columns.rows.columns(active))[out]

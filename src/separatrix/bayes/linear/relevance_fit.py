@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,10 @@ class Rates:
     lambda_1: float
     lambda_2: Floats
     threshold: Floats
+
+    def subset(self, index: NDArray[np.int64]) -> Rates:
+        """Those of some columns."""
+        return replace(self, lambda_2=self.lambda_2[index], threshold=self.threshold[index])
 
 
 @dataclass(frozen=True)

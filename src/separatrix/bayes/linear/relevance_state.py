@@ -3,13 +3,11 @@
     C = α⁻¹I + Σ λⱼ⁻¹ xⱼxⱼᵀ,    Sⱼ = xⱼᵀC⁻¹xⱼ,    Qⱼ = xⱼᵀC⁻¹y
 
 A change of λⱼ changes C by a multiple of xⱼxⱼᵀ, so that C⁻¹ changes by a matrix of rank one; adding
-a column (λ from ∞), removing it and changing its precision are the same formula. From products of
-all columns, or in the space of the rows where those are fewer than the columns.
+a column (λ from ∞), removing it and changing its precision are the same formula.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,10 +19,11 @@ from separatrix.matrices.products import products
 from separatrix.matrices.standardized import Standardized
 from separatrix.rows.block import Block, Floats
 from separatrix.statistics.moments import Moments
-from separatrix.threads import parallel_map, pieces
 
 #: Difference of columns of length one that counts as none.
 EQUAL = 1e-12
+#: Directions whose products with all columns are held at a time.
+SOME = 32
 
 
 @dataclass(frozen=True)
@@ -40,27 +39,16 @@ class UnitRows:
         return self.root[:, None] * self.z.columns(index)
 
     def transposed_times(self, v: Floats) -> Floats:
-        """Xᵀ v."""
-        return self.z.transposed_times(self.root * v)
-
-    def quadratic(self, matrix: Floats) -> Floats:
-        """xⱼᵀ M xⱼ of every column, some columns at a time."""
-        out = np.empty(self.z.shape[1])
-
-        def part(these: slice) -> None:
-            own = self.columns(np.arange(these.start, these.stop))
-            out[these] = np.einsum("ij,ij->j", own, matrix @ own)
-
-        parallel_map(part, pieces(len(out), 128))
-        return out
+        """Xᵀ v, for one v or several."""
+        return self.z.transposed_times((self.root * v.T).T)
 
 
 @dataclass(frozen=True)
 class UnitColumns:
     """Columns and target of length one, with their lengths; from moments or from rows.
 
-    ``gram`` holds the products of the columns, or ``rows`` the columns themselves. A constant
-    column has length 0 and is a column of zeros.
+    ``gram`` holds the products of the columns, ``rows`` the columns themselves; one of them may be
+    None. A constant column has length 0 and is a column of zeros.
     """
 
     xy: Floats
@@ -93,6 +81,32 @@ class UnitColumns:
         xy = rows.transposed_times(rows.y)
         return cls(xy, length, y_length, columns.weight, None, rows)
 
+    def subset(self, index: NDArray[np.int64]) -> UnitColumns:
+        """Some of the columns, with their products."""
+        gram, xy = self.products(index)
+        rows, own = self.rows, (self.length[index], self.y_length, self.weight)
+        if rows is not None:
+            z = Standardized(products(rows.columns(index)), np.zeros(len(xy)), np.ones(len(xy)))
+            rows = UnitRows(z, np.ones(len(rows.y)), rows.y)
+        return UnitColumns(xy, *own, gram, rows)
+
+    def strengths(self, alpha: float, lam: Floats) -> tuple[Floats, Floats]:
+        """S and Q of all columns: α XᵀX − α² XᵀX_A Σ X_AᵀX on the diagonal, and likewise Xᵀy."""
+        active = np.flatnonzero(np.isfinite(lam))
+        gram, xy = self.products(active)
+        half = half_inverse(gram, alpha, lam[active])
+        s, q = alpha * (self.length > 0.0), alpha * self.xy
+        if self.rows is not None:
+            own = self.rows.columns(active) @ (alpha * half)
+            for start in range(0, len(active), SOME):
+                inner = self.rows.transposed_times(own[:, start : start + SOME])
+                s -= np.einsum("ij,ij->i", inner, inner)
+            return np.maximum(s, 0.0), q - self.rows.transposed_times(own @ (alpha * (half.T @ xy)))
+        assert self.gram is not None
+        inner = self.gram[:, active] @ (alpha * half)
+        s -= np.einsum("ij,ij->i", inner, inner)
+        return np.maximum(s, 0.0), q - inner @ (alpha * (half.T @ xy))
+
     @property
     def yy(self) -> float:
         """‖y‖²: 1, or 0 for a constant target."""
@@ -112,8 +126,8 @@ class UnitColumns:
         own = self.rows.columns(active)
         return own.T @ own, self.xy[active]
 
-    def copies(self) -> NDArray[np.bool_]:
-        """Columns that equal an earlier one but for sign and units."""
+    def copies(self, threshold: Floats) -> NDArray[np.bool_]:
+        """Columns that equal another but for sign and units, which is earlier or less limited."""
         rng = np.random.default_rng(0)
         if self.rows is not None:
             keys = self.rows.transposed_times(rng.standard_normal(len(self.rows.y)))
@@ -125,6 +139,8 @@ class UnitColumns:
         close = np.diff(np.abs(keys)[order]) <= EQUAL * np.abs(keys).max(initial=0.0)
         for i in np.flatnonzero(close):
             first, second = sorted((int(order[i]), int(order[i + 1])))
+            if threshold[first] < (1.0 - EQUAL) * threshold[second]:
+                first, second = second, first
             gram, _ = self.products(np.array([first, second]))
             if abs(gram[0, 1]) >= (1.0 - EQUAL) * min(gram[0, 0], gram[1, 1]) > 0.0:
                 found[second] = True
@@ -139,24 +155,23 @@ class UnitColumns:
         return max(self.yy - 2.0 * float(mean @ xy) + float(mean @ gram @ mean), 0.0)
 
 
-class RelevanceState(ABC):
-    """S and Q of all columns at some precisions (infinite for columns left out)."""
+class RelevanceState:
+    """S and Q of columns at some precisions (infinite for columns left out), with XᵀC⁻¹X."""
 
     def __init__(self, columns: UnitColumns, alpha: float, lam: Floats) -> None:
         self.columns, self.alpha, self.lam = columns, alpha, lam.copy()
         self.refresh()
 
-    @abstractmethod
     def refresh(self) -> None:
-        """Compute S and Q afresh."""
-
-    @abstractmethod
-    def _row(self, j: int) -> Floats:
-        """xᵢᵀC⁻¹xⱼ for every column i."""
-
-    @abstractmethod
-    def _change(self, j: int, row: Floats, factor: float) -> None:
-        """C⁻¹ less ``factor`` times its column j."""
+        """α G − α² G_A Σ G_Aᵀ, computed afresh."""
+        own, active = self.columns, np.flatnonzero(np.isfinite(self.lam))
+        assert own.gram is not None
+        gram, xy = own.products(active)
+        half = half_inverse(gram, self.alpha, self.lam[active])
+        across = self.alpha * (own.gram[:, active] @ half)
+        self.matrix = self.alpha * own.gram - across @ across.T
+        self.q = self.alpha * own.xy - across @ (self.alpha * (half.T @ xy))
+        self.s = np.maximum(np.diag(self.matrix), 0.0)
 
     def own(self, j: int) -> tuple[float, float]:
         """s and q of one column: those of C without it."""
@@ -177,67 +192,12 @@ class RelevanceState(ABC):
     def set(self, j: int, lam: float) -> None:
         """Change the precision of one column."""
         step = 1.0 / lam - 1.0 / float(self.lam[j])
-        row = self._row(j)
+        row, q = self.matrix[j].copy(), float(self.q[j])
         factor = step / (1.0 + step * float(self.s[j]))
-        q = float(self.q[j])
-        self._change(j, row, factor)
+        self.matrix -= np.multiply.outer(factor * row, row)
         self.q -= (factor * q) * row
         self.s -= factor * row**2
         self.lam[j] = lam
-
-    s: Floats
-    q: Floats
-
-
-class ColumnState(RelevanceState):
-    """With the d x d matrix XᵀC⁻¹X."""
-
-    def refresh(self) -> None:
-        """α G − α² G_A Σ G_Aᵀ."""
-        own, active = self.columns, np.flatnonzero(np.isfinite(self.lam))
-        assert own.gram is not None
-        half = _half(own, self.alpha, self.lam, active)
-        across = self.alpha * (own.gram[:, active] @ half)
-        self.matrix = self.alpha * own.gram - across @ across.T
-        self.q = self.alpha * own.xy - across @ (self.alpha * (half.T @ own.xy[active]))
-        self.s = np.maximum(np.diag(self.matrix), 0.0)
-
-    def _row(self, j: int) -> Floats:
-        return np.array(self.matrix[j])
-
-    def _change(self, j: int, row: Floats, factor: float) -> None:  # noqa: ARG002
-        self.matrix -= np.multiply.outer(factor * row, row)
-
-
-class RowState(RelevanceState):
-    """With the n x n matrix C⁻¹."""
-
-    def refresh(self) -> None:
-        """(α⁻¹I + X_A Λ⁻¹ X_Aᵀ)⁻¹."""
-        rows, active = self.columns.rows, np.flatnonzero(np.isfinite(self.lam))
-        assert rows is not None
-        some = rows.columns(active) / np.sqrt(self.lam[active])
-        matrix = self.alpha * (some @ some.T)
-        matrix[np.diag_indices_from(matrix)] += 1.0
-        inverse = self.alpha * linalg.inv(matrix, check_finite=False)
-        self.inverse = (inverse + inverse.T) / 2.0
-        self.s = np.maximum(rows.quadratic(self.inverse), 0.0)
-        self.q = rows.transposed_times(self.inverse @ rows.y)
-
-    def _row(self, j: int) -> Floats:
-        rows = self.columns.rows
-        assert rows is not None
-        self._column = self.inverse @ rows.columns(np.array([j]))[:, 0]
-        return rows.transposed_times(self._column)
-
-    def _change(self, j: int, row: Floats, factor: float) -> None:  # noqa: ARG002
-        self.inverse -= np.multiply.outer(factor * self._column, self._column)
-
-
-def _half(own: UnitColumns, alpha: float, lam: Floats, active: NDArray[np.int64]) -> Floats:
-    """H with HHᵀ = Σ = (α G_AA + Λ)⁻¹."""
-    gram, _ = own.products(active)
-    return half_inverse(gram, alpha, lam[active])
 
 
 def half_inverse(gram: Floats, alpha: float, lam: Floats) -> Floats:
