@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import shutil
 
 import numpy as np
@@ -207,11 +208,22 @@ def test_predictions_of_the_test_set_are_not_overwritten(command, model) -> None
 # -- intervals -------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("plain_page")
 def test_a_bayesian_model_adds_the_ends_of_an_interval(command, here) -> None:
-    ran = command("fit", "sample:houses", "--target", "price", "--models", "bayes", "--out", "b")
-    assert ran.code == 0
-    for row in lines((here / "b" / "predictions.csv").read_text()):
-        assert float(row["lower 95%"]) < float(row["predicted"]) < float(row["upper 95%"])
+    words = ("fit", "sample:houses", "--target", "price", "--models", "bayes", "--out", "b")
+    widths = {}
+    for level in ("80%", "95%"):  # the latter by default
+        ran = command(*words, *(("--level", "0.8") if level == "80%" else ()))
+        assert ran.code == 0
+        found = lines((here / "b" / "predictions.csv").read_text())
+        for row in found:
+            low, high = float(row[f"lower {level}"]), float(row[f"upper {level}"])
+            assert low < float(row["predicted"]) < high
+        widths[level] = high - low
+        result = json.loads((here / "b" / "result.json").read_text())
+        assert result["uncertainty"]["level"] == float(level[:-1]) / 100
+    assert widths["80%"] < widths["95%"]
+    assert command(*words, "--level", "1").code == 2
     (here / "new.csv").write_text(NEW)
     wide = lines(command("predict", "b", "new.csv").out)
     tight = lines(command("predict", "b", "new.csv", "--level", "0.5").out)

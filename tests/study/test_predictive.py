@@ -11,6 +11,7 @@ import pytest
 import separatrix as sx
 from separatrix.bayes.process.tuning.classes import tune_classes
 from separatrix.bayes.process.tuning.folds import tune_process
+from separatrix.messages import InputError
 from separatrix.report import render
 from separatrix.selection.folds import Folds
 from separatrix.selection.tuning import TuningData
@@ -63,11 +64,16 @@ def test_the_page_shows_them_also_after_loading(study, tmp_path):
 
 
 def test_one_column_has_a_band():
-    found = sx.run_study(sx.scan(table(d=1), target="y"), models=["gp"])
+    with pytest.raises(InputError, match="not between 0 and 1"):
+        sx.run_study(sx.scan(table(d=1), target="y"), level=95)
+    found = sx.run_study(sx.scan(table(d=1), target="y"), models=["gp"], level=0.6)
+    assert 0.6 in [score.level for score in found.uncertainty.test]
     band = found.uncertainty.band
     assert band.column == "x0"
     assert len(band.points) == found.n_test
-    assert "Predictive band along x0" in sketched_page(found)
+    page = sketched_page(found)
+    assert "Predictive band along x0" in page
+    assert "Mean and 60 % predictive intervals" in page.replace("\u202f", " ").replace("\xa0", " ")
 
 
 def test_other_models_have_no_intervals():

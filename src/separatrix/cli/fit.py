@@ -16,6 +16,7 @@ from separatrix.cli.ids import Ids, copied_columns
 from separatrix.cli.options import (
     command_line,
     json_option,
+    level_option,
     python_code,
     reading_options,
     scanned,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 #: Options of the study; the others say how the table is read.
 STUDY_OPTIONS = (
     *("task", "metric", "rule", "effort", "average", "reference"),
-    *("reject", "seed", "test", "folds"),
+    *("reject", "level", "seed", "test", "folds"),
 )
 
 
@@ -88,6 +89,7 @@ STUDY_OPTIONS = (
     metavar="COST",
     help="Let the model abstain ('reject') at this cost, where an error costs 1.",
 )
+@level_option
 @click.option(
     "--min-score",
     "gates",

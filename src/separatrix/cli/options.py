@@ -120,6 +120,15 @@ reading_options = _together(
     column_options,
 )
 
+level_option = click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    metavar="LEVEL",
+    help="Probability of the target between the columns lower and upper, of models that have them.",
+)
+
 #: How rows are split: seed, test set, folds.
 split_options = _together(
     click.option(
@@ -278,6 +287,7 @@ FLAGS = {
     "effort": "--effort",
     "costs": "--costs",
     "reject": "--reject",
+    "level": "--level",
     "seed": "--seed",
     "test": "--test",
     "folds": "--folds",

@@ -11,7 +11,14 @@ from typing import Any
 import click
 
 from separatrix.cli.ids import ALL, Ids, copied_columns
-from separatrix.cli.options import as_written, json_option, table_at, text_options, with_flags
+from separatrix.cli.options import (
+    as_written,
+    json_option,
+    level_option,
+    table_at,
+    text_options,
+    with_flags,
+)
 from separatrix.cli.output import print_json, say
 from separatrix.cli.places import MODEL
 from separatrix.cli.prediction_file import file_at, rows_to
@@ -39,14 +46,7 @@ from separatrix.messages import InputError
     type=click.Choice(["missing", "zeros", "error"]),
     help="A level that training did not have; else as the model was fitted (missing).",
 )
-@click.option(
-    "--level",
-    type=float,
-    default=0.95,
-    show_default=True,
-    metavar="LEVEL",
-    help="Probability of the target between the columns lower and upper, of models that have them.",
-)
+@level_option
 @text_options
 @json_option
 def predict(
@@ -73,10 +73,6 @@ def predict(
       separatrix predict diabetes-separatrix new.csv --out predicted.csv
       separatrix predict diabetes-separatrix new.csv --out predicted.parquet --keep
     """
-    if not 0.0 < level < 1.0:
-        raise InputError(
-            f"--level {level:g} is not between 0 and 1.", remedy="Use --level 0.9, say."
-        )
     try:
         file = file_at(out)
         fitted, schema = _loaded(model)

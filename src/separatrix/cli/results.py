@@ -21,7 +21,6 @@ from separatrix.storage import save
 from separatrix.storage.files import cannot_write, write_text
 from separatrix.study.document import document_of, plain
 from separatrix.study.result import Predictions, Study
-from separatrix.study.uncertainty import LEVEL
 
 
 def write_all(study: Study, place: Path, ids: Ids) -> dict[str, Any]:
@@ -37,8 +36,7 @@ def write_all(study: Study, place: Path, ids: Ids) -> dict[str, Any]:
         save(study.model, partial / MODEL, study=replace(study, model=None))
         write_report(study, partial / REPORT)
         if study.test_predictions is not None:
-            text = predictions(study.test_predictions, study.target, study.classes, ids)
-            write_text(partial / PREDICTIONS, text)
+            write_text(partial / PREDICTIONS, predictions(study, study.test_predictions, ids))
         write_text(partial / RESULT, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
 
     all_or_nothing(place, write)
@@ -85,23 +83,23 @@ def _renamed(problem: InputError, partial: Path, place: Path) -> InputError:
     return InputError(problem.what, file=file, remedy=problem.remedy)
 
 
-def predictions(test: Predictions, target: str, classes: tuple[str, ...], ids: Ids) -> str:
+def predictions(study: Study, test: Predictions, ids: Ids) -> str:
     """The test set as CSV: row number in the table, ids, target, prediction and what belongs to it.
 
     That is, lower and upper ends of predictive intervals, or scores or probabilities of classes.
     """
-    header = ["row", *ids.columns, target, "predicted"]
+    header = ["row", *ids.columns, study.target, "predicted"]
     rows = plain(test.rows)
     copied = [[values[row - 1] for row in rows] for values in ids.take(max(rows, default=0))]
     columns: list[list[Any]] = [rows, *copied, plain(test.truth), plain(test.predicted)]
-    if test.intervals is not None:
-        header += interval_headings(LEVEL)
+    if test.intervals is not None and study.uncertainty is not None:
+        header += interval_headings(study.uncertainty.level)
         columns += [plain(end) for end in test.intervals.T]
     kind = "score" if test.probabilities is None else "probability"
     numbers = test.scores if test.probabilities is None else test.probabilities
     if numbers is not None:
         table = np.asarray(numbers, dtype=float).reshape(len(test.truth), -1)
-        header += class_headings(kind, classes, table.shape[1])
+        header += class_headings(kind, study.classes, table.shape[1])
         columns += [plain(column) for column in table.T]
     return as_csv(columns, header=header)
 

@@ -39,6 +39,7 @@ from separatrix.study.numbers.run import study_regression
 from separatrix.study.result import Study
 from separatrix.study.size import reason_to_stream
 from separatrix.study.tasks import CLASSIFICATION, REGRESSION
+from separatrix.study.uncertainty import LEVEL
 from separatrix.threads import one_blas_thread
 
 
@@ -54,6 +55,7 @@ def run_study(
     average: bool = False,
     costs: Any = None,
     reject: float | None = None,
+    level: float = LEVEL,
     seed: int = 0,
     test: float = 0.2,
     folds: int = 5,
@@ -98,6 +100,9 @@ def run_study(
         then predicts what has the least expected cost.
     reject : float, default=None
         Cost of a rejection where an error costs 1; None leaves no right to abstain.
+    level : float, default=0.95
+        Probability of the target within its predictive interval, of models that give one
+        ("bayes", "gp").
     seed : int, default=0
         Seed of the split.
     test : float, default=0.2
@@ -143,6 +148,7 @@ def run_study(
         reject,
         models is None if reference is None else reference,
         average,
+        level,
     )
     if isinstance(rows, StoredMoments):
         options.refuse_for(REGRESSION)

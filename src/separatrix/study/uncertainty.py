@@ -8,7 +8,7 @@ from typing import Any
 from separatrix.rows.block import Floats
 from separatrix.study.score import Score
 
-#: Level of the intervals beside predictions.
+#: Level of the intervals beside predictions, unless another is requested.
 LEVEL = 0.95
 #: Levels whose coverage on the test set is measured.
 TEST_LEVELS = (0.5, 0.8, 0.9, 0.95)

@@ -10,6 +10,7 @@ from separatrix.study.classes.metrics import CLASS_METRICS
 from separatrix.study.comparison.choice import RULES
 from separatrix.study.comparison.effort import Effort
 from separatrix.study.tasks import CLASSIFICATION
+from separatrix.study.uncertainty import LEVEL
 
 #: What regression models may be compared by.
 NUMBER_METRICS = ("rmse", "mae", "r2")
@@ -19,6 +20,7 @@ NUMBER_METRICS = ("rmse", "mae", "r2")
 class Options:
     """Metric, rule and effort of a study; ``costs`` and ``reject`` of classification alone.
 
+    ``level`` is that of predictive intervals, of regression models that have them.
     ``reference`` asks for a reference that is no candidate, ``average`` for an average of the
     candidates where it is better than the best of them.
     """
@@ -30,6 +32,7 @@ class Options:
     reject: float | None = None
     reference: bool = True
     average: bool = False
+    level: float = LEVEL
 
     def metric_for(self, task: str) -> str:
         """The metric that decides, checked against the task."""
@@ -50,8 +53,12 @@ class Options:
         return self.metric
 
     def refuse_for(self, task: str) -> None:
-        """An unknown metric, or costs of classes where there are none."""
+        """An unknown metric, no level of intervals, or costs of classes where there are none."""
         self.metric_for(task)
+        if not 0.0 < self.level < 1.0:
+            raise InputError(
+                f"`level` {self.level:g} is not between 0 and 1.", remedy="Use `level=0.9`, say."
+            )
         if task == CLASSIFICATION:
             return
         for name, value in (("costs", self.costs), ("reject", self.reject)):

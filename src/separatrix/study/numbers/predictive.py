@@ -13,11 +13,9 @@ from separatrix.rows.block import Floats, Ints, unit_weights
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Kind
 from separatrix.study.explanation.answers import display_of, with_features
-from separatrix.study.folds import SHOWN_ROWS, RowFolds, thinned
+from separatrix.study.folds import SHOWN_ROWS, RowFolds, thinned, truth_of
 from separatrix.study.measure import mean_score, proportion_score
-from separatrix.study.result import Predictions
 from separatrix.study.uncertainty import (
-    LEVEL,
     TEST_LEVELS,
     IntervalScore,
     PredictiveBand,
@@ -78,24 +76,27 @@ def checked(
 
 
 def uncertainty(
-    model: Any, rows: InMemory, test: Predictions, check: PredictiveCheck | None
+    model: Any,
+    rows: InMemory,
+    predictive: PredictiveDistribution | None,
+    level: float,
+    check: PredictiveCheck | None,
 ) -> Uncertainty | None:
     """Intervals and densities of the test rows; None for a model without distributions."""
-    predictive = predictive_for(model, rows)
     if predictive is None:
         return None
-    y = np.asarray(test.truth, dtype=float)
-    w = unit_weights(test.w, len(y))
+    y = truth_of(rows)
+    w = unit_weights(rows.block.w, len(y))
     scores = []
-    for level in TEST_LEVELS:
-        low, high = predictive.interval(level).T
+    for one in sorted({*TEST_LEVELS, level}):
+        low, high = predictive.interval(one).T
         inside = proportion_score("interval_coverage", (y >= low) & (y <= high), w)
-        scores.append(IntervalScore(level, inside, float(np.average(high - low, weights=w))))
+        scores.append(IntervalScore(one, inside, float(np.average(high - low, weights=w))))
     loss = mean_score("nlpd", -predictive.log_density(y), w)
-    return Uncertainty(LEVEL, tuple(scores), loss, check, _band(model, rows, y))
+    return Uncertainty(level, tuple(scores), loss, check, _band(model, rows, level))
 
 
-def _band(model: Any, rows: InMemory, y: Floats) -> PredictiveBand | None:
+def _band(model: Any, rows: InMemory, level: float) -> PredictiveBand | None:
     """The band along the only column of the table, if it is one of numbers that vary."""
     columns = [c for c in rows.schema.columns if c.kind is Kind.NUMERIC]
     block = rows.block
@@ -113,7 +114,7 @@ def _band(model: Any, rows: InMemory, y: Floats) -> PredictiveBand | None:
         columns[0].name,
         x,
         found.mean,
-        found.interval(LEVEL),
-        np.stack([own, y], axis=1),
+        found.interval(level),
+        np.stack([own, truth_of(rows)], axis=1),
         display_of(rows, columns[0].name),
     )

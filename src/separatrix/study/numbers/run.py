@@ -6,9 +6,10 @@ from typing import Any
 
 from sklearn.base import clone
 
+from separatrix.bayes.predictive import PredictiveDistribution
 from separatrix.estimators.averages.averaged import AveragedRegressor
 from separatrix.linear.ridge.ridge_path import RidgePath
-from separatrix.rows.rows import ArrayRows
+from separatrix.rows.rows import ArrayRows, InMemory
 from separatrix.selection.tuning import Tuning
 from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
@@ -54,13 +55,13 @@ def study_regression(design: StudyDesign, options: Options) -> Study:
         step("reference")
         reference = compared.reference(choice.best) if options.reference else None
         step("scoring on the test set")
-        test_predictions, scores = _scored(model, design)
+        test_rows = folds.table.take(folds.test)
+        predictive = predictive_for(model, test_rows)
+        test_predictions = _predicted(model, test_rows, predictive, options.level)
         baseline, _ = with_warnings(lambda: _fitted(design.baseline, design, moments, None))
         step("learning curve")
         curve = None if chosen.averaged is not None else _curve(choice.winner, design, compared)
-    description = describe(model)
-    test_rows = folds.table.take(folds.test)
-    check = compared.check(choice.winner)
+    description, check = describe(model), compared.check(choice.winner)
     return Study(
         source=design.metadata.source,
         command=design.metadata.command,
@@ -76,8 +77,8 @@ def study_regression(design: StudyDesign, options: Options) -> Study:
         reason=choice.reason,
         choice=choice,
         reference=reference,
-        test=scores,
-        baseline_test=_scored(baseline, design)[1],
+        test=_scores(test_predictions, design),
+        baseline_test=_scores(_predicted(baseline, test_rows), design),
         model=model,
         description=description,
         messages=(
@@ -91,7 +92,7 @@ def study_regression(design: StudyDesign, options: Options) -> Study:
         ridge_path=ridge_path(_design_of(model, design))
         if choice.winner in WITHOUT_PENALTY
         else None,
-        uncertainty=uncertainty(model, test_rows, test_predictions, check),
+        uncertainty=uncertainty(model, test_rows, predictive, options.level, check),
     )
 
 
@@ -144,13 +145,20 @@ def _moment_folds(design: StudyDesign) -> MomentFolds | None:
     return MomentFolds.of(split.schema, split.reduce(Grouped(Moments())))
 
 
-def _scored(model: Any, design: StudyDesign) -> tuple[Predictions, tuple[Score, ...]]:
-    rows = design.folds.table.take(design.folds.test)
-    truth, predicted, w = truth_of(rows), model.predict(rows), rows.block.w
-    predictive = predictive_for(model, rows)
-    intervals = None if predictive is None else predictive.interval(LEVEL)
-    found = Predictions(rows.row_ids, truth, predicted, None, w, intervals=intervals)
-    return found, regression_scores(truth, predicted, w, design.parts.seed)
+def _predicted(
+    model: Any,
+    rows: InMemory,
+    predictive: PredictiveDistribution | None = None,
+    level: float = LEVEL,
+) -> Predictions:
+    """Predictions of the test rows, with the ends of intervals where there are distributions."""
+    intervals = None if predictive is None else predictive.interval(level)
+    truth, predicted = truth_of(rows), model.predict(rows)
+    return Predictions(rows.row_ids, truth, predicted, None, rows.block.w, intervals=intervals)
+
+
+def _scores(test: Predictions, design: StudyDesign) -> tuple[Score, ...]:
+    return regression_scores(test.truth, test.predicted, test.w, design.parts.seed)
 
 
 def _design_of(model: Any, design: StudyDesign) -> Moments | ArrayRows:
