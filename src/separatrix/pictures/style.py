@@ -163,11 +163,23 @@ def penalty_axis(ax: Any) -> None:
 
 
 def log_axis(ax: Any) -> None:
-    """A logarithmic x axis with powers of ten as plain text, 10⁻²."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
+    """A logarithmic x axis with powers of ten as plain text, 10⁻²; 1, 2, 5 in a narrow range."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+    def narrow() -> bool:
+        low, high = ax.get_xlim()
+        return bool(high < 30 * low)
+
+    class Decades(LogLocator):  # type: ignore[misc]
+        def __call__(self) -> Any:
+            self.set_params(subs=(1.0, 2.0, 5.0) if narrow() else (1.0,))
+            return super().__call__()
 
     ax.set_xscale("log")
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))
+    ax.xaxis.set_major_locator(Decades())
+    ax.xaxis.set_major_formatter(
+        FuncFormatter(lambda x, _: f"{x:g}" if narrow() and 1e-3 <= x < 1e4 else _power(x))
+    )
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.xaxis.set_minor_locator(NullLocator())
 

@@ -124,5 +124,5 @@ def length_scale_table(study: Study) -> Table | None:
                 ),
             )
         )
-    heads = ("Column", "Length scale", "95 % interval", "in standard deviations")
+    heads = ("Column", "Length scale", "95 % interval", "In standard deviations")
     return Table(tuple((head, head != "Column") for head in heads), tuple(lines))

@@ -103,7 +103,7 @@ class EvidenceWeightDisplay(Display):
     def _draw(self, ax: Any) -> None:
         position = -np.arange(len(self.shown), dtype=float)
         ax.barh(position, self.weights[self.shown], height=0.62, color=BLUE)
-        ax.set_yticks(position, [label_text(self.names[i], 24) for i in self.shown])
+        ax.set_yticks(position, [label_text(self.names[i], 20) for i in self.shown])
         ax.set_ylim(position[-1] - 0.7, 0.7)
         ax.set_xlim(0.0, 1.0)
         style_axes(ax, grid="x")

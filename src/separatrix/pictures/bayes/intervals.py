@@ -14,8 +14,8 @@ from separatrix.pictures.bayes.inputs import level_text, observed, predictive_of
 from separatrix.pictures.columns.values import value_axis
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, number, plural
+from separatrix.pictures.largest import row_names
 from separatrix.pictures.points import fill_boxes, largest
-from separatrix.pictures.regression.residuals import row_names
 from separatrix.pictures.style import BLUE, ORANGE, TALL, style_axes, text_color
 from separatrix.rows.block import Floats, Ints
 
@@ -160,7 +160,10 @@ class PredictiveIntervalDisplay(Display):
         ax.plot(place, self.predicted[shown], color=ORANGE, linewidth=1.2, label="predicted")
         out, y = self.outside[shown], self.actual[shown]
         size = 3.4 if shown.size > 60 else 4.2
-        ax.plot(place[~out], y[~out], "o", ms=size, mew=0, color=BLUE, alpha=0.8, label="actual")
+        if not out.all():
+            ax.plot(
+                place[~out], y[~out], "o", ms=size, mew=0, color=BLUE, alpha=0.8, label="actual"
+            )
         if out.any():
             name = f"actual, outside the {level_text(self.level)} interval"
             ax.plot(place[out], y[out], "s", ms=size, mew=0, color=text_color(ax), label=name)
@@ -168,6 +171,7 @@ class PredictiveIntervalDisplay(Display):
         ax.set_xlim(0, shown.size + 1)
         style_axes(ax, grid="y")
         value_axis(ax.yaxis, self.display)
+        ax.xaxis.get_major_locator().set_params(integer=True)
         ax.set_xlabel("rows by increasing prediction")
         ax.set_ylabel("target")
         ax.legend(frameon=False, fontsize=8.5, loc="upper left", handlelength=1.6)

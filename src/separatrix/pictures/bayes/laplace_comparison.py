@@ -110,6 +110,6 @@ class LaplaceComparisonDisplay(Display):
         ax.set_ylim(position[-1] - 0.7, 0.7)
         style_axes(ax, grid="x")
         ax.spines["left"].set_visible(False)
-        ax.set_xlabel("distance from the maximum / standard deviation")
-        for at, text, color in ((0.0, "Laplace", BLUE), (0.16, "draws", ORANGE)):
-            annotate(ax, text, (at, 1), (0, 4), "axes fraction", color=color)
+        ax.set_xlabel("standard deviations from the maximum")
+        for right, text, color in ((0, "Laplace", BLUE), (54, "draws", ORANGE)):
+            annotate(ax, text, (0, 1), (right, 4), "axes fraction", color=color)

@@ -143,13 +143,10 @@ class PITDisplay(Display):
             if heights.any():
                 ax.stairs(heights, edges, fill=True, color=color, alpha=0.45)
         ax.stairs(self.proportions, edges, color=BLUE, linewidth=1.0)
-        top = max(float(self.proportions.max()), high)
-        ax.set_ylim(0, 1.18 * top)
+        ax.set_ylim(0, 1.06 * max(float(self.proportions.max()), high))
         ax.set_xlim(-0.01, 1.01)
-        annotate(
-            ax, "expected, 95 % of bars", (0.99, high), (0, 3), ("axes fraction", "data"),
-            ha="right", color=MUTED,
-        )  # fmt: skip
+        look = {"ha": "right", "color": MUTED}
+        annotate(ax, "gray: 95 % of bars expected", (1, 1), (0, 3), "axes fraction", **look)
         style_axes(ax, grid="y")
         percent_axis(ax.yaxis)
         ax.set_xlabel("F(y), predictive probability of a smaller target")

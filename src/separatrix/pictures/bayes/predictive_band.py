@@ -14,7 +14,7 @@ from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import number, plural
 from separatrix.pictures.inputs import column_names, like
 from separatrix.pictures.points import MAX_POINTS, fill_band, scatter
-from separatrix.pictures.style import ORANGE, label_text, style_axes
+from separatrix.pictures.style import BLUE, ORANGE, label_text, style_axes
 from separatrix.rows.block import Floats
 
 if TYPE_CHECKING:
@@ -192,6 +192,7 @@ class PredictiveBandDisplay(Display):
         if self.points is not None and len(self.points):
             at, y = np.asarray(self.points, dtype=float).T
             scatter(ax, at, y, max_points=self.max_points)
+            ax.plot([], [], "o", ms=3.4, mew=0, color=BLUE, label="actual")
         ax.plot(self.x, self.mean, color=ORANGE, label="predicted")
         ax.margins(x=0.02)
         style_axes(ax)

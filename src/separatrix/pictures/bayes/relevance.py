@@ -14,7 +14,7 @@ from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, number, plural
 from separatrix.pictures.inputs import require_fitted
 from separatrix.pictures.points import annotate
-from separatrix.pictures.style import BLUE, MUTED, PAPER, WIDTH, label_text, style_axes
+from separatrix.pictures.style import BLUE, MUTED, PAPER, WIDTH, label_text, log_axis, style_axes
 from separatrix.rows.block import Floats
 
 #: Relevance below this part of the largest is drawn at the edge.
@@ -171,12 +171,11 @@ class RelevanceDisplay(Display):
                 ax.plot(np.maximum([low, high], floor), [at, at], color=color, linewidth=1.4)
             fill, value = color if known[j] else PAPER, max(float(values[j]), floor)
             ax.plot([value], [at], "o", ms=5, mfc=fill, mec=color, mew=1.2)
-        ax.set_xscale("log")
+        log_axis(ax)
         ax.set_xlim(min(reach) / 1.6, 1.6 * max(reach))
         ax.set_yticks(position, [label_text(self.names[j], 20) for j in shown])
         ax.set_ylim(position[-1] - 0.7, 0.7)
         style_axes(ax, grid="x")
-        ax.minorticks_off()
         ax.spines["left"].set_visible(False)
         ax.set_xlabel("standard deviations per length scale (log)")
         raw = ax.secondary_yaxis("right")

@@ -10,16 +10,14 @@ import numpy as np
 
 from separatrix.pictures.bayes.inputs import observed, predictive_of
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import join_words, number, plural
+from separatrix.pictures.formatting import number, plural
+from separatrix.pictures.largest import largest_rows, mark_largest
 from separatrix.pictures.points import (
     MAX_POINTS,
-    annotate_points,
-    largest,
     reference_line,
     running_mean,
     scatter,
 )
-from separatrix.pictures.regression.residuals import row_names
 from separatrix.pictures.style import MUTED, ORANGE, style_axes
 from separatrix.rows.block import Floats
 
@@ -100,12 +98,10 @@ class StandardizedResidualDisplay(Display):
         """Mean, standard deviation, the proportion beyond ±1.96, and the largest rows."""
         z = self.residuals
         beyond = 100 * float(np.mean(np.abs(z) > WITHIN))
-        names = row_names(self.row_labels, z.size)
-        far = [f"row {names[i]} ({number(z[i], 3)})" for i in largest(np.abs(z))]
         return (
             f"{plural(z.size, 'row')}: mean {number(float(z.mean()), 2)}, standard deviation "
             f"{number(float(z.std()), 3)}; {beyond:.1f} % beyond ±1.96 (normal distribution: 5 %). "
-            f"Largest: {join_words(far)}."
+            f"Largest: {largest_rows(z, self.row_labels, 3)}."
         )
 
     def _draw(self, ax: Any) -> None:
@@ -116,9 +112,7 @@ class StandardizedResidualDisplay(Display):
         trend = running_mean(self.predicted, self.residuals)
         if trend is not None:
             ax.plot(*trend, color=ORANGE)
-        top = largest(np.abs(self.residuals))
-        names = row_names(self.row_labels, self.residuals.size)
-        annotate_points(ax, self.predicted[top], self.residuals[top], [str(names[i]) for i in top])
+        mark_largest(ax, self.predicted, self.residuals, self.residuals, self.row_labels)
         style_axes(ax)
         ax.set_xlabel("predicted value")
         ax.set_ylabel("residual in predicted deviations")

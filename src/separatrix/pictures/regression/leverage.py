@@ -14,16 +14,14 @@ import numpy as np
 from separatrix.estimators.coefficient_inference import inference
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import join_words, number, plural
+from separatrix.pictures.formatting import number, plural
+from separatrix.pictures.largest import largest_rows, mark_largest
 from separatrix.pictures.points import (
     MAX_POINTS,
     annotate,
-    annotate_points,
-    largest,
     reference_line,
     scatter,
 )
-from separatrix.pictures.regression.residuals import row_names
 from separatrix.pictures.style import MUTED, ORANGE, style_axes
 from separatrix.rows.block import Floats
 
@@ -161,14 +159,12 @@ class LeverageDisplay(Display):
     def description(self) -> str:
         """Rows beyond a Cook's distance of ½, the most influential rows, the largest leverage."""
         cook = self.cooks_distance
-        names = row_names(self.row_labels, cook.size)
-        far = [f"row {names[i]} ({number(cook[i], 2)})" for i in largest(cook)]
         exact = int(np.sum(~np.isfinite(cook)))
         beyond = int(np.sum(cook > LEVELS[0]))
         h = self.leverage
         text = (
             f"{plural(beyond, 'row')} of {cook.size:,} beyond a Cook's distance of 0.5. "
-            f"Most influential: {join_words(far)}. Largest leverage "
+            f"Most influential: {largest_rows(cook, self.row_labels, 2)}. Largest leverage "
             f"{number(float(h.max()), 2)}, mean {number(float(h.mean()), 2)}."
         )
         return text + (f" {plural(exact, 'row')} with leverage 1 not shown." if exact else "")
@@ -180,9 +176,7 @@ class LeverageDisplay(Display):
         scatter(ax, self.leverage[defined], self.residuals[defined], max_points=self.max_points)
         ax.margins(x=0.08, y=0.1)
         ax.set_xlim(left=0)
-        top = largest(cook)
-        names = row_names(self.row_labels, cook.size)
-        annotate_points(ax, self.leverage[top], self.residuals[top], [names[i] for i in top])
+        mark_largest(ax, self.leverage, self.residuals, cook, self.row_labels)
         ax.set_xlim(ax.get_xlim())
         ax.set_ylim(ax.get_ylim())
         self._contours(ax)

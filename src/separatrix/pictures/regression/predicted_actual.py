@@ -12,15 +12,14 @@ from separatrix.messages import InputError
 from separatrix.pictures.columns.values import value_axis, value_text
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, number, plural
+from separatrix.pictures.largest import mark_largest, row_names
 from separatrix.pictures.points import (
     MAX_POINTS,
     annotate,
-    annotate_points,
     largest,
     running_mean,
     scatter,
 )
-from separatrix.pictures.regression.residuals import row_names
 from separatrix.pictures.style import MUTED, ORANGE, TALL, style_axes
 from separatrix.rows.block import Floats
 
@@ -137,9 +136,8 @@ class PredictedActualDisplay(Display):
             ax.plot(*trend, color=ORANGE)
         ax.set_xlim(*ends)
         ax.set_ylim(*ends)
-        top = largest(np.abs(self.actual - self.predicted))
-        names = row_names(self.row_labels, self.actual.size)
-        annotate_points(ax, self.predicted[top], self.actual[top], [names[i] for i in top])
+        error = self.actual - self.predicted
+        mark_largest(ax, self.predicted, self.actual, error, self.row_labels)
         style_axes(ax)
         for axis in (ax.xaxis, ax.yaxis):
             value_axis(axis, self.display)

@@ -11,24 +11,13 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, number, plural
-from separatrix.pictures.points import (
-    MAX_POINTS,
-    annotate_points,
-    largest,
-    reference_line,
-    running_mean,
-    scatter,
-)
+from separatrix.pictures.largest import largest_rows, mark_largest, row_names
+from separatrix.pictures.points import MAX_POINTS, largest, reference_line, running_mean, scatter
 from separatrix.pictures.style import MUTED, ORANGE, style_axes
 from separatrix.rows.block import Floats
 
 #: Points of a quantile plot at most; the tails are drawn in full.
 _POINTS, _TAIL = 1_000, 60
-
-
-def row_names(labels: Sequence[object] | None, count: int) -> Sequence[object]:
-    """Labels of the rows, or their positions."""
-    return range(count) if labels is None or len(labels) != count else labels
 
 
 def standardized(residuals: Floats) -> Floats:
@@ -68,20 +57,13 @@ class FittedValueDisplay(Display):
         """What the vertical axis shows."""
         return self.residuals
 
-    def _largest(self) -> tuple[Any, list[str]]:
-        """Positions and names of the three rows of largest absolute value."""
-        top = largest(np.abs(self.values))
-        names = row_names(self.row_labels, self.values.size)
-        return top, [str(names[i]) for i in top]
-
     def _draw(self, ax: Any) -> None:
         values = self.values
         scatter(ax, self.fitted, values, max_points=self.max_points)
         trend = running_mean(self.fitted, values)
         if trend is not None:
             ax.plot(*trend, color=ORANGE)
-        top, names = self._largest()
-        annotate_points(ax, self.fitted[top], values[top], names)
+        mark_largest(ax, self.fitted, values, values, self.row_labels)
         ax.set_xlabel("fitted value")
         ax.set_ylabel(self.axis)
         style_axes(ax)
@@ -125,8 +107,6 @@ class ResidualDisplay(FittedValueDisplay):
     @property
     def description(self) -> str:
         """Mean, standard deviation, trend and the three largest residuals."""
-        top, names = self._largest()
-        far = [f"row {n} ({number(self.residuals[i], 3)})" for i, n in zip(top, names, strict=True)]
         text = (
             f"{plural(self.residuals.size, 'residual')} with mean "
             f"{number(_rounded_mean(self.residuals), 3)} and standard deviation "
@@ -136,7 +116,7 @@ class ResidualDisplay(FittedValueDisplay):
         if trend is not None:
             low, high = float(trend[1].min()), float(trend[1].max())
             text += f" Their running mean lies between {number(low, 2)} and {number(high, 2)}."
-        return f"{text} Largest: {join_words(far)}."
+        return f"{text} Largest: {largest_rows(self.residuals, self.row_labels, 3)}."
 
     def _draw(self, ax: Any) -> None:
         reference_line(ax, 0.0)
@@ -196,7 +176,8 @@ class ScaleLocationDisplay(FittedValueDisplay):
     def caption(self) -> str:
         """The running mean at both ends, the rank correlation, and the largest rows."""
         trend = running_mean(self.fitted, self.values)
-        far = join_words([f"row {name}" for name in self._largest()[1]])
+        names = row_names(self.row_labels, self.values.size)
+        far = join_words([f"row {names[i]}" for i in largest(self.values)])
         if trend is None:
             return f"Too few rows for a trend in the size of the residuals. Largest: {far}."
         from scipy.stats import spearmanr
@@ -261,12 +242,10 @@ class QuantileQuantileDisplay(Display):
         """Proportions beyond two and three deviations, skewness, the largest rows."""
         z = standardized(self.residuals)
         beyond2, beyond3 = (100 * float(np.mean(np.abs(z) > k)) for k in (2, 3))
-        names = row_names(self.row_labels, z.size)
-        far = [f"row {names[i]} ({number(z[i], 2)})" for i in largest(np.abs(z))]
         return (
             f"{beyond2:.1f} % lie beyond ±2 and {beyond3:.1f} % beyond ±3 (normal distribution: "
             f"4.6 % and 0.3 %); skewness "
-            f"{number(float(np.mean(z**3)), 2)}. Largest: {join_words(far)}."
+            f"{number(float(np.mean(z**3)), 2)}. Largest: {largest_rows(z, self.row_labels, 2)}."
         )
 
     def _draw(self, ax: Any) -> None:
@@ -283,11 +262,9 @@ class QuantileQuantileDisplay(Display):
         ax.plot(ends, ends, color=MUTED, linewidth=0.9)
         scatter(ax, expected[shown], z[order][shown])
         ax.margins(0.06)
-        top = largest(np.abs(z))
         rank = np.empty(z.size, dtype=int)
         rank[order] = np.arange(z.size)
-        names = row_names(self.row_labels, z.size)
-        annotate_points(ax, expected[rank[top]], z[top], [names[i] for i in top])
+        mark_largest(ax, expected[rank], z, z, self.row_labels)
         style_axes(ax)
         ax.set_xlabel("normal quantile")
         ax.set_ylabel("standardized residual")
