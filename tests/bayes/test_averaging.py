@@ -83,3 +83,31 @@ def test_models_without_evidence_are_refused() -> None:
         sx.EvidenceAveraging([sx.LinearRegression()]).fit(X, Y)
     with pytest.raises(sx.InputError, match="no list"):
         sx.EvidenceAveraging([]).fit(X, Y)
+
+
+def test_evidences_that_are_not_comparable_are_refused() -> None:
+    ridge = sx.BayesianRidge().fit(X, Y)
+    process = sx.GaussianProcessRegressor(sx.Linear() + sx.White(1.0), optimizer=None)
+    average = sx.EvidenceAveraging([ridge, process])
+    assert_allclose(average.from_fitted([ridge, process.fit(X, Y)]).weights_.sum(), 1.0, rtol=1e-15)
+    for rows, target in ((slice(30), Y[:30]), (slice(40), Y + 1.0)):
+        with pytest.raises(sx.InputError, match="other rows or another target"):
+            average.from_fitted([ridge, process.fit(X[rows], target)])
+    labels = sx.BayesianLogisticRegression(prior_scale=1.0).fit(X, Y > 0)
+    with pytest.raises(sx.InputError, match="different targets"):
+        average.from_fitted([ridge, labels])
+    with pytest.raises(sx.InputError, match="numbers of columns"):
+        average.from_fitted([ridge, sx.BayesianRidge().fit(X[:, :2], Y)])
+    few = sx.GaussianProcessRegressor(
+        sx.Gaussian(0.5) + sx.White(1.0), optimizer=None, n_inducing=3
+    )
+    with pytest.raises(sx.InputError, match="between .* only"):
+        average.from_fitted([ridge, few.fit(X, Y)])
+
+
+def test_a_process_of_classes_and_a_logistic_regression_have_weights() -> None:
+    process = sx.GaussianProcessClassifier(sx.Linear() + sx.Constant(1.0), optimizer=None)
+    model = sx.EvidenceAveraging([sx.BayesianLogisticRegression(prior_scale=1.0), process])
+    found = model.fit(X, Y > 0)
+    assert_allclose(found.weights_.sum(), 1.0, rtol=1e-15)
+    assert_allclose(found.predict_proba(X).sum(axis=1), 1.0)

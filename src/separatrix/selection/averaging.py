@@ -27,6 +27,8 @@ MAX_ITER, TOLERANCE = 5_000, 1e-7
 SMALLEST = float(np.finfo(float).eps)
 #: Weight of the row that asks for a sum of one, in norms of the other rows.
 SUM_TO_ONE = 1e5
+#: Difference of the bounds of a log evidence up to which it has a weight.
+MAX_GAP = 0.1
 
 
 @dataclass(frozen=True)
@@ -91,13 +93,22 @@ def log_evidences(models: Sequence[Any]) -> Floats:
 
 def _log_evidence(model: Any) -> float:
     try:
-        return float(model.log_evidence_)
+        value = float(model.log_evidence_)
     except AttributeError as reason:
         why = "" if "no attribute 'log_evidence_'" in str(reason) else f": {reason}"
         raise InputError(
             f"{type(model).__name__} has no evidence{why}.",
             remedy="Use a Bayesian model, or weights by stacking (ModelAverage).",
         ) from reason
+    bounded = getattr(model, "n_inducing", None) is not None
+    low, high = getattr(model, "evidence_bounds_", (value, np.inf if bounded else value))
+    if high - low > MAX_GAP:
+        raise InputError(
+            f"{type(model).__name__} knows its log evidence between {low:.6g} and {high:.6g} only, "
+            "and a weight by it would be arbitrary.",
+            remedy="Use more inducing points, or n_inducing=None.",
+        )
+    return value
 
 
 def corrected_aics(models: Sequence[Any]) -> Floats:
