@@ -260,6 +260,9 @@ from separatrix.statistics.moments import Moments as Moments
 from separatrix.statistics.triangular import TriangularFactor as TriangularFactor
 from separatrix.selection.criteria.criteria import criteria as criteria
 from separatrix.selection.criteria.table import CriteriaTable as CriteriaTable
+from separatrix.selection.curves.curves import learning_curves as learning_curves
+from separatrix.selection.curves.result import LearningCurves as LearningCurves
+from separatrix.study.curves.run import run_curve as run_curve
 from separatrix.storage import load as load, save as save
 from separatrix.study.clustering.run import run_clusters as run_clusters
 from separatrix.study.hyperplane_views import hyperplane_views as hyperplane_views

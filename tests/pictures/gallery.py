@@ -28,6 +28,8 @@ from separatrix.pictures import (
     GeneralizationGapDisplay,
     LaplaceComparisonDisplay,
     LearningCurveDisplay,
+    LearningLinesDisplay,
+    LearningSurfaceDisplay,
     LeverageDisplay,
     LogOddsDisplay,
     MarginDisplay,
@@ -59,6 +61,7 @@ from separatrix.probability.decision_surface import DecisionFunctionSurface, dec
 from separatrix.probability.roc import roc_curve
 from separatrix.selection.criteria.criteria import table_of
 from separatrix.selection.criteria.figures import PathFigures
+from separatrix.selection.curves.result import LearningCurves
 
 NASTY = ("plain", "$a$ & <b>", 'quote"s', "x" * 60, "naïve 東京", "")
 
@@ -96,6 +99,16 @@ def many_penalties():
         log_evidence=-(np.log(alphas) ** 2),
         fold_losses=folds,
     )
+
+
+def learning():
+    """Curves of models with names, a peak, and a size without a fit."""
+    sizes = np.geomspace(20, 900, 6)
+    curves = np.array([5 + 0 * sizes, 1 + 30 / sizes, 0.9 + 90 / sizes, 0.8 + 400 / sizes])
+    curves[3, 1], curves[2, 0] = 60.0, np.nan
+    folds = np.array([0.9, 1.0, 1.05, 1.1])
+    errors = curves.T[:, :, None] * folds
+    return LearningCurves(sizes, NASTY[:4], errors, 0.5 * errors)
 
 
 def every_picture(n=120):
@@ -291,6 +304,8 @@ def cluster_pictures(x):
         "large tree": DendrogramDisplay.from_linkage(hierarchy.linkage(many, "ward")),
         "criteria of few models": CriteriaDisplay(table_of(few_models())),
         "criteria of a path": CriteriaDisplay(table_of(many_penalties())),
+        "learning surface": LearningSurfaceDisplay(learning()),
+        "learning lines": LearningLinesDisplay(learning()),
         "elbow": ElbowDisplay(counts, 1 / counts, np.append(np.nan, 0.5 - counts[1:] / 20)),
         "elbow, chosen": ElbowDisplay(counts, 1 / counts, np.full(7, 0.1), 5),
         "profiles": ClusterProfileDisplay.from_rows(x, three, names=NASTY[:5]),

@@ -19,6 +19,7 @@ from separatrix import __version__
 from separatrix.cli import NO_RESULTS
 from separatrix.cli.cluster import cluster
 from separatrix.cli.compiling.command import compile_loops
+from separatrix.cli.curves.command import curve
 from separatrix.cli.failure import GateFailed, Interrupted, Interruptions, describe
 from separatrix.cli.fit import fit
 from separatrix.cli.listings import explain, samples
@@ -54,7 +55,18 @@ def separatrix() -> None:
     """Regression, classification and clustering of tables, each fit with a certificate."""
 
 
-for _command in (fit, cluster, predict, report, summarize, merge, samples, explain, compile_loops):
+for _command in (
+    fit,
+    cluster,
+    predict,
+    curve,
+    report,
+    summarize,
+    merge,
+    samples,
+    explain,
+    compile_loops,
+):
     separatrix.add_command(_command)
 
 

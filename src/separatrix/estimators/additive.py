@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -86,8 +86,9 @@ def needs_rows() -> InputError:
 
 
 class MomentEstimator(LinearModel):
-    """``fit`` takes X and y, Rows, or Moments."""
+    """``fit`` takes X and y, Rows, or Moments; the latter unless ``fits_moments`` is False."""
 
+    fits_moments: ClassVar[bool] = True
     moments_: Moments | None
     _rows: Rows | None
     _column_is_vector = False  # whether y of shape (n, 1) counts as a vector, as in scikit-learn

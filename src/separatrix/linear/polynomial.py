@@ -187,27 +187,14 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
 
     def _expansion(self, rows: Rows, terms: Sequence[Term], encoding: Encoding) -> Expansion:
         """The terms, and the range to which each column is scaled."""
-        extremes = rows.reduce(Extremes())
-        boolean = {c.name for c in encoding.schema.columns if c.kind is Kind.BOOLEAN}
-        indicator = np.array(
-            [t.level is not None or t.missing or t.column in boolean for t in terms]
-        )
-        exponents = exponents_of(
+        return polynomial_expansion(
+            rows,
             terms,
-            [1 if one else int(self.degree) for one in indicator],
+            encoding,
             int(self.degree),
             interaction_only=self.interaction_only,
+            fit_intercept=bool(self.fit_intercept),
         )
-        if self.fit_intercept:
-            center = (extremes.low + extremes.high) / 2
-            scale = (extremes.high - extremes.low) / 2
-        else:  # without an intercept, shifted columns would not span the same functions
-            center = np.zeros(len(terms))
-            scale = np.maximum(np.abs(extremes.low), np.abs(extremes.high))
-        center, scale = np.where(indicator, 0.0, center), np.where(indicator, 1.0, scale)
-        scale[scale == 0] = 1.0
-        names = tuple(name_of(e, terms) for e in exponents)
-        return Expansion(exponents, center, scale, names, chebyshev=bool(self.fit_intercept))
 
     def _fitted_expansion(self) -> Expansion:
         return Expansion(
@@ -268,6 +255,33 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
 
     def _term_names(self) -> tuple[str, ...]:
         return tuple(self.term_names_)
+
+
+def polynomial_expansion(
+    rows: Rows,
+    terms: Sequence[Term],
+    encoding: Encoding,
+    degree: int,
+    *,
+    interaction_only: bool = False,
+    fit_intercept: bool = True,
+) -> Expansion:
+    """The terms of a polynomial by degree, and the range to which each column is scaled."""
+    extremes = rows.reduce(Extremes())
+    boolean = {c.name for c in encoding.schema.columns if c.kind is Kind.BOOLEAN}
+    indicator = np.array([t.level is not None or t.missing or t.column in boolean for t in terms])
+    highest = [1 if one else degree for one in indicator]
+    exponents = exponents_of(terms, highest, degree, interaction_only=interaction_only)
+    if fit_intercept:
+        center = (extremes.low + extremes.high) / 2
+        scale = (extremes.high - extremes.low) / 2
+    else:  # without an intercept, shifted columns would not span the same functions
+        center = np.zeros(len(terms))
+        scale = np.maximum(np.abs(extremes.low), np.abs(extremes.high))
+    center, scale = np.where(indicator, 0.0, center), np.where(indicator, 1.0, scale)
+    scale[scale == 0] = 1.0
+    names = tuple(name_of(e, terms) for e in exponents)
+    return Expansion(exponents, center, scale, names, chebyshev=fit_intercept)
 
 
 class Extremes(FieldStatistic):

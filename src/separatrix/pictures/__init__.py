@@ -46,6 +46,10 @@ from separatrix.pictures.svm.path import SVMPathDisplay
 from separatrix.pictures.svm.support_vectors import SupportVectorDisplay
 from separatrix.pictures.training.criteria import CriteriaDisplay
 from separatrix.pictures.training.curves import LearningCurveDisplay, ValidationCurveDisplay
+from separatrix.pictures.training.learning_surface import (
+    LearningLinesDisplay,
+    LearningSurfaceDisplay,
+)
 from separatrix.pictures.training.n_neighbors import NeighborCountDisplay
 from separatrix.pictures.training.regularization_path import RegularizationPathDisplay
 from separatrix.pictures.training.scores import CrossValidationDisplay, GeneralizationGapDisplay
@@ -82,6 +86,8 @@ __all__ = [
     "GeneralizationGapDisplay",
     "LaplaceComparisonDisplay",
     "LearningCurveDisplay",
+    "LearningLinesDisplay",
+    "LearningSurfaceDisplay",
     "LeverageDisplay",
     "LogOddsDisplay",
     "MarginDisplay",

@@ -112,6 +112,7 @@ class LassoCV(LassoPathBase):
     array([0])
     """
 
+    fits_moments = False  # folds need rows
     #: Coefficients at every penalty of a grid, without intercept: :func:`lasso_path`.
     path = staticmethod(lasso_path)
 

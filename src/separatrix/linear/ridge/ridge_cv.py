@@ -108,6 +108,7 @@ class RidgeCV(RidgePathBase):
     (2, 1)
     """
 
+    fits_moments = False  # the rows are left out one by one, or fold by fold
     alpha_: Any
     best_score_: Any
     cv_results_: Floats

@@ -15,7 +15,7 @@ from separatrix.selection.criteria.figures import FitFigures, PathFigures, Subse
 from separatrix.selection.folds import folds_of
 
 #: A probability below this counts as this.
-SMALLEST = float(np.finfo(float).tiny)
+SMALLEST = float(np.finfo(float).eps)
 
 
 def figures_of_models(
@@ -33,7 +33,7 @@ def figures_of_models(
     data = None if X is None else _Rows.of(X, y, sample_weight, classes)
     fitted = [_fitted(model, data) for model in models]
     figures = [fit_figures_of(model) for model in fitted]
-    parameter, values = _names(models)
+    parameter, values = names_of(models)
     known = next((f for f in figures if f is not None), None)
     evidence = np.array([float(getattr(m, "log_evidence_", np.nan)) for m in fitted])
     n = known.n if known is not None else (np.nan if data is None else float(data.weights.sum()))
@@ -175,7 +175,7 @@ def _fold_losses(models: list[Any], data: _Rows, cv: Any) -> tuple[Floats, str]:
     return np.stack(folds.map(losses), axis=1), loss
 
 
-def _names(models: list[Any]) -> tuple[str, tuple[Any, ...]]:
+def names_of(models: list[Any]) -> tuple[str, tuple[Any, ...]]:
     """The one parameter in which models of one class differ, and its values; else class names."""
     kinds = [type(model).__name__ for model in models]
     if len(set(kinds)) == 1 and len(models) > 1:

@@ -1,0 +1,195 @@
+"""Learning curves of any models: linear ones from one pass over the rows, others by refits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import column_or_1d
+
+from separatrix.messages import InputError
+from separatrix.rows.rows import ArrayRows, InMemory, Rows
+from separatrix.rows.scan import scan
+from separatrix.selection.criteria.models import names_of
+from separatrix.selection.curves.losses import (
+    CurveRows,
+    Designed,
+    Losses,
+    Step,
+    losses_from_moments,
+    losses_from_refits,
+)
+from separatrix.selection.curves.nesting import Nesting
+from separatrix.selection.curves.result import LearningCurves
+from separatrix.selection.folds import DEFAULT_FOLDS
+from separatrix.statistics.grouped import Grouped
+from separatrix.statistics.moments import Moments
+from separatrix.statistics.preparation import design_moments, learn_encoding
+
+
+def learning_curves(
+    models: Any,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    folds: int = DEFAULT_FOLDS,
+    seed: int = 0,
+) -> LearningCurves:
+    """Error over complexity and amount of data, with folds for intervals.
+
+        e(n, m) = mean loss, on rows left out, of model m fitted to n rows
+
+    Training sets of one fold are nested, and all are tested on the same rows. Linear models that
+    fit moments (LinearRegression, Ridge, Lasso, RidgePath, LassoPath, BayesianRidge …) take all
+    sizes and complexities from one pass: moments of parts of the rows add up to every training
+    set. Other models are refitted to the rows of each.
+
+    Parameters
+    ----------
+    models : estimator, list of estimators, or path
+        From the simplest to the most complex. RidgePath and LassoPath count as a model for each
+        penalty; without ``alphas`` of its own, those of all rows.
+    X : array-like, data frame or Rows
+        The rows.
+    y : array-like, default=None
+        Their targets; Rows bring their own.
+    sample_weight : array-like, default=None
+        Weights of the rows.
+    folds : int, default=5
+        Number of folds.
+    seed : int, default=0
+        Seed of the split.
+
+    Returns
+    -------
+    LearningCurves
+        Errors by size, complexity and fold; prints as a table, and extrapolates.
+
+    See Also
+    --------
+    criteria : Chooses complexity at the size there is.
+    run_curve : Learning curves of a table, and what would help, in words.
+
+    References
+    ----------
+    Cortes, Jackel, Solla, Vapnik and Denker, Learning curves: asymptotic values and rate of
+    convergence, 1993.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.uniform(0, 5, (300, 1))
+    >>> y = 2 * np.sin(1.5 * x[:, 0]) + rng.standard_normal(300)
+    >>> curves = sx.learning_curves([sx.PolynomialRegression(k) for k in (1, 3, 5)], x, y)
+    >>> curves.names[curves.best[-1]], curves.validation.shape
+    ('5', (8, 3, 5))
+    """
+    ladder = list(models) if isinstance(models, list | tuple) else [models]
+    if not ladder:
+        raise InputError("learning_curves needs one model or more.", remedy="Give a list of them.")
+    names = _names(ladder)
+    if all(getattr(model, "fits_moments", False) for model in ladder):
+        rows = X if isinstance(X, Rows) else scan(X, y, sample_weight)
+        return _from_moments(ladder, names, rows, folds, seed)
+    data, codes = _in_memory(ladder, X, y, sample_weight)
+    nesting = Nesting.of(len(data.y), folds)
+    labels = _labels(X, nesting, len(data.y), codes, seed)
+    found = losses_from_refits(data, labels, nesting, ladder)
+    return _curves(found, names, data.loss, 0)
+
+
+def _names(ladder: list[Any]) -> list[str]:
+    values = names_of(ladder)[1]
+    return [str(value) for value in values]
+
+
+def _curves(found: Losses, names: list[str], loss: str, passes: int) -> LearningCurves:
+    return LearningCurves(found.sizes, tuple(names), found.validation, found.training, loss, passes)
+
+
+def _from_moments(
+    ladder: list[Any], names: list[str], rows: Rows, folds: int, seed: int
+) -> LearningCurves:
+    nesting = Nesting.of(_count(rows), folds)
+    parts = nesting.labels(rows, seed) if isinstance(rows, InMemory) else nesting.parts(seed)
+    raw = rows.with_parts(parts).reduce(Grouped(Moments()))
+    steps, labels = [], []
+    for model, name in zip(ladder, names, strict=True):
+        alphas = _penalties(model, raw, rows)
+        if alphas is None:
+            steps.append(Step(name, model))
+            labels.append(name)
+            continue
+        whole = clone(model).set_params(alphas=alphas)
+        steps.append(Step(name, whole, points=len(alphas)))
+        labels += [f"{alpha:.4g}" for alpha in alphas]
+    found = losses_from_moments(raw.parts, nesting, steps, _design(rows))
+    return _curves(found, labels, "squared error", 1)
+
+
+def _count(rows: Rows) -> int:
+    """Rows in memory are counted; of a stream there are taken to be enough."""
+    return len(rows) if isinstance(rows, InMemory) else 10**6
+
+
+def _design(rows: Rows) -> Designed | None:
+    """Levels and means of missing values, learned from the training rows alone."""
+    schema = rows.schema
+    if isinstance(rows, ArrayRows):
+        return None
+    if schema.missing == "regress":
+        raise InputError(
+            "missing='regress' imputes row by row, which moments cannot.",
+            remedy="Use missing='mean'.",
+        )
+
+    def designed(train: Moments, test: Moments) -> tuple[Moments, Moments]:
+        encoding = learn_encoding(schema, train)
+        return design_moments(encoding, train), design_moments(encoding, test)
+
+    return designed
+
+
+def _penalties(model: Any, raw: Grouped[Moments], rows: Rows) -> Any:
+    """Penalties of a path, in its order; None for a single model."""
+    if not hasattr(model, "path_figures"):
+        return None
+    whole = raw.total()
+    design = _design(rows)
+    return clone(model).fit(whole if design is None else design(whole, whole)[0]).alphas_
+
+
+def _in_memory(ladder: list[Any], X: Any, y: Any, sample_weight: Any) -> tuple[CurveRows, Any]:
+    """Rows for refits, and the codes of classes."""
+    classes = is_classifier(ladder[0])
+    if not all(is_classifier(m) if classes else is_regressor(m) for m in ladder):
+        raise InputError(
+            "These models are not all classifiers, or not all regression models.",
+            remedy="Compare models of the same target.",
+        )
+    if isinstance(X, Rows):
+        raise InputError(
+            "Models that are refitted to rows take X and y here, and a table was given.",
+            remedy="Give X and y, or use run_curve or `separatrix curve`.",
+        )
+    if y is None:
+        raise InputError("y is needed.", remedy="Call learning_curves(models, X, y).")
+    target = column_or_1d(y) if classes else column_or_1d(y, dtype=np.float64)
+    w = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    loss = "squared error"
+    if classes:
+        probable = all(hasattr(model, "predict_proba") for model in ladder)
+        loss = "log loss" if probable else "error rate"
+    codes = np.unique(target, return_inverse=True)[1] if classes else None
+    return CurveRows(lambda at: _safe_indexing(X, at), np.asarray(target), w, loss), codes
+
+
+def _labels(X: Any, nesting: Nesting, n: int, codes: Any, seed: int) -> Any:
+    if len(X) != n if hasattr(X, "__len__") else X.shape[0] != n:
+        raise InputError(f"X and y have different numbers of rows; y has {n}.")
+    return nesting.dealt(n, codes, seed)

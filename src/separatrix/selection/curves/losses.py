@@ -1,0 +1,142 @@
+"""Mean losses of models on nested training sets: from moments by part, or by refits on rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from separatrix.messages import InputError
+from separatrix.rows.block import Floats, Ints
+from separatrix.selection.curves.nesting import Nesting, some_terms
+from separatrix.selection.rules import validation_error
+from separatrix.statistics.moments import Moments
+
+#: A training set and the test rows of its fold, as moments of one design.
+Designed = Callable[[Moments, Moments], tuple[Moments, Moments]]
+#: A probability below this counts as this.
+SMALLEST = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One complexity: a model, on some of the terms (None: all).
+
+    A path (``coefs_`` at many penalties) is as many complexities as it has points.
+    """
+
+    name: str
+    model: Any
+    terms: Ints | None = None
+    points: int = 1
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Mean losses (sizes x complexities x folds) on test and on training rows, and the sizes."""
+
+    sizes: Floats
+    validation: Floats
+    training: Floats
+
+
+def losses_from_moments(
+    parts: Mapping[int, Moments],
+    nesting: Nesting,
+    steps: Sequence[Step],
+    design: Designed | None = None,
+) -> Losses:
+    """Squared errors of linear models, all from one pass: the moments of every part."""
+    k, levels = nesting.folds, len(nesting.levels)
+    count = sum(step.points for step in steps)
+    validation = np.full((levels, count, k), np.nan)
+    training, weights = validation.copy(), np.empty((levels, k))
+    for fold in range(k):
+        outside = nesting.left_out(parts, fold)
+        if not outside.weight:
+            raise InputError(f"Fold {fold} has no rows of positive weight.", remedy="Use fewer.")
+        for level, inside in enumerate(nesting.growing(parts, fold)):
+            weights[level, fold] = inside.weight
+            sides = (inside, outside) if design is None else design(inside, outside)
+            found = [step_errors(step, *sides) for step in steps]
+            validation[level, :, fold] = np.concatenate([test for test, _ in found])
+            training[level, :, fold] = np.concatenate([train for _, train in found])
+    return Losses(weights.mean(axis=1), validation, training)
+
+
+def step_errors(step: Step, train: Moments, test: Moments) -> tuple[Floats, Floats]:
+    """Squared errors on test and training rows of every point of a step; NaN if it has no fit."""
+    if step.terms is not None:
+        train, test = some_terms(train, step.terms), some_terms(test, step.terms)
+    try:
+        model = clone(step.model).fit(train)
+    except ValueError:  # too few rows for this model: its curve starts further right
+        return np.full(step.points, np.nan), np.full(step.points, np.nan)
+    many = step.points > 1
+    coefs = np.atleast_2d(model.coefs_ if many else model.coef_)
+    intercepts = np.atleast_1d(model.intercepts_ if many else model.intercept_)
+    test_errors = validation_error(test, coefs, intercepts)
+    return test_errors, validation_error(train, coefs, intercepts)
+
+
+@dataclass(frozen=True)
+class CurveRows:
+    """Rows in memory: ``take(positions)`` for X, targets, weights, and what to average.
+
+    ``loss`` is "squared error", "log loss" or "error rate".
+    """
+
+    take: Callable[[Any], Any]
+    y: Any
+    w: Floats | None
+    loss: str
+
+    def fitted(self, model: Any, at: Ints) -> Any:
+        """A copy of the model, fitted to some rows."""
+        given = {} if self.w is None else {"sample_weight": self.w[at]}
+        return clone(model).fit(self.take(at), self.y[at], **given)
+
+    def mean_loss(self, model: Any, at: Ints) -> float:
+        """The mean loss of a fitted model on some rows."""
+        w = None if self.w is None else self.w[at]
+        return float(np.average(self._losses(model, self.take(at), self.y[at]), weights=w))
+
+    def _losses(self, model: Any, x: Any, y: Any) -> Floats:
+        if self.loss == "squared error":
+            return np.asarray((y - np.ravel(model.predict(x))) ** 2)
+        if self.loss == "error rate":
+            return np.asarray(model.predict(x) != y, dtype=float)
+        place = {label: j for j, label in enumerate(model.classes_.tolist())}
+        p = np.column_stack([model.predict_proba(x), np.zeros(len(y))])
+        own = np.array([place.get(label, len(place)) for label in y.tolist()])
+        return np.asarray(-np.log(np.maximum(p[np.arange(len(own)), own], SMALLEST)))
+
+
+def losses_from_refits(
+    rows: CurveRows,
+    labels: Ints,
+    nesting: Nesting,
+    models: Sequence[Any],
+    tick: Callable[[], None] = lambda: None,
+) -> Losses:
+    """Losses of any models, each refitted to every training set; ``tick`` after each fold."""
+    k, levels = nesting.folds, len(nesting.levels)
+    validation = np.full((levels, len(models), k), np.nan)
+    training, weights = validation.copy(), np.empty((levels, k))
+    for fold in range(k):
+        test = nesting.test(labels, fold)
+        for i, level in enumerate(nesting.levels):
+            train = nesting.train(labels, fold, level)
+            weights[i, fold] = len(train) if rows.w is None else rows.w[train].sum()
+            for j, model in enumerate(models):
+                try:
+                    fitted = rows.fitted(model, train)
+                    found = rows.mean_loss(fitted, test), rows.mean_loss(fitted, train)
+                except ValueError:  # too few rows, or one class
+                    continue
+                validation[i, j, fold], training[i, j, fold] = found
+        tick()
+    return Losses(weights.mean(axis=1), validation, training)
