@@ -155,6 +155,11 @@ from separatrix.selection.theory.bootstrap_bias_variance import (
     BootstrapBiasVariance as BootstrapBiasVariance,
     bootstrap_bias_variance as bootstrap_bias_variance,
 )
+from separatrix.hypotheses.query.active_curve import (
+    ActiveCurve as ActiveCurve,
+    active_curve as active_curve,
+)
+from separatrix.hypotheses.query.query import Query as Query, query as query
 from separatrix.kernels import (
     Bounded as Bounded,
     Constant as Constant,

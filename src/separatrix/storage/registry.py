@@ -132,7 +132,7 @@ METRICS = _public({"distances"})
 RECORDS = METRICS | _by_name(_RECORDS)
 KERNELS = _by_name(_KERNELS)
 #: Public classes of a family that are no estimators.
-_OTHERS = "separatrix.hypotheses.classes."
+_OTHERS = ("separatrix.hypotheses.classes.", "separatrix.hypotheses.query.")
 MODELS = {
     name: home
     for name, home in _public(_ESTIMATORS).items()

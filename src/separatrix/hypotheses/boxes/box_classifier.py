@@ -91,7 +91,7 @@ class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
     error_bounds_ : ndarray
         The fewest errors that any box can have.
     scale_ : ndarray of shape (d,)
-        The range of each column over the boxes S, the unit of scores.
+        The range of each column, the unit of scores.
     certificate_ : Certificate
         All errors, and the fewest that are possible.
 
@@ -100,6 +100,7 @@ class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
     UnionOfBoxes : Several boxes for each class.
     BallClassifier : The smallest enclosing ball of each class.
     EllipsoidClassifier : The ellipsoid of least volume around each class.
+    query : Rows worth labeling: those between S and G.
     RejectOption : Rejection where no class is likely enough.
 
     Notes
@@ -185,7 +186,7 @@ class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
     def _fit_rows(self, rows: Examples, encoding: Encoding) -> Self:
         concepts = self._concept_codes()
         found = [class_space(rows.x, rows.codes, rows.w, k, self.max_nodes) for k in concepts]
-        return self._accept(found, encoding)
+        return self._accept(found, encoding, np.ptp(rows.x, axis=0))
 
     def _concept_codes(self) -> list[int]:
         """Positions of the classes that have a box."""
@@ -199,16 +200,14 @@ class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
             )
         return [labels.index(self.concept)]
 
-    def _accept(self, found: list[ClassSpace], encoding: Encoding) -> Self:
+    def _accept(self, found: list[ClassSpace], encoding: Encoding, scale: Floats) -> Self:
         self.encoding_ = encoding
         self.concepts_ = self.classes_[self._concept_codes()]
         self.spaces_ = [one.space for one in found]
         self.errors_ = np.array([one.errors for one in found])
         self.error_bounds_ = np.array([one.bound for one in found])
         self.counts_ = np.array([[one.covered, one.weight, one.others] for one in found])
-        boxes = [space.specific for space in self.spaces_ if not space.specific.empty]
-        low = np.min([box.lower for box in boxes], axis=0)
-        self.scale_ = np.max([box.upper for box in boxes], axis=0) - low
+        self.scale_ = scale
         self.certificate_ = certificate(found)
         self._set_labels()
         return self

@@ -94,8 +94,11 @@ class OtherClasses:
         return total
 
 
-def consistent_spaces(model: Any, X: Rows) -> tuple[list[ClassSpace], Encoding] | None:
-    """Version spaces of a stream; None for rows in memory, and where no boxes are consistent."""
+def consistent_spaces(model: Any, X: Rows) -> tuple[list[ClassSpace], Encoding, Floats] | None:
+    """Version spaces of a stream, its encoding, and the range of each column of the design.
+
+    None for rows in memory, and where no boxes are consistent.
+    """
     if isinstance(X, InMemory):
         return None
     rows = model._class_rows(X, None, None)
@@ -111,7 +114,8 @@ def consistent_spaces(model: Any, X: Rows) -> tuple[list[ClassSpace], Encoding] 
         space = within_bounds(first.faces[term], second.rows[term])
         weight = first.weight[term]
         found.append(ClassSpace(space, 0.0, 0.0, weight, 0.0, weight))
-    return found, prepared.encoding
+    lower, upper = zip(*first.faces.values(), strict=True)
+    return found, prepared.encoding, np.max(upper, axis=0) - np.min(lower, axis=0)
 
 
 def _dense(block: Block) -> Floats:

@@ -58,7 +58,7 @@ class UnionOfBoxes(ClassifierMixin, Claims, ClassLabels):
     errors_ : ndarray of shape (K,)
         Weight of the rows of a class outside of its boxes and of others inside.
     scale_ : ndarray of shape (d,)
-        The range of each column over the tight boxes, the unit of scores.
+        The range of each column, the unit of scores.
     certificate_ : Certificate
         The errors, and whether no change of one box makes fewer.
 
@@ -109,17 +109,15 @@ class UnionOfBoxes(ClassifierMixin, Claims, ClassLabels):
         found = [
             class_union(x, coded.codes, coded.w, k, self.n_boxes, self.max_nodes) for k in labels
         ]
-        self._accept(found)
+        self._accept(found, np.ptp(x, axis=0))
         return self
 
-    def _accept(self, found: list[ClassUnion]) -> None:
+    def _accept(self, found: list[ClassUnion], scale: Floats) -> None:
         self.concepts_ = self.classes_
         self.spaces_ = [one.spaces for one in found]
         self.errors_ = np.array([one.errors for one in found])
         self.counts_ = np.array([[one.covered, one.weight, one.others] for one in found])
-        tight = [space.specific for spaces in self.spaces_ for space in spaces]
-        low = np.min([box.lower for box in tight], axis=0)
-        self.scale_ = np.max([box.upper for box in tight], axis=0) - low
+        self.scale_ = scale
         errors = float(self.errors_.sum())
         claim = "Each union of boxes contains all rows of its class and no other row"
         if errors > 0.0:
