@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
-from separatrix.kernels import Kernel
+from separatrix.kernels import Fixed, Kernel
 from separatrix.kernels.algebra import Sum
 from separatrix.kernels.base import Items, n_items
 from separatrix.kernels.derivatives import derivative_products
@@ -88,20 +88,17 @@ class SplitKernel:
         return found
 
 
-@lru_cache(maxsize=64)
-def _entries_of(unit: Kernel) -> tuple[bool, ...]:
-    theta, function = unit.theta, unit._noiseless()
-    if function is None:
-        return (False,) * len(theta)
-    changed = (unit.with_theta(theta - one)._noiseless() for one in np.eye(len(theta)))
-    return tuple(other != function for other in changed)
-
-
 def function_entries(kernel: Kernel) -> np.ndarray:
     """Marks the entries of θ on which κ without noise depends."""
-    unit = kernel.with_theta(np.zeros(len(kernel.theta)))
-    try:  # the same for all values of θ: those of an expression are looked up once
-        found = _entries_of(unit)
-    except TypeError:  # a kernel with parts that have no hash
-        found = _entries_of.__wrapped__(unit)
-    return np.array(found, dtype=bool)
+    return np.array(_entries(kernel), dtype=bool)
+
+
+def _entries(kernel: Kernel) -> list[bool]:
+    count = len(kernel._continuous())
+    if kernel._noiseless() is None:
+        return [False] * count
+    if isinstance(kernel, Fixed):
+        inner = zip(_entries(kernel.kernel), kernel._free_theta(), strict=True)
+        return [entry for entry, free in inner if free]
+    inside = [entry for child in kernel._children() for entry in _entries(child)]
+    return [True] * (count - len(inside)) + inside

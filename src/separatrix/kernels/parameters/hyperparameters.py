@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -82,11 +83,11 @@ class Parametrized:
     @property
     def theta(self) -> Floats:
         """The continuous hyperparameters as a vector: logarithms of those that are positive."""
+        found = self._continuous()
+        values = np.array([p.value for p in found], dtype=float)
+        positive = np.array([p.positive for p in found], dtype=bool)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.array(
-                [np.log(p.value) if p.positive else p.value for p in self._continuous()],
-                dtype=float,
-            )
+            return np.where(positive, np.log(values), values)
 
     @property
     def bounds(self) -> Floats:
@@ -127,6 +128,11 @@ class Parametrized:
         return ()
 
     def _own_hyperparameters(self) -> list[tuple[str, Hyperparameter]]:
+        return self._found
+
+    @cached_property
+    def _found(self) -> list[tuple[str, Hyperparameter]]:
+        """Those of the fields, made once: there may be hundreds of columns."""
         return [
             (name, Hyperparameter(value, **metadata))
             for name, values, metadata in self._own_fields()
