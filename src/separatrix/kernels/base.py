@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from separatrix.kernels.parameters.hyperparameters import Parametrized
+from separatrix.matrices.inverse import mirrored
 from separatrix.messages import InputError
 
 if TYPE_CHECKING:
@@ -265,14 +266,7 @@ def finite_diagonal(kernel: Kernel, x: Items) -> NDArray[np.float64]:
 
 
 def mirror_lower(square: Array, diagonal: Array) -> Array:
-    """Copy the lower triangle to the upper in place, tile by tile, and set the diagonal."""
-    n, step = len(square), 128
-    for left in range(0, n, step):
-        columns = slice(left, min(left + step, n))
-        lower = np.tril(square[columns, columns], -1)
-        square[columns, columns] = lower + lower.T
-        for top in range(left + step, n, step):
-            rows = slice(top, min(top + step, n))
-            square[columns, rows] = square[rows, columns].T
+    """Copy the lower triangle to the upper in place, and set the diagonal."""
+    mirrored(square)
     np.fill_diagonal(square, diagonal)
     return square

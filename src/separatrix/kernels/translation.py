@@ -59,6 +59,10 @@ def from_sklearn(kernel: Any) -> Kernel:
 # -- one by one --------------------------------------------------------------------------------
 
 
+def _customary(bounds: Any) -> bool:
+    return bool(np.allclose(bounds, CUSTOMARY, rtol=1e-9, atol=0.0))
+
+
 def _limited(kernel: Kernel, **bounds: Any) -> Kernel:
     """The kernel with the bounds of scikit-learn's object, by name of our hyperparameters."""
     limits: dict[str, tuple[float, float]] = {}
@@ -68,7 +72,7 @@ def _limited(kernel: Kernel, **bounds: Any) -> Kernel:
         pairs = np.atleast_2d(np.asarray(given, dtype=float))
         own = [p for p in kernel.parameters if p == name or p.startswith(f"{name}_")]
         for each, (low, high) in zip(own, np.broadcast_to(pairs, (len(own), 2)), strict=True):
-            if not np.allclose((low, high), CUSTOMARY, rtol=1e-12, atol=0.0):
+            if not _customary((low, high)):
                 limits[each] = (float(low), float(high))
     found = Bounded(kernel, limits) if limits else kernel
     fixed = tuple(name for name, given in bounds.items() if isinstance(given, str))
@@ -82,7 +86,7 @@ def _bandwidth(length_scale: Any) -> Any:
 
 def _squared(bounds: Any) -> Any:
     """Bounds of v² from those of v; customary ones stay."""
-    if isinstance(bounds, str) or np.allclose(bounds, CUSTOMARY, rtol=1e-12, atol=0.0):
+    if isinstance(bounds, str) or _customary(bounds):
         return bounds
     return np.asarray(bounds, dtype=float) ** 2
 
@@ -130,7 +134,7 @@ def _pairwise(k: Any) -> Kernel | None:
         return Linear().normalized()
     if k.metric == "rbf" and not options:
         bounds = k.gamma_bounds
-        if not isinstance(bounds, str) and not np.allclose(bounds, CUSTOMARY, rtol=1e-12, atol=0.0):
+        if not isinstance(bounds, str) and not _customary(bounds):
             bounds = np.sqrt(0.5 / np.asarray(bounds, dtype=float))[::-1]
         return _limited(Gaussian(float(np.sqrt(0.5 / gamma))), bandwidth=bounds)
     constant = float(options.pop("coef0", 1.0))
@@ -203,9 +207,9 @@ class Foreign(Kernel):
         for name, value, (low, high) in zip(
             names, np.exp(self.kernel.theta), np.exp(self.kernel.bounds), strict=True
         ):
-            given = not np.allclose((low, high), CUSTOMARY, rtol=1e-9, atol=0.0)
             limits = (float(low), float(high))
-            found.append((name, Hyperparameter(float(value), *limits, bounded=given)))
+            bounded = not _customary(limits)
+            found.append((name, Hyperparameter(float(value), *limits, bounded=bounded)))
         return found
 
     def _with_values(self, values: Sequence[float]) -> Self:

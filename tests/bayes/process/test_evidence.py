@@ -10,6 +10,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor as Reference
 from sklearn.gaussian_process import kernels as foreign
 
 import separatrix as sx
+from separatrix.threads import thread_limit
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((40, 3))
@@ -143,3 +144,51 @@ def test_universal_kriging(trend: str) -> None:
     q = np.linalg.qr(np.column_stack([h, basis]))[0][:, h.shape[1] :]  # error contrasts
     expected = stats.multivariate_normal(cov=q.T @ c @ q).logpdf(q.T @ Y)
     assert_allclose(model.log_evidence_, expected, rtol=1e-8)
+
+
+def test_bayesian_linear_regression_is_a_process_with_the_linear_kernel() -> None:
+    w = np.random.default_rng(6).integers(0, 3, len(X)).astype(float)
+    linear = sx.BayesianLinearRegression(0.5, noise_variance=0.3, fit_intercept=False)
+    linear.fit(X, Y, sample_weight=w)
+    kernel = 2.0 * sx.Linear() + sx.White(0.3)
+    process = sx.GaussianProcessRegressor(kernel, alpha=0.0, optimizer=None)
+    process.fit(X, Y, sample_weight=w)
+    assert_allclose(process.log_evidence_, linear.log_evidence_, rtol=1e-10)
+    for a, b in zip(
+        process.predict(NEW, return_std=True), linear.predict(NEW, return_std=True), strict=True
+    ):
+        assert_allclose(a, b, rtol=1e-9)
+    ridge = sx.BayesianRidge(fit_intercept=False).fit(X, Y)
+    kernel = (1.0 / ridge.lambda_) * sx.Linear() + sx.White(1.0 / ridge.alpha_)
+    process.set_params(kernel=kernel).fit(X, Y)
+    assert_allclose(process.log_evidence_, ridge.log_evidence_, rtol=1e-10)
+    assert_allclose(process.predict(NEW), ridge.predict(NEW), rtol=1e-8)
+
+
+def test_variances_beside_training_rows_have_the_digits_of_the_condition() -> None:
+    """Of κ(x, x) = 1 nearly all is explained there: an error of ε times the condition is left."""
+    gaussian = sx.Gaussian(2.0)
+    x = np.sort(np.random.default_rng(7).uniform(0.0, 10.0, 30))[:, None]
+    model = sx.GaussianProcessRegressor(gaussian, alpha=1e-6, optimizer=None).fit(x, x[:, 0])
+    new = np.concatenate([x + 1e-4, x + 0.1])
+    _, std = model.predict(new, return_std=True)
+    k, cross = np.longdouble(gaussian.gram(x)), np.longdouble(gaussian.gram(new, x))
+    c = k + np.longdouble(1e-6) * np.eye(len(x))
+    solved = np.longdouble(np.linalg.solve(c.astype(float), cross.T.astype(float)))
+    for _ in range(4):  # refined in extended precision
+        solved += np.linalg.solve(c.astype(float), (cross.T - c @ solved).astype(float))
+    expected = 1.0 - (cross * solved.T).sum(axis=1)
+    assert_allclose(std**2, expected.astype(float), atol=1e-15 * model.certificate_.condition)
+    assert std.min() < 1e-3
+
+
+@pytest.mark.parametrize("n", [5, 700])
+def test_covariances_agree_with_variances_on_any_number_of_threads(n: int) -> None:
+    """700 rows are several blocks of a triangular solve."""
+    x = np.random.default_rng(n).standard_normal((n, 3))
+    model = sx.GaussianProcessRegressor(kernel(), optimizer=None, trend="constant").fit(x, x[:, 0])
+    _, std = model.predict(NEW, return_std=True)
+    _, covariance = model.predict(NEW, return_cov=True)
+    assert_allclose(np.diagonal(covariance), std**2, rtol=1e-10)
+    with thread_limit(1):
+        assert np.array_equal(model.predict(NEW, return_std=True)[1], std)

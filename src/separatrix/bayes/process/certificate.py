@@ -1,8 +1,9 @@
 """What is shown of a fitted Gaussian process, by code of its own.
 
 The evidence is computed again from the Gram matrix of the whole kernel and LAPACK's factor, at
-points on both sides of the hyperparameters: central differences of it are the derivative, in nats
-per standard error, which the gradient of the ascent does not enter.
+points on both sides of the hyperparameters. Central differences of it are the derivative in nats
+per standard error: by every hyperparameter where rows are few, else along one direction through all
+of them, and then the gradient of the ascent counts too.
 """
 
 from __future__ import annotations
@@ -92,12 +93,14 @@ def largest_slope(kernel: Kernel, rows: TrainingRows, learned: Learned) -> float
     with np.errstate(divide="ignore", invalid="ignore"):
         scales = 1.0 / np.sqrt(np.maximum(np.diagonal(learned.curvature), 0.0))
     scales = np.where(np.isfinite(scales), np.minimum(scales, 1.0), 1.0) * free
+    known = 0.0
     if rows.n <= EACH_BY_ITSELF:
         directions = [scales * (np.arange(len(scales)) == j) for j in np.flatnonzero(free)]
     else:
         signs = np.where(np.arange(len(scales)) % 2, 1.0, -1.0)
         directions = [signs * scales / np.sqrt(free.sum())]
-    return max(abs(_slope(kernel, rows, learned.theta, one)) for one in directions)
+        known = float(np.abs(learned.gradient * scales).max())
+    return max(known, *(abs(_slope(kernel, rows, learned.theta, one)) for one in directions))
 
 
 def _slope(kernel: Kernel, rows: TrainingRows, theta: Floats, direction: Floats) -> float:

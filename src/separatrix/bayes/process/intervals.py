@@ -20,6 +20,10 @@ from separatrix.kernels.parameters.constraints import Constrained
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 
+#: Standard error of a logarithm above which a hyperparameter counts as not determined: by more than
+#: a factor e in either direction.
+UNDETERMINED = 1.0
+
 
 @dataclass(frozen=True)
 class HyperparameterInterval:
@@ -116,8 +120,3 @@ def _drop(slope: float, z: float) -> float:
     The evidence falls short of its plateau by c exp(−2θ), so that its slope gives c.
     """
     return max(0.0, 0.5 * float(np.log(z * z / max(slope, np.finfo(float).tiny))))
-
-
-#: Standard error of a logarithm above which a hyperparameter counts as not determined: by more than
-#: a factor e in either direction.
-UNDETERMINED = 1.0

@@ -98,11 +98,11 @@ def merged_copies(
 
 def check_memory(n: int) -> None:
     """Refuse tables whose covariance does not fit into memory, before it is allocated."""
-    needed = 8.0 * n * n
-    if needed > 0.8 * physical_memory():
-        largest = int(np.sqrt(0.8 * physical_memory() / 8.0))
+    each, usable = 16.0, 0.8 * physical_memory()  # the factor, and a covariance to check it by
+    if each * n * n > usable:
         raise InputError(
-            f"An exact Gaussian process of {n:,} rows needs a matrix of {needed / 1e9:,.1f} GB; "
-            f"the memory here holds up to {largest:,} rows.",
+            f"An exact Gaussian process of {n:,} rows needs two matrices of "
+            f"{8e-9 * n * n:,.1f} GB; the memory here holds up to {int(np.sqrt(usable / each)):,} "
+            "rows.",
             remedy="Give n_inducing=…: inducing points, with a bound on what they leave out.",
         )

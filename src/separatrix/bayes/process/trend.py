@@ -14,7 +14,8 @@ import numpy as np
 from scipy import sparse
 
 from separatrix.messages import InputError, check_option
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, unit_weights
+from separatrix.statistics.standardizer import Standardizer
 
 TRENDS = ("none", "constant", "linear")
 
@@ -42,13 +43,10 @@ class TrendBasis:
                 "Python objects have no linear trend.", remedy="Use trend='constant' or 'none'."
             )
         x = np.asarray(x.toarray() if sparse.issparse(x) else x, dtype=float)
-        centers = np.average(x, axis=0, weights=w)
-        left = x - centers
-        scales = np.sqrt(np.average(left**2, axis=0, weights=w))
-        usable = scales > 1e-12 * np.abs(x).max(axis=0, initial=0.0)
-        scales = np.where(usable, scales, 1.0)
-        columns = _independent(left / scales, usable)
-        return cls(kind, centers, scales, columns)
+        found = Standardizer.from_rows(x, unit_weights(w, len(x)))
+        scales = np.where(found.scale > 0.0, found.scale, 1.0)
+        columns = _independent((x - found.mean) / scales, found.scale > 0.0)
+        return cls(kind, found.mean, scales, columns)
 
     def __len__(self) -> int:
         return 0 if self.kind == "none" else 1 + len(self.columns)

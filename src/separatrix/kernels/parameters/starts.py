@@ -12,10 +12,8 @@ one has a quarter of the bandwidth and a tenth of the variance of the one before
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from separatrix.kernels.algebra import Composite, Exponential, Product, Scaled, Sum
 from separatrix.kernels.base import Items, Kernel, n_items
@@ -25,6 +23,7 @@ from separatrix.kernels.stationary.constant import Constant, White
 from separatrix.kernels.stationary.radial import RadialKernel
 from separatrix.kernels.tiles import as_matrix
 from separatrix.kernels.vectors import Linear, Polynomial, Sigmoid
+from separatrix.statistics.standardizer import Standardizer
 
 #: Variance of the noise over that of the smallest term.
 NOISE = 0.1
@@ -70,8 +69,9 @@ class _Scales:
     def of(cls, kernel: Kernel, x: Items, w: Floats | None) -> _Scales:
         weights = np.ones(n_items(x)) if w is None else np.asarray(w, dtype=float)
         numbers = kernel.of_vectors and not kernel.of_anything
-        columns = column_scales(as_matrix(x), weights) if numbers else np.empty(0)
-        return cls(x, weights, columns)
+        if not numbers or not weights.sum() > 0.0:
+            return cls(x, weights, np.empty(0))
+        return cls(x, weights, Standardizer.from_rows(as_matrix(x), weights).scale)
 
     def bandwidths(self) -> Floats:
         """One bandwidth for every column; NaN where it is constant."""
@@ -180,22 +180,3 @@ def _has_variance(kernel: Kernel) -> bool:
     if isinstance(kernel, Bounded):
         return _has_variance(kernel.kernel)
     return isinstance(kernel, Constant | Scaled | White)
-
-
-def column_scales(x: Any, w: Floats) -> Floats:
-    """The weighted standard deviation of every column; zero where only rounding varies."""
-    total = float(w.sum())
-    if not total > 0.0 or not x.shape[0]:
-        return np.zeros(x.shape[1])
-    part = w / total
-    if sparse.issparse(x):
-        mean = np.asarray(part @ x).ravel()
-        square = np.asarray(part @ x.multiply(x)).ravel()
-        deviation = np.sqrt(np.maximum(square - mean**2, 0.0))
-        size = np.sqrt(square)
-    else:
-        size = np.abs(x).max(axis=0).astype(float)
-        unit = np.where(size > 0.0, size, 1.0)
-        scaled = x / unit
-        deviation = unit * np.sqrt(part @ (scaled - part @ scaled) ** 2)
-    return np.where(deviation > 1e-13 * size, deviation, 0.0)
