@@ -101,7 +101,7 @@ def test_evidences_that_are_not_comparable_are_refused() -> None:
     few = sx.GaussianProcessRegressor(
         sx.Gaussian(0.5) + sx.White(1.0), optimizer=None, n_inducing=3
     )
-    with pytest.raises(sx.InputError, match="between .* only"):
+    with pytest.raises(sx.InputError, match=r"between .* only"):
         average.from_fitted([ridge, few.fit(X, Y)])
 
 

@@ -115,32 +115,19 @@ def test_draws_have_the_moments_of_the_posterior() -> None:
 
 
 def test_predictive_intervals_cover_at_their_level() -> None:
-    """4000 targets: the standard error of a coverage of 0.9 is 0.005; three of them allowed."""
-    rng, hits = np.random.default_rng(0), []
+    """40 tables, whose coverage given the fit is known: nothing is drawn but the tables.
+
+    Its standard deviation among tables is 0.34/√(2·145) = 0.02, that of the mean 0.0032: a
+    difference of 0.02 is more than five of them beside the bias of O(1/n), about 0.003 here.
+    """
+    rng, covered = np.random.default_rng(0), []
     for _ in range(40):
-        x = rng.standard_normal((150, 5))
-        b = rng.standard_normal(5)
+        x, new, b = rng.standard_normal((150, 5)), rng.standard_normal((20, 5)), rng.normal(size=5)
         y = x @ b + 0.7 * rng.standard_normal(150)
-        new = rng.standard_normal((100, 5))
-        low, high = sx.BayesianRidge().fit(x, y).predict_interval(new, level=0.9).T
-        target = new @ b + 0.7 * rng.standard_normal(100)
-        hits.append((low <= target) & (target <= high))
-    assert abs(np.mean(hits) - 0.9) < 0.015
-
-
-def test_moments_streams_and_portions_agree() -> None:
-    x, y = rows(60, 4)
-    whole = sx.BayesianRidge().fit(x, y)
-    first, second = (sx.scan(x[i], y[i]).reduce(sx.Moments()) for i in (slice(20), slice(20, 60)))
-    parts = sx.BayesianRidge().partial_fit(x[:20], y[:20]).partial_fit(x[20:], y[20:])
-    for other in (
-        sx.BayesianRidge().fit(first + second),
-        sx.BayesianRidge().fit(sx.scan(x, y)),
-        parts,
-    ):
-        assert_allclose(other.coef_, whole.coef_, rtol=1e-9)
-        assert_allclose(other.log_evidence_, whole.log_evidence_, rtol=1e-10)
-        assert_allclose(other.predictive(x).scale, whole.predictive(x).scale, rtol=1e-9)
+        ends = sx.BayesianRidge().fit(x, y).predict_interval(new, level=0.9)
+        below = stats.norm.cdf((ends - (new @ b)[:, None]) / 0.7)
+        covered.append(np.mean(below[:, 1] - below[:, 0]))
+    assert abs(np.mean(covered) - 0.9) < 0.02
 
 
 def test_sparse_rows_are_not_filled_in() -> None:
