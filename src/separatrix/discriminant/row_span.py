@@ -33,7 +33,6 @@ from separatrix.rows.block import Block, Floats, Ints, to_array
 from separatrix.rows.rows import ArrayRows
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.standardizer import EPS, zero_if_constant
-from separatrix.threads import one_blas_thread
 
 #: Columns up to which square matrices of them are small.
 FEW_COLUMNS = 160
@@ -76,12 +75,11 @@ def diagonal_moments(block: Block, k: int) -> ClassMoments:
 
 def fit_rows(problem: GaussianProblem, block: Block) -> GaussianFit:
     """Scores of classes from the rows themselves; covariances are not formed."""
-    with one_blas_thread():
-        if problem.shared and problem.tol:
-            found = _shared(problem, block)
-            if found is not None:
-                return found
-        return _in_span(problem, block)
+    if problem.shared and problem.tol:
+        found = _shared(problem, block)
+        if found is not None:
+            return found
+    return _in_span(problem, block)
 
 
 def _shared(problem: GaussianProblem, block: Block) -> GaussianFit | None:

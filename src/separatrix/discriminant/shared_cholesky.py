@@ -25,7 +25,6 @@ from separatrix.geometry.class_scores import LinearScores
 from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
 from separatrix.rows.block import Floats
 from separatrix.statistics.standardizer import EPS, zero_if_constant
-from separatrix.threads import one_blas_thread
 
 #: Columns from which a factorization is worth its while.
 MIN_COLUMNS = 96
@@ -57,8 +56,7 @@ def fit_shared(problem: GaussianProblem, covariance: Floats) -> GaussianFit | No
     factor = cholesky_factor(correlation.copy())
     if factor is None:
         return None
-    with one_blas_thread():
-        return _solved(problem, covariance, correlation, factor, varies, unit)
+    return _solved(problem, covariance, correlation, factor, varies, unit)
 
 
 def all_above(matrix: Floats, least: float) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import isfunction
+from inspect import getattr_static, isfunction
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,12 @@ COMPUTING = {
     "decision_function",
     "score_samples",
     "transform",
+    "predictive",
+    "predict_interval",
+    "sample",
+    "sample_posterior",
+    "tune",
+    "fit_tuned",
 }
 
 
@@ -73,9 +79,11 @@ class RowsEstimator(BaseEstimator):
         super().__init_subclass__(**kwargs)
         if "fit" in vars(cls):
             cls.fit = reads_tables(cls.fit)  # type: ignore[attr-defined]
-        for name in COMPUTING & vars(cls).keys():
-            if isfunction(vars(cls)[name]):  # not one that is there under a condition only
-                setattr(cls, name, on_one_blas_thread(vars(cls)[name]))
+        for name in COMPUTING:
+            method = getattr_static(cls, name, None)  # of the class, or of a mixin
+            # not one that is there under a condition only, nor one that is limited already
+            if isfunction(method) and not hasattr(method, "limits_blas"):
+                setattr(cls, name, on_one_blas_thread(method))
 
     def _use_of_frames(self) -> str:
         """Data frames are encoded ("encode"), matrices ("matrix"), or passed on ("objects")."""

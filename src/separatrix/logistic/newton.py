@@ -25,7 +25,6 @@ from separatrix.optimize.newton import LinearSolver, cholesky_solver
 from separatrix.optimize.solution import Status
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import InMemory
-from separatrix.threads import one_blas_thread
 
 #: Parameters up to which Newton's method is used, for one score and for several.
 NEWTON_BINARY, NEWTON_MULTICLASS = 600, 120
@@ -63,16 +62,14 @@ def minimize_smooth(
     """Minimize F (without ℓ₁ part) from ``start``."""
     width, k = problem.shape
     exact = width * k <= (NEWTON_BINARY if k == 1 else NEWTON_MULTICLASS) or _few_rows(problem)
-    with one_blas_thread():
-        if not exact:
-            return _descend(problem, start, options, _LBFGS(problem, start))
-        return newton(problem, _sample_steps(problem, start), options)
+    if not exact:
+        return _descend(problem, start, options, _LBFGS(problem, start))
+    return newton(problem, _sample_steps(problem, start), options)
 
 
 def newton(problem: LogisticProblem, start: Floats, options: LogisticOptions) -> DescentResult:
     """Newton's method with the Hessian of all rows."""
-    with one_blas_thread():
-        return _descend(problem, start, options, _Newton(problem))
+    return _descend(problem, start, options, _Newton(problem))
 
 
 def _few_rows(problem: LogisticProblem) -> bool:

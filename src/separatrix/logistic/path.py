@@ -27,7 +27,7 @@ from separatrix.rows.encoding import identity
 from separatrix.rows.rows import ArrayRows, InMemory
 from separatrix.rows.schema import Terms
 from separatrix.selection.folds import DEFAULT_FOLDS, folds_of
-from separatrix.threads import one_blas_thread, parallel_map
+from separatrix.threads import parallel_map
 
 #: ℓ₁ ratio for which the first penalty is computed if the penalty has none.
 MIN_L1_RATIO = 0.01
@@ -92,20 +92,19 @@ def solve_path(
 def certified_path(start: StartingPoint, Cs: Floats, options: LogisticOptions) -> PathPoints:
     """Solve and certify at every C, in increasing order."""
     points, certified = [], True
-    with one_blas_thread():
-        for C, (problem, found) in zip(Cs, solve_path(start, Cs, options), strict=True):
-            certificate, theta, loss = certify_logistic(
-                problem,
-                found.theta,
-                found.step,
-                float(C),
-                tolerance=options.tol,
-                scale=float(C) * problem.weight,
-            )
-            certified &= certificate.holds
-            coef, intercept = problem.unscale(theta)
-            freedom = degrees_of_freedom(problem, theta, found.hessian)
-            points.append((coef.T, intercept, loss, certificate.gap, freedom, theta))
+    for C, (problem, found) in zip(Cs, solve_path(start, Cs, options), strict=True):
+        certificate, theta, loss = certify_logistic(
+            problem,
+            found.theta,
+            found.step,
+            float(C),
+            tolerance=options.tol,
+            scale=float(C) * problem.weight,
+        )
+        certified &= certificate.holds
+        coef, intercept = problem.unscale(theta)
+        freedom = degrees_of_freedom(problem, theta, found.hessian)
+        points.append((coef.T, intercept, loss, certificate.gap, freedom, theta))
     coefs, intercepts, losses, gaps, df, thetas = map(np.array, zip(*points, strict=True))
     Cs, weight = np.asarray(Cs, dtype=float), start.problem.weight
     return PathPoints(Cs, coefs, intercepts, losses, gaps, df, thetas, weight, certified)
@@ -183,14 +182,13 @@ def fold_losses(
     if not block.weight:
         raise InputError("The test rows of a fold have no weight.", remedy="Use fewer folds.")
     losses = []
-    with one_blas_thread():
-        for problem, found in solve_path(start, Cs, options):
-            coef, intercept = problem.unscale(found.theta - found.step)
-            scores = np.asarray(block.x @ coef) + intercept
-            if scores.shape[1] == 1:
-                scores = np.column_stack([np.zeros(block.n), scores])
-            each = np.logaddexp.reduce(scores, axis=1) - scores[np.arange(block.n), own]
-            losses.append(np.average(each, weights=block.weights))
+    for problem, found in solve_path(start, Cs, options):
+        coef, intercept = problem.unscale(found.theta - found.step)
+        scores = np.asarray(block.x @ coef) + intercept
+        if scores.shape[1] == 1:
+            scores = np.column_stack([np.zeros(block.n), scores])
+        each = np.logaddexp.reduce(scores, axis=1) - scores[np.arange(block.n), own]
+        losses.append(np.average(each, weights=block.weights))
     return np.array(losses)
 
 

@@ -18,7 +18,7 @@ from separatrix.rows.block import Block, Floats, Ints, Matrix
 from separatrix.rows.schema import Terms
 from separatrix.selection.tuning import Tuning, TuningData, best_by_fold, require_classes
 from separatrix.statistics.standardizer import Standardizer
-from separatrix.threads import one_blas_thread, parallel_map
+from separatrix.threads import parallel_map
 
 #: Decrease of the mean loss that a step must promise: the loss of a fold to about four digits.
 TOLERANCE = 1e-7
@@ -167,11 +167,10 @@ def coefficient_path(
         scale = Standardizer.from_rows(block.x, w).inverse_scale
     x, intercept = block.x * scale, options.fit_intercept
     rows, columns = ridge_rows(x, block.codes(targets), w, len(targets), intercept=intercept)
-    with one_blas_thread():
-        found = [
-            columns.coefficients(theta, intercept=intercept)
-            for theta in ridge_path(rows, 1.0 / Cs, TOLERANCE)
-        ]
+    found = [
+        columns.coefficients(theta, intercept=intercept)
+        for theta in ridge_path(rows, 1.0 / Cs, TOLERANCE)
+    ]
     return np.array([coef.T * scale for coef, _ in found]), np.array([a for _, a in found])
 
 

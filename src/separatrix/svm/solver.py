@@ -33,7 +33,6 @@ from separatrix.svm.problem import (
     SVMProblem,
     linear_problem,
 )
-from separatrix.threads import one_blas_thread
 
 #: Rows up to which the whole Gram matrix is computed, and the solution is exact up to rounding.
 DIRECT = 1200
@@ -219,14 +218,13 @@ def solve_dual(
 ) -> DualSolution:
     """β with a violation of at most ``tol`` units, or the best when the budget is exhausted."""
     tol = options.tol * problem.unit
-    with one_blas_thread():
-        if problem.n > DIRECT:
-            return ShrinkingSMO(gram, problem, tol, budget, options.cache_size).run()
-        whole = np.ascontiguousarray(gram.square(np.arange(problem.n)), dtype=float)
-        beta, f = np.zeros(problem.n), np.zeros(problem.n)
-        size = problem.unit + float(np.abs(problem.t).max(initial=0.0))
-        violation = solve_active_set(whole, problem, beta, f, tol, _ROUNDING * size, budget)
-        return DualSolution(beta, f, violation)
+    if problem.n > DIRECT:
+        return ShrinkingSMO(gram, problem, tol, budget, options.cache_size).run()
+    whole = np.ascontiguousarray(gram.square(np.arange(problem.n)), dtype=float)
+    beta, f = np.zeros(problem.n), np.zeros(problem.n)
+    size = problem.unit + float(np.abs(problem.t).max(initial=0.0))
+    violation = solve_active_set(whole, problem, beta, f, tol, _ROUNDING * size, budget)
+    return DualSolution(beta, f, violation)
 
 
 # -- hard margins ----------------------------------------------------------------------------------

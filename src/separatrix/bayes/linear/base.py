@@ -113,9 +113,10 @@ class BayesianLinearModel(PartialFitMixin, RegressorMixin, MomentEstimator):
             covariance = self._posterior().covariance_of(self._design(X))
             covariance[np.diag_indices_from(covariance)] += 1.0 / self.alpha_
             return mean, covariance
-        return (mean, self.predictive(X).scale) if return_std else mean
+        if not return_std:
+            return mean
+        return mean, self.predictive(X).scale.astype(self.coef_.dtype, copy=False)
 
-    @on_one_blas_thread
     def predictive(self, X: Any, *, include_noise: bool = True) -> PredictiveDistribution:
         """Distribution of the target of new rows, or of a + b·x without the noise."""
         variance = self._posterior().variance_of(self._design(X))
@@ -124,13 +125,11 @@ class BayesianLinearModel(PartialFitMixin, RegressorMixin, MomentEstimator):
         mean = np.asarray(super().predict(X), dtype=float)
         return PredictiveDistribution(mean, np.sqrt(variance))
 
-    @on_one_blas_thread
     def predict_interval(self, X: Any, *, level: float = 0.95, kind: str = "prediction") -> Floats:
         """Central intervals (n x 2) of the target ("prediction") or of a + b·x ("confidence")."""
         check_option("kind", kind, ("prediction", "confidence"))
         return self.predictive(X, include_noise=kind == "prediction").interval(level)
 
-    @on_one_blas_thread
     def sample_posterior(
         self, n_samples: int = 1, random_state: Any = None
     ) -> tuple[Floats, Floats]:

@@ -35,7 +35,6 @@ from separatrix.messages import InputError, check_option, warn
 from separatrix.probability.likelihood.rows import LogisticRows
 from separatrix.rows.block import Floats, Matrix
 from separatrix.rows.schema import Terms
-from separatrix.threads import one_blas_thread
 
 APPROXIMATIONS = ("quadrature", "probit")
 
@@ -252,8 +251,7 @@ class BayesianLogisticRegression(ProbabilisticLinearClassifier):
         check_draws(n_samples * n_chains, scores * (1 + len(names)))
         terms = Terms(tuple(self._terms(rows.schema.targets[0].name)))
         target = sampling_target(rows, terms, self.posterior_, float(self.intercept_scale))
-        with one_blas_thread():
-            theta, chosen, accepted = sample_posterior(target, options, progress)
+        theta, chosen, accepted = sample_posterior(target, options, progress)
         v = theta.reshape(*theta.shape[:2], *self.posterior_.mean.shape)
         free = np.random.default_rng(seed_sequence(random_state))
         coef, intercept = self.posterior_.to_table(v, free)

@@ -29,7 +29,6 @@ from separatrix.messages import InputError
 from separatrix.optimize.penalties import ElasticNet
 from separatrix.rows.block import Floats, Ints, Matrix
 from separatrix.statistics.standardizer import zero_if_constant
-from separatrix.threads import one_blas_thread
 
 
 @dataclass(frozen=True)
@@ -149,12 +148,11 @@ class ElasticNetProblem:
         """
         penalty = self.scales.penalty(self.options)
         levels, warm_start = [float(a) for a in alphas], self._standardized(start)
-        with one_blas_thread():
-            if isinstance(self.products, SparseColumns):
-                found = solve_sparse_path(self.products, penalty, levels, stopping, warm_start)
-            else:
-                found = solve_path(self.products, penalty, levels, stopping, warm_start)
-            points = tuple(found)
+        if isinstance(self.products, SparseColumns):
+            found = solve_sparse_path(self.products, penalty, levels, stopping, warm_start)
+        else:
+            found = solve_path(self.products, penalty, levels, stopping, warm_start)
+        points = tuple(found)
         return self._in_table_units(points, stopping)
 
     def _standardized(self, coef: Floats | None) -> Floats | None:

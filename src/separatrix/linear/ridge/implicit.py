@@ -20,7 +20,6 @@ from separatrix.messages import warn
 from separatrix.optimize.conjugate_gradient import certify_residual
 from separatrix.optimize.solution import Certificate, Solution, Status
 from separatrix.rows.block import Block, Floats
-from separatrix.threads import one_blas_thread
 
 #: ‖Zᵀr − αb‖ relative to ‖Zᵀy‖, both in equilibrated columns, at which the iteration ends; the
 #: certificate allows rounding a little more.
@@ -169,10 +168,9 @@ def solve_sparse(
     block: Block, alphas: Floats, *, fit_intercept: bool, standardize: bool = False
 ) -> Solution:
     """One α per target; 0 is least squares."""
-    with one_blas_thread():
-        rows = CenteredRows.of(block, fit_intercept, standardize)
-        problem = ImplicitRidge(rows)
-        found, certificate = problem.solve(alphas)
+    rows = CenteredRows.of(block, fit_intercept, standardize)
+    problem = ImplicitRidge(rows)
+    found, certificate = problem.solve(alphas)
     if not certificate.holds:
         warn(
             "SEP003",

@@ -16,7 +16,6 @@ from scipy import linalg
 from separatrix.linear.ridge.wide import CenteredRows, dual_certificate
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints
-from separatrix.threads import one_blas_thread
 
 
 @dataclass(frozen=True)
@@ -35,8 +34,7 @@ class RowSpectrum:
     def of(cls, gram: Floats, root: Floats) -> RowSpectrum:
         """Eigenvalues beyond rounding."""
         weighted = gram if (root == 1.0).all() else gram * np.outer(root, root)
-        with one_blas_thread():
-            values, vectors = linalg.eigh(weighted, check_finite=False)
+        values, vectors = linalg.eigh(weighted, check_finite=False)
         positive = values > values.max(initial=0.0) * len(values) * np.finfo(float).eps
         return cls(gram, root, values[positive], vectors[:, positive])
 
@@ -45,8 +43,7 @@ class RowSpectrum:
         inverse = 1.0 / (self.values[:, None] + alphas)
         inner = inverse[:, :, None] * (self.vectors.T @ y)[:, None, :]
         n, (r, m, k) = len(self.vectors), inner.shape
-        with one_blas_thread():
-            return (self.vectors @ inner.reshape(r, m * k)).reshape(n, m, k)
+        return (self.vectors @ inner.reshape(r, m * k)).reshape(n, m, k)
 
     def coordinates(self) -> Floats:
         """Rows along the principal directions, each in units of √λ (n x r), before weights."""
@@ -73,9 +70,8 @@ def certify_duals(
     found = []
     for i, alpha in enumerate(alphas):
         c, square = duals[:, i], (coefs[i] ** 2).sum(axis=0)
-        with one_blas_thread():
-            weighted = rows.root[:, None] * c
-            inner = np.einsum("nk,nk->k", weighted, gram @ weighted)
+        weighted = rows.root[:, None] * c
+        inner = np.einsum("nk,nk->k", weighted, gram @ weighted)
         apart = np.abs(square - 2.0 * np.einsum("nk,nk->k", c, fitted[:, i]) + inner).sum()
         found.append(
             dual_certificate(rows.y, fitted[:, i], alpha * c, alpha * square, float(alpha * apart))
@@ -110,6 +106,5 @@ def fold_predictions(
     spectrum = RowSpectrum.of(among, root)
     duals = spectrum.duals((y[train] - mean) * root[:, None], alphas) * root[:, None, None]
     n, m, k = duals.shape
-    with one_blas_thread():
-        found = (across @ duals.reshape(n, m * k)).reshape(-1, m, k)
+    found = (across @ duals.reshape(n, m * k)).reshape(-1, m, k)
     return np.asarray(found + mean)

@@ -28,7 +28,6 @@ from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Floats
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.standardizer import Standardizer
-from separatrix.threads import one_blas_thread
 
 #: Ratio of variances from which eigenvectors of the scatter lose the small columns.
 UNITS_APART = 1e10
@@ -75,12 +74,11 @@ class Spectrum:
         """Eigenvectors of the scatter of columns that were divided by ``scale`` already."""
         variances = np.diag(m.xx)[np.diag(m.xx) > 0.0]
         graded = variances.max(initial=0.0) > UNITS_APART * variances.min(initial=np.inf)
-        with one_blas_thread():
-            if graded:
-                _, s, directions = GradedRows.of_products(m.xx).singular()
-                values = s**2
-            else:
-                values, directions = linalg.eigh(m.xx, check_finite=False)
+        if graded:
+            _, s, directions = GradedRows.of_products(m.xx).singular()
+            values = s**2
+        else:
+            values, directions = linalg.eigh(m.xx, check_finite=False)
         eps = 0.0 if graded else float(np.finfo(float).eps)
         return cls(
             np.maximum(values, 0.0),
@@ -227,16 +225,15 @@ def trace_moments(m: Moments, spectrum: Spectrum, alphas: Floats) -> RidgeTrace:
     it, and those points are solved again one by one.
     """
     certificates = []
-    with one_blas_thread():
-        coefs, intercepts = spectrum.coefs(alphas)
-        for i, alpha in enumerate(alphas):
-            scaled = coefs[i] * spectrum.scale[:, None]
-            found = certify_from_moments(m, scaled, float(alpha), RIDGE_CLAIM)
-            if not found.holds and alpha > 0:
-                again = ridge_from_moments(m, np.full(coefs.shape[2], alpha))
-                coefs[i], intercepts[i] = again.coef / spectrum.scale[:, None], again.intercept
-                found = again.certificate
-            certificates.append(found)
+    coefs, intercepts = spectrum.coefs(alphas)
+    for i, alpha in enumerate(alphas):
+        scaled = coefs[i] * spectrum.scale[:, None]
+        found = certify_from_moments(m, scaled, float(alpha), RIDGE_CLAIM)
+        if not found.holds and alpha > 0:
+            again = ridge_from_moments(m, np.full(coefs.shape[2], alpha))
+            coefs[i], intercepts[i] = again.coef / spectrum.scale[:, None], again.intercept
+            found = again.certificate
+        certificates.append(found)
     return RidgeTrace(spectrum, alphas, coefs, intercepts, tuple(certificates))
 
 

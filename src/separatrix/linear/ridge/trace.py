@@ -22,7 +22,6 @@ from separatrix.matrices.graded import GradedRows
 from separatrix.optimize.solution import Solution
 from separatrix.rows.block import Block, Floats, to_array
 from separatrix.statistics.moments import Moments
-from separatrix.threads import one_blas_thread
 
 Grid = Callable[[Spectrum], Floats]
 
@@ -35,23 +34,21 @@ def ridge_from_block(block: Block, alpha: Floats, options: RidgeOptions) -> Solu
     """
     if by_products(block):
         return solve_sparse(block, alpha, **vars(options))
-    with one_blas_thread():
-        rows = CenteredRows.of(block, options.fit_intercept, options.standardize)
-        found = solve_in_rows(rows, alpha)
-        if found is not None:
-            certificate = found.certificate(rows.y, alpha)
-            if certificate.holds:
-                return Solution(*rows.in_table_units(found.coef), certificate)
-        z = rows.dense()
-        coef, dual = GradedRows.of(z).solve(z, rows.y, alpha)
-        certificate = certify_ridge_rows(z, rows.y, coef, alpha, dual)
+    rows = CenteredRows.of(block, options.fit_intercept, options.standardize)
+    found = solve_in_rows(rows, alpha)
+    if found is not None:
+        certificate = found.certificate(rows.y, alpha)
+        if certificate.holds:
+            return Solution(*rows.in_table_units(found.coef), certificate)
+    z = rows.dense()
+    coef, dual = GradedRows.of(z).solve(z, rows.y, alpha)
+    certificate = certify_ridge_rows(z, rows.y, coef, alpha, dual)
     return Solution(*rows.in_table_units(coef), certificate)
 
 
 def trace_rows(block: Block, options: RidgeOptions, grid: Grid) -> RidgeTrace:
     """The path from rows in memory, every point certified; ``grid`` places the penalties."""
-    with one_blas_thread():
-        return (_trace_products if by_products(block) else _trace_block)(block, options, grid)
+    return (_trace_products if by_products(block) else _trace_block)(block, options, grid)
 
 
 def path_coefs(

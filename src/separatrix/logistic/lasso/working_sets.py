@@ -21,7 +21,6 @@ from separatrix.logistic.problem import LogisticOptions, LogisticProblem
 from separatrix.optimize.penalties import ElasticNet
 from separatrix.optimize.solution import Status
 from separatrix.rows.block import Floats, Ints
-from separatrix.threads import one_blas_thread
 
 #: The least number of coefficients that may join a working set at once.
 GROWTH = 1000
@@ -58,8 +57,7 @@ class WorkingSets:
         self, problem: LogisticProblem, start: Floats, options: LogisticOptions
     ) -> DescentResult:
         """Minimize F of ``problem``, which has these rows, from ``start``."""
-        with one_blas_thread():  # vectors are too short for several
-            return self._solve(problem, start, options)
+        return self._solve(problem, start, options)
 
     def _solve(
         self, problem: LogisticProblem, start: Floats, options: LogisticOptions

@@ -33,7 +33,6 @@ from separatrix.optimize.newton import LinearSolver
 from separatrix.optimize.solution import Status
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import ArrayRows
-from separatrix.threads import one_blas_thread
 
 #: Passes for each step that ``max_iter`` allows: these steps are cheaper than Newton's.
 PASSES = 10
@@ -83,16 +82,15 @@ def near_minimum(
 
 def _minimized(descent: _Descent, start: Floats) -> DescentResult:
     problem, found = descent.problem, None
-    with one_blas_thread():  # vectors are too short for several
-        single = problem.single_rows
-        if not problem.is_sparse and problem.shape[0] <= MAX_BLOCK:
-            descent.sampled = single or problem.dense_rows
-        if single is not None:
-            descent.rounding, part = SINGLE, max(0.7, SINGLE_ACCURACY / max(descent.tol, 1e-300))
-            found = descent.run(start, lambda theta: problem.at_rows(theta, single), part)
-            start, descent.rounding = found.theta, DOUBLE
-        if found is None or not descent.converged or descent.tol < SINGLE_ACCURACY:
-            found = descent.run(start, problem.at, 1.0)
+    single = problem.single_rows
+    if not problem.is_sparse and problem.shape[0] <= MAX_BLOCK:
+        descent.sampled = single or problem.dense_rows
+    if single is not None:
+        descent.rounding, part = SINGLE, max(0.7, SINGLE_ACCURACY / max(descent.tol, 1e-300))
+        found = descent.run(start, lambda theta: problem.at_rows(theta, single), part)
+        start, descent.rounding = found.theta, DOUBLE
+    if found is None or not descent.converged or descent.tol < SINGLE_ACCURACY:
+        found = descent.run(start, problem.at, 1.0)
     theta = found.theta
     if descent.converged and descent.separation is None:
         theta = _balanced(problem, found)

@@ -22,7 +22,6 @@ from separatrix.svm.dual.smo import WORKING_SET, widest
 from separatrix.svm.loops.nu_smo import nu_smo
 from separatrix.svm.nu.problem import NuProblem
 from separatrix.svm.problem import Budget, SolverOptions
-from separatrix.threads import one_blas_thread
 
 #: Rows up to which the whole Gram matrix is computed, and the solution is exact up to rounding.
 DIRECT = 1200
@@ -42,12 +41,11 @@ def solve_nu(
     gram: GramMatrix, problem: NuProblem, options: SolverOptions, budget: Budget
 ) -> tuple[Floats, Floats, bool]:
     """γ, f = Kβ in double precision, and whether the tolerance was reached."""
-    with one_blas_thread():
-        gamma = problem.start.copy()
-        if gram.n <= DIRECT:
-            f = _solve_whole(gram, problem, gamma, options.tol, budget)
-        else:
-            f = _solve_working_sets(gram, problem, gamma, options, budget)
+    gamma = problem.start.copy()
+    if gram.n <= DIRECT:
+        f = _solve_whole(gram, problem, gamma, options.tol, budget)
+    else:
+        f = _solve_working_sets(gram, problem, gamma, options, budget)
     gamma = problem.snapped(gamma)
     return gamma, f, problem.violation(gamma, f) <= options.tol * problem.scale(gamma, f)
 

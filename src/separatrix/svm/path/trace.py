@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from separatrix.rows.block import Floats, Ints
 from separatrix.svm.path.state import BOUND, FIXED, Event, PathState
-from separatrix.threads import one_blas_thread
 
 #: Events without progress, per row, after which ties are broken by perturbing the margins.
 DEGENERATE, PERTURBATION, PERTURBATIONS = 4, 1e-11, 3
@@ -127,13 +126,12 @@ class _Record:
 def trace_svm(gram: Floats, y: Floats, w: Floats, *, C_max: float, max_changes: int) -> SVMTrace:
     """Follow the path from C = 0 to ``C_max``, or to its end; y is ±1, w > 0."""
     signed = np.ascontiguousarray(y[:, None] * gram * y)
-    with one_blas_thread():
-        largest = float(np.diag(gram).max(initial=0.0)) or 1.0
-        unit = 1.0 / (largest * float(w.sum()))
-        state, free = _initial_sets(signed, y, w, max_changes)
-        at = PathState(signed, y, np.ones(len(y)), np.zeros(len(y)), w, state, free, unit)
-        origin, record = state.copy(), _Record()
-        end = _follow(at, C_max, max_changes, record)
+    largest = float(np.diag(gram).max(initial=0.0)) or 1.0
+    unit = 1.0 / (largest * float(w.sum()))
+    state, free = _initial_sets(signed, y, w, max_changes)
+    at = PathState(signed, y, np.ones(len(y)), np.zeros(len(y)), w, state, free, unit)
+    origin, record = state.copy(), _Record()
+    end = _follow(at, C_max, max_changes, record)
     return record.trace(y, w, origin, end)
 
 

@@ -30,7 +30,6 @@ from separatrix.svm.loops.dual_coordinate_descent import CHUNK, shuffle
 from separatrix.svm.primal.dual_problem import DualProblem
 from separatrix.svm.primal.preconditioner import Preconditioner
 from separatrix.svm.problem import Budget
-from separatrix.threads import one_blas_thread
 
 #: Epochs before the first system, before the next ones (half of both where rows have little in
 #: common), and at most where a step was refused.
@@ -93,30 +92,27 @@ def solve_dual(problem: DualProblem, tol: float, budget: Budget) -> DualPoint:
     best = DualPoint(state.beta, state.w, 0.0)
     first, later = (FIRST, NEXT) if problem.rows.alike else (FIRST // 2, NEXT // 2)
     epochs, stalled, settled = first, 0, False
-    with one_blas_thread():
-        while stalled < STALLED and not budget.exhausted:
-            if stalled == STALLED // 2 and problem.rows.in_double():
-                stalled = 0
-            _descend(problem, state, rows, epochs)
-            budget.n_iter += epochs
-            if epochs and best.gap < EXACT * best.size:
-                state.w = _weights(problem, state.beta)
-            accuracy = (
-                _accuracy(best, tol) if settled else REDUCTION if state.cut > LEAST else BETTER
-            )
-            solved = _solve_face(problem, state, accuracy, budget)
-            if not solved:
-                _factor_free(problem, state)
-            point = _point(problem, state)
-            stalled = 0 if point.excess(tol) < 0.9 * best.excess(tol) else stalled + 1
-            if point.excess(tol) < best.excess(tol):
-                best = point
-            if best.excess(tol) <= 1.0:
-                return replace(best, w=problem.rows.restored(best.w))
-            rows = problem.unsettled(state.beta, point.scores)
-            settled = state.cut == 0.0 and len(rows) == len(problem.free(state.beta))
-            refused = state.cut == 1.0  # the free rows are far from those of the solution
-            epochs = 0 if settled else min(4 * max(epochs, 1), MOST) if refused else later
+    while stalled < STALLED and not budget.exhausted:
+        if stalled == STALLED // 2 and problem.rows.in_double():
+            stalled = 0
+        _descend(problem, state, rows, epochs)
+        budget.n_iter += epochs
+        if epochs and best.gap < EXACT * best.size:
+            state.w = _weights(problem, state.beta)
+        accuracy = _accuracy(best, tol) if settled else REDUCTION if state.cut > LEAST else BETTER
+        solved = _solve_face(problem, state, accuracy, budget)
+        if not solved:
+            _factor_free(problem, state)
+        point = _point(problem, state)
+        stalled = 0 if point.excess(tol) < 0.9 * best.excess(tol) else stalled + 1
+        if point.excess(tol) < best.excess(tol):
+            best = point
+        if best.excess(tol) <= 1.0:
+            return replace(best, w=problem.rows.restored(best.w))
+        rows = problem.unsettled(state.beta, point.scores)
+        settled = state.cut == 0.0 and len(rows) == len(problem.free(state.beta))
+        refused = state.cut == 1.0  # the free rows are far from those of the solution
+        epochs = 0 if settled else min(4 * max(epochs, 1), MOST) if refused else later
     status = budget.status if budget.exhausted else Status.ROUNDING
     return replace(best, w=problem.rows.restored(best.w), status=status)
 

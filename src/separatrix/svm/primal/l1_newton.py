@@ -25,7 +25,6 @@ from separatrix.rows.block import Floats, Ints
 from separatrix.svm.primal.newton import SquaredSolution, solve_scaled
 from separatrix.svm.primal.squared_problem import SquaredProblem
 from separatrix.svm.problem import Budget
-from separatrix.threads import one_blas_thread
 
 #: Columns that may join those already in the model in one step, and as a multiple of these.
 _JOIN, _MULTIPLE = 200, 2
@@ -77,8 +76,7 @@ def solve_sparse(problem: SquaredProblem, tol: float, budget: Budget) -> Squared
     if problem.epsilon is not None:
         unit = float(np.sqrt(np.average(problem.t**2, weights=problem.cost))) or 1.0
     scaled = problem.rescaled(unit)
-    with one_blas_thread():
-        found = _iterate(scaled, tol, budget)
+    found = _iterate(scaled, tol, budget)
     return SquaredSolution(unit * found.theta, found.status)
 
 

@@ -40,7 +40,6 @@ from separatrix.svm.primal.options import STEPS
 from separatrix.svm.primal.solver import divided
 from separatrix.svm.primal.squared_problem import SquaredProblem
 from separatrix.svm.problem import Budget
-from separatrix.threads import one_blas_thread
 
 #: Coefficients up to which the Hessian is a matrix, of dense and of sparse rows; rows up to which
 #: their span is used.
@@ -75,11 +74,10 @@ def solve_squared(problem: SquaredProblem, tol: float, budget: Budget) -> Square
     if problem.epsilon is not None:
         unit = float(np.sqrt(np.average(problem.t**2, weights=problem.cost))) or 1.0
     scaled = problem.rescaled(unit)
-    with one_blas_thread():  # products and factors of many columns are cut for threads
-        if problem.size > problem.n and problem.n <= SPAN:
-            found = _solve_in_span(scaled, tol, budget)
-        else:
-            found = _solve_columns(scaled, tol, budget)
+    if problem.size > problem.n and problem.n <= SPAN:
+        found = _solve_in_span(scaled, tol, budget)
+    else:
+        found = _solve_columns(scaled, tol, budget)
     beta = None if found.beta is None else unit * found.beta
     return replace(found, theta=unit * found.theta, beta=beta)
 

@@ -20,7 +20,6 @@ from separatrix.svm.primal.active_set import LinearSolution, solve_primal
 from separatrix.svm.primal.dual_descent import solve_dual
 from separatrix.svm.primal.dual_problem import dual_of_hinges
 from separatrix.svm.problem import Budget, LinearProblem
-from separatrix.threads import one_blas_thread
 
 #: Columns up to which the primal is solved; rows up to which it is in the space that they span.
 COLUMNS, SPAN = 700, 1_200
@@ -38,8 +37,7 @@ def few_columns(x: Matrix) -> bool:
 def solve_linear(problem: LinearProblem, tol: float, budget: Budget) -> LinearSolution:
     """The minimum over w and b; of several optimal b the middle one, α feasible up to rounding."""
     scaled, center, unit = _standard_target(problem)
-    with one_blas_thread():  # products and factors of many columns are cut for threads
-        found = _solve_scaled(scaled, tol, budget)
+    found = _solve_scaled(scaled, tol, budget)
     w, b = unit * found.w, unit * found.b + center
     alpha = problem.balanced(unit * found.alpha)
     if found.status != Status.SOLVED:
