@@ -23,7 +23,7 @@ from separatrix.bayes.process.classification.starts import search_of, single_row
 from separatrix.bayes.process.classification.two_classes import coded_parts, two_classes
 from separatrix.bayes.process.inducing.fit import check_count
 from separatrix.bayes.process.inducing.sums import stored
-from separatrix.bayes.process.options import check_memory, kernel_of, width
+from separatrix.bayes.process.options import check_memory, kernel_of, refuse_without_points, width
 from separatrix.bayes.process.tuning.tunable import TunableClasses
 from separatrix.estimators.class_labels import (
     ClassLabels,
@@ -210,11 +210,7 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
     def _fit_inducing(self, X: Any, y: Any, sample_weight: Any, before: list[Kernel]) -> None:
         """A variational bound of all rows, which are read block by block."""
         count = check_count(self.n_inducing)
-        if self._structures or callable(self.optimizer):
-            raise InputError(
-                "Inducing points need rows of numbers, and the library's own optimizer.",
-                remedy="Leave n_inducing at None for the process of all rows.",
-            )
+        refuse_without_points(self.kernel, self.optimizer)
         table = self._class_rows(X, y, sample_weight)
         prepared = prepare(table)
         targets = self._class_terms(table, prepared.targets)

@@ -46,6 +46,15 @@ def given_kernel(kernel: Any, noise: Any, d: int) -> Kernel:
     return own + White(1.0) if isinstance(noise, str) else own
 
 
+def refuse_without_points(kernel: Any, optimizer: Any) -> None:
+    """Refuse what inducing points do not have: kernels of Python objects, other optimizers."""
+    if (isinstance(kernel, Kernel) and not kernel.of_vectors) or callable(optimizer):
+        raise InputError(
+            "Inducing points need rows of numbers, and the library's own optimizer.",
+            remedy="Leave n_inducing at None for the process of all rows.",
+        )
+
+
 def is_number(noise: Any) -> bool:
     """Whether the noise is a given variance."""
     return noise is not None and not isinstance(noise, str)

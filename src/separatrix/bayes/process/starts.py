@@ -51,7 +51,8 @@ def box_around(natural: Kernel, *given: Floats) -> Box:
         [
             name.startswith(("variance", "factor", "value", "constant"))
             for name in natural.theta_names
-        ]
+        ],
+        dtype=bool,
     )
     below = np.where(is_length, LENGTHS, np.where(is_variance | is_noise, SMALLER, OTHERS))
     above = np.where(is_length, LENGTHS, np.where(is_variance | is_noise, LARGER, OTHERS))

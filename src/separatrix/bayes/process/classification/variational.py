@@ -36,10 +36,10 @@ from separatrix.matrices.cholesky import cholesky_factor
 from separatrix.rows.block import Block, Floats, unit_weights
 from separatrix.threads import parallel_map
 
-#: Passes at most; halvings of a step that does not gain.
-PASSES, HALVINGS = 60, 8
+#: Passes at most, and the least part of a step.
+PASSES, LEAST_PART = 100, 0.004
 #: Difference in nats of q and the next after which only that follows: in single precision, else.
-SEARCHED, FINAL = 1e-5, 1e-10
+SEARCHED, FINAL = 1e-5, 1e-14
 #: Precisions of rows below this are raised to it: they count for nothing.
 LEAST_PRECISION = 1e-100
 
@@ -94,6 +94,11 @@ class Variational:
             self.gram + part * (other.gram - self.gram),
             self.inner + part * (other.inner - self.inner),
         )
+
+    def share_left(self, step: Floats, then: Floats) -> float:
+        """How much of a step of the mean the next one repeats; below zero where it turns back."""
+        before, after = self.factor.T @ step, self.factor.T @ then
+        return float(before @ after / max(float(before @ before), 1e-300))
 
     def moments(self, a: Floats, diagonal: Floats) -> tuple[Floats, Floats]:
         """Mean and variance of f of some rows, from their whitened kernel values."""
@@ -199,16 +204,21 @@ class ClassBound(CollapsedBound):
 def best_bound(
     inducing: InducingPoints, rows: Source, start: Variational, *, single: bool
 ) -> ClassBound:
-    """The best q by passes over the rows, each toward the q that the last one saw."""
+    """The best q by passes over the rows, each toward the q that the last one saw.
+
+    Steps are shortened where the last one was seen to go too far, or did not gain.
+    """
     here = rows.reduce(ObservationSums(inducing, start, single))
     part, passes, near = 1.0, 1, False
-    while passes < PASSES and part > 0.5**HALVINGS and not near:
+    while passes < PASSES and part > LEAST_PART and not near:
         target = here.next
         near = here.q.distance(target) <= (SEARCHED if single else FINAL)
         there = rows.reduce(ObservationSums(inducing, here.q.toward(target, part), single))
         passes += 1
         if there.value >= here.value - 1e-13 * (1.0 + abs(here.value)):
-            here, part = there, min(1.0, 2.0 * part)
+            share = here.q.share_left(target.mean - here.q.mean, there.next.mean - there.q.mean)
+            part = min(1.0, part / max(1.0 - share, 0.5))
+            here = there
         else:
             part, near = 0.5 * part, False
     return ClassBound.of(here)

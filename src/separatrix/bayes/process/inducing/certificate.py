@@ -10,8 +10,11 @@ from separatrix.kernels.base import n_items
 from separatrix.optimize.solution import Certificate
 
 
-def certify(fit: InducingFit) -> Certificate:
-    """Lower and upper bound, their gap a row, what was added to factor, and the slope."""
+def certify(fit: InducingFit, at: str = "the given hyperparameters") -> Certificate:
+    """Lower and upper bound, their gap a row, what was added to factor, and the slope.
+
+    ``at`` says where hyperparameters that were not learned come from.
+    """
     bound, m = fit.bound, n_items(fit.points)
     notes = [
         f"The log evidence is between {bound.lower:.8g} and {bound.upper:.8g}: "
@@ -24,7 +27,6 @@ def certify(fit: InducingFit) -> Certificate:
             f"To factor the kernel matrix of the points, {jitter:.0e} of its mean diagonal was "
             "added to it; the bounds hold with it."
         )
-    at = "the given hyperparameters"
     if fit.learned is not None:
         at = "hyperparameters that maximize its lower bound"
         notes.append(_learning_note(fit))
@@ -44,14 +46,17 @@ def _gap_note(fit: InducingFit, m: int) -> str:
         return f"The budget of {MOST_POINTS} points is spent; n_inducing=… allows more."
     if fit.automatic:
         return "No other row would be a better point: the rest is noise or rounding."
-    return 'More points would narrow it; n_inducing="auto" adds them as needed.'
+    left = 0.5 * fit.bound.residual_trace / fit.bound.noise / max(fit.bound.sums.weight, 1.0)
+    return (
+        f"Of that the lower bound gives away {left:.2g} for variance that the points leave; the "
+        "upper one has to allow for all of it in one direction, and is far off in many columns."
+    )
 
 
 def _learning_note(fit: InducingFit) -> str:
     assert fit.learned is not None
-    curvature = np.maximum(np.diagonal(fit.learned.curvature), 0.0)
-    scale = np.where(curvature > 1.0, np.sqrt(np.where(curvature > 1.0, curvature, 1.0)), 1.0)
-    slopes = np.abs(fit.learned.gradient) / scale * ~fit.learned.at_limit
+    curvature = np.maximum(np.diagonal(fit.learned.curvature), 1.0)
+    slopes = np.abs(fit.learned.gradient) / np.sqrt(curvature) * ~fit.learned.at_limit
     rows = f"{fit.sample_rows:,} rows" + (", then of all rows" if fit.all_rows else "")
     return (
         f"They were learned on the bound of {rows}; its derivative there is at most "

@@ -24,7 +24,7 @@ from separatrix.bayes.process.inducing.search import SAMPLE_ROWS, noise_level
 from separatrix.bayes.process.inducing.stages import InducingFit
 from separatrix.bayes.process.inducing.sums import InducingSums, Targets, reduced, stored
 from separatrix.bayes.process.noise import SplitKernel
-from separatrix.bayes.process.options import check_noise, given_kernel
+from separatrix.bayes.process.options import check_noise, given_kernel, refuse_without_points
 from separatrix.bayes.process.predictions import ProcessPredictions
 from separatrix.bayes.process.trend import TrendBasis
 from separatrix.estimators.base import require_labels
@@ -84,16 +84,17 @@ class InducingRegression(ProcessPredictions):
 
     def _fit_inducing(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """Fit to all rows, a block at a time."""
-        if not isinstance(X, Rows):
-            require_labels(self, y)
-        prepared = prepare(self._training_rows(X, y, sample_weight))
-        numeric(prepared.moments.targets)
-        self.encoding_ = prepared.encoding
+        refuse_without_points(self.kernel, self.optimizer)
         if np.ndim(self.alpha):
             raise InputError(
                 "alpha differs from row to row, and inducing points need one noise variance.",
                 remedy="Give alpha as a number, or leave n_inducing at None.",
             )
+        if not isinstance(X, Rows):
+            require_labels(self, y)
+        prepared = prepare(self._training_rows(X, y, sample_weight))
+        numeric(prepared.moments.targets)
+        self.encoding_ = prepared.encoding
         known, rows = float(self.alpha) + check_noise(self.noise), stored(prepared.rows)
         self._standardize_targets(prepared.moments)
         if self.trend == "none":
@@ -103,7 +104,7 @@ class InducingRegression(ProcessPredictions):
             self.basis_ = TrendBasis.of(self.trend, some.x, some.w)
         plan = Plan(
             self.kernel is not None,
-            None if self.optimizer is None else "fmin_l_bfgs_b",
+            self.optimizer,
             int(self.n_restarts_optimizer),
             self.random_state,
         )
@@ -157,7 +158,7 @@ class InducingRegression(ProcessPredictions):
             added = reduced(rows, before.sums.fresh())
             bound = CollapsedBound(before.sums + added, before.noise)
             fit = InducingFit(self.kernel_, bound.inducing.points, bound, None, 0, False)
-            self.certificate_ = certify(fit)
+            self.certificate_ = certify(fit, "hyperparameters and points of the first fit")
             return self._accept_sums(bound)
 
     @property

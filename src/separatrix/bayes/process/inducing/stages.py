@@ -32,7 +32,7 @@ ROWS_A_POINT, LEAST_ROWS = 20, 4_000
 #: Steps of points and hyperparameters together.
 MOVES = 80
 #: Multiplications on all rows that steps on their bound may cost, and such steps at most.
-ALL_ROWS_WORK, ALL_ROWS_STEPS = 4e11, 2
+ALL_ROWS_WORK, ALL_ROWS_STEPS = 4e11, 6
 
 
 @dataclass(frozen=True)
@@ -103,30 +103,26 @@ class InducingSearch(ABC):
         return None if self.curvature is None else self.curvature * weight
 
     def _on_all_rows(self, searched: Searched, some: SampleRows, automatic: bool) -> InducingFit:
-        """A few steps on the bound of all rows, in double precision."""
+        """A few steps on the bound of all rows; to the maximum where the sample is all rows."""
         assert self.box is not None
         weight, m = self.sample.weight, n_items(searched.points)
+        small = self.sample.whole and len(self.sample.w) <= LEAST_ROWS
         steps = int(min(ALL_ROWS_STEPS, ALL_ROWS_WORK // max(5.0 * weight * m * m, 1.0)))
-        few = self.sample.whole and len(self.sample.w) <= LEAST_ROWS
-        if few:  # the sample is all rows
-            steps = 100
-        if steps < 2:
-            growth = weight / some.weight
-            last = searched.learned
+        if steps < 2 and not small:
+            growth, last = weight / some.weight, searched.learned
             learned = replace(
                 last, gradient=growth * last.gradient, curvature=growth * last.curvature
             )
             return self._finished(searched.points, learned, some.n, automatic)
-        objective = BoundOfRows(self.model, searched.points, self.rows)
+        objective = BoundOfRows(self.model, searched.points, self.rows, single=not small)
         best = maximize(
             objective, self.theta, self.box, curvature=self._scaled(weight),
-            tolerance=1e-13 if few else 1e-6, max_evaluations=steps,
+            tolerance=1e-13 if small else 1e-6 * weight, max_evaluations=100 if small else steps,
         )  # fmt: skip
         self.theta, self.curvature = best.theta, best.curvature / weight
         learned = replace(searched, best=best).learned
-        return self._finished(
-            searched.points, learned, some.n, automatic, objective.bound_at(best.theta)
-        )
+        bound = objective.bound_at(best.theta) if small else None
+        return self._finished(searched.points, learned, some.n, automatic, bound, all_rows=True)
 
     def _finished(
         self,
@@ -134,12 +130,12 @@ class InducingSearch(ABC):
         learned: Learned | None,
         sample_rows: int,
         automatic: bool,
-        stepped: CollapsedBound | None = None,
+        bound: CollapsedBound | None = None,
+        *,
+        all_rows: bool = False,
     ) -> InducingFit:
-        """The fit with the sums of all rows, those of the last step where there was one."""
-        bound = stepped
+        """The fit with the sums of all rows in double precision, unless they are known."""
         if bound is None:
             bound = self.model.bound(self.theta, points, self.rows, single=False)
         kernel = self.model.kernel.with_theta(self.theta)
-        whole = stepped is not None
-        return InducingFit(kernel, points, bound, learned, sample_rows, automatic, whole)
+        return InducingFit(kernel, points, bound, learned, sample_rows, automatic, all_rows)
