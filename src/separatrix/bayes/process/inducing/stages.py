@@ -32,7 +32,7 @@ ROWS_A_POINT, LEAST_ROWS = 20, 4_000
 #: Steps of points and hyperparameters together.
 MOVES = 80
 #: Multiplications on all rows that steps on their bound may cost, and such steps at most.
-ALL_ROWS_WORK, ALL_ROWS_STEPS = 4e11, 6
+ALL_ROWS_WORK, ALL_ROWS_STEPS = 3e11, 6
 
 
 @dataclass(frozen=True)
