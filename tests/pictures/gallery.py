@@ -6,7 +6,12 @@ from scipy.cluster import hierarchy
 from separatrix.bayes.linear.evidence import EvidenceCurve
 from separatrix.bayes.logistic.comparison import PosteriorComparison
 from separatrix.bayes.predictive import PredictiveDistribution
+from separatrix.hypotheses.classes.boxes import Boxes, Intervals
+from separatrix.hypotheses.classes.interval_unions import UnionsOfIntervals
+from separatrix.hypotheses.classes.linear import Balls, Hyperplanes
+from separatrix.hypotheses.classes.polygons import Triangles
 from separatrix.pictures import (
+    BiasVarianceDisplay,
     CalibrationDisplay,
     ClusterProfileDisplay,
     ClusterProjectionDisplay,
@@ -25,6 +30,7 @@ from separatrix.pictures import (
     ElbowDisplay,
     EvidenceCurveDisplay,
     EvidenceWeightDisplay,
+    FitsDisplay,
     GeneralizationGapDisplay,
     LaplaceComparisonDisplay,
     LearningCurveDisplay,
@@ -35,6 +41,7 @@ from separatrix.pictures import (
     MarginDisplay,
     NeighborCountDisplay,
     OneVsRestRocDisplay,
+    PACDisplay,
     PartialDependenceDisplay,
     PerceptronTraceDisplay,
     PermutationImportanceDisplay,
@@ -49,6 +56,7 @@ from separatrix.pictures import (
     ResidualDisplay,
     RocDisplay,
     ScaleLocationDisplay,
+    ShatteringDisplay,
     SignedDistanceDisplay,
     SilhouetteDisplay,
     StandardizedResidualDisplay,
@@ -62,6 +70,7 @@ from separatrix.probability.roc import roc_curve
 from separatrix.selection.criteria.criteria import table_of
 from separatrix.selection.criteria.figures import PathFigures
 from separatrix.selection.curves.result import LearningCurves
+from separatrix.selection.theory.polynomial_bias_variance import polynomial_bias_variance
 
 NASTY = ("plain", "$a$ & <b>", 'quote"s', "x" * 60, "naïve 東京", "")
 
@@ -167,6 +176,7 @@ def every_picture(n=120):
         **svm_pictures(rng, x, fitted, label),
         **cluster_pictures(x),
         **predictive_pictures(fitted, residuals),
+        **theory_pictures(),
     }
 
 
@@ -326,6 +336,26 @@ def cluster_pictures(x):
             EvidenceCurve(counts, counts, -((counts - 4.0) ** 2), 4.2, 1.0, 0.1)
         ),
         "Laplace comparison": LaplaceComparisonDisplay(_comparison(np.arange(6.0))),
+    }
+
+
+def theory_pictures():
+    """Shattered points, failures of learning, bias and variance."""
+    shown, angles = ShatteringDisplay.from_hypotheses, 2 * np.pi * np.arange(7) / 7
+    square = [[0, 1], [1, 0.1], [0, -1], [-1, 0]]
+    found = polynomial_bias_variance(
+        [1, 3, 5], lambda x: 2 * np.sin(1.5 * x[:, 0]), 1.0, 20, 30, x=(0, 5)
+    )
+    return {
+        "boxes": shown(Boxes(2), square),
+        "three points and lines": shown(Hyperplanes(2), square[:3]),
+        "not shattered": shown(Hyperplanes(2), square),
+        "disks": shown(Balls(2), square[:3]),
+        "triangles": shown(Triangles(), np.c_[np.cos(angles), np.sin(angles)]),
+        "unions of intervals": shown(UnionsOfIntervals(2), [1.0, 2.0, 4.0, 5.0]),
+        "failures": PACDisplay.from_hypotheses(Intervals(), 0.2, 0.1, [10, 30], repeats=40),
+        "bias and variance": BiasVarianceDisplay([1, 3, NASTY[1]], found),
+        "fits": FitsDisplay(found[1]),
     }
 
 

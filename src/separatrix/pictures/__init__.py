@@ -44,6 +44,9 @@ from separatrix.pictures.regression.residuals import (
 from separatrix.pictures.svm.dual_coefficients import DualCoefficientDisplay
 from separatrix.pictures.svm.path import SVMPathDisplay
 from separatrix.pictures.svm.support_vectors import SupportVectorDisplay
+from separatrix.pictures.theory.bias_variance import BiasVarianceDisplay, FitsDisplay
+from separatrix.pictures.theory.pac import PACDisplay
+from separatrix.pictures.theory.shattering import ShatteringDisplay
 from separatrix.pictures.training.criteria import CriteriaDisplay
 from separatrix.pictures.training.curves import LearningCurveDisplay, ValidationCurveDisplay
 from separatrix.pictures.training.learning_surface import (
@@ -67,6 +70,7 @@ __all__ = [
     "PermutationImportanceDisplay",
     "ColumnDistributionDisplay",
     "CorrelationDisplay",
+    "BiasVarianceDisplay",
     "CalibrationDisplay",
     "ClusterProfileDisplay",
     "ClusterProjectionDisplay",
@@ -83,6 +87,7 @@ __all__ = [
     "ElbowDisplay",
     "EvidenceCurveDisplay",
     "EvidenceWeightDisplay",
+    "FitsDisplay",
     "GeneralizationGapDisplay",
     "LaplaceComparisonDisplay",
     "LearningCurveDisplay",
@@ -93,6 +98,7 @@ __all__ = [
     "MarginDisplay",
     "NeighborCountDisplay",
     "OneVsRestRocDisplay",
+    "PACDisplay",
     "PerceptronTraceDisplay",
     "PrecisionRecallDisplay",
     "QuantileQuantileDisplay",
@@ -101,6 +107,7 @@ __all__ = [
     "RocDisplay",
     "SVMPathDisplay",
     "ScaleLocationDisplay",
+    "ShatteringDisplay",
     "SignedDistanceDisplay",
     "SilhouetteDisplay",
     "SupportVectorDisplay",

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cmp_to_key
 from itertools import product
-from math import gcd
+from math import atan2, gcd
 
 Vector = tuple[int, int]
 #: Three directions inside a cell: in its middle, near its start, near its end.
@@ -84,7 +84,7 @@ def covering(wedges: Sequence[Wedge], k: int) -> list[Vector] | None:
 
 
 def _cells(wedges: Sequence[Wedge]) -> list[Cell]:
-    """The cells in order, with the axes as further ends, so that none spans a half-turn."""
+    """The cells, with the axes as further ends, so that none spans a half-turn."""
     ends = {(1, 0), (0, 1)}
     for right, left in wedges:
         ends |= {_shortest(left[1], -left[0]), _shortest(-right[1], right[0])}
@@ -93,7 +93,14 @@ def _cells(wedges: Sequence[Wedge]) -> list[Cell]:
     for a, b in zip(ordered, ordered[1:] + ordered[:1], strict=True):
         x, y = a[0] + b[0], a[1] + b[1]
         cells.append(((x, y), (x + a[0], y + a[1]), (x + b[0], y + b[1])))
-    return cells
+    # wide cells are tried first, for polygons of moderate size: any other order is as right
+    return sorted(cells, key=_width, reverse=True)
+
+
+def _width(cell: Cell) -> float:
+    """The angle between the outer two directions of a cell, about."""
+    (a, b), (c, d) = ((x / max(abs(x), abs(y)), y / max(abs(x), abs(y))) for x, y in cell[1:])
+    return atan2(a * d - b * c, a * c + b * d)
 
 
 def _shortest(x: int, y: int) -> Vector:

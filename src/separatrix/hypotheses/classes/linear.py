@@ -6,7 +6,7 @@ ball         −‖x‖² + w·x + t ≥ 0           the same, in the coordinate
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
@@ -57,7 +57,7 @@ class Ball(Hypothesis):
         """Which of the points lie in the ball."""
         x = np.asarray(points, dtype=np.float64)
         coef = (*(2 * c for c in self.center), -ONE)
-        constant = self.squared_radius - sum((c * c for c in self.center), ZERO)
+        constant = self.squared_radius - _dot(self.center, self.center)
         return positive_side(x, [*x.T, (x * x).sum(axis=1)], coef, constant)
 
 
@@ -127,8 +127,12 @@ class Hyperplanes(_Separated):
 
     def consistent(self, points: Floats, labels: Labels) -> HalfSpace | None:
         """A half-space with every point strictly on its side of the hyperplane."""
-        z, _ = strict_solution(_signed([[*x, ONE] for x in fractions(points)], labels))
-        return None if z is None else HalfSpace(tuple(z[:-1]), z[-1])
+        exact = fractions(points)
+        z, _ = strict_solution(_signed([[*x, ONE] for x in exact], labels))
+        if z is None:
+            return None
+        coef = tuple(z[:-1])
+        return HalfSpace(coef, _middle([_dot(coef, x) for x in exact], labels))
 
     def why_none(self, points: Floats, labels: Labels) -> str:
         """A common point of the convex hulls of both sides."""
@@ -198,17 +202,22 @@ class Balls(_Separated):
 
     def consistent(self, points: Floats, labels: Labels) -> Ball | None:
         """A ball with no point on its sphere."""
-        lifted = [[*x, -sum((v * v for v in x), ZERO), ONE] for x in fractions(points)]
+        exact = fractions(points)
+        if not labels.any():  # a small one beyond all points
+            beyond = tuple(max(column) + 1 for column in zip(*exact, strict=True))
+            return Ball(beyond, Fraction(1, 4))
+        lifted = [[*x, -_dot(x, x), ONE] for x in exact]
         convex = [*[ZERO] * self.dimension, ONE, ZERO]
         z, _ = strict_solution([*_signed(lifted, labels), convex])
         if z is None:
             return None
         center = tuple(w / (2 * z[-2]) for w in z[: self.dimension])
-        return Ball(center, z[-1] / z[-2] + sum((c * c for c in center), ZERO))
+        scores = [2 * _dot(center, x) - _dot(x, x) for x in exact]
+        return Ball(center, _middle(scores, labels) + _dot(center, center))
 
     def why_none(self, points: Floats, labels: Labels) -> str:
         """Which points the proof weighs."""
-        lifted = [[*x, -sum((v * v for v in x), ZERO), ONE] for x in fractions(points)]
+        lifted = [[*x, -_dot(x, x), ONE] for x in fractions(points)]
         convex = [*[ZERO] * self.dimension, ONE, ZERO]
         _, weights = strict_solution([*_signed(lifted, labels), convex])
         if weights is None:
@@ -243,3 +252,17 @@ def radon_partition(points: Floats) -> Labels | None:
 
 def _signed(rows: list[list[Fraction]], labels: Labels) -> list[list[Fraction]]:
     return [row if y else [-v for v in row] for row, y in zip(rows, labels, strict=True)]
+
+
+def _middle(scores: list[Fraction], labels: Labels) -> Fraction:
+    """The constant halfway between both sides; beyond the points if there is one side alone."""
+    positive = [s for s, y in zip(scores, labels, strict=True) if y]
+    negative = [s for s, y in zip(scores, labels, strict=True) if not y]
+    room = (max(scores) - min(scores)) / 4 or ONE
+    low = max(negative) if negative else min(positive) - 2 * room
+    high = min(positive) if positive else max(negative) + 2 * room
+    return -(low + high) / 2
+
+
+def _dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
+    return sum((u * v for u, v in zip(a, b, strict=True)), ZERO)

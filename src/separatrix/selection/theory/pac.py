@@ -132,6 +132,15 @@ def pac_sample_size(
     return SampleSize(n, least, epsilon, delta, best, bound.formula, enough)
 
 
+def failure_bound(n: int, epsilon: float, hypotheses: Any) -> float:
+    """The least of the bounds on P(error > ε) after n rows that apply to a class; at most 1."""
+    logs = [
+        bound.log_failure(n, epsilon) if n >= bound.fewest(epsilon) else 0.0
+        for bound in _bounds(hypotheses, None)
+    ]
+    return math.exp(min(*logs, 0.0))
+
+
 @dataclass(frozen=True)
 class _Bound:
     """A bound: its closed form, and the logarithm of the probability that it bounds by n rows."""

@@ -11,7 +11,7 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.selection.theory.binomial import exact_interval
-from separatrix.selection.theory.pac import pac_sample_size
+from separatrix.selection.theory.pac import failure_bound, pac_sample_size
 
 #: Points on which an error is estimated where it is not known in closed form.
 N_TEST = 10_000
@@ -29,6 +29,8 @@ class PACSimulation:
         Rows drawn each time.
     epsilon, delta : float
         As given.
+    bound : float
+        What theory allows after n rows, at most 1; NaN for a class without a bound.
     interval : tuple of two floats
         Exact interval (Clopper and Pearson) of the probability of failure.
     level : float
@@ -64,6 +66,7 @@ class PACSimulation:
     n: int
     epsilon: float
     delta: float
+    bound: float
     interval: tuple[float, float]
     level: float
     exact_errors: bool
@@ -187,8 +190,16 @@ def pac_simulation(
     failures = int((errors > epsilon).sum())
     interval = exact_interval(failures, repeats, level)
     return PACSimulation(
-        errors, size, epsilon, delta, interval, level, known is not None, random_state
-    )
+        errors, size, epsilon, delta, _bound(size, epsilon, hypotheses), interval, level,
+        known is not None, random_state,
+    )  # fmt: skip
+
+
+def _bound(n: int, epsilon: float, hypotheses: Any) -> float:
+    try:
+        return failure_bound(n, epsilon, hypotheses)
+    except InputError:  # nothing is known of a class of one's own
+        return float("nan")
 
 
 def _uniform(d: int) -> Callable[[np.random.Generator, int], Floats]:

@@ -1,0 +1,1 @@
+"""Displays of learning theory: shattered points, PAC learning, bias and variance."""
