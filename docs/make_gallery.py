@@ -18,10 +18,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 import separatrix
 from separatrix.pictures import (
+    BiasVarianceDisplay,
     ClusterProfileDisplay,
     ClusterProjectionDisplay,
     DendrogramDisplay,
@@ -31,12 +33,15 @@ from separatrix.pictures import (
     ElbowDisplay,
     EvidenceCurveDisplay,
     EvidenceWeightDisplay,
+    FitsDisplay,
     LaplaceComparisonDisplay,
     MarginDisplay,
     NeighborCountDisplay,
+    PACDisplay,
     PerceptronTraceDisplay,
     PredictiveBandDisplay,
     RelevanceDisplay,
+    ShatteringDisplay,
     SilhouetteDisplay,
     SupportVectorDisplay,
     SVMPathDisplay,
@@ -215,6 +220,10 @@ def _page(studies: dict[str, Any]) -> str:
         lines += _entry("Process", picture)
     lines += ["", "## Nearest neighbors", "", '`KNeighborsClassifier("auto", standardize=True)`']
     lines += _entry("Neighbors", _neighbors())
+    theory = "`shatters(Triangles(), x)`, `pac_simulation(Boxes(2), 0.1, 0.05, n=…)`"
+    lines += ["", "## Learning theory", "", f"{theory} and `bias_variance(model, f, 1.0)`"]
+    for picture in _theory():
+        lines += _entry("Theory", picture)
     lines += ["", "## Clusters", "", "`KMeans(3).fit(x)` and `AgglomerativeClustering(3).fit(x)`"]
     for picture in _clusters():
         lines += _entry("Clusters", picture)
@@ -306,6 +315,27 @@ def _neighbors() -> Display:
     wine = separatrix.scan(sample("wine").path, target="cultivar")
     model = separatrix.KNeighborsClassifier("auto", standardize=True).fit(wine)
     return NeighborCountDisplay.from_estimator(model)
+
+
+def _theory() -> list[Display]:
+    """Seven points and triangles; the tightest rectangle; polynomials of 2 sin(1.5 x)."""
+    cubic = separatrix.bias_variance(
+        separatrix.PolynomialRegression(3), _sine, 1.0, 20, 100, x=(0, 5)
+    )
+    orders = range(1, 6)
+    every = separatrix.polynomial_bias_variance(orders, _sine, 1.0, 20, 1000, x=(0, 5))
+    shattered = separatrix.vc_dimension(separatrix.Triangles()).shattered
+    sizes = [10, 20, 30, 45, 60, 80, 100, 125, 150, 176]
+    return [
+        ShatteringDisplay(shattered, "triangles"),
+        PACDisplay.from_hypotheses(separatrix.Boxes(2), 0.1, 0.05, sizes),
+        BiasVarianceDisplay(list(orders), every),
+        FitsDisplay(cubic),
+    ]
+
+
+def _sine(x: Any) -> Any:
+    return 2 * np.sin(1.5 * x[:, 0])
 
 
 def _clusters() -> list[Display]:

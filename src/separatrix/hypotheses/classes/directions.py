@@ -90,11 +90,18 @@ def _cells(wedges: Sequence[Wedge]) -> list[Cell]:
         ends |= {_shortest(left[1], -left[0]), _shortest(-right[1], right[0])}
     ordered = sorted(ends | {(-x, -y) for x, y in ends}, key=cmp_to_key(_by_angle))
     cells = []
-    for a, b in zip(ordered, ordered[1:] + ordered[:1], strict=True):
+    for one, other in zip(ordered, ordered[1:] + ordered[:1], strict=True):
+        a, b = _about_as_long(one, other), _about_as_long(other, one)
         x, y = a[0] + b[0], a[1] + b[1]
         cells.append(((x, y), (x + a[0], y + a[1]), (x + b[0], y + b[1])))
     # wide cells are tried first, for polygons of moderate size: any other order is as right
     return sorted(cells, key=_width, reverse=True)
+
+
+def _about_as_long(v: Vector, other: Vector) -> Vector:
+    """A multiple of v: the sum of two of about one length is in the middle between them."""
+    times = max(1, max(map(abs, other)) // max(map(abs, v)))
+    return times * v[0], times * v[1]
 
 
 def _width(cell: Cell) -> float:

@@ -128,11 +128,23 @@ class Hyperplanes(_Separated):
     def consistent(self, points: Floats, labels: Labels) -> HalfSpace | None:
         """A half-space with every point strictly on its side of the hyperplane."""
         exact = fractions(points)
+        scale = np.ptp(points, axis=0)
+        guess = _widest_margin((points - points[0]) / np.where(scale > 0, scale, 1.0), labels)
+        if guess is not None:
+            found = self._with_normal(
+                _exact(guess / np.where(scale > 0, scale, 1.0)), exact, labels
+            )
+            if found is not None:
+                return found
         z, _ = strict_solution(_signed([[*x, ONE] for x in exact], labels))
-        if z is None:
-            return None
-        coef = tuple(z[:-1])
-        return HalfSpace(coef, _middle([_dot(coef, x) for x in exact], labels))
+        return None if z is None else self._with_normal(tuple(z[:-1]), exact, labels)
+
+    def _with_normal(
+        self, coef: tuple[Fraction, ...], points: list[list[Fraction]], labels: Labels
+    ) -> HalfSpace | None:
+        """The half-space halfway between both sides; None if this normal does not separate them."""
+        constant = _middle([_dot(coef, x) for x in points], labels)
+        return None if constant is None else HalfSpace(coef, constant)
 
     def why_none(self, points: Floats, labels: Labels) -> str:
         """A common point of the convex hulls of both sides."""
@@ -206,20 +218,37 @@ class Balls(_Separated):
         if not labels.any():  # a small one beyond all points
             beyond = tuple(max(column) + 1 for column in zip(*exact, strict=True))
             return Ball(beyond, Fraction(1, 4))
-        lifted = [[*x, -_dot(x, x), ONE] for x in exact]
-        convex = [*[ZERO] * self.dimension, ONE, ZERO]
-        z, _ = strict_solution([*_signed(lifted, labels), convex])
+        origin, scale = points.mean(axis=0), float(np.ptp(points, axis=0).max()) or 1.0
+        near = (points - origin) / scale
+        guess = _widest_margin(
+            np.column_stack([near, -(near * near).sum(axis=1)]), labels, convex=True
+        )
+        if guess is not None:
+            center = _exact(origin + scale * guess[:-1] / (2.0 * guess[-1]))
+            found = self._with_center(center, exact, labels)
+            if found is not None:
+                return found
+        z, _ = strict_solution([*_signed(_lifted(exact), labels), self._convex])
         if z is None:
             return None
-        center = tuple(w / (2 * z[-2]) for w in z[: self.dimension])
-        scores = [2 * _dot(center, x) - _dot(x, x) for x in exact]
-        return Ball(center, _middle(scores, labels) + _dot(center, center))
+        return self._with_center(tuple(w / (2 * z[-2]) for w in z[:-2]), exact, labels)
+
+    def _with_center(
+        self, center: tuple[Fraction, ...], points: list[list[Fraction]], labels: Labels
+    ) -> Ball | None:
+        """The sphere halfway between both sides; None if none of this center separates them."""
+        constant = _middle([2 * _dot(center, x) - _dot(x, x) for x in points], labels)
+        return None if constant is None else Ball(center, constant + _dot(center, center))
+
+    @property
+    def _convex(self) -> list[Fraction]:
+        """The inequality v > 0."""
+        return [*[ZERO] * self.dimension, ONE, ZERO]
 
     def why_none(self, points: Floats, labels: Labels) -> str:
         """Which points the proof weighs."""
-        lifted = [[*x, -_dot(x, x), ONE] for x in fractions(points)]
-        convex = [*[ZERO] * self.dimension, ONE, ZERO]
-        _, weights = strict_solution([*_signed(lifted, labels), convex])
+        lifted = _lifted(fractions(points))
+        _, weights = strict_solution([*_signed(lifted, labels), self._convex])
         if weights is None:
             return ""
         used = [i for i in range(len(points)) if weights[i]]
@@ -254,14 +283,42 @@ def _signed(rows: list[list[Fraction]], labels: Labels) -> list[list[Fraction]]:
     return [row if y else [-v for v in row] for row, y in zip(rows, labels, strict=True)]
 
 
-def _middle(scores: list[Fraction], labels: Labels) -> Fraction:
-    """The constant halfway between both sides; beyond the points if there is one side alone."""
+def _widest_margin(features: Floats, labels: Labels, *, convex: bool = False) -> Floats | None:
+    """Coefficients of the widest margin with entries up to 1, in floats; the last one positive.
+
+    A guess that exact scores confirm: what a linear program in fractions returns may leave no room.
+    """
+    from scipy.optimize import linprog  # not before it is needed: pictures import this module
+
+    sign = np.where(labels, 1.0, -1.0)[:, None]
+    n, k = features.shape
+    rows = np.column_stack([-sign * features, -sign, np.ones(n)])
+    if convex:
+        rows = np.vstack([rows, [*np.zeros(k - 1), -1.0, 0.0, 1.0]])
+    bounds = [(-1.0, 1.0)] * k + [(None, None), (0.0, 1.0)]
+    found = linprog([*np.zeros(k + 1), -1.0], rows, np.zeros(len(rows)), bounds=bounds)
+    return found.x[:k] if found.status == 0 and found.x[-1] > 1e-9 else None
+
+
+def _middle(scores: list[Fraction], labels: Labels) -> Fraction | None:
+    """The constant halfway between both sides, beyond the points if there is one side alone.
+
+    None if the scores of both sides are not apart.
+    """
     positive = [s for s, y in zip(scores, labels, strict=True) if y]
     negative = [s for s, y in zip(scores, labels, strict=True) if not y]
     room = (max(scores) - min(scores)) / 4 or ONE
     low = max(negative) if negative else min(positive) - 2 * room
     high = min(positive) if positive else max(negative) + 2 * room
-    return -(low + high) / 2
+    return -(low + high) / 2 if low < high else None
+
+
+def _lifted(points: list[list[Fraction]]) -> list[list[Fraction]]:
+    return [[*x, -_dot(x, x), ONE] for x in points]
+
+
+def _exact(values: Floats) -> tuple[Fraction, ...]:
+    return tuple(map(Fraction, values.tolist()))
 
 
 def _dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:

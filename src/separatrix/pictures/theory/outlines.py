@@ -59,10 +59,7 @@ def _(hypothesis: Ball, window: Window) -> list[Floats]:
     center, r = np.array([float(c) for c in hypothesis.center]), hypothesis.radius
     if len(center) == 1:
         return _flat(center + np.array([[-r, r]]), window)
-    size = float(np.max(window[1] - window[0]))
-    count = 40 if r < 2 * size else 400 if r < 20 * size else 4000
-    angles = 2 * np.pi * np.arange(count) / count
-    return [clipped(center + r * np.column_stack([np.cos(angles), np.sin(angles)]), window)]
+    return [clipped(_disk(center, r, window), window)]
 
 
 @outlines.register
@@ -86,6 +83,18 @@ def _flat(ends: Floats, window: Window) -> list[Floats]:
         for a, b in np.clip(ends, low, high)
         if a < b
     ]
+
+
+def _disk(center: Floats, r: float, window: Window) -> Floats:
+    """A circle of many sides; of a large one, the slice from its center that holds the window."""
+    middle, size = (window[0] + window[1]) / 2, float(np.linalg.norm(window[1] - window[0]))
+    if r <= 4 * size:
+        angles = 2 * np.pi * np.arange(90) / 90
+        return np.asarray(center + r * np.column_stack([np.cos(angles), np.sin(angles)]))
+    towards = np.arctan2(*(middle - center)[::-1])
+    angles = towards + np.linspace(-1, 1, 90) * 2 * size / r
+    arc = center + r * np.column_stack([np.cos(angles), np.sin(angles)])
+    return np.vstack([center, arc])
 
 
 def _frame(window: Window) -> Floats:

@@ -46,9 +46,9 @@ class PACDisplay(Display):
     title: ClassVar[str] = "Failures of learning"
 
     def __post_init__(self) -> None:
-        asked = {(one.epsilon, one.delta) for one in self.simulations}
-        if len(asked) != 1:
-            raise InputError(f"The simulations have {len(asked)} pairs of ε and δ; give one.")
+        pairs = {(one.epsilon, one.delta) for one in self.simulations}
+        if len(pairs) != 1:
+            raise InputError(f"The simulations have {len(pairs)} pairs of ε and δ; give one.")
         self.simulations = sorted(self.simulations, key=lambda one: one.n)
 
     @classmethod
@@ -102,7 +102,7 @@ class PACDisplay(Display):
         ax.errorbar(sizes, rates, yerr=reach, fmt="o-", ms=4, color=BLUE, label="observed")
         delta = self.simulations[0].delta
         ax.axhline(delta, color=MUTED, linewidth=1, linestyle=(0, (4, 3)))
-        annotate(ax, f"δ = {delta:g}", (1, delta), (-2, 3), ("axes fraction", "data"), ha="right")
+        annotate(ax, f"δ = {delta:g}", (1, delta), (-2, 3), BESIDE, ha="right")
         ax.set_ylim(-0.03, 1.05)
         style_axes(ax)
         percent_axis(ax.yaxis)
