@@ -26,6 +26,7 @@ from separatrix.pictures import (
     BiasVarianceDisplay,
     ClusterProfileDisplay,
     ClusterProjectionDisplay,
+    CriteriaDisplay,
     DendrogramDisplay,
     Display,
     DistanceConcentrationDisplay,
@@ -35,6 +36,8 @@ from separatrix.pictures import (
     EvidenceWeightDisplay,
     FitsDisplay,
     LaplaceComparisonDisplay,
+    LearningLinesDisplay,
+    LearningSurfaceDisplay,
     MarginDisplay,
     NeighborCountDisplay,
     PACDisplay,
@@ -200,6 +203,10 @@ def _page(studies: dict[str, Any]) -> str:
         lines += ["", f"## {heading}", "", f"`{study.command}`"]
         for kind in kinds:
             lines += _entry(heading, drawn[kind])
+    curves = "`separatrix.criteria(path, x, y)` and `separatrix curve sample:diabetes`"
+    lines += ["", "## Complexity and rows", "", curves]
+    for picture in _complexity():
+        lines += _entry("Complexity", picture)
     lines += ["", "## Gradient descent", "", "`GradientDescent().fit(x, y)`"]
     lines += _entry("Gradient descent", _gradient_descent())
     lines += ["", "## Bayesian logistic regression", "", "`BayesianLogisticRegression().fit(x, y)`"]
@@ -336,6 +343,18 @@ def _theory() -> list[Display]:
 
 def _sine(x: Any) -> Any:
     return 2 * np.sin(1.5 * x[:, 0])
+
+
+def _complexity() -> list[Display]:
+    """Which penalty of the lasso, and what more rows or flexibility would give."""
+    rows = separatrix.scan(sample("diabetes").path, target="progression")
+    path = separatrix.LassoPath(standardize=True).fit(rows)
+    curves = separatrix.run_curve(rows).curves
+    return [
+        CriteriaDisplay.from_path(path, rows),
+        LearningLinesDisplay(curves),
+        LearningSurfaceDisplay(curves),
+    ]
 
 
 def _clusters() -> list[Display]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.pictures import LearningLinesDisplay, LearningSurfaceDisplay
-from separatrix.pictures.formatting import score_info, score_text
+from separatrix.pictures.formatting import number, score_info, score_text
 from separatrix.report import tables
 from separatrix.report.figures.gallery import Gallery
 from separatrix.report.page import drawn, rendered
@@ -20,7 +20,7 @@ from separatrix.study.curves.result import CurveStudy
 
 #: Numbers of training rows, in those there are, at which power laws are shown.
 TIMES = (2.0, 4.0, 10.0, np.inf)
-ANSWERS = {"yes": "Yes", "no": "Little", "unclear": "Unclear"}
+ANSWERS = {"yes": "Yes", "no": "No", "unclear": "Unclear"}
 
 
 def render_curves(study: CurveStudy) -> str:
@@ -64,9 +64,14 @@ def _tiles(study: CurveStudy) -> list[Tile]:
     labels = ("More rows", "More columns", "More flexible model")
     for label, advice in zip(labels, study.advice, strict=True):
         known = np.isfinite(advice.gain) and advice.gain > 0
-        gain = f"gain {score_text(advice.gain, curves.metric)}" if known else ""
+        gain = f"gain {_short(advice.gain, curves.metric)}" if known else ""
         found.append(Tile(ANSWERS[advice.answer], label, gain))
     return found
+
+
+def _short(value: float, metric: str) -> str:
+    """A difference or a standard error in two digits."""
+    return score_text(value, metric) if score_info(metric).is_rate else number(value, 2)
 
 
 def error_table(study: CurveStudy) -> Table:
@@ -79,8 +84,8 @@ def error_table(study: CurveStudy) -> Table:
         for j in range(len(curves.names)):
             text = "–"
             if np.isfinite(mean[i, j]):
-                value, error = (score_text(float(m[i, j]), curves.metric) for m in (mean, spread))
-                text = f"{value} ± {error}"
+                value = score_text(float(mean[i, j]), curves.metric)
+                text = f"{value} ± {_short(float(spread[i, j]), curves.metric)}"
             cells.append(figure(float(mean[i, j]), text))
         lines.append(Line(f"{size:,.0f} rows", tuple(cells)))
     heads = (("Training rows", False), *((name, True) for name in curves.names))
