@@ -25,6 +25,7 @@ from separatrix.cli.fit import fit
 from separatrix.cli.listings import explain, samples
 from separatrix.cli.moments import merge, summarize
 from separatrix.cli.predict import predict
+from separatrix.cli.query import query
 from separatrix.cli.report import report
 from separatrix.messages import InputError
 
@@ -59,6 +60,7 @@ for _command in (
     fit,
     cluster,
     predict,
+    query,
     curve,
     report,
     summarize,

@@ -75,7 +75,7 @@ def predict(
     """
     try:
         file = file_at(out)
-        fitted, schema = _loaded(model)
+        fitted, schema = stored_model(model)
         from separatrix.rows.notations.options import text_options as checked
         from separatrix.rows.scan import rows_like
 
@@ -131,7 +131,7 @@ def _plain(first: list[Any], copied: list[list[Any]], last: list[Any]) -> list[l
     return [*map(plain, first), *copied, *map(plain, last)]
 
 
-def _loaded(model: str) -> tuple[Any, Any]:
+def stored_model(model: str) -> tuple[Any, Any]:
     """A stored model that predicts from tables, and the schema of its training rows."""
     from separatrix.estimators.wrapped import schema_of
     from separatrix.storage import load
