@@ -50,10 +50,9 @@ def uncertainty_text(study: Study) -> str:
     if found.check is None:
         return text
     rows = plural(len(found.check.pit), "training row")
-    which = f"{rows}, each" if len(found.check.pit) == study.n_train else f"{rows}, each of them"
     return (
-        f"{text} Coverage, F(y) and standardized residuals below are of {which} predicted by a "
-        "model that was fitted without it."
+        f"{text} Coverage, F(y) and standardized residuals below are of {rows}, each predicted by "
+        "a model that was fitted without it."
     )
 
 

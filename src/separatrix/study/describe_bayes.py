@@ -75,12 +75,12 @@ def process_rows(core: GaussianProcessRegressor | GaussianProcessClassifier) -> 
     """The training rows within a process: all, or the inducing points that stand for them."""
     if isinstance(core, GaussianProcessClassifier):
         n = max(one.stored_rows for one in core.binaries_)
-        return StoredRows(n, n, support_vectors=False, every=False)
-    if core.inducing_ is None:
+    elif core.inducing_ is None:
         n = len(core.X_train_)
-        return StoredRows(n, n, support_vectors=False, every=False)
-    state = core.inducing_
-    return StoredRows(len(state.points), state.count, support_vectors=False)
+    else:
+        state = core.inducing_
+        return StoredRows(len(state.points), state.count, support_vectors=False)
+    return StoredRows(n, n, support_vectors=False, every=False)
 
 
 def kernel_text(kernel: Kernel) -> str:

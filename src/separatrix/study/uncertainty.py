@@ -18,16 +18,15 @@ TEST_LEVELS = (0.5, 0.8, 0.9, 0.95)
 class PredictiveCheck:
     """Training rows, each under the predictive distribution of a model that was not fitted to it.
 
-    ``mean`` is the predicted value, ``residuals`` are (y − m)/s, ``pit`` is F(y), the probability
-    of a smaller target, and ``log_density`` is log p(y). ``rows`` are the row numbers in the table;
-    of a large table they are an even selection.
+    ``mean`` is the predicted value, ``residuals`` are (y − m)/s, and ``pit`` is F(y), the
+    probability of a smaller target. ``rows`` are the row numbers in the table; of a large table
+    they are an even selection.
     """
 
     rows: Any
     mean: Floats
     residuals: Floats
     pit: Floats
-    log_density: Floats
     w: Floats | None = None
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import special, stats
-from sklearn.isotonic import isotonic_regression
+from scipy.optimize import isotonic_regression
 
 from separatrix.rows.block import Floats
 
@@ -70,8 +70,8 @@ def _unimodal_distribution(density: Floats, width: Floats, mode: int) -> Floats:
     for part, increasing in ((slice(0, mode), True), (slice(mode, None), False)):
         if len(density[part]):
             fitted[part] = isotonic_regression(
-                density[part], sample_weight=width[part], increasing=increasing
-            )
+                density[part], weights=width[part], increasing=increasing
+            ).x
     probabilities = np.concatenate([[0.0], np.cumsum(fitted * width)])
     return np.asarray(probabilities / probabilities[-1])
 
@@ -110,9 +110,10 @@ def _unimodal(x: Floats) -> Draw:
     scores -= scores.mean(axis=0)
     length = np.linalg.norm(scores, axis=0)
     scores /= np.where(length > 0, length, 1.0)
+    root = np.linalg.qr(scores, mode="r")  # RᵀR is the correlation of the scores
 
     def draw(rng: np.random.Generator) -> Floats:
-        u = special.ndtr(rng.standard_normal((n, n)) @ scores)
+        u = special.ndtr(rng.standard_normal((n, len(root))) @ root)
         return np.column_stack([m.quantile(u[:, j]) for j, m in enumerate(marginals)])
 
     return draw

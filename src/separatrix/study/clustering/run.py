@@ -48,6 +48,7 @@ from separatrix.study.design import with_warnings
 from separatrix.study.folds import thinned
 from separatrix.study.progress import Step, stages, tell_inferred
 from separatrix.study.size import reason_to_stream
+from separatrix.threads import on_one_blas_thread
 
 #: Rows whose silhouettes are measured: all pairs of them, or all pairs of a metric.
 SILHOUETTE_ROWS, METRIC_ROWS = 20_000, 3_000
@@ -188,6 +189,7 @@ class _Found:
     stability: Stability
 
 
+@on_one_blas_thread
 def _search(
     design: ClusterDesign,
     samples: RowSamples,

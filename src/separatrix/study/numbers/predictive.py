@@ -29,16 +29,15 @@ PLACES = 120
 
 @dataclass(frozen=True)
 class Judged:
-    """Targets under their predictive distributions: residuals (y − m)/s, F(y) and log p(y)."""
+    """Targets under their predictive distributions: residuals (y − m)/s and F(y)."""
 
     residuals: Floats
     pit: Floats
-    log_density: Floats
 
     @classmethod
     def of(cls, y: Floats, predictive: PredictiveDistribution) -> Judged:
         """Targets of the same rows."""
-        return cls(predictive.residuals(y), predictive.pit(y), predictive.log_density(y))
+        return cls(predictive.residuals(y), predictive.pit(y))
 
     @classmethod
     def joined(cls, parts: Sequence[Judged]) -> Judged:
@@ -46,12 +45,11 @@ class Judged:
         return cls(
             np.concatenate([part.residuals for part in parts]),
             np.concatenate([part.pit for part in parts]),
-            np.concatenate([part.log_density for part in parts]),
         )
 
     def take(self, at: Ints) -> Judged:
         """Some of the rows."""
-        return Judged(self.residuals[at], self.pit[at], self.log_density[at])
+        return Judged(self.residuals[at], self.pit[at])
 
 
 def predictive_for(model: Any, rows: InMemory) -> PredictiveDistribution | None:
@@ -70,9 +68,7 @@ def checked(
     numbers = folds.table.take(folds.training[rows[some]]).row_ids
     part = judged.take(some)
     weights = None if (w == 1.0).all() else w[some]
-    return PredictiveCheck(
-        numbers, values[some], part.residuals, part.pit, part.log_density, weights
-    )
+    return PredictiveCheck(numbers, values[some], part.residuals, part.pit, weights)
 
 
 def uncertainty(
