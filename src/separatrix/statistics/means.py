@@ -26,7 +26,7 @@ class Means:
         self.mean = np.zeros(len(terms) + len(targets)) if mean is None else mean
 
     def fresh(self) -> Self:
-        """Return empty means."""
+        """Return an empty statistic of the same kind."""
         return type(self)()
 
     def update(self, block: Block) -> None:
@@ -51,11 +51,14 @@ class Means:
 
     def _over(self, terms: Terms, targets: Terms) -> Floats:
         """The means over other terms; one absent here (a level) was always zero."""
-        at = [terms.position[t] for t in self.terms]
-        at += [len(terms) + targets.position[t] for t in self.targets]
         mean = np.zeros(len(terms) + len(targets))
-        mean[at] = self.mean
+        mean[self._positions(terms, targets)] = self.mean
         return mean
+
+    def _positions(self, terms: Terms, targets: Terms) -> list[int]:
+        """Where the features and targets are among others."""
+        at = [terms.position[t] for t in self.terms]
+        return at + [len(terms) + targets.position[t] for t in self.targets]
 
     @property
     def x_mean(self) -> Floats:

@@ -21,10 +21,11 @@ from separatrix.messages import InputError
 from separatrix.rows.block import Block, Floats, Matrix
 from separatrix.rows.buffers import scratch
 from separatrix.rows.schema import NO_TERMS, Term, Terms
+from separatrix.statistics.means import Means
 from separatrix.statistics.standardizer import zero_if_constant
 
 
-class Moments:
+class Moments(Means):
     """Weighted mean and scatter matrix of features and targets, mergeable with ``+``.
 
         μ = Σ w z / Σ w,    S = Σ w (z − μ)(z − μ)ᵀ,    z = (x, y)
@@ -94,17 +95,11 @@ class Moments:
         mean: Floats | None = None,
         scatter: Floats | None = None,
     ) -> None:
-        p = len(terms) + len(targets)
-        self.terms, self.targets = terms, targets
-        self.count, self.weight = count, weight
-        self.mean = np.zeros(p) if mean is None else mean
+        super().__init__(terms, targets, count, weight, mean)
+        p = len(self.mean)
         self.scatter = np.zeros((p, p)) if scatter is None else scatter
 
     # -- a pass over the rows ------------------------------------------------------------------
-
-    def fresh(self) -> Self:
-        """Return empty moments."""
-        return type(self)()
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
@@ -133,11 +128,8 @@ class Moments:
         """Return the moments over the given terms; a term absent here (a level) was always zero."""
         if terms.items == self.terms.items and targets.items == self.targets.items:
             return self
-        at = [terms.position[t] for t in self.terms]
-        at += [len(terms) + targets.position[t] for t in self.targets]
-        p = len(terms) + len(targets)
-        mean, scatter = np.zeros(p), np.zeros((p, p))
-        mean[at] = self.mean
+        at, mean = self._positions(terms, targets), self._over(terms, targets)
+        scatter = np.zeros((len(mean), len(mean)))
         scatter[np.ix_(at, at)] = self.scatter
         return Moments(terms, targets, self.count, self.weight, mean, scatter)
 
@@ -161,16 +153,6 @@ class Moments:
             scale = zero_if_constant(scale, self.mean)
             scale = np.where(scale > 0.0, scale, np.nan)
             return np.asarray(np.clip(self.covariance / np.outer(scale, scale), -1.0, 1.0))
-
-    @property
-    def x_mean(self) -> Floats:
-        """Means of the features."""
-        return self.mean[: self.d]
-
-    @property
-    def y_mean(self) -> Floats:
-        """Means of the targets."""
-        return self.mean[self.d :]
 
     @property
     def xx(self) -> Floats:
