@@ -22,6 +22,7 @@ PAGES = [
     ROOT / "docs" / "guide" / "perceptrons.md",
     ROOT / "docs" / "guide" / "support-vectors.md",
     ROOT / "docs" / "guide" / "bayes.md",
+    ROOT / "docs" / "guide" / "learning-theory.md",
 ]
 
 
