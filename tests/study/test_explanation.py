@@ -270,8 +270,8 @@ def test_dates_are_marked_as_dates():
 def test_levels_by_the_hundred_stay_sparse():
     """Text with many levels is a sparse matrix: columns move and are set there too."""
     rng = np.random.default_rng(4)
-    n = 1500
-    code = rng.integers(0, 600, n)
+    n = 750
+    code = rng.integers(0, 300, n)
     table = pd.DataFrame({"code": [f"k{v}" for v in code], "a": rng.normal(size=n)})
     table["y"] = table["a"] + (code % 2)
     rows = sx.scan(table, target="y", kinds={"code": "discrete"})
