@@ -24,7 +24,7 @@ WIDTH = 384
 
 @on_one_blas_thread
 def cholesky_inverse(factor: NDArray[Any]) -> NDArray[Any]:
-    """A⁻¹ from L of A = L Lᵀ, written over ``factor``, both halves."""
+    """A⁻¹ from L of A = L Lᵀ, written over ``factor``: its lower half, the upper holds anything."""
     n = len(factor)
     if n < 2 * BLOCK:
         return _at_once(factor)
@@ -33,15 +33,16 @@ def cholesky_inverse(factor: NDArray[Any]) -> NDArray[Any]:
         _invert_rows(factor, top, min(top + BLOCK, n))
     for top in starts:
         _multiply_rows(factor, top, min(top + BLOCK, n))
-    return mirrored(factor)
+    return factor
 
 
 def _at_once(factor: NDArray[Any]) -> NDArray[Any]:
     potri = linalg.get_lapack_funcs("potri", (factor,))
     # in Fortran order the factor is the upper triangle, and its upper triangle is our lower
     found, _ = potri(factor.T, lower=0, overwrite_c=1)
-    factor[...] = found.T
-    return mirrored(factor)
+    if not np.may_share_memory(found, factor):
+        factor[...] = found.T
+    return factor
 
 
 def _columns(stop: int) -> list[slice]:

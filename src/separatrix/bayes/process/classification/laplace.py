@@ -22,7 +22,7 @@ from scipy.special import expit
 from separatrix.kernels import Kernel
 from separatrix.kernels.base import Items
 from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
-from separatrix.matrices.inverse import cholesky_inverse
+from separatrix.matrices.inverse import cholesky_inverse, mirrored
 from separatrix.matrices.products import multiply
 from separatrix.rows.block import Floats
 from separatrix.threads import parallel_map, pieces
@@ -66,7 +66,7 @@ class Mode:
     def by_gram(self) -> Floats:
         """Q with ∂ log q/∂θ = Σ Qᵢⱼ ∂Kᵢⱼ/∂θ; the mode moves with K, which counts too."""
         n = len(self.y)
-        inverse = cholesky_inverse(self.factor.copy())
+        inverse = mirrored(cholesky_inverse(self.factor.copy()))
         # ½ (K⁻¹ + W)⁻¹ᵢᵢ times the third derivatives of the likelihood
         moved = -0.5 * (1.0 - np.diagonal(inverse)) * (1.0 - 2.0 * self.probability)
         inverse *= self.root[:, None]
