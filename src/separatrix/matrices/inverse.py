@@ -16,8 +16,8 @@ from scipy import linalg
 
 from separatrix.threads import on_one_blas_thread, parallel_map
 
-#: Rows of a block; a matrix of fewer than two is inverted at once.
-BLOCK = 192
+#: Rows of a block, and rows up to which a matrix is inverted at once.
+BLOCK, AT_ONCE = 192, 640
 #: Columns of the product that one thread computes.
 WIDTH = 384
 
@@ -26,7 +26,7 @@ WIDTH = 384
 def cholesky_inverse(factor: NDArray[Any]) -> NDArray[Any]:
     """A⁻¹ from L of A = L Lᵀ, written over ``factor``: its lower half, the upper holds anything."""
     n = len(factor)
-    if n < 2 * BLOCK:
+    if n <= AT_ONCE:
         return _at_once(factor)
     starts = list(range(0, n, BLOCK))
     for top in starts:

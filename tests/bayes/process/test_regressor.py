@@ -224,7 +224,7 @@ def test_the_ascent_finds_the_top_of_a_hill_in_a_box() -> None:
     assert not learned.others
 
 
-@pytest.mark.parametrize("n", [3, 150, 500])
+@pytest.mark.parametrize("n", [3, 150, 700])
 def test_inverse_from_the_factor_on_any_number_of_threads(n: int) -> None:
     a = np.random.default_rng(n).standard_normal((n, n))
     a = a @ a.T / n + np.eye(n)
