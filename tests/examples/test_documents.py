@@ -23,6 +23,8 @@ PAGES = [
     ROOT / "docs" / "guide" / "support-vectors.md",
     ROOT / "docs" / "guide" / "bayes.md",
     ROOT / "docs" / "guide" / "learning-theory.md",
+    ROOT / "docs" / "guide" / "complexity.md",
+    ROOT / "docs" / "guide" / "learning-curves.md",
 ]
 
 
