@@ -82,6 +82,8 @@ def test_evidence_is_the_dense_log_density(n: int, d: int) -> None:
         assert max(score(0.9 * alpha, lam), score(1.1 * alpha, lam)) < value
         assert value <= curve.best_log_evidence
     assert_allclose((curve.best_alpha, curve.best_lambda), (model.alpha_, model.lambda_))
+    with pytest.raises(sx.InputError, match="alpha=-1"):
+        model.evidence_curve(alpha=-1.0)
     known = model.evidence_curve(np.geomspace(1e-3, 1e3, 400), alpha=4.0)
     assert_allclose(known.best_log_evidence, score(4.0, known.best_lambda), rtol=1e-9)
     assert known.best_log_evidence - 1e-2 < known.log_evidence.max() <= known.best_log_evidence

@@ -31,9 +31,10 @@ class ARDRegression(BayesianLinearModel):
 
     Columns that explain less than chance leave the model (automatic relevance determination). The
     search changes one precision at a time, each to its best value in closed form, and ends with
-    Newton's method on all logarithms: the maximum is found to rounding. It is a local one, as
-    there; the better of two searches is returned. The intercept is estimated and has no
-    distribution, and of columns that are copies of one another the first is used.
+    Newton's method on all logarithms: a local maximum is found to rounding, the better of two
+    searches where columns are few. Many columns are searched by working sets. The intercept is
+    estimated and has no distribution, and of columns that are copies of one another one is used:
+    the first, unless the threshold leaves that out.
 
     Parameters
     ----------

@@ -275,6 +275,8 @@ class BayesianRidge(BayesianLinearModel):
         one, or ``alpha`` where that is given. Hyperpriors count, as in ``scores_``.
         """
         check_is_fitted(self)
+        if alpha is not None and not 0.0 < alpha < np.inf:
+            raise InputError(f"alpha={alpha!r} must be a precision above 0.")
         own = self.spectrum_
         prior = self._hyperprior(own.yy / own.weight)
         best = evidence.maximize(own, prior, alpha=alpha)
