@@ -116,14 +116,14 @@ def learn(
     objective : callable
         θ ↦ (log evidence, gradient); −inf where it does not exist.
     starts : sequence of ndarray of shape (p,)
-        Where ascents begin, the most promising first. If the first ``least`` lead to one maximum,
-        the others are not needed.
+        Where ascents begin, the most promising first. Once ``least`` have ended, and two of them in
+        the highest maximum, the others are not needed.
     box : Box
         Range of every entry, and where length scales cease to matter.
     samples : sequence of Sample, default=()
         The same on growing samples of the rows: all starts are compared on the smallest.
     least : int, default=2
-        Ascents that must agree.
+        Ascents at least.
     related : callable or None, default=None
         Further starts near a maximum that was found; the one of highest evidence is climbed.
     tolerance : float, default=1e-10
@@ -193,12 +193,13 @@ class Search:
         return self.climb(end.theta, self.tolerance) if end.value > best.value else end
 
     def from_starts(self, starts: Sequence[Floats], least: int) -> list[Maximum]:
-        """Ascents from the starts, until the first ones agree."""
+        """Ascents from the starts, until two of them have ended in the highest maximum so far."""
         ends = [self.climb(starts[0], self.tolerance)]
         for start in starts[1:]:
-            if len(ends) >= least and len(_distinct(ends)) == 1:
+            best = _distinct(ends)[0]
+            if len(ends) >= least and sum(_same(end, best) for end in ends) > 1:
                 break
-            ends.append(self.again(start, _distinct(ends)[0]))
+            ends.append(self.again(start, best))
         return ends
 
     def near(
