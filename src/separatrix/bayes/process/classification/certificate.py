@@ -10,11 +10,13 @@ With K₁ = ∂K/∂θ by differences of kernel values, R = (K + W⁻¹)⁻¹ an
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import expit
 
 from separatrix.bayes.process.classification.binary import BinaryProcess
+from separatrix.bayes.process.inducing.certificate import largest_slope
 from separatrix.kernels import Kernel
 from separatrix.kernels.base import Items, take_items
 from separatrix.optimize.solution import Certificate
@@ -62,13 +64,12 @@ def mode_residual(one: BinaryProcess) -> float:
 def _slope(one: BinaryProcess) -> float:
     """The largest derivative of the evidence in nats per standard error."""
     assert one.learned is not None
-    gradient = one.learned.gradient
-    if len(one.y) <= MOST_ROWS:
-        gradient = evidence_slope(one.kernel, one.x, one.y, one.w, one.slope)
-        gradient = gradient if one.directions is None else one.directions.T @ gradient
-    curvature = np.maximum(np.diagonal(one.learned.curvature), 0.0)
-    slopes = np.abs(gradient) / np.sqrt(np.maximum(curvature, 1.0))
-    return float((slopes * ~one.learned.at_limit).max(initial=0.0))
+    if len(one.y) > MOST_ROWS:
+        return largest_slope(one.learned)
+    gradient = evidence_slope(one.kernel, one.x, one.y, one.w, one.slope)
+    if one.directions is not None:
+        gradient = one.directions.T @ gradient
+    return largest_slope(replace(one.learned, gradient=gradient))
 
 
 def evidence_slope(kernel: Kernel, x: Items, y: Floats, w: Floats, slope: Floats) -> Floats:

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import expit
 
 from separatrix.bayes.process.classification.inducing import GAIN, MOST_POINTS, InducingBinary
+from separatrix.bayes.process.inducing.certificate import largest_slope, learned_where
 from separatrix.bayes.process.inducing.points import cross_values
 from separatrix.bayes.process.inducing.sums import reduced
 from separatrix.optimize.solution import Certificate
@@ -94,15 +95,15 @@ def certify_inducing(processes: Sequence[InducingBinary], tables: Sequence[Rows]
     several = len(processes) > 1
     points = max(one.stored_rows for one in processes)
     of = f"{len(processes)} processes" if several else "a process"
-    learned = [one for one in processes if one.learned is not None]
-    where = "hyperparameters that maximize its bound" if learned else "the given hyperparameters"
+    learned = [one.learned for one in processes if one.learned is not None]
+    where = learned_where(learned, "bound") if learned else "the given hyperparameters"
     notes = [
         f"The {'mean ' if several else ''}log evidence is at least {bound:.8g}; "
         "no upper bound is known.",
         *_points_notes(processes, points),
     ]
     if learned:
-        notes.append(_learning_note(learned))
+        notes.append(_learning_note(processes, max(largest_slope(one) for one in learned)))
     return Certificate(
         claim=f"The best normal approximation of {of} of two classes through {points} inducing "
         f"points, at {where}",
@@ -131,7 +132,10 @@ def _points_notes(processes: Sequence[InducingBinary], points: int) -> list[str]
     return notes
 
 
-def _learning_note(learned: Sequence[InducingBinary]) -> str:
-    rows = max(one.sample_rows for one in learned)
-    end = ", then of all rows" if all(one.all_rows for one in learned) else ""
-    return f"They were learned on the bound of {rows:,} rows{end}."
+def _learning_note(processes: Sequence[InducingBinary], slope: float) -> str:
+    rows = max(one.sample_rows for one in processes)
+    end = ", then of all rows" if all(one.all_rows for one in processes) else ""
+    return (
+        f"They were learned on the bound of {rows:,} rows{end}; its derivative there is at most "
+        f"{slope:.1g} nats per standard error."
+    )

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from separatrix.bayes.process.inducing.fit import GAP, MOST_POINTS
 from separatrix.bayes.process.inducing.stages import InducingFit
+from separatrix.bayes.process.learning import Learned
 from separatrix.kernels.base import n_items
 from separatrix.optimize.solution import Certificate
+
+#: Derivative in nats per standard error up to which an ascent has ended.
+ENDED = 0.05
 
 
 def certify(fit: InducingFit, at: str = "the given hyperparameters") -> Certificate:
@@ -28,7 +34,7 @@ def certify(fit: InducingFit, at: str = "the given hyperparameters") -> Certific
             "added to it; the bounds hold with it."
         )
     if fit.learned is not None:
-        at = "hyperparameters that maximize its lower bound"
+        at = learned_where([fit.learned], "lower bound")
         notes.append(_learning_note(fit))
     return Certificate(
         claim=f"The posterior of a Gaussian process through {m} inducing points, at {at}",
@@ -55,10 +61,21 @@ def _gap_note(fit: InducingFit, m: int) -> str:
 
 def _learning_note(fit: InducingFit) -> str:
     assert fit.learned is not None
-    curvature = np.maximum(np.diagonal(fit.learned.curvature), 1.0)
-    slopes = np.abs(fit.learned.gradient) / np.sqrt(curvature) * ~fit.learned.at_limit
     rows = f"{fit.sample_rows:,} rows" + (", then of all rows" if fit.all_rows else "")
     return (
         f"They were learned on the bound of {rows}; its derivative there is at most "
-        f"{slopes.max(initial=0.0):.1g} nats per standard error."
+        f"{largest_slope(fit.learned):.1g} nats per standard error."
     )
+
+
+def largest_slope(learned: Learned) -> float:
+    """The largest derivative where learning ended, in nats per standard error."""
+    curvature = np.maximum(np.diagonal(learned.curvature), 1.0)
+    slopes = np.abs(learned.gradient) / np.sqrt(curvature) * ~learned.at_limit
+    return float(slopes.max(initial=0.0))
+
+
+def learned_where(learned: Sequence[Learned], bound: str) -> str:
+    """Whether hyperparameters maximize a bound, or were learned by it in few steps."""
+    ended = max(largest_slope(one) for one in learned) <= ENDED
+    return f"hyperparameters {'that maximize' if ended else 'learned in few steps on'} its {bound}"
