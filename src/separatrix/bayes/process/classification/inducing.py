@@ -46,6 +46,7 @@ class InducingBinary:
     """q(v) of a process of two classes by its sums Φ and b; ``evidence`` is the bound F.
 
     ``gain`` is what twice as many points gained last, in nats a row; NaN where none were tried.
+    What was ``learned`` is by the bound, or ``by_laplace`` of few rows by Laplace's evidence.
     """
 
     kernel: Kernel
@@ -57,15 +58,16 @@ class InducingBinary:
     sample_rows: int = 0
     all_rows: bool = False
     learned: Learned | None = None
+    by_laplace: bool = False
 
     @classmethod
-    def of(cls, fit: InducingFit, gain: float) -> InducingBinary:
+    def of(cls, fit: InducingFit, gain: float, *, by_laplace: bool) -> InducingBinary:
         """What predictions need of a fit."""
         assert isinstance(fit.bound, ClassBound)
         q = fit.bound.found.q
         return cls(
             fit.kernel, fit.points, q.gram, q.inner, fit.bound.lower, gain, fit.sample_rows,
-            fit.all_rows, fit.learned,
+            fit.all_rows, fit.learned, by_laplace,
         )  # fmt: skip
 
     @cached_property
@@ -133,7 +135,7 @@ def fit_inducing_binary(
         before, count = found.bound.lower, min(2 * count, most)
         found = search.with_points(count, automatic=True)
         gain = (found.bound.lower - before) / sample.weight
-    return InducingBinary.of(found, gain)
+    return InducingBinary.of(found, gain, by_laplace=search.box is None)
 
 
 class ClassSearch(InducingSearch):

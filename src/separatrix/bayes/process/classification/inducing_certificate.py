@@ -96,13 +96,16 @@ def certify_inducing(processes: Sequence[InducingBinary], tables: Sequence[Rows]
     points = max(one.stored_rows for one in processes)
     of = f"{len(processes)} processes" if several else "a process"
     learned = [one.learned for one in processes if one.learned is not None]
-    where = learned_where(learned, "bound") if learned else "the given hyperparameters"
+    by_laplace = any(one.by_laplace for one in processes)
+    where = "hyperparameters that maximize Laplace's evidence of some rows"
+    if not (learned and by_laplace):
+        where = learned_where(learned, "bound") if learned else "the given hyperparameters"
     notes = [
         f"The {'mean ' if several else ''}log evidence is at least {bound:.8g}; "
         "no upper bound is known.",
         *_points_notes(processes, points),
     ]
-    if learned:
+    if learned and not by_laplace:
         notes.append(_learning_note(processes, max(largest_slope(one) for one in learned)))
     return Certificate(
         claim=f"The best normal approximation of {of} of two classes through {points} inducing "
