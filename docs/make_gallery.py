@@ -23,6 +23,7 @@ import pandas as pd
 
 import separatrix
 from separatrix.pictures import (
+    ActiveCurveDisplay,
     BiasVarianceDisplay,
     ClusterProfileDisplay,
     ClusterProjectionDisplay,
@@ -49,6 +50,7 @@ from separatrix.pictures import (
     SupportVectorDisplay,
     SVMPathDisplay,
     TrainingTraceDisplay,
+    VersionSpaceDisplay,
 )
 from separatrix.report import figures, write
 from separatrix.samples import sample
@@ -227,6 +229,14 @@ def _page(studies: dict[str, Any]) -> str:
         lines += _entry("Process", picture)
     lines += ["", "## Nearest neighbors", "", '`KNeighborsClassifier("auto", standardize=True)`']
     lines += _entry("Neighbors", _neighbors())
+    lines += [
+        "",
+        "## Hypotheses",
+        "",
+        "`BoxClassifier().fit(x, y)` and `active_curve(model, x, y)`",
+    ]
+    for picture in _hypotheses():
+        lines += _entry("Hypotheses", picture)
     theory = "`shatters(Triangles(), x)`, `pac_simulation(Boxes(2), 0.1, 0.05, n=…)`"
     lines += ["", "## Learning theory", "", f"{theory} and `bias_variance(model, f, 1.0)`"]
     for picture in _theory():
@@ -322,6 +332,17 @@ def _neighbors() -> Display:
     wine = separatrix.scan(sample("wine").path, target="cultivar")
     model = separatrix.KNeighborsClassifier("auto", standardize=True).fit(wine)
     return NeighborCountDisplay.from_estimator(model)
+
+
+def _hypotheses() -> list[Display]:
+    """Boxes of the three wines by two of their columns; labels saved on all columns."""
+    wine = pd.read_csv(sample("wine").path)
+    y, x = wine.pop("cultivar"), wine
+    two = x[["flavanoids", "color_intensity"]]
+    model = separatrix.BoxClassifier().fit(two, y)
+    logistic = separatrix.LogisticRegression(standardize=True)
+    curve = separatrix.active_curve(logistic, x, y, start=6, k=4, labels=50)
+    return [VersionSpaceDisplay.from_estimator(model, two, y), ActiveCurveDisplay(curve)]
 
 
 def _theory() -> list[Display]:

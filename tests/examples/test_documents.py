@@ -25,6 +25,7 @@ PAGES = [
     ROOT / "docs" / "guide" / "learning-theory.md",
     ROOT / "docs" / "guide" / "complexity.md",
     ROOT / "docs" / "guide" / "learning-curves.md",
+    ROOT / "docs" / "guide" / "hypotheses.md",
 ]
 
 

@@ -6,11 +6,14 @@ from scipy.cluster import hierarchy
 from separatrix.bayes.linear.evidence import EvidenceCurve
 from separatrix.bayes.logistic.comparison import PosteriorComparison
 from separatrix.bayes.predictive import PredictiveDistribution
+from separatrix.hypotheses.boxes.box_classifier import BoxClassifier
 from separatrix.hypotheses.classes.boxes import Boxes, Intervals
 from separatrix.hypotheses.classes.interval_unions import UnionsOfIntervals
 from separatrix.hypotheses.classes.linear import Balls, Hyperplanes
 from separatrix.hypotheses.classes.polygons import Triangles
+from separatrix.hypotheses.query.active_curve import ActiveCurve
 from separatrix.pictures import (
+    ActiveCurveDisplay,
     BiasVarianceDisplay,
     CalibrationDisplay,
     ClusterProfileDisplay,
@@ -64,6 +67,7 @@ from separatrix.pictures import (
     SVMPathDisplay,
     TrainingTraceDisplay,
     ValidationCurveDisplay,
+    VersionSpaceDisplay,
 )
 from separatrix.probability.decision_surface import DecisionFunctionSurface, decision_surface
 from separatrix.probability.roc import roc_curve
@@ -131,6 +135,12 @@ def every_picture(n=120):
     alphas = np.geomspace(1e-3, 10, 30)
     three = np.array(["a", "b", "c"])[rng.integers(0, 3, n)]
     return {
+        "version space": VersionSpaceDisplay.from_estimator(
+            BoxClassifier(max_nodes=50).fit(x[:, :3], three), x[:, :3], three
+        ),
+        "labels saved": ActiveCurveDisplay(
+            ActiveCurve(np.array([5, 10, 20]), 0.1 + 0.01 * x[:6, :3], 0.2 + 0.01 * x[6:12, :3])
+        ),
         "coefficients": CoefficientDisplay(NASTY, estimates, intervals, np.ones(6)),
         "raw coefficients": CoefficientDisplay(NASTY, estimates),
         "path": RegularizationPathDisplay(

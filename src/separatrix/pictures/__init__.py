@@ -33,6 +33,8 @@ from separatrix.pictures.columns.distribution import ColumnDistributionDisplay
 from separatrix.pictures.columns.importance import PermutationImportanceDisplay
 from separatrix.pictures.columns.partial_dependence import PartialDependenceDisplay
 from separatrix.pictures.display import Display
+from separatrix.pictures.hypotheses.active_curve import ActiveCurveDisplay
+from separatrix.pictures.hypotheses.version_space import VersionSpaceDisplay
 from separatrix.pictures.regression.coefficients import CoefficientDisplay
 from separatrix.pictures.regression.leverage import LeverageDisplay
 from separatrix.pictures.regression.predicted_actual import PredictedActualDisplay
@@ -59,6 +61,8 @@ from separatrix.pictures.training.scores import CrossValidationDisplay, Generali
 from separatrix.pictures.training.trace import PerceptronTraceDisplay, TrainingTraceDisplay
 
 __all__ = [
+    "ActiveCurveDisplay",
+    "VersionSpaceDisplay",
     "PredictedActualDisplay",
     "CoverageDisplay",
     "PITDisplay",

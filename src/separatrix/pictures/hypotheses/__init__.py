@@ -1,0 +1,1 @@
+"""Plots of hypotheses: boxes from most specific to most general, and labels that queries save."""
