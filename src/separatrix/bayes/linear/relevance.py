@@ -88,7 +88,7 @@ def _candidates(columns: UnitColumns, rates: Rates, found: Relevance) -> NDArray
     gains[np.isfinite(found.lam) | (s <= COPY * found.alpha)] = 0.0
     most = np.argsort(-gains, kind="stable")[:MOST_NEW]
     real = [gains[j] > LEAST_GAIN and choice(s[j], q[j], j, rates) < np.inf for j in most]
-    return np.asarray(most[np.array(real)])
+    return np.asarray(most[np.array(real, dtype=bool)])
 
 
 def _approach(state: RelevanceState, rates: Rates, sweeps: int = 4) -> Relevance:
