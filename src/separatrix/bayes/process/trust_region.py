@@ -4,6 +4,7 @@ max over θ in [low, high] of f(θ):   steps s of the model f + g·s − ½ s·B
 
 B, the curvature −∇²f, is learned from the changes of the gradient by symmetric updates of rank one,
 which need not be positive and approach the true curvature: what they end with is an estimate of it.
+Where an update of rank one would divide by next to nothing, one of rank two takes its place.
 
 J. Nocedal and S. Wright, Numerical Optimization, 2006, chapter 6.2.
 """
