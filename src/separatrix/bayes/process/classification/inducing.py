@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from separatrix.bayes.process.classification.binary import averaged_sigmoid
-from separatrix.bayes.process.classification.search import Search, fit_binary
+from separatrix.bayes.process.classification.search import Search, fit_binary, spread_rows
 from separatrix.bayes.process.classification.variational import (
     ClassBound,
     ClassModel,
@@ -31,7 +31,7 @@ from separatrix.bayes.process.noise import SplitKernel
 from separatrix.kernels import Kernel
 from separatrix.kernels.base import Items, n_items, take_items
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats, Ints
+from separatrix.rows.block import Floats
 from separatrix.rows.rows import Rows
 from separatrix.threads import parallel_map
 
@@ -151,7 +151,7 @@ class ClassSearch(InducingSearch):
         search = searching(sample.x, sample.w)
         if search is None or not len(self.theta):
             return
-        few = _of_both_classes(sample.y[:, 0], FIRST_ROWS)
+        few = spread_rows(sample.y[:, 0], FIRST_ROWS, np.arange(len(sample.w)))
         x, y, w = take_items(sample.x, few), sample.y[few, 0], sample.w[few]
         first = fit_binary(model.kernel, x, y, w, search)
         self.first, self.first_rows, self.theta = first.learned, len(few), first.kernel.theta
@@ -164,12 +164,3 @@ class ClassSearch(InducingSearch):
         """Never: Laplace's evidence is not the bound."""
         del count
         return False
-
-
-def _of_both_classes(y: Floats, count: int) -> Ints:
-    """About ``count`` of the first rows, of each class by its share, a quarter of them at least."""
-    chosen = []
-    for label in (0.0, 1.0):
-        own = np.flatnonzero(y == label)
-        chosen.append(own[: max(count // 4, round(count * len(own) / len(y)))])
-    return np.sort(np.concatenate(chosen))

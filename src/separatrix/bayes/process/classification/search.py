@@ -15,7 +15,7 @@ from separatrix.bayes.process.trust_region import Box, Objective
 from separatrix.kernels import Kernel
 from separatrix.kernels.base import Items, take_items
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, Ints
 
 #: Rows up to which starts are compared on all of them, else on so many.
 WHOLE, SAMPLE = 500, 256
@@ -96,7 +96,7 @@ def fit_binary(
         return BinaryProcess.of(best, x, y, w, max_steps=max_steps)
     samples = []
     if len(y) > WHOLE:
-        some = spread_rows(y, SAMPLE)
+        some = spread_rows(y, SAMPLE, np.random.default_rng(0).permutation(len(y)))
         part = LaplaceEvidence(kernel, take_items(x, some), y[some], w[some], max_steps)
         samples = [Sample(search.along(part), len(y) / len(some))]
     found = learn(
@@ -127,9 +127,8 @@ def evidence_at(
     ]
 
 
-def spread_rows(y: Floats, count: int) -> np.ndarray:
-    """About ``count`` rows, drawn from each class by its share, a quarter of them at least."""
-    order = np.random.default_rng(0).permutation(len(y))
+def spread_rows(y: Floats, count: int, order: Ints) -> Ints:
+    """About ``count`` rows, the first in order of each class by its share, at least a quarter."""
     chosen = []
     for label in (0.0, 1.0):
         own = order[y[order] == label]

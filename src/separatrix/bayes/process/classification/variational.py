@@ -244,11 +244,6 @@ class LastQ:
 
     q: Variational | None = None
 
-    def scale(self, growth: float) -> None:
-        """As of so many times as many rows."""
-        if self.q is not None:
-            self.q = Variational(growth * self.q.gram, growth * self.q.inner)
-
 
 @dataclass(frozen=True)
 class ClassModel(Model):

@@ -1,7 +1,8 @@
 """Some rows of a table in memory: those of the smallest hashes of their content.
 
 Which rows they are depends neither on the order of the rows nor on how they are stored, and copies
-of a row are one row with the sum of their weights. A table of fewer rows is in the sample whole.
+of a row are one row with the sum of their weights. A table of fewer rows is in the sample whole; of
+a larger one other units give another sample.
 """
 
 from __future__ import annotations
