@@ -96,6 +96,7 @@ def verdict(study: Study) -> list[str]:
         f"Held-out test set ({study.n_test} rows, used once): {scores}.",
         *_by_class(study.class_scores),
         *([] if study.decision is None else [_decisions(study.decision)]),
+        *(f"Rule for {rule}" for rule in study.description.rules),
         f"Certificate: {study.description.certificate}",
     ]
 

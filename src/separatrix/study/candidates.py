@@ -199,6 +199,13 @@ CANDIDATES = (
         "BasicLinearClassifier",
         options={"scatter": "diagonal"},
     ),
+    _classes(
+        "boxes",
+        "a box for each class, fewest errors",
+        "BoxClassifier",
+        options={"max_nodes": 1000},
+        on_request=True,
+    ),
     _classes("least_squares", "one-hot targets", "LeastSquaresClassifier", on_request=True),
     _classes(
         "logistic_ridge",

@@ -22,6 +22,7 @@ from separatrix.estimators.coefficient_inference import (
     names_of,
 )
 from separatrix.estimators.wrapped import WrappedClassifier
+from separatrix.hypotheses.boxes.box_classifier import BoxClassifier
 from separatrix.linear.elastic_net.lasso_cv import LassoCV
 from separatrix.linear.ridge.ridge_cv import RidgeCV
 from separatrix.logistic.logistic_path import LogisticCV
@@ -80,6 +81,7 @@ def describe(model: Any) -> ModelDescription:
         process=process_of(core),
         reference_levels=_reference_levels(core),
         left_out=_left_out(core),
+        rules=tuple(core.describe().splitlines()) if isinstance(core, BoxClassifier) else (),
     )
 
 
@@ -178,6 +180,10 @@ def stored_rows(core: Any) -> StoredRows | None:
         return StoredRows(len(core.points_), len(core.points_), support_vectors=False)
     if isinstance(core, GaussianProcessRegressor | GaussianProcessClassifier):
         return process_rows(core)
+    if isinstance(core, BoxClassifier):
+        bounding = sum(len(space.negatives) for space in core.spaces_)
+        count = min(bounding, core.n_samples_fit_)
+        return StoredRows(count, count, support_vectors=False, every=False)
     if isinstance(core, KernelSVM):
         return StoredRows(len(np.unique(core.support_)), core.n_samples_fit_, support_vectors=True)
     return None

@@ -165,6 +165,7 @@ class ModelDescription:
     ``log_odds`` says that a coefficient is a change of log odds. ``reference_levels`` have no
     coefficient of their own, by column; ``left_out`` says which columns have none, and why.
     ``evidence`` is that of a Bayesian model, whose intervals of coefficients are credible ones.
+    ``rules`` are the boxes of classes in words.
     """
 
     name: str
@@ -185,6 +186,7 @@ class ModelDescription:
     process: ProcessFit | None = None
     reference_levels: dict[str, str] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
 
     @property
     def coefficients(self) -> Floats | None:

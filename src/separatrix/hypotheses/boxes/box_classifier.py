@@ -92,6 +92,8 @@ class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
         The fewest errors that any box can have.
     scale_ : ndarray of shape (d,)
         The range of each column, the unit of scores.
+    n_samples_fit_ : int
+        Rows of positive weight; those of other classes that bound G are stored in ``spaces_``.
     certificate_ : Certificate
         All errors, and the fewest that are possible.
 
@@ -186,7 +188,7 @@ class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
     def _fit_rows(self, rows: Examples, encoding: Encoding) -> Self:
         concepts = self._concept_codes()
         found = [class_space(rows.x, rows.codes, rows.w, k, self.max_nodes) for k in concepts]
-        return self._accept(found, encoding, np.ptp(rows.x, axis=0))
+        return self._accept(found, encoding, np.ptp(rows.x, axis=0), len(rows.w))
 
     def _concept_codes(self) -> list[int]:
         """Positions of the classes that have a box."""
@@ -200,7 +202,7 @@ class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
             )
         return [labels.index(self.concept)]
 
-    def _accept(self, found: list[ClassSpace], encoding: Encoding, scale: Floats) -> Self:
+    def _accept(self, found: list[ClassSpace], encoding: Encoding, scale: Floats, n: int) -> Self:
         self.encoding_ = encoding
         self.concepts_ = self.classes_[self._concept_codes()]
         self.spaces_ = [one.space for one in found]
@@ -208,6 +210,7 @@ class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
         self.error_bounds_ = np.array([one.bound for one in found])
         self.counts_ = np.array([[one.covered, one.weight, one.others] for one in found])
         self.scale_ = scale
+        self.n_samples_fit_ = n
         self.certificate_ = certificate(found)
         self._set_labels()
         return self

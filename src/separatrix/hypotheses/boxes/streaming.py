@@ -94,8 +94,8 @@ class OtherClasses:
         return total
 
 
-def consistent_spaces(model: Any, X: Rows) -> tuple[list[ClassSpace], Encoding, Floats] | None:
-    """Version spaces of a stream, its encoding, and the range of each column of the design.
+def consistent_spaces(model: Any, X: Rows) -> tuple[list[ClassSpace], Encoding, Floats, int] | None:
+    """Version spaces of a stream, its encoding, the range of each design column, and its rows.
 
     None for rows in memory, and where no boxes are consistent.
     """
@@ -115,7 +115,8 @@ def consistent_spaces(model: Any, X: Rows) -> tuple[list[ClassSpace], Encoding, 
         weight = first.weight[term]
         found.append(ClassSpace(space, 0.0, 0.0, weight, 0.0, weight))
     lower, upper = zip(*first.faces.values(), strict=True)
-    return found, prepared.encoding, np.max(upper, axis=0) - np.min(lower, axis=0)
+    scale = np.max(upper, axis=0) - np.min(lower, axis=0)
+    return found, prepared.encoding, scale, prepared.moments.count
 
 
 def _dense(block: Block) -> Floats:
