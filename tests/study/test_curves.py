@@ -37,8 +37,7 @@ def test_a_line_with_little_noise_wants_nothing() -> None:
     found = answers(study)
     assert found["more rows"] == "no"
     assert found["a more flexible model"] == "no"
-    # columns share the target among them: with more of their kind there would be less noise
-    assert found["more columns"] != "no"
+    assert found["more columns"] == "unclear"  # each adds as much as the others
 
 
 def test_many_columns_and_few_rows_want_rows() -> None:
@@ -50,6 +49,21 @@ def test_many_columns_and_few_rows_want_rows() -> None:
     assert answers(longer)["more rows"] == "yes"
     gain = longer.advice[0]
     assert 0.0 < gain.low <= gain.gain <= gain.high
+
+
+def test_an_exact_truth_leaves_nothing_to_gain() -> None:
+    study = sx.run_curve(table(100, 4, lambda x: x[:, 0] - x[:, 1], 0.0), folds=2)
+    assert set(answers(study).values()) == {"no"}
+    assert study.summary == "Nothing is left to gain: linear is exact on rows left out."
+
+
+def test_few_groups_leave_the_smallest_sets_empty() -> None:
+    """Rows of one group are in one part, and copies of a row as well."""
+    rng = np.random.default_rng(1)
+    x = np.repeat(rng.standard_normal((15, 4)), 10, axis=0)
+    frame = {**{f"x{j}": x[:, j] for j in range(4)}, "y": x[:, 0] + x[:, 1]}
+    study = sx.run_curve(sx.scan(frame, "y"), folds=3)
+    assert np.isfinite(study.curves.mean[-1]).all()
 
 
 def test_noise_alone_wants_no_flexibility() -> None:

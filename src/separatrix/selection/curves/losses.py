@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,8 +62,11 @@ def losses_from_moments(
             raise InputError(f"Fold {fold} has no rows of positive weight.", remedy="Use fewer.")
         for level, inside in enumerate(nesting.growing(parts, fold)):
             weights[level, fold] = inside.weight
+            if not inside.weight:  # few large groups: the smallest sets may be empty
+                continue
             sides = (inside, outside) if design is None else design(inside, outside)
-            found = [step_errors(step, *sides) for step in steps]
+            with _unwarned():
+                found = [step_errors(step, *sides) for step in steps]
             validation[level, :, fold] = np.concatenate([test for test, _ in found])
             training[level, :, fold] = np.concatenate([train for _, train in found])
     return Losses(weights.mean(axis=1), validation, training)
@@ -131,12 +136,26 @@ def losses_from_refits(
         for i, level in enumerate(nesting.levels):
             train = nesting.train(labels, fold, level)
             weights[i, fold] = len(train) if rows.w is None else rows.w[train].sum()
-            for j, model in enumerate(models):
-                try:
-                    fitted = rows.fitted(model, train)
-                    found = rows.mean_loss(fitted, test), rows.mean_loss(fitted, train)
-                except ValueError:  # too few rows, or one class
-                    continue
-                validation[i, j, fold], training[i, j, fold] = found
+            with _unwarned():
+                for j, model in enumerate(models):
+                    found = _losses_of_refit(rows, model, train, test)
+                    validation[i, j, fold], training[i, j, fold] = found
         tick()
     return Losses(weights.mean(axis=1), validation, training)
+
+
+def _losses_of_refit(rows: CurveRows, model: Any, train: Ints, test: Ints) -> tuple[float, float]:
+    """Mean losses on test and training rows; NaN where there are too few rows, or one class."""
+    try:
+        fitted = rows.fitted(model, train)
+        return rows.mean_loss(fitted, test), rows.mean_loss(fitted, train)
+    except (ValueError, ZeroDivisionError):
+        return np.nan, np.nan
+
+
+@contextmanager
+def _unwarned() -> Iterator[None]:
+    """Without the warnings that small training sets give: dependent columns, rare classes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

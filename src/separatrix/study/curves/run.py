@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from separatrix.messages import InputError
-from separatrix.rows.profile import profile
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.selection.curves.losses import Losses, Step, losses_from_moments
 from separatrix.selection.curves.nesting import Nesting
@@ -90,7 +89,7 @@ def run_curve(
     >>> study.curves.names
     ('mean', 'linear', 'degree 2', 'neighbors')
     >>> [(advice.what, advice.answer) for advice in study.advice]
-    [('more rows', 'no'), ('more columns', 'yes'), ('a more flexible model', 'no')]
+    [('more rows', 'no'), ('more columns', 'unclear'), ('a more flexible model', 'no')]
     """
     target = inferred.one_target(rows.schema)
     if task is not None:
@@ -141,7 +140,6 @@ def _in_memory(
         table = tasks.with_classes(table)
     inferred.refuse_constant_target(truth_of(table), table.schema.targets[0].name)
     found, warned = with_warnings(lambda: check_table(table))
-    columns = profile(table)
     n_rows = len(table)
     if task == CLASSIFICATION and n_rows > MOST_CLASS_ROWS:
         some = np.random.default_rng(seed).permutation(n_rows)[:MOST_CLASS_ROWS]
@@ -162,7 +160,7 @@ def _in_memory(
     about = {
         "task": task,
         "n_rows": n_rows,
-        "n_columns": len(columns),
+        "n_columns": len(table.schema.columns),
         "messages": messages,
         "warnings": warned,
     }

@@ -15,6 +15,8 @@ from separatrix.study.curves.result import NO, UNCLEAR, YES, Advice, ColumnCurve
 
 #: A gain of less than this fraction of the error is little, one of more than that helps.
 LITTLE, MUCH = 0.02, 0.01
+#: An error of this fraction of that of a constant is rounding.
+EXACT = 1e-6
 #: How many times the columns, and the rows up to which curves are followed to a crossing.
 MORE_COLUMNS, FARTHEST = 1.5, 100.0
 NAMES = {"rmse": "RMSE", "error": "the error rate", "log loss": "the log loss"}
@@ -25,12 +27,27 @@ def advise(
 ) -> tuple[tuple[Advice, ...], str]:
     """What would help, and one sentence on all of it."""
     best = int(curves.best[-1])
+    exact = curves.mean[-1] <= EXACT * curves.mean[-1, 0]
+    if exact.any():
+        return _exact(curves, int(exact.argmax()))
     found = (
         rows_advice(curves, best),
         columns_advice(curves, columns, n_columns),
         model_advice(curves, best),
     )
     return found, _summary(found)
+
+
+def _exact(curves: LearningCurves, best: int) -> tuple[tuple[Advice, ...], str]:
+    """A target that is a function of the columns leaves nothing to gain."""
+    what = ("more rows", "more columns", "a more flexible model")
+    sentences = (
+        f"More rows: they would change nothing; {curves.names[best]} is exact with these.",
+        "More columns: these determine the target.",
+        f"A more flexible model: none is needed beyond {curves.names[best]}.",
+    )
+    found = tuple(Advice(w, NO, text) for w, text in zip(what, sentences, strict=True))
+    return found, f"Nothing is left to gain: {curves.names[best]} is exact on rows left out."
 
 
 def _summary(found: tuple[Advice, ...]) -> str:
@@ -117,57 +134,49 @@ def _without_law(curves: LearningCurves, best: int) -> Advice:
     words = "they would help" if steep else "they might help; the folds leave it open"
     sentence = (
         f"More rows: {words}. From {sizes[half]:,.0f} to {sizes[-1]:,.0f} training rows "
-        f"{_metric(curves)} of the best model, {curves.names[best]}, fell by "
-        f"{_change(curves, fell)} ± {_change(curves, spread)} to {_text(curves, mean[-1])}: too "
+        f"{_metric(curves)} of the best model, {curves.names[best]}, "
+        f"{'fell' if fell >= 0 else 'rose'} by {_change(curves, abs(fell))} ± "
+        f"{_change(curves, spread)} to {_text(curves, mean[-1])}: too "
         "short a curve for a power law beyond them."
     )
     return Advice(what, YES if steep else UNCLEAR, sentence)
 
 
 def columns_advice(curves: LearningCurves, columns: ColumnCurve | None, n_columns: int) -> Advice:
-    """The linear model with fewer of the columns, extended to more of their kind."""
+    """The linear model with fewer of the columns.
+
+    Where they add little to the last, others of their kind would not either. Where they do add, the
+    error falls with their number until the last of them whether or not there are others that the
+    target depends on: no table can tell, and the answer is open.
+    """
     what = "more columns"
     if columns is None:
         return Advice(
             what, UNCLEAR, f"More columns: {n_columns} are too few to tell from fewer of them."
         )
-    law = fit_power_law(columns.counts, columns.validation)
     error = float(curves.shown(columns.validation[-1].mean()))
-    lost = columns.validation[-2] - columns.validation[-1]
     raised = float(curves.shown(columns.validation[-2].mean())) - error
-    spread = _spread(curves, lost, error)
-    left = (
-        f"{columns.counts[-2]:.0f} of the {columns.counts[-1]:.0f} columns, chosen at random, "
-        f"{'raise' if raised >= 0 else 'lower'} {_metric(curves)} of the linear model by "
-        f"{_change(curves, abs(raised))} ± {_change(curves, spread)}"
+    spread = _spread(curves, columns.validation[-2] - columns.validation[-1], error)
+    sentence = (
+        f"With {columns.counts[-2]:.0f} of the {columns.counts[-1]:.0f} columns, chosen at random, "
+        f"{_metric(curves)} of the linear model is {_change(curves, abs(raised))} ± "
+        f"{_change(curves, spread)} {'higher' if raised >= 0 else 'lower'}"
     )
+    if raised <= spread or raised < MUCH * error:
+        words = "others of the same kind would change little"
+        return Advice(what, NO, f"More columns: {words}. {sentence}.")
+    words = "the last of them still add something, and others might"
+    law = fit_power_law(columns.counts, columns.validation)
     if law is None:
-        helps = raised > spread
-        words = "further ones of their kind may help" if helps else "columns are not what it lacks"
-        return Advice(
-            what, UNCLEAR if helps else NO, f"More columns: {left} beside all of them: {words}."
-        )
+        return Advice(what, UNCLEAR, f"More columns: {words}. {sentence}.")
     more = MORE_COLUMNS * float(columns.counts[-1])
     now, then = (curves.shown(law.at(q)) for q in (float(columns.counts[-1]), more))
     gain, low, high = law.interval(now - then)
-    answer = _answer(low, high, error)
-    if raised <= 0.0:  # fewer columns do as well: the power law follows noise
-        answer = NO
-    elif raised <= spread and answer == YES:
-        answer = UNCLEAR
-    words = {
-        YES: "others of the same kind would help",
-        NO: "others of the same kind would change little",
-        UNCLEAR: "others of the same kind might help",
-    }[answer]
-    sentence = f"More columns: {words}. {left[0].upper()}{left[1:]}"
-    if raised > 0.0:
-        sentence += (
-            "; half as many again would lower it by "
-            f"{_change(curves, gain)} ({_range(curves, low, high)})"
-        )
-    sentence += ". Columns of another kind can do more than any curve of these shows."
-    return Advice(what, answer, sentence, gain, low, high)
+    sentence += (
+        ". If the target depends on others as on these, half as many again would lower it by "
+        f"{_change(curves, gain)} ({_range(curves, low, high)}); no table can tell if it does."
+    )
+    return Advice(what, UNCLEAR, f"More columns: {words}. {sentence}", gain, low, high)
 
 
 def _spread(curves: LearningCurves, differences: Floats, error: float) -> float:
