@@ -43,11 +43,16 @@ def test_the_search_does_not_read_the_bound():
         def consistent(self, points, labels):
             return sx.Triangles().consistent(points, labels)
 
-    found = sx.vc_dimension(Plain(), n_arrangements=4)
+    found = sx.vc_dimension(Plain(), n_arrangements=2)
     assert found.dimension == 7
-    assert found.refuted == 4
+    assert found.refuted == 2
     assert not found.proved
     assert "searched, not proved" in str(found)
+
+
+def test_a_bound_that_equals_the_limit_of_points_is_seen_to_hold():
+    found = sx.vc_dimension(sx.Boxes(3), max_points=6, n_arrangements=3)
+    assert (found.dimension, found.status, found.refuted) == (6, "complete", 3)
 
 
 def test_every_order_of_five_points_is_searched():

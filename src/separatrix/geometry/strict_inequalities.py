@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import lcm
 
 from separatrix.geometry.exact_separation import ONE, ZERO, Row, first_phase
 
@@ -16,14 +17,20 @@ from separatrix.geometry.exact_separation import ONE, ZERO, Row, first_phase
 def strict_solution(rows: Sequence[Sequence[Fraction | int]]) -> tuple[Row | None, Row | None]:
     """A vector z with a·z > 0 for every row a, or weights λ with Σ λ a = 0; the other is None."""
     p, k = len(rows), len(rows[0])
-    equations = [[Fraction(row[j]) for row in rows] for j in range(k)]
+    # rows of whole numbers, each times a positive factor: sums of fractions cost far more
+    factors = [lcm(*(v.denominator for v in row)) for row in rows]
+    equations = [
+        [Fraction(int(row[j] * factor)) for row, factor in zip(rows, factors, strict=True)]
+        for j in range(k)
+    ]
     tableau = first_phase([*equations, [ONE] * p], [ZERO] * k + [ONE])
     if not tableau.cost[-1]:
         weights = [ZERO] * p
         for i, j in enumerate(tableau.basis):
             if j < p:
-                weights[j] = tableau.rows[i][-1]
-        return None, weights
+                weights[j] = tableau.rows[i][-1] * factors[j]
+        total = sum(weights, ZERO)
+        return None, [w / total for w in weights]
     # the reduced costs of the artificial variables are 1 − y, and a·y ≤ −y₀ < 0 for every row a
     return [tableau.cost[p + j] - ONE for j in range(k)], None
 

@@ -23,7 +23,7 @@ from separatrix.hypotheses.classes.base import (
     fractions,
     positive_side,
 )
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, Ints
 
 ONE, ZERO = Fraction(1), Fraction(0)
 
@@ -72,8 +72,8 @@ class _Separated(HypothesisClass):
         """Radon's partition of the first d + 2 points, both ways; any label for the others."""
         partition = radon_partition(points)
         if partition is not None:
-            yield partition
-            yield ~partition
+            yield partition > 0
+            yield partition <= 0
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.dimension})"
@@ -127,15 +127,19 @@ class Hyperplanes(_Separated):
 
     def consistent(self, points: Floats, labels: Labels) -> HalfSpace | None:
         """A half-space with every point strictly on its side of the hyperplane."""
+        partition = radon_partition(points)
+        if partition is not None and _refutes(partition, labels):
+            return None
         exact = fractions(points)
         scale = np.ptp(points, axis=0)
-        guess = _widest_margin((points - points[0]) / np.where(scale > 0, scale, 1.0), labels)
-        if guess is not None:
-            found = self._with_normal(
-                _exact(guess / np.where(scale > 0, scale, 1.0)), exact, labels
-            )
-            if found is not None:
-                return found
+        scale[scale == 0.0] = 1.0
+        near, wanted = (points - points[0]) / scale, np.where(labels, 1.0, -1.0)
+        guesses = (lambda: _interpolated(near, wanted), lambda: _widest_margin(near, labels))
+        for guess in (make() for make in guesses):
+            if guess is not None:
+                found = self._with_normal(_exact(guess / scale), exact, labels)
+                if found is not None:
+                    return found
         z, _ = strict_solution(_signed([[*x, ONE] for x in exact], labels))
         return None if z is None else self._with_normal(tuple(z[:-1]), exact, labels)
 
@@ -220,14 +224,17 @@ class Balls(_Separated):
             return Ball(beyond, Fraction(1, 4))
         origin, scale = points.mean(axis=0), float(np.ptp(points, axis=0).max()) or 1.0
         near = (points - origin) / scale
-        guess = _widest_margin(
-            np.column_stack([near, -(near * near).sum(axis=1)]), labels, convex=True
+        square = (near * near).sum(axis=1)
+        guesses = (
+            lambda: _interpolated(near, np.where(labels, 1.0, -1.0) + square),
+            lambda: _widest_ball(np.column_stack([near, -square]), labels),
         )
-        if guess is not None:
-            center = _exact(origin + scale * guess[:-1] / (2.0 * guess[-1]))
-            found = self._with_center(center, exact, labels)
-            if found is not None:
-                return found
+        for guess in (make() for make in guesses):
+            if guess is not None:
+                center = _exact(origin + scale * guess / 2.0)
+                found = self._with_center(center, exact, labels)
+                if found is not None:
+                    return found
         z, _ = strict_solution([*_signed(_lifted(exact), labels), self._convex])
         if z is None:
             return None
@@ -237,8 +244,9 @@ class Balls(_Separated):
         self, center: tuple[Fraction, ...], points: list[list[Fraction]], labels: Labels
     ) -> Ball | None:
         """The sphere halfway between both sides; None if none of this center separates them."""
-        constant = _middle([2 * _dot(center, x) - _dot(x, x) for x in points], labels)
-        return None if constant is None else Ball(center, constant + _dot(center, center))
+        away = ([u - v for u, v in zip(x, center, strict=True)] for x in points)
+        constant = _middle([-_dot(v, v) for v in away], labels)
+        return None if constant is None else Ball(center, constant)
 
     @property
     def _convex(self) -> list[Fraction]:
@@ -255,8 +263,8 @@ class Balls(_Separated):
         positive = ", ".join(str(i + 1) for i in used if labels[i])
         negative = ", ".join(str(i + 1) for i in used if not labels[i])
         return (
-            f"Every ball that contains the positive points (of these: {positive}) contains one of "
-            f"the negative points {negative}."
+            f"No ball contains the positive points {positive} and none of the negative points "
+            f"{negative}."
         )
 
     def truth(self, rng: np.random.Generator) -> Ball:
@@ -265,22 +273,43 @@ class Balls(_Separated):
         return Ball(center, Fraction(0.5 * float(rng.random())) ** 2)
 
 
-def radon_partition(points: Floats) -> Labels | None:
+def radon_partition(points: Floats) -> Ints | None:
     """Two parts of the first d + 2 points whose convex hulls have a common point (Radon).
 
-    Σ λ x = 0 with Σλ = 0: the points of positive λ are one part. None if there is no such λ.
+    Signs of λ with Σ λ x = 0 and Σλ = 0: points of positive λ are one part, of negative the other,
+    and those of zero λ are in neither. None if there is no such λ.
     """
     some = fractions(points[: points.shape[1] + 2])
     weights = null_vector([[*x, ONE] for x in some])
     if weights is None:
         return None
-    labels = np.zeros(len(points), dtype=bool)
-    labels[: len(weights)] = [w > 0 for w in weights]
-    return labels
+    signs = np.zeros(len(points), dtype=np.int64)
+    signs[: len(weights)] = [(w > 0) - (w < 0) for w in weights]
+    return signs
+
+
+def _refutes(partition: Ints, labels: Labels) -> bool:
+    """Whether all points of one part are positive and all of the other negative."""
+    side = np.where(labels, 1, -1)[partition != 0] * partition[partition != 0]
+    return bool((side > 0).all() or (side < 0).all())
 
 
 def _signed(rows: list[list[Fraction]], labels: Labels) -> list[list[Fraction]]:
     return [row if y else [-v for v in row] for row, y in zip(rows, labels, strict=True)]
+
+
+def _interpolated(features: Floats, wanted: Floats) -> Floats | None:
+    """Coefficients of a linear function that takes these values, about; for up to d + 1 points."""
+    n, k = features.shape
+    if n > k + 1:
+        return None
+    design = np.column_stack([features, np.ones(n)])
+    return np.asarray(np.linalg.lstsq(design, wanted, rcond=None)[0][:-1])
+
+
+def _widest_ball(features: Floats, labels: Labels) -> Floats | None:
+    found = _widest_margin(features, labels, convex=True)
+    return None if found is None else found[:-1] / found[-1]
 
 
 def _widest_margin(features: Floats, labels: Labels, *, convex: bool = False) -> Floats | None:
@@ -307,9 +336,9 @@ def _middle(scores: list[Fraction], labels: Labels) -> Fraction | None:
     """
     positive = [s for s, y in zip(scores, labels, strict=True) if y]
     negative = [s for s, y in zip(scores, labels, strict=True) if not y]
-    room = (max(scores) - min(scores)) / 4 or ONE
-    low = max(negative) if negative else min(positive) - 2 * room
-    high = min(positive) if positive else max(negative) + 2 * room
+    room = max(max(scores) - min(scores), abs(scores[0])) / 2 or ONE
+    low = max(negative) if negative else min(positive) - room
+    high = min(positive) if positive else max(negative) + room
     return -(low + high) / 2 if low < high else None
 
 

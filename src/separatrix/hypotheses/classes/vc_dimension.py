@@ -164,7 +164,9 @@ def vc_dimension(
     )
     search = _Search(hypotheses, tries, max_work, np.random.default_rng(random_state))
     best: Shattering | None = None
-    for n in range(1, min(most, MAX_POINTS) + 1):
+    most = min(most, MAX_POINTS)
+    most += hypotheses.bound == most  # the sets that the class refutes are seen to fail, too
+    for n in range(1, most + 1):
         found = search.arrangement_of(n)
         if found is None:
             break
