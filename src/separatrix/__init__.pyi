@@ -111,10 +111,8 @@ from separatrix.hypotheses.classes.boxes import (
 from separatrix.hypotheses.classes.interval_unions import (
     UnionsOfIntervals as UnionsOfIntervals,
 )
-from separatrix.hypotheses.classes.linear import (
-    Balls as Balls,
-    Hyperplanes as Hyperplanes,
-)
+from separatrix.hypotheses.classes.balls import Balls as Balls
+from separatrix.hypotheses.classes.hyperplanes import Hyperplanes as Hyperplanes
 from separatrix.hypotheses.classes.polygons import (
     ConvexPolygons as ConvexPolygons,
     Triangles as Triangles,

@@ -7,9 +7,10 @@ from separatrix.bayes.linear.evidence import EvidenceCurve
 from separatrix.bayes.logistic.comparison import PosteriorComparison
 from separatrix.bayes.predictive import PredictiveDistribution
 from separatrix.hypotheses.boxes.box_classifier import BoxClassifier
+from separatrix.hypotheses.classes.balls import Balls
 from separatrix.hypotheses.classes.boxes import Boxes, Intervals
+from separatrix.hypotheses.classes.hyperplanes import Hyperplanes
 from separatrix.hypotheses.classes.interval_unions import UnionsOfIntervals
-from separatrix.hypotheses.classes.linear import Balls, Hyperplanes
 from separatrix.hypotheses.classes.polygons import Triangles
 from separatrix.hypotheses.query.active_curve import ActiveCurve
 from separatrix.pictures import (

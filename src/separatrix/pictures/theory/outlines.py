@@ -7,10 +7,11 @@ from functools import singledispatch
 
 import numpy as np
 
+from separatrix.hypotheses.classes.balls import Ball
 from separatrix.hypotheses.classes.base import Hypothesis
 from separatrix.hypotheses.classes.boxes import Box
+from separatrix.hypotheses.classes.hyperplanes import HalfSpace
 from separatrix.hypotheses.classes.interval_unions import IntervalUnion
-from separatrix.hypotheses.classes.linear import Ball, HalfSpace
 from separatrix.hypotheses.classes.polygons import Polygon
 from separatrix.rows.block import Floats
 
