@@ -110,7 +110,9 @@ def _solved(
         value -= k * float(np.log(np.diagonal(trend_factor)).sum())
         value += 0.5 * k * float(np.linalg.slogdet(gram)[1])
     value += k * copies_term(rows.w, noise)
-    return Factored(split, factor, alpha, coef, projected, trend_factor, noise, float(value))
+    # NumPy's number, as scikit-learn's: arithmetic with single precision stays in double
+    value = np.float64(value)
+    return Factored(split, factor, alpha, coef, projected, trend_factor, noise, value)
 
 
 def copies_term(w: Floats, noise: Floats) -> float:
