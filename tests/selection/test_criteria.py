@@ -201,3 +201,25 @@ def test_no_point_in_range_chooses_nothing() -> None:
     table = table_of(one)
     assert table.choices["AICc"] is None
     assert "range" in table.reasons["AICc"]
+
+
+def test_degenerate_targets_and_tables() -> None:
+    constant = sx.criteria(sx.RidgePath(4).fit(X, np.ones(50)))
+    assert constant.choices["evidence"] is None
+    assert "constant" in constant.reasons["evidence"]
+    wide = RNG.standard_normal((20, 40))
+    table = sx.criteria(sx.RidgePath(20).fit(wide, Y[:20]))
+    at = table["evidence"].chosen
+    assert at is None or table.figures.freedom[at] <= 10.0
+    one = sx.criteria(sx.RidgePath(3).fit(X[:1], Y[:1]))
+    assert one.choices["AICc"] is None
+    assert one.choices["structural risk"] is None
+
+
+def test_weights_are_repeated_rows() -> None:
+    w = RNG.integers(0, 3, 50)
+    often = np.repeat(np.arange(50), w)
+    one = sx.criteria(sx.LassoPath([0.5, 0.1]).fit(X, Y, w.astype(float)))
+    other = sx.criteria(sx.LassoPath([0.5, 0.1]).fit(X[often], Y[often]))
+    for name in ("AIC", "AICc", "BIC", "MDL", "structural risk"):
+        np.testing.assert_allclose(one[name].values, other[name].values, rtol=1e-9)

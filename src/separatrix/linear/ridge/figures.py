@@ -20,6 +20,11 @@ from separatrix.selection.criteria.figures import PathFigures
 from separatrix.selection.rules import gaussian_log_likelihood
 
 SHRUNKEN = "the closed form is that of least squares, and a penalty shrinks these coefficients."
+CONSTANT = "the target is constant, so that the noise has no variance."
+UNBOUNDED = (
+    "with no fewer columns than rows it grows without bound as the noise vanishes: only points of "
+    "at most n/2 degrees of freedom are compared."
+)
 FREEDOM = "effective degrees of freedom stand for the VC dimension, which penalties leave as it is."
 
 
@@ -33,18 +38,27 @@ def ridge_figures(model: Any, fold_errors: Floats | None) -> PathFigures:
         )
     alphas, n = model.alphas_, spectrum.weight
     squares = spectrum.rss(alphas)[:, 0]
+    freedom = spectrum.degrees_of_freedom(alphas) + int(model.fit_intercept)
+    evidence, reasons = None, {"MDL": SHRUNKEN, "structural risk": FREEDOM}
+    if spectrum.yy[0] > 0.0:
+        evidence = log_evidence(spectrum, alphas)
+        if np.count_nonzero(spectrum.values > spectrum.floor) + int(model.fit_intercept) >= n:
+            evidence = np.where(freedom <= n / 2.0, evidence, np.nan)
+            reasons["evidence"] = UNBOUNDED
+    else:
+        reasons["evidence"] = CONSTANT
     return PathFigures(
         "alpha",
         tuple(alphas.tolist()),
         alphas,
         n,
-        freedom=spectrum.degrees_of_freedom(alphas) + int(model.fit_intercept),
+        freedom=freedom,
         log_likelihood=gaussian_log_likelihood(squares, n),
         others=1,
         squares=squares,
-        log_evidence=log_evidence(spectrum, alphas),
+        log_evidence=evidence,
         fold_losses=fold_errors,
-        reasons={"MDL": SHRUNKEN, "structural risk": FREEDOM},
+        reasons=reasons,
     )
 
 
@@ -52,7 +66,8 @@ def log_evidence(spectrum: Spectrum, alphas: Floats) -> Floats:
     """The evidence at every penalty, noise variance at its best; −∞ at a penalty of 0."""
     n, cross = spectrum.weight, spectrum.cross[:, 0]
     penalized = spectrum.yy[0] - cross**2 @ spectrum.inverse_eigenvalues(alphas)
-    penalized = np.maximum(penalized, np.finfo(float).tiny)
+    penalized = np.maximum(penalized, np.finfo(float).eps ** 2 * spectrum.yy[0])
     with np.errstate(divide="ignore"):
         spread = np.log1p(np.divide.outer(spectrum.values, alphas)).sum(axis=0)
-    return np.asarray(0.5 * (n * np.log(n / (2.0 * np.pi * penalized)) - n - spread))
+    fit = n * (np.log(n / (2.0 * np.pi)) - np.log(penalized)) - n
+    return np.asarray(0.5 * (fit - spread))

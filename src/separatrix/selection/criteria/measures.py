@@ -58,7 +58,7 @@ def squared_risk(squares: Floats, capacity: Floats, n: float) -> Floats:
     """
     p = np.clip(capacity / n, np.finfo(float).tiny, 1.0)
     shrunk = 1.0 - np.sqrt(p - p * np.log(p) + np.log(n) / (2.0 * n))
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         return np.where((shrunk > 0.0) & (capacity < n), squares / n / shrunk, np.inf)
 
 
