@@ -71,10 +71,13 @@ def test_iris_as_rules():
     assert model.rules_[0] == "petal length ≤ 2.45 and petal width ≤ 0.8"
     assert model.errors_.tolist() == model.error_bounds_.tolist() == [0, 3, 6]
     assert "versicolor" in model.describe()
+    short = sx.BoxClassifier("short").fit(pd.DataFrame(X, columns=names), labels)
+    assert short.rules_[0] == "petal length ≤ 2.45"
+    assert short.rules_[2] == "petal width ≥ 1.75"
     assert model.score(pd.DataFrame(X, columns=names), labels) > 0.95
 
 
-@pytest.mark.parametrize("hypothesis", ["specific", "average", "general"])
+@pytest.mark.parametrize("hypothesis", ["specific", "short", "general"])
 def test_rows_one_at_a_time_are_rows_at_once(hypothesis):
     x, y = X[::5], Y[::5]
     model = sx.BoxClassifier(hypothesis)

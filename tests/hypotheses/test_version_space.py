@@ -69,6 +69,9 @@ def test_membership_agrees_with_the_list_of_most_general_boxes(case):
     average = space.average.contains(points)
     assert (average <= inside.all(axis=0)).all()
     assert (space.specific.contains(points) <= average).all()
+    short = space.short
+    assert not short.contains(negative).any()
+    assert (average <= short.contains(points)).all()
 
 
 @given(examples(), st.randoms(use_true_random=False))

@@ -203,7 +203,7 @@ CANDIDATES = (
         "boxes",
         "a box for each class, fewest errors",
         "BoxClassifier",
-        options={"max_nodes": 1000},
+        options={"hypothesis": "short", "max_nodes": 1000},
         on_request=True,
     ),
     _classes("least_squares", "one-hot targets", "LeastSquaresClassifier", on_request=True),

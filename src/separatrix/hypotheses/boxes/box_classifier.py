@@ -22,7 +22,7 @@ from separatrix.rows.block import Floats, Ints
 from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import Rows
 
-HYPOTHESES = ("specific", "average", "general")
+HYPOTHESES = ("specific", "average", "short", "general")
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,9 @@ class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
 
     Parameters
     ----------
-    hypothesis : {"specific", "average", "general"}, default="average"
-        The box that predicts: S, the average, or the box common to all of G.
+    hypothesis : {"specific", "average", "short", "general"}, default="average"
+        The box that predicts: S, the average, the average without needless conditions, or the box
+        common to all of G.
     concept : label, default=None
         The class that is a box, of two, while the other one is all the rest; None gives a box to
         each class.

@@ -34,9 +34,9 @@ class UnionOfBoxes(ClassifierMixin, Claims, ClassLabels):
     ----------
     n_boxes : int, default=2
         m, the most boxes of a class.
-    hypothesis : {"specific", "average", "general"}, default="average"
-        The boxes that predict: the tight ones, those halfway to the most general, or the most
-        general ones (see :class:`BoxClassifier`).
+    hypothesis : {"specific", "average", "short", "general"}, default="average"
+        The boxes that predict: the tight ones, those halfway to the most general, these without
+        needless conditions, or the most general ones (see :class:`BoxClassifier`).
     max_nodes : int, default=1000
         Nodes of branch and bound for each box, after which it is the best one found.
     reject : bool, default=False
