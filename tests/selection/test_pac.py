@@ -118,14 +118,18 @@ def test_other_distributions_and_truths():
         (lambda: sx.pac_sample_size(0.1, 0.1, 0), "at least one hypothesis"),
         (lambda: sx.pac_sample_size(0.1, 0.1, vc_dimension=-1), "whole number"),
         (lambda: sx.pac_simulation(sx.Boxes(2), 0.1, 0.1, n=0), "n must be a whole number"),
+        (lambda: sx.pac_simulation(sx.Boxes(2), 0.1, 0.1, level=2.0), "must be between 0 and 1"),
         (
             lambda: sx.pac_simulation(
-                sx.Intervals(), 0.1, 0.1, n=50, truth=sx.UnionsOfIntervals(3).truth(
-                    np.random.default_rng(1)), draw=None, repeats=2, level=2.0),
-            "between 0 and 1",
+                sx.Intervals(),
+                0.1,
+                0.1,
+                truth=sx.UnionsOfIntervals(2).truth(np.random.default_rng(0)),
+            ),
+            "Give a truth that is in the class",
         ),
     ],
-)  # fmt: skip
+)
 def test_bad_input_is_refused_in_one_sentence(make, words):
     with pytest.raises(sx.InputError, match=words):
         make()

@@ -143,7 +143,7 @@ def bias_variance(
         Rows of a data set.
     repeats : int, default=100
         Data sets.
-    x : pair of numbers, array of shape (n,) or (n, d), or callable, default=(0, 1)
+    x : tuple of two numbers, array of shape (n,) or (n, d), or callable, default=(0, 1)
         Inputs: (low, high) for one column drawn uniformly, for every data set anew; an array for
         the same inputs every time; or ``x(rng, n)``.
     at : array of shape (m,) or (m, d), default=None

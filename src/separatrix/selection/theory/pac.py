@@ -58,7 +58,7 @@ class SampleSize:
     def __str__(self) -> str:
         return (
             f"{self.n:,} rows are enough by the bound for the {self.bound}, {self.formula}: with "
-            f"probability {1.0 - self.delta:g} or more the error is at most {self.epsilon:g}, "
+            f"probability {1.0 - self.delta:.10g} or more the error is at most {self.epsilon:g}, "
             "whatever the distribution of the rows."
         )
 

@@ -177,7 +177,7 @@ def pac_simulation(
         x = np.asarray(points(rng, size), dtype=np.float64)
         labels = target.contains(x)
         found = fit(x, labels)
-        if found is None:
+        if found is None or (found.contains(x) != labels).any():
             raise InputError(
                 f"No hypothesis of {hypotheses!r} is consistent with the truth on {size} rows.",
                 remedy="Give a truth that is in the class.",

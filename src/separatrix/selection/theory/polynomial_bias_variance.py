@@ -48,7 +48,7 @@ def polynomial_bias_variance(
         Rows of a data set.
     repeats : int, default=100
         Data sets, where inputs are drawn.
-    x : pair of numbers, array of shape (n,) or callable, default=(0, 1)
+    x : tuple of two numbers, array of shape (n,) or callable, default=(0, 1)
         Inputs: (low, high) for uniform draws, for every data set anew; an array for the same
         inputs every time; or ``x(rng, n)``.
     at : array of shape (m,), default=None
