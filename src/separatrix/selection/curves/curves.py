@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import column_or_1d
+from sklearn.base import clone
 
 from separatrix.messages import InputError
 from separatrix.rows.rows import ArrayRows, InMemory, Rows
 from separatrix.rows.scan import scan
 from separatrix.selection.criteria.models import names_of
 from separatrix.selection.curves.losses import (
-    CurveRows,
     Designed,
     Losses,
     Step,
@@ -24,6 +20,7 @@ from separatrix.selection.curves.losses import (
 from separatrix.selection.curves.nesting import Nesting
 from separatrix.selection.curves.result import LearningCurves
 from separatrix.selection.folds import DEFAULT_FOLDS
+from separatrix.selection.refits import RefitRows
 from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import design_moments, learn_encoding
@@ -96,9 +93,9 @@ def learning_curves(
     if all(getattr(model, "fits_moments", False) for model in ladder):
         rows = X if isinstance(X, Rows) else scan(X, y, sample_weight)
         return _from_moments(ladder, names, rows, folds, seed)
-    data, codes = _in_memory(ladder, X, y, sample_weight)
+    data = RefitRows.of(ladder, X, y, sample_weight)
     nesting = Nesting.of(len(data.y), folds)
-    labels = _labels(X, nesting, len(data.y), codes, seed)
+    labels = nesting.dealt(len(data.y), data.codes, seed)
     found = losses_from_refits(data, labels, nesting, ladder)
     return _curves(found, names, data.loss, 0)
 
@@ -128,7 +125,7 @@ def _from_moments(
         whole = clone(model).set_params(alphas=alphas)
         steps.append(Step(name, whole, points=len(alphas)))
         labels += [f"{alpha:.4g}" for alpha in alphas]
-    found = losses_from_moments(raw.parts, nesting, steps, _design(rows))
+    found = losses_from_moments(raw.parts, nesting, steps, design_of_training(rows))
     return _curves(found, labels, "squared error", 1)
 
 
@@ -137,7 +134,7 @@ def _count(rows: Rows) -> int:
     return len(rows) if isinstance(rows, InMemory) else 10**6
 
 
-def _design(rows: Rows) -> Designed | None:
+def design_of_training(rows: Rows) -> Designed | None:
     """Levels and means of missing values, learned from the training rows alone."""
     schema = rows.schema
     if isinstance(rows, ArrayRows):
@@ -160,36 +157,5 @@ def _penalties(model: Any, raw: Grouped[Moments], rows: Rows) -> Any:
     if not hasattr(model, "path_figures"):
         return None
     whole = raw.total()
-    design = _design(rows)
+    design = design_of_training(rows)
     return clone(model).fit(whole if design is None else design(whole, whole)[0]).alphas_
-
-
-def _in_memory(ladder: list[Any], X: Any, y: Any, sample_weight: Any) -> tuple[CurveRows, Any]:
-    """Rows for refits, and the codes of classes."""
-    classes = is_classifier(ladder[0])
-    if not all(is_classifier(m) if classes else is_regressor(m) for m in ladder):
-        raise InputError(
-            "These models are not all classifiers, or not all regression models.",
-            remedy="Compare models of the same target.",
-        )
-    if isinstance(X, Rows):
-        raise InputError(
-            "Models that are refitted to rows take X and y here, and a table was given.",
-            remedy="Give X and y, or use run_curve or `separatrix curve`.",
-        )
-    if y is None:
-        raise InputError("y is needed.", remedy="Call learning_curves(models, X, y).")
-    target = column_or_1d(y) if classes else column_or_1d(y, dtype=np.float64)
-    w = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    loss = "squared error"
-    if classes:
-        probable = all(hasattr(model, "predict_proba") for model in ladder)
-        loss = "log loss" if probable else "error rate"
-    codes = np.unique(target, return_inverse=True)[1] if classes else None
-    return CurveRows(lambda at: _safe_indexing(X, at), np.asarray(target), w, loss), codes
-
-
-def _labels(X: Any, nesting: Nesting, n: int, codes: Any, seed: int) -> Any:
-    if len(X) != n if hasattr(X, "__len__") else X.shape[0] != n:
-        raise InputError(f"X and y have different numbers of rows; y has {n}.")
-    return nesting.dealt(n, codes, seed)

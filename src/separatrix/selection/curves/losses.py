@@ -14,13 +14,12 @@ from sklearn.base import clone
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
 from separatrix.selection.curves.nesting import Nesting, some_terms
+from separatrix.selection.refits import RefitRows
 from separatrix.selection.rules import validation_error
 from separatrix.statistics.moments import Moments
 
 #: A training set and the test rows of its fold, as moments of one design.
 Designed = Callable[[Moments, Moments], tuple[Moments, Moments]]
-#: A probability below this counts as this.
-SMALLEST = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -87,41 +86,8 @@ def step_errors(step: Step, train: Moments, test: Moments) -> tuple[Floats, Floa
     return test_errors, validation_error(train, coefs, intercepts)
 
 
-@dataclass(frozen=True)
-class CurveRows:
-    """Rows in memory: ``take(positions)`` for X, targets, weights, and what to average.
-
-    ``loss`` is "squared error", "log loss" or "error rate".
-    """
-
-    take: Callable[[Any], Any]
-    y: Any
-    w: Floats | None
-    loss: str
-
-    def fitted(self, model: Any, at: Ints) -> Any:
-        """A copy of the model, fitted to some rows."""
-        given = {} if self.w is None else {"sample_weight": self.w[at]}
-        return clone(model).fit(self.take(at), self.y[at], **given)
-
-    def mean_loss(self, model: Any, at: Ints) -> float:
-        """The mean loss of a fitted model on some rows."""
-        w = None if self.w is None else self.w[at]
-        return float(np.average(self._losses(model, self.take(at), self.y[at]), weights=w))
-
-    def _losses(self, model: Any, x: Any, y: Any) -> Floats:
-        if self.loss == "squared error":
-            return np.asarray((y - np.ravel(model.predict(x))) ** 2)
-        if self.loss == "error rate":
-            return np.asarray(model.predict(x) != y, dtype=float)
-        place = {label: j for j, label in enumerate(model.classes_.tolist())}
-        p = np.column_stack([model.predict_proba(x), np.zeros(len(y))])
-        own = np.array([place.get(label, len(place)) for label in y.tolist()])
-        return np.asarray(-np.log(np.maximum(p[np.arange(len(own)), own], SMALLEST)))
-
-
 def losses_from_refits(
-    rows: CurveRows,
+    rows: RefitRows,
     labels: Ints,
     nesting: Nesting,
     models: Sequence[Any],
@@ -144,7 +110,7 @@ def losses_from_refits(
     return Losses(weights.mean(axis=1), validation, training)
 
 
-def _losses_of_refit(rows: CurveRows, model: Any, train: Ints, test: Ints) -> tuple[float, float]:
+def _losses_of_refit(rows: RefitRows, model: Any, train: Ints, test: Ints) -> tuple[float, float]:
     """Mean losses on test and training rows; NaN where there are too few rows, or one class."""
     try:
         fitted = rows.fitted(model, train)

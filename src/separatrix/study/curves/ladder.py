@@ -26,7 +26,6 @@ from separatrix.rows.mapped import EncodedRows, MappedRows
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Term
 from separatrix.selection.curves.losses import (
-    CurveRows,
     Losses,
     Step,
     losses_from_moments,
@@ -34,6 +33,7 @@ from separatrix.selection.curves.losses import (
     step_errors,
 )
 from separatrix.selection.curves.nesting import Nesting
+from separatrix.selection.refits import RefitRows
 from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import prepare
@@ -147,7 +147,7 @@ def numbers(
     step("nearest neighbors")
     if len(ladder.x) <= MOST_NEIGHBOR_ROWS:
         y = ladder.table.block.y[:, 0]
-        rows = CurveRows(lambda at: ladder.x[at], y, ladder.table.block.w, "squared error")
+        rows = RefitRows(lambda at: ladder.x[at], y, ladder.table.block.w, "squared error")
         model = KNeighborsRegressor("auto", standardize=True)
         found = joined(found, losses_from_refits(rows, ladder.labels, ladder.nesting, [model]))
         names.append("neighbors")
@@ -187,7 +187,7 @@ def classes(
     truth, w = truth_of(ladder.table), ladder.table.block.w
 
     def fitted(model: Any, x: Floats) -> Losses:
-        rows = CurveRows(_taken(x), truth, w, "error rate")
+        rows = RefitRows(_taken(x), truth, w, "error rate")
         return losses_from_refits(rows, ladder.labels, ladder.nesting, [model])
 
     step("linear models")
@@ -230,7 +230,7 @@ def _columns_of_classes(ladder: Ladder, truth: Any, found: Losses, seed: int) ->
             each = []
             for terms in some:
                 x, w = ladder.x[:, terms], ladder.table.block.w
-                rows = CurveRows(_taken(x), truth, w, "error rate")
+                rows = RefitRows(_taken(x), truth, w, "error rate")
                 each.append(rows.mean_loss(rows.fitted(linear_classifier(), train), test))
             losses[i, fold] = np.mean(each)
     losses[-1] = found.validation[-1, 1]

@@ -8,12 +8,12 @@ import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.rows.rows import InMemory, Rows
+from separatrix.selection.curves.curves import design_of_training
 from separatrix.selection.curves.losses import Losses, Step, losses_from_moments
 from separatrix.selection.curves.nesting import Nesting
 from separatrix.selection.curves.result import LearningCurves
 from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
-from separatrix.statistics.preparation import design_moments, learn_encoding
 from separatrix.study import inferred, tasks
 from separatrix.study.checks.table import check_table
 from separatrix.study.comparison.cross_validation import muted
@@ -177,13 +177,9 @@ def _streamed(
     nesting = Nesting.of(MANY, folds)
     parts = rows.with_parts(nesting.parts(seed)).reduce(Grouped(Moments())).parts
 
-    def designed(train: Moments, test: Moments) -> tuple[Moments, Moments]:
-        encoding = learn_encoding(rows.schema, train)
-        return design_moments(encoding, train), design_moments(encoding, test)
-
     steps = [Step("mean", ladders.Constant()), Step(ladders.LINEAR, ladders.linear_model())]
     with muted():
-        losses = losses_from_moments(parts, nesting, steps, designed)
+        losses = losses_from_moments(parts, nesting, steps, design_of_training(rows))
     n = sum(part.count for part in parts.values())
     about = {
         "task": REGRESSION,
