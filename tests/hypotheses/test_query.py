@@ -62,7 +62,8 @@ def test_models_are_queried_where_they_disagree():
     votes = [sx.BoxClassifier().fit(X, Y), sx.BallClassifier().fit(X, Y)]
     rows = sx.query(votes, X, 3).rows
     assert (votes[0].predict(X[rows]) != votes[1].predict(X[rows])).all()
-    copies = sx.query(models[0], FRAME, 2, strategy="disagreement", training=(FRAME[::3], Y[::3]))
+    named = sx.LinearDiscriminantAnalysis().fit(FRAME, Y)
+    copies = sx.query(named, FRAME, 2, strategy="disagreement", training=(FRAME[::3], Y[::3]))
     assert np.isin(Y[copies.rows], [1, 2]).all()
 
 

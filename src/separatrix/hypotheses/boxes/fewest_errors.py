@@ -24,6 +24,8 @@ Codes = NDArray[np.int32]
 
 #: Rows times columns times nodes that a search may take: about a second.
 MOST_WORK = 1e8
+#: Fewer nodes than this improve neither box nor bound.
+FEW_NODES = 32
 #: Rows that are not sorted without need.
 MANY = 50_000
 
@@ -103,6 +105,8 @@ def _search(
     """The largest gain, a bound on it and the nodes visited; ``box`` becomes the best one."""
     d = codes.shape[1]
     most = max(1, int(min(max_nodes, MOST_WORK / codes.size)))
+    if most < min(FEW_NODES, max_nodes):  # too many rows: only the bound of the first node
+        most = 1
     nodes = np.zeros((most, 4, d), dtype=np.int32)
     nodes[0, 1] = nodes[0, 3] = sizes - 1
     sums = np.zeros((d, 2 * int(sizes.max())))

@@ -176,10 +176,13 @@ def bounding(negative: Floats, lower: Floats, upper: Floats) -> Floats:
         return rows
     unit = np.nanmax(np.abs(rows - (lower / 2 + upper / 2)), axis=0, initial=0.0)
     excess = np.fmax(lower - rows, rows - upper) / np.where(unit > 0.0, unit, 1.0)
-    rows = rows[np.lexsort((*rows.T, np.nansum(excess, axis=1)))]
+    total = np.nansum(excess, axis=1)
+    order = np.argsort(total, kind="stable")
+    rows, total = rows[order], total[order]
     chosen = np.empty(len(rows), dtype=np.int64)
     count = undominated(rows, lower, upper, chosen, MOST_COMPARED)
-    return np.ascontiguousarray(rows[chosen[:count]])
+    rows, total = rows[chosen[:count]], total[chosen[:count]]
+    return np.ascontiguousarray(rows[np.lexsort((*rows.T, total))])
 
 
 def _largest(others: Floats, new: Floats) -> Floats:
