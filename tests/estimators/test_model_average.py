@@ -90,3 +90,9 @@ def test_stacking_needs_rows() -> None:
     fitted = [sx.LinearRegression().fit(X, Y)]
     with pytest.raises(sx.InputError, match="out of fold"):
         sx.ModelAverage(fitted).from_fitted(fitted)
+
+
+def test_models_of_other_rows_are_refused() -> None:
+    models = [sx.LinearRegression().fit(X, Y), sx.PolynomialRegression(2).fit(X, 2 * Y)]
+    with pytest.raises(sx.InputError, match="other rows or another target"):
+        sx.ModelAverage(models, "akaike").from_fitted(models)

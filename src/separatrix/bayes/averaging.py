@@ -10,57 +10,24 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.special import logsumexp, ndtr
-from sklearn.base import is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.bayes.predictive import PredictiveDistribution
-from separatrix.estimators.averages.several import MixtureOfModels, regresses
+from separatrix.estimators.averages.several import (
+    MixtureOfModels,
+    refuse_incomparable,
+    regresses,
+)
 from separatrix.estimators.wrapped import joint_certificate, warn_once
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
-from separatrix.rows.rows import InMemory
 from separatrix.selection.averaging import evidence_weights, log_evidences
 from separatrix.statistics.moments import Moments
 
 #: Halvings of the bracket of a quantile.
 HALVINGS = 80
-
-
-def _refuse_incomparable(models: Sequence[Any]) -> None:
-    """Refuse models whose evidence is not of the same target of the same rows."""
-    kinds = {is_classifier(model) for model in models}
-    labels = {tuple(getattr(model, "classes_", ())) for model in models}
-    if len(kinds) > 1 or len(labels) > 1:
-        raise InputError(
-            "The models predict different targets, so that their evidences are not comparable.",
-            remedy="Average models of one target.",
-        )
-    if len({model.n_features_in_ for model in models}) > 1:
-        raise InputError("The models are fitted to different numbers of columns.")
-    known = [found for model in models if (found := _target_moments(model)) is not None]
-    if any(not np.allclose(found, known[0], rtol=1e-8, atol=0.0) for found in known):
-        raise InputError(
-            "The models are fitted to other rows or another target, so that their evidences are "
-            "not comparable.",
-            remedy="Fit all of them to the same rows: fit(X, y).",
-        )
-
-
-def _target_moments(model: Any) -> Floats | None:
-    """Σw and Σwy² of the training targets in turn; None where a model does not hold them."""
-    m, rows = getattr(model, "moments_", None), getattr(model, "_rows", None)
-    if m is not None:
-        return np.append(m.weight, np.diag(m.about_origin().yy))
-    if hasattr(model, "y_train_"):
-        w, y = model.row_weight_, model.y_train_.reshape(len(model.y_train_), -1)
-    elif isinstance(rows, InMemory):
-        block = rows.collect()
-        w, y = block.weights, block.y
-    else:
-        return None
-    return np.append(w.sum(), w @ y**2)
 
 
 class EvidenceAveraging(MixtureOfModels):
@@ -129,7 +96,7 @@ class EvidenceAveraging(MixtureOfModels):
 
     def from_fitted(self, models: Sequence[Any]) -> Self:
         """Average models that are fitted already, to the same rows."""
-        _refuse_incomparable(models)
+        refuse_incomparable(models)
         values = log_evidences(models)
         self.weights_ = evidence_weights(values, self.prior_weights)
         self._accept_models(models)

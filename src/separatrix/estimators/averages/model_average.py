@@ -7,7 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from separatrix.estimators.averages.several import MixtureOfModels, classifies
+from separatrix.estimators.averages.several import (
+    MixtureOfModels,
+    classifies,
+    refuse_incomparable,
+)
 from separatrix.estimators.averages.stacking import (
     stacked_classes,
     stacked_numbers,
@@ -148,6 +152,7 @@ class ModelAverage(MixtureOfModels):
 
     def _weighted(self, models: Sequence[Any]) -> Self:
         """Weights by evidence, or by AICc in its place."""
+        refuse_incomparable(models)
         by_evidence = self.weights == "evidence"
         scores = log_evidences(models) if by_evidence else -0.5 * corrected_aics(models)
         self.weights_ = evidence_weights(scores, self.prior_weights)

@@ -25,6 +25,7 @@ from separatrix.estimators.wrapped import (
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
+from separatrix.rows.rows import InMemory
 from separatrix.statistics.moments import Moments
 
 
@@ -126,6 +127,41 @@ class MixtureOfModels(SeveralModels):
             )
         tags.target_tags.required = True
         return tags
+
+
+def refuse_incomparable(models: Sequence[Any]) -> None:
+    """Refuse models that are not fitted to the same target of the same rows."""
+    kinds = {is_classifier(model) for model in models}
+    labels = {tuple(getattr(model, "classes_", ())) for model in models}
+    if len(kinds) > 1 or len(labels) > 1:
+        raise InputError(
+            "The models predict different targets, so that their weights are not comparable.",
+            remedy="Average models of one target.",
+        )
+    if len({model.n_features_in_ for model in models}) > 1:
+        raise InputError("The models are fitted to different numbers of columns.")
+    known = [found for model in models if (found := _target_moments(model)) is not None]
+    if any(not np.allclose(found, known[0], rtol=1e-8, atol=0.0) for found in known):
+        raise InputError(
+            "The models are fitted to other rows or another target, so that their weights are "
+            "not comparable.",
+            remedy="Fit all of them to the same rows: fit(X, y).",
+        )
+
+
+def _target_moments(model: Any) -> Floats | None:
+    """Σw and Σwy² of the training targets in turn; None where a model does not hold them."""
+    m, rows = getattr(model, "moments_", None), getattr(model, "_rows", None)
+    if m is not None:
+        return np.append(m.weight, np.diag(m.about_origin().yy))
+    if hasattr(model, "y_train_"):
+        w, y = model.row_weight_, model.y_train_.reshape(len(model.y_train_), -1)
+    elif isinstance(rows, InMemory):
+        block = rows.collect()
+        w, y = block.weights, block.y
+    else:
+        return None
+    return np.append(w.sum(), w @ y**2)
 
 
 def mixed_probabilities(model: Any, X: Any) -> Floats:
