@@ -43,7 +43,9 @@ class Ball(Hypothesis):
         x = np.asarray(points, dtype=np.float64)
         coef = (*(2 * c for c in self.center), -ONE)
         constant = self.squared_radius - dot(self.center, self.center)
-        return positive_side(x, [*x.T, (x * x).sum(axis=1)], coef, constant)
+        with np.errstate(over="ignore"):
+            square = (x * x).sum(axis=1)
+        return positive_side(x, [*x.T, square], coef, constant)
 
 
 class Balls(Separated):
@@ -97,10 +99,12 @@ class Balls(Separated):
         if not labels.any():  # a small one beyond all points
             beyond = tuple(max(column) + 1 for column in zip(*exact, strict=True))
             return Ball(beyond, Fraction(1, 4))
-        for guess in _guesses(points, labels):
-            found = self._with_center(exactly(guess), exact, labels)
-            if found is not None:
-                return found
+        with np.errstate(over="ignore", invalid="ignore"):
+            for guess in _guesses(points, labels):
+                if np.isfinite(guess).all():
+                    found = self._with_center(exactly(guess), exact, labels)
+                    if found is not None:
+                        return found
         z, _ = strict_solution([*signed(_lifted(exact), labels), self._convex])
         if z is None:
             return None

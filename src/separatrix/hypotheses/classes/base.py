@@ -177,9 +177,9 @@ def positive_side(
     """
     size = max(map(abs, [*coef, constant]), default=Fraction(0)) or Fraction(1)
     w = np.array([float(c / size) for c in coef])
-    terms = w[:, None] * np.array(features)
     t = float(constant / size)
     with np.errstate(over="ignore", invalid="ignore"):
+        terms = w[:, None] * np.array(features)
         score = terms.sum(axis=0) + t
         error = 4.0 * (len(w) + 6) * EPS * (np.abs(terms).sum(axis=0) + abs(t))
     found = np.asarray(score > 0.0)

@@ -59,7 +59,7 @@ def signed(rows: list[list[Fraction]], labels: Labels) -> list[list[Fraction]]:
 def interpolated(features: Floats, wanted: Floats) -> Floats | None:
     """Coefficients of a linear function that takes these values, about; for up to d + 1 points."""
     n, k = features.shape
-    if n > k + 1:
+    if n > k + 1 or not np.isfinite(features).all():
         return None
     design = np.column_stack([features, np.ones(n)])
     return np.asarray(np.linalg.lstsq(design, wanted, rcond=None)[0][:-1])
@@ -74,6 +74,8 @@ def widest_margin(features: Floats, labels: Labels, *, convex: bool = False) -> 
 
     sign = np.where(labels, 1.0, -1.0)[:, None]
     n, k = features.shape
+    if not np.isfinite(features).all():  # ranges beyond floats are left to fractions
+        return None
     rows = np.column_stack([-sign * features, -sign, np.ones(n)])
     if convex:
         rows = np.vstack([rows, [*np.zeros(k - 1), -1.0, 0.0, 1.0]])
