@@ -88,7 +88,7 @@ class VCDimension:
 
     def __str__(self) -> str:
         n, name = self.dimension + 1, self.hypotheses.name
-        is_or_more = "is" if self.proved or self.status == "complete" else "is at least"
+        is_or_more = "is" if self.proved else "is at least"
         lines = [f"The VC dimension of {name} {is_or_more} {self.dimension}."]
         if self.shattered is not None:
             lines.append(str(self.shattered))
