@@ -52,6 +52,20 @@ def test_no_box_makes_fewer_errors(seed, d):
         assert found.exact
 
 
+def test_a_class_outweighed_everywhere_still_has_a_box():
+    x = np.array([[0.0, 3], [0, 3], [3, 0], [3, 0], [3, 0], [1, 1], [1, 2], [2, 1]])
+    y = np.array(["a", "b", "a", "b", "b", "b", "b", "b"])
+    w = np.array([1.0, 2, 1, 1, 1, 1, 1, 1])
+    for nodes in (1, 500):
+        model = sx.BoxClassifier(max_nodes=nodes).fit(x, y, sample_weight=w)
+        assert not model.spaces_[0].specific.empty
+        assert model.certificate_.dual <= model.certificate_.primal
+    spread = np.random.default_rng(0).standard_normal((60, 3))
+    rare = np.where(np.arange(60) % 12 == 0, "rare", "usual")
+    found = sx.BoxClassifier(max_nodes=1).fit(spread, rare)
+    assert found.spaces_[0].specific.contains(spread[rare == "rare"]).any()
+
+
 def test_too_few_nodes_are_stated():
     rng = np.random.default_rng(0)
     x = rng.standard_normal((300, 6))

@@ -42,6 +42,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
 #: What is called after ``fit``, where a model has it.
 METHODS = (
     "predict", "predict_proba", "decision_function", "transform", "kneighbors", "score_samples",
+    "certainty",
 )  # fmt: skip
 #: Models with other loops for many rows.
 LARGE = {

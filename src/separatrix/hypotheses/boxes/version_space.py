@@ -107,6 +107,7 @@ class VersionSpace:
             known = {row.tobytes() for row in self.negatives + 0.0}
             return np.array([row.tobytes() not in known for row in x + 0.0], dtype=bool)
         lower, upper = self.specific.lower, self.specific.upper
+        x = np.ascontiguousarray(x)
 
         def of_piece(rows: slice) -> None:
             free_of_rows(x[rows], self.negatives, lower, upper, result[rows])
