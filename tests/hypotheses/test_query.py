@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_iris
 
 import separatrix as sx
@@ -74,6 +76,22 @@ def test_a_label_is_queried_that_lowers_the_expected_error():
     assert (found.scores[0] >= found.scores[1:]).all()
     p = model.predict_proba(X[found.rows])
     assert (p.max(axis=1) < 1 - 1e-6).all()
+
+
+@pytest.mark.parametrize("container", [pd.DataFrame, pl.DataFrame, sparse.csr_array])
+def test_every_container_of_the_same_rows_is_asked_the_same(container):
+    known, y, rest = X[::6], Y[::6], X[1::12]
+
+    def rows(values):
+        matrix = container is sparse.csr_array
+        return container(values if matrix else dict(zip("abcd", values.T, strict=True)))
+
+    for strategy in ("disagreement", "error_reduction"):
+        given = {"k": 3, "strategy": strategy}
+        plain = sx.query(sx.LogisticRegression().fit(known, y), rest, training=(known, y), **given)
+        model = sx.LogisticRegression().fit(rows(known), y)
+        found = sx.query(model, rows(rest), training=(rows(known), y), **given)
+        assert found.rows.tolist() == plain.rows.tolist()
 
 
 def test_asking_finds_a_threshold_by_halving():

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 from sklearn.base import clone
+from sklearn.utils import _safe_indexing
 
 from separatrix.hypotheses.query.query import query
-from separatrix.hypotheses.query.strategies import take
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
 
@@ -225,8 +225,8 @@ def _first(y: Any, pool: Ints, start: int) -> Ints:
 
 
 def _error(estimator: Any, X: Any, y: Any, rows: Ints, test: Ints) -> float:
-    model = clone(estimator).fit(take(X, rows), y[rows])
-    return float(np.mean(np.asarray(model.predict(take(X, test))) != y[test]))
+    model = clone(estimator).fit(_safe_indexing(X, rows), y[rows])
+    return float(np.mean(np.asarray(model.predict(_safe_indexing(X, test))) != y[test]))
 
 
 def _queried(
@@ -246,13 +246,18 @@ def _queried(
     model: Any = None
     for i, n in enumerate(numbers):
         if n > len(rows):
-            training = (take(X, rows), y[rows])
+            training = (_safe_indexing(X, rows), y[rows])
             found = query(
-                model, take(X, left), n - len(rows), strategy=strategy, training=training, seed=seed
+                model,
+                _safe_indexing(X, left),
+                n - len(rows),
+                strategy=strategy,
+                training=training,
+                seed=seed,
             )
             others = np.setdiff1d(np.arange(len(left)), found.rows)
             chosen = np.concatenate([found.rows, others])[: n - len(rows)]
             rows, left = np.concatenate([rows, left[chosen]]), np.delete(left, chosen)
-        model = clone(estimator).fit(take(X, rows), y[rows])
-        errors[i] = float(np.mean(np.asarray(model.predict(take(X, test))) != y[test]))
+        model = clone(estimator).fit(_safe_indexing(X, rows), y[rows])
+        errors[i] = float(np.mean(np.asarray(model.predict(_safe_indexing(X, test))) != y[test]))
     return errors

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import narwhals as nw
 import numpy as np
+from scipy import sparse
 from scipy.special import xlogy
 from sklearn.base import clone
+from sklearn.utils import _safe_indexing
 
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats, Ints
+from separatrix.rows.block import Floats
 
 #: Rows of a pool that expected errors are computed for, the most uncertain ones, and on.
 CANDIDATES, JUDGES = 30, 200
@@ -81,7 +84,7 @@ def committee(model: Any, X: Any, y: Any, seed: int) -> list[Any]:
     members = []
     for _ in range(MEMBERS):
         rows = np.concatenate([first, rng.integers(0, len(y), len(y) - len(first))])
-        members.append(clone(model).fit(take(X, rows), y[rows]))
+        members.append(clone(model).fit(_safe_indexing(X, rows), y[rows]))
     return members
 
 
@@ -98,30 +101,27 @@ def expected_error_reduction(model: Any, pool: Any, X: Any, y: Any) -> Floats:
         )
     uncertain = smallest_margin(model, pool)
     candidates = np.argsort(-uncertain, kind="stable")[:CANDIDATES]
-    judges = take(pool, np.linspace(0, len(uncertain) - 1, min(JUDGES, len(uncertain))).astype(int))
+    judges = _safe_indexing(
+        pool, np.linspace(0, len(uncertain) - 1, min(JUDGES, len(uncertain))).astype(int)
+    )
     now = float(np.mean(1.0 - model.predict_proba(judges).max(axis=1)))
-    prior = np.asarray(model.predict_proba(take(pool, candidates)), dtype=float)
+    prior = np.asarray(model.predict_proba(_safe_indexing(pool, candidates)), dtype=float)
     result = np.full(len(uncertain), -np.inf)
     for at, probabilities in zip(candidates, prior, strict=True):
         expected = 0.0
         for label, p in zip(model.classes_, probabilities, strict=True):
             more = clone(model).fit(
-                join(X, take(pool, np.array([at]))), np.append(np.asarray(y), label)
+                join(X, _safe_indexing(pool, np.array([at]))), np.append(np.asarray(y), label)
             )
             expected += p * float(np.mean(1.0 - more.predict_proba(judges).max(axis=1)))
         result[at] = now - expected
     return result
 
 
-def take(X: Any, rows: Ints) -> Any:
-    """Some rows of a matrix or data frame."""
-    return X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
-
-
 def join(X: Any, more: Any) -> Any:
-    """Rows below other rows."""
-    if hasattr(X, "iloc"):
-        import pandas as pd
-
-        return pd.concat([X, more], ignore_index=True)
+    """Rows below other rows of the same container."""
+    if sparse.issparse(X):
+        return sparse.vstack([X, more], format="csr")
+    if nw.dependencies.is_into_dataframe(X):
+        return nw.concat([nw.from_native(X), nw.from_native(more)]).to_native()
     return np.concatenate([np.asarray(X), np.asarray(more)])
