@@ -184,7 +184,7 @@ def test_a_table_given_twice_is_two_sets_of_rows(x) -> None:
 
 def test_no_matrix_for_each_hyperparameter() -> None:
     rng = np.random.default_rng(7)
-    x, q = rng.standard_normal((900, 3)), rng.standard_normal((900, 900))
+    x, q = rng.standard_normal((1500, 3)), rng.standard_normal((1500, 1500))
     EXPRESSION.gradient_sums(x, q)
     tracemalloc.start()
     EXPRESSION.gradient_sums(x, q)

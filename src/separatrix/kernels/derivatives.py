@@ -19,12 +19,8 @@ import numpy as np
 
 from separatrix.kernels.base import Array, Items, join_items, mirror_lower, n_items
 from separatrix.kernels.parameters.hyperparameters import Floats
-from separatrix.kernels.tiles import copy_to, lower_tiles, tiles
+from separatrix.kernels.tiles import SIDE, copy_to, lower_tiles, tiles
 from separatrix.threads import parallel_map
-
-#: Rows and columns of a tile: an expression has several at a time, and the system hands out memory
-#: for larger ones page by page.
-SIDE = 120
 
 if TYPE_CHECKING:
     from separatrix.kernels.algebra import Composite
@@ -250,7 +246,7 @@ def gradient_sums(pairs: KernelPairs, q: Array) -> Floats:
         sums = pairs.tile(rows, columns).sums(part)
         return 2.0 * sums if pairs.gram and rows != columns else sums
 
-    todo = lower_tiles(n, SIDE) if pairs.gram else tiles(n, m, SIDE)
+    todo = lower_tiles(n) if pairs.gram else tiles(n, m)
     found = parallel_map(one, todo)
     return np.asarray(sum(found[1:], start=found[0])) if found else np.zeros(0)
 
@@ -289,5 +285,5 @@ def pair_values(pairs: KernelPairs, out: Array | None = None) -> Array:
         block[rows, columns] = tile
 
     n, m = pairs.shape
-    parallel_map(fill, lower_tiles(n, SIDE) if pairs.gram else tiles(n, m, SIDE))
+    parallel_map(fill, lower_tiles(n) if pairs.gram else tiles(n, m))
     return copy_to(block, out)

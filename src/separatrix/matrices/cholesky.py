@@ -13,22 +13,20 @@ from scipy import linalg
 
 from separatrix.threads import one_blas_thread, parallel_map
 
-#: Rows of a block; a matrix of fewer than two is factored at once.
-BLOCK = 256
+#: Rows of a block, and rows up to which a matrix is factored at once: two threads gain nothing.
+BLOCK, AT_ONCE = 256, 1280
 
 
 def cholesky_factor(a: NDArray[Any]) -> NDArray[Any] | None:
     """L of A = L Lᵀ, written over the lower half of ``a``; None where A is not positive."""
     n = len(a)
-    cuts = list(range(0, n, BLOCK)) if n >= 2 * BLOCK else [0]
+    if n <= AT_ONCE:
+        return a if _factored(a) else None
+    cuts = list(range(0, n, BLOCK))
     blocks = [slice(start, stop) for start, stop in zip(cuts, [*cuts[1:], n], strict=True)]
     for k, at in enumerate(blocks):
-        with one_blas_thread():
-            try:
-                diagonal = np.linalg.cholesky(a[at, at])
-            except np.linalg.LinAlgError:
-                return None
-        if not np.isfinite(diagonal).all():
+        diagonal = a[at, at].copy()
+        if not _factored(diagonal):
             return None
         a[at, at] = diagonal
         below = blocks[k + 1 :]
@@ -44,6 +42,17 @@ def cholesky_factor(a: NDArray[Any]) -> NDArray[Any] | None:
         parallel_map(column, below)
         parallel_map(rest, [(r, c) for i, r in enumerate(below) for c in below[: i + 1]])
     return a
+
+
+def _factored(a: NDArray[Any]) -> bool:
+    """Write L over the lower half of ``a``; False where A is not positive definite."""
+    potrf = linalg.get_lapack_funcs("potrf", (a,))
+    with one_blas_thread():
+        # in Fortran order our lower half is the upper triangle
+        found, info = potrf(a.T, lower=0, overwrite_a=1, clean=0)
+    if not np.may_share_memory(found, a):
+        a[...] = found.T
+    return info == 0 and bool(np.isfinite(np.diagonal(a)).all())
 
 
 def cholesky_solve(factor: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:

@@ -17,7 +17,7 @@ from scipy import linalg
 from separatrix.threads import on_one_blas_thread, parallel_map
 
 #: Rows of a block, and rows up to which a matrix is inverted at once.
-BLOCK, AT_ONCE = 192, 640
+BLOCK, AT_ONCE = 192, 1280
 #: Columns of the product that one thread computes.
 WIDTH = 384
 
