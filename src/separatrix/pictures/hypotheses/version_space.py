@@ -143,7 +143,8 @@ class VersionSpaceDisplay(Display):
         style_axes(ax)
         ax.set_xlabel(label_text(self.columns[0]))
         ax.set_ylabel(label_text(self.columns[1]))
-        ax.legend(frameon=False, fontsize=9, loc="best")
+        ax.legend(frameon=False, fontsize=9, ncols=4, loc="lower left", handlelength=1,
+                  bbox_to_anchor=(0, 1), borderaxespad=0.2)  # fmt: skip
 
 
 #: Lines of the most specific box (none: filled), the average and the common one.

@@ -102,7 +102,8 @@ class PACDisplay(Display):
         ax.errorbar(sizes, rates, yerr=reach, fmt="o-", ms=4, color=BLUE, label="observed")
         delta = self.simulations[0].delta
         ax.axhline(delta, color=MUTED, linewidth=1, linestyle=(0, (4, 3)))
-        annotate(ax, f"δ = {delta:g}", (1, delta), (-2, 3), BESIDE, ha="right")
+        # with few rows both curves are far above
+        annotate(ax, f"δ = {delta:g}", (0, delta), (2, 3), BESIDE, ha="left")
         ax.set_ylim(-0.03, 1.05)
         style_axes(ax)
         percent_axis(ax.yaxis)
