@@ -21,6 +21,7 @@ class Claims:
     classes_: NDArray[Any]
     concepts_: NDArray[Any]
     labels_: NDArray[Any]
+    counts_: Floats
     reject: bool
     reject_label: Any
 
@@ -35,6 +36,19 @@ class Claims:
     def _uncertain(self, X: Any) -> NDArray[np.bool_]:
         """Rows that no hypothesis or several claim."""
         return np.asarray(self._claimed(X).sum(axis=1) != 1)
+
+    @abstractmethod
+    def _texts(self) -> list[str]:
+        """The hypotheses in words."""
+
+    def describe(self) -> str:
+        """One line for each hypothesis: its words, and the rows of its class and others inside."""
+        return "\n".join(
+            f"{label}: {text} ({own:g} of {weight:g} rows, {other:g} of other classes)"
+            for label, text, (own, weight, other) in zip(
+                self.concepts_.tolist(), self._texts(), self.counts_.tolist(), strict=True
+            )
+        )
 
     def _set_labels(self) -> None:
         """Set ``labels_``, the classes and, with ``reject``, the label of a rejection."""

@@ -228,14 +228,8 @@ class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
         """The boxes as conditions on the columns by name."""
         return [rule(box, self.encoding_.terms.items) for box in self.boxes_]
 
-    def describe(self) -> str:
-        """One line for each box: its rule, and the rows of its class and of others inside."""
-        return "\n".join(
-            f"{label}: {text} ({own:g} of {weight:g} rows, {other:g} of other classes)"
-            for label, text, (own, weight, other) in zip(
-                self.concepts_.tolist(), self.rules_, self.counts_.tolist(), strict=True
-            )
-        )
+    def _texts(self) -> list[str]:
+        return self.rules_
 
     def certainty(self, X: Any) -> NDArray[np.int8]:
         """What the version spaces say of each row: 1, 0 or −1 for each class with a box.

@@ -143,14 +143,8 @@ class UnionOfBoxes(ClassifierMixin, Claims, ClassLabels):
         terms = self.encoding_.terms.items
         return [any_of([rule(box, terms) for box in boxes]) for boxes in self.boxes_]
 
-    def describe(self) -> str:
-        """One line for each class: its rules, and the rows of the class and of others inside."""
-        return "\n".join(
-            f"{label}: {text} ({own:g} of {weight:g} rows, {other:g} of other classes)"
-            for label, text, (own, weight, other) in zip(
-                self.classes_.tolist(), self.rules_, self.counts_.tolist(), strict=True
-            )
-        )
+    def _texts(self) -> list[str]:
+        return self.rules_
 
     def _claimed(self, X: Any) -> NDArray[np.bool_]:
         x = np.asarray(self._design(X))

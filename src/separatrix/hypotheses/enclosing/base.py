@@ -67,19 +67,6 @@ class EnclosingClassifier(ClassifierMixin, Claims, ClassLabels):
         x = np.asarray(self._design(X))
         return np.asarray(self.standardizer_.transform(x))
 
-    def describe(self) -> str:
-        """One line for each class: its set, and the rows of the class and of others inside."""
-        return "\n".join(
-            f"{label}: {text} ({own:g} of {weight:g} rows, {other:g} of other classes)"
-            for label, text, (own, weight, other) in zip(
-                self.classes_.tolist(), self._texts(), self.counts_.tolist(), strict=True
-            )
-        )
-
-    @abstractmethod
-    def _texts(self) -> list[str]:
-        """The sets in words."""
-
     def _center_text(self, center: Floats, most: int = 4) -> str:
         """The center, by the names of the columns; of many, the first."""
         named = list(zip(self.encoding_.names, center.tolist(), strict=True))
