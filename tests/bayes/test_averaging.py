@@ -89,7 +89,10 @@ def test_evidences_that_are_not_comparable_are_refused() -> None:
     ridge = sx.BayesianRidge().fit(X, Y)
     process = sx.GaussianProcessRegressor(sx.Linear() + sx.White(1.0), optimizer=None)
     average = sx.EvidenceAveraging([ridge, process])
-    assert_allclose(average.from_fitted([ridge, process.fit(X, Y)]).weights_.sum(), 1.0, rtol=1e-15)
+    for normalize_y in (False, True):  # units of its own within the process do not matter
+        process.set_params(normalize_y=normalize_y).fit(X, Y)
+        weights = average.from_fitted([ridge, process]).weights_
+        assert_allclose(weights.sum(), 1.0, rtol=1e-15)
     for rows, target in ((slice(30), Y[:30]), (slice(40), Y + 1.0)):
         with pytest.raises(sx.InputError, match="other rows or another target"):
             average.from_fitted([ridge, process.fit(X[rows], target)])

@@ -156,6 +156,7 @@ def _target_moments(model: Any) -> Floats | None:
         return np.append(m.weight, np.diag(m.about_origin().yy))
     if hasattr(model, "y_train_"):
         w, y = model.row_weight_, model.y_train_.reshape(len(model.y_train_), -1)
+        y = model.target_mean_ + model.target_scale_ * y  # in the units of the table
     elif isinstance(rows, InMemory):
         block = rows.collect()
         w, y = block.weights, block.y
