@@ -66,6 +66,10 @@ def test_a_class_and_what_was_found_of_it_agree():
     assert (
         sx.pac_sample_size(0.1, 0.1, found).n == sx.pac_sample_size(0.1, 0.1, sx.Hyperplanes(2)).n
     )
+    searched = sx.vc_dimension(sx.Boxes(2), max_points=2)
+    with pytest.raises(sx.InputError, match="at least 2 by a search"):
+        sx.pac_sample_size(0.1, 0.05, searched)
+    assert sx.pac_sample_size(0.1, 0.05, searched, vc_dimension=4).bound == "VC dimension"
 
 
 def test_intervals_of_proportions():

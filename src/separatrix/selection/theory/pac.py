@@ -164,6 +164,12 @@ def _bounds(hypotheses: Any, vc_dimension: int | None) -> list[_Bound]:
             raise InputError(f"A class has at least one hypothesis, not {count!r}.")
         found.append(_finite(int(count)))
     known = getattr(hypotheses, "vc_dimension", getattr(hypotheses, "bound", None))
+    if vc_dimension is None and not getattr(hypotheses, "proved", True):
+        raise InputError(
+            f"The VC dimension was found to be at least {known} by a search that proves no more, "
+            "and the bound needs one that it does not exceed.",
+            remedy="Give vc_dimension, if you know it.",
+        )
     known = known if vc_dimension is None else vc_dimension
     if known is not None:
         if not _is_count(known) or known < 0:
