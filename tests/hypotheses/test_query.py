@@ -79,7 +79,7 @@ def test_a_label_is_queried_that_lowers_the_expected_error():
 
 
 @pytest.mark.parametrize("container", [pd.DataFrame, pl.DataFrame, sparse.csr_array])
-def test_every_container_of_the_same_rows_is_asked_the_same(container):
+def test_every_container_of_the_same_rows_gives_the_same_choice(container):
     known, y, rest = X[::6], Y[::6], X[1::12]
 
     def rows(values):

@@ -175,15 +175,20 @@ def bounding(negative: Floats, lower: Floats, upper: Floats) -> Floats:
     rows = np.where((negative < lower) | (negative > upper), negative, np.nan)
     if not len(rows):
         return rows
-    unit = np.nanmax(np.abs(rows - (lower / 2 + upper / 2)), axis=0, initial=0.0)
-    excess = np.fmax(lower - rows, rows - upper) / np.where(unit > 0.0, unit, 1.0)
-    total = np.nansum(excess, axis=1)
-    order = np.argsort(total, kind="stable")
-    rows, total = rows[order], total[order]
+    rows = np.ascontiguousarray(rows[np.argsort(_excess(rows, lower, upper), kind="stable")])
     chosen = np.empty(len(rows), dtype=np.int64)
     count = undominated(rows, lower, upper, chosen, MOST_COMPARED)
-    rows, total = rows[chosen[:count]], total[chosen[:count]]
-    return np.ascontiguousarray(rows[np.lexsort((*rows.T, total))])
+    rows = rows[chosen[:count]]
+    # in units of the rows that are left: their order does not depend on the others
+    order = np.lexsort((*rows.T, _excess(rows, lower, upper)))
+    return np.ascontiguousarray(rows[order])
+
+
+def _excess(rows: Floats, lower: Floats, upper: Floats) -> Floats:
+    """How far each row is from the box, columns in units of the farthest row."""
+    unit = np.nanmax(np.abs(rows - (lower / 2 + upper / 2)), axis=0, initial=0.0)
+    excess = np.fmax(lower - rows, rows - upper) / np.where(unit > 0.0, unit, 1.0)
+    return np.asarray(np.nansum(excess, axis=1))
 
 
 def _largest(others: Floats, new: Floats) -> Floats:
