@@ -18,7 +18,7 @@ from separatrix.hypotheses.boxes.streaming import consistent_spaces
 from separatrix.hypotheses.boxes.version_space import VersionSpace
 from separatrix.hypotheses.claims import Claims
 from separatrix.messages import InputError, check_option
-from separatrix.rows.block import Floats, Ints
+from separatrix.rows.block import Floats, Ints, to_array
 from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import Rows
 
@@ -259,4 +259,4 @@ class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
 
 def dense(x: Any) -> Floats:
     """Rows of a design, dense and in one piece."""
-    return np.ascontiguousarray(x.toarray() if hasattr(x, "toarray") else x, dtype=np.float64)
+    return np.ascontiguousarray(to_array(x), dtype=np.float64)

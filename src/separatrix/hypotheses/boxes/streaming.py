@@ -37,7 +37,7 @@ class ClassExtremes:
         for j, term in enumerate(block.targets):
             own = (block.y[:, j] > 0.5) & (block.weights > 0.0)
             if own.any():
-                found = column_extremes(np.ascontiguousarray(_dense(block)[own]))
+                found = column_extremes(np.ascontiguousarray(block.dense()[own]))
                 self._add(term, found, float(block.weights[own].sum()))
 
     def _add(self, term: Term, faces: Floats, weight: float) -> None:
@@ -70,7 +70,7 @@ class OtherClasses:
         """Add the rows of a block."""
         if self.inside:
             return
-        x = _dense(block)
+        x = block.dense()
         for term, faces in self.faces.items():
             j = block.targets.position.get(term)
             other = block.weights > 0.0
@@ -117,8 +117,3 @@ def consistent_spaces(model: Any, X: Rows) -> tuple[list[ClassSpace], Encoding, 
     lower, upper = zip(*first.faces.values(), strict=True)
     scale = np.max(upper, axis=0) - np.min(lower, axis=0)
     return found, prepared.encoding, scale, prepared.moments.count
-
-
-def _dense(block: Block) -> Floats:
-    x: Any = block.x
-    return np.asarray(x.toarray() if hasattr(x, "toarray") else x)

@@ -16,8 +16,8 @@ from separatrix.hypotheses.classes.separation import (
     ONE,
     ZERO,
     Separated,
+    confirmed,
     dot,
-    exactly,
     interpolated,
     middle,
     signed,
@@ -99,12 +99,10 @@ class Balls(Separated):
         if not labels.any():  # a small one beyond all points
             beyond = tuple(max(column) + 1 for column in zip(*exact, strict=True))
             return Ball(beyond, Fraction(1, 4))
-        with np.errstate(over="ignore", invalid="ignore"):
-            for guess in _guesses(points, labels):
-                if np.isfinite(guess).all():
-                    found = self._with_center(exactly(guess), exact, labels)
-                    if found is not None:
-                        return found
+        guesses = _guesses(points, labels)
+        found = confirmed(guesses, lambda center: self._with_center(center, exact, labels))
+        if found is not None:
+            return found
         z, _ = strict_solution([*signed(_lifted(exact), labels), self._convex])
         if z is None:
             return None

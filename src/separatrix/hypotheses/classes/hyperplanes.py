@@ -15,8 +15,8 @@ from separatrix.hypotheses.classes.separation import (
     ONE,
     ZERO,
     Separated,
+    confirmed,
     dot,
-    exactly,
     interpolated,
     middle,
     radon_partition,
@@ -91,12 +91,10 @@ class Hyperplanes(Separated):
         if partition is not None and _refutes(partition, labels):
             return None
         exact = fractions(points)
-        with np.errstate(over="ignore", invalid="ignore"):
-            for guess in _guesses(points, labels):
-                if np.isfinite(guess).all():
-                    found = self._with_normal(exactly(guess), exact, labels)
-                    if found is not None:
-                        return found
+        guesses = _guesses(points, labels)
+        found = confirmed(guesses, lambda coef: self._with_normal(coef, exact, labels))
+        if found is not None:
+            return found
         z, _ = strict_solution(signed([[*x, ONE] for x in exact], labels))
         return None if z is None else self._with_normal(tuple(z[:-1]), exact, labels)
 

@@ -6,8 +6,9 @@ fractions decide. Radon's theorem bounds the VC dimension of both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from separatrix.hypotheses.classes.base import HypothesisClass, Labels, check_co
 from separatrix.rows.block import Floats, Ints
 
 ONE, ZERO = Fraction(1), Fraction(0)
+Exact = tuple[Fraction, ...]
+T = TypeVar("T")
 
 
 class Separated(HypothesisClass):
@@ -82,6 +85,16 @@ def widest_margin(features: Floats, labels: Labels, *, convex: bool = False) -> 
     bounds = [(-1.0, 1.0)] * k + [(None, None), (0.0, 1.0)]
     found = linprog([*np.zeros(k + 1), -1.0], rows, np.zeros(len(rows)), bounds=bounds)
     return found.x[:k] if found.status == 0 and found.x[-1] > 1e-9 else None
+
+
+def confirmed(guesses: Iterable[Floats], confirm: Callable[[Exact], T | None]) -> T | None:
+    """The first hypothesis that a guess in floats, taken as fractions, leads to."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        for guess in guesses:
+            found = confirm(exactly(guess)) if np.isfinite(guess).all() else None
+            if found is not None:
+                return found
+    return None
 
 
 def middle(scores: list[Fraction], labels: Labels) -> Fraction | None:

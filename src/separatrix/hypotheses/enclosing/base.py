@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 
 from separatrix.estimators.class_labels import ClassLabels, coded_rows
 from separatrix.hypotheses.claims import Claims
-from separatrix.rows.block import Floats, Ints
+from separatrix.rows.block import Floats, Ints, to_array
 from separatrix.statistics.standardizer import Standardizer
 
 #: Relative excess at which a point on the boundary is still inside: rounding errors.
@@ -28,8 +28,7 @@ class EnclosingClassifier(ClassifierMixin, Claims, ClassLabels):
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         coded = coded_rows(self, X, y, sample_weight)
         self.encoding_ = coded.encoding
-        x: Any = coded.x
-        x = np.asarray(x.toarray() if hasattr(x, "toarray") else x)
+        x = to_array(coded.x)
         self.standardizer_ = self._standardizer(x, coded.w)
         z = self.standardizer_.transform(x)
         self.concepts_ = self.classes_
