@@ -17,7 +17,7 @@ import click
 
 from separatrix import __version__
 from separatrix.cli import NO_RESULTS
-from separatrix.cli.cluster import cluster
+from separatrix.cli.clusters.command import cluster
 from separatrix.cli.compiling.command import compile_loops
 from separatrix.cli.curves.command import curve
 from separatrix.cli.failure import GateFailed, Interrupted, Interruptions, describe

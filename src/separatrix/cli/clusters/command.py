@@ -90,7 +90,7 @@ def cluster(
       separatrix cluster sample:diabetes -k 3 --method ward
       separatrix cluster sample:houses --method kmedoids --metric gower
     """
-    from separatrix.cli.cluster_results import write_clusters
+    from separatrix.cli.clusters.results import write_clusters
     from separatrix.cli.places import ready
 
     wanted = _number(number)
@@ -122,7 +122,7 @@ def cluster(
     if as_json:
         print_json({**document, "directory": str(place)})
         return
-    from separatrix.cli.cluster_summary import print_clusters
+    from separatrix.cli.clusters.summary import print_clusters
 
     print_clusters(study, place, _in_python(context, beside.columns), report.announced)
 
