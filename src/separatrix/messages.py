@@ -74,13 +74,14 @@ class InputError(ValueError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by all arguments (keyword-only ones would be lost)."""
-        return _rebuild, (self.what, self.file, self.row, self.column, self.remedy)
+        place = {"file": self.file, "row": self.row, "column": self.column}
+        return _rebuild, (type(self), self.what, place, self.remedy)
 
 
 def _rebuild(
-    what: str, file: str | None, row: int | None, column: str | None, remedy: str | None
+    kind: type[InputError], what: str, place: dict[str, Any], remedy: str | None
 ) -> InputError:
-    return InputError(what, file=file, row=row, column=column, remedy=remedy)
+    return kind(what, **place, remedy=remedy)
 
 
 class SeparatrixWarning(UserWarning):

@@ -206,8 +206,10 @@ default="k-means++"
             return [lloyd(x, w, start, max_iter=self.max_iter, origin=origin) for start in starts]
         if block is not None and is_sparse:
             return self._sparse_runs(block, rng)
-        size = max(SAMPLE_ROWS, 50 * self.n_clusters) if self._draws else 0
-        sample, weight = sample_rows(rows, size, int(seeds[0]))
+        sample, weight = np.zeros((0, len(spread.mean))), np.zeros(0)
+        if self._draws:
+            size = max(SAMPLE_ROWS, 50 * self.n_clusters)
+            sample, weight = sample_rows(rows, size, int(seeds[0]), spread.count)
         starts = self._initial_centers(self._standardized(sample), weight, rng)
         if block is not None and (block.w is None or block.w.all()):
             transform = None if self.standardizer_ is None else self._standardized

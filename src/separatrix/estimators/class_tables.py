@@ -13,7 +13,7 @@ from separatrix.rows.block import Floats
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Column, Kind, Term, Terms
 from separatrix.rows.sources.columns import level_text
-from separatrix.rows.sources.stream import TableRows
+from separatrix.rows.sources.stream import BatchedRows
 
 #: More distinct numbers than this are no classes.
 MAX_CLASSES = 1_000
@@ -47,11 +47,11 @@ def with_classes(rows: Rows) -> Rows:
     targets = rows.schema.targets
     if len(targets) != 1 or targets[0].kind is not Kind.NUMERIC or targets[0].display:
         return rows
-    if not isinstance(rows, InMemory | TableRows) or not _whole(rows):
+    if not isinstance(rows, InMemory | BatchedRows) or not _whole(rows):
         return rows
     target = Column(targets[0].name, Kind.DISCRETE, display="integer")
     schema = replace(rows.schema, targets=(target,))
-    if isinstance(rows, TableRows):
+    if isinstance(rows, BatchedRows):
         return rows.under(schema, rows.notes)
     found, codes = np.unique(rows.block.y[:, 0], return_inverse=True)
     terms = tuple(Term(target.name, level_text(value)) for value in found.tolist())

@@ -41,6 +41,7 @@ def scan(
     delimiter: str | None = None,
     header: bool | None = None,
     block_rows: int = BLOCK_ROWS,
+    cluster: Any = None,
 ) -> Rows:
     """Open a table as ``Rows``: its schema is inferred now, its rows are read pass by pass.
 
@@ -93,6 +94,9 @@ def scan(
         header, columns are called ``column_1``, ``column_2`` and so on.
     block_rows : int, default=65536
         Largest number of rows per block.
+    cluster : str or distributed.Client, default=None
+        A Dask scheduler (``"tcp://127.0.0.1:8786"``) whose workers read the files; only statistics
+        come back, and ``rows.travel`` counts their bytes.
 
     Returns
     -------
@@ -123,7 +127,7 @@ def scan(
     text = text_options(decimal, thousands, dates, na, encoding, delimiter, header)
     options = partial(read_options, missing=missing, unseen=unseen, kinds=kinds, ids=ids, text=text)
     if type(source).__module__.split(".")[0] in ("dask", "dask_expr"):
-        from separatrix.rows.sources.dask import scan_dask
+        from separatrix.rows.distributed.dask import scan_dask
 
         if hasattr(source, "columns"):
             target, weight = _names(target), _name(weight)
@@ -150,7 +154,12 @@ def scan(
             options = partial(options, ids=(*ids, time))
         named = options(_names(target), _name(weight), group=group, time=time)
         reader = TableSource(table)
-    return _table_rows(reader, named, block_rows)
+    rows = _table_rows(reader, named, block_rows)
+    if cluster is None:
+        return rows
+    from separatrix.rows.distributed.files import read_by_workers
+
+    return read_by_workers(rows, cluster)
 
 
 def _table_rows(source: Source, options: ReadOptions, block_rows: int) -> TableRows:

@@ -21,7 +21,8 @@ def reason_to_stream(rows: Rows) -> str:
     """Why the rows are not read into memory; empty if they are."""
     if isinstance(rows, InMemory):
         return ""
-    if not isinstance(rows, TableRows):  # the rows of a cluster are not ours to fetch
+    # the rows of a cluster are not ours to fetch
+    if not isinstance(rows, TableRows) or rows.travel is not None:
         return "spread over a cluster"
     if not isinstance(rows.source, CsvSource | ParquetSource):  # a data frame is in memory already
         return ""

@@ -30,6 +30,8 @@ from separatrix.threads import MIN_PIECES, parallel_map, pieces
 BLOCK_NUMBERS = 250_000
 #: A step below this fraction of the typical distance to a center is rounding.
 ROUNDING = 1e-12
+#: Standard deviations by which more hashes are looked at than a sample needs.
+SURPLUS = 8.0
 
 
 def streaming_lloyd(
@@ -223,13 +225,18 @@ class ClusterSums:
         return new
 
 
-def sample_rows(rows: Rows, size: int, seed: int) -> tuple[Floats, Floats]:
-    """About ``size`` distinct rows and their weights; all rows of a matrix that has no more."""
-    if isinstance(rows, InMemory) and (rows.block.n <= size or not size):
+def sample_rows(rows: Rows, size: int, seed: int, count: int) -> tuple[Floats, Floats]:
+    """About ``size`` distinct rows of ``count`` and their weights; all of a matrix of no more."""
+    if isinstance(rows, InMemory) and rows.block.n <= size:
         w = rows.block.weights
-        return (rows.block.dense()[w > 0], w[w > 0]) if size else (rows.block.dense(0, 0), w[:0])
-    # Block after block: samples of all chunks at once would hold the whole of a table.
-    sample = Rows.reduce(rows, RowSample(max(size, 1), seed))
+        return rows.block.dense()[w > 0], w[w > 0]
+    # Rows with hashes beyond a bound that is rarely too low are never stored, nor do they travel.
+    share = (size + SURPLUS * np.sqrt(size)) / max(count, 1)
+    sample = rows.reduce(RowSample(size, seed, share))
+    if share < 1.0 and len(sample.key) < size:  # so many copies that there are fewer rows
+        # In memory block after block: samples of all chunks at once would hold the whole table.
+        reduce = Rows.reduce if isinstance(rows, InMemory) else type(rows).reduce
+        sample = reduce(rows, RowSample(size, seed))
     return sample.rows, sample.weight
 
 
@@ -237,18 +244,18 @@ class RowSample:
     """A sample of distinct rows with their weights, by a hash of their content and a seed.
 
     The ``size`` rows of smallest hash are taken, whatever the order and the blocks of the table; a
-    repeated row is one row with more weight.
+    repeated row is one row with more weight. Of all hashes only the lowest ``share`` is looked at.
     """
 
-    def __init__(self, size: int, seed: int) -> None:
-        self.size, self.seed = size, seed
+    def __init__(self, size: int, seed: int, share: float = 1.0) -> None:
+        self.size, self.seed, self.share = size, seed, share
         self.key = np.zeros(0, dtype=np.uint64)
         self.rows: Floats = np.zeros((0, 0))
         self.weight = np.zeros(0)
 
     def fresh(self) -> Self:
         """An empty sample of the same size and seed."""
-        return type(self)(self.size, self.seed)
+        return type(self)(self.size, self.seed, self.share)
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
@@ -260,8 +267,11 @@ class RowSample:
             self._add(_row_hashes(x, self.seed), x, w[start : start + step][positive])
 
     def _add(self, key: NDArray[np.uint64], x: Floats, w: Floats) -> None:
+        bound = np.uint64(2**64 - 1) if self.share >= 1.0 else np.uint64(self.share * 2.0**64)
         if len(self.key) == self.size:  # most rows are out already
-            near = key <= self.key[-1]
+            bound = min(bound, self.key[-1])
+        near = key <= bound
+        if not near.all():
             key, x, w = key[near], x[near], w[near]
         rows = x if not len(self.key) else np.concatenate([self.rows, x])
         keys, first, which = np.unique(

@@ -9,10 +9,11 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from threading import Lock
-from typing import Generic, Self
+from typing import Generic, Self, TypeVar
 
 from separatrix.messages import InputError
 from separatrix.rows.block import Block
+from separatrix.rows.distributed.travel import Travel
 from separatrix.rows.parts import Parts
 from separatrix.rows.rows import InMemory, Rows, S
 from separatrix.rows.schema import Schema
@@ -20,6 +21,8 @@ from separatrix.rows.sources.reader import BatchReader, DecodedBatch, join
 from separatrix.rows.sources.source import Contradiction, LocatedBatch, Source, batch_rows
 from separatrix.rows.sources.unseen import Counts, added, warn_unseen
 from separatrix.threads import on_threads
+
+T = TypeVar("T")
 
 BLOCK_ROWS = 65_536
 
@@ -34,16 +37,29 @@ class BatchedRows(Rows):
         """The name of the table in messages."""
         return None
 
+    @property
+    def travel(self) -> Travel | None:
+        """What came from other machines; None where there are none."""
+        return None
+
+    @abstractmethod
+    def under(self, schema: Schema, notes: tuple[str, ...]) -> Rows:
+        """The same table under another schema."""
+
     @abstractmethod
     def _decoded(self, reader: BatchReader) -> Iterator[DecodedBatch]:
         """Yield the decoded batches in order."""
 
     def blocks(self) -> Iterator[Block]:
         """Yield raw blocks in order."""
+        yield from BatchedRows.each(self, _block_of)
+
+    def each(self, function: Callable[[DecodedBatch], T]) -> Iterator[T]:
+        """What a function makes of every batch, in order; where the rows are."""
         dropped, unseen = 0, Counts()
         for decoded in self._decoded(BatchReader(self.schema, self.parts)):
             dropped, unseen = dropped + decoded.dropped, added(unseen, decoded.unseen)
-            yield decoded.block
+            yield function(decoded)
         self.dropped = dropped
         warn_unseen(unseen, self.schema.unseen)
 
@@ -66,6 +82,10 @@ class BatchedRows(Rows):
         labeled = copy(self)
         labeled.parts = parts
         return labeled
+
+
+def _block_of(decoded: DecodedBatch) -> Block:
+    return decoded.block
 
 
 @dataclass
@@ -231,7 +251,7 @@ class TableRows(BatchedRows):
                 before = self.schema
                 self._reconsider(problem)
                 if done and problem.column is not None:
-                    _refuse_other_values(before, self.schema, problem)
+                    refuse_other_values(before, self.schema, problem)
 
     def _batches(self, reader: BatchReader) -> Iterator[LocatedBatch]:
         columns = reader.columns
@@ -248,7 +268,7 @@ def _after(done: int, batches: Iterator[LocatedBatch]) -> Iterator[LocatedBatch]
         done = max(done - n, 0)
 
 
-def _refuse_other_values(before: Schema, now: Schema, problem: Contradiction) -> None:
+def refuse_other_values(before: Schema, now: Schema, problem: Contradiction) -> None:
     """Refuse a change of separators after rows were given out under the old ones."""
     old, new = before.by_name.get(problem.column or ""), now.by_name.get(problem.column or "")
     if old is None or new is None or new.notation.decimal == old.notation.decimal:

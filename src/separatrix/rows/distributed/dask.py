@@ -1,77 +1,70 @@
-"""Dask collections as rows: one statistic per partition, summed as a tree on the workers.
-
-Every task is a pure function of its partition, so a lost worker costs only its own tasks.
-"""
+"""Dask collections as rows: one statistic per partition, summed on the workers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from separatrix.messages import InputError
+from separatrix.rows.distributed.passes import Passes
+from separatrix.rows.distributed.travel import Travel
 from separatrix.rows.infer import OptionsOf, infer_schema
 from separatrix.rows.rows import S, target_names
 from separatrix.rows.schema import Schema
 from separatrix.rows.sources.dataframes import as_table, refuse_name, table_of_arrays
 from separatrix.rows.sources.reader import BatchReader, DecodedBatch
-from separatrix.rows.sources.source import SAMPLE_ROWS, TableSource, batch_rows
+from separatrix.rows.sources.source import SAMPLE_ROWS, TableSource
 from separatrix.rows.sources.stream import BLOCK_ROWS, BatchedRows
 from separatrix.rows.sources.unseen import warn_unseen
 
 
 class DaskRows(BatchedRows):
-    """The partitions of a Dask collection, as delayed Arrow tables."""
+    """The partitions of a Dask collection, as delayed tables."""
 
     def __init__(self, partitions: list[Any], schema: Schema, notes: tuple[str, ...] = ()) -> None:
-        self.partitions, self.schema, self.notes = partitions, schema, notes
+        self.passes = Passes(partitions, BLOCK_ROWS)
+        self.schema, self.notes = schema, notes
+
+    @property
+    def travel(self) -> Travel:
+        """What traveled so far."""
+        return self.passes.travel
+
+    def under(self, schema: Schema, notes: tuple[str, ...]) -> Self:
+        """The same table under another schema."""
+        other = copy(self)
+        other.schema, other.notes = schema, notes
+        return other
 
     def reduce(self, statistic: S) -> S:
-        """Compute a statistic: one task per partition, then a tree of sums."""
-        from dask import delayed
-
-        reader = BatchReader(self.schema, self.parts)
-        one, both = delayed(_reduced, pure=True), delayed(_added, pure=True)
-        level = [one(p, i, reader, statistic.fresh()) for i, p in enumerate(self.partitions)]
-        while len(level) > 1:
-            pairs = [both(*level[i : i + 2]) for i in range(0, len(level) - 1, 2)]
-            level = pairs + (level[-1:] if len(level) % 2 else [])
-        total, self.dropped = level[0].compute()
-        return total  # type: ignore[no-any-return]
+        """Compute a statistic: one task per partition, then sums in a fixed order."""
+        total = self.passes.reduce(BatchReader(self.schema, self.parts), statistic)
+        if total.failure is not None:
+            raise total.failure
+        self.dropped = total.dropped
+        warn_unseen(total.unseen, self.schema.unseen)
+        return total.statistic
 
     def _decoded(self, reader: BatchReader) -> Iterator[DecodedBatch]:
-        from dask import delayed
-
-        one = delayed(_read, pure=True)
         start = 0
-        for index, partition in enumerate(self.partitions):
-            batches = one(partition, index, reader).compute()
-            for batch in batches:  # row numbers continue from one partition to the next
+        for found in self.passes.each(reader, _itself):
+            if found.failure is not None:
+                raise found.failure
+            for batch in found.values:  # row numbers continue from one partition to the next
                 yield replace(batch, row_ids=batch.row_ids + start)
-            start += sum(len(batch.row_ids) + batch.dropped for batch in batches)
+            start += sum(len(batch.row_ids) + batch.dropped for batch in found.values)
 
 
-def _read(table: Any, index: int, reader: BatchReader) -> list[DecodedBatch]:
-    columns = reader.columns
-    source = TableSource(table, f"partition {index}")
-    batches = source.batches(columns, batch_rows(BLOCK_ROWS, len(columns)))
-    return [reader.read(located.batch, located.location) for located in batches]
+def _itself(batch: DecodedBatch) -> DecodedBatch:
+    return batch
 
 
-def _reduced(table: Any, index: int, reader: BatchReader, statistic: S) -> tuple[S, int]:
-    part, dropped = statistic.fresh(), 0
-    for decoded in _read(table, index, reader):
-        dropped += decoded.dropped
-        warn_unseen(decoded.unseen, reader.schema.unseen)
-        if decoded.block.n:
-            part.update(decoded.block)
-    return part, dropped
-
-
-def _added(a: tuple[S, int], b: tuple[S, int]) -> tuple[S, int]:
-    return a[0] + b[0], a[1] + b[1]
+def _source(table: Any, index: int) -> TableSource:
+    return TableSource(table, f"partition {index}")
 
 
 def scan_dask(source: Any, target: Any, weight: Any, options: OptionsOf) -> DaskRows:
@@ -85,7 +78,9 @@ def scan_dask(source: Any, target: Any, weight: Any, options: OptionsOf) -> Dask
         partitions, targets = _of_arrays(source, target, weight)
         named = None if weight is None else "weight"
     found = infer_schema(TableSource(_sample(partitions)), options(targets, named))
-    return DaskRows(partitions, found.schema, found.notes)
+    one = delayed(_source, pure=True)
+    sources = [one(partition, index) for index, partition in enumerate(partitions)]
+    return DaskRows(sources, found.schema, found.notes)
 
 
 def _of_arrays(x: Any, y: Any, w: Any) -> tuple[list[Any], tuple[str, ...]]:

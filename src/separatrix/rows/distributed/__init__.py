@@ -1,0 +1,1 @@
+"""Tables on other machines: Dask collections, files read by Dask workers, Spark data frames."""
