@@ -1,0 +1,1 @@
+"""A fitted model in another language: SQL, Python, JSON; checked against the model at once."""

@@ -1,0 +1,236 @@
+"""A small language of scalar expressions: what a model computes for one row, in no language yet.
+
+Numbers are double precision. A missing value is a value of its own (NULL, None): only
+:class:`IsMissing` and :class:`Filled` may meet one, so that its arithmetic is never relied on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A constant: a float, or an int where it is the label of a class."""
+
+    value: float | int
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A constant text: a level or the label of a class."""
+
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """True or false, as the label of a class."""
+
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What an earlier definition is called."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RawNumber:
+    """The number in a column of the table, missing where it is null, NaN or stands for missing.
+
+    Dates are days since 1970-01-01; true and false are 1 and 0.
+    """
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class RawLevel:
+    """The level in a column of the table, without spaces around it, missing where it is null."""
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """a + b + …"""
+
+    terms: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """a · b · …"""
+
+    factors: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """a / b, with b other than zero."""
+
+    numerator: Expression
+    denominator: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Exp:
+    """eˣ; x is at most zero wherever models use it, so that it does not overflow."""
+
+    argument: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """The natural logarithm of a positive number."""
+
+    argument: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Sqrt:
+    """The square root of a number that is not negative."""
+
+    argument: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Largest:
+    """The largest of several numbers."""
+
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Smallest:
+    """The smallest of several numbers."""
+
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """a < b, a <= b, a > b, a >= b or a = b."""
+
+    left: Expression
+    operator: str
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class IsMissing:
+    """Whether a value is missing."""
+
+    argument: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """Whether a text is one of several; of a missing one it is not."""
+
+    argument: Expression
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """Whether all conditions hold."""
+
+    conditions: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """Whether one of the conditions holds."""
+
+    conditions: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Whether a condition does not hold."""
+
+    condition: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A value, or another where it is missing."""
+
+    argument: Expression
+    fill: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """What a case is where its condition holds."""
+
+    condition: Expression
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The value of the first branch whose condition holds, else another."""
+
+    branches: tuple[Branch, ...]
+    otherwise: Expression
+
+
+Expression = (
+    Number
+    | Text
+    | Truth
+    | Value
+    | RawNumber
+    | RawLevel
+    | Sum
+    | Product
+    | Quotient
+    | Exp
+    | Log
+    | Sqrt
+    | Largest
+    | Smallest
+    | Compare
+    | IsMissing
+    | OneOf
+    | All
+    | AnyOf
+    | Not
+    | Filled
+    | Branch
+    | Case
+)
+
+
+def children(expression: Expression) -> Iterator[Expression]:
+    """The expressions directly within an expression."""
+    for part in fields(expression):
+        value = getattr(expression, part.name)
+        for one in value if isinstance(value, tuple) else (value,):
+            if not isinstance(one, str | int | float):
+                yield one
+
+
+def within(expression: Expression) -> Iterator[Expression]:
+    """An expression and all within it."""
+    stack = [expression]
+    while stack:
+        one = stack.pop()
+        yield one
+        stack += children(one)
+
+
+def values_in(expression: Expression) -> set[str]:
+    """The names of the definitions that an expression uses."""
+    return {one.name for one in within(expression) if isinstance(one, Value)}
+
+
+def columns_in(expression: Expression) -> set[str]:
+    """The columns of the table that an expression reads."""
+    return {one.column for one in within(expression) if isinstance(one, RawNumber | RawLevel)}

@@ -1,0 +1,136 @@
+"""Fitted models of every family that has an export, on small tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import separatrix as sx
+
+N = 120
+
+
+@cache
+def matrix() -> tuple[Any, Any, Any, Any]:
+    """Numbers (four columns of different units), a numeric target, two and three classes."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(N, 4)) * [1.0, 30.0, 0.01, 1.0] + [0.0, 500.0, 3.0, -1.0]
+    z = (x - x.mean(axis=0)) / x.std(axis=0)
+    y = z @ [1.0, -2.0, 0.5, 0.0] + 0.3 * rng.normal(size=N)
+    two = np.where(y + 0.8 * rng.normal(size=N) > 0, "yes", "no")
+    three = np.array(["b", "a b", "c'd"])[np.clip((y // 1.6).astype(int) + 1, 0, 2)]
+    return x, y, two, three
+
+
+@cache
+def table() -> pa.Table:
+    """Levels, booleans, missing values; a price and a class."""
+    rng = np.random.default_rng(1)
+    town = rng.choice(["a", "b", "it's", '"q"', None], size=N, p=[0.4, 0.2, 0.15, 0.15, 0.1])
+    area = np.where(rng.random(N) < 0.1, np.nan, rng.normal(90, 20, N))
+    garden = rng.choice([True, False, None], size=N, p=[0.5, 0.4, 0.1])
+    price = 2 * np.nan_to_num(area, nan=90) + 30 * (town == "b") + rng.normal(0, 5, N)
+    kind = np.where(price + rng.normal(0, 20, N) > 190, "dear", "cheap")
+    return pa.table(
+        {"town": town, "area": pa.array(area, from_pandas=True), "garden": garden}
+        | {"price": price, "kind": kind}
+    )
+
+
+def rows(target: str, **options: Any) -> Any:
+    """The table as training rows."""
+    other = "kind" if target == "price" else "price"
+    return sx.scan(table(), target=target, kinds={other: "ignore"}, **options)
+
+
+def numbers(model: Any) -> Any:
+    x, y, _, _ = matrix()
+    return model.fit(x, y)
+
+
+def two(model: Any) -> Any:
+    x, _, y, _ = matrix()
+    return model.fit(x, y)
+
+
+def three(model: Any) -> Any:
+    x, _, _, y = matrix()
+    return model.fit(x, y)
+
+
+def counts(model: Any, classes: int) -> Any:
+    x = np.floor(np.abs(matrix()[0] / [0.5, 200, 1, 0.5]))
+    return model.fit(x, matrix()[2 if classes == 2 else 3])
+
+
+def calibrated(estimator: Any, method: str) -> Any:
+    return sx.CalibratedClassifier(estimator, method=method, cv=3)
+
+
+COSTS = {"no": {"yes": 3.0, "reject": 0.4}, "yes": {"no": 1.0, "reject": 0.3}}
+
+MODELS: dict[str, Callable[[], Any]] = {
+    "least squares": lambda: numbers(sx.LinearRegression()),
+    "lasso": lambda: numbers(sx.Lasso(alpha=0.3, standardize=True)),
+    "two targets": lambda: sx.Ridge().fit(matrix()[0], np.stack([matrix()[1]] * 2, axis=1)),
+    "baseline": lambda: numbers(sx.MeanRegressor()),
+    "polynomial": lambda: numbers(sx.PolynomialRegression(degree=3, alpha=0.1)),
+    "bayesian ridge": lambda: numbers(sx.BayesianRidge()),
+    "huber": lambda: numbers(sx.HuberRegressor()),
+    "logistic": lambda: two(sx.LogisticRegression()),
+    "logistic of three": lambda: three(sx.LogisticRegression(standardize=True)),
+    "numbered classes": lambda: sx.LogisticRegression().fit(matrix()[0], matrix()[1] > 0),
+    "most frequent": lambda: three(sx.MostFrequentClassifier()),
+    "linear svm": lambda: three(sx.LinearSVC(standardize=True)),
+    "linear svm, platt": lambda: two(sx.LinearSVC(standardize=True, probability=True)),
+    "perceptron": lambda: two(sx.Perceptron()),
+    "sigmoid regression": lambda: three(sx.SigmoidRegressionClassifier()),
+    "least squares classes": lambda: three(sx.LeastSquaresClassifier()),
+    "class means": lambda: two(sx.BasicLinearClassifier(scatter="diagonal")),
+    "lda": lambda: three(sx.LinearDiscriminantAnalysis()),
+    "lda of two": lambda: two(sx.LinearDiscriminantAnalysis()),
+    "qda": lambda: three(sx.QuadraticDiscriminantAnalysis()),
+    "rda": lambda: three(sx.RegularizedDiscriminantAnalysis()),
+    "gaussian nb": lambda: three(sx.GaussianNB()),
+    "nearest mean": lambda: three(sx.NearestMean()),
+    "multinomial nb": lambda: counts(sx.MultinomialNB(), 3),
+    "multinomial nb, not smoothed": lambda: counts(sx.MultinomialNB(alpha=0.0), 3),
+    "complement nb": lambda: counts(sx.ComplementNB(), 3),
+    "bernoulli nb": lambda: counts(sx.BernoulliNB(binarize=1.0), 2),
+    "bernoulli nb, not smoothed": lambda: counts(sx.BernoulliNB(alpha=0.0, binarize=1.0), 3),
+    "naive bayes": lambda: sx.NaiveBayes().fit(rows("kind")),
+    "naive bayes, not smoothed": lambda: sx.NaiveBayes(smoothing=0.0).fit(rows("kind")),
+    "boxes": lambda: three(sx.BoxClassifier()),
+    "boxes, rejecting": lambda: two(sx.BoxClassifier(reject=True)),
+    "unions of boxes": lambda: two(sx.UnionOfBoxes()),
+    "kmeans": lambda: sx.KMeans(3, standardize=True, random_state=0).fit(matrix()[0]),
+    "platt": lambda: two(calibrated(sx.LinearSVC(standardize=True), "platt")),
+    "isotonic": lambda: three(calibrated(sx.LinearDiscriminantAnalysis(), "isotonic")),
+    "logistic calibration": lambda: three(calibrated(sx.GaussianNB(), "logistic")),
+    "temperature": lambda: three(calibrated(sx.GaussianNB(), "temperature")),
+    "temperature of scores": lambda: two(calibrated(sx.LinearSVC(), "temperature")),
+    "costs": lambda: two(sx.RejectOption(sx.LogisticRegression(), costs=COSTS)),
+    "average": lambda: three(
+        sx.AveragedClassifier([sx.LinearDiscriminantAnalysis(), sx.GaussianNB()], cv=3)
+    ),
+    "average of numbers": lambda: numbers(
+        sx.AveragedRegressor([sx.LinearRegression(), sx.MeanRegressor()], cv=3)
+    ),
+    "table": lambda: sx.Ridge().fit(rows("price")),
+    "table, indicators": lambda: sx.LinearRegression().fit(rows("price", missing="indicator")),
+    "table, zeros": lambda: sx.LogisticRegression().fit(rows("kind", unseen="zeros")),
+    "table, refusing levels": lambda: sx.LogisticRegression().fit(rows("kind", unseen="error")),
+    "table, kmeans": lambda: sx.KMeans(3, standardize=True, random_state=0).fit(
+        sx.scan(table(), kinds={"kind": "ignore"})
+    ),
+}
+
+
+@cache
+def fitted(name: str) -> Any:
+    """One of the models, fitted once."""
+    return MODELS[name]()
