@@ -28,22 +28,22 @@ def matrix() -> tuple[Any, Any, Any, Any]:
 
 @cache
 def table() -> pa.Table:
-    """Levels, booleans, missing values; a price and a class."""
+    """Levels, booleans, missing values; a rent and a class."""
     rng = np.random.default_rng(1)
     town = rng.choice(["a", "b", "it's", '"q"', None], size=N, p=[0.4, 0.2, 0.15, 0.15, 0.1])
     area = np.where(rng.random(N) < 0.1, np.nan, rng.normal(90, 20, N))
     garden = rng.choice([True, False, None], size=N, p=[0.5, 0.4, 0.1])
-    price = 2 * np.nan_to_num(area, nan=90) + 30 * (town == "b") + rng.normal(0, 5, N)
-    kind = np.where(price + rng.normal(0, 20, N) > 190, "dear", "cheap")
+    rent = 2 * np.nan_to_num(area, nan=90) + 30 * (town == "b") + rng.normal(0, 5, N)
+    kind = np.where(rent + rng.normal(0, 20, N) > 190, "dear", "cheap")
     return pa.table(
         {"town": town, "area": pa.array(area, from_pandas=True), "garden": garden}
-        | {"price": price, "kind": kind}
+        | {"rent": rent, "kind": kind}
     )
 
 
 def rows(target: str, **options: Any) -> Any:
     """The table as training rows."""
-    other = "kind" if target == "price" else "price"
+    other = "kind" if target == "rent" else "rent"
     return sx.scan(table(), target=target, kinds={other: "ignore"}, **options)
 
 
@@ -120,8 +120,8 @@ MODELS: dict[str, Callable[[], Any]] = {
     "average of numbers": lambda: numbers(
         sx.AveragedRegressor([sx.LinearRegression(), sx.MeanRegressor()], cv=3)
     ),
-    "table": lambda: sx.Ridge().fit(rows("price")),
-    "table, indicators": lambda: sx.LinearRegression().fit(rows("price", missing="indicator")),
+    "table": lambda: sx.Ridge().fit(rows("rent")),
+    "table, indicators": lambda: sx.LinearRegression().fit(rows("rent", missing="indicator")),
     "table, zeros": lambda: sx.LogisticRegression().fit(rows("kind", unseen="zeros")),
     "table, refusing levels": lambda: sx.LogisticRegression().fit(rows("kind", unseen="error")),
     "table, kmeans": lambda: sx.KMeans(3, standardize=True, random_state=0).fit(
