@@ -24,8 +24,7 @@ from separatrix.rows.sources.columns import (
     kind_of,
     numbers,
 )
-from separatrix.rows.sources.csv import CsvSource
-from separatrix.rows.sources.parquet import ParquetSource
+from separatrix.rows.sources.file_source import FileSource
 from separatrix.rows.sources.source import Source, refuse_duplicates
 from separatrix.rows.sources.unseen import POLICIES as UNSEEN_POLICIES
 
@@ -158,14 +157,14 @@ def infer_schema(source: Source, options: ReadOptions) -> Inferred:
 
 def has_header(source: Source) -> bool:
     """Whether the columns of a file have names (those of other tables do)."""
-    return not isinstance(source, CsvSource) or source.dialects[0].has_header
+    return not isinstance(source, FileSource) or source.has_header
 
 
 def _ranges(
     found: Recognized, schema: Schema, options: ReadOptions
 ) -> dict[str, tuple[float, float]]:
     """Ranges of columns in which missing values may be numbers: those of files, not decided yet."""
-    if options.text.na is not None or not isinstance(found.source, CsvSource | ParquetSource):
+    if options.text.na is not None or not isinstance(found.source, FileSource):
         return {}
     ranges = {}
     for column in schema.by_name.values():

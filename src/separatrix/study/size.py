@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from typing import Any
 
 from separatrix.rows.rows import InMemory, Rows
-from separatrix.rows.sources.csv import CsvSource
-from separatrix.rows.sources.parquet import ParquetSource
+from separatrix.rows.sources.file_source import FileSource
 from separatrix.rows.sources.stream import TableRows
 
 #: Never read more than this into memory.
 MAX_BYTES = 4 << 30
-#: Text grows and shrinks when it becomes numbers; compressed columns only grow.
-GROWTH = {"text": 2.0, "compressed": 6.0}
 
 
 def reason_to_stream(rows: Rows) -> str:
@@ -24,20 +19,10 @@ def reason_to_stream(rows: Rows) -> str:
     # the rows of a cluster are not ours to fetch
     if not isinstance(rows, TableRows) or rows.travel is not None:
         return "spread over a cluster"
-    if not isinstance(rows.source, CsvSource | ParquetSource):  # a data frame is in memory already
+    if not isinstance(rows.source, FileSource):  # a data frame is in memory already
         return ""
-    needed = sum(_bytes(path, len(rows.schema.by_name)) for path in rows.source.paths)
+    needed = rows.source.size(len(rows.schema.by_name))
     return "too large for memory" if needed >= memory_budget() else ""
-
-
-def _bytes(path: str, columns: int) -> float:
-    if path.lower().endswith((".parquet", ".pq")):
-        import pyarrow.parquet as pq
-
-        metadata: Any = pq.read_metadata(path)
-        return float(metadata.num_rows) * columns * 8
-    growth = GROWTH["compressed" if path.endswith(".gz") else "text"]
-    return Path(path).stat().st_size * growth
 
 
 def memory_budget() -> float:

@@ -10,7 +10,7 @@ from separatrix.rows.notations.missing import IN_EVERY_COLUMN
 from separatrix.rows.notations.options import TextOptions
 from separatrix.rows.schema import Column, Kind, Notation
 from separatrix.rows.sources.columns import is_text
-from separatrix.rows.sources.csv import CsvSource
+from separatrix.rows.sources.file_source import FileSource
 
 if TYPE_CHECKING:
     from separatrix.rows.notations.recognize import Recognized
@@ -29,8 +29,8 @@ def reading_notes(
     found: Recognized, columns: Mapping[str, Column], options: TextOptions
 ) -> Iterator[str]:
     """What was recognized about a file, its separators, dates and missing values."""
-    if isinstance(found.source, CsvSource):
-        yield from found.source.notes
+    if isinstance(found.source, FileSource):
+        yield from (*found.source.announced, *found.source.notes)
     used = {name: n for name, n in found.notations.items() if name in columns}
     counts = {name: dict(found.counts.get(name, {})) for name in columns}
     if options.na is None:

@@ -18,7 +18,7 @@ from separatrix.rows.notations.tally import Tally
 from separatrix.rows.schema import PLAIN, Kind, Notation
 from separatrix.rows.sources.columns import is_number, is_text, numbers
 from separatrix.rows.sources.csv import CsvSource
-from separatrix.rows.sources.parquet import ParquetSource
+from separatrix.rows.sources.file_source import FileSource
 from separatrix.rows.sources.source import (
     Contradiction,
     LocatedBatch,
@@ -118,7 +118,7 @@ def _hints(tallies: Iterable[Tally], source: Source, sample: LocatedBatch) -> Hi
     decimals = [tally.decimal for tally in tallies if tally.decimal is not None]
     orders = [tally.order for tally in tallies if tally.order in ("day-first", "month-first")]
     decimal = max(sorted(set(decimals)), key=decimals.count) if decimals else None
-    semicolons = isinstance(source, CsvSource) and source.delimiter == ";"
+    semicolons = isinstance(source, FileSource) and source.delimiter == ";"
     if decimal is None and semicolons and not _has_fractions(sample.batch):
         decimal = ","
     order = max(sorted(set(orders)), key=orders.count) if orders else None
@@ -146,7 +146,7 @@ def _decide_all(
         notation = decide(tally, hints, forced=name in forced)
         if notation is None:
             continue
-        if name not in forced and not isinstance(found.source, CsvSource):
+        if name not in forced and not _is_written(found.source, name):
             signs = notation.thousands or notation.unit or notation.dates or notation.na
             if not signs and Separators(".", "") in tally.forms:
                 continue  # text by declaration, such as the codes of a data frame
@@ -154,6 +154,11 @@ def _decide_all(
         found.counts[name] = dict(tally.na)
         if _two_readings(tally):
             found.ambiguous.add(name)
+
+
+def _is_written(source: Source, name: str) -> bool:
+    """Whether the texts of a column may be numbers, and are not texts by declaration."""
+    return isinstance(source, FileSource) and source.is_written(name)
 
 
 def _two_readings(tally: Tally) -> bool:
@@ -181,7 +186,8 @@ def _decide_points(
 
     source, batch = found.source, found.sample.batch
     assert isinstance(source, CsvSource)
-    floating = [n for n in free if pa.types.is_floating(source.inferred.field(n).type)]
+    inside = [n for n in free if n in source.inferred.names]
+    floating = [n for n in inside if pa.types.is_floating(source.inferred.field(n).type)]
     floating = [n for n in floating if is_number(batch[n].type)]
     if not floating:
         return
@@ -217,7 +223,7 @@ def _find_sentinels(
                 before = found.notations.get(name, PLAIN)
                 found.notations[name] = replace(before, sentinels=given, na_given=True)
         return
-    if not isinstance(found.source, CsvSource | ParquetSource):
+    if not isinstance(found.source, FileSource):
         return
     suspects = [name for name in numeric if _suspicious(_values(found, found.sample, name))]
     for name, tally in sentinel_tallies(found.source, suspects, found.notations).items():

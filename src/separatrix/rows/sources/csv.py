@@ -21,6 +21,9 @@ from separatrix.rows.notations.options import TextOptions
 from separatrix.rows.schema import Kind
 from separatrix.rows.sources.columns import Location, is_number
 from separatrix.rows.sources.dialect import Dialect, dialect_of, not_a_table
+from separatrix.rows.sources.file_source import FileSource
+from separatrix.rows.sources.places.files import file_size, is_packed, is_plain, opened_bytes
+from separatrix.rows.sources.places.partitions import Partitions
 from separatrix.rows.sources.source import (
     Contradiction,
     LocatedBatch,
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BLOCK_BYTES = 4 << 20
+#: Text grows and shrinks when it becomes numbers; compressed text only grows.
+GROWTH, PACKED_GROWTH = 2.0, 6.0
 
 _CONVERSION = re.compile(
     r"In CSV column #(\d+): (?:Row #\d+: )?CSV conversion error to (?!string).*?: "
@@ -42,7 +47,7 @@ _CONVERSION = re.compile(
 READ_ERRORS = (csv.Error, StopIteration, EOFError, OSError, zlib.error, UnicodeDecodeError)
 
 
-class CsvSource:
+class CsvSource(FileSource):
     """One table in one or more files of delimited text.
 
     ``expected`` are names of columns that the caller mentioned: a line with one is a header.
@@ -55,24 +60,31 @@ class CsvSource:
         names: list[str] | None = None,
         options: TextOptions | None = None,
         expected: Iterable[str] = (),
+        partitions: Partitions | None = None,
     ) -> None:
-        self.paths = paths
-        self.shown = names or paths
+        super().__init__(paths, names, partitions)
         self.kinds = dict(kinds)
         self.options = options or TextOptions()
         self.expected = frozenset(expected) | frozenset(self.kinds)
-        self.texts: frozenset[str] = frozenset()
         self.original: CsvSource | None = None
-        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-        self.name = f"{self.shown[0]}{more}"
 
     def as_text(self, columns: Iterable[str]) -> CsvSource:
         """The same table with these columns as they are written."""
         source = copy(self)
         source.texts = self.texts | frozenset(columns)
         source.original = self  # a spooled file is removed with its first source
-        source.__dict__.pop("arrow", None)
+        for typed in ("own", "arrow"):
+            source.__dict__.pop(typed, None)
         return source
+
+    def is_written(self, name: str) -> bool:  # noqa: ARG002
+        """Nothing in a text file is text by type."""
+        return True
+
+    def size(self, columns: int) -> float:  # noqa: ARG002
+        """About the bytes of the table in memory, judged by the files."""
+        growth = ((p, PACKED_GROWTH if is_packed(p) else GROWTH) for p in self.paths)
+        return sum(file_size(path) * factor for path, factor in growth)
 
     @cached_property
     def dialects(self) -> tuple[Dialect, ...]:
@@ -81,14 +93,19 @@ class CsvSource:
         return tuple(dialect_of(p, shown, self.options, self.expected) for p, shown in pairs)
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]
         """What was recognized about the layout of the files."""
         return tuple(dict.fromkeys(note for d in self.dialects for note in d.notes))
 
     @property
-    def delimiter(self) -> str:
+    def delimiter(self) -> str:  # type: ignore[override]
         """The separator of values in the first file."""
         return self.dialects[0].delimiter
+
+    @property
+    def has_header(self) -> bool:  # type: ignore[override]
+        """Whether the first file names its columns."""
+        return self.dialects[0].has_header
 
     @cached_property
     def inferred(self) -> pa.Schema:
@@ -103,17 +120,17 @@ class CsvSource:
             return pa.schema(list(reader.schema))
 
     @cached_property
-    def arrow(self) -> pa.Schema:
+    def own(self) -> pa.Schema:  # type: ignore[override]
         """Names of the columns, and the types that they are read as in every file."""
         import pyarrow as pa
 
         return pa.schema([(f.name, self._type(f.name, f.type)) for f in self.inferred])
 
-    def batches(self, columns: list[str], rows: int) -> Iterator[LocatedBatch]:
+    def file_batches(self, columns: list[str], rows: int) -> Iterator[LocatedBatch]:
         """Yield batches in the order of the files."""
         import pyarrow as pa
 
-        types = {name: self.arrow.field(name).type for name in columns}
+        types = {name: self.own.field(name).type for name in columns}
         for i, shown in enumerate(self.shown):
             start = 0
             try:
@@ -159,7 +176,9 @@ class CsvSource:
         )
         parsing = arrow_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True)
         try:
-            return arrow_csv.open_csv(self.paths[i], reading, parsing, convert)
+            path = self.paths[i]
+            file = path if is_plain(path) else opened_bytes(path)
+            return arrow_csv.open_csv(file, reading, parsing, convert)
         except (pa.ArrowInvalid, pa.ArrowKeyError, OSError, UnicodeError) as reason:
             raise self._explained(i, types, reason) from reason
 

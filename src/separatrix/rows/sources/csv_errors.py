@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from separatrix.messages import InputError
 from separatrix.rows.sources.columns import Location, is_number, text_in_numbers
-from separatrix.rows.sources.dialect import Dialect, opened_bytes
+from separatrix.rows.sources.dialect import Dialect
+from separatrix.rows.sources.places.files import opened_bytes
 
 if TYPE_CHECKING:
     from separatrix.rows.sources.csv import CsvSource
+
+#: Longest line that is looked into, in bytes; the parser takes less.
+_LONGEST_LINE = 16 << 20
 
 
 def explain(path: str, shown: str, dialect: Dialect, reason: Exception) -> InputError:
@@ -83,7 +87,13 @@ def _undecodable(path: str, shown: str, dialect: Dialect) -> InputError | None:
         return None
     before = 0
     with opened_bytes(path) as file:
-        for line in file:
+        while line := file.readline(_LONGEST_LINE):
+            if len(line) == _LONGEST_LINE:
+                return InputError(
+                    f"has a line of more than {_LONGEST_LINE >> 20} MB.",
+                    file=shown,
+                    remedy="Check the ends of lines, and quotes that are not closed.",
+                )
             try:
                 line.decode(dialect.encoding)
             except UnicodeDecodeError as fault:

@@ -7,23 +7,18 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import io
 import re
-import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
-from typing import IO
 
 from separatrix.messages import InputError
 from separatrix.rows.notations.missing import AMONG_NUMBERS, SILENT
 from separatrix.rows.notations.options import DELIMITERS, TextOptions
+from separatrix.rows.sources.places.files import chunks, is_plain, opened_bytes
 
 #: Bytes from which the layout is decided, and lines of them.
 HEAD_BYTES, HEAD_LINES = 1 << 18, 200
-_CHUNK = 1 << 18
 _COMMENT = re.compile(r"\s*(#|//|%)")
 _VALUE = re.compile(r"^[(+-]?\s*[$€£¥]?\s*[-+]?[\d.,' ]*\d[\d.,' ]*([eE][+-]?\d+)?\s*[%$€£¥]?\)?$")
 _DATE = re.compile(r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ]\S+)*$")
@@ -62,19 +57,11 @@ def not_a_table(shown: str, reason: BaseException) -> InputError:
     )
 
 
-def opened_bytes(path: str) -> IO[bytes]:
-    """The bytes of a file, decompressed where its name ends in .gz."""
-    return gzip.open(path, "rb") if path.endswith(".gz") else Path(path).open("rb")  # type: ignore[return-value]
-
-
 def dialect_of(path: str, shown: str, options: TextOptions, expected: frozenset[str]) -> Dialect:
     """The layout of a file; ``expected`` are names of columns that the caller mentioned."""
-    try:
-        with opened_bytes(path) as file:
-            head = file.read(HEAD_BYTES)
-        encoding = options.encoding or _encoding(path, head)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as reason:
-        raise not_a_table(shown, reason) from reason
+    with opened_bytes(path) as file:
+        head = file.read(HEAD_BYTES)
+    encoding = options.encoding or _encoding(path, head)
     notes = []
     if options.encoding is None and not encoding.startswith("utf-8"):
         name = {"cp1252": "Windows-1252"}.get(encoding, encoding.upper())
@@ -150,7 +137,7 @@ def _beyond_ascii(path: str, head: bytes) -> tuple[int, int, bool]:
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     valid, invalid, controls = 0, 0, False
     cut = False  # whether a character may continue in the next chunk
-    for chunk in [head] if path.endswith(".gz") else _chunks(path):
+    for chunk in chunks(path) if is_plain(path) else [head]:
         if chunk.isascii() and not cut:
             continue
         text = decoder.decode(chunk)
@@ -160,15 +147,6 @@ def _beyond_ascii(path: str, head: bytes) -> tuple[int, int, bool]:
         controls |= any(byte in chunk for byte in (b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d"))
         cut = bool(decoder.getstate()[0])
     return valid, invalid, controls
-
-
-def _chunks(path: str) -> Iterator[bytearray]:
-    """The bytes of a file, so few at a time that they stay in the cache."""
-    buffer = bytearray(_CHUNK)
-    view = memoryview(buffer)
-    with Path(path).open("rb", buffering=0) as file:
-        while size := file.readinto(view):
-            yield buffer if size == _CHUNK else buffer[:size]
 
 
 def _lines(head: bytes, encoding: str, shown: str) -> list[str]:

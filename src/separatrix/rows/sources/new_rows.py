@@ -76,7 +76,7 @@ def _source(x: Any, schema: Schema, text: TextOptions) -> Source:
         kinds = {column.name: column.kind for column in schema.by_name.values()}
         header = text.header if text.header is not None or schema.header else False
         layout = replace(text, header=header, na=schema.na)
-        source = open_paths(x, kinds, layout)
+        source = open_paths(x, kinds, layout, kinds)
         if isinstance(source, CsvSource):
             columns = schema.by_name.values()
             source = source.as_text(c.name for c in columns if c.notation.needs_text)

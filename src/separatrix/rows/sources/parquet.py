@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from separatrix.messages import InputError
 from separatrix.rows.sources.columns import Location
+from separatrix.rows.sources.file_source import FileSource
+from separatrix.rows.sources.places.files import is_plain, stored_bytes
 from separatrix.rows.sources.source import LocatedBatch, refuse_difference, refuse_duplicates
 
 if TYPE_CHECKING:
@@ -15,15 +17,11 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 
-class ParquetSource:
+class ParquetSource(FileSource):
     """One table in one or more Parquet files."""
 
-    def __init__(self, paths: list[str]) -> None:
-        self.paths = paths
-        self.name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
-
     @cached_property
-    def arrow(self) -> pa.Schema:
+    def own(self) -> pa.Schema:  # type: ignore[override]
         """Names and types of the columns; the files are checked to agree."""
         schemas = []
         for path in self.paths:
@@ -33,7 +31,15 @@ class ParquetSource:
             refuse_difference(schemas[0].names, self.paths[0], schemas[-1].names, path)
         return schemas[0]
 
-    def batches(self, columns: list[str], rows: int) -> Iterator[LocatedBatch]:
+    def size(self, columns: int) -> float:
+        """The bytes of this many columns of numbers in memory."""
+        rows = 0
+        for path in self.paths:
+            with _opened(path) as file:
+                rows += file.metadata.num_rows
+        return 8.0 * rows * columns
+
+    def file_batches(self, columns: list[str], rows: int) -> Iterator[LocatedBatch]:
         """Yield batches in the order of the files."""
         import pyarrow as pa
 
@@ -53,7 +59,8 @@ def _opened(path: str) -> pq.ParquetFile:
     import pyarrow.parquet as pq
 
     try:
-        return pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
+        file = path if is_plain(path) else stored_bytes(path)
+        return pq.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
     except (pa.ArrowException, OSError) as reason:
         raise _damaged(path, reason, None) from reason
 

@@ -1,0 +1,1 @@
+"""File formats beside CSV and Parquet: Arrow, JSON lines, workbooks."""

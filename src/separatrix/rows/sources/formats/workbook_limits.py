@@ -1,0 +1,152 @@
+"""What is looked at in a workbook before a library reads it: size, cells far apart, declarations.
+
+The library lays out all cells up to the last one, so that a file of a kilobyte with a cell in the
+last corner would fill all memory. An upper bound of that room is counted here from the bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from typing import IO, Any
+
+from separatrix.messages import InputError
+from separatrix.rows.sources.places.compression import Unpacked, damaged
+
+#: Cells of a sheet, of which the library takes about 70 bytes each; bytes of a workbook, unpacked.
+MOST_CELLS, MOST_BYTES = 20_000_000, 2 << 30
+_CHUNK = 1 << 20
+_ATTRIBUTES = rb"((?:[^>\"']|\"[^\"]*\"|'[^']*')*)"
+_TAG = re.compile(rb"<(?:\w+:)?(row|c)\b" + _ATTRIBUTES + rb">")
+_PLACE = re.compile(rb"\br\s*=\s*[\"']([A-Z]{0,3})(\d{1,7})[\"']")
+_ODS = re.compile(
+    rb"<(/?)table:(table-row|table-cell|covered-table-cell|table)\b" + _ATTRIBUTES + rb">"
+)
+_REPEATED = re.compile(rb"number-(?:rows|columns)-repeated\s*=\s*[\"'](\d+)[\"']")
+_DECLARED = (b"<!DOCTYPE", b"<!ENTITY", b"<!doctype", b"<!entity")
+
+
+def check_workbook(raw: IO[bytes], path: str) -> None:
+    """Refuse a workbook that is built to fill memory; those that are no archive are small."""
+    if raw.read(4) != b"PK\x03\x04":  # an old .xls has at most 65 536 x 256 cells
+        raw.seek(0)
+        return
+    raw.seek(0)
+    count = _ods_cells if path.lower().endswith(".ods") else _xlsx_cells
+    try:
+        with zipfile.ZipFile(raw) as archive:
+            total = sum(info.file_size for info in archive.infolist())
+            if total > MOST_BYTES:
+                raise _too_large(path, f"{total / 2**30:.0f} GB of text")
+            for info in archive.infolist():
+                if info.flag_bits & 1:
+                    raise protected(path)
+                cells = count(_tags(archive, info, path))
+                if cells > MOST_CELLS:
+                    raise _too_large(path, f"{cells:,} cells up to the last one")
+    except (zipfile.BadZipFile, NotImplementedError, OSError, RuntimeError, EOFError) as reason:
+        raise damaged(path, reason) from reason
+    raw.seek(0)
+
+
+def _tags(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: str) -> Iterator[bytes]:
+    """The text of a part, cut between tags; nothing of it may declare entities."""
+    guard = Unpacked(archive.open(info), io.BytesIO(), lambda: info.compress_size, path)
+    rest = b""
+    while data := guard.read(_CHUNK):
+        if not rest and data.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise _suspicious(path, "is not written in UTF-8")
+        data = rest + data
+        if any(mark in data for mark in _DECLARED):
+            raise _suspicious(path, "declares entities, which no program that writes tables does")
+        cut = data.rfind(b"<")
+        rest = data[cut:] if cut >= 0 and b">" not in data[cut:] else b""
+        if len(rest) > _CHUNK:
+            if info.filename.endswith((".xml", ".rels")):
+                raise _suspicious(path, "has a tag without end")
+            return  # pictures
+        yield data[: len(data) - len(rest)]
+
+
+def _xlsx_cells(texts: Iterator[bytes]) -> int:
+    """Cells of a sheet up to the last one with a value."""
+    row = column = rows = columns = 0
+    for text in texts:
+        for tag in _TAG.finditer(text):
+            found = _PLACE.search(tag[2])
+            if tag[1] == b"row":
+                row, column = (int(found[2]) if found else row + 1), 0
+                continue
+            column += 1
+            if found and found[1]:
+                row, column = int(found[2]), _number(found[1])
+            if not tag[2].endswith(b"/"):
+                rows, columns = max(rows, row), max(columns, column)
+    return rows * columns
+
+
+def _number(letters: bytes) -> int:
+    """The number of the column ``AB``."""
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - 64
+    return number
+
+
+def _ods_cells(texts: Iterator[bytes]) -> int:
+    """Cells of the largest sheet up to the last one with a value."""
+    most = row = rows = columns = width = used = repeated = 0
+    for text in texts:
+        for tag in _ODS.finditer(text):
+            end, name, attributes = tag.groups()
+            found = _REPEATED.search(attributes)
+            times = int(found[1]) if found else 1
+            if name == b"table":
+                row = rows = columns = 0
+            elif name == b"table-row" and not end:
+                width, used, repeated = 0, 0, times
+            if name == b"table-row" and (end or attributes.endswith(b"/")):
+                row += repeated
+                if used:
+                    rows, columns = row, max(columns, used)
+                most = max(most, rows * columns)
+            elif name.endswith(b"cell") and not end:
+                width += times
+                if not attributes.endswith(b"/") or b"value" in attributes:
+                    used = width
+    return most
+
+
+def _too_large(path: str, what: str) -> InputError:
+    return InputError(
+        f"has {what}, more than is read from a workbook ({MOST_CELLS:,} cells).",
+        file=path,
+        remedy="Save the sheet as CSV; that is read as a stream, whatever its size.",
+    )
+
+
+def _suspicious(path: str, what: str) -> InputError:
+    return InputError(
+        f"{what}: it is not read.", file=path, remedy="Save the sheet as CSV, and give that."
+    )
+
+
+def protected(path: str) -> InputError:
+    """The refusal of a workbook with a password."""
+    return InputError(
+        "is protected by a password.",
+        file=path,
+        remedy="Save it without a password, or the sheet as CSV.",
+    )
+
+
+def unreadable(path: str, reason: Any) -> InputError:
+    """The refusal of a workbook that the library cannot read."""
+    detail = str(reason).splitlines()[0].rstrip(".") if str(reason) else type(reason).__name__
+    return InputError(
+        f"cannot be read as a workbook ({detail}).",
+        file=path,
+        remedy="Open it and save it again, or save the sheet as CSV.",
+    )
