@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from separatrix.cli.distributed.option import cluster_option, travel_document, traveled
 from separatrix.cli.failure import GateFailed, Interrupted
 from separatrix.cli.ids import Ids, copied_columns
 from separatrix.cli.options import (
@@ -99,6 +100,7 @@ STUDY_OPTIONS = (
 )
 @split_options
 @reading_options
+@cluster_option
 @json_option
 @click.pass_context
 def fit(
@@ -150,7 +152,7 @@ def fit(
                 raise with_file(problem, table) from problem
             study = replace(
                 study,
-                messages=tuple(map(with_flags, study.messages)),
+                messages=(*map(with_flags, study.messages), *traveled(source)),
                 warnings=tuple(map(with_flags, study.warnings)),
             )
             checked = check_gates(limits, study)
@@ -158,7 +160,8 @@ def fit(
             document = write_all(study, place, _ids(source, target, options["ids"]))
     failed = [gate for gate in checked if not gate["passed"]]
     if as_json:
-        print_json({**document, "directory": str(place), "gates": checked})
+        about = {"directory": str(place), "gates": checked, **travel_document(source)}
+        print_json({**document, **about})
         context.exit(1 if failed else 0)
     from separatrix.cli.fit_summary import print_summary
 

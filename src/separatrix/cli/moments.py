@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from separatrix.cli.distributed.option import cluster_option, travel_document, traveled
 from separatrix.cli.options import (
     json_option,
     reading_options,
@@ -26,6 +27,7 @@ from separatrix.messages import InputError
 @click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="File to write.")
 @split_options
 @reading_options
+@cluster_option
 @json_option
 def summarize(
     table: str,
@@ -57,9 +59,10 @@ def summarize(
     save_moments(StoredMoments(rows.schema, parts, groups), out)
     counts = {str(part): m.count for part, m in sorted(groups.parts.items())}
     if as_json:
-        print_json({"moments": str(out), "rows": sum(counts.values()), "parts": counts})
+        about = {"rows": sum(counts.values()), "parts": counts}
+        print_json({"moments": str(out), **about, **travel_document(rows)})
         return
-    for note in rows.notes:
+    for note in (*rows.notes, *traveled(rows)):
         say(f"· {with_flags(note)}")
     click.echo(str(out))
     file = shlex.quote(str(out))

@@ -195,6 +195,7 @@ def scanned(
     group: str | None = None,
     time: str | None = None,
     ids: tuple[str, ...] = (),
+    cluster: str | None = None,
     **written: Any,
 ) -> Any:
     """The rows of a table argument."""
@@ -210,6 +211,7 @@ def scanned(
         group=group,
         time=time,
         id=ids,
+        cluster=cluster,
         **as_written(written),
     )
 
@@ -265,7 +267,7 @@ def python_code(
     given = context.params
     scan = [repr(table_at(given["table"]))] + ([] if target is None else [f"target={target!r}"])
     written = as_written(given)
-    names = ("weight", "group", "time", "missing", "unseen", *WRITTEN)
+    names = ("weight", "group", "time", "missing", "unseen", "cluster", *WRITTEN)
     reading = [name for name in names if was_given(context, name)]
     scan += [f"{name}={written.get(name, given[name])!r}" for name in reading]
     ids = [name for name in given.get("ids", ()) if name not in ignored]
@@ -305,6 +307,7 @@ FLAGS = {
     "encoding": "--encoding",
     "delimiter": "--delimiter",
     "header": "--header",
+    "cluster": "--cluster",
     "method": "--method",
     "k": "-k",
     "max_clusters": "--max-clusters",

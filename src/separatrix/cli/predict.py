@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from separatrix.cli.distributed.option import cluster_option, travel_document, traveled
 from separatrix.cli.ids import ALL, Ids, copied_columns
 from separatrix.cli.options import (
     as_written,
@@ -48,6 +49,7 @@ from separatrix.messages import InputError
 )
 @level_option
 @text_options
+@cluster_option
 @json_option
 def predict(
     model: str,
@@ -56,6 +58,7 @@ def predict(
     keep: tuple[str, ...],
     unseen: str | None,
     level: float,
+    cluster: str | None,
     as_json: bool,
     **written: Any,
 ) -> None:
@@ -80,7 +83,11 @@ def predict(
         from separatrix.rows.scan import rows_like
 
         text = checked(**as_written(written))
-        rows = rows_like(table_at(table), schema, unseen=unseen, text=text)
+        rows: Any = rows_like(table_at(table), schema, unseen=unseen, text=text)
+        if cluster is not None:
+            from separatrix.rows.distributed.files import read_by_workers
+
+            rows = read_by_workers(rows, cluster)
         _predict(fitted, rows, file, keep, level, as_json)
     except InputError as problem:
         if problem.remedy is None or "kinds=" not in problem.remedy:
@@ -111,7 +118,8 @@ def _predict(
             for column, values in zip(found, _plain(first, ids.take(n), last), strict=True):
                 column += values
         named = dict(zip([*before, *ids.columns, *after], found, strict=True))
-        print_json({"model": type(fitted).__name__, "predictions": named, "warnings": warned})
+        about = {"predictions": named, "warnings": warned, **travel_document(rows)}
+        print_json({"model": type(fitted).__name__, **about})
         return
     count = 0
     with rows_to(out, before, ids, after) as write:
@@ -119,9 +127,12 @@ def _predict(
             write(first, last, n)
             count += n
     if as_json:
-        about = {"out": str(out), "rows": count, "warnings": warned}
+        about = {"out": str(out), "rows": count, "warnings": warned, **travel_document(rows)}
         print_json({"model": type(fitted).__name__, **about})
-    elif out is not None:
+        return
+    for sentence in traveled(rows):
+        say(f"· {sentence}")
+    if out is not None:
         say(f"Wrote {count:,} predictions to {out}")
 
 
@@ -209,8 +220,6 @@ def _predicted(
     import numpy as np
 
     from separatrix.messages import SeparatrixWarning
-    from separatrix.rows.rows import InMemory
-    from separatrix.threads import one_blas_thread
 
     done = 0
     with warnings.catch_warnings(record=True) as caught:
@@ -223,18 +232,31 @@ def _predicted(
                     say(f"! {with_flags(text)}", quiet=quiet)
             caught.clear()
 
-        for block in rows.blocks():
-            numbers = np.arange(done + 1, done + block.n + 1)
-            piece = InMemory(rows.schema, block, numbers)
-            with one_blas_thread():  # the same bits whatever the number of processors
-                last = [fitted.predict(piece)]
-                if extra.values is not None:
-                    values = np.asarray(extra.values(piece), dtype=float).reshape(block.n, -1)
-                    last += list(values.T)
-            done += block.n
-            yield [numbers], last, block.n
+        for n, last in rows.each(_answer(fitted, rows.schema, extra)):
+            done += n
+            yield [np.arange(done - n + 1, done + 1)], last, n
             say_new()
         say_new()  # some come after the last row
+
+
+def _answer(fitted: Any, schema: Any, extra: Extra) -> Callable[[Any], tuple[int, list[Any]]]:
+    """Predictions for a batch where it is read: how many rows, and their columns."""
+
+    def answer(decoded: Any) -> tuple[int, list[Any]]:
+        import numpy as np
+
+        from separatrix.rows.rows import InMemory
+        from separatrix.threads import one_blas_thread
+
+        n, piece = decoded.block.n, InMemory(schema, decoded.block)
+        with one_blas_thread():  # the same bits whatever the number of processors
+            last = [fitted.predict(piece)]
+            if extra.values is not None:
+                values = np.asarray(extra.values(piece), dtype=float).reshape(n, -1)
+                last += list(values.T)
+        return n, last
+
+    return answer
 
 
 def _remarks(rows: Any, copied: list[str], *, everything: bool) -> list[str]:

@@ -1,0 +1,1 @@
+"""Commands whose table is read by the workers of a cluster."""
