@@ -6,45 +6,54 @@ BIN    := $(VENV)/bin
 # Bytecode is stored: tests start many processes, and each would compile all that it imports again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types layers unit format bench clean
+.PHONY: demo test lint types layers loops unit format bench clean
 .DEFAULT_GOAL := demo
 
-# One installation serves both commands; it is redone only when the declared dependencies change.
-$(VENV)/installed: pyproject.toml
+INSTALL := $(BIN)/python -m pip install -qq --no-compile --disable-pip-version-check --editable
+
+# The library alone serves the demonstration; the checks need tools, too. Both are installed again
+# only when the declared dependencies change.
+$(VENV)/library: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "separatrix needs Python 3.11 or newer")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -qq --no-compile --disable-pip-version-check --editable '.[dev]'
+	$(INSTALL) .
 	@touch $@
 
-demo: $(VENV)/installed
+$(VENV)/tools: $(VENV)/library
+	$(INSTALL) '.[dev]'
+	@touch $@
+
+demo: $(VENV)/library
 	$(BIN)/separatrix fit sample:diabetes --target progression --out demo
 
-# The checks of the text need one processor and the tests the others, so they run together.
-test: $(VENV)/installed
+# Loops are compiled while the tools are installed and the text is checked.
+test: $(VENV)/library
 	@$(MAKE) --no-print-directory -j 4 lint types layers unit
 
-lint: $(VENV)/installed
+lint: $(VENV)/tools
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 
-types: $(VENV)/installed
+types: $(VENV)/tools
 	$(BIN)/mypy
 
-layers: $(VENV)/installed
+layers: $(VENV)/tools
 	$(BIN)/lint-imports
 
-# Two workers with one BLAS thread each: more threads than cores would only wait for each other.
-# Compiled before: each worker would compile what both need.
-unit: $(VENV)/installed
+# Before the tests: each of their workers would compile what both need.
+loops: $(VENV)/library
 	-$(BIN)/separatrix compile
+
+# Two workers with one BLAS thread each: more threads than cores would only wait for each other.
+unit: loops $(VENV)/tools
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
-format: $(VENV)/installed
+format: $(VENV)/tools
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/installed
-	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[dev,bench]'
+bench: $(VENV)/tools
+	$(INSTALL) '.[dev,bench]'
 	$(BIN)/python benchmarks/run.py
 
 clean:
