@@ -221,6 +221,8 @@ HOMES = {
     "silhouette": "separatrix.cluster.silhouette",
     "scatter_decomposition": "separatrix.cluster.scatter",
     "save": "separatrix.storage",
+    "verify": "separatrix.verification.verify",
+    "Verification": "separatrix.verification.verdict",
     "load": "separatrix.storage",
 }
 

@@ -267,6 +267,8 @@ from separatrix.selection.curves.curves import learning_curves as learning_curve
 from separatrix.selection.curves.result import LearningCurves as LearningCurves
 from separatrix.study.curves.run import run_curve as run_curve
 from separatrix.storage import load as load, save as save
+from separatrix.verification.verdict import Verification as Verification
+from separatrix.verification.verify import verify as verify
 from separatrix.study.clustering.run import run_clusters as run_clusters
 from separatrix.study.hyperplane_views import hyperplane_views as hyperplane_views
 from separatrix.study.run import run_study as run_study

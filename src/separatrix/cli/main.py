@@ -1,7 +1,7 @@
 """The entry point: runs the command, and turns every outcome into a message and an exit code.
 
-0 success   1 a score is worse than --min-score   2 usage or bad input   70 a defect of separatrix
-130 interrupted (143 by SIGTERM, 129 by a closed terminal)
+0 success   1 a score is worse than --min-score, or a claim is refuted   2 usage or bad input
+70 a defect of separatrix   130 interrupted (143 by SIGTERM, 129 by a closed terminal)
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from separatrix.cli.curves.command import curve
 from separatrix.cli.failure import GateFailed, Interrupted, Interruptions, describe
 from separatrix.cli.fit import fit
 from separatrix.cli.listings import explain, samples
+from separatrix.cli.models.verify import verify
 from separatrix.cli.moments import merge, summarize
 from separatrix.cli.predict import predict
 from separatrix.cli.query import query
@@ -63,6 +64,7 @@ for _command in (
     query,
     curve,
     report,
+    verify,
     summarize,
     merge,
     samples,

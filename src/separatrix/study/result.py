@@ -254,6 +254,7 @@ class Study:
     dependence : mean prediction over the values of the most important columns.
     distributions, correlations : of the columns, on the training rows.
     uncertainty : predictive distributions on rows the model was not fitted to; None without any.
+    digest : of the content of all rows in any order, for ``verify``; empty where none was made.
     """
 
     source: str
@@ -293,3 +294,4 @@ class Study:
     distributions: tuple[ColumnDistribution, ...] = ()
     correlations: ColumnCorrelations | None = None
     uncertainty: Uncertainty | None = None
+    digest: str = ""

@@ -39,6 +39,7 @@ from separatrix.study.numbers.run import study_regression
 from separatrix.study.result import Study
 from separatrix.study.size import reason_to_stream
 from separatrix.study.tasks import CLASSIFICATION, REGRESSION
+from separatrix.study.training_part import digest_of
 from separatrix.study.uncertainty import LEVEL
 from separatrix.threads import one_blas_thread
 
@@ -183,6 +184,7 @@ def _study_rows(
     progress: Any,
     metadata: Metadata,
 ) -> Study:
+    digest = digest_of(table.hashes)
     table, task, messages = _with_task(table, task)
     options.refuse_for(task)
     columns = profile(table)
@@ -197,9 +199,8 @@ def _study_rows(
     design = StudyDesign(
         table, parts, folds, columns, compared, messages, metadata, size, progress, warned
     )
-    if task == REGRESSION:
-        return explained(study_regression(design, options), folds)
-    return explained(study_classes(design, options), folds)
+    study = study_regression if task == REGRESSION else study_classes
+    return replace(explained(study(design, options), folds), digest=digest)
 
 
 def _with_task(table: InMemory, task: str | None) -> tuple[InMemory, str, list[str]]:

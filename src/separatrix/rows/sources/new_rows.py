@@ -70,6 +70,26 @@ def rows_like(
     return rows
 
 
+def same_rows(x: Any, schema: Schema, *, text: TextOptions | None = None) -> TableRows:
+    """The table of training again, with its target, weight, groups and times.
+
+    Rows are dropped as in training, and columns read as they were written then.
+    """
+    text = text or TextOptions()
+    schema = written_as(schema, text)
+    source = _source(x, schema, text)
+    roles = [name for name in (schema.weight, schema.group, schema.time) if name]
+    _refuse_lacking(schema, source.arrow.names, source.name)
+    for name in roles:
+        if name not in source.arrow.names:
+            raise InputError(
+                f"there is no column {name!r}, which training had.",
+                file=source.name,
+                remedy=did_you_mean(name, source.arrow.names),
+            )
+    return TableRows(source, schema, revise=SameNotation())
+
+
 def _source(x: Any, schema: Schema, text: TextOptions) -> Source:
     source: Source
     if is_path(x):

@@ -1,0 +1,1 @@
+"""Exact sums of doubles, exact linear systems, enclosures of roots, exponentials, logarithms."""

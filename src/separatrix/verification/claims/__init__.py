@@ -1,0 +1,1 @@
+"""What each family of models claims, recomputed from the rows."""

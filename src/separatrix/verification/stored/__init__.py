@@ -1,0 +1,1 @@
+"""Model files read byte by byte: the container, and the records in it."""

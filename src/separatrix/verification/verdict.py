@@ -1,0 +1,174 @@
+"""Verdicts on claims, and on a model as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isfinite
+from typing import Any
+
+from separatrix.verification.arithmetic.roots import digits, rounded
+
+PROVED, CONSISTENT, REFUTED, UNCHECKED = "proved", "consistent", "refuted", "not checked"
+#: Digits that a recorded number must share with the exact one.
+RECORDED_DIGITS = 9.0
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a model claims, the verdict on it, and the figures in one sentence.
+
+    ``digits`` are those to which recorded numbers agree with the recomputed ones, where numbers are
+    compared.
+    """
+
+    name: str
+    verdict: str
+    sentence: str
+    digits: float | None = None
+
+    def __str__(self) -> str:
+        shown = f"consistent to {self.digits:.0f} digits" if self._counted else self.verdict
+        return f"{self.name}: {shown}. {self.sentence}"
+
+    @property
+    def _counted(self) -> bool:
+        return self.verdict == CONSISTENT and self.digits is not None
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The outcome of :func:`separatrix.verify`.
+
+    Parameters
+    ----------
+    model : str
+        The class of the model.
+    n_rows : int
+        Number of rows from which the claims were recomputed.
+    claims : tuple of Claim
+        Every claim with its verdict ("proved", "consistent", "refuted", "not checked").
+    notes : tuple of str, default=()
+        What was taken from separatrix itself and not recomputed.
+
+    Attributes
+    ----------
+    model, n_rows, claims, notes : object
+        As given.
+    verdict : str
+        The total: "refuted" if any claim is; "proved" if all are proved; else "consistent".
+    holds : bool
+        Whether nothing was refuted and something was checked.
+
+    See Also
+    --------
+    verify : Recompute the certificate of a model from its table.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> model = sx.LinearRegression().fit([[1.0], [2.0], [4.0]], [1.0, 3.0, 4.0])
+    >>> found = sx.verify(model, [[1.0], [2.0], [4.0]], [1.0, 3.0, 4.0])
+    >>> found.verdict, found.holds
+    ('proved', True)
+    """
+
+    model: str
+    n_rows: int
+    claims: tuple[Claim, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """The total verdict."""
+        found = {claim.verdict for claim in self.claims}
+        if REFUTED in found:
+            return REFUTED
+        if UNCHECKED in found or not found:
+            return CONSISTENT if found & {PROVED, CONSISTENT} else UNCHECKED
+        return PROVED if found == {PROVED} else CONSISTENT
+
+    @property
+    def digits(self) -> float | None:
+        """The fewest digits to which compared numbers agree; None where none were compared."""
+        found = [claim.digits for claim in self.claims if claim.digits is not None]
+        return min(found, default=None)
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing was refuted and something was checked."""
+        return self.verdict in (PROVED, CONSISTENT)
+
+    @property
+    def headline(self) -> str:
+        """The total verdict in words."""
+        if self.verdict == CONSISTENT and self.digits is not None:
+            return f"consistent to {self.digits:.0f} digits"
+        return self.verdict
+
+    def __str__(self) -> str:
+        lines = [f"{self.headline}: {self.model}, {self.n_rows:,} rows"]
+        return "\n".join(
+            [*lines, *(f"  {c}" for c in self.claims), *(f"  {n}" for n in self.notes)]
+        )
+
+    def document(self) -> dict[str, Any]:
+        """The outcome as JSON values."""
+        claims = [
+            {"claim": c.name, "verdict": c.verdict, "digits": c.digits, "sentence": c.sentence}
+            for c in self.claims
+        ]
+        return {
+            "verdict": self.verdict,
+            "digits": self.digits,
+            "model": self.model,
+            "rows": self.n_rows,
+            "claims": claims,
+            "notes": list(self.notes),
+        }
+
+
+def bound(name: str, what: str, value: Fraction, limit: Fraction | float, against: str) -> Claim:
+    """The claim that an exact value is at most a limit."""
+    holds = limit == limit and value <= limit  # NaN is no limit
+    relation = "at most" if holds else "more than"
+    sentence = f"{what} is {rounded(value):.2g}, {relation} {against} {float(limit):.2g}."
+    return Claim(name, PROVED if holds else REFUTED, sentence)
+
+
+def recorded(
+    name: str,
+    what: str,
+    stored: Any,
+    exact: Fraction,
+    size: Fraction,
+    least: float = RECORDED_DIGITS,
+) -> Claim:
+    """The claim that a recorded number is the exact one, to ``least`` digits of ``size``."""
+    if not isinstance(stored, int | float) or not isfinite(stored):
+        return Claim(
+            name, REFUTED, f"{what} is recorded as {stored}, and is {rounded(exact):.10g}."
+        )
+    found = digits(Fraction(stored) - exact, max(abs(exact), abs(size)))
+    if found < least:
+        sentence = f"{what} is recorded as {stored:.10g}, and is {rounded(exact):.10g}."
+        return Claim(name, REFUTED, sentence, found)
+    sentence = f"{what} is {rounded(exact):.10g}, as recorded, to {found:.0f} digits."
+    return Claim(name, PROVED, sentence, found)
+
+
+def equal(name: str, what: str, stored: Any, exact: Any) -> Claim:
+    """The claim that a recorded count or name is the one found."""
+    if stored == exact:
+        return Claim(name, PROVED, f"{what}: {_shown(exact)}, as recorded.")
+    return Claim(name, REFUTED, f"{what}: {_shown(stored)} recorded, {_shown(exact)} found.")
+
+
+def worst(claims: Sequence[Claim]) -> Claim:
+    """The one claim that stands for several of a kind: a refuted one, or that of fewest digits."""
+    return min(claims, key=lambda c: (c.verdict != REFUTED, 99.0 if c.digits is None else c.digits))
+
+
+def _shown(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
