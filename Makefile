@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 # Bytecode is stored: tests start many processes, and each would compile all that it imports again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types layers loops unit format bench clean
+.PHONY: demo test lint types layers loops unit format bench docs clean
 .DEFAULT_GOAL := demo
 
 INSTALL := $(BIN)/python -m pip install -qq --no-compile --disable-pip-version-check --editable
@@ -56,5 +56,11 @@ bench: $(VENV)/tools
 	$(INSTALL) '.[dev,bench]'
 	$(BIN)/python benchmarks/run.py
 
+# The site, in docs/_build/html: it needs no network and no server.
+docs: $(VENV)/tools
+	$(INSTALL) '.[docs]'
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
 clean:
-	rm -rf $(VENV) demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) docs/_build docs/reference demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,147 @@
+"""A page for every public name, from its docstring, grouped as the folders of the library.
+
+Pages are written before Sphinx reads its sources, into ``reference/``, which is not stored.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+import separatrix
+from separatrix import pictures
+
+#: Folder of the library → heading of its part of the reference, in the order of the page.
+HEADINGS = {
+    "study": "Studies",
+    "linear": "Linear regression",
+    "logistic": "Logistic regression",
+    "discriminant": "Discriminants and naive Bayes",
+    "perceptron": "Perceptrons",
+    "svm": "Support vector machines",
+    "neighbors": "Neighbors and smoothers",
+    "cluster": "Clusters",
+    "bayes": "Bayesian models and Gaussian processes",
+    "hypotheses": "Hypotheses: boxes, balls, version spaces, VC dimension",
+    "conformal": "Conformal intervals and sets",
+    "probability": "Probabilities, calibration, costs, several classes",
+    "selection": "Choosing a model: criteria, curves, theory",
+    "estimators": "Scaling, encoding, averages, baselines",
+    "kernels": "Kernels",
+    "distances": "Distances",
+    "geometry": "Geometry",
+    "optimize": "Optimization",
+    "statistics": "Statistics of rows",
+    "rows": "Tables",
+    "storage": "Files of models",
+    "export": "Export",
+    "verification": "Verification",
+    "messages": "Errors and warnings",
+    "pictures": "Pictures",
+}
+
+
+#: Methods that scikit-learn gives to estimators, in our words; its others are not listed.
+INHERITED = {
+    "get_params": "The parameters of the constructor, by name.",
+    "set_params": "Change parameters of the constructor; the estimator itself is returned.",
+    "score": "How good predictions are: R² of numbers, the share of right classes.",
+    "fit_transform": "Fit, and transform the same rows.",
+    "fit_predict": "Fit, and return the cluster of every row.",
+    "set_output": "Choose between arrays and data frames as results of ``transform``.",
+}
+
+
+def names() -> dict[str, dict[str, Any]]:
+    """Folder → public name → what it names."""
+    groups: dict[str, dict[str, Any]] = {folder: {} for folder in HEADINGS}
+    for name, home in separatrix.HOMES.items():
+        groups[home.split(".")[1]][name] = getattr(importlib.import_module(home), name)
+    groups["pictures"] |= {name: getattr(pictures, name) for name in pictures.__all__}
+    return {folder: dict(sorted(named.items())) for folder, named in groups.items() if named}
+
+
+def summary(thing: Any) -> str:
+    """The first line of a docstring."""
+    return (inspect.getdoc(thing) or "").partition("\n\n")[0].replace("\n", " ")
+
+
+def page(name: str, thing: Any, module: str) -> str:
+    """The page of a name: its docstring, and those of its methods."""
+    lines = [name, "=" * len(name), "", f".. currentmodule:: {module}", ""]
+    if not inspect.isclass(thing):
+        return "\n".join([*lines, f".. autofunction:: {name}", ""])
+    lines += [f".. autoclass:: {name}", "   :members:", "   :inherited-members: "]
+    lines[-1] += "BaseEstimator, tuple, Exception"
+    return "\n".join([*lines, ""])
+
+
+def index(groups: dict[str, dict[str, Any]]) -> str:
+    """The list of all names, each with its first line."""
+    lines = ["Reference", "=========", "", "Every public name; all are attributes of"]
+    lines += ["``separatrix``, pictures of ``separatrix.pictures``.", ""]
+    for folder, named in groups.items():
+        heading = HEADINGS[folder]
+        lines += [heading, "-" * len(heading), "", ".. list-table::", "   :widths: 30 70", ""]
+        for name, thing in named.items():
+            lines += [f"   * - :doc:`{name} <{name}>`", f"     - {summary(thing)}"]
+        lines += ["", ".. toctree::", "   :hidden:", f"   :caption: {heading}", ""]
+        lines += [*(f"   {name}" for name in named), ""]
+    return "\n".join(lines)
+
+
+def write(app: Sphinx) -> None:
+    """Write the pages; one whose text is the same is left alone, and so not read again."""
+    folder = Path(app.srcdir) / "reference"
+    groups = names()
+    pages = {"index": index(groups)}
+    for key, named in groups.items():
+        module = "separatrix.pictures" if key == "pictures" else "separatrix"
+        pages |= {name: page(name, thing, module) for name, thing in named.items()}
+    folder.mkdir(exist_ok=True)
+    for path in folder.iterdir():
+        if path.stem not in pages:
+            path.unlink() if path.is_file() else shutil.rmtree(path)
+    for name, text in pages.items():
+        path = folder / f"{name}.rst"
+        if not path.exists() or path.read_text("utf-8") != text:
+            path.write_text(text, "utf-8")
+
+
+def skip(_: Sphinx, __: str, name: str, member: Any, skipped: bool, *___: Any) -> bool | None:
+    """Leave out what scikit-learn's own machinery adds to every class."""
+    foreign = not str(getattr(member, "__module__", "")).startswith("separatrix")
+    return True if not skipped and foreign and callable(member) and name not in INHERITED else None
+
+
+def own_words(_: Sphinx, __: str, path: str, thing: Any, ___: Any, lines: list[str]) -> None:
+    """State an inherited method in our words."""
+    name = path.rpartition(".")[2]
+    if name in INHERITED and str(getattr(thing, "__module__", "")).startswith("sklearn"):
+        lines[:] = [INHERITED[name], ""]
+
+
+def plain_text(_: Sphinx, __: str, ___: str, ____: Any, _____: Any, lines: list[str]) -> None:
+    """Absolute values and names that end in an underscore are text, not markup."""
+    example = False
+    for i, line in enumerate(lines):
+        example = bool(line.strip()) and (example or line.lstrip().startswith(">>>"))
+        if not example and not line.lstrip().startswith(".. "):
+            parts = re.split(r"(``.*?``|:\w+:`.*?`|\*\*.*?\*\*|`.*?`_?)", line)
+            parts[::2] = [re.sub(r"(?<=\w)_(?!\w)|\|", r"\\\g<0>", text) for text in parts[::2]]
+            lines[i] = "".join(parts)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Called by Sphinx."""
+    app.connect("builder-inited", write)
+    app.connect("autodoc-skip-member", skip)
+    app.connect("autodoc-process-docstring", own_words, priority=100)
+    app.connect("autodoc-process-docstring", plain_text, priority=900)  # after numpydoc
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
