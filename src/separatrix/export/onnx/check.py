@@ -1,0 +1,167 @@
+"""The check of an ONNX file: onnxruntime and the model answer the same rows.
+
+    |onnx − model| ≤ 10⁻⁹ max(|model|, median |model|)
+
+Labels must be equal but where the numbers that decide tie within that tolerance; ties are counted.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.export.inputs import InputColumn
+from separatrix.export.onnx.document import Built
+from separatrix.export.onnx.sources import input_name
+from separatrix.messages import InputError
+from separatrix.rows.block import Floats
+from separatrix.rows.schema import Kind
+
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How the answers of ``rows`` rows compare: the largest relative ``error`` by output.
+
+    ``ties`` rows have another label where the numbers that decide are equal within the tolerance;
+    ``different`` rows have one where they are not.
+    """
+
+    rows: int
+    error: Mapping[str, float]
+    ties: int = 0
+    different: int = 0
+
+    @property
+    def holds(self) -> bool:
+        """Whether all numbers agree, and all labels but ties."""
+        return not self.different and all(e <= TOLERANCE for e in self.error.values())
+
+    def __str__(self) -> str:
+        worst = max(self.error.values(), default=0.0)
+        text = f"{self.rows} rows answered by onnxruntime and by the model"
+        if not self.holds:
+            parts = [f"{name} by {e:.1e}" for name, e in self.error.items() if not e <= TOLERANCE]
+            parts += [f"{self.different} labels"] if self.different else []
+            return f"{text} differ: {', '.join(parts)}."
+        ties = f", {self.ties} labels at ties aside" if self.ties else ""
+        return f"{text} agree: numbers to {worst:.1e}, labels exactly{ties}."
+
+
+def runtime() -> Any:
+    """onnxruntime, or one sentence on how to install it."""
+    try:
+        import onnx  # noqa: F401
+        import onnxruntime
+    except ImportError as problem:
+        raise InputError(
+            "ONNX files are written with onnx and checked with onnxruntime.",
+            remedy="pip install 'separatrix[onnx]'",
+        ) from problem
+    return onnxruntime
+
+
+def run(built: Built, feeds: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """The outputs of a graph by name, and the numbers that decide labels as ``decided by``."""
+    import onnx
+    from onnx import helper
+
+    ort = runtime()
+    document = built.document
+    if built.decided_by is not None:
+        document = onnx.ModelProto()
+        document.CopyFrom(built.document)
+        kind = helper.np_dtype_to_tensor_dtype(np.dtype(np.float64))
+        document.graph.output.append(helper.make_tensor_value_info(built.decided_by, kind, None))
+    options = ort.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = ort.InferenceSession(
+        document.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    names = [each.name for each in session.get_outputs()]
+    found = dict(zip(names, session.run(names, dict(feeds)), strict=True))
+    if built.decided_by is not None:
+        found["decided by"] = found.pop(built.decided_by)
+    return found
+
+
+def expected(model: Any, X: Any, level: float) -> dict[str, NDArray[Any]]:
+    """What the model answers, by the names of outputs."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = {"prediction": np.asarray(model.predict(X))}
+        if hasattr(model, "predict_proba"):
+            found["probabilities"] = np.asarray(model.predict_proba(X))
+        if hasattr(model, "decision_function"):
+            scores = np.asarray(model.decision_function(X))
+            found["scores"] = scores[:, None] if scores.ndim == 1 else scores
+        if hasattr(model, "predictive") and found["prediction"].ndim == 1:
+            normal = model.predictive(X)
+            found["standard_deviation"] = np.asarray(normal.scale)
+            found["interval"] = np.asarray(normal.interval(level))
+    return found
+
+
+def agreement(built: Built, feeds: Mapping[str, Any], answers: Mapping[str, Any]) -> Agreement:
+    """Compare the answers of the graph with those of the model."""
+    found = run(built, feeds)
+    n = len(answers["prediction"])
+    decided = found.pop("decided by", None)
+    errors, ties, different = {}, 0, 0
+    for name, value in found.items():
+        if name not in answers:
+            continue
+        if name == "prediction" and decided is not None:
+            wrong = np.asarray(value != answers[name]).reshape(n, -1).any(axis=1)
+            tied = _ties(np.asarray(decided), by_sign=built.by_sign)
+            ties, different = int((wrong & tied).sum()), int((wrong & ~tied).sum())
+        else:
+            errors[name] = relative_error(value, answers[name])
+    return Agreement(n, errors, ties, different)
+
+
+def relative_error(found: Any, answer: Any) -> float:
+    """max |found − answer| / max(|answer|, median |answer|); infinite where NaN or ±∞ differ."""
+    a, b = np.asarray(found, dtype=np.float64), np.asarray(answer, dtype=np.float64)
+    if a.shape != b.shape:
+        return np.inf
+    finite = np.isfinite(b)
+    if not np.array_equal(a[~finite], b[~finite], equal_nan=True):
+        return np.inf
+    a, b = a[finite], b[finite]
+    if not b.size:
+        return 0.0
+    unit = np.maximum(np.abs(b), np.median(np.abs(b)))
+    difference = np.abs(a - b)
+    ratio = difference / np.where(unit > 0.0, unit, 1.0)
+    return float(ratio.max()) if np.isfinite(ratio).all() else np.inf
+
+
+def _ties(decided: Floats, *, by_sign: bool) -> NDArray[np.bool_]:
+    """Rows whose two best numbers, or whose number nearest to zero, are equal but for rounding."""
+    finite = np.where(np.isfinite(decided), decided, -np.finfo(float).max)
+    size = np.median(np.abs(decided[np.isfinite(decided)])) if np.isfinite(decided).any() else 1.0
+    if by_sign or decided.shape[1] == 1:
+        return np.asarray(np.abs(finite).min(axis=1) <= TOLERANCE * size)
+    best = np.sort(finite, axis=1)[:, -2:]
+    return np.asarray(best[:, 1] - best[:, 0] <= TOLERANCE * np.maximum(np.abs(best[:, 1]), size))
+
+
+def table_feeds(columns: tuple[InputColumn, ...], table: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns of a table as inputs of the graph: NaN and empty texts where a value is missing."""
+    found: dict[str, Any] = {}
+    for column in columns:
+        values = list(table[column.name])
+        if column.kind is Kind.DISCRETE:
+            array = np.array(["" if v is None else str(v) for v in values], dtype=object)
+        else:
+            array = np.array([np.nan if v is None else float(v) for v in values])
+        found[input_name(column.name)] = array[:, None]
+    return found

@@ -1,0 +1,157 @@
+"""Kernels between new rows and stored centers, and kernel expansions, as graphs."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from separatrix.export.onnx.distances import squared_distances
+from separatrix.export.onnx.graph import Value
+from separatrix.export.onnx.refusal import Refused
+from separatrix.rows.block import Floats
+
+
+def kernel_values(kernel: Any, x: Value, centers: Floats) -> Value:
+    """κ of new rows with all centers (n x m); white noise is zero between different rows."""
+    name = type(kernel).__name__
+    if name in ("Fixed", "Bounded"):
+        return kernel_values(kernel.kernel, x, centers)
+    if name in ("Gaussian", "Matern", "RationalQuadratic", "Periodic"):
+        inverse = kernel.inverse_bandwidths(centers.shape[1])
+        return _radial(kernel, squared_distances(x * inverse, centers * inverse))
+    if name in ("Linear", "Polynomial", "Sigmoid"):
+        return _of_product(kernel, x @ np.ascontiguousarray(centers.T))
+    if name == "Constant":
+        return x.filled(kernel.constant, len(centers))
+    if name == "White":
+        return x.filled(0.0, len(centers))
+    if name == "Normalized":
+        stored = kernel.kernel.diagonal(centers)
+        own = kernel_diagonal(kernel.kernel, x)
+        values = kernel_values(kernel.kernel, x, centers)
+        return values * _inverse_root(own) * _inverse_norms(stored)[None, :]
+    parts = [kernel_values(child, x, centers) for child in _operands(kernel)]
+    return _combined(kernel, parts)
+
+
+def kernel_diagonal(kernel: Any, x: Value) -> Value:
+    """κ(x, x) of every row (n x 1)."""
+    name = type(kernel).__name__
+    if name in ("Fixed", "Bounded"):
+        return kernel_diagonal(kernel.kernel, x)
+    if name in ("Gaussian", "Matern", "RationalQuadratic", "Periodic"):
+        return x.filled(1.0, 1)
+    if name in ("Linear", "Polynomial", "Sigmoid"):
+        return _of_product(kernel, x.square().sum())
+    if name == "Constant":
+        return x.filled(kernel.constant, 1)
+    if name == "White":
+        return x.filled(kernel.variance, 1)
+    if name == "Normalized":
+        return (kernel_diagonal(kernel.kernel, x) > 0.0).double()
+    parts = [kernel_diagonal(child, x) for child in _operands(kernel)]
+    return _combined(kernel, parts)
+
+
+def _operands(kernel: Any) -> tuple[Any, ...]:
+    """The operands of a sum, product, multiple, exponential or power."""
+    name = type(kernel).__name__
+    if name in ("Sum", "Product"):
+        return tuple(kernel.operands)
+    if name in ("Scaled", "Exponential", "Power"):
+        return (kernel.kernel,)
+    raise Refused(f"The kernel {kernel} has no formula in ONNX operators of double precision.")
+
+
+def _combined(kernel: Any, parts: list[Value]) -> Value:
+    name = type(kernel).__name__
+    if name == "Sum":
+        return reduce(lambda a, b: a + b, parts)
+    if name == "Product":
+        return reduce(lambda a, b: a * b, parts)
+    if name == "Scaled":
+        return parts[0] * float(kernel.factor)
+    if name == "Exponential":
+        return parts[0].exp()
+    return _power(parts[0], float(kernel.exponent))
+
+
+def _radial(kernel: Any, square: Value) -> Value:
+    """f(s) of squared distances in bandwidths."""
+    name = type(kernel).__name__
+    if name == "RationalQuadratic":
+        alpha = float(kernel.alpha)
+        return (square / (2.0 * alpha) + 1.0) ** (-alpha)
+    if name == "Periodic":
+        turns = square.sqrt()
+        turns = turns - turns.op("Floor")  # sines repeat themselves: small angles are exact
+        sine = (turns * np.pi).op("Sin")
+        found: Value = (sine.square() * (-2.0 / kernel.bandwidth**2)).exp()
+        return found
+    if name == "Gaussian" or kernel.nu == np.inf:
+        return (square * -0.5).exp()
+    factor = {0.5: 1.0, 1.5: 3.0, 2.5: 5.0}.get(float(kernel.nu))
+    if factor is None:
+        raise Refused(
+            f"The Matérn kernel with nu={kernel.nu:g} needs Bessel functions, which ONNX lacks."
+        )
+    t = (square * factor).sqrt()
+    decay = (-t).exp()
+    if kernel.nu == 0.5:
+        return decay
+    return (t + 1.0) * decay if kernel.nu == 1.5 else (t + 1.0 + t.square() / 3.0) * decay
+
+
+def _of_product(kernel: Any, product: Value) -> Value:
+    """f(x·z)."""
+    name = type(kernel).__name__
+    if name == "Linear":
+        return product
+    inner = product * float(kernel.scale) + float(kernel.constant)
+    return inner.op("Tanh") if name == "Sigmoid" else _power(inner, float(kernel.degree))
+
+
+def _power(base: Value, exponent: float) -> Value:
+    """base^exponent; whole ones by repeated squaring."""
+    if not exponent.is_integer():
+        return base**exponent
+    left, found = int(exponent), None
+    while left:
+        if left & 1:
+            found = base if found is None else found * base
+        left >>= 1
+        if left:
+            base = base.square()
+    assert found is not None
+    return found
+
+
+def _inverse_root(square: Value) -> Value:
+    positive = square > 0.0
+    return positive.where(1.0 / positive.where(square, 1.0).sqrt(), 0.0)
+
+
+def _inverse_norms(square: Floats) -> Floats:
+    return np.where(square > 0.0, 1.0 / np.sqrt(np.where(square > 0.0, square, 1.0)), 0.0)
+
+
+def dense(points: Any) -> Floats:
+    """Stored points as an array."""
+    found = points.toarray() if sparse.issparse(points) else points
+    return np.asarray(found, dtype=np.float64)
+
+
+def expansion_scores(expansion: Any, x: Value) -> Value:
+    """Σⱼ aⱼ κ(zⱼ, x) + b of every row and function (n x k)."""
+    kernel, weights, b = expansion.kernel, expansion.weights, expansion.intercept[None, :]
+    if type(kernel).__name__ == "Precomputed":
+        columns = [int(c) for c in expansion.centers]
+        return x.columns(*columns).affine(weights, b) if columns else x.filled(0.0, 1).op("Add", b)
+    if not kernel.of_vectors:
+        raise Refused(f"The kernel {kernel} compares objects, and ONNX has tensors only.")
+    if len(expansion) == 0:
+        return x.filled(0.0, 1).op("Add", b)
+    return kernel_values(kernel, x, dense(expansion.centers)).affine(weights, b)

@@ -1,0 +1,9 @@
+"""What has no export, in one sentence each."""
+
+from __future__ import annotations
+
+from separatrix.messages import InputError
+
+
+class Refused(InputError):
+    """A model that no graph of standard operators can stand for."""

@@ -1,0 +1,69 @@
+"""Every estimator has an ONNX file that gives its answers, or is refused with a reviewed reason."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from separatrix.export.onnx.check import agreement, expected
+from separatrix.export.onnx.document import built
+from separatrix.export.onnx.export import onnx_file
+from separatrix.export.onnx.refusal import Refused
+from separatrix.export.sample_rows import sample_matrix
+from tests.laws.data import overlapping, points
+from tests.registry import CLUSTERERS, HIERARCHIES, REGISTRY, Row
+
+pytest.importorskip("onnxruntime")
+
+POSTERIOR = (
+    "Averages of several classes over a posterior need the eigenvectors of a matrix for every row, "
+    "which ONNX has no operator for."
+)
+HIERARCHY = "AgglomerativeClustering predicts nothing for new rows that a graph could."
+#: Estimator and number of classes → why it has no file.
+REFUSED = {
+    ("BayesianLogisticRegression", 3): POSTERIOR,
+    ("EvidenceAveraging of classifiers", 3): POSTERIOR,
+    **{(row.name, 0): HIERARCHY for row in HIERARCHIES},
+}
+CASES = [
+    (row, classes)
+    for row in (*REGISTRY, *CLUSTERERS, *HIERARCHIES)
+    for classes in ({"classification": (2, 3)}.get(row.task, (0,)))
+]
+
+
+def fitted(row: Row, classes: int) -> tuple[Any, Any]:
+    """The estimator on a small table, and rows near those it has seen."""
+    rng = np.random.default_rng(5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # few rows: no convergence, separable classes
+        if row.task == "clustering":
+            x = points()
+            model = row.make().fit(x)
+        else:
+            x, y = overlapping(row, classes)
+            model = row.make().fit(x, y)
+    new = x if row.counts else np.concatenate([x[:20], x + 0.5 * rng.normal(size=x.shape)])
+    return model, new
+
+
+@pytest.mark.parametrize(
+    ("row", "classes"), CASES, ids=lambda case: str(getattr(case, "name", case))
+)
+def test_the_file_gives_the_answers_of_the_estimator(row: Row, classes: int) -> None:
+    model, x = fitted(row, classes)
+    if (row.name, classes) in REFUSED:
+        with pytest.raises(Refused) as refusal:
+            onnx_file(model)
+        assert str(refusal.value) == REFUSED[row.name, classes]
+        return
+    x = np.concatenate([x, sample_matrix(model, 60)])
+    answers = expected(model, x, 0.95)
+    found = agreement(built(model), {"X": x}, answers)
+    assert found.holds, str(found)
+    assert not found.ties
+    assert set(answers) - {"prediction"} <= set(found.error)
