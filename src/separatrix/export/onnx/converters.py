@@ -12,7 +12,7 @@ from separatrix.export.onnx.answers import Answer
 from separatrix.export.onnx.refusal import Refused
 from separatrix.export.onnx.sources import Matrix, Source
 
-#: Class → module and function of ``separatrix.export.onnx``.
+#: Class → module and function of ``export/onnx/families/``.
 CONVERTERS = {
     "LinearModel": ("linear", "linear_regression"),
     "PolynomialRegression": ("linear", "polynomial_regression"),
@@ -82,7 +82,7 @@ def convert(model: Any, source: Source) -> Answer:
     if place is None:
         raise Refused(f"{type(model).__name__} predicts nothing for new rows that a graph could.")
     module, function = place
-    found: Answer = getattr(import_module(f"separatrix.export.onnx.{module}"), function)(
+    found: Answer = getattr(import_module(f"separatrix.export.onnx.families.{module}"), function)(
         model, source
     )
     return found

@@ -13,12 +13,12 @@ from separatrix.export.onnx.distances import (
     rows_of_a_tile,
     squared_distances,
 )
+from separatrix.export.onnx.families.neighbors import query
+from separatrix.export.onnx.families.svm import standardized
 from separatrix.export.onnx.graph import Value
 from separatrix.export.onnx.kernels import dense, kernel_diagonal, kernel_values
-from separatrix.export.onnx.neighbors import query
 from separatrix.export.onnx.refusal import Refused
 from separatrix.export.onnx.sources import Source
-from separatrix.export.onnx.svm import standardized
 
 
 def _nearest(distances: Value, k: int) -> Classes:

@@ -9,10 +9,10 @@ from scipy import linalg
 
 from separatrix.export.onnx.answers import Classes
 from separatrix.export.onnx.distances import squared_distances
+from separatrix.export.onnx.families.svm import standardized
 from separatrix.export.onnx.graph import Value
 from separatrix.export.onnx.refusal import Refused
 from separatrix.export.onnx.sources import Source
-from separatrix.export.onnx.svm import standardized
 from separatrix.hypotheses.enclosing.base import ROUNDING
 
 
@@ -48,15 +48,15 @@ def box_classifier(model: Any, source: Source) -> Classes:
         margins.append(each.max())
         marks = [_inside(box, x).double() for box in boxes]
         claimed.append(x.graph.concat(marks).max())
-    doubt = None
+    rejected = None
     if model.reject:
         if getattr(model, "concept", None) is not None:
-            raise Refused("Doubt about one concept's version space has no export.")
-        doubt = ~x.graph.concat(claimed).sum().equals(1.0)
-    return _claims(model, x.graph.concat(margins), len(groups), doubt)
+            raise Refused("Uncertainty about one concept's version space has no export.")
+        rejected = ~x.graph.concat(claimed).sum().equals(1.0)
+    return _claims(model, x.graph.concat(margins), len(groups), rejected)
 
 
-def _claims(model: Any, margins: Value, hypotheses: int, doubt: Value | None) -> Classes:
+def _claims(model: Any, margins: Value, hypotheses: int, rejected: Value | None) -> Classes:
     """The class with the largest margin; a rejection where claims conflict."""
     if hypotheses == 1:
         scores = margins if model.concepts_[0] == model.classes_[1] else -margins
@@ -64,9 +64,9 @@ def _claims(model: Any, margins: Value, hypotheses: int, doubt: Value | None) ->
         scores = margins.column(1) - margins.column(0) if hypotheses == 2 else margins
     two = hypotheses <= 2
     chosen = (scores > 0.0).integers() if two else scores.argmax()
-    if doubt is None:
+    if rejected is None:
         return Classes(chosen, model.classes_, scores, decided_by=scores, by_sign=two)
-    chosen = doubt.where(np.full((1, 1), len(model.classes_), dtype=np.int64), chosen)
+    chosen = rejected.where(np.full((1, 1), len(model.classes_), dtype=np.int64), chosen)
     return Classes(chosen, model.labels_, scores, decided_by=scores, by_sign=two)
 
 
@@ -104,7 +104,7 @@ def _length(x: Value) -> Value:
 
 
 def _enclosed(model: Any, margins: Value) -> Classes:
-    doubt = None
+    rejected = None
     if model.reject:
-        doubt = ~(margins >= -ROUNDING).double().sum().equals(1.0)
-    return _claims(model, margins, len(model.classes_), doubt)
+        rejected = ~(margins >= -ROUNDING).double().sum().equals(1.0)
+    return _claims(model, margins, len(model.classes_), rejected)

@@ -15,11 +15,11 @@ from separatrix.export.onnx.distances import (
     rows_of_a_tile,
     squares_by_products,
 )
+from separatrix.export.onnx.families.svm import standardized
 from separatrix.export.onnx.graph import Value
 from separatrix.export.onnx.kernels import dense
 from separatrix.export.onnx.refusal import Refused
 from separatrix.export.onnx.sources import Source
-from separatrix.export.onnx.svm import standardized
 from separatrix.rows.block import Floats
 
 #: Candidates beyond k whose distances are computed once more where products rank them.

@@ -9,10 +9,10 @@ import numpy as np
 
 from separatrix.export.onnx.answers import Classes, Numbers, by_score, log_one_plus
 from separatrix.export.onnx.distances import rows_of_a_tile
+from separatrix.export.onnx.families.linear import affine
+from separatrix.export.onnx.families.probability import calibrated, coupled, sigmoid_log_odds
 from separatrix.export.onnx.graph import Value
 from separatrix.export.onnx.kernels import expansion_scores
-from separatrix.export.onnx.linear import affine
-from separatrix.export.onnx.probability import calibrated, coupled, sigmoid_log_odds
 from separatrix.export.onnx.sources import Source
 from separatrix.svm.pairs import MOST, SLOPE
 

@@ -1,0 +1,1 @@
+"""Converters, one module for each family."""
