@@ -21,8 +21,8 @@ from separatrix.cli.options import (
     python_code,
     reading_options,
     scanned,
-    split_options,
     stem_of,
+    test_options,
     was_given,
     with_file,
     with_flags,
@@ -30,6 +30,7 @@ from separatrix.cli.options import (
 from separatrix.cli.output import print_json, print_lines
 from separatrix.cli.places import ready
 from separatrix.cli.progress import Leaderboard, Silent, progress
+from separatrix.cli.validating.options import validation_options
 from separatrix.messages import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 #: Options of the study; the others say how the table is read.
 STUDY_OPTIONS = (
     *("task", "metric", "rule", "effort", "average", "reference"),
-    *("reject", "level", "seed", "test", "folds"),
+    *("reject", "level", "seed", "test", "folds", "repeats", "nested"),
 )
 
 
@@ -98,7 +99,8 @@ STUDY_OPTIONS = (
     metavar="METRIC=VALUE",
     help="Fail (exit code 1) if the test score is worse. Repeatable.",
 )
-@split_options
+@test_options
+@validation_options
 @reading_options
 @cluster_option
 @json_option

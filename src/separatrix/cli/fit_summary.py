@@ -10,6 +10,7 @@ from pathlib import Path
 from separatrix.cli.options import with_flags
 from separatrix.cli.output import Column, print_lines, print_messages, print_next, print_table
 from separatrix.cli.places import MODEL, PREDICTIONS, REPORT, RESULT
+from separatrix.cli.validating.summary import validated
 from separatrix.pictures.formatting import number, score_info, score_text
 from separatrix.study.result import (
     Choice,
@@ -35,18 +36,28 @@ def print_summary(study: Study, place: Path, python: str, announced: Sequence[st
     later = [text for text in study.messages if text not in announced]
     warnings = [with_flags(text) for text in study.warnings]
     print_messages(later, [text for text in warnings if text not in announced])
-    print_leaderboard(study.leaderboard, study.winner)
+    print_leaderboard(study.leaderboard, study.winner, scheme_text(study))
     print_lines(verdict(study))
     stored = [PREDICTIONS] if study.test_predictions is not None else []
     print_next([MODEL, REPORT, *stored, RESULT], place, place / MODEL, python)
 
 
-def print_leaderboard(entries: Sequence[Entry], winner: str) -> None:
+def scheme_text(study: Study) -> str:
+    """How models were validated, in a few words."""
+    if study.validation == "leave_one_out":
+        return "leave-one-out"
+    found = study.repeats
+    return "" if found is None else f"{found.n_repeats} × {found.n_folds} folds"
+
+
+def print_leaderboard(entries: Sequence[Entry], winner: str, scheme: str = "") -> None:
     """Cross-validated errors, the chosen model marked; of classes both metrics."""
     first = entries[0]
     columns = [
         Column("model"),
-        Column(f"{score_info(first.metric).short}, {len(first.folds)} folds", right=True),
+        Column(
+            f"{score_info(first.metric).short}, {scheme or f'{len(first.folds)} folds'}", right=True
+        ),
     ]
     if first.secondary is not None:
         columns.append(Column(score_info(first.secondary.metric).short, right=True))
@@ -93,6 +104,7 @@ def verdict(study: Study) -> list[str]:
     return [
         *_reference(study.reference),
         f"{chosen(study.winner, study.reason)}{_other_rule(study.choice)}",
+        *validated(study),
         f"Held-out test set ({study.n_test} rows, used once): {scores}.",
         *_by_class(study.class_scores),
         *([] if study.decision is None else [_decisions(study.decision)]),

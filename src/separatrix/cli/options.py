@@ -25,13 +25,13 @@ json_option = click.option(
 )
 
 
-def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
+def together(*options: Callable[[F], F]) -> Callable[[F], F]:
     """Several options as one decorator, in this order in the help."""
     return lambda command: reduce(lambda inner, option: option(inner), reversed(options), command)
 
 
 #: How values and files are written, where that is not recognized rightly.
-text_options = _together(
+text_options = together(
     click.option(
         "--decimal",
         type=click.Choice([".", ","]),
@@ -63,7 +63,7 @@ text_options = _together(
 )
 
 #: How columns are read: kinds, missing values, unknown levels; how they are written.
-column_options = _together(
+column_options = together(
     click.option(
         "--kind",
         "kinds",
@@ -93,7 +93,7 @@ column_options = _together(
 WRITTEN = ("decimal", "thousands", "dates", "na", "encoding", "delimiter", "header")
 
 #: Which columns say what binds rows together, and which only tell them apart.
-role_options = _together(
+role_options = together(
     click.option(
         "--group",
         metavar="COLUMN",
@@ -114,7 +114,7 @@ role_options = _together(
 )
 
 #: How a table is read: the weight column, and columns.
-reading_options = _together(
+reading_options = together(
     click.option("--weight", metavar="COLUMN", help="Column with the weight of each row."),
     role_options,
     column_options,
@@ -129,8 +129,7 @@ level_option = click.option(
     help="Probability of the target between the columns lower and upper, of models that have them.",
 )
 
-#: How rows are split: seed, test set, folds.
-split_options = _together(
+test_options = together(
     click.option(
         "--seed",
         type=click.IntRange(0),
@@ -145,6 +144,10 @@ split_options = _together(
         show_default=True,
         help="Fraction of the rows in the held-out test set.",
     ),
+)
+
+split_options = together(
+    test_options,
     click.option(
         "--folds",
         type=click.IntRange(2, 50),
@@ -293,6 +296,9 @@ FLAGS = {
     "seed": "--seed",
     "test": "--test",
     "folds": "--folds",
+    "repeats": "--repeats",
+    "nested": "--nested",
+    "average": "--average",
     "weight": "--weight",
     "group": "--group",
     "time": "--time",

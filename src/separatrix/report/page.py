@@ -22,6 +22,7 @@ from separatrix.report import (
     model_tables,
     tables,
     uncertainty_tables,
+    validation_tables,
     verdict,
 )
 from separatrix.report.figures import Gallery
@@ -90,7 +91,11 @@ def _context(study: Study) -> dict[str, Any]:
             study.n_train + study.n_test, study.columns, study.target
         ),
         "leaderboard": tables.leaderboard_table(study),
-        "folds": max((len(e.folds) for e in study.leaderboard), default=0),
+        "fitted": validation_tables.fitted_sentence(study),
+        "repeats": validation_tables.repeats_table(study),
+        "repeats_sentence": validation_tables.repeats_sentence(study),
+        "nested": validation_tables.nested_table(study),
+        "nested_sentence": validation_tables.nested_sentence(study),
         "other_choice": verdict.other_choice(study),
         "reference": verdict.reference_text(study),
         "scores": tables.score_table(study),
@@ -245,6 +250,12 @@ def python_code(study: Study) -> str:
 def _arguments(study: Study) -> str:
     """Split, costs and cost of a rejection, as arguments."""
     text = f"seed={study.seed}, test={study.test_fraction:g}"
+    if study.validation == "leave_one_out":
+        text += ", folds='loo'"
+    if study.repeats is not None:
+        text += f", folds={study.repeats.n_folds}, repeats={study.repeats.n_repeats}"
+    if study.nested is not None:
+        text += ", nested=True"
     if study.decision is None:
         return text
     costs = study.decision.costs

@@ -101,7 +101,7 @@ class Parts:
         return labels
 
 
-def salted_words(hashes: Hashes, seed: int) -> Hashes:
+def salted_words(hashes: Hashes, seed: int | str) -> Hashes:
     """A random word for each hash, another one for every seed."""
     from separatrix.rows.loops.hashing import salted
 

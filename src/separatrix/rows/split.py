@@ -78,7 +78,27 @@ def varying_content(block: Block, hashes: Hashes) -> Hashes:
     return np.asarray(hashes - constant[0])
 
 
-def _by_units(parts: Parts, keys: Hashes, classes: Ints | None) -> Ints:
+def deal_again(parts: Parts, draw: str, units: Hashes, classes: Ints | None) -> Ints:
+    """Other folds of rows with these unit keys, without a test part; each ``draw`` has its own."""
+    again = _Drawn(parts.folds, 0.0, f"{parts.seed}, {draw}")
+    return _by_units(again, units, classes)
+
+
+def cut_again(parts: Parts, times: Floats, shift: float = 0.0) -> Ints:
+    """Folds in order of time, cut ``shift`` of a fold later; the test part stays what it is."""
+    return _by_time(parts, times, shift)
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """Sizes of the parts, and what the order of the units is drawn by."""
+
+    folds: int
+    test: float
+    seed: int | str
+
+
+def _by_units(parts: Parts | _Drawn, keys: Hashes, classes: Ints | None) -> Ints:
     """Deal the units, the rows of one key, to the test part and to one fold after the other."""
     from separatrix.rows.loops.dealing import deal
 
@@ -89,7 +109,7 @@ def _by_units(parts: Parts, keys: Hashes, classes: Ints | None) -> Ints:
     starts = np.searchsorted(stratum[order], np.arange(k + 1))
     last = parts.folds - 1
     labels = np.full(len(unit_keys), last, dtype=np.int64)
-    for label in (TEST, *range(last)):
+    for label in (TEST, *range(last)) if parts.test > 0 else range(last):
         rows = np.bincount(stratum, sizes * (labels == last), minlength=k).astype(np.int64)
         share = parts.test if label == TEST else 1 / (parts.folds - label)
         deal(order, starts, sizes, _quotas(rows, share), label, last, labels)
@@ -122,15 +142,17 @@ def _quotas(rows: Ints, share: float) -> Ints:
     return np.asarray(quotas)
 
 
-def _by_time(parts: Parts, times: Floats) -> Ints:
+def _by_time(parts: Parts, times: Floats, shift: float = 0.0) -> Ints:
     """The last rows are the test part; the others are cut into folds + 1 blocks in order of time.
 
-    The first block is training rows of every fold. Rows of the same time are not parted.
+    The first block is training rows of every fold. Rows of the same time are not parted. All cuts
+    but the last may be ``shift`` of a block later.
     """
     _, at, counts = np.unique(times, return_inverse=True, return_counts=True)
     before = np.concatenate([[0], np.cumsum(counts)])
     training = len(times) - round(parts.test * len(times))
-    cuts = [training * block / (parts.folds + 1) for block in range(1, parts.folds + 2)]
+    cuts = [training * (block + shift) / (parts.folds + 1) for block in range(1, parts.folds + 1)]
+    cuts.append(training)
     labels = np.searchsorted([_nearest(before, cut) for cut in cuts], before[:-1], side="right")
     labels[labels > parts.folds] = TEST
     return np.asarray(labels[at], dtype=np.int64)

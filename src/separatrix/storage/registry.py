@@ -84,6 +84,7 @@ _RECORDS = {
     "LearningCurve TrainingRows CalibrationCheck Decision CovarianceTests Margins Study",
     "study.description": "ModelDescription ClassCoefficients OddsRatios RegularizationPath "
     "StoredRows SVMSearch BinarySVMFit NeighborSearch Evidence ProcessFit",
+    "study.validation.records": "RepeatedScore Repeats OuterFold Nested",
     "study.uncertainty": "Uncertainty PredictiveCheck PredictiveBand IntervalScore",
     "study.explanation.records": "ColumnImportance PartialDependence ColumnDistribution "
     "ColumnCorrelations",

@@ -44,6 +44,11 @@ def document_of(study: Study) -> dict[str, Any]:
         "reason": study.reason,
         "choice": plain(study.choice),
         "reference": plain(study.reference),
+        "validation": {
+            "scheme": study.validation,
+            "repeats": plain(study.repeats),
+            "nested": plain(study.nested),
+        },
         "test": _scores(study.test),
         "baseline_test": _scores(study.baseline_test),
         "classes_test": {found.label: _class_scores(found) for found in study.class_scores},

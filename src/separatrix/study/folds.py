@@ -6,7 +6,7 @@ by fold (the rows are not read again), one from the rows themselves.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints, unit_weights
+from separatrix.rows.copies import class_codes
 from separatrix.rows.encoding import Encoding
+from separatrix.rows.parts import Hashes, Parts
 from separatrix.rows.rows import ArrayRows, InMemory
 from separatrix.rows.schema import Kind
-from separatrix.rows.split import unit_keys
+from separatrix.rows.split import cut_again, deal_again, unit_keys
 from separatrix.selection.folds import Folds
 from separatrix.selection.rules import validation_error
 from separatrix.selection.tuning import Tuning
@@ -94,12 +96,14 @@ class RowFolds:
     """The rows of the table and the part of each.
 
     ``ordered`` folds follow one another in time: each is predicted from the earlier ones, and the
-    first of all is never predicted.
+    first of all is never predicted. With ``leave_one_out`` every row (or group) is predicted by
+    models of all others; the folds then serve to tune and to calibrate.
     """
 
     table: InMemory
     labels: NDArray[np.int64]
     ordered: bool = False
+    leave_one_out: bool = False
 
     @cached_property
     def design(self) -> InMemory:
@@ -109,6 +113,11 @@ class RowFolds:
     def source(self, candidate: Candidate) -> InMemory:
         """The rows as this candidate is given them."""
         return self.table if candidate.raw else self.design
+
+    @property
+    def scheme(self) -> str:
+        """How rows are validated: "leave_one_out", in order of "time", or in "folds"."""
+        return "leave_one_out" if self.leave_one_out else "time" if self.ordered else "folds"
 
     @property
     def k(self) -> int:
@@ -137,10 +146,42 @@ class RowFolds:
 
         Rows of one unit are no independent evidence: standard errors count units.
         """
-        table = self.table
-        keys = unit_keys(table.block, table.hashes, table.keys)
-        found, units = np.unique(keys, return_inverse=True)
-        return None if len(found) == len(keys) else np.asarray(units)
+        found, units = np.unique(self.unit_keys, return_inverse=True)
+        return None if len(found) == len(self.unit_keys) else np.asarray(units)
+
+    @cached_property
+    def unit_keys(self) -> Hashes:
+        """The hash of the unit of each row."""
+        return unit_keys(self.table.block, self.table.hashes, self.table.keys)
+
+    def again(self, parts: Parts, repeat: int, repeats: int) -> RowFolds:
+        """The same test set, and other folds: dealt in another order, or cut at other times.
+
+        Cuts in time are moved by up to half a fold, the r-th of R by r/R of one.
+        """
+        labels = self.labels.copy()
+        if self.table.keys.times is not None:
+            shift = (repeat / repeats + 0.5) % 1.0 - 0.5
+            labels = cut_again(parts, self.table.keys.times, shift)
+        else:
+            at = self.training
+            labels[at] = self._dealt(parts, f"repeat {repeat}", at)
+        return replace(self, labels=labels)
+
+    def within(self, parts: Parts, fold: int) -> RowFolds:
+        """The rows that predict a fold as a table of their own, in folds of their own."""
+        at = self.split(fold)[0]
+        table = self.table.take(at)
+        if table.keys.times is not None:
+            labels = cut_again(replace(parts, test=0.0), table.keys.times)
+        else:
+            labels = self._dealt(parts, f"within fold {fold}", at)
+        return replace(self, table=table, labels=labels)
+
+    def _dealt(self, parts: Parts, draw: str, at: Ints) -> Ints:
+        classes = class_codes(self.table.block)
+        own = None if classes is None else classes[at]
+        return deal_again(parts, draw, self.unit_keys[at], own)
 
     def fit_without(self, candidate: Candidate, fold: int) -> Any:
         """The candidate fitted to the rows that predict a fold."""

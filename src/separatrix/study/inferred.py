@@ -79,8 +79,9 @@ def _about_split(folds: RowFolds, parts: Parts) -> str:
             "intervals on the test set count rows"
         )
         depends = repr(schema.group)
+    how = "leave-one-out" if folds.leave_one_out else f"{parts.folds}-fold cross-validation"
     return (
-        f"Held-out test set: {n_test} rows; {parts.folds}-fold cross-validation on the other "
+        f"Held-out test set: {n_test} rows; {how} on the other "
         f"{n_train}{together}. The split depends on {depends} and seed {parts.seed} alone "
         f"(override: {'`group`, ' if schema.group is not None else ''}`test`, `folds`, `seed`)."
     )

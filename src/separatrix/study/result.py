@@ -19,6 +19,7 @@ from separatrix.study.explanation.records import (
 )
 from separatrix.study.score import Score as Score
 from separatrix.study.uncertainty import Uncertainty
+from separatrix.study.validation.records import Nested, Repeats
 
 
 @dataclass(frozen=True)
@@ -255,6 +256,9 @@ class Study:
     distributions, correlations : of the columns, on the training rows.
     uncertainty : predictive distributions on rows the model was not fitted to; None without any.
     digest : of the content of all rows in any order, for ``verify``; empty where none was made.
+    validation : "folds", "leave_one_out" (one row, or one group, at a time) or "time".
+    repeats, nested : the comparison on several sets of folds, and the selection judged by an outer
+        loop; None where they were not asked for.
     """
 
     source: str
@@ -295,3 +299,6 @@ class Study:
     correlations: ColumnCorrelations | None = None
     uncertainty: Uncertainty | None = None
     digest: str = ""
+    validation: str = "folds"
+    repeats: Repeats | None = None
+    nested: Nested | None = None

@@ -41,6 +41,7 @@ from separatrix.study.size import reason_to_stream
 from separatrix.study.tasks import CLASSIFICATION, REGRESSION
 from separatrix.study.training_part import digest_of
 from separatrix.study.uncertainty import LEVEL
+from separatrix.study.validation.plan import Validation
 from separatrix.threads import one_blas_thread
 
 
@@ -59,7 +60,9 @@ def run_study(
     level: float = LEVEL,
     seed: int = 0,
     test: float = 0.2,
-    folds: int = 5,
+    folds: int | str = 5,
+    repeats: int = 1,
+    nested: bool = False,
     progress: Any = None,
     source: str = "",
     command: str = "",
@@ -108,8 +111,13 @@ def run_study(
         Seed of the split.
     test : float, default=0.2
         Fraction of the rows in the test set.
-    folds : int, default=5
-        Number of folds.
+    folds : int or "loo", default=5
+        Number of folds; "loo" leaves out one row (or one group) at a time.
+    repeats : int, default=1
+        How often the folds are drawn; models are compared by the mean losses of each row.
+    nested : bool, default=False
+        Whether the whole selection is repeated without each fold and judged there: its honest
+        score, and how stable the choice is.
     progress : callable or scikit-learn callback, default=None
         Called with (stage, done, total).
     source : str, default=""
@@ -150,11 +158,13 @@ def run_study(
         models is None if reference is None else reference,
         average,
         level,
+        Validation.of(folds, repeats, nested),
     )
     if isinstance(rows, StoredMoments):
+        options.validation.refuse_for_moments()
         options.refuse_for(REGRESSION)
         return study_moments(rows, models, options, progress, metadata, inferred.only_moments())
-    parts = Parts(seed, test, folds)
+    parts = Parts(seed, test, options.validation.folds)
     target = inferred.one_target(rows.schema)
     if task is not None:
         tasks.refuse_task(task, target)
@@ -163,6 +173,7 @@ def run_study(
         # folds run side by side; how BLAS splits a product changes last digits besides
         with one_blas_thread():
             return _study_rows(rows.read(), parts, task, models, options, progress, metadata)
+    options.validation.refuse_for_moments()
     found = tasks.infer_task(target, rows.blocks())
     if (task or found.task) == CLASSIFICATION:
         raise inferred.cannot_classify(streamed)
@@ -187,14 +198,18 @@ def _study_rows(
     digest = digest_of(table.hashes)
     table, task, messages = _with_task(table, task)
     options.refuse_for(task)
+    validation = options.validation
+    validation.refuse_for(time=table.schema.time, average=options.average)
     columns = profile(table)
-    folds = _split(table, parts)
+    folds = _split(table, parts, validation.leave_one_out)
     classes = table.block.y.shape[1] if task == CLASSIFICATION else 1
     size = Size(len(folds.training), len(table.block.terms), classes)
     compared, omitted = candidates(task, models, size)
     found, warned = with_warnings(lambda: check_table(table))
     messages += inferred.about(table, columns, folds, parts) + found + omitted
+    messages += validation.about(len(compared), table.schema.group)
     work = [candidate.share for candidate in compared if candidate.tunable]
+    work *= validation.comparisons
     messages += [options.effort.about(work)] if work else []
     design = StudyDesign(
         table, parts, folds, columns, compared, messages, metadata, size, progress, warned
@@ -216,10 +231,10 @@ def _with_task(table: InMemory, task: str | None) -> tuple[InMemory, str, list[s
     return table, task, messages
 
 
-def _split(table: InMemory, parts: Parts) -> RowFolds:
+def _split(table: InMemory, parts: Parts, leave_one_out: bool) -> RowFolds:
     """Rows with the part of each; refuses a table that cannot be split."""
     labels = np.asarray(table.with_parts(parts).block.parts)
-    folds = RowFolds(table, labels, ordered=table.keys.times is not None)
+    folds = RowFolds(table, labels, table.keys.times is not None, leave_one_out)
     enough = len(folds.test) >= MIN_TEST_ROWS and len(folds.training) >= MIN_TRAINING_ROWS
     if not enough or folds.k < 2:
         raise too_small(len(folds.labels))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from separatrix.study.comparison.cross_validation import cross_validate, muted
 from separatrix.study.design import probabilities_for
 from separatrix.study.folds import SHOWN_ROWS, RowFolds, thinned, truth_of
 from separatrix.study.result import Predictions
+from separatrix.study.validation.leave_one_out import closed_form, fold_models, leave_out
 
 #: Numbers stored of one candidate until the choice is made.
 MAX_NUMBERS = 2_000_000
@@ -85,14 +86,24 @@ def predict_out_of_fold(
 
     A candidate that tunes does so on these folds: its fits give the predictions as well.
     """
+    if folds.leave_one_out:
+        return _left_out(candidate, folds, classes, data)
     if candidate.tunable:
         with muted():
             return _from_tuning(
                 candidate.make(folds.k).tune(data.with_share(candidate.share)), folds, classes, data
             )
+    source = folds.source(candidate)
     parts, tuned = cross_validate(
-        candidate, folds, lambda model, fold: _predict(model, folds, candidate, fold, classes)
+        candidate,
+        folds,
+        lambda model, fold: _predict(model, source, folds.split(fold)[1], fold, classes),
     )
+    return _joined(parts, hyperparameters=tuned)
+
+
+def _joined(parts: Sequence[OutOfFold], **found_besides: Any) -> OutOfFold:
+    """The predictions of several models, in order of the rows."""
     found = replace(
         parts[0],
         rows=np.concatenate([part.rows for part in parts]),
@@ -102,9 +113,39 @@ def predict_out_of_fold(
         w=np.concatenate([part.w for part in parts]),
         scores=_together(part.scores for part in parts),
         probabilities=_together(part.probabilities for part in parts),
-        hyperparameters=tuned,
+        **found_besides,
     )
     return found.take(np.argsort(found.rows))
+
+
+def _left_out(
+    candidate: Candidate, folds: RowFolds, classes: NDArray[Any], data: TuningData
+) -> OutOfFold:
+    """Every row predicted by a model of all others; folds are those that tuned it."""
+    models = fold_models(candidate, folds, data)
+    p = closed_form(models, folds, data)
+    if p is not None:
+        return OutOfFold(
+            classes,
+            folds.training,
+            data.fold,
+            np.asarray(data.y),
+            p.argmax(axis=1),
+            data.w,
+            log_odds(p),
+            p,
+            models.hyperparameters,
+            True,
+            models.tuning,
+        )
+    source = folds.source(candidate)
+    parts = leave_out(
+        models,
+        folds,
+        data,
+        lambda model, at, fold: _predict(model, source, at, fold, classes),
+    )
+    return _joined(parts, hyperparameters=models.hyperparameters, tuning=models.tuning)
 
 
 def _from_tuning(
@@ -134,12 +175,9 @@ def _from_tuning(
     )
 
 
-def _predict(
-    model: Any, folds: RowFolds, candidate: Candidate, fold: int, classes: NDArray[Any]
-) -> OutOfFold:
-    """Predictions of one fold."""
-    at = folds.split(fold)[1]
-    rows = folds.source(candidate).take(at)
+def _predict(model: Any, source: InMemory, at: Ints, fold: int, classes: NDArray[Any]) -> OutOfFold:
+    """Predictions of some rows of a fold."""
+    rows = source.take(at)
     truth = codes_of(truth_of(rows), classes)
     p = aligned_probabilities(model, rows, classes)
     complete = len(model.classes_) == len(classes)

@@ -20,15 +20,16 @@ from separatrix.study.classes.covariances import covariance_tests
 from separatrix.study.classes.out_of_fold import by_fold
 from separatrix.study.classes.planes import margins_of, surface_of
 from separatrix.study.classes.scores import scores_by_class, scores_on_test
+from separatrix.study.classes.selection import selection_of_classes
 from separatrix.study.classes.winner import fit_winner, predictions
-from separatrix.study.comparison.averaging import choose_winner
 from separatrix.study.comparison.options import Options
 from separatrix.study.describe import describe
 from separatrix.study.design import StudyDesign, training_rows, with_warnings
 from separatrix.study.folds import truth_of
-from separatrix.study.progress import stages, tell_compared, tell_inferred, work_of
+from separatrix.study.progress import stages, tell_inferred, work_of
 from separatrix.study.result import Score, Study
 from separatrix.study.tasks import CLASSIFICATION
+from separatrix.study.validation.choice import choose_validated
 
 
 def study_classes(design: StudyDesign, options: Options) -> Study:
@@ -41,11 +42,12 @@ def study_classes(design: StudyDesign, options: Options) -> Study:
     messages += [*inferred.about_classes(names), *about_costs(costs, classes)]
     tell_inferred(design.progress, [*design.announced, *messages], design.candidates)
     work = work_of(design.candidates, len(folds.training), reference=options.reference)
+    work = options.validation.stages(work, len(design.candidates), folds.k)
+    procedure = selection_of_classes(classes, options, costs)
     with stages(design.progress, work) as step:
         compared = compare_classes(design, classes, options, costs, step)
-        chosen = choose_winner(compared, options)
+        compared, chosen, judged = choose_validated(compared, design, options, procedure, step)
         choice, name = chosen.choice, chosen.choice.winner
-        tell_compared(design.progress, chosen.entries, name, choice.reason)
         step(f"fitting {name} to all training rows")
         winner = fit_winner(design, compared, chosen, costs)
         step("reference")
@@ -90,6 +92,7 @@ def study_classes(design: StudyDesign, options: Options) -> Study:
         decision_surface=surface_of(winner.model, folds, test),
         margins=margins_of(winner.core, folds),
         class_scores=scores_by_class(test, classes),
+        **judged,
     )
 
 

@@ -11,6 +11,7 @@ from separatrix.study.comparison.choice import RULES
 from separatrix.study.comparison.effort import Effort
 from separatrix.study.tasks import CLASSIFICATION
 from separatrix.study.uncertainty import LEVEL
+from separatrix.study.validation.plan import Validation
 
 #: What regression models may be compared by.
 NUMBER_METRICS = ("rmse", "mae", "r2")
@@ -22,7 +23,7 @@ class Options:
 
     ``level`` is that of predictive intervals, of regression models that have them.
     ``reference`` asks for a reference that is no candidate, ``average`` for an average of the
-    candidates where it is better than the best of them.
+    candidates where it is better than the best of them. ``validation`` says how they are judged.
     """
 
     metric: str | None = None
@@ -33,6 +34,7 @@ class Options:
     reference: bool = True
     average: bool = False
     level: float = LEVEL
+    validation: Validation = field(default_factory=Validation)
 
     def metric_for(self, task: str) -> str:
         """The metric that decides, checked against the task."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -26,6 +27,7 @@ from separatrix.study.numbers.predictive import Judged, checked, predictive_for
 from separatrix.study.progress import Step
 from separatrix.study.result import Entry
 from separatrix.study.uncertainty import PredictiveCheck
+from separatrix.study.validation.leave_one_out import closed_form, fold_models, leave_out
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,10 @@ def compare_numbers(
     predictions: dict[str, OutOfFoldNumbers] = {}
 
     def score(candidate: Candidate) -> Scored:
-        if candidate.tunable:
+        values: Mapping[str, tuple[Any, ...]]
+        if folds.leave_one_out:
+            found, values = _left_out(candidate, folds, data)
+        elif candidate.tunable:
             with muted():
                 tuning = candidate.make(folds.k).tune(data.with_share(candidate.share))
             values, found = tuning.parameters_by_fold, _from_tuning(data, tuning)
@@ -121,10 +126,7 @@ def compare_numbers(
                 lambda model, fold: _answers(model, _rows_of(folds, candidate, fold)),
             )
             rows = np.concatenate([test for _, test in data.folds.pairs])
-            known = [judged for _, judged in parts if judged is not None]
-            judged = Judged.joined(known) if len(known) == len(parts) else None
-            predicted = np.concatenate([answers for answers, _ in parts])
-            found = OutOfFoldNumbers.of(rows, predicted, None, judged)
+            found = _together(rows, parts, None)
         predictions[candidate.name] = found
         losses = _losses(data, found, folds, (metric, secondary))
         note = "" if found.tuning is None else found.tuning.note
@@ -137,6 +139,32 @@ def compare_numbers(
     return ComparedNumbers(
         Comparison(scored, metric, secondary, folds.units), predictions, data, folds
     )
+
+
+def _left_out(
+    candidate: Candidate, folds: RowFolds, data: TuningData
+) -> tuple[OutOfFoldNumbers, Mapping[str, tuple[Any, ...]]]:
+    """Every row predicted by a model of all others."""
+    models = fold_models(candidate, folds, data)
+    closed = closed_form(models, folds, data)
+    if closed is not None:
+        found = OutOfFoldNumbers(np.arange(data.n), closed, models.tuning)
+        return found, models.hyperparameters
+    source = folds.source(candidate)
+    parts = leave_out(
+        models, folds, data, lambda model, rows, _: (rows, *_answers(model, source.take(rows)))
+    )
+    rows = np.searchsorted(folds.training, np.concatenate([rows for rows, *_ in parts]))
+    found = _together(rows, [answers for _, *answers in parts], models.tuning)
+    return found, models.hyperparameters
+
+
+def _together(rows: Ints, parts: Sequence[Any], tuning: Tuning | None) -> OutOfFoldNumbers:
+    """The answers of several models, one after the other."""
+    known = [judged for _, judged in parts if judged is not None]
+    judged = Judged.joined(known) if len(known) == len(parts) else None
+    predicted = np.concatenate([answers for answers, _ in parts])
+    return OutOfFoldNumbers.of(rows, predicted, tuning, judged)
 
 
 def _answers(model: Any, rows: InMemory) -> tuple[Floats, Judged | None]:

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from separatrix.bayes.predictive import PredictiveDistribution
 from separatrix.estimators.averages.averaged import AveragedRegressor
 from separatrix.linear.ridge.ridge_path import RidgePath
+from separatrix.rows.block import Floats, unit_weights
 from separatrix.rows.rows import ArrayRows, InMemory
 from separatrix.selection.tuning import Tuning
 from separatrix.statistics.grouped import Grouped
@@ -23,13 +24,15 @@ from separatrix.study.describe import describe
 from separatrix.study.description import RegularizationPath
 from separatrix.study.design import StudyDesign, training_rows, with_warnings
 from separatrix.study.folds import MomentFolds, truth_of
-from separatrix.study.measure import regression_scores
+from separatrix.study.measure import regression_scores, row_losses
 from separatrix.study.numbers.compare import ComparedNumbers, compare_numbers
 from separatrix.study.numbers.predictive import predictive_for, uncertainty
-from separatrix.study.progress import stages, tell_compared, tell_inferred, work_of
+from separatrix.study.progress import Step, stages, tell_inferred, work_of
 from separatrix.study.result import LearningCurve, Predictions, Score, Study
 from separatrix.study.tasks import REGRESSION
 from separatrix.study.uncertainty import LEVEL
+from separatrix.study.validation.choice import choose_validated
+from separatrix.study.validation.nested import Procedure, Selected
 
 METRIC = "rmse"
 #: Penalties from "all coefficients near zero" to "least squares"; enough for a smooth line.
@@ -45,11 +48,13 @@ def study_regression(design: StudyDesign, options: Options) -> Study:
     metric = options.metric_for(REGRESSION)
     tell_inferred(design.progress, design.announced, design.candidates)
     work = work_of(design.candidates, len(folds.training), reference=options.reference)
+    work = options.validation.stages(work, len(design.candidates), folds.k)
     with stages(design.progress, work) as step:
         compared = compare_numbers(design, moments, options, metric, step)
-        chosen = choose_winner(compared, options)
+        compared, chosen, judged = choose_validated(
+            compared, design, options, _procedure(options), step
+        )
         choice = chosen.choice
-        tell_compared(design.progress, chosen.entries, choice.winner, choice.reason)
         step(f"fitting {choice.winner} to all training rows")
         model, warned = with_warnings(lambda: _fit_winner(design, moments, compared, chosen))
         step("reference")
@@ -93,7 +98,28 @@ def study_regression(design: StudyDesign, options: Options) -> Study:
         if choice.winner in WITHOUT_PENALTY
         else None,
         uncertainty=uncertainty(model, test_rows, predictive, options.level, check),
+        **judged,
     )
+
+
+def _procedure(options: Options) -> Procedure:
+    """The selection as a whole: compare, choose, fit."""
+    metric = options.metric_for(REGRESSION)
+
+    def compare(design: StudyDesign, step: Step) -> ComparedNumbers:
+        return compare_numbers(design, _moment_folds(design), options, metric, step)
+
+    def select(design: StudyDesign, step: Step) -> Selected:
+        compared = compare(design, step)
+        chosen = choose_winner(compared, options)
+        model = _fit_winner(design, _moment_folds(design), compared, chosen)
+        return Selected(chosen, lambda rows: _predicted(model, rows))
+
+    def losses(found: Predictions) -> Floats:
+        w = unit_weights(found.w, len(found.truth))
+        return row_losses(metric, found.truth, found.predicted, w)
+
+    return Procedure(metric, compare, select, losses)
 
 
 def _curve(winner: str, design: StudyDesign, compared: ComparedNumbers) -> LearningCurve | None:
