@@ -22,7 +22,6 @@ from separatrix.cli.options import (
     reading_options,
     scanned,
     stem_of,
-    test_options,
     was_given,
     with_file,
     with_flags,
@@ -30,7 +29,7 @@ from separatrix.cli.options import (
 from separatrix.cli.output import print_json, print_lines
 from separatrix.cli.places import ready
 from separatrix.cli.progress import Leaderboard, Silent, progress
-from separatrix.cli.validating.options import validation_options
+from separatrix.cli.validating.options import test_options, validation_options
 from separatrix.messages import InputError, did_you_mean
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from separatrix.cli.options import (
     json_option,
     reading_options,
     scanned,
-    split_options,
     with_flags,
 )
 from separatrix.cli.output import print_json, say
 from separatrix.cli.places import ready_file
+from separatrix.cli.validating.options import split_options
 from separatrix.messages import InputError
 
 

@@ -129,34 +129,6 @@ level_option = click.option(
     help="Probability of the target between the columns lower and upper, of models that have them.",
 )
 
-test_options = together(
-    click.option(
-        "--seed",
-        type=click.IntRange(0),
-        default=0,
-        show_default=True,
-        help="Seed of the split.",
-    ),
-    click.option(
-        "--test",
-        type=click.FloatRange(0, 0.9, min_open=True),
-        default=0.2,
-        show_default=True,
-        help="Fraction of the rows in the held-out test set.",
-    ),
-)
-
-split_options = together(
-    test_options,
-    click.option(
-        "--folds",
-        type=click.IntRange(2, 50),
-        default=5,
-        show_default=True,
-        help="Folds of the cross-validation.",
-    ),
-)
-
 
 def kinds_of(given: tuple[str, ...]) -> dict[str, str]:
     """``("zip=discrete",)`` as a mapping; a column's name may contain ``=`` itself."""

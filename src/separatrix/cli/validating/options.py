@@ -1,4 +1,4 @@
-"""``--folds``, ``--repeats`` and ``--nested``."""
+"""How rows are split and models validated: ``--test``, ``--folds``, ``--repeats``, ``--nested``."""
 
 from __future__ import annotations
 
@@ -30,6 +30,37 @@ class Folds(click.ParamType):  # type: ignore[type-arg]
         return int(text)
 
 
+#: What the test set is: seed, size.
+test_options = together(
+    click.option(
+        "--seed",
+        type=click.IntRange(0),
+        default=0,
+        show_default=True,
+        help="Seed of the split.",
+    ),
+    click.option(
+        "--test",
+        type=click.FloatRange(0, 0.9, min_open=True),
+        default=0.2,
+        show_default=True,
+        help="Fraction of the rows in the held-out test set.",
+    ),
+)
+
+#: How rows are split: seed, test set, folds.
+split_options = together(
+    test_options,
+    click.option(
+        "--folds",
+        type=click.IntRange(2, 50),
+        default=5,
+        show_default=True,
+        help="Folds of the cross-validation.",
+    ),
+)
+
+#: How models of rows are validated.
 validation_options = together(
     click.option(
         "--folds",
