@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from separatrix.cli.distributed.option import cluster_option, travel_document, traveled
 from separatrix.cli.ids import TAKEN_BY_CLUSTERS, Ids, copied_columns
 from separatrix.cli.options import (
     column_options,
@@ -20,7 +21,7 @@ from separatrix.cli.options import (
     with_file,
     with_flags,
 )
-from separatrix.cli.output import print_json
+from separatrix.cli.output import print_json, say
 from separatrix.cli.progress import progress
 from separatrix.messages import InputError
 
@@ -62,6 +63,7 @@ from separatrix.messages import InputError
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the starts."
 )
 @column_options
+@cluster_option
 @json_option
 @click.pass_context
 def cluster(
@@ -118,12 +120,14 @@ def cluster(
         report("writing the report", 0, 1)
         messages = (*_id_messages(beside), *map(with_flags, study.messages))
         study = replace(study, messages=messages, reason=with_flags(study.reason))
-        document = write_clusters(study, place, beside)
+        document = write_clusters(study, place, beside, rows)
     if as_json:
-        print_json({**document, "directory": str(place)})
+        print_json({**document, "directory": str(place), **travel_document(rows)})
         return
     from separatrix.cli.clusters.summary import print_clusters
 
+    for sentence in traveled(rows):
+        say(f"· {sentence}")
     print_clusters(study, place, _in_python(context, beside.columns), report.announced)
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from separatrix.cli.clusters.streaming import stream_assignments
 from separatrix.cli.failure import SCHEMA_VERSION
 from separatrix.cli.ids import Ids
 from separatrix.cli.places import ASSIGNMENTS, MODEL, REPORT, RESULT
@@ -17,8 +18,11 @@ from separatrix.study.clustering.result import Assignments, ClusterStudy, docume
 from separatrix.study.document import plain
 
 
-def write_clusters(study: ClusterStudy, place: Path, ids: Ids) -> dict[str, Any]:
-    """Write everything to ``place``; the content of ``result.json``."""
+def write_clusters(study: ClusterStudy, place: Path, ids: Ids, rows: Any) -> dict[str, Any]:
+    """Write everything to ``place``; the content of ``result.json``.
+
+    Where the study has no list of all ``rows``, they are read once more, and written as they come.
+    """
     from separatrix import report
 
     document = {"schema_version": SCHEMA_VERSION, **document_of(study)}
@@ -28,6 +32,8 @@ def write_clusters(study: ClusterStudy, place: Path, ids: Ids) -> dict[str, Any]
         report.write_clusters(study, partial / REPORT)
         if study.assignments is not None:
             write_text(partial / ASSIGNMENTS, assignments(study.assignments, ids))
+        else:
+            stream_assignments(study.model, rows, partial / ASSIGNMENTS, ids)
         write_text(partial / RESULT, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
 
     all_or_nothing(place, write)

@@ -46,6 +46,7 @@ MAX_LEVELS = 5000
 class DecodedBatch:
     """A raw block, the number in the source (from 1) of each of its rows, and the rows dropped.
 
+    ``start`` rows of the source (its file) come before the batch.
     ``unseen`` counts the rows of levels that are not among the known ones.
     """
 
@@ -55,6 +56,7 @@ class DecodedBatch:
     hashes: Hashes | None = None
     keys: Keys = NO_KEYS
     unseen: Counts = field(default_factory=dict)
+    start: int = 0
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class BatchReader:
         x, terms = assemble(self.schema.columns, decoded, m)
         y, targets = assemble(self.schema.targets, decoded, m)
         block = Block(x, to_array(y), w, terms, targets, labels)
-        return DecodedBatch(block, row_ids, n - m, hashes, keys, unseen)
+        return DecodedBatch(block, row_ids, n - m, hashes, keys, unseen, location.start)
 
     def _decode(self, batch: pa.RecordBatch, location: Location) -> Columns:
         decoded: Columns = {}

@@ -122,6 +122,10 @@ def few_rows(n: int) -> int:
 
 def largest_first(model: FittedClusterer) -> FittedClusterer:
     """The same model with clusters numbered by size; equal ones in order of their first row."""
+    if isinstance(model, KMeans) and not hasattr(model, "labels_"):  # of a stream: by size alone
+        order = np.argsort(-model.sizes_, kind="stable")
+        model.cluster_centers_, model.sizes_ = model.cluster_centers_[order], model.sizes_[order]
+        return model
     labels: NDArray[Any] = model.labels_
     sizes = np.bincount(labels)
     first = np.full(len(sizes), len(labels))

@@ -8,7 +8,8 @@ random cluster of this size would have by three standard deviations (hypergeomet
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Self
 
@@ -17,9 +18,9 @@ from scipy import sparse
 
 from separatrix.cluster.kmeans import KMeans
 from separatrix.cluster.kmedoids import KMedoids
-from separatrix.rows.block import Block, Floats, Ints
+from separatrix.rows.block import Block, Floats, Ints, Matrix
 from separatrix.rows.profile import ColumnProfile
-from separatrix.rows.rows import InMemory
+from separatrix.rows.rows import merged
 from separatrix.rows.schema import Kind, Term
 from separatrix.study.clustering.methods import FittedClusterer, few_rows
 from separatrix.study.clustering.result import Cluster
@@ -32,30 +33,84 @@ LEAST_LIFT, LEAST_EXCESS = 1.2, 3.0
 MISSING = "(missing)"
 
 
+@dataclass
+class ClusterTotals:
+    """Sizes of clusters, and sums of every raw term by cluster over the rows that have a value.
+
+    It merges with ``+``. ``label`` gives the clusters of the rows of a block; it is needed only
+    where blocks come without.
+    """
+
+    k: int
+    label: Callable[[Block], Ints] | None = None
+    sizes: Floats = field(default_factory=lambda: np.zeros(0))
+    sums: dict[Term, Floats] = field(default_factory=dict)
+
+    def fresh(self) -> Self:
+        """Empty totals of the same clusters."""
+        return type(self)(self.k, self.label, np.zeros(self.k))
+
+    def update(self, block: Block) -> None:
+        """Add the rows of a block."""
+        assert self.label is not None, "blocks come without labels"
+        self.add(block, self.label(block))
+
+    def add(self, block: Block, labels: Ints) -> None:
+        """Add the rows of a block, whose clusters are known."""
+        x = sparse.csc_array(block.x) if sparse.issparse(block.x) else block.x
+        missing = {term.column: _column(x, j) for j, term in enumerate(block.terms) if term.missing}
+        self.sizes = self.sizes + np.bincount(labels, minlength=self.k)
+        for j, term in enumerate(block.terms):
+            values = _column(x, j)
+            if term.level is None and not term.missing and term.column in missing:
+                values = values * (missing[term.column] == 0)
+            found = np.asarray(np.bincount(labels, values, minlength=self.k), dtype=float)
+            self.sums[term] = self.sums[term] + found if term in self.sums else found
+
+    def __add__(self, other: Self) -> Self:
+        total = self.fresh()
+        total.sizes, total.sums = self.sizes + other.sizes, merged(self.sums, other.sums)
+        return total
+
+
+def totals_of(block: Block, labels: Ints) -> ClusterTotals:
+    """The totals of rows in memory."""
+    k = int(labels.max()) + 1
+    totals = ClusterTotals(k, None, np.zeros(k))
+    totals.add(block, labels)
+    return totals
+
+
 def clusters_of(
-    table: InMemory,
+    totals: ClusterTotals,
     columns: tuple[ColumnProfile, ...],
     model: FittedClusterer,
-    labels: Ints,
     silhouettes: Floats,
+    row_ids: Ints | None = None,
 ) -> tuple[Cluster, ...]:
     """Every cluster in the units of the table; ``silhouettes`` holds one mean for each."""
-    sizes = np.bincount(labels)
-    means, standardized = _numeric(table.block, columns, labels)
-    levels = {c.name: _Levels.of(table.block, c, labels) for c in columns}
+    sizes = totals.sizes.astype(np.int64)
+    n = int(sizes.sum())
+    means, standardized = _numeric(totals, columns)
+    levels = {c.name: _Levels.of(totals, c) for c in columns}
     described = {name: found for name, found in levels.items() if found is not None}
+    medoids = (
+        row_ids[model.medoid_indices_]
+        if isinstance(model, KMedoids) and row_ids is not None
+        else None
+    )
     return tuple(
         Cluster(
             j,
             int(size),
-            float(size / len(labels)),
+            float(size / n),
             float(silhouettes[j]),
-            bool(size < few_rows(len(labels))),
+            bool(size < few_rows(n)),
             {name: float(values[j]) for name, values in means.items()},
             {name: float(values[j]) for name, values in standardized.items()},
             {name: found.proportions(j) for name, found in described.items()},
             _center(model, j),
-            int(table.row_ids[model.medoid_indices_[j]]) if isinstance(model, KMedoids) else None,
+            None if medoids is None else int(medoids[j]),
             {name: lifts for name, found in described.items() if (lifts := found.lifts(j))},
         )
         for j, size in enumerate(sizes)
@@ -68,25 +123,20 @@ class _Levels:
 
     names: tuple[str, ...]
     counts: Floats
-    sizes: Ints
+    sizes: Floats
 
     @classmethod
-    def of(cls, block: Block, column: ColumnProfile, labels: Ints) -> Self | None:
+    def of(cls, totals: ClusterTotals, column: ColumnProfile) -> Self | None:
         """The levels of a discrete column that are worth describing; None of other columns."""
         if column.kind is not Kind.DISCRETE:
             return None
         terms = {level: Term(column.name, level=level) for level in column.levels}
         if column.missing:
             terms[MISSING] = Term(column.name, missing=True)
-        found = {level: _column(block, term) for level, term in terms.items()}
-        counted = {
-            level: np.bincount(labels, values)
-            for level, values in found.items()
-            if values is not None
-        }
+        counted = {level: totals.sums[term] for level, term in terms.items() if term in totals.sums}
         if not counted:
             return None
-        every = cls(tuple(counted), np.array(list(counted.values())), np.bincount(labels))
+        every = cls(tuple(counted), np.array(list(counted.values())), totals.sizes)
         described = every.notable()
         return cls(tuple(every.names[i] for i in described), every.counts[described], every.sizes)
 
@@ -111,14 +161,14 @@ class _Levels:
 
     def proportions(self, j: int) -> dict[str, float]:
         """Proportions of the levels in a cluster, the most frequent first."""
-        share = self.counts[:, j] / self.sizes[j]
+        share = self.counts[:, j] / max(self.sizes[j], 1.0)
         order = np.argsort(-share, kind="stable")
         return {self.names[i]: float(share[i]) for i in order}
 
     def lifts(self, j: int) -> dict[str, float]:
         """Levels that are over-represented in a cluster, the strongest first."""
         overall = self.counts.sum(axis=1) / self.sizes.sum()
-        lift = self.counts[:, j] / self.sizes[j] / np.where(overall > 0, overall, np.inf)
+        lift = self.counts[:, j] / max(self.sizes[j], 1.0) / np.where(overall > 0, overall, np.inf)
         excess = self.excess[:, j]
         order = np.argsort(-excess, kind="stable")
         return {
@@ -135,28 +185,23 @@ def _center(model: FittedClusterer, j: int) -> dict[str, float]:
     return dict(zip(model.encoding_.names, model.cluster_centers_[j].tolist(), strict=True))
 
 
-def _column(block: Block, term: Term) -> Floats | None:
-    j = block.terms.position.get(term)
-    if j is None:
-        return None
-    column = block.x[:, [j]].toarray() if sparse.issparse(block.x) else block.x[:, j]
+def _column(x: Matrix, j: int) -> Floats:
+    column = x[:, [j]].toarray() if sparse.issparse(x) else x[:, j]
     return np.ravel(np.asarray(column, dtype=float))
 
 
 def _numeric(
-    block: Block, columns: tuple[ColumnProfile, ...], labels: Ints
+    totals: ClusterTotals, columns: tuple[ColumnProfile, ...]
 ) -> tuple[dict[str, Floats], dict[str, Floats]]:
     """Means by cluster over the rows that have a value, also in standard deviations."""
     means, standardized = {}, {}
     for column in columns:
-        values = _column(block, Term(column.name))
+        values = totals.sums.get(Term(column.name))
         if column.kind is Kind.DISCRETE or values is None or column.missing == column.count:
             continue
-        missing = _column(block, Term(column.name, missing=True))
-        present = np.ones(len(values)) if missing is None else (missing == 0).astype(float)
-        count = np.bincount(labels, present)
+        missing = totals.sums.get(Term(column.name, missing=True), np.zeros(totals.k))
         with np.errstate(invalid="ignore", divide="ignore"):
-            mean = np.bincount(labels, values * present) / count
+            mean = values / (totals.sizes - missing)
         means[column.name] = mean
         if column.std > 0:
             standardized[column.name] = (mean - column.mean) / column.std

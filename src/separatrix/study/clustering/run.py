@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from separatrix.cluster.kmeans import KMeans
-from separatrix.cluster.kmedoids import MAX_ROWS as MEDOID_ROWS
 from separatrix.cluster.kmedoids import KMedoids
-from separatrix.cluster.scatter import cluster_projection
 from separatrix.cluster.silhouette import Silhouette, silhouette
-from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.profile import ColumnProfile, profile
 from separatrix.rows.rows import InMemory, Rows
-from separatrix.study.clustering.choice import (
-    STARTS,
-    Numbers,
-    best,
-    numbers_to_try,
-    reason,
-    trials_of,
-)
+from separatrix.study.clustering.choice import numbers_to_try, reason
 from separatrix.study.clustering.design import ClusterDesign, cluster_design, inferred_messages
+from separatrix.study.clustering.found import plotted_rows, search, start_of
 from separatrix.study.clustering.methods import (
     FittedClusterer,
     Method,
@@ -32,28 +23,17 @@ from separatrix.study.clustering.methods import (
     method_named,
     refuse_size,
 )
-from separatrix.study.clustering.profiles import clusters_of
-from separatrix.study.clustering.result import (
-    Assignments,
-    ClusterStudy,
-    PlottedRows,
-    Stability,
-    Structure,
-    Trial,
-)
-from separatrix.study.clustering.samples import RowSamples, different_rows, drawn, row_samples
-from separatrix.study.clustering.search import Partition, Search
-from separatrix.study.clustering.validation import stability, structure
+from separatrix.study.clustering.profiles import clusters_of, totals_of
+from separatrix.study.clustering.result import Assignments, ClusterStudy
+from separatrix.study.clustering.samples import different_rows, drawn, row_samples
+from separatrix.study.clustering.search import Search
+from separatrix.study.clustering.streaming import stream_clusters
 from separatrix.study.design import with_warnings
-from separatrix.study.folds import thinned
-from separatrix.study.progress import Step, stages, tell_inferred
+from separatrix.study.progress import stages, tell_inferred
 from separatrix.study.size import reason_to_stream
-from separatrix.threads import on_one_blas_thread
 
 #: Rows whose silhouettes are measured: all pairs of them, or all pairs of a metric.
 SILHOUETTE_ROWS, METRIC_ROWS = 20_000, 3_000
-#: Rows that pictures show.
-PLOTTED_ROWS = 20_000
 #: Work of the stages, as measured on tables of a few thousand rows.
 WORK = (0.3, 0.4, 0.15, 0.1, 0.05)
 
@@ -75,7 +55,9 @@ def run_clusters(
 
     The number of clusters is that of the largest mean silhouette. The verdict needs both
     separation, compared with reference tables without groups (Monte Carlo p-value and effect
-    size), and stability, the adjusted Rand index with clusters of half of the rows.
+    size), and stability, the adjusted Rand index with clusters of half of the rows. A table too
+    large for memory, or on a cluster of machines, is judged on a sample of its rows, and K-means is
+    fitted to all of them, pass by pass.
 
     Parameters
     ----------
@@ -123,7 +105,13 @@ def run_clusters(
     (2, [20, 20], 'distinct')
     """
     chosen = method_named(method, metric)
-    table = _in_memory(rows)
+    why = reason_to_stream(rows)
+    if why:
+        study = stream_clusters(
+            rows, chosen, k, max_clusters, seed, progress, standardize=standardize, why=why
+        )
+        return replace(study, source=source, command=command)
+    table = rows.read()
     refuse_size(chosen, len(table))
     design = cluster_design(table, chosen, standardize=standardize)
     chosen = replace(chosen, categories=design.categories)
@@ -135,9 +123,9 @@ def run_clusters(
     messages = inferred_messages(design, chosen, columns, samples)
     tell_inferred(progress, messages, ())
     with stages(progress, WORK) as step:
-        found = _search(design, samples, chosen, numbers, k, rng, step)
+        found = search(design, samples, chosen, numbers, k, rng, step)
         step("fitting the model")
-        start = _start(design, samples, chosen, found.partition)
+        start = start_of(design, samples, chosen, found.partition)
         new = chosen.model(found.chosen.k, start, standardize=design.standardized, seed=seed)
         model, warnings = with_warnings(lambda: largest_first(new.fit(table)))
         step("describing the clusters")
@@ -166,69 +154,6 @@ def run_clusters(
         )
 
 
-def _in_memory(rows: Rows) -> InMemory:
-    why = reason_to_stream(rows)
-    if why:
-        raise InputError(
-            f"the table is {why}, and cluster structure cannot be tested in one pass.",
-            remedy="Raise the limit for files (SEPARATRIX_MEMORY=megabytes), take a sample of the "
-            "rows, or fit KMeans in Python, which reads a table as often as it needs.",
-        )
-    return rows.read()
-
-
-@dataclass(frozen=True)
-class _Found:
-    """What the search found on samples of the rows, before the model is fitted to all."""
-
-    trials: tuple[Trial, ...]
-    chosen: Trial
-    partition: Partition
-    total_ss: float
-    structure: Structure
-    stability: Stability
-
-
-@on_one_blas_thread
-def _search(
-    design: ClusterDesign,
-    samples: RowSamples,
-    method: Method,
-    numbers: Numbers,
-    requested: int | None,
-    rng: np.random.Generator,
-    step: Step,
-) -> _Found:
-    search, z = Search(method, design.x[samples.searched]), design.z[samples.searched]
-    step(f"trying {numbers[0]} to {numbers[-1]} clusters" if numbers[1:] else "trying 2 clusters")
-    partitions = {k: search.partition(k, rng, STARTS) for k in numbers}
-    trials = trials_of(search, partitions, z)
-    chosen = best(trials) if requested is None else next(t for t in trials if t.k == requested)
-    partition = partitions[chosen.k]
-    step("tables without groups")
-    tried = numbers if requested is None else (requested,)
-    test = structure(method, design.x[samples.tested], design.discrete, tried, rng)
-    step("clusters of half of the rows")
-    repeated = stability(search, partition.labels, chosen.k, rng)
-    total = float(((z - z.mean(axis=0)) ** 2).sum())
-    return _Found(trials, chosen, partition, total, test, repeated)
-
-
-def _start(
-    design: ClusterDesign, samples: RowSamples, method: Method, found: Partition
-) -> Floats | Ints | None:
-    """Centers or medoids that the search found, for the model of all rows to start from."""
-    if found.medoids is not None and len(design.x) <= MEDOID_ROWS:
-        return np.asarray(samples.searched[found.medoids])
-    sizes = np.bincount(found.labels)
-    if method.name != "kmeans" or not sizes.all():
-        return None
-    columns = design.raw[samples.searched].T
-    return (
-        np.stack([np.bincount(found.labels, column) for column in columns], axis=1) / sizes[:, None]
-    )
-
-
 def _description(
     design: ClusterDesign,
     method: Method,
@@ -243,11 +168,13 @@ def _description(
     means[shape.clusters.astype(int)] = shape.by_cluster
     by_row = shape.samples if len(measured) == len(labels) else None
     return {
-        "clusters": clusters_of(table, columns, model, labels, means),
+        "clusters": clusters_of(
+            totals_of(table.block, labels), columns, model, means, table.row_ids
+        ),
         "silhouette": shape.score,
         "silhouette_metric": silhouette_metric,
         "assignments": Assignments(table.row_ids, labels, by_row, _distances(model, table, labels)),
-        "plotted": _plotted(design, labels, shape, measured),
+        "plotted": plotted_rows(design, labels, shape, measured),
     }
 
 
@@ -261,19 +188,6 @@ def _silhouettes(
     rows = drawn(np.arange(len(x)), METRIC_ROWS, rng)
     metric = "distance in the space of the kernel" if method.name == "kernel" else method.metric
     return Search(method, x[rows]).silhouette(labels[rows]), rows, metric
-
-
-def _plotted(design: ClusterDesign, labels: Ints, shape: Silhouette, measured: Ints) -> PlottedRows:
-    """Measured rows for pictures, thinned."""
-    some = thinned(np.arange(len(measured)), PLOTTED_ROWS)
-    projection = cluster_projection(design.z, labels)
-    return PlottedRows(
-        labels[measured[some]],
-        shape.samples[some],
-        shape.neighbor[some],
-        replace(projection, coordinates=projection.coordinates[measured[some]]),
-        design.names,
-    )
 
 
 def _distances(model: FittedClusterer, table: InMemory, labels: Ints) -> Floats | None:
