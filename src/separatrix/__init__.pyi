@@ -7,6 +7,9 @@ from separatrix.cluster.kmeans import KMeans as KMeans
 from separatrix.cluster.kmedoids import KMedoids as KMedoids
 from separatrix.cluster.scatter import scatter_decomposition as scatter_decomposition
 from separatrix.cluster.silhouette import silhouette as silhouette
+from separatrix.conformal.classifier import ConformalClassifier as ConformalClassifier
+from separatrix.conformal.coverage import Coverage as Coverage
+from separatrix.conformal.regressor import ConformalRegressor as ConformalRegressor
 from separatrix.discriminant.basic_linear_classifier import (
     BasicLinearClassifier as BasicLinearClassifier,
 )

@@ -1,4 +1,4 @@
-"""Calibration, rejection and several classes from two."""
+"""Calibration, rejection, several classes from two, and conformal prediction."""
 
 from __future__ import annotations
 
@@ -66,5 +66,17 @@ ROWS: list[Row] = [
         "OneVsOne-probabilities",
         lambda: sx.OneVsOne(sx.LogisticRegression(C=1.0, standardize=True)),
         "classification",
+    ),
+    Row(
+        "ConformalRegressor",
+        lambda: sx.ConformalRegressor(sx.LinearRegression(), method="jackknife+"),
+        additive=False,
+    ),
+    Row(
+        "ConformalClassifier",
+        lambda: sx.ConformalClassifier(sx.LinearDiscriminantAnalysis(), method="cv+", cv=3),
+        "classification",
+        additive=False,
+        order_free=False,
     ),
 ]

@@ -12,6 +12,7 @@ from separatrix.discriminant.discriminant_directions import from_covariances, fr
 from separatrix.discriminant.estimated_covariances import CovarianceChoice, EstimatedCovariances
 from separatrix.discriminant.gaussian_options import GaussianOptions, class_priors
 from separatrix.discriminant.gaussian_problem import CovarianceShrinkage
+from separatrix.discriminant.leave_one_out.shared import SharedFits, shared_fits
 from separatrix.estimators.linear_classifier import HyperplaneDistances
 from separatrix.geometry.class_scores import LinearScores
 from separatrix.geometry.hyperplane import Hyperplane
@@ -143,6 +144,14 @@ class LinearDiscriminantAnalysis(
     def _fits_wide(self, structure: str) -> bool:
         plain = structure == "pooled" and not self.store_covariance and bool(self.tol)
         return plain and super()._fits_wide(structure)
+
+    def leave_one_out_fits(
+        self, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> SharedFits | None:
+        """Probabilities without each of the training rows; None if they need refits."""
+        if self.solver != "svd" or self.certificate_.rank != self.means_.shape[1]:
+            return None
+        return shared_fits(self, X, y, sample_weight, None if self.priors is None else self.priors_)
 
     def _class_priors(self, weight: Floats) -> Floats:
         return class_priors(self.priors, weight, rescaled=True)

@@ -10,6 +10,7 @@ from separatrix.discriminant.class_covariances import shrunk_covariances
 from separatrix.discriminant.estimated_covariances import CovarianceChoice, EstimatedCovariances
 from separatrix.discriminant.gaussian_options import GaussianOptions, class_priors
 from separatrix.discriminant.gaussian_problem import CovarianceShrinkage, total_standardizer
+from separatrix.discriminant.leave_one_out.quadratic import QuadraticFits, quadratic_fits
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding
@@ -113,6 +114,15 @@ class QuadraticDiscriminantAnalysis(EstimatedCovariances):
 
     def _fits_wide(self, structure: str) -> bool:
         return super()._fits_wide(structure) and not (self._replaced or self.store_covariance)
+
+    def leave_one_out_fits(
+        self, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> QuadraticFits | None:
+        """Probabilities without each of the training rows; None if they need refits."""
+        if self._replaced or self.reg_param:
+            return None
+        given = None if self.priors is None else self.priors_
+        return quadratic_fits(self, X, y, sample_weight, given)
 
     def _class_priors(self, weight: Floats) -> Floats:
         return class_priors(self.priors, weight, rescaled=True)

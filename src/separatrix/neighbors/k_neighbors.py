@@ -18,6 +18,13 @@ from separatrix.neighbors.leave_one_out import (
 )
 from separatrix.neighbors.prediction import NeighborsPredictor, weighted_means
 from separatrix.neighbors.votes import NeighborsClassifier
+from separatrix.neighbors.without_each_row import (
+    Answers,
+    NeighborFits,
+    has_form,
+    mean_answers,
+    own_answers,
+)
 from separatrix.rows.block import Floats
 
 
@@ -166,6 +173,19 @@ class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
             found = [(m * part + s / part.shape[1]) / (m + s) for part in found]
         return found if self.outputs_2d_ else found[0]
 
+    def leave_one_out_fits(
+        self, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> NeighborFits | None:
+        """Probabilities without each of the training rows; None if they need refits."""
+        del X, y, sample_weight  # the rows are those that the model holds
+        if self.outputs_2d_ or not has_form(self):
+            return None
+        return NeighborFits(own_answers(self))
+
+    def _answers_of_neighbors(self) -> Answers:
+        votes = np.eye(len(self.classes_))[self.codes_]
+        return mean_answers(self.weights, votes, float(self.smoothing))
+
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest weighted vote; of equals, the first in ``classes_``."""
         codes = self._over_blocks(X, lambda near: (self._most_voted(*near.flat),))[0]
@@ -256,3 +276,16 @@ class KNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, NeighborsPredi
             X, lambda near: (weighted_means(self.targets_, near.indices, near.weights),)
         )[0]
         return self._shaped(np.concatenate(means))
+
+    def leave_one_out_fits(
+        self, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> NeighborFits | None:
+        """Predictions without each of the training rows; None if they need refits."""
+        del X, y, sample_weight  # the rows are those that the model holds
+        if self.targets_.shape[1] != 1 or not has_form(self):
+            return None
+        return NeighborFits(own_answers(self))
+
+    def _answers_of_neighbors(self) -> Answers:
+        means = mean_answers(self.weights, self.targets_)
+        return lambda distances, indices: means(distances, indices)[:, 0]

@@ -14,7 +14,7 @@ from separatrix import HOMES
 
 #: Folders whose public classes are estimators.
 _ESTIMATORS = {
-    *("estimators", "probability", "linear", "logistic", "discriminant"),
+    *("estimators", "probability", "conformal", "linear", "logistic", "discriminant"),
     *("perceptron", "svm", "neighbors", "cluster", "bayes", "hypotheses"),
 }
 
@@ -45,6 +45,14 @@ _RECORDS = {
     "probability.temperature": "TemperatureMap",
     "probability.costs": "Costs",
     "probability.decision_surface": "DecisionFunctionSurface DecisionSurface",
+    "conformal.categories": "Categories",
+    "conformal.coverage": "Coverage",
+    "selection.leave_one_out": "AffineFits",
+    "neighbors.without_each_row": "NeighborFits",
+    "discriminant.leave_one_out.shared": "SharedFits",
+    "discriminant.leave_one_out.quadratic": "QuadraticFits",
+    "discriminant.leave_one_out.diagonal": "DiagonalFits",
+    "bayes.process.leave_one_out": "ProcessFits",
     "linear.ridge.spectrum": "Spectrum",
     "linear.influence": "FitStatistics",
     "logistic.summary": "LogisticFitStatistics",

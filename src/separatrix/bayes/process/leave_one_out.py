@@ -11,12 +11,14 @@ C. Rasmussen and C. Williams, Gaussian Processes for Machine Learning, 2006, sec
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import linalg
 
 from separatrix.bayes.predictive import PredictiveDistribution
 from separatrix.bayes.process.evidence import Factored, TrainingRows
+from separatrix.matrices.cholesky import cholesky_solve
 from separatrix.matrices.inverse import cholesky_inverse
 from separatrix.rows.block import Floats
 
@@ -88,3 +90,43 @@ def _with_other_copies(
     gain = function * left / np.where(several, nu + function * left, 1.0)
     combined = mean + gain * (rows.y - mean)
     return combined, function * (1.0 - gain) + nu
+
+
+@dataclass(frozen=True)
+class ProcessFits:
+    """The posterior means without each training row, at the same hyperparameters.
+
+        E₋ᵢ f(x) = E f(x) − s(x, i) rᵢ,     rᵢ = αᵢ / Pᵢᵢ,     s(x) = P k(x) + C⁻¹H (HᵀC⁻¹H)⁻¹ h(x)
+
+    ``own`` (n) are those of the rows themselves, ``error`` (n) the rᵢ.
+    """
+
+    own: Floats
+    error: Floats
+
+    def at(self, model: Any, X: Any) -> Floats:
+        """E₋ᵢ f at m new rows (m x n)."""
+        base, new, found = model.predict(X), model._items(X), model._factored
+        function, m = found.split.function, len(base)
+        parts = np.zeros((m, len(self.own)))
+        if function is not None:
+            parts += np.asarray(function.prepare_exact(model.X_train_).rows(new), dtype=float)
+        rest = model.basis_.of_rows(new) - parts @ found.projected
+        parts = cholesky_solve(found.factor, parts.T).T
+        if len(found.trend_factor):
+            coefs = linalg.cho_solve((found.trend_factor, True), rest.T)
+            parts = parts + (found.projected @ coefs).T
+        return np.asarray(base[:, None] - parts * self.error)
+
+
+def process_fits(model: Any, n: int) -> ProcessFits | None:
+    """The fits of a process that learns nothing but its mean; None where it learns more.
+
+    Hyperparameters, a scale of the targets and a noise added for stability depend on every row.
+    """
+    learned = model.optimizer is not None or model.kernel is None or model.normalize_y
+    several = np.ndim(model.y_train_) > 1 or len(model.y_train_) != n or model.jitter_
+    if learned or several or (model.row_weight_ != 1.0).any():
+        return None
+    own = model.leave_one_out().mean
+    return ProcessFits(own, model.y_train_ - own)

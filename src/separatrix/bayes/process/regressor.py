@@ -18,7 +18,12 @@ from separatrix.bayes.process.intervals import (
     HyperparameterInterval,
     hyperparameter_intervals,
 )
-from separatrix.bayes.process.leave_one_out import LeaveOneOut, leave_one_out
+from separatrix.bayes.process.leave_one_out import (
+    LeaveOneOut,
+    ProcessFits,
+    leave_one_out,
+    process_fits,
+)
 from separatrix.bayes.process.options import (
     check_alpha,
     check_memory,
@@ -320,6 +325,15 @@ class GaussianProcessRegressor(RegressorMixin, TunableProcess, InducingRegressio
             return leave_one_out(
                 self._factored, self._rows_of_training, self.target_mean_, self.target_scale_
             )
+
+    def leave_one_out_fits(
+        self, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> ProcessFits | None:
+        """The means without each training row; None where more than the mean was learned."""
+        del y, sample_weight  # the rows are those that the model holds
+        if self._is_inducing or not self.encoding_.is_identity:
+            return None
+        return process_fits(self, X.collect().n if isinstance(X, Rows) else len(X))
 
     def hyperparameter_intervals(self, level: float = 0.95) -> tuple[HyperparameterInterval, ...]:
         """Learned hyperparameters with intervals from the curvature, length scales by column."""

@@ -9,6 +9,7 @@ import numpy as np
 from separatrix.discriminant.gaussian_classifier import IncrementalGaussianClassifier, Statistics
 from separatrix.discriminant.gaussian_options import GaussianOptions
 from separatrix.discriminant.gaussian_problem import CovarianceShrinkage
+from separatrix.discriminant.leave_one_out.diagonal import DiagonalFits, diagonal_fits
 from separatrix.discriminant.naive_bayes.portions import stated_classes
 from separatrix.messages import InputError
 from separatrix.rows.block import Block, Floats
@@ -118,6 +119,13 @@ class GaussianNB(IncrementalGaussianClassifier):
     ) -> None:
         added = self.epsilon_
         super()._fit_moments(moments, encoding, given=given, added=added)
+
+    def leave_one_out_fits(
+        self, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> DiagonalFits | None:
+        """Probabilities without each of the training rows; None if they need refits."""
+        given = None if self.priors is None else self.priors_
+        return diagonal_fits(self, X, y, sample_weight, given)
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """ln P(k) + ln p(x | k) of every row and class."""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import RegressorMixin
 
 from separatrix.estimators.additive import MomentEstimator, PartialFitMixin, TrainingData
 from separatrix.linear.influence import FitStatistics
 from separatrix.linear.least_squares.solve import from_rows, solve_least_squares
+from separatrix.linear.leave_one_out import lines_without_each_row
 from separatrix.linear.summary import InferenceMixin
 from separatrix.optimize.solution import LeastSquares, Solution
 from separatrix.rows.block import Block, Floats
+from separatrix.selection.leave_one_out import AffineFits
 from separatrix.threads import one_blas_thread
 
 
@@ -108,6 +112,14 @@ class LinearRegression(InferenceMixin, PartialFitMixin, RegressorMixin, MomentEs
 
     def _wide(self, block: Block) -> bool:
         return from_rows(block)
+
+    def leave_one_out_fits(
+        self, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> AffineFits | None:
+        """The fits without each of the training rows, in closed form; None if there is none."""
+        if self.positive:
+            return None
+        return lines_without_each_row(self, X, y, sample_weight, 0.0)
 
     @property
     def rank_(self) -> int:

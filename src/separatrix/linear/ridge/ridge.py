@@ -14,12 +14,14 @@ from separatrix.linear.least_squares.solve import (
     from_rows,
     solve_least_squares,
 )
+from separatrix.linear.leave_one_out import lines_without_each_row
 from separatrix.linear.ridge.spectrum import RidgeOptions, ridge_from_moments
 from separatrix.linear.ridge.trace import ridge_from_block
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.solution import Solution
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.encoding import Encoding
+from separatrix.selection.leave_one_out import AffineFits
 
 #: scikit-learn's names of solvers, and those that iterate there.
 SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
@@ -173,6 +175,17 @@ class Ridge(PartialFitMixin, RidgeBase):
 
     def _wide(self, block: Block) -> bool:
         return from_rows(block)
+
+    def leave_one_out_fits(
+        self, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> AffineFits | None:
+        """The fits without each of the training rows, in closed form; None if there is none.
+
+        With ``standardize`` the penalty depends on every row, so that there is none.
+        """
+        if self.positive or self.standardize or np.ndim(self.alpha):
+            return None
+        return lines_without_each_row(self, X, y, sample_weight, float(self.alpha))
 
 
 def solve_ridge(

@@ -1,0 +1,1 @@
+"""Conformal prediction: intervals and sets with a guaranteed coverage, over any estimator."""

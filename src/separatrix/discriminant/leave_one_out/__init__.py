@@ -1,0 +1,1 @@
+"""Gaussian classes without each of their rows, by downdates of rank one from the one fit."""

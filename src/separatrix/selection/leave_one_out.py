@@ -1,0 +1,152 @@
+"""Fits without one of their rows, from the one fit to all rows: what jackknife intervals need.
+
+    ŷ₋ᵢ(xᵢ)     what the model fitted without row i says about row i
+    ŷ₋ᵢ(x)      what it says about any other row
+
+For a model whose predictions are linear in the targets and that does not move when a target is
+replaced by its own prediction (least squares, ridge, Gaussian processes), with s(x, i) the share of
+target i in ŷ(x),
+
+    ŷ₋ᵢ(x) = ŷ(x) − s(x, i) rᵢ,     rᵢ = yᵢ − ŷ₋ᵢ(xᵢ) = (yᵢ − ŷᵢ) / (1 − s(xᵢ, i))
+
+A family that knows such a form gives its estimators ``leave_one_out_fits``; None says that refits
+are needed. A row of weight w stands for w equal rows, one of which is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from separatrix.rows.block import Floats, Ints, to_array
+
+#: Below this 1 − h a row is fitted through whatever its target: leaving it out changes the rank.
+LEAST_LEFT = 1e-8
+
+
+class LeaveOneOutFits(Protocol):
+    """The fits without each of n training rows, beside the model fitted to all of them."""
+
+    #: ŷ₋ᵢ(xᵢ) of every training row: numbers (n), or probabilities (n x K).
+    own: Floats
+
+    def at(self, model: Any, X: Any) -> Floats:
+        """ŷ₋ᵢ(x) for each of m new rows and each row left out: (m x n), or (m x n x K)."""
+
+
+class FewChanges(LeaveOneOutFits, Protocol):
+    """Fits of which most say the same about a new row: all but those without a neighbor of it."""
+
+    def changes(self, model: Any, X: Any) -> tuple[Floats, Ints, Floats]:
+        """ŷ(x) (m), the rows whose absence changes it (m x k), and what it then is (m x k)."""
+
+
+class LeavesOneOut(Protocol):
+    """A fitted estimator with a closed form of its leave-one-out fits."""
+
+    def leave_one_out_fits(
+        self, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> LeaveOneOutFits | None:
+        """The fits without each training row, which are given again; None if there is no form."""
+
+
+def leave_one_out_fits(model: Any, X: Any, y: Any, sample_weight: Any) -> LeaveOneOutFits | None:
+    """The closed form of a fitted model, ours or any other; None where it has none."""
+    form = getattr(model, "leave_one_out_fits", None)
+    found: LeaveOneOutFits | None = None if form is None else form(X, y, sample_weight)
+    return found
+
+
+@dataclass(frozen=True)
+class AffineFits:
+    """Fits of an affine model without each row: b₋ᵢ = b − gᵢ, and the same about the center c.
+
+    ŷ₋ᵢ(x) = ŷ(x) − (x − c)·gᵢ − tᵢ
+    """
+
+    own: Floats
+    center: Floats
+    change: Floats
+    shift: Floats
+
+    def at(self, model: Any, X: Any) -> Floats:
+        """ŷ₋ᵢ(x) (m x n)."""
+        base = np.asarray(model.predict(X), dtype=float).reshape(-1, 1)
+        x = to_array(model._design(X) if hasattr(model, "_design") else X)
+        found = (np.asarray(x, dtype=float) - self.center) @ self.change.T
+        found += self.shift
+        np.subtract(base, found, out=found)
+        return found
+
+
+def affine_fits(
+    x: Floats,
+    y: Floats,
+    fitted: Floats,
+    w: Floats,
+    penalty: float,
+    *,
+    fit_intercept: bool,
+    refit: Callable[[int], tuple[Floats, float]],
+) -> AffineFits:
+    """The fits of Σ w (y − a − b·x)² + α ‖b‖² without each row, by one orthogonal decomposition.
+
+    ``fitted`` is ŷ at the solution, that of least norm where α = 0 and columns depend on one
+    another; ``refit`` gives (b₋ᵢ − b, a₋ᵢ − a) of the few rows that determine a direction alone.
+    """
+    total = w.sum()
+    center = w @ x / total if fit_intercept else np.zeros(x.shape[1])
+    z = x - center
+    share = 1.0 / total if fit_intercept else 0.0
+    pull = _pulls(z, w, penalty)
+    left = 1.0 - share - np.einsum("ij,ij->i", z, pull)
+    alone = left < LEAST_LEFT
+    r = (y - fitted) / np.where(alone, 1.0, left)
+    change, shift = pull * r[:, None], share * r
+    own_change = np.einsum("ij,ij->i", z, change) + shift
+    for i in np.flatnonzero(alone):
+        slope, constant = refit(int(i))
+        change[i], shift[i] = -slope, -constant - center @ slope
+        own_change[i] = z[i] @ change[i] + shift[i]
+    return AffineFits(fitted - own_change, center, change, shift)
+
+
+def _pulls(z: Floats, w: Floats, penalty: float) -> Floats:
+    """(ZᵀWZ + αI)⁻¹ zᵢ of every row; the pseudo-inverse where that is singular."""
+    spread = np.sqrt(w @ z**2)
+    varies = spread > 1e-13 * np.sqrt(w.sum()) * np.abs(z).max(axis=0, initial=0.0)
+    varies &= spread > 0.0
+    found = np.zeros_like(z)
+    scale = spread[varies]
+    if not len(scale):
+        return found
+    scaled = z[:, varies] / scale
+    rows = np.sqrt(w)[:, None] * scaled
+    if penalty > 0.0:
+        rows = np.vstack([rows, np.diag(np.sqrt(penalty) / scale)])
+    if len(rows) >= rows.shape[1]:
+        triangle: Any = np.linalg.qr(rows, mode="r")
+        inverse = _inverse_if_regular(triangle)
+        if inverse is not None:
+            found[:, varies] = scaled @ (inverse @ inverse.T) / scale
+            return found
+    # of least norm in the units of the table
+    plain = np.sqrt(w)[:, None] * z[:, varies]
+    _, s, vt = np.linalg.svd(plain, full_matrices=False)
+    s2 = s**2 + penalty
+    use = s > 1e-10 * s.max(initial=0.0)
+    coordinates = z[:, varies] @ vt[use].T
+    found[:, varies] = (coordinates / s2[use]) @ vt[use]
+    return found
+
+
+def _inverse_if_regular(triangle: Floats) -> Floats | None:
+    """R⁻¹ of standardized columns; None where they depend on one another up to rounding."""
+    diagonal = np.abs(np.diagonal(triangle))
+    if diagonal.min() < 1e-9 * diagonal.max():
+        return None
+    inverse = np.asarray(np.linalg.inv(triangle), dtype=np.float64)
+    return inverse if np.isfinite(inverse).all() and np.abs(inverse).max() < 1e9 else None
