@@ -87,11 +87,13 @@ def predictions(study: Study, test: Predictions, ids: Ids) -> str:
     """The test set as CSV: row number in the table, ids, target, prediction and what belongs to it.
 
     That is, lower and upper ends of predictive intervals, or scores or probabilities of classes.
+    A sample of a stream has neither row numbers nor ids.
     """
-    header = ["row", *ids.columns, study.target, "predicted"]
-    rows = plain(test.rows)
-    copied = [[values[row - 1] for row in rows] for values in ids.take(max(rows, default=0))]
-    columns: list[list[Any]] = [rows, *copied, plain(test.truth), plain(test.predicted)]
+    header, columns = [study.target, "predicted"], [plain(test.truth), plain(test.predicted)]
+    if test.rows is not None:
+        rows = plain(test.rows)
+        copied = [[values[row - 1] for row in rows] for values in ids.take(max(rows, default=0))]
+        header, columns = ["row", *ids.columns, *header], [rows, *copied, *columns]
     if test.intervals is not None and study.uncertainty is not None:
         header += interval_headings(study.uncertainty.level)
         columns += [plain(end) for end in test.intervals.T]

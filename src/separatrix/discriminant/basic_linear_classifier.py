@@ -15,8 +15,9 @@ from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.mapped import MappedStatistic
 from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import Terms
+from separatrix.statistics.by_class.parts import ClassMomentRows
 from separatrix.statistics.class_moments import ClassMoments
-from separatrix.statistics.class_preparation import ClassCodes
+from separatrix.statistics.class_preparation import ClassCodes, prepare_classes
 from separatrix.statistics.preparation import prepare
 from separatrix.statistics.standardizer import EPS, Standardizer, zero_if_constant
 
@@ -93,6 +94,12 @@ class BasicLinearClassifier(LinearClassifier):
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         check_option("scatter", self.scatter, SCATTERS)
         rows = self._class_rows(X, y, sample_weight)
+        if isinstance(rows, ClassMomentRows):
+            classes = prepare_classes(rows)
+            known = self._class_terms(rows, classes.targets)
+            parts = [classes.of(term) for term in known]
+            self._fit_moments(ClassMoments.from_moments(self._structure, parts), classes.encoding)
+            return self
         prepared = prepare(rows)
         terms = self._class_terms(rows, prepared.targets)
         d = len(prepared.encoding.terms)
@@ -118,10 +125,14 @@ class BasicLinearClassifier(LinearClassifier):
         self._fit_moments(moments, identity(rows.schema))
         return self
 
+    @property
+    def _structure(self) -> str:
+        """How much of the scatter within classes the distance needs."""
+        return "diagonal" if self.scatter in ("identity", "diagonal") else "pooled"
+
     def _read(self, rows: Rows, terms: Terms, d: int) -> ClassMoments:
         """Means, and as much of the scatter within classes as the distance needs, in one pass."""
-        structure = "diagonal" if self.scatter in ("identity", "diagonal") else "pooled"
-        empty = ClassMoments.empty(structure, len(terms), d)
+        empty = ClassMoments.empty(self._structure, len(terms), d)
         return rows.reduce(MappedStatistic(empty, ClassCodes(terms))).inner
 
     def _fit_moments(self, m: ClassMoments, encoding: Encoding) -> None:

@@ -44,20 +44,36 @@ EIGEN_COST, ROTATION_COST = 1.0, 0.5
 def tune_shrinkage(data: TuningData, grid: Floats, priors: Floats | None) -> Tuning:
     """Compare all pairs (α, β) of ``grid`` within the work allowed, the most shrunk first."""
     require_classes(data)
-    grid, note = _within_work(data, grid[np.lexsort((grid[:, 0], grid.sum(axis=1)))[::-1]])
-    tests, pairs = _tests(data, priors), data.folds.pairs
+    sizes = data.n, data.x.shape[1], data.n_classes, len(data.folds)
+    grid, note = grid_within(data.work, sizes, grid)
+    tested = [test[data.w[test] > 0.0] for _, test in data.folds.pairs]
+    weight = np.array([data.w[test].sum() for test in tested])
+    return tune_folds(_tests(data, priors), tested, weight, grid, data.loss, note)
+
+
+def tune_folds(
+    tests: list[ShrinkageFold],
+    tested: Sequence[Ints],
+    weight: Floats,
+    grid: Floats,
+    loss: str,
+    note: str = "",
+) -> Tuning:
+    """Compare the pairs of ``grid`` on folds with their training moments.
+
+    ``tested`` are the numbers of the rows of each fold, ``weight`` their weights.
+    """
     log_loss, error = cross_validated_losses(tests, grid, TEMPERING)
     log_loss = log_loss.reshape(-1, len(tests))  # tempering innermost
     error = np.repeat(error, len(TEMPERING.points), axis=0)
-    losses = log_loss if data.loss == "log_loss" else error
+    losses = log_loss if loss == "log_loss" else error
     regular = np.isfinite(losses).all(axis=1, keepdims=True)
     if not regular.any():
         raise InputError(
             "Under every pair of alpha and beta some class is singular in some fold.",
             remedy="Give more rows of each class, fewer folds, or alphas and betas above 0.",
         )
-    weight = np.array([data.w[test].sum() for _, test in pairs])
-    decisive = losses if data.loss == "log_loss" else error + TIE * log_loss
+    decisive = losses if loss == "log_loss" else error + TIE * log_loss
     best, by_fold = best_by_fold(np.where(regular, decisive, EXCLUDED), weight)
     points = tuple(
         {"alpha": float(a), "beta": float(b), "temperature": t, "smoothing": s}
@@ -65,15 +81,20 @@ def tune_shrinkage(data: TuningData, grid: Floats, priors: Floats | None) -> Tun
     )  # fmt: skip
     chosen = list(zip(tests, (points[i] for i in by_fold), strict=True))
     predicted = parallel_map(lambda pair: pair[0].predict(**pair[1]), chosen)
-    rows = np.concatenate([test[data.w[test] > 0.0] for _, test in pairs])
-    found = (rows, np.concatenate(predicted), "probabilities", note)
+    found = (np.concatenate(tested), np.concatenate(predicted), "probabilities", note)
     return Tuning(points[best], points, losses, by_fold, *found)
 
 
-def _within_work(data: TuningData, grid: Floats) -> tuple[Floats, str]:
-    """Pairs whose ratios β/(1 − α) the work allows; at least the first."""
-    n, d, k = data.n, data.x.shape[1], data.n_classes
-    r, folds = min(n, d), len(data.folds)
+def grid_within(
+    work_allowed: float, sizes: tuple[int, int, int, int], grid: Floats
+) -> tuple[Floats, str]:
+    """Pairs, the most shrunk first, whose ratios β/(1 − α) the work allows; at least the first.
+
+    ``sizes`` are rows, columns, classes and folds.
+    """
+    grid = grid[np.lexsort((grid[:, 0], grid.sum(axis=1)))[::-1]]
+    n, d, k, folds = sizes
+    r = min(n, d)
     ratios = by_ratio(grid)
     order = sorted(ratios, key=lambda t: PRIORITY.index(t) if t in PRIORITY else len(PRIORITY))
     work = float(n) * d * r / 4.0
@@ -81,7 +102,7 @@ def _within_work(data: TuningData, grid: Floats) -> tuple[Floats, str]:
     for t in order:
         matrices = folds * (1 if t == 1.0 else k)
         work += matrices * EIGEN_COST * float(r) ** 3 + k * n * float(r) ** 2 * ROTATION_COST
-        if allowed and work > data.work:
+        if allowed and work > work_allowed:
             break
         allowed.append(t)
     if len(allowed) == len(order):

@@ -88,6 +88,7 @@ _RECORDS = {
     "bayes.linear.evidence": "EvidenceCurve",
     "cluster.scatter": "ClusterProjection",
     "study.score": "Score",
+    "study.stream_record": "StreamRecord",
     "study.result": "ScoresOfClass CrossValidatedScore Entry Choice Difference Predictions "
     "LearningCurve TrainingRows CalibrationCheck Decision CovarianceTests Margins Study",
     "study.description": "ModelDescription ClassCoefficients OddsRatios RegularizationPath "

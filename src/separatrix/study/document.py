@@ -69,6 +69,7 @@ def document_of(study: Study) -> dict[str, Any]:
             {"n_support": svm.n_support, "certificate": certificate_document(svm.certificate)}
             for svm in model.svms
         ],
+        "stream": plain(study.stream),
         "messages": list(study.messages),
         "warnings": list(study.warnings),
     }

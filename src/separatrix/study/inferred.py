@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,11 @@ from separatrix.rows.schema import Column, Kind, Schema, Term
 from separatrix.statistics.moments import Moments
 from separatrix.study.candidates import Candidate
 from separatrix.study.description import StoredRows
-from separatrix.study.folds import RowFolds
+from separatrix.study.folds import TEST, RowFolds
+
+if TYPE_CHECKING:
+    from separatrix.study.classes.streaming.data import ClassData
+    from separatrix.study.stream_record import StreamRecord
 
 #: How many columns are named before the rest is only counted.
 NAMED = 4
@@ -186,11 +190,72 @@ def read_once(rows: Rows, reason: str) -> tuple[str, ...]:
 
 
 def cannot_classify(reason: str) -> InputError:
-    """The refusal of a classification that would need all rows in memory."""
+    """The refusal of learning curves of classes that would need all rows in memory."""
     return InputError(
         f"The table is {reason}, and an error rate cannot be computed from moments.",
         remedy="Raise the limit for files (SEPARATRIX_MEMORY=megabytes), take a sample of the "
         "rows, or fit LeastSquaresClassifier in Python, which needs one pass.",
+    )
+
+
+def about_class_stream(data: ClassData, columns: Sequence[ColumnProfile]) -> tuple[str, ...]:
+    """Columns, split and classes of a table that is read as a stream."""
+    names = [str(c) for c in data.classes]
+    absent = sorted(
+        {str(t.level) for t, m in data.groups.parts[TEST].parts.items() if m.count} - {*names}
+    )
+    split = about_moments(data.total, data.test, columns, data.parts, data.schema)
+    found = [*split, *about_classes(names)]
+    if data.schema.group is not None:
+        found.append(f"No {data.schema.group!r} is in two parts; standard errors count rows.")
+    if absent:
+        found.append(
+            f"Classes in the test set alone: {_list([repr(name) for name in absent])}. No model "
+            "can predict them, and their rows count as errors (give more rows of them)."
+        )
+    return tuple(found)
+
+
+def read_in_passes(rows: Rows, reason: str) -> tuple[str, ...]:
+    """Why a table of classes is read as a stream."""
+    return (
+        *rows.notes,
+        f"The table is {reason}: it is read as a stream, in several passes, and models that need "
+        "all rows in memory are not compared (raise the limit for files: "
+        "SEPARATRIX_MEMORY=megabytes).",
+    )
+
+
+def about_passes(record: StreamRecord, data: ClassData) -> list[str]:
+    """How many passes there were, and what a sample of the rows was used for."""
+    if record.simulated:
+        return []
+    found = [f"{record.sentence} Losses and scores are those of all rows."]
+    some, tested = data.total.count > record.n_sampled, data.test.count > record.n_test_sampled
+    if some:
+        found.append(
+            f"Calibrations, the shrinkage of rda and starting points are learned from a random "
+            f"sample of {record.n_sampled:,} of {data.total.count:,} training rows."
+        )
+    if tested:
+        found.append(
+            f"Pictures, importance of columns and predictions.csv show a random sample of "
+            f"{record.n_test_sampled:,} of {data.test.count:,} test rows."
+        )
+    if record.auc_resolution > 0:
+        found.append(
+            "Areas under ROC curves are those of scores rounded to a sketch, exact within "
+            f"{record.auc_resolution:.1e}."
+        )
+    return found
+
+
+def only_class_moments() -> tuple[str, ...]:
+    """What losses are where there are no rows to predict."""
+    return (
+        "Only moments of classes are available: models are fitted to them exactly, but losses and "
+        "test scores are those of simulated normal rows with the means and covariances of every "
+        "class and part, and intervals count simulated rows (fit the table itself for real ones).",
     )
 
 

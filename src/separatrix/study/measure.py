@@ -15,7 +15,7 @@ from separatrix.rows.block import Floats, unit_weights
 from separatrix.statistics.moments import Moments
 from separatrix.study.result import Score
 
-_Z = float(stats.norm.isf(0.025))
+Z95 = float(stats.norm.isf(0.025))
 #: Metrics that are larger for better models: their losses are one minus them.
 LARGER_IS_BETTER = ("auc", "f1", "r2")
 RESAMPLES = 1000
@@ -118,14 +118,14 @@ def standard_error(values: Floats, w: Floats) -> float:
 
 def mean_score(metric: str, values: Floats, w: Floats) -> Score:
     """A mean with its normal interval, never below zero if no value is."""
-    mean, half = average(values, w), _Z * standard_error(values, w)
+    mean, half = average(values, w), Z95 * standard_error(values, w)
     low = max(0.0, mean - half) if values.min() >= 0 else mean - half
     return Score(metric, mean, low, mean + half)
 
 
 def rate_score(metric: str, values: Floats, w: Floats) -> Score:
     """A mean of influences with its normal interval, within [0, 1]."""
-    mean, half = average(values, w), _Z * standard_error(values, w)
+    mean, half = average(values, w), Z95 * standard_error(values, w)
     return Score(metric, mean, max(0.0, mean - half), min(1.0, mean + half))
 
 
@@ -153,7 +153,7 @@ def auc_score(positive: NDArray[np.bool_], score: Floats, w: Floats) -> Score:
     )
     if variance == 0.0 and area in (0.0, 1.0):  # every pair in order, on so few rows
         return Score("auc", area, *wilson(area, min(map(effective_size, (w_up, w_down)))).tolist())
-    half = _Z * variance**0.5
+    half = Z95 * variance**0.5
     return Score("auc", area, max(0.0, area - half), min(1.0, area + half))
 
 

@@ -18,6 +18,7 @@ from separatrix.study.explanation.records import (
     PartialDependence,
 )
 from separatrix.study.score import Score as Score
+from separatrix.study.stream_record import StreamRecord
 from separatrix.study.uncertainty import Uncertainty
 from separatrix.study.validation.records import Nested, Repeats
 
@@ -259,6 +260,7 @@ class Study:
     validation : "folds", "leave_one_out" (one row, or one group, at a time) or "time".
     repeats, nested : the comparison on several sets of folds, and the selection judged by an outer
         loop; None where they were not asked for.
+    stream : passes and sums of a table of classes that is not in memory; None of one that is.
     """
 
     source: str
@@ -302,3 +304,4 @@ class Study:
     validation: str = "folds"
     repeats: Repeats | None = None
     nested: Nested | None = None
+    stream: StreamRecord | None = None

@@ -23,6 +23,8 @@ from separatrix.study import inferred, tasks
 from separatrix.study.candidates import Size, candidates
 from separatrix.study.checks.table import check_stream, check_table
 from separatrix.study.classes.run import study_classes
+from separatrix.study.classes.streaming.run import study_class_stream
+from separatrix.study.classes.streaming.targets import stream_target, with_class_target
 from separatrix.study.comparison.effort import Effort
 from separatrix.study.comparison.options import Options
 from separatrix.study.design import Metadata, StudyDesign, with_warnings
@@ -174,14 +176,20 @@ def run_study(
         with one_blas_thread():
             return _study_rows(rows.read(), parts, task, models, options, progress, metadata)
     options.validation.refuse_for_moments()
-    found = tasks.infer_task(target, rows.blocks())
-    if (task or found.task) == CLASSIFICATION:
-        raise inferred.cannot_classify(streamed)
+    found = stream_target(rows, target, task)
+    message = (found.inferred.message,) if task is None else ()
+    if (task or found.inferred.task) == CLASSIFICATION:
+        options.refuse_for(CLASSIFICATION)
+        coded = with_class_target(rows, target, found.values)
+        messages = message + inferred.read_in_passes(rows, streamed)
+        return study_class_stream(
+            coded, parts, models, options, progress, metadata, messages, streamed
+        )
     options.refuse_for(REGRESSION)
     once = rows.with_parts(parts).reduce(Both(Grouped(Moments()), RowSample()))
     stored = StoredMoments(rows.schema, parts, once.first)
     _, warned = with_warnings(lambda: check_stream(once.second))
-    messages = ((found.message,) if task is None else ()) + inferred.read_once(rows, streamed)
+    messages = message + inferred.read_once(rows, streamed)
     study = study_moments(stored, models, options, progress, metadata, messages)
     return replace(study, warnings=(*warned, *study.warnings))
 

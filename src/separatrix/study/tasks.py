@@ -57,7 +57,15 @@ def infer_task(target: Column, blocks: Iterable[Block]) -> InferredTask:
         if len(counts) > MOST_NUMBERED_CLASSES:
             why = f"has more than {MOST_NUMBERED_CLASSES} distinct values"
             return _inferred(target.name, REGRESSION, why)
+    return counted_task(target, counts)
+
+
+def counted_task(target: Column, counts: Counter[float]) -> InferredTask:
+    """The task by the distinct values of a numeric target, and how often each occurs."""
     k, n = len(counts), sum(counts.values())
+    if k > MOST_NUMBERED_CLASSES:
+        why = f"has more than {MOST_NUMBERED_CLASSES} distinct values"
+        return _inferred(target.name, REGRESSION, why)
     if k == 2 and n >= 2 * ROWS_PER_CLASS:
         return _inferred(target.name, CLASSIFICATION, "has two distinct values")
     if target.display or any(value != int(value) for value in counts):
@@ -130,7 +138,7 @@ def with_classes(table: InMemory) -> InMemory:
         return table
     values, codes = np.unique(table.block.y[:, 0], return_inverse=True)
     refuse_many_classes(len(values), len(codes), target)
-    named = [_level(value) for value in values]
+    named = [level_name(value) for value in values]
     levels = tuple(sorted(named))  # by text, as when the column is read as discrete
     y: Floats = np.eye(len(levels))[[levels.index(name) for name in named]][codes]
     terms = Terms(tuple(Term(target.name, level=level) for level in levels))
@@ -140,6 +148,6 @@ def with_classes(table: InMemory) -> InMemory:
     return rows
 
 
-def _level(value: float) -> str:
+def level_name(value: float) -> str:
     """A class by name: whole numbers without a decimal point."""
     return str(int(value)) if value == int(value) else repr(float(value))

@@ -9,6 +9,7 @@ columns too. They are sufficient statistics of naive Bayes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Self
 
@@ -16,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.rows.block import Block, Floats, Ints, to_array
-from separatrix.rows.schema import NO_TERMS, Term, Terms
+from separatrix.rows.schema import NO_TERMS, Schema, Term, Terms
 from separatrix.statistics.class_counts import class_counts
-from separatrix.statistics.moments import not_finite
+from separatrix.statistics.moments import Moments, not_finite
 
 #: Numbers in a chunk of rows that stays in cache.
 CHUNK = 100_000
@@ -55,6 +56,36 @@ class ClassColumnMoments:
         """Add the rows of a block."""
         merged = self + self._of(block)
         self.__dict__.update(merged.__dict__)
+
+    def from_class_moments(self, schema: Schema, parts: Mapping[Term, Moments]) -> Self:
+        """The same from the moments of the raw terms of every class, without the rows.
+
+        Missing values are at the placeholder o of their column in those: with a = x − o, sums of a
+        and a² are those of the rows with a value.
+        """
+        origins = {column.name: column.placeholder for column in schema.columns}
+        total = type(self)()
+        for target, moments in parts.items():
+            if moments.count:
+                total = total + self._of_moments(moments, Terms((target,)), origins)
+        return total
+
+    def _of_moments(self, m: Moments, targets: Terms, origins: Mapping[str, float]) -> Self:
+        part = type(self)(m.terms, targets, np.array([m.weight]))
+        part.set_counts(m.weight * m.x_mean[None], np.zeros((1, m.d)))
+        part.set_counts(part.counts, part._missing_by_term(part.counts))
+        values = [j for j, t in enumerate(m.terms) if t.level is None and not t.missing]
+        origin = np.array([origins[m.terms.items[j].column] for j in values])
+        first = m.weight * (m.x_mean[values] - origin)
+        second = np.diag(m.xx)[values] + first * (m.x_mean[values] - origin)
+        observed = part.observed[0, values]
+        step = first / np.where(observed > 0, observed, 1.0)
+        part.mean[0, values] = origin + step
+        part.scatter[0, values] = np.maximum(second - observed * step**2, 0.0)
+        whole = observed >= m.weight  # nothing missing: no digits lost to the origin
+        part.mean[0, values] = np.where(whole, m.x_mean[values], part.mean[0, values])
+        part.scatter[0, values] = np.where(whole, np.diag(m.xx)[values], part.scatter[0, values])
+        return part
 
     def _of(self, block: Block) -> Self:
         if len(block.targets):

@@ -71,7 +71,7 @@ def calibrate(candidate: Candidate, found: OutOfFold) -> Calibrated:
     error of the differences between rows: a model that ranks rows well and is overconfident is
     compared by what it can do.
     """
-    default, known = None, _methods(len(found.classes), len(found.truth))
+    default, known = None, methods_for(len(found.classes), len(found.truth))
     if found.probabilities is None:
         try:
             found = found.with_probabilities(_cross_calibrated(found, known[0]))
@@ -91,7 +91,7 @@ def calibrate(candidate: Candidate, found: OutOfFold) -> Calibrated:
     return Calibrated(found if p is None else found.with_probabilities(p), check.method, check)
 
 
-def _methods(k: int, n: int) -> tuple[str, ...]:
+def methods_for(k: int, n: int) -> tuple[str, ...]:
     """Methods for k classes and n rows; the isotonic curve comes last."""
     known = OF_TWO if k == 2 else OF_MANY
     return known if k <= MAX_ISOTONIC and n >= MIN_ISOTONIC_ROWS else known[:-1]
@@ -119,7 +119,7 @@ def _checked(
         gain.mean,
         gain.standard_error,
         scores,
-        _summary(best, own, after, gain.mean, gain.standard_error, default, helps),
+        calibration_summary(best, own, after, gain.mean, gain.standard_error, default, helps),
     )
     return check, methods[best] if helps else None
 
@@ -140,26 +140,54 @@ def with_calibration(candidate: Candidate, model: Any, calibrated: Calibrated) -
     return wrapped.from_fitted(model, found.scores, found.truth, found.w)
 
 
-def _cross_calibrated(found: OutOfFold, method: str) -> Floats:
-    """Probabilities of every fold, by calibrations fitted to the scores of the other folds."""
+@dataclass(frozen=True)
+class CalibrationMap:
+    """Scores to probabilities: one map for two classes or a temperature, else one for each class.
+
+    ``odds`` says that scores are log odds of the model's own probabilities.
+    """
+
+    method: str
+    maps: list[Any]
+    odds: bool
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """A column for each class."""
+        if self.method == JOINT:
+            return np.asarray(self.maps[0].predict(_joint_scores(scores, self.odds)))
+        return calibrated_probabilities(self.maps, scores)
+
+
+def fitted_map(found: OutOfFold, method: str, rows: Ints) -> CalibrationMap:
+    """A calibration of some of the out-of-fold scores; of many rows an even selection."""
     k = len(found.classes)
-    if k > MAX_CLASSES:
-        raise InputError(f"{k} classes are too many to calibrate one by one.")
+    _refuse_many(found)
+    assert found.scores is not None
+    some = thinned(rows, max(MAX_ROWS, ROWS_PER_CLASS * k))
+    scores, truth, w = found.scores[some], found.truth[some], found.w[some]
+    _refuse_absent(truth[w > 0], found.classes)
+    if method == JOINT:
+        joint = TemperatureCalibration().fit(_joint_scores(scores, found.odds), truth, w)
+        return CalibrationMap(method, [joint], found.odds)
+    return CalibrationMap(method, list(calibrations(method, scores, truth, k, w)), found.odds)
+
+
+def _refuse_many(found: OutOfFold) -> None:
+    if len(found.classes) > MAX_CLASSES:
+        raise InputError(f"{len(found.classes)} classes are too many to calibrate one by one.")
     if found.scores is None:
         raise InputError("some class is so rare that a fold lacks it.")
-    p = np.empty((len(found.truth), k))
-    scores = _joint_scores(found) if method == JOINT else found.scores
+
+
+def _cross_calibrated(found: OutOfFold, method: str) -> Floats:
+    """Probabilities of every fold, by calibrations fitted to the scores of the other folds."""
+    _refuse_many(found)
+    assert found.scores is not None
+    p = np.empty((len(found.truth), len(found.classes)))
     fold = _calibration_folds(found)
     for number in np.unique(fold):
         others, own = np.flatnonzero(fold != number), fold == number
-        some = thinned(others, max(MAX_ROWS, ROWS_PER_CLASS * k))
-        given = (scores[some], found.truth[some])
-        _refuse_absent(found.truth[some][found.w[some] > 0], found.classes)
-        if method == JOINT:
-            p[own] = TemperatureCalibration().fit(*given, found.w[some]).predict(scores[own])
-        else:
-            maps = calibrations(method, *given, k, found.w[some])
-            p[own] = calibrated_probabilities(maps, scores[own])
+        p[own] = fitted_map(found, method, others).probabilities(found.scores[own])
     return p
 
 
@@ -170,10 +198,9 @@ def _calibration_folds(found: OutOfFold) -> Ints:
     return stratified_labels(found.truth, PARTS)
 
 
-def _joint_scores(found: OutOfFold) -> Floats:
+def _joint_scores(scores: Floats, odds: bool) -> Floats:
     """Scores whose softmax are probabilities; those of probabilities are log odds."""
-    assert found.scores is not None
-    return np.asarray(log_expit(found.scores)) if found.odds else found.scores
+    return np.asarray(log_expit(scores)) if odds else scores
 
 
 def _refuse_absent(codes: Ints, classes: Any) -> None:
@@ -188,7 +215,7 @@ def _calibration_error(found: OutOfFold, p: Floats) -> float:
     return expected_calibration_error(correct, confidence, sample_weight=found.w)
 
 
-def _summary(
+def calibration_summary(
     best: str,
     before: CrossValidatedScore,
     after: CrossValidatedScore,

@@ -82,16 +82,16 @@ def _over_classes(truth: Ints, answers: Ints, w: Floats, k: int) -> list[Score]:
     """Balanced error and F1."""
     present = np.unique(truth[w > 0])
     rates = [_proportion("error", answers != c, truth == c, w) for c in present]
-    balanced = _mean("balanced_error", rates)
+    balanced = mean_of_terms("balanced_error", rates)
     if k == 2 and present.min(initial=0) >= 0:
         return [balanced, _f1(truth == 1, answers == 1, w)]
     named = np.union1d(present, answers[w > 0])
-    macro = _mean("f1", [_f1(truth == c, answers == c, w) for c in named])
+    macro = mean_of_terms("f1", [_f1(truth == c, answers == c, w) for c in named])
     normal = rate_score("f1", 1.0 - row_losses("f1", truth, None, answers, w), w)
-    return [balanced, _wider(macro, normal)]
+    return [balanced, wider(macro, normal)]
 
 
-def _wider(one: Score, other: Score) -> Score:
+def wider(one: Score, other: Score) -> Score:
     """The wider of two intervals.
 
     That of the terms knows nothing of their correlation (one error lowers two of them), and that
@@ -114,7 +114,7 @@ def _areas(test: Predictions, truth: Ints, answers: Ints, w: Floats, k: int) -> 
     assert test.probabilities is not None
     present = np.unique(truth[(w > 0) & (truth >= 0)])
     terms = [auc_score(truth == c, test.probabilities[:, c], w) for c in present]
-    return [_wider(rate_score("auc", 1.0 - losses, w), _mean("auc", terms))]
+    return [wider(rate_score("auc", 1.0 - losses, w), mean_of_terms("auc", terms))]
 
 
 def _area_of(p: Floats | None, mine: NDArray[np.bool_], code: int, w: Floats) -> Score:
@@ -138,7 +138,7 @@ def _f1(mine: NDArray[np.bool_], called: NDArray[np.bool_], w: Floats) -> Score:
     return Score("f1", *(2 * v / (1 + v) for v in (j.value, j.low, j.high)))
 
 
-def _mean(metric: str, terms: Sequence[Score]) -> Score:
+def mean_of_terms(metric: str, terms: Sequence[Score]) -> Score:
     """The mean over classes, with the interval of its terms combined."""
     value, low, high = (
         np.array([getattr(s, end) for s in terms]) for end in ("value", "low", "high")

@@ -11,6 +11,8 @@ means with their standard errors do not.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -45,6 +47,41 @@ def difference(losses: Floats, others: Floats, w: Floats) -> Difference:
     return Difference(average(d, w), standard_error(d, w))
 
 
+class Paired(Protocol):
+    """Mean losses of candidates, simplest first, and their differences on the same rows."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The candidates."""
+
+    def mean(self, name: str) -> float:
+        """The mean loss of a candidate."""
+
+    def difference(self, name: str, other: str) -> Difference:
+        """The loss of one minus that of the other."""
+
+
+@dataclass(frozen=True)
+class RowLosses:
+    """Losses by row, or by fold, with weights."""
+
+    losses: Mapping[str, Floats]
+    w: Floats
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The candidates."""
+        return list(self.losses)
+
+    def mean(self, name: str) -> float:
+        """The mean loss of a candidate."""
+        return float(np.average(self.losses[name], weights=self.w))
+
+    def difference(self, name: str, other: str) -> Difference:
+        """The loss of one minus that of the other."""
+        return difference(self.losses[name], self.losses[other], self.w)
+
+
 def choose(
     losses: Mapping[str, Floats],
     w: Floats,
@@ -60,32 +97,38 @@ def choose(
     ``evidence``: other losses of the same rows, such as the log loss where errors are counted.
     ``refusal`` says why others could not be scored.
     """
-    names = [name for name in losses if name != BASELINE]
+    more = [] if evidence is None else [RowLosses(evidence, w)]
+    return choose_paired(RowLosses(losses, w), *more, metric=metric, rule=rule, refusal=refusal)
+
+
+def choose_paired(
+    losses: Paired, *evidence: Paired, metric: str, rule: str = "one_se", refusal: str = ""
+) -> Choice:
+    """The winner by paired differences, however they were summed up; see :func:`choose`."""
+    names = [name for name in losses.names if name != BASELINE]
     if not names:
         why = f"No other model could be scored on every fold: {refusal}"
         return Choice(BASELINE, rule, metric, why, BASELINE, BASELINE)
-    if not any(_beat_baseline(kind, w) for kind in (losses, evidence or {})):
+    if not any(_beat_baseline(kind) for kind in (losses, *evidence)):
         why = (
             "No model beats the baseline by more than chance: the columns do not help to predict "
             "the target."
         )
         return Choice(BASELINE, rule, metric, why, BASELINE, BASELINE)
-    means = {name: float(np.average(losses[name], weights=w)) for name in names}
+    means = {name: losses.mean(name) for name in names}
     best = min(names, key=lambda name: means[name])
-    apart = {name: difference(losses[name], losses[best], w) for name in names}
+    apart = {name: losses.difference(name, best) for name in names}
     simplest = next(name for name in names if _as_good(apart[name], means[best]))
     winner, other = (simplest, best) if rule == "one_se" else (best, simplest)
     why = _reason(winner, best, names, metric, rule, apart[winner])
     return Choice(winner, rule, metric, why, best, other, apart)
 
 
-def _beat_baseline(losses: Mapping[str, Floats], w: Floats) -> bool:
+def _beat_baseline(losses: Paired) -> bool:
     """Whether any candidate is better than the baseline by more than chance explains."""
-    if BASELINE not in losses:
+    if BASELINE not in losses.names:
         return False
-    gains = (
-        difference(losses[BASELINE], loss, w) for name, loss in losses.items() if name != BASELINE
-    )
+    gains = (losses.difference(BASELINE, name) for name in losses.names if name != BASELINE)
     return any(gain.mean > BASELINE_ERRORS * gain.standard_error for gain in gains)
 
 
