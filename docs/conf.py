@@ -19,6 +19,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.githubpages",
     "numpydoc",
+    "sphinx_design",
     "public_names",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}

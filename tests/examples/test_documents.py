@@ -10,6 +10,11 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = [
     ROOT / "README.md",
+    ROOT / "docs" / "tour.md",
+    ROOT / "docs" / "how-it-works.md",
+    ROOT / "docs" / "coming-from" / "statsmodels.md",
+    ROOT / "docs" / "coming-from" / "r.md",
+    ROOT / "docs" / "coming-from" / "libsvm.md",
     ROOT / "docs" / "guide" / "least-squares.md",
     ROOT / "docs" / "guide" / "decisions.md",
     ROOT / "docs" / "guide" / "classes.md",
