@@ -125,8 +125,8 @@ def test_files_that_are_not_there(tmp_path):
     csv(tmp_path, "x,y\n1,2\n", "houses.csv")
     refused(["hauses.csv", "Did you mean 'houses.csv'?"], lambda: read(tmp_path / "hauses.csv"))
     refused(["No file matches"], lambda: read(str(tmp_path / "*.parquet")))
-    csv(tmp_path, "x,y\n1,2\n", "houses.xlsx")
-    refused(["houses.xlsx", ".csv", ".parquet"], lambda: read(tmp_path / "houses.xlsx"))
+    csv(tmp_path, "x,y\n1,2\n", "houses.sav")
+    refused(["houses.sav", ".csv", ".parquet"], lambda: read(tmp_path / "houses.sav"))
 
 
 def test_columns_that_are_no_numbers(tmp_path):

@@ -18,6 +18,7 @@ from separatrix.cli.options import (
     command_line,
     json_option,
     level_option,
+    name_of,
     python_code,
     reading_options,
     scanned,
@@ -118,7 +119,9 @@ def fit(
 ) -> None:
     """Cross-validate models on TABLE, choose one, score it once on a held-out test set.
 
-    TABLE is a CSV or Parquet file, a glob, a .moments file, sample:NAME, or - for standard input.
+    TABLE is a file (CSV, Parquet, Arrow, JSON lines, Excel; text may be compressed), a glob, a
+    folder, FILE::NAME (a sheet, a table or query of SQLite or DuckDB, a member of a zip), a
+    .moments file, sample:NAME, or - for standard input.
 
     \b
     Try:
@@ -145,7 +148,7 @@ def fit(
                     models=names,
                     costs=parsed,
                     progress=report,
-                    source=Path(table).name,
+                    source=name_of(table),
                     command=command_line(context),
                     **study_options,
                 )

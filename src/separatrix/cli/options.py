@@ -156,8 +156,21 @@ def stem_of(text: str) -> str:
 
     if text == "-":
         return "standard-input"
-    stem = Path(text.removeprefix(PREFIX)).name.split(".")[0]
-    return "".join(c for c in stem if c.isalnum() or c in "-_") or "table"
+    file, _, inside = text.removeprefix(PREFIX).partition("::")
+    parts = [file] if _is_query(inside) else [file, inside]
+    stems = [Path(part).name.split(".")[0] for part in parts]
+    plain = ["".join(c for c in stem if c.isalnum() or c in "-_") for stem in stems]
+    return "-".join(filter(None, plain)) or "table"
+
+
+def name_of(text: str) -> str:
+    """The name of a table in a report: its file, and what is meant inside of it."""
+    file, separator, inside = text.partition("::")
+    return f"{Path(file).name}{separator}{inside}"
+
+
+def _is_query(inside: str) -> bool:
+    return " " in inside.strip() or "\n" in inside.strip()
 
 
 def scanned(

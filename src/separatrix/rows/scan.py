@@ -52,7 +52,9 @@ def scan(
     ----------
     source : array, CSR matrix, data frame, dict of columns, path or Dask collection
         The table. A path may be a glob, a folder, a list of paths, or ``"-"`` (CSV on standard
-        input); files are CSV or Parquet.
+        input); files are CSV or JSON lines, also compressed, Parquet, Arrow, and, as
+        ``"file::name"``, sheets of workbooks, members of archives, and tables or queries of SQLite
+        and DuckDB.
     target : str, list of str or array-like, default=None
         The target columns by name, or the values of the target. Rows without a target are left
         out, and counted in ``rows.dropped``.

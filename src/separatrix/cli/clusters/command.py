@@ -14,6 +14,7 @@ from separatrix.cli.options import (
     column_options,
     command_line,
     json_option,
+    name_of,
     python_code,
     scanned,
     stem_of,
@@ -83,8 +84,8 @@ def cluster(
 ) -> None:
     """Cluster the rows of TABLE: how many clusters, whether they are groups, what is in them.
 
-    TABLE is a CSV or Parquet file, a glob, sample:NAME, or - for standard input. Columns called
-    id, or ending in it, are copied beside the clusters and not compared.
+    TABLE is a file, a glob, a folder, FILE::NAME (as for fit), sample:NAME, or - for standard
+    input. Columns called id, or ending in it, are copied beside the clusters and not compared.
 
     \b
     Try:
@@ -112,7 +113,7 @@ def cluster(
                 standardize=not no_standardize,
                 seed=seed,
                 progress=report,
-                source=Path(table).name,
+                source=name_of(table),
                 command=command_line(context),
             )
         except InputError as problem:

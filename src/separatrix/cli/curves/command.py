@@ -12,6 +12,7 @@ from separatrix.cli.options import (
     column_options,
     command_line,
     json_option,
+    name_of,
     python_code,
     scanned,
     stem_of,
@@ -73,7 +74,8 @@ def curve(
     """Fit models of growing flexibility to growing parts of TABLE, and say what would help:
     more rows, more columns, or a more flexible model.
 
-    TABLE is a CSV or Parquet file, a glob, sample:NAME, or - for standard input.
+    TABLE is a file, a glob, a folder, FILE::NAME (as for fit), sample:NAME, or - for standard
+    input.
 
     \b
     Try:
@@ -96,7 +98,7 @@ def curve(
                 folds=folds,
                 seed=seed,
                 progress=report,
-                source=table if table.startswith("sample:") else Path(table).name,
+                source=table if table.startswith("sample:") else name_of(table),
                 command=command_line(context),
             )
         except InputError as problem:

@@ -1,1 +1,1 @@
-"""Sources of rows: arrays, data frames, CSV, Parquet and Dask, as Arrow batches."""
+"""Sources of rows: arrays, data frames, files, databases and Dask, as Arrow batches."""

@@ -140,8 +140,8 @@ def _refused(reason: Exception, path: str, duckdb: Any) -> InputError:
 def _answer(path: str, query: str, rows: int) -> Iterator[pa.RecordBatchReader]:
     """The result of a query as a reader of batches."""
     with _connected(path) as connection:
-        answer = connection.execute(query)
-        read = getattr(answer, "to_arrow_reader", None) or answer.fetch_record_batch
+        answer = connection.sql(query)
+        read = getattr(answer, "to_arrow_reader", None) or answer.fetch_arrow_reader
         with read(rows) as reader:
             yield reader
 

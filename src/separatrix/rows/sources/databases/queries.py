@@ -58,7 +58,7 @@ def not_a_query(file: str) -> InputError:
     return InputError(
         "a database is read by one query that begins with SELECT or WITH, and nothing else.",
         file=file,
-        remedy=f"Give a table or a query: {file}::'SELECT * FROM name'.",
+        remedy=f"Give a table, {file}::name, or a query, '{file}::SELECT * FROM name'.",
     )
 
 

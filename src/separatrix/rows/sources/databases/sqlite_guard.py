@@ -55,7 +55,6 @@ class Guarded:
 
     def _protect(self) -> None:
         connection = self._connection
-        connection.text_factory = lambda data: data.decode("utf-8", errors="replace")
         for pragma in ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON"):
             connection.execute(f"PRAGMA {pragma}").close()
         for limit, value in (
@@ -68,13 +67,15 @@ class Guarded:
         connection.set_authorizer(self._decide)
         connection.set_progress_handler(self._tick, _STEPS)
 
-    def _decide(self, action: int, _: Any, name: Any, *__: Any) -> int:
+    def _decide(self, action: int, first: Any, name: Any, *_: Any) -> int:
         if action == sqlite3.SQLITE_FUNCTION:
             if str(name).casefold() not in _DENIED:
                 return sqlite3.SQLITE_OK
             self._denied.append(f"the function {name}")
         elif action in _ALLOWED:
             return sqlite3.SQLITE_OK
+        elif str(first).startswith("sqlite_"):  # written to while a virtual table is set up
+            self._denied.append("a virtual table")
         else:
             self._denied.append(_ACTIONS.get(action, "a statement that does more than read"))
         return sqlite3.SQLITE_DENY
@@ -129,6 +130,12 @@ class Guarded:
                 f"the query gave no row in {PATIENCE:.0f} seconds.",
                 file=self.path,
                 remedy="Write its result to a table first, and give that.",
+            )
+        if "decode to UTF-8" in str(reason):
+            return InputError(
+                f"holds text that is not UTF-8 ({str(reason)[:80]}).",
+                file=self.path,
+                remedy="Correct it, or leave the column out by a query.",
             )
         if isinstance(reason, sqlite3.DatabaseError) and not isinstance(
             reason, sqlite3.OperationalError

@@ -104,15 +104,13 @@ def array_of(values: Sequence[Any], type_: pa.DataType, na: Set[str] = frozenset
     """The cells of a column in the type that was found for it; texts in ``na`` are missing."""
     import pyarrow as pa
 
-    if pa.types.is_string(type_):
-        return without(pa.array([None if v is None else text_of(v) for v in values], type_), na)
     if pa.types.is_list(type_):  # objects in cells: refused by name where the column is used
         return pa.nulls(len(values), type_)
-    if pa.types.is_floating(type_):
-        return pa.array([None if v is None else _float(v) for v in values], type_)
-    if pa.types.is_timestamp(type_):
-        return pa.array([_datetime(v) for v in values], type_)
-    return pa.array(values, type_)
+    try:
+        array = pa.array(values, type_)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):  # cells of several types
+        array = pa.array([None if v is None else _converted(v, type_) for v in values], type_)
+    return without(array, na) if pa.types.is_string(type_) else array
 
 
 def without(texts: pa.Array, na: Set[str]) -> pa.Array:
@@ -131,7 +129,16 @@ def missing_texts(options: TextOptions) -> frozenset[str]:
     return SILENT if options.na is None else frozenset({"", *options.na})
 
 
-def _float(value: Any) -> float:
+def _converted(value: Any, type_: pa.DataType) -> Any:
+    """One cell in the type of its column."""
+    import pyarrow as pa
+
+    if pa.types.is_string(type_):
+        return text_of(value)
+    if pa.types.is_timestamp(type_) and not isinstance(value, dt.datetime):
+        return dt.datetime(value.year, value.month, value.day)
+    if not pa.types.is_floating(type_):
+        return value
     try:
         return float(value)
     except OverflowError:  # a whole number of more than 308 digits: refused as infinite, by its row
@@ -151,9 +158,3 @@ def text_of(value: Any) -> str:
     if isinstance(value, bytes):
         return value.decode("utf-8", errors="replace")
     return str(value)
-
-
-def _datetime(value: Any) -> Any:
-    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
-        return dt.datetime(value.year, value.month, value.day)
-    return value

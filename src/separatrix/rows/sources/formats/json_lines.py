@@ -60,10 +60,10 @@ class JsonLinesSource(FileSource):
         """The columns in the order in which they occur, with the types of their values."""
         found: dict[str, Cells] = {}
         for path in self.paths:
-            for start, block in _blocks(path):
-                here = _types_by_arrow(block)
-                if here is None:
-                    here = _types(_objects(block, path, start))
+            start = 0
+            for block in _blocks(path):
+                count, here = _survey(block, path, start)
+                start += count
                 for name, cells in here.items():
                     found[name] = found.get(name, Cells.NONE) | cells
         if not found:
@@ -93,13 +93,15 @@ class JsonLinesSource(FileSource):
         """Yield batches in the order of the files."""
         mixed = any(is_mixed(self.cells[name]) for name in columns)
         for path in self.paths:
-            for start, block in _blocks(path):
+            start = 0
+            for block in _blocks(path):
                 batch = None if mixed else self._by_arrow(block, columns)
                 if batch is None:
                     batch = self._by_line(_objects(block, path, start), columns)
                 for offset in range(0, batch.num_rows, rows):
                     place = Location(path, start + offset)
                     yield LocatedBatch(batch.slice(offset, rows), place)
+                start += batch.num_rows
 
     def _by_arrow(self, block: bytes, columns: list[str]) -> pa.RecordBatch | None:
         import pyarrow as pa
@@ -135,9 +137,8 @@ def _is_list(type_: pa.DataType) -> bool:
     return bool(pa.types.is_list(type_))
 
 
-def _blocks(path: str) -> Iterator[tuple[int, bytes]]:
-    """Whole lines, a few megabytes at a time, with the number of rows before them."""
-    start = 0
+def _blocks(path: str) -> Iterator[bytes]:
+    """Whole lines, a few megabytes at a time."""
     with opened_bytes(path) as file:
         first = True
         while block := _whole_lines(file, path):
@@ -145,8 +146,7 @@ def _blocks(path: str) -> Iterator[tuple[int, bytes]]:
                 _refuse_other_formats(block, path)
                 block = block.removeprefix(b"\xef\xbb\xbf")
                 first = False
-            yield start, block
-            start += sum(1 for line in block.split(b"\n") if line and not line.isspace())
+            yield block
 
 
 def _whole_lines(file: IO[bytes], path: str) -> bytes:
@@ -198,7 +198,10 @@ def _parsed(block: bytes, schema: pa.Schema | None = None) -> pa.Table | None:
 
 
 def _brackets(block: bytes) -> int:
-    """The most brackets that one line opens."""
+    """A bound on the brackets that one line opens."""
+    beyond = block.count(b"[") + block.count(b"{") - block.count(b"\n{")
+    if beyond < MAX_BRACKETS:  # those that do not begin a line are all in one, at worst
+        return beyond + 1
     codes = np.frombuffer(block, np.uint8)
     opened = (codes == ord("[")) | (codes == ord("{"))
     ends = np.flatnonzero(codes == ord("\n"))
@@ -206,11 +209,13 @@ def _brackets(block: bytes) -> int:
     return int(counts.max())
 
 
-def _types_by_arrow(block: bytes) -> dict[str, Cells] | None:
+def _survey(block: bytes, path: str, start: int) -> tuple[int, dict[str, Cells]]:
+    """The number of rows of a block, and the types of the values of every key."""
     table = _parsed(block)
     if table is None:
-        return None
-    return {field.name: _cells_of_type(field.type) for field in table.schema}
+        objects = _objects(block, path, start)
+        return len(objects), _types(objects)
+    return table.num_rows, {field.name: _cells_of_type(field.type) for field in table.schema}
 
 
 def _cells_of_type(type_: pa.DataType) -> Cells:

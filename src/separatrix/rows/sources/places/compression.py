@@ -74,6 +74,10 @@ class Unpacked(io.RawIOBase):
         buffer[: len(data)] = data
         return len(data)
 
+    def tell(self) -> int:
+        """Bytes that were unpacked so far."""
+        return self._count
+
     def close(self) -> None:
         """Close the stream and the file below it."""
         if not self.closed:

@@ -85,7 +85,7 @@ def partitions_of(
             used.add(name)
     used &= set(names)
     for path, keys in zip(paths, found, strict=True):
-        lacking = sorted(used - set(keys))
+        lacking = [name for name in names if name in used and name not in keys]
         if lacking:
             other = next(p for p, k in zip(paths, found, strict=True) if lacking[0] in k)
             raise InputError(
