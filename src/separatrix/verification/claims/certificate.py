@@ -32,6 +32,7 @@ def gap_claims(
     tolerance: float,
     *,
     how: str = "exactly",
+    rounding: Fraction = ROUNDED_GAP,
 ) -> list[Claim]:
     """The gap is within the tolerance, is not above the recorded one, and belongs to its bounds."""
     size = max(abs(value), abs(scale)) or Fraction(1)
@@ -50,7 +51,7 @@ def gap_claims(
     claims = [
         Claim("duality gap", PROVED, f"{shown}; the tolerance is {rounded(limit):.1g} of it.")
     ]
-    if stated is not None and gap > FACTOR * max(stated, Fraction(0)) + ROUNDED_GAP * size:
+    if stated is not None and gap > FACTOR * max(stated, Fraction(0)) + rounding * size:
         sentence = f"{shown}, and {rounded(stated):.2g} is recorded."
         return [Claim("duality gap", REFUTED, sentence)]
     return claims + _bounds(certificate, size)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from separatrix.verification.claims import linear
+from separatrix.verification.claims import hyperplanes, linear, logistic, svm
 from separatrix.verification.design import Blocks
 from separatrix.verification.stored.records import Record
 from separatrix.verification.verdict import Claim
 
 #: Claims by class of model.
-CLAIMS: dict[str, Callable[[Record, Blocks], list[Claim]]] = {**linear.MODELS}
+CLAIMS: dict[str, Callable[[Record, Blocks], list[Claim]]] = {
+    **linear.MODELS,
+    **svm.MODELS,
+    **hyperplanes.MODELS,
+    **logistic.MODELS,
+}
 
 
 def core_of(model: Record) -> Record:

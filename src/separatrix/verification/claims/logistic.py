@@ -1,0 +1,176 @@
+"""Claims of logistic regression: the gap between the likelihood and its dual."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import isinf, log
+from typing import Any
+
+from separatrix.verification.arithmetic.dyadic import exact_dot, exact_sum
+from separatrix.verification.arithmetic.roots import root_above, root_below
+from separatrix.verification.claims.certificate import gap_claims, kkt_claims
+from separatrix.verification.claims.elastic_net import Penalty
+from separatrix.verification.claims.hyperplanes import class_factors
+from separatrix.verification.claims.linear import coefficients
+from separatrix.verification.claims.logistic_dual import ZERO, Likelihood
+from separatrix.verification.design import Blocks, Design, gathered
+from separatrix.verification.stored.records import Record
+from separatrix.verification.verdict import CONSISTENT, UNCHECKED, Claim, recorded
+
+#: The certificate promises a gap of ``tol``; coefficients are refined far below it.
+RECORDED = Fraction(1, 10**11)
+#: Relative rounding of a stored coefficient, with a margin.
+ROUNDING = Fraction(1, 1 << 49)
+
+
+def logistic(model: Record, blocks: Blocks) -> list[Claim]:
+    """``LogisticRegression`` and ``LogisticCV``."""
+    design = gathered(blocks)
+    known = model["classes_"].values
+    codes = design.classes(known)
+    C = _cost(model)
+    separation = model.get("separation_")
+    if isinf(C) and isinstance(separation, Record):
+        sentence = "Classes are separable: the likelihood has no maximum, and none is claimed."
+        return [Claim("duality gap", UNCHECKED, sentence)]
+    weights = _weights(model, design, codes, len(known))
+    likelihood = Likelihood.of(design.columns, codes, weights, len(known))
+    coef, intercept = coefficients(model)
+    theta = [[*row, a] for row, a in zip(coef, intercept, strict=True)]
+    loss, probabilities = likelihood.evaluate(theta, blocks)
+    factor = Fraction(1) if isinf(C) else Fraction(C)
+    penalties = _penalties(model, design, weights)
+    primal = factor * loss + _penalty(penalties, coef)
+    certificate = model["certificate_"]
+    scale = factor * likelihood.total * Fraction(log(len(known)))
+    claims = [recorded("objective", "The objective", certificate["primal"], primal, ZERO)]
+    dual = _dual(model, likelihood, probabilities, penalties, factor)
+    gap = None if dual is None else primal - dual
+    claims += _gap(certificate, primal, gap, scale, model)
+    kkt, allowed = _kkt(model, design, weights, likelihood, probabilities, penalties, coef)
+    return claims + kkt_claims(certificate, kkt, allowed, tolerance_of(model))
+
+
+def _gap(
+    certificate: Record, primal: Fraction, gap: Fraction | None, scale: Fraction, model: Record
+) -> list[Claim]:
+    if gap is None:
+        sentence = "The probabilities of the model are not near a dual point."
+        return [Claim("duality gap", CONSISTENT, sentence, 0.0)]
+    return gap_claims(
+        certificate,
+        primal,
+        max(gap, ZERO),
+        scale,
+        tolerance_of(model),
+        how="enclosed",
+        rounding=RECORDED,
+    )
+
+
+def tolerance_of(model: Record) -> float:
+    """What the certificate promises."""
+    return max(float(model.params.get("tol", 1e-4)), 1e-9)
+
+
+def _kkt(
+    model: Record,
+    design: Design,
+    weights: list[float],
+    likelihood: Likelihood,
+    probabilities: list[list[int]],
+    penalties: list[Penalty | None],
+    coef: list[list[float]],
+) -> tuple[Fraction, Fraction]:
+    """The largest derivative by a coefficient of a centered column of unit variance, per row.
+
+    Second, what the rounding of coefficients explains of it.
+    """
+    centered = bool(model.params.get("fit_intercept", True))
+    factor = Fraction(1) if isinf(_cost(model)) else Fraction(_cost(model))
+    total, pull = likelihood.total, likelihood.pull(probabilities)
+    worst = rounding = ZERO
+    for j, column in enumerate(design.columns):
+        mean = exact_dot(column, weights) / total
+        pairs = zip(map(Fraction, weights), map(Fraction, column), strict=True)
+        square = sum((w * x * x for w, x in pairs), ZERO) / total
+        unit = root_above(max(square - mean * mean, ZERO))
+        size = max((abs(Fraction(row[j])) for row in coef), default=ZERO)
+        rounding += ROUNDING * size * (abs(mean) + unit)
+        for own, row in zip(pull, coef, strict=True):
+            v = factor * (own[j] - (mean * own[-1] if centered else 0))
+            p = penalties[j]
+            distance = abs(v) if p is None else p.distance(Fraction(row[j]), v)
+            if unit > mean / 10**12:
+                worst = max(worst, distance / factor / unit / total)
+    if centered:
+        worst = max([worst, *(abs(own[-1]) / total for own in pull)])
+    return worst, rounding
+
+
+def _dual(
+    model: Record,
+    likelihood: Likelihood,
+    probabilities: list[list[int]],
+    penalties: list[Penalty | None],
+    factor: Fraction,
+) -> Fraction | None:
+    """D from below; None where no dual point was found."""
+    fit_intercept = bool(model.params.get("fit_intercept", True))
+    pull = likelihood.pull(probabilities)
+    free = [j for j, p in enumerate(penalties) if p is None]
+    if not fit_intercept:
+        free = [j for j in free if j != len(penalties) - 1]
+    repaired = likelihood.repaired(probabilities, pull, free)
+    if repaired is None:
+        return None
+    moved, v = repaired
+    used = [(p, factor * own[j]) for own in v for j, p in enumerate(penalties) if p is not None]
+    scales = [s for p, value in used if (s := p.scale(value)) is not None]
+    t = min([Fraction(1), *scales])
+    conjugate = sum((p.conjugate(t * value) for p, value in used), ZERO)
+    return t * factor * likelihood.entropy(moved) - conjugate
+
+
+def _penalties(model: Record, design: Design, weights: list[float]) -> list[Penalty | None]:
+    """The penalty of every column and of the constant; None where there is none."""
+    if isinf(_cost(model)):
+        return [None] * (len(design.columns) + 1)
+    ratio = Fraction(model.params.get("l1_ratio") or 0.0)
+    found: list[Penalty | None] = []
+    total = exact_sum(weights)
+    for column in design.columns:
+        square = Fraction(1)
+        if model.params.get("standardize"):
+            mean = exact_dot(column, weights) / total
+            pairs = zip(map(Fraction, weights), map(Fraction, column), strict=True)
+            square = sum((w * (x - mean) ** 2 for w, x in pairs), ZERO) / total
+        below, above = root_below(square), root_above(square)
+        if square == 1:
+            below = above = Fraction(1)
+        found.append(Penalty(ratio * below, ratio * above, (1 - ratio) * square, False))
+    return [*found, None]
+
+
+def _penalty(penalties: list[Penalty | None], coef: list[list[float]]) -> Fraction:
+    total = ZERO
+    for row in coef:
+        for p, b in zip(penalties, row, strict=False):
+            total += p.value(Fraction(b)) if p is not None else ZERO
+    return total
+
+
+def _weights(model: Record, design: Design, codes: list[int], k: int) -> list[float]:
+    """Weights of rows times those of their classes, as the doubles that they are."""
+    own = design.weights or [1.0] * design.n
+    factor = class_factors(model, codes, [Fraction(w) for w in own], k)
+    return [w * float(factor[code]) for w, code in zip(own, codes, strict=True)]
+
+
+def _cost(model: Record) -> float:
+    found = model.get("C_")
+    value: Any = model.params.get("C", 1.0) if found is None else found
+    return float(value)
+
+
+MODELS: dict[str, Any] = dict.fromkeys(("LogisticRegression", "LogisticCV"), logistic)
