@@ -8,7 +8,7 @@ from math import isinf
 from typing import Any
 
 from separatrix.verification.arithmetic.dyadic import exact_dot, exact_sum
-from separatrix.verification.claims.certificate import gap_claims
+from separatrix.verification.claims.certificate import gap_claims, kkt_claims
 from separatrix.verification.claims.linear import coefficients
 from separatrix.verification.claims.linear_svm import ZERO, LinearMachine
 from separatrix.verification.design import Blocks, Design, gathered
@@ -99,7 +99,11 @@ def _claims(
         sentence = f"No dual point was found whose gap is less than {float(gap):.2g}."
         return [objective, Claim("duality gap", CONSISTENT, sentence, objective.digits)]
     rounding = Fraction(1, 10**12) if machine.squared else Fraction(tolerance)
-    return [objective, *gap_claims(certificate, primal, gap, scale, tolerance, rounding=rounding)]
+    gaps = gap_claims(certificate, primal, gap, scale, tolerance, rounding=rounding)
+    if not machine.squared:
+        return [objective, *gaps]
+    kkt = machine.stationarity(w, b, machine.squared_beta(excess))
+    return [objective, *gaps, *kkt_claims(certificate, kkt, Fraction(1, 10**12), tolerance)]
 
 
 def class_factors(

@@ -88,10 +88,7 @@ class LinearMachine:
         self, w: list[float], b: float, excess: list[tuple[Fraction, int]]
     ) -> list[Fraction]:
         """β within its bounds, balanced where it has to be."""
-        if self.squared:
-            beta = [s * 2 * c * max(e, ZERO) for c, (e, s) in zip(self.cost, excess, strict=True)]
-        else:
-            beta = self._hinges(w, b, excess)
+        beta = self.squared_beta(excess) if self.squared else self._hinges(w, b, excess)
         return self._balanced(beta)
 
     def _hinges(
@@ -121,8 +118,8 @@ class LinearMachine:
             return beta
         exact = self._nearest(w, b, beta, inside)
         valid = all(bounds[i][0] <= v <= bounds[i][1] for i, v in zip(inside, exact, strict=True))
-        for i, value in zip(inside, exact, strict=True):
-            beta[i] = value if valid else beta[i]
+        for i, better in zip(inside, exact, strict=True):
+            beta[i] = better if valid else beta[i]
         return beta
 
     def _bounds(self, i: int, sign: int) -> tuple[Fraction, Fraction]:
@@ -169,6 +166,36 @@ class LinearMachine:
             beta[i] -= sign * moved
             delta -= sign * moved
         return beta
+
+    def stationarity(self, w: list[float], b: float, beta: list[Fraction]) -> Fraction:
+        """The largest |Xᵀβ − ρw| of a column, relative to the size of its terms."""
+        worst = ZERO
+        sizes = self.pull_sizes(beta)
+        for v, size, r, own in zip(self.pull(beta), sizes, self.ridge, w, strict=True):
+            size += r * abs(Fraction(own))
+            worst = max(worst, abs(v - r * Fraction(own)) / size) if size else worst
+        if self.intercept_ridge is not None:
+            size = sum(map(abs, beta), ZERO) + self.intercept_ridge * abs(Fraction(b))
+            off = abs(sum(beta, ZERO) - self.intercept_ridge * Fraction(b))
+            worst = max(worst, off / size) if size else worst
+        return worst
+
+    def pull_sizes(self, beta: list[Fraction]) -> list[Fraction]:
+        """|X|ᵀ|β|."""
+        absolute = LinearMachine(
+            [[abs(v) for v in row] for row in self.x],
+            self.t,
+            self.cost,
+            self.ridge,
+            self.intercept_ridge,
+            self.epsilon,
+            self.squared,
+        )
+        return absolute.pull([abs(value) for value in beta])
+
+    def squared_beta(self, excess: list[tuple[Fraction, int]]) -> list[Fraction]:
+        """β = 2 c e of squared losses."""
+        return [s * 2 * c * max(e, ZERO) for c, (e, s) in zip(self.cost, excess, strict=True)]
 
     def constant(self) -> Fraction:
         """The objective at w = 0 and b = 0; of hinges that of the best constant."""
