@@ -10,7 +10,7 @@ from typing import Any
 from separatrix.verification.arithmetic.dyadic import exact_dot, exact_sum
 from separatrix.verification.claims.certificate import gap_claims, kkt_claims
 from separatrix.verification.claims.linear import coefficients
-from separatrix.verification.claims.linear_svm import ZERO, LinearMachine
+from separatrix.verification.claims.linear_svm import ZERO, LinearProblem
 from separatrix.verification.design import Blocks, Design, gathered
 from separatrix.verification.stored.records import Record
 from separatrix.verification.verdict import (
@@ -24,7 +24,7 @@ from separatrix.verification.verdict import (
     worst,
 )
 
-#: Certificates of linear machines promise this, or their own ``tol`` if it is finer.
+#: Certificates of linear SVMs promise this, or their own ``tol`` if it is finer.
 ACCURACY = 1e-6
 
 
@@ -54,11 +54,11 @@ def classifier(model: Record, blocks: Blocks) -> list[Claim]:
             found.append([_separates(design, coef[plane], intercept[plane], t)])
             continue
         cost = [c * Fraction(_cost(model)) for c in cost]
-        machine = LinearMachine(
+        problem = LinearProblem(
             design.rows, t, cost, ridge, _intercept_ridge(model), None, _squared(model)
         )
         found.append(
-            _claims(machine, coef[plane], intercept[plane], _certificate(model, plane), model)
+            _claims(problem, coef[plane], intercept[plane], _certificate(model, plane), model)
         )
     return claims + [
         worst([c for one in found for c in one if c.name == name]) for name in _names(found)
@@ -74,7 +74,7 @@ def regressor(model: Record, blocks: Blocks) -> list[Claim]:
     weights = [Fraction(w) for w in design.weights or [1.0] * design.n]
     cost = [w * Fraction(_cost(model)) for w in weights]
     coef, intercept = coefficients(model)
-    machine = LinearMachine(
+    problem = LinearProblem(
         design.rows,
         design.targets[0],
         cost,
@@ -83,26 +83,26 @@ def regressor(model: Record, blocks: Blocks) -> list[Claim]:
         Fraction(model.params["epsilon"]),
         _squared(model),
     )
-    return claims + _claims(machine, coef[0], intercept[0], _certificate(model, 0), model)
+    return claims + _claims(problem, coef[0], intercept[0], _certificate(model, 0), model)
 
 
 def _claims(
-    machine: LinearMachine, w: list[float], b: float, certificate: Record, model: Record
+    problem: LinearProblem, w: list[float], b: float, certificate: Record, model: Record
 ) -> list[Claim]:
-    excess = machine.excesses(w, b)
-    primal = machine.primal(w, b, excess)
-    scale = machine.constant()
+    excess = problem.excesses(w, b)
+    primal = problem.primal(w, b, excess)
+    scale = problem.constant()
     objective = recorded("objective", "The objective", certificate["primal"], primal, scale)
-    gap = max(primal - machine.dual(machine.dual_point(w, b, excess)), ZERO)
+    gap = max(primal - problem.dual(problem.dual_point(w, b, excess)), ZERO)
     tolerance = max(min(float(model.params.get("tol", ACCURACY)), ACCURACY), 1e-9)
-    if not machine.squared and gap > Fraction(tolerance) * max(primal, scale):
+    if not problem.squared and gap > Fraction(tolerance) * max(primal, scale):
         sentence = f"No dual point was found whose gap is less than {float(gap):.2g}."
         return [objective, Claim("duality gap", CONSISTENT, sentence, objective.digits)]
-    rounding = Fraction(1, 10**12) if machine.squared else Fraction(tolerance)
+    rounding = Fraction(1, 10**12) if problem.squared else Fraction(tolerance)
     gaps = gap_claims(certificate, primal, gap, scale, tolerance, rounding=rounding)
-    if not machine.squared:
+    if not problem.squared:
         return [objective, *gaps]
-    kkt = machine.stationarity(w, b, machine.squared_beta(excess))
+    kkt = problem.stationarity(w, b, problem.squared_beta(excess))
     return [objective, *gaps, *kkt_claims(certificate, kkt, Fraction(1, 10**12), tolerance)]
 
 

@@ -1,4 +1,4 @@
-"""Support vector machines with a kernel: the duality gap of every binary machine.
+"""Support vector machines with a kernel: the duality gap of every binary SVM.
 
     P = ½ βᵀKβ + Σ c ℓ(t, f + b),      f = Kβ
     D = tᵀβ − ε Σ|β| − ½ βᵀKβ,         Σβ = 0,  0 ≤ tβ ≤ c  (regression: |β| ≤ c)
@@ -30,8 +30,8 @@ ZERO = Fraction(0)
 
 
 @dataclass(frozen=True)
-class Machine:
-    """One binary machine: its rows, targets t (±1 or numbers), costs c, β, b and ε."""
+class KernelProblem:
+    """One binary SVM: its rows, targets t (±1 or numbers), costs c, β, b and ε."""
 
     rows: list[int]
     t: list[float]
@@ -57,64 +57,68 @@ class Scores:
     own: tuple[Fraction, Fraction]
 
 
-def machine_claims(
-    machine: Machine, kernel: KernelValues, certificate: Record, tolerance: float, blocks: Blocks
+def problem_claims(
+    problem: KernelProblem,
+    kernel: KernelValues,
+    certificate: Record,
+    tolerance: float,
+    blocks: Blocks,
 ) -> list[Claim]:
-    """Bounds of β, the objective, the gap and the KKT residual of one machine."""
-    feasible, name = _feasible(machine)
+    """Bounds of β, the objective, the gap and the KKT residual of one binary SVM."""
+    feasible, name = _feasible(problem)
     if not feasible:
         return [Claim("dual coefficients", REFUTED, name)]
-    moved, delta = _repair(machine)
-    scores = _scores(machine, kernel, moved, blocks)
-    primal = _primal(machine, scores)
-    dual = _dual(machine, scores, moved, delta)
+    moved, delta = _repair(problem)
+    scores = _scores(problem, kernel, moved, blocks)
+    primal = _primal(problem, scores)
+    dual = _dual(problem, scores, moved, delta)
     gap = max(primal[1] - dual, ZERO)
-    if machine.hard and primal[0] is None:
+    if problem.hard and primal[0] is None:
         return [Claim("margin", REFUTED, "A row is on the wrong side of the hyperplane.")]
-    scale = abs(dual) if machine.hard else _constant(machine)
+    scale = abs(dual) if problem.hard else _constant(problem)
     claims = [recorded("objective", "The objective", certificate["primal"], primal[1], scale, 8.0)]
     claims += gap_claims(
         certificate, primal[1], gap, scale, tolerance, how="enclosed", rounding=ROUNDED
     )
-    if machine.hard:
+    if problem.hard:
         return [*claims, Claim("margin", PROVED, "The hyperplane separates the classes.")]
-    kkt = _violation(machine, scores)
+    kkt = _violation(problem, scores)
     return claims + kkt_claims(certificate, kkt, Fraction(1, 10**10), tolerance)
 
 
-def _feasible(machine: Machine) -> tuple[bool, str]:
+def _feasible(problem: KernelProblem) -> tuple[bool, str]:
     """Whether β is within its bounds, up to rounding."""
-    for t, c, b in zip(machine.t, machine.cost, machine.beta, strict=True):
-        size = abs(b) if machine.epsilon is not None else t * b
+    for t, c, b in zip(problem.t, problem.cost, problem.beta, strict=True):
+        size = abs(b) if problem.epsilon is not None else t * b
         limit = c * (1.0 + float(AT_BOUND))
         if not -float(AT_BOUND) * min(c, 1.0) <= size <= limit:
             return False, f"A dual coefficient is {b:.6g}, where 0 to {c:.6g} is allowed."
-    total, size = abs(sum(map(Fraction, machine.beta), ZERO)), sum(map(abs, machine.beta))
+    total, size = abs(sum(map(Fraction, problem.beta), ZERO)), sum(map(abs, problem.beta))
     if total > AT_BOUND * Fraction(size):
         return False, f"Dual coefficients sum to {float(total):.3g}, not to zero."
     return True, ""
 
 
-def _repair(machine: Machine) -> tuple[int, Fraction]:
+def _repair(problem: KernelProblem) -> tuple[int, Fraction]:
     """The row whose β takes up δ = Σβ (exact, after clipping none), and δ."""
-    delta = sum(map(Fraction, machine.beta), ZERO)
-    if delta == 0 or not machine.beta:
+    delta = sum(map(Fraction, problem.beta), ZERO)
+    if delta == 0 or not problem.beta:
         return 0, delta
     sign = 1 if delta > 0 else -1
-    return max(range(len(machine.beta)), key=lambda j: sign * machine.beta[j]), delta
+    return max(range(len(problem.beta)), key=lambda j: sign * problem.beta[j]), delta
 
 
-def _scores(machine: Machine, kernel: KernelValues, moved: int, blocks: Blocks) -> Scores:
-    support = [j for j, b in enumerate(machine.beta) if b != 0.0]
-    at = [machine.rows[j] for j in support]
-    weights, shift = scaled([machine.beta[j] for j in support])
+def _scores(problem: KernelProblem, kernel: KernelValues, moved: int, blocks: Blocks) -> Scores:
+    support = [j for j, b in enumerate(problem.beta) if b != 0.0]
+    at = [problem.rows[j] for j in support]
+    weights, shift = scaled([problem.beta[j] for j in support])
     total = sum(map(abs, weights)) * kernel.error
     down = kernel.point + shift
-    b = Fraction(machine.intercept)
+    b = Fraction(problem.intercept)
     low, high, own = [], [], (ZERO, ZERO)
     square = error = 0
     place = dict(zip(support, weights, strict=True))
-    for k, row in enumerate(machine.rows):
+    for k, row in enumerate(problem.rows):
         value = sum(w * v for w, v in zip(weights, kernel.row(row, at), strict=True))
         low.append(fraction(value - total, down) + b)
         high.append(fraction(value + total, down) + b)
@@ -123,83 +127,85 @@ def _scores(machine: Machine, kernel: KernelValues, moved: int, blocks: Blocks) 
         square += place.get(k, 0) * value
         error += abs(place.get(k, 0)) * total
         if k % 64 == 0:
-            blocks.tell("comparing rows by the kernel", k, len(machine.rows))
+            blocks.tell("comparing rows by the kernel", k, len(problem.rows))
     bounds = fraction(square - error, down + shift), fraction(square + error, down + shift)
     diagonal = ZERO
-    if machine.rows:
-        value = kernel.row(machine.rows[moved], [machine.rows[moved]])[0]
+    if problem.rows:
+        value = kernel.row(problem.rows[moved], [problem.rows[moved]])[0]
         diagonal = fraction(abs(value) + kernel.error, kernel.point)
     return Scores(low, high, bounds, diagonal, own)
 
 
-def _primal(machine: Machine, scores: Scores) -> tuple[Fraction | None, Fraction]:
+def _primal(problem: KernelProblem, scores: Scores) -> tuple[Fraction | None, Fraction]:
     """P from above; of a hard margin that of the hyperplane scaled to be feasible."""
-    if machine.hard:
+    if problem.hard:
         margins = [
             low if t > 0 else -high
-            for t, low, high in zip(machine.t, scores.low, scores.high, strict=True)
+            for t, low, high in zip(problem.t, scores.low, scores.high, strict=True)
         ]
         margin = min(margins)
         if margin <= 0:
             return None, scores.square[1]
         return ZERO, scores.square[1] / 2 / margin**2
     value = scores.square[1] / 2
-    rows = zip(machine.t, machine.cost, scores.low, scores.high, strict=True)
+    rows = zip(problem.t, problem.cost, scores.low, scores.high, strict=True)
     for t, c, low, high in rows:
-        if machine.epsilon is None:
+        if problem.epsilon is None:
             loss = 1 - (low if t > 0 else -high)
         else:
-            loss = max(Fraction(t) - low, high - Fraction(t)) - Fraction(machine.epsilon)
+            loss = max(Fraction(t) - low, high - Fraction(t)) - Fraction(problem.epsilon)
         if loss > 0:
             value += Fraction(c) * loss
     return ZERO, value
 
 
-def _dual(machine: Machine, scores: Scores, moved: int, delta: Fraction) -> Fraction:
+def _dual(problem: KernelProblem, scores: Scores, moved: int, delta: Fraction) -> Fraction:
     """D from below, at β with δ taken from one coefficient and those beyond bounds charged."""
     linear = sum(
-        (Fraction(t) * Fraction(b) for t, b in zip(machine.t, machine.beta, strict=True)), ZERO
+        (Fraction(t) * Fraction(b) for t, b in zip(problem.t, problem.beta, strict=True)), ZERO
     )
-    if machine.epsilon is not None:
-        linear -= Fraction(machine.epsilon) * (
-            sum((abs(Fraction(b)) for b in machine.beta), ZERO) + abs(delta)
+    if problem.epsilon is not None:
+        linear -= Fraction(problem.epsilon) * (
+            sum((abs(Fraction(b)) for b in problem.beta), ZERO) + abs(delta)
         )
-    if machine.beta:
-        linear -= Fraction(machine.t[moved]) * delta
+    if problem.beta:
+        linear -= Fraction(problem.t[moved]) * delta
     shift = max(-2 * delta * scores.own[0], -2 * delta * scores.own[1]) + delta**2 * scores.diagonal
     return linear - (scores.square[1] + shift) / 2
 
 
-def _constant(machine: Machine) -> Fraction:
+def _constant(problem: KernelProblem) -> Fraction:
     """The objective of the best constant."""
-    if machine.epsilon is None:
+    if problem.epsilon is None:
         sides = {1.0: ZERO, -1.0: ZERO}
-        for t, c in zip(machine.t, machine.cost, strict=True):
+        for t, c in zip(problem.t, problem.cost, strict=True):
             sides[1.0 if t > 0 else -1.0] += Fraction(c)
         return 2 * min(sides.values())
     return ZERO
 
 
-def _violation(machine: Machine, scores: Scores) -> Fraction:
+def _violation(problem: KernelProblem, scores: Scores) -> Fraction:
     """The largest distance of (z, α/c) to the graph of the loss's subdifferential."""
     worst = ZERO
-    unit = Fraction(1) if machine.epsilon is None else _spread(machine)
-    rows = zip(machine.t, machine.cost, machine.beta, scores.low, strict=True)
+    unit = Fraction(1) if problem.epsilon is None else _spread(problem)
+    rows = zip(problem.t, problem.cost, problem.beta, scores.low, strict=True)
     for t, c, b, low in rows:
         if not c:
             continue
-        if machine.epsilon is None:
-            found = _corner((1 - Fraction(t) * low), Fraction(t) * Fraction(b) / Fraction(c))
+        if problem.epsilon is None:
+            found = _graph_distance(
+                (1 - Fraction(t) * low), Fraction(t) * Fraction(b) / Fraction(c)
+            )
         else:
             residual = Fraction(t) - low
             sign = 1 if b > 0 or (b == 0 and residual > 0) else -1
-            over = (sign * residual - Fraction(machine.epsilon)) / unit
-            found = _corner(over, sign * Fraction(b) / Fraction(c))
+            over = (sign * residual - Fraction(problem.epsilon)) / unit
+            found = _graph_distance(over, sign * Fraction(b) / Fraction(c))
         worst = max(worst, found)
     return worst
 
 
-def _corner(over: Fraction, u: Fraction) -> Fraction:
+def _graph_distance(over: Fraction, u: Fraction) -> Fraction:
     """Distance of (over, u) to the graph of the subdifferential of max(0, over)."""
     flat = max(over, abs(u), ZERO) if over > 0 else abs(u)
     steep = abs(over) if 0 <= u <= 1 else max(abs(over), abs(u - min(max(u, ZERO), Fraction(1))))
@@ -207,11 +213,11 @@ def _corner(over: Fraction, u: Fraction) -> Fraction:
     return min(flat, steep, top)
 
 
-def _spread(machine: Machine) -> Fraction:
+def _spread(problem: KernelProblem) -> Fraction:
     """The standard deviation of the targets, to double precision."""
     from statistics import pstdev
 
-    return Fraction(pstdev(machine.t)) if len(machine.t) > 1 else Fraction(1)
+    return Fraction(pstdev(problem.t)) if len(problem.t) > 1 else Fraction(1)
 
 
 def dual_agreement(name: str, stored: Sequence[Any], other: Sequence[Any]) -> Claim:

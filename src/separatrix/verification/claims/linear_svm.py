@@ -25,7 +25,7 @@ _ROUNDED = 1 << 80
 
 
 @dataclass(frozen=True)
-class LinearMachine:
+class LinearProblem:
     """Rows, targets t (±1, or numbers with ``epsilon``), costs c, and penalties ρ and ρ₀.
 
     ρ₀ is None without intercept, and 0 where it is free.
@@ -182,7 +182,7 @@ class LinearMachine:
 
     def pull_sizes(self, beta: list[Fraction]) -> list[Fraction]:
         """|X|ᵀ|β|."""
-        absolute = LinearMachine(
+        absolute = LinearProblem(
             [[abs(v) for v in row] for row in self.x],
             self.t,
             self.cost,

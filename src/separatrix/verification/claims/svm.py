@@ -1,4 +1,4 @@
-"""Claims of support vector models: their machines, and what predictions use of them."""
+"""Claims of support vector models: their binary SVMs, and what predictions use of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from itertools import combinations
 from math import inf
 from typing import Any
 
-from separatrix.verification.claims.kernel_svm import Machine, dual_agreement, machine_claims
+from separatrix.verification.claims.kernel_svm import KernelProblem, dual_agreement, problem_claims
 from separatrix.verification.claims.kernel_values import KERNELS, kernel_values
 from separatrix.verification.claims.standardizer import standardized, standardizer_claims
 from separatrix.verification.design import Blocks, Design, gathered
@@ -16,7 +16,7 @@ from separatrix.verification.verdict import REFUTED, UNCHECKED, Claim, equal, wo
 
 
 def classifier(model: Record, blocks: Blocks) -> list[Claim]:
-    """``SVC`` and ``SVCSearch``: a machine for two classes, for each pair, or for each class."""
+    """``SVC`` and ``SVCSearch``: a binary SVM for two classes, for each pair, or for each class."""
     design = gathered(blocks)
     codes = design.classes(model["classes_"].values)
     k = len(model["classes_"].values)
@@ -29,13 +29,15 @@ def classifier(model: Record, blocks: Blocks) -> list[Claim]:
         rows = svm["rows"].values
         allowed = {plus, minus}
         if minus is not None and any(codes[i] not in allowed for i in rows if i < design.n):
-            return [Claim("classes", REFUTED, "A machine has rows of other classes than its own.")]
+            return [
+                Claim("classes", REFUTED, "A binary SVM has rows of other classes than its own.")
+            ]
         targets.append([1.0 if codes[i] == plus else -1.0 for i in rows if i < design.n])
     weights = model.get("class_weight_")
     by_class = weights.values if isinstance(weights, Tensor) else [1.0] * k
     factors = [by_class[c] for c in codes]
     pairs = codes if by_pair else None
-    return _machines(model, design, blocks, targets, None, factors, pairs)
+    return _binary_svms(model, design, blocks, targets, None, factors, pairs)
 
 
 def regressor(model: Record, blocks: Blocks) -> list[Claim]:
@@ -46,10 +48,10 @@ def regressor(model: Record, blocks: Blocks) -> list[Claim]:
     epsilon = float(model.params.get("epsilon", 0.1) if found is None else found)
     rows = model["svms_"][0]["rows"].values
     targets = [[y[i] for i in rows if i < design.n]]
-    return _machines(model, design, blocks, targets, epsilon, [1.0] * design.n)
+    return _binary_svms(model, design, blocks, targets, epsilon, [1.0] * design.n)
 
 
-def _machines(
+def _binary_svms(
     model: Record,
     design: Design,
     blocks: Blocks,
@@ -79,9 +81,11 @@ def _machines(
         if any(abs(c - e) > 1e-9 * abs(e) for c, e in zip(svm["C"].values, expected, strict=True)):
             found.append([Claim("costs", REFUTED, "Costs of rows are not C times their weights.")])
             continue
-        machine = Machine(at, t, svm["C"].values, svm["beta"].values, svm["intercept"], epsilon)
+        problem = KernelProblem(
+            at, t, svm["C"].values, svm["beta"].values, svm["intercept"], epsilon
+        )
         tolerance = float(model.params.get("tol", 1e-3))
-        found.append(machine_claims(machine, values, svm["certificate"], tolerance, blocks))
+        found.append(problem_claims(problem, values, svm["certificate"], tolerance, blocks))
     names = dict.fromkeys(claim.name for one in found for claim in one)
     for name in names:
         several = [claim for one in found for claim in one if claim.name == name]
@@ -125,7 +129,7 @@ def _predictors(model: Record, rows: list[list[float]], codes: list[int] | None)
 
 
 def _weights(model: Record, codes: list[int] | None) -> list[list[float]]:
-    """The coefficients of every support vector, one for each machine that it may be part of.
+    """The coefficients of every support vector, one for each binary SVM that it may be part of.
 
     Of pairs of classes a row has one against each other class.
     """
