@@ -26,12 +26,17 @@ from separatrix.export.expressions import (
 )
 from separatrix.export.program import Builder
 
-ZERO, ONE, MINUS = Number(0.0), Number(1.0), Number(-1.0)
+ZERO, ONE = Number(0.0), Number(1.0)
+#: Terms of a sum before it is made of sums.
+MOST_TERMS = 100
 
 
 def total(terms: Iterable[Expression]) -> Expression:
     """The sum of the terms, without zeros."""
     found = tuple(term for term in terms if term != ZERO)
+    if len(found) > MOST_TERMS:  # languages limit the depth of expressions
+        groups = [found[i : i + MOST_TERMS] for i in range(0, len(found), MOST_TERMS)]
+        return total(Sum(group) if len(group) > 1 else group[0] for group in groups)
     if not found:
         return ZERO
     return found[0] if len(found) == 1 else Sum(found)
@@ -67,15 +72,30 @@ def square(x: Value) -> Expression:
     return Product((x, x))
 
 
-def sigmoid(b: Builder, name: str, x: Expression, *, stage: str = "odds") -> Value:
+def sigmoid(b: Builder, name: str, x: Expression) -> Value:
     """1/(1 + e^−x), computed from e^−|x| so that nothing overflows."""
-    score = b.let(f"{name}_log_odds", x, stage="scores")
-    size = Case((Branch(Compare(score, ">", ZERO), times(-1.0, score)),), score)
-    small = b.let(f"{name}_exp", Exp(size), stage=stage)
-    part = Quotient(ONE, Sum((ONE, small)))
-    other = Quotient(small, Sum((ONE, small)))
-    found = Case((Branch(Compare(score, ">=", ZERO), part),), other)
+    score = b.let(f"log_odds_{name}", x, stage="scores")
+    larger, smaller = _sides(b, name, score)
+    found = Case((Branch(Compare(score, ">=", ZERO), larger),), smaller)
     return b.let(f"probability_{name}", found, stage="probabilities")
+
+
+def two_sigmoids(b: Builder, names: Sequence[str], x: Value) -> tuple[Value, Value]:
+    """1/(1 + eˣ) and 1/(1 + e^−x): the probabilities of two classes, x being their log odds."""
+    larger, smaller = _sides(b, names[1], x)
+    first = Case((Branch(Compare(x, ">=", ZERO), smaller),), larger)
+    second = Case((Branch(Compare(x, ">=", ZERO), larger),), smaller)
+    return (
+        b.let(f"probability_{names[0]}", first, stage="probabilities"),
+        b.let(f"probability_{names[1]}", second, stage="probabilities"),
+    )
+
+
+def _sides(b: Builder, name: str, x: Value) -> tuple[Expression, Expression]:
+    """1/(1 + e^−|x|) and what is left of one."""
+    size = Case((Branch(Compare(x, ">", ZERO), times(-1.0, x)),), x)
+    small = b.let(f"odds_{name}", Exp(size), stage="odds")
+    return Quotient(ONE, Sum((ONE, small))), Quotient(small, Sum((ONE, small)))
 
 
 def log_sigmoid(b: Builder, name: str, score: Value) -> Value:

@@ -76,7 +76,7 @@ def _term(b: Builder, term: DesignTerm, column: InputColumn) -> Value:
     elif column.refuses_missing:
         return value
     else:
-        expression = Filled(value, Number(term.fill))
+        name, expression = f"{name} filled", Filled(value, Number(term.fill))
     return b.let(name, expression, stage=STAGE, meaning=name)
 
 

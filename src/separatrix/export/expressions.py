@@ -32,6 +32,11 @@ class Truth:
 
 
 @dataclass(frozen=True, slots=True)
+class Missing:
+    """No value: the answer for a row that the model refuses."""
+
+
+@dataclass(frozen=True, slots=True)
 class Value:
     """What an earlier definition is called."""
 
@@ -185,6 +190,7 @@ Expression = (
     Number
     | Text
     | Truth
+    | Missing
     | Value
     | RawNumber
     | RawLevel

@@ -14,10 +14,10 @@ from separatrix.export.algebra import (
     log_sigmoid,
     minus,
     shifted,
-    sigmoid,
     softmax,
     times,
     total,
+    two_sigmoids,
 )
 from separatrix.export.answers import ClassAnswer, NumberAnswer
 from separatrix.export.design import design
@@ -132,16 +132,9 @@ def probable(model: Any, b: Builder, scores: tuple[Value, ...]) -> ClassAnswer:
     """Probabilities by sigmoid or softmax, and the most probable class."""
     labels, names = labels_of(model), class_names(model.classes_)
     one = len(scores) == 1
-    p = two_probabilities(b, names, scores[0]) if one else softmax(b, names, scores)
+    p = two_sigmoids(b, names, scores[0]) if one else softmax(b, names, scores)
     choice = first_largest(b, p, [label(one) for one in labels])
     return ClassAnswer(labels, choice, scores, p)
-
-
-def two_probabilities(b: Builder, names: Sequence[str], log_odds: Value) -> tuple[Value, ...]:
-    """Those of the first and of the second of two classes."""
-    second = sigmoid(b, names[1], log_odds)
-    first = sigmoid(b, names[0], times(-1.0, log_odds))
-    return first, second
 
 
 def by_score(b: Builder, scores: Sequence[Value], labels: Sequence[Any]) -> Expression:

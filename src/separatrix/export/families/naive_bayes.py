@@ -39,6 +39,8 @@ from separatrix.rows.schema import Kind, Term
 #: Stands for −∞: e to this power is 0, and sums with it stay finite.
 IMPOSSIBLE = Number(-1e300)
 ZERO, ONE = Number(0.0), Number(1.0)
+#: Levels of a column whose factors are written within a sum.
+FEW = 4
 
 
 def naive_bayes(model: Any, b: Builder) -> ClassAnswer:
@@ -51,7 +53,7 @@ def naive_bayes(model: Any, b: Builder) -> ClassAnswer:
         columns.append(read)
     values = {column.name: column_value(b, column) for column in columns}
     names = class_names(model.classes_)
-    logs, against = _density(model.density_, columns, values)
+    logs, against = _density(b, model.density_, columns, values, names)
     with np.errstate(divide="ignore"):
         priors = np.log(model.class_prior_)
     parts = [total((_finite(prior), *terms)) for prior, terms in zip(priors, logs, strict=True)]
@@ -59,7 +61,11 @@ def naive_bayes(model: Any, b: Builder) -> ClassAnswer:
 
 
 def _density(
-    density: Any, columns: Sequence[InputColumn], values: dict[str, Value]
+    b: Builder,
+    density: Any,
+    columns: Sequence[InputColumn],
+    values: dict[str, Value],
+    names: Sequence[str],
 ) -> tuple[list[list[Expression]], list[list[Expression]]]:
     """The terms of log p(x | k) by class, and the counts of values that a class never has."""
     k = len(density.mean)
@@ -88,7 +94,10 @@ def _density(
                     )
                     for level in column.levels
                 ]
-            logs[i].append(_cases(known, lambda p: float(np.log(p)) if p > 0.0 else 0.0))
+            found = _cases(known, lambda p: float(np.log(p)) if p > 0.0 else 0.0)
+            if found != ZERO and len(known) > FEW:
+                found = b.let(f"{column.name} log {names[i]}", found, stage="factors")
+            logs[i].append(found)
             against[i].append(_cases(known, lambda p: float(p <= 0.0)))
     return logs, against
 

@@ -1,0 +1,1 @@
+"""Checks of exports: the answers of the model and of what was written, on the same rows."""
