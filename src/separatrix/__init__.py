@@ -223,6 +223,8 @@ HOMES = {
     "Dendrogram": "separatrix.cluster.dendrogram",
     "silhouette": "separatrix.cluster.silhouette",
     "scatter_decomposition": "separatrix.cluster.scatter",
+    "export_model": "separatrix.export.export",
+    "Export": "separatrix.export.export",
     "save": "separatrix.storage",
     "verify": "separatrix.verification.verify",
     "Verification": "separatrix.verification.verdict",

@@ -269,6 +269,7 @@ from separatrix.selection.criteria.table import CriteriaTable as CriteriaTable
 from separatrix.selection.curves.curves import learning_curves as learning_curves
 from separatrix.selection.curves.result import LearningCurves as LearningCurves
 from separatrix.study.curves.run import run_curve as run_curve
+from separatrix.export.export import Export as Export, export_model as export_model
 from separatrix.storage import load as load, save as save
 from separatrix.verification.verdict import Verification as Verification
 from separatrix.verification.verify import verify as verify

@@ -23,6 +23,7 @@ from separatrix.cli.curves.command import curve
 from separatrix.cli.failure import GateFailed, Interrupted, Interruptions, describe
 from separatrix.cli.fit import fit
 from separatrix.cli.listings import explain, samples
+from separatrix.cli.models.export import export
 from separatrix.cli.models.verify import verify
 from separatrix.cli.moments import merge, summarize
 from separatrix.cli.predict import predict
@@ -65,6 +66,7 @@ for _command in (
     curve,
     report,
     verify,
+    export,
     summarize,
     merge,
     samples,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from separatrix.export.check.compare import Check
+from separatrix.export.check.compare import Check, CheckFailed
 from separatrix.export.options import TARGETS, checked_options
 from separatrix.storage.files import atomic_file
 
@@ -28,12 +28,30 @@ class Export:
         On how many rows it was compared with the model, by what, and the largest difference.
     notes : tuple of str
         What a reader should know.
+
+    See Also
+    --------
+    export_model : Makes one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> model = sx.MeanRegressor().fit(np.zeros((2, 1)), [1.0, 2.0])
+    >>> sx.export_model(model, "python").check.engine
+    'Python'
     """
 
     to: str
     content: str | bytes
     check: Check
     notes: tuple[str, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """The export as plain values, the bytes of a graph left out."""
+        check = {**asdict(self.check), "words": str(self.check)}
+        text = {"content": self.content} if isinstance(self.content, str) else {}
+        return {"to": self.to, **text, "check": check, "notes": list(self.notes)}
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the content to a file, whole or not at all."""
@@ -107,12 +125,23 @@ def export_model(
     options = checked_options(to, dialect, table, ids, level)
     fitted, profiles = _loaded(model)
     if to == "onnx":
-        from separatrix.export.onnx.export import onnx_export
-
-        return Export(to, *onnx_export(fitted, profiles, options, rows))
+        return _onnx(fitted, options.level)
     from separatrix.export.texts import exported_text
 
     return Export(to, *exported_text(fitted, profiles, options, rows))
+
+
+def _onnx(model: Any, level: float) -> Export:
+    """The graph of a model, checked in ONNX Runtime."""
+    from separatrix.export.onnx.export import onnx_file
+
+    found = onnx_file(model, level=level)
+    agreement = found.agreement
+    if not agreement.holds:
+        raise CheckFailed(f"{agreement} The export is not written.")
+    largest = max(agreement.error.values(), default=0.0)
+    check = Check(agreement.rows, "ONNX Runtime", float(largest), agreement.ties)
+    return Export("onnx", found.content, check)
 
 
 def _loaded(model: Any) -> tuple[Any, Any]:

@@ -19,14 +19,18 @@ from separatrix.export.program import Program, numbered
 from separatrix.export.python.module import module_text
 from separatrix.export.reading import reading_of
 from separatrix.export.sql.dialects import DIALECTS, Dialect
-from separatrix.export.translate import program_of
+from separatrix.export.translate import NoFormula, program_of
+from separatrix.messages import InputError
 
 Exported = tuple[str, Check, tuple[str, ...]]
 
 
 def exported_text(model: Any, profiles: Any, options: Options, rows: Any) -> Exported:
     """The text, its check, and notes."""
-    program = program_of(model, level=options.level)
+    try:
+        program = program_of(model, level=options.level)
+    except NoFormula as problem:
+        raise InputError(f"{problem.what} {_other_targets(model, options.level)}") from problem
     reading = reading_of(model)
     if rows is None:
         table = made_up_rows(model, reading, profiles)
@@ -50,6 +54,22 @@ def exported_text(model: Any, profiles: Any, options: Options, rows: Any) -> Exp
 
 
 Written = tuple[str, list[list[Any]], str]
+
+
+def _other_targets(model: Any, level: float) -> str:
+    """Which targets a model without a formula has."""
+    from importlib.util import find_spec
+
+    if find_spec("onnx") is None:
+        return "ONNX may have one: pip install 'separatrix[onnx]'"
+    from separatrix.export.onnx.document import built
+    from separatrix.export.onnx.export import columns_of
+
+    try:
+        built(model, columns_of(model), level=level)
+    except InputError:
+        return "Nor has it one to ONNX."
+    return "It can be exported to ONNX: `to='onnx'`."
 
 
 def _sql(program: Program, table: pa.Table, options: Options) -> Written:

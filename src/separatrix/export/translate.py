@@ -59,6 +59,10 @@ WRAPPERS: tuple[tuple[type[Any], Callable[..., Answer]], ...] = (
 )
 
 
+class NoFormula(InputError):
+    """A model that needs its training rows, or another program than expressions."""
+
+
 def program_of(model: Any, *, level: float = 0.95) -> Program:
     """A fitted model as a program for one row; ``level`` is that of predictive intervals."""
     b = Builder()
@@ -80,7 +84,7 @@ def answer_of(model: Any, b: Builder, level: float = 0.95) -> Answer:
         return wrappers.with_probabilities(model, b, linear.linear_classifier(model, b))
     if isinstance(model, LinearModel):
         return _linear(model, b)
-    raise InputError(
+    raise NoFormula(
         f"{type(model).__name__} is no short formula of the columns: it has no export to SQL, "
         "Python or JSON."
     )

@@ -36,11 +36,13 @@ def given_rows(rows: Any, model: Any, reading: Reading) -> pa.Table:
     for block in rows_like(rows, schema).blocks():
         part = block.take(slice(0, MOST_ROWS - count))
         columns = {column.name: _values(part, column) for column in reading.columns}
-        found.append(as_table(columns, reading))
+        refused = [columns[column.name] for column in reading.columns if column.refuses_missing]
+        whole = [i for i in range(part.n) if all(values[i] is not None for values in refused)]
+        found.append(as_table(columns, reading).take(whole))
         count += part.n
         if count >= MOST_ROWS:
             break
-    if not count:
+    if not sum(len(one) for one in found):
         raise InputError("There are no rows to check on.")
     return pa.concat_tables(found)
 

@@ -121,7 +121,8 @@ def _values(
     """Values of a column; None where they are missing."""
     found: list[Any]
     if column.kind is Kind.DISCRETE:
-        levels = [*column.levels, *([] if column.unseen == "error" else [UNSEEN])]
+        refused = column.unseen == "error" or column.refuses_missing
+        levels = [*column.levels, *([] if refused else [UNSEEN])]
         if is_matrix:
             levels = [*column.levels, "-7"]
         odds = np.array([1.0] * len(column.levels) + [0.05] * (len(levels) - len(column.levels)))

@@ -13,8 +13,9 @@ class Dialect:
 
     ``exact_decimals``: plain decimals are DECIMAL there, so that constants are written with an
     exponent. ``small_powers``: e to a very negative power is an error. ``has_nan``: columns can
-    hold NaN. ``inlines``: subqueries are inlined wherever they are used, which doubles the work with
-    every stage unless they are materialized. ``runs`` says where an export is run to check it, if it can be run here.
+    hold NaN. ``inlines``: subqueries are inlined wherever they are used, which doubles the work
+    with every stage unless they are materialized. ``runs`` says where an export is run to check
+    it, if it can be run here.
     """
 
     name: str

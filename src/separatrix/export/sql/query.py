@@ -25,7 +25,7 @@ from separatrix.export.expressions import (
 )
 from separatrix.export.program import Definition, Program, Stage, identifier, numbered
 from separatrix.export.sql.dialects import Dialect
-from separatrix.export.sql.scalars import Scalars
+from separatrix.export.sql.scalars import Scalars, raw_column
 from separatrix.messages import InputError
 
 REFUSED = "refused"
@@ -54,7 +54,9 @@ def query_of(program: Program, dialect: Dialect, place: Place) -> exp.Select:
     scalars = Scalars(dialect, {column.name: column for column in program.columns})
     stages = _with_refusals(program)
     known = [one.name for stage in stages for one in stage.definitions]
-    ids = {name: identifier(f"id {name}", known) for name in place.ids}
+    ids: dict[str, str] = {}
+    for name in place.ids:
+        ids[name] = identifier(f"id {name}", [*known, *ids.values()])
     needed = _needed(program, stages)
     outputs = [
         (output.name, _unless_refused(output.expression, program)) for output in program.outputs
@@ -68,7 +70,7 @@ def query_of(program: Program, dialect: Dialect, place: Place) -> exp.Select:
         own = {one.name for one in stage.definitions}
         carried = [n for n in known if n in later and n not in own and n in _done(stages, stage)]
         if stage is stages[0]:
-            copied = [_as(exp.column(raw, quoted=True), alias) for raw, alias in before.items()]
+            copied = [_as(raw_column(raw), alias) for raw, alias in before.items()]
         else:
             copied = [exp.column(alias, quoted=True) for alias in before.values()]
         columns = [
@@ -76,24 +78,25 @@ def query_of(program: Program, dialect: Dialect, place: Place) -> exp.Select:
             *(exp.column(n, quoted=True) for n in carried),
             *(_as(scalars.of(one.expression), one.name) for one in stage.definitions),
         ]
-        inner = exp.select(*columns).from_(source)
+        inner = exp.select(*columns, copy=False).from_(source, copy=False)
         query = query.with_(
             exp.to_identifier(name, quoted=True),
             as_=inner,
+            copy=False,
             materialized=True if dialect.inlines and len(stages) > FEW_STAGES else None,
         )
         source = exp.Table(this=exp.to_identifier(name, quoted=True))
     if stages:
         copied = [_as(exp.column(alias, quoted=True), raw) for raw, alias in before.items()]
     else:
-        copied = [exp.column(raw, quoted=True) for raw in before]
+        copied = [raw_column(raw) for raw in before]
     return query.select(
-        *copied, *(_as(scalars.of(expression), name) for name, expression in outputs)
-    ).from_(source)
+        *copied, *(_as(scalars.of(expression), name) for name, expression in outputs), copy=False
+    ).from_(source, copy=False)
 
 
 def _as(tree: exp.Expression, name: str) -> exp.Expression:
-    return exp.alias_(tree, name, quoted=True)
+    return exp.alias_(tree, name, quoted=True, copy=False)
 
 
 def _with_refusals(program: Program) -> list[Stage]:

@@ -95,8 +95,9 @@ class Scalars:
             case Case(branches, otherwise):
                 found = exp.Case()
                 for branch in branches:
-                    found = found.when(self.of(branch.condition), self.of(branch.value))
-                return found.else_(self.of(otherwise))
+                    condition, value = self.of(branch.condition), self.of(branch.value)
+                    found = found.when(condition, value, copy=False)
+                return found.else_(self.of(otherwise), copy=False)
         return self._condition(expression)
 
     def _condition(self, expression: Expression) -> exp.Expression:
@@ -129,7 +130,7 @@ class Scalars:
         return exp.Neg(this=literal) if value < 0 else literal
 
     def _raw_number(self, column: InputColumn) -> exp.Expression:
-        raw = exp.column(column.name, quoted=True)
+        raw = raw_column(column.name)
         if column.kind is Kind.BOOLEAN:
             return _truth(raw)
         if column.display in ("date", "datetime"):
@@ -144,9 +145,7 @@ class Scalars:
 
     def _raw_level(self, column: InputColumn) -> exp.Expression:
         """The text without spaces; what is no level is missing anyway under the usual policy."""
-        found: exp.Expression = exp.Trim(
-            this=exp.cast(exp.column(column.name, quoted=True), "text")
-        )
+        found: exp.Expression = exp.Trim(this=exp.cast(raw_column(column.name), "text"))
         if column.unseen == "missing":
             return found
         for token in ("", *column.missing_texts):
@@ -185,10 +184,10 @@ class Scalars:
 
 def _negated(term: Expression) -> Expression | None:
     """What is subtracted, if the term is a negative number times something."""
-    if not isinstance(term, Product) or not isinstance(term.factors[0], Number):
+    if not isinstance(term, Product):
         return None
     first, *rest = term.factors
-    if first.value >= 0:
+    if not isinstance(first, Number) or first.value >= 0:
         return None
     if first.value == -1.0:
         return rest[0] if len(rest) == 1 else Product(tuple(rest))
@@ -205,14 +204,24 @@ def _factor(tree: exp.Expression) -> exp.Expression:
     return tree if isinstance(tree, exp.Mul | exp.Div) else _inside(tree)
 
 
+def raw_column(name: str) -> exp.Expression:
+    """A column of the table, quoted."""
+    _refuse_unwritable(name)
+    return exp.column(name, quoted=True)
+
+
 def text(value: str) -> exp.Expression:
     """A constant text; sqlglot writes quotes and backslashes as each dialect needs them."""
+    _refuse_unwritable(value)
+    return exp.Literal.string(value)
+
+
+def _refuse_unwritable(value: str) -> None:
     if "\0" in value or any("\ud800" <= sign <= "\udfff" for sign in value):
         raise InputError(
             f"The text {value!a} holds a character that SQL cannot write.",
-            remedy="Rename the level and fit again, or export to Python or JSON.",
+            remedy="Rename it and fit again, or export to Python or JSON.",
         )
-    return exp.Literal.string(value)
 
 
 def _truth(raw: exp.Expression) -> exp.Expression:
