@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from separatrix.export.inputs import InputColumn, input_column
-from separatrix.export.onnx.check import Agreement, agreement, expected, runtime, table_feeds
+from separatrix.export.onnx.check import (
+    Agreement,
+    agreement,
+    expected,
+    runtime,
+    table_feeds,
+)
+from separatrix.export.onnx.rounding import roundings
 from separatrix.export.sample_rows import parts_of, sample_matrix, sample_table
 from separatrix.messages import InputError
 from separatrix.rows.schema import Kind, Schema
@@ -49,6 +56,7 @@ def onnx_file(model: Any, *, level: float = 0.95) -> OnnxFile:
 
     columns = columns_of(model)
     found = built(model, columns, level=level)
+    X: Any
     if columns:
         values = sample_table(model, columns)
         X, feeds = as_arrow(columns, values), table_feeds(columns, values)
@@ -58,7 +66,7 @@ def onnx_file(model: Any, *, level: float = 0.95) -> OnnxFile:
     document = found.document
     return OnnxFile(
         document.SerializeToString(),
-        agreement(found, feeds, expected(model, X, level)),
+        agreement(found, feeds, expected(model, X, level), roundings(model, X)),
         tuple(each.name for each in document.graph.input),
         tuple(each.name for each in document.graph.output),
     )

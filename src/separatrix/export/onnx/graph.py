@@ -44,12 +44,24 @@ class Value:
         return self.graph.node("Sub", other, self)
 
     def __mul__(self, other: Any) -> Value:
-        return self.op("Mul", other)
+        return self.op("Mul", self._safe_factor(other))
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Value:
-        return self.op("Div", other)
+        return self.op("Div", self._safe_factor(other))
+
+    def _safe_factor(self, factor: Any) -> Any:
+        """A factor as it is, or a column of it.
+
+        onnxruntime fuses a matrix product with one stored factor, which it rounds to single
+        precision; it leaves alone what is no constant.
+        """
+        if isinstance(factor, Value) or np.size(factor) != 1:
+            return factor
+        number = float(np.ravel(factor)[0])
+        exact = not np.isfinite(number) or float(np.float32(number)) == number
+        return factor if exact else self.filled(number, 1)
 
     def __rtruediv__(self, other: Any) -> Value:
         return self.graph.node("Div", other, self)

@@ -23,7 +23,8 @@ def kernel_values(kernel: Any, x: Value, centers: Floats) -> Value:
         inverse = kernel.inverse_bandwidths(centers.shape[1])
         return _radial(kernel, squared_distances(x * inverse, centers * inverse))
     if name in ("Linear", "Polynomial", "Sigmoid"):
-        return _of_product(kernel, x @ np.ascontiguousarray(centers.T))
+        scale = float(getattr(kernel, "scale", 1.0))
+        return _of_product(kernel, x @ np.ascontiguousarray(scale * centers.T))
     if name == "Constant":
         return x.filled(kernel.constant, len(centers))
     if name == "White":
@@ -45,7 +46,7 @@ def kernel_diagonal(kernel: Any, x: Value) -> Value:
     if name in ("Gaussian", "Matern", "RationalQuadratic", "Periodic"):
         return x.filled(1.0, 1)
     if name in ("Linear", "Polynomial", "Sigmoid"):
-        return _of_product(kernel, x.square().sum())
+        return _of_product(kernel, x.square().sum() * float(getattr(kernel, "scale", 1.0)))
     if name == "Constant":
         return x.filled(kernel.constant, 1)
     if name == "White":
@@ -106,11 +107,11 @@ def _radial(kernel: Any, square: Value) -> Value:
 
 
 def _of_product(kernel: Any, product: Value) -> Value:
-    """f(x·z)."""
+    """f of the products s x·z."""
     name = type(kernel).__name__
     if name == "Linear":
         return product
-    inner = product * float(kernel.scale) + float(kernel.constant)
+    inner = product + float(kernel.constant)
     return inner.op("Tanh") if name == "Sigmoid" else _power(inner, float(kernel.degree))
 
 
