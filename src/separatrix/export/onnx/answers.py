@@ -23,6 +23,9 @@ class Numbers:
     mean: Value
     flat: bool = True
     deviation: Value | None = None
+    #: Lower and upper ends (n x 2), where they are no multiple of the deviation.
+    interval: Value | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,11 @@ class Classes:
     probabilities: Value | None = None
     decided_by: Value | None = None
     by_sign: bool = False
+    #: The distance to the nearest center of a clustering (n x 1).
+    distance: Value | None = None
+    #: Which labels are in the set of a row (n x K).
+    members: Value | None = None
+    notes: tuple[str, ...] = ()
 
 
 Answer = Numbers | Classes

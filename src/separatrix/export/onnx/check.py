@@ -112,7 +112,13 @@ def expected(model: Any, X: Any, level: float) -> dict[str, NDArray[Any]]:
         if hasattr(model, "decision_function"):
             scores = np.asarray(model.decision_function(X))
             found["scores"] = scores[:, None] if scores.ndim == 1 else scores
-        if hasattr(model, "predictive") and found["prediction"].ndim == 1:
+        if hasattr(model, "cluster_centers_") and hasattr(model, "transform"):
+            found["distance"] = np.asarray(model.transform(X)).min(axis=1)
+        if hasattr(model, "scores_") and hasattr(model, "predict_set"):
+            found["set"] = np.asarray(model.predict_set(X, level=level))
+        if hasattr(model, "guarantee") and hasattr(model, "predict_interval"):
+            found["interval"] = np.asarray(model.predict_interval(X, level=level))
+        elif hasattr(model, "predictive") and found["prediction"].ndim == 1:
             normal = model.predictive(X)
             found["standard_deviation"] = np.asarray(normal.scale)
             found["interval"] = np.asarray(normal.interval(level))

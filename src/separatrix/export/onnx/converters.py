@@ -56,6 +56,8 @@ CONVERTERS = {
     "OneVsRest": ("probability", "one_vs_rest"),
     "OneVsOne": ("probability", "one_vs_one"),
     "ConstantLabel": ("probability", "constant_label"),
+    "ConformalRegressor": ("conformal", "conformal_regressor"),
+    "ConformalClassifier": ("conformal", "conformal_classifier"),
     "AveragedClassifier": ("averages", "averaged"),
     "AveragedRegressor": ("averages", "averaged"),
     "MixtureOfModels": ("averages", "averaged"),

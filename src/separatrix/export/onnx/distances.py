@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.export.onnx.graph import Value
+from separatrix.export.onnx.loops import accumulate
 from separatrix.export.onnx.refusal import Refused
 from separatrix.rows.block import Floats
 
@@ -35,9 +36,7 @@ def by_coordinates(x: Value, points: Floats, step: Callable[[Value, Value, Value
         return start
     columns = x.transpose().unsqueeze(2)
     stored = x.graph.constant(np.ascontiguousarray(points.T[:, None, :]))
-    return x.graph.accumulate(
-        start, [columns, stored], lambda total, each: step(total, each[0], each[1])
-    )
+    return accumulate(start, [columns, stored], lambda total, each: step(total, each[0], each[1]))
 
 
 def squared_distances(x: Value, points: Floats) -> Value:

@@ -26,6 +26,7 @@ class Built:
     document: Any
     decided_by: str | None = None
     by_sign: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def built(model: Any, columns: tuple[InputColumn, ...] = (), *, level: float = 0.95) -> Built:
@@ -39,12 +40,13 @@ def built(model: Any, columns: tuple[InputColumn, ...] = (), *, level: float = 0
         source = Table(graph, columns)
     else:
         source = Matrix(graph.input("X", np.float64, ["N", int(model.n_features_in_)]))
+    source.level = level
     answer = convert(model, source)
     _outputs(graph, answer, source.invalid, level)
     document = _document(graph, _metadata(model, answer, columns, level))
     if isinstance(answer, Classes) and answer.decided_by is not None:
-        return Built(document, answer.decided_by.name, answer.by_sign)
-    return Built(document)
+        return Built(document, answer.decided_by.name, answer.by_sign, answer.notes)
+    return Built(document, notes=answer.notes)
 
 
 def _metadata(
@@ -54,7 +56,7 @@ def _metadata(
     found: dict[str, Any] = {"model": type(model).__name__}
     if isinstance(answer, Classes):
         found["classes"] = answer.labels.tolist()
-    elif answer.deviation is not None:
+    if _has_level(answer):
         found["level"] = level
     names = getattr(model, "feature_names_in_", None)
     if columns:
@@ -68,6 +70,13 @@ def _metadata(
         key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         for key, value in found.items()
     }
+
+
+def _has_level(answer: Answer) -> bool:
+    """Whether intervals or sets are part of the answer."""
+    if isinstance(answer, Classes):
+        return answer.members is not None
+    return answer.deviation is not None or answer.interval is not None
 
 
 def _document(graph: Graph, metadata: dict[str, str]) -> Any:
@@ -116,11 +125,11 @@ def _number_outputs(graph: Graph, answer: Numbers, refused: Value | None, level:
         graph.output(name, value.flat() if answer.flat else value, np.float64, shape)
 
     give("prediction", answer.mean)
-    if answer.deviation is None:
-        return
-    give("standard_deviation", answer.deviation)
-    if answer.flat:
-        ends = answer.mean + answer.deviation * _reach(level)
+    ends = answer.interval
+    if answer.deviation is not None:
+        give("standard_deviation", answer.deviation)
+        ends = answer.mean + answer.deviation * _reach(level) if answer.flat else None
+    if ends is not None:
         ends = ends if refused is None else refused.where(np.nan, ends)
         graph.output("interval", ends, np.float64, ["N", 2])
 
@@ -144,3 +153,7 @@ def _class_outputs(graph: Graph, answer: Classes, refused: Value | None) -> None
     for name, value in (("probabilities", answer.probabilities), ("scores", answer.scores)):
         if value is not None:
             graph.output(name, value, np.float64, ["N", None])
+    if answer.distance is not None:
+        graph.output("distance", answer.distance.flat(), np.float64, ["N"])
+    if answer.members is not None:
+        graph.output("set", answer.members, np.bool_, ["N", None])

@@ -1,8 +1,7 @@
-"""A fitted model to an ONNX file, checked before it is written."""
+"""A fitted model as the bytes of an ONNX file, checked before they are written anywhere."""
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +15,7 @@ from separatrix.export.onnx.check import (
 )
 from separatrix.export.onnx.rounding import roundings
 from separatrix.export.sample_rows import parts_of, sample_matrix, sample_table
-from separatrix.messages import InputError
 from separatrix.rows.schema import Kind, Schema
-from separatrix.storage.files import atomic_file
 
 
 @dataclass(frozen=True)
@@ -29,6 +26,7 @@ class OnnxFile:
     agreement: Agreement
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 def columns_of(model: Any) -> tuple[InputColumn, ...]:
@@ -69,17 +67,8 @@ def onnx_file(model: Any, *, level: float = 0.95) -> OnnxFile:
         agreement(found, feeds, expected(model, X, level), roundings(model, X)),
         tuple(each.name for each in document.graph.input),
         tuple(each.name for each in document.graph.output),
+        found.notes,
     )
-
-
-def write_onnx(model: Any, path: str | os.PathLike[str], *, level: float = 0.95) -> OnnxFile:
-    """Write the file whole, or not at all: a file whose answers differ is none."""
-    found = onnx_file(model, level=level)
-    if not found.agreement.holds:
-        raise InputError(f"No file was written: {found.agreement}")
-    with atomic_file(path) as file:
-        file.write(found.content)
-    return found
 
 
 def as_arrow(columns: tuple[InputColumn, ...], values: dict[str, Any]) -> Any:

@@ -7,7 +7,7 @@ rows, and columns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 #: Strings are compared from opset 19 on; onnxruntime reads it since 1.16 (2023).
 OPSET, ML_OPSET, IR_VERSION = 19, 3, 9
-#: The largest whole number of an end of a slice.
-LAST = 2**62
 
 
 class Value:
@@ -145,15 +143,15 @@ class Value:
 
     def sum(self, axis: int = 1, *, keepdims: bool = True) -> Value:
         """Sums along an axis, which stays with length 1."""
-        return self.op("ReduceSum", _integers(axis), keepdims=int(keepdims))
+        return self.op("ReduceSum", integers(axis), keepdims=int(keepdims))
 
     def max(self, axis: int = 1) -> Value:
         """Largest entries along an axis."""
-        return self.op("ReduceMax", _integers(axis), keepdims=1)
+        return self.op("ReduceMax", integers(axis), keepdims=1)
 
     def min(self, axis: int = 1) -> Value:
         """Smallest entries along an axis."""
-        return self.op("ReduceMin", _integers(axis), keepdims=1)
+        return self.op("ReduceMin", integers(axis), keepdims=1)
 
     def argmax(self) -> Value:
         """The first column with the largest entry, as n x 1."""
@@ -165,7 +163,7 @@ class Value:
 
     def columns(self, *numbers: int) -> Value:
         """Some columns."""
-        return self.op("Gather", _integers(*numbers), axis=1)
+        return self.op("Gather", integers(*numbers), axis=1)
 
     def column(self, number: int) -> Value:
         """One column, as n x 1."""
@@ -173,11 +171,11 @@ class Value:
 
     def rows(self, start: Any, stop: Any) -> Value:
         """Rows from ``start`` up to ``stop``."""
-        return self.op("Slice", start, stop, _integers(0))
+        return self.op("Slice", start, stop, integers(0))
 
     def reshape(self, *shape: int) -> Value:
         """The same entries in another shape; −1 once for what follows from the rest."""
-        return self.op("Reshape", _integers(*shape))
+        return self.op("Reshape", integers(*shape))
 
     def flat(self) -> Value:
         """One axis."""
@@ -185,7 +183,7 @@ class Value:
 
     def unsqueeze(self, *axes: int) -> Value:
         """Axes of length 1 inserted."""
-        return self.op("Unsqueeze", _integers(*axes))
+        return self.op("Unsqueeze", integers(*axes))
 
     def double(self) -> Value:
         """Numbers in double precision; true and false are 1 and 0."""
@@ -201,8 +199,8 @@ class Value:
 
     def filled(self, number: float, width: int) -> Value:
         """``number`` in as many rows as this has, and ``width`` columns."""
-        n = self.op("Shape").op("Gather", _integers(0), axis=0)
-        shape = self.graph.concat([n, self.graph.constant(_integers(width))], axis=0)
+        n = self.op("Shape").op("Gather", integers(0), axis=0)
+        shape = self.graph.concat([n, self.graph.constant(integers(width))], axis=0)
         return self.graph.constant(np.full((1, 1), number)).op("Expand", shape)
 
 
@@ -278,7 +276,7 @@ class Graph:
 
     def smallest(self, x: Value, k: int, *, largest: bool = False) -> tuple[Value, Value]:
         """The k smallest entries of every row in order, equal ones by column; their columns."""
-        values, at = self.several("TopK", 2, x, _integers(k), axis=1, largest=int(largest))
+        values, at = self.several("TopK", 2, x, integers(k), axis=1, largest=int(largest))
         return values, at
 
     def input(self, name: str, kind: Any, shape: Sequence[Any]) -> Value:
@@ -301,53 +299,9 @@ class Graph:
 
         return helper.make_graph(self.nodes, name, self.inputs, self.outputs)
 
-    def accumulate(
-        self, start: Value, items: Sequence[Value], step: Callable[[Value, list[Value]], Value]
-    ) -> Value:
-        """``state = step(state, items[i])`` for i along the first axis of the items."""
-        inner = Graph(self)
-        state = inner.input(inner.fresh("state"), np.float64, [None, None])
-        each = [inner.input(inner.fresh("item"), np.float64, [None, None]) for _ in items]
-        following = step(Value(inner, state.name), each)
-        inner.output(inner.fresh("next"), following, np.float64, [None, None])
-        body = inner.body(inner.fresh("step"))
-        inputs = [start, *items]
-        return self.several("Scan", 1, *inputs, body=body, num_scan_inputs=len(items))[0]
 
-    def by_tiles(
-        self, x: Value, rows: int, work: Callable[[Value], Sequence[tuple[Value, Any]]]
-    ) -> list[Value]:
-        """``work`` for at most ``rows`` rows of ``x`` at a time: n x k tensors with their kind.
-
-        What is in memory at a time does not grow with the number of rows. Rows of zeros fill up the
-        last tile, and their answers are cut off.
-        """
-        shape = x.op("Shape")
-        n, d = shape.op("Gather", _integers(0), axis=0), shape.op("Gather", _integers(1), axis=0)
-        one = self.constant(_integers(1))
-        tile = n.op("Min", _integers(rows)).op("Max", one)
-        count = (n + (tile - one)).op("Div", tile)
-        fill = self.concat([count * tile - n, d], axis=0)
-        zeros = self.node("Expand", self.constant(np.zeros((1, 1))), fill)
-        padded = self.concat([x, zeros], axis=0)
-        tiles = padded.op("Reshape", self.concat([count, tile, d], axis=0))
-        inner = Graph(self)
-        part = inner.input(inner.fresh("tile"), np.float64, [None, None])
-        answers = list(work(part))
-        for value, kind in answers:
-            inner.output(inner.fresh("answer"), value, kind, [None, None])
-        body = inner.body(inner.fresh("tile_graph"))
-        found = self.several("Scan", len(answers), tiles, body=body, num_scan_inputs=1)
-        flat = [each.op("Reshape", self._joined(each)) for each in found]
-        return [each.rows(_integers(0), n) for each in flat]
-
-    def _joined(self, tiles: Value) -> Value:
-        """The shape of tiles one below another: (tiles · rows, columns)."""
-        width = tiles.op("Shape").op("Gather", _integers(2), axis=0)
-        return self.concat([self.constant(_integers(-1)), width], axis=0)
-
-
-def _integers(*numbers: int) -> NDArray[np.int64]:
+def integers(*numbers: int) -> NDArray[np.int64]:
+    """Whole numbers as ONNX takes axes, shapes and positions."""
     return np.array(numbers, dtype=np.int64)
 
 

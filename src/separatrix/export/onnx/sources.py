@@ -19,6 +19,9 @@ from separatrix.rows.schema import Kind, Term, Terms
 class Source(ABC):
     """New rows in a graph."""
 
+    #: The level of intervals and sets.
+    level: float = 0.95
+
     def __init__(self) -> None:
         self.invalid: list[Value] = []
 
@@ -174,7 +177,9 @@ class Table(Source):
 
 
 #: Names of outputs, which no input may have.
-OUTPUTS = ("prediction", "probabilities", "scores", "standard_deviation", "interval")
+OUTPUTS = (
+    "prediction", "probabilities", "scores", "standard_deviation", "interval", "distance", "set",
+)  # fmt: skip
 
 
 def input_name(column: str) -> str:

@@ -17,19 +17,22 @@ from separatrix.export.onnx.families.neighbors import query
 from separatrix.export.onnx.families.svm import standardized
 from separatrix.export.onnx.graph import Value
 from separatrix.export.onnx.kernels import dense, kernel_diagonal, kernel_values
+from separatrix.export.onnx.loops import by_tiles
 from separatrix.export.onnx.refusal import Refused
 from separatrix.export.onnx.sources import Source
 
 
-def _nearest(distances: Value, k: int) -> Classes:
-    return Classes(distances.argmin(), np.arange(k), None, decided_by=-distances)
+def _nearest(distances: Value, k: int, distance: Value | None = None) -> Classes:
+    chosen, decided = distances.argmin(), -distances
+    return Classes(chosen, np.arange(k), decided_by=decided, distance=distance)
 
 
 def kmeans(model: Any, source: Source) -> Classes:
     """The nearest center."""
     x = standardized(model, source.design(model))
     centers = np.asarray(model._standardized(model.cluster_centers_), dtype=np.float64)
-    return _nearest(squared_distances(x, centers), len(centers))
+    square = squared_distances(x, centers)
+    return _nearest(square, len(centers), square.min().sqrt())
 
 
 def kmedoids(model: Any, source: Source) -> Classes:
@@ -39,7 +42,8 @@ def kmedoids(model: Any, source: Source) -> Classes:
     if not hasattr(model.cluster_centers_, "shape"):
         raise Refused("A metric of objects compares what ONNX has no tensors for.")
     x, medoids = query(model, source), dense(model.cluster_centers_)
-    return _nearest(pairwise_distances(model.metric_, x, medoids), len(medoids))
+    distances = pairwise_distances(model.metric_, x, medoids)
+    return _nearest(distances, len(medoids), distances.min())
 
 
 def kernel_kmeans(model: Any, source: Source) -> Classes:
@@ -59,4 +63,4 @@ def kernel_kmeans(model: Any, source: Source) -> Classes:
         return [(square.sqrt() @ weights, np.float64)]
 
     x = query(model, source)
-    return _nearest(x.graph.by_tiles(x, rows_of_a_tile(len(points)), work)[0], k)
+    return _nearest(by_tiles(x, rows_of_a_tile(len(points)), work)[0], k)

@@ -9,6 +9,7 @@ import numpy as np
 from separatrix.export.onnx.answers import Classes, by_probability, by_score
 from separatrix.export.onnx.families.linear import affine
 from separatrix.export.onnx.graph import Value
+from separatrix.export.onnx.loops import accumulate
 from separatrix.export.onnx.sources import Source
 from separatrix.rows.block import Floats
 
@@ -34,7 +35,7 @@ def _diagonal(scores: Any, x: Value) -> Value:
     start = x.filled(0.0, len(scores.means))
     columns = x.transpose().unsqueeze(2)
     stored = [np.ascontiguousarray(a.T[:, None, :]) for a in (scores.means, scores.scale)]
-    square = x.graph.accumulate(
+    square = accumulate(
         start,
         [columns, *(x.graph.constant(a) for a in stored)],
         lambda total, at: total + ((at[0] - at[1]) * at[2]).square(),
@@ -166,7 +167,7 @@ def _normal_columns(density: Any, x: Value, d: int) -> Value:
         return total + v.op("IsNaN").where(0.0, at[3] - at[2] * 0.5 * v.square())
 
     start = x.filled(0.0, len(density.mean))
-    return x.graph.accumulate(start, [columns, *(x.graph.constant(a) for a in stored)], add)
+    return accumulate(start, [columns, *(x.graph.constant(a) for a in stored)], add)
 
 
 def _levels(density: Any, x: Value, d: int, out: Value) -> Value:

@@ -18,6 +18,7 @@ from separatrix.export.onnx.distances import (
 from separatrix.export.onnx.families.svm import standardized
 from separatrix.export.onnx.graph import Value
 from separatrix.export.onnx.kernels import dense
+from separatrix.export.onnx.loops import by_tiles
 from separatrix.export.onnx.refusal import Refused
 from separatrix.export.onnx.sources import Source
 from separatrix.rows.block import Floats
@@ -137,7 +138,7 @@ def _tiled(
     x: Value, points: Floats, work: Callable[[Value], list[tuple[Value, Any]]]
 ) -> list[Value]:
     wide = len(points) if points.shape[1] <= FEW_COLUMNS else len(points) + 64 * points.shape[1]
-    return x.graph.by_tiles(x, rows_of_a_tile(wide), work)
+    return by_tiles(x, rows_of_a_tile(wide), work)
 
 
 def neighbors_classifier(model: Any, source: Source) -> Classes:

@@ -16,6 +16,7 @@ from separatrix.export.onnx.families.linear import affine
 from separatrix.export.onnx.families.probability import coupled, normalized
 from separatrix.export.onnx.graph import Value
 from separatrix.export.onnx.kernels import dense, kernel_diagonal, kernel_values
+from separatrix.export.onnx.loops import by_tiles
 from separatrix.export.onnx.normal import error_function, mean_sigmoid, probit_mean
 from separatrix.export.onnx.refusal import Refused
 from separatrix.export.onnx.sources import Source
@@ -51,7 +52,7 @@ def process_regressor(model: Any, source: Source) -> Numbers:
     work = _inducing(model) if model._is_inducing else _exact(model, points)
     centers = len(model._inducing_bound.inducing) if model._is_inducing else len(points)
     k = len(model.target_scale_)
-    mean, variance = x.graph.by_tiles(x, rows_of_a_tile(2 * centers), work)
+    mean, variance = by_tiles(x, rows_of_a_tile(2 * centers), work)
     mean = mean * model.target_scale_[None, :] + model.target_mean_[None, :]
     deviation = variance.sqrt() * model.target_scale_[None, :]
     return Numbers(mean, flat=k == 1, deviation=deviation)
@@ -159,7 +160,7 @@ def process_classifier(model: Any, source: Source) -> Classes:
 
     x = source.design(model)
     rows = rows_of_a_tile(2 * max(one.stored_rows for one in binaries))
-    means, p = x.graph.by_tiles(x, rows, work)
+    means, p = by_tiles(x, rows, work)
     if k == 2:
         decided = by_score(means, model.classes_)
         return Classes(decided.chosen, model.classes_, None, two_columns(p), means, by_sign=True)
@@ -184,7 +185,7 @@ def bayesian_logistic(model: Any, source: Source) -> Classes:
         columns = [integral(-mean, variance), integral(mean, variance)]
         return [(part.graph.concat(columns), np.float64)]
 
-    p = x.graph.by_tiles(x, TILE // 128, work)[0]
+    p = by_tiles(x, TILE // 128, work)[0]
     return by_probability(p, labels, affine(model, x))
 
 

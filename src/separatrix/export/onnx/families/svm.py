@@ -13,6 +13,7 @@ from separatrix.export.onnx.families.linear import affine
 from separatrix.export.onnx.families.probability import calibrated, coupled, sigmoid_log_odds
 from separatrix.export.onnx.graph import Value
 from separatrix.export.onnx.kernels import expansion_scores
+from separatrix.export.onnx.loops import by_tiles
 from separatrix.export.onnx.sources import Source
 from separatrix.svm.pairs import MOST, SLOPE
 
@@ -20,7 +21,7 @@ from separatrix.svm.pairs import MOST, SLOPE
 def _by_tiles(expansions: list[Any], x: Value, work: Any) -> Value:
     """``work`` of rows, so many at a time as kernel values fit into a tile."""
     centers = sum(len(one) for one in expansions)
-    return x.graph.by_tiles(x, rows_of_a_tile(centers), lambda part: [(work(part), np.float64)])[0]
+    return by_tiles(x, rows_of_a_tile(centers), lambda part: [(work(part), np.float64)])[0]
 
 
 def standardized(model: Any, x: Value) -> Value:
