@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from separatrix.export.onnx.graph import Value
-from separatrix.export.onnx.loops import accumulate
 from separatrix.export.onnx.refusal import Refused
+from separatrix.export.onnx.scans import accumulate
 from separatrix.rows.block import Floats
 
 #: Up to this many columns differences are computed, beyond it products of rows.

@@ -9,7 +9,7 @@ import numpy as np
 from separatrix.export.onnx.answers import Classes, by_probability, by_score
 from separatrix.export.onnx.families.linear import affine
 from separatrix.export.onnx.graph import Value
-from separatrix.export.onnx.loops import accumulate
+from separatrix.export.onnx.scans import accumulate
 from separatrix.export.onnx.sources import Source
 from separatrix.rows.block import Floats
 

@@ -18,8 +18,8 @@ from separatrix.export.onnx.distances import (
 from separatrix.export.onnx.families.svm import standardized
 from separatrix.export.onnx.graph import Value
 from separatrix.export.onnx.kernels import dense
-from separatrix.export.onnx.loops import by_tiles
 from separatrix.export.onnx.refusal import Refused
+from separatrix.export.onnx.scans import by_tiles
 from separatrix.export.onnx.sources import Source
 from separatrix.rows.block import Floats
 

@@ -16,9 +16,9 @@ from separatrix.export.onnx.families.linear import affine
 from separatrix.export.onnx.families.probability import coupled, normalized
 from separatrix.export.onnx.graph import Value
 from separatrix.export.onnx.kernels import dense, kernel_diagonal, kernel_values
-from separatrix.export.onnx.loops import by_tiles
 from separatrix.export.onnx.normal import error_function, mean_sigmoid, probit_mean
 from separatrix.export.onnx.refusal import Refused
+from separatrix.export.onnx.scans import by_tiles
 from separatrix.export.onnx.sources import Source
 from separatrix.rows.block import Floats
 

@@ -13,7 +13,7 @@ from separatrix.export.onnx.families.linear import affine
 from separatrix.export.onnx.families.probability import calibrated, coupled, sigmoid_log_odds
 from separatrix.export.onnx.graph import Value
 from separatrix.export.onnx.kernels import expansion_scores
-from separatrix.export.onnx.loops import by_tiles
+from separatrix.export.onnx.scans import by_tiles
 from separatrix.export.onnx.sources import Source
 from separatrix.svm.pairs import MOST, SLOPE
 
