@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import json
 import lzma
 import zipfile
+from pathlib import Path
 
+import numpy as np
 import openpyxl
 import pyarrow as pa
 import pytest
@@ -89,6 +92,7 @@ def test_archives(tmp_path):
         ('{"x": ' + '{"x": ' * 50_000, r"row 4.*nested too deeply"),
         ('{"x": 1, "y": 2, "x": 3}', r"row 4, column 'x': the object has this key twice"),
         ('{"x": 1, "y"', r"row 4: is not JSON"),
+        ('{"x": "\\ud800", "y": 3}', r"row 4: is not JSON"),
         ("[1, 2]", r"row 4: holds a list, not an object"),
         ('{"x": [1, 2], "y": 3}', r"column 'x': holds values of type"),
         ('{"x": 1e999, "y": 3}', r"row 4, column 'x': holds an infinite value"),
@@ -218,3 +222,21 @@ def test_other_workbooks(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "python_calamine", None)
     with pytest.raises(InputError, match=r"pip install 'separatrix\[excel\]'"):
         scan(tmp_path / "b.xlsx")
+
+
+FUZZED = ["t.feather", "t.arrows", "t.jsonl", "t.db", "t.xlsx", "one.zip", "t.csv.zst"]
+
+
+@pytest.mark.parametrize("form", FUZZED)
+def test_damaged_bytes_are_read_or_refused(forms, tmp_path, form):
+    """Nothing but a refusal in words comes of any damage."""
+    data = Path(forms[form]).read_bytes()
+    path = tmp_path / form
+    random = np.random.default_rng(len(form))
+    for _ in range(12):
+        damaged = np.frombuffer(data, np.uint8).copy()
+        some = random.integers(0, random.choice([min(4096, len(data)), len(data)]), 5)
+        damaged[some] = random.integers(0, 256, 5)
+        path.write_bytes(damaged.tobytes()[: random.choice([len(data), len(data) // 2])])
+        with contextlib.suppress(InputError):
+            scan(path, target="price").read()

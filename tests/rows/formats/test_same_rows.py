@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import pickle
+import sqlite3
 import string
+import zipfile
 
 import numpy as np
 import openpyxl
@@ -15,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix import Moments, Parts, scan
+from separatrix import InputError, Moments, Parts, scan
 from separatrix.rows.schema import Kind
 from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.preparation import prepare
@@ -173,3 +176,62 @@ def test_a_sheet_as_people_make_it(tmp_path):
     assert len(read) == 6
     missing = {t.column for t in read.block.terms if t.missing}
     assert missing == {"Size (2)", "column_5"}
+
+
+ODS = """<?xml version="1.0" encoding="UTF-8"?>
+<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"
+ xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0"
+ xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0">
+<office:body><office:spreadsheet><table:table table:name="Sheet">{rows}
+<table:table-row table:number-rows-repeated="1048000"><table:table-cell
+ table:number-columns-repeated="16384"/></table:table-row>
+</table:table></office:spreadsheet></office:body></office:document-content>"""
+
+MANIFEST = (
+    '<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"/>'
+)
+
+
+def test_open_document(tmp_path):
+    def cell(value):
+        if isinstance(value, str):
+            return (
+                f'<table:table-cell office:value-type="string"><text:p>{value}</text:p>'
+                "</table:table-cell>"
+            )
+        return f'<table:table-cell office:value-type="float" office:value="{value}"/>'
+
+    table = [["town", "y"], *([f"t{i % 3}", i / 4] for i in range(12))]
+    rows = "".join(f"<table:table-row>{''.join(map(cell, r))}</table:table-row>" for r in table)
+    path = tmp_path / "t.ods"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("META-INF/manifest.xml", MANIFEST)
+        archive.writestr("content.xml", ODS.format(rows=rows))
+    found = scan(path, target="y").read()
+    assert len(found) == 12
+    assert found.schema.by_name["town"].levels == ("t0", "t1", "t2")
+
+
+@pytest.mark.parametrize("form", ["t.csv", "one.zip", "t.jsonl", "t.xlsx", "t.arrows", "t.db"])
+def test_files_are_pieces_that_travel(forms, form):
+    """Every file by itself, on another machine, is read as all of them together."""
+    source = scan([forms[form], forms[form]], target="price").source
+    pieces = [pickle.loads(pickle.dumps(source.piece(i))) for i in range(2)]
+    assert all(piece.arrow == source.arrow for piece in pieces)
+    counts = [[b.batch.num_rows for b in piece.batches(["town"], 50)] for piece in pieces]
+    assert [sum(c) for c in counts] == [120, 120]
+
+
+def test_columns_of_bytes_are_left_out_by_name(tmp_path):
+    connection = sqlite3.connect(tmp_path / "t.db")
+    connection.execute("CREATE TABLE t (photo BLOB, x, y)")
+    rows = [(b"\x00\xff", i, i / 3) for i in range(9)]
+    connection.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+    connection.commit()
+    connection.close()
+    with pytest.raises(InputError, match="column 'photo': holds values of type binary"):
+        scan(tmp_path / "t.db", target="y")
+    assert scan(tmp_path / "t.db", target="y", kinds={"photo": "ignore"}).schema.names == ("x",)
+    query = "SELECT x, y FROM t WHERE " + " OR ".join(f"x = {i}" for i in range(90))
+    assert len(scan(f"{tmp_path / 't.db'}::{query}", target="y").read()) == 9

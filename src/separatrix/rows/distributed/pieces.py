@@ -7,13 +7,14 @@ never from the number of workers, so that sums are the same bits on every cluste
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import copy
-from pathlib import Path
 from typing import Any
 
 from separatrix.messages import InputError
 from separatrix.rows.sources.columns import Location
+from separatrix.rows.sources.file_source import FileSource
 from separatrix.rows.sources.parquet import ParquetSource
+from separatrix.rows.sources.places.files import is_there
+from separatrix.rows.sources.places.remote import is_remote
 from separatrix.rows.sources.source import LocatedBatch, Source
 
 #: Rows of a Parquet file that make a piece: more where its row groups are larger.
@@ -22,33 +23,20 @@ PIECE_ROWS = 500_000
 
 def pieces_of(source: Source) -> list[Source]:
     """The pieces of a table, in the order of its rows; one if it cannot be divided."""
-    paths = getattr(source, "paths", None)
-    if paths is None:
+    if not isinstance(source, FileSource):
         return [source]
     found: list[Source] = []
-    for i in range(len(paths)):
-        one = _one_file(source, i)
-        found += _row_groups(one, paths[i]) if type(one) is ParquetSource else [one]
+    for i, shown in enumerate(source.shown):
+        one = source.piece(i)
+        found += _row_groups(one, shown) if type(one) is ParquetSource else [one]
     return found
-
-
-def _one_file(source: Any, i: int) -> Any:
-    """The table of one file, with the types that were inferred from the first."""
-    one = copy(source)
-    path = source.paths[i]
-    one.paths = [path if "://" in path else str(Path(path).absolute())]
-    if hasattr(source, "shown"):
-        one.shown = [source.shown[i]]
-    if hasattr(source, "dialects"):
-        one.arrow, one.dialects, one.original = source.arrow, source.dialects[i : i + 1], None
-    return one
 
 
 def _row_groups(one: ParquetSource, shown: str) -> list[Source]:
     """Groups of rows of a Parquet file, each of at least so many rows."""
     import pyarrow.parquet as pq
 
-    if "://" in one.paths[0]:
+    if is_remote(one.paths[0]) or one.partitions.names:
         return [one]
     counts = []
     with pq.ParquetFile(one.paths[0]) as file:
@@ -101,7 +89,7 @@ class RowGroups:
 def refuse_unseen_file(source: Any) -> None:
     """Refuse, on a worker, a local file that only the machine of the caller has."""
     for path in getattr(source, "paths", ()):
-        if "://" not in path and not Path(path).exists():
+        if not is_there(path):
             raise InputError(
                 "a worker of the cluster does not see this file.",
                 file=path,

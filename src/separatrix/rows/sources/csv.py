@@ -53,6 +53,9 @@ class CsvSource(FileSource):
     ``expected`` are names of columns that the caller mentioned: a line with one is a header.
     """
 
+    by_file, of_this_process = ("dialects",), ("original",)
+    original: CsvSource | None = None
+
     def __init__(
         self,
         paths: list[str],
@@ -66,7 +69,6 @@ class CsvSource(FileSource):
         self.kinds = dict(kinds)
         self.options = options or TextOptions()
         self.expected = frozenset(expected) | frozenset(self.kinds)
-        self.original: CsvSource | None = None
 
     def as_text(self, columns: Iterable[str]) -> CsvSource:
         """The same table with these columns as they are written."""

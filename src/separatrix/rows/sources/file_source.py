@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
+from separatrix.rows.sources.places.files import absolute
 from separatrix.rows.sources.places.partitions import Partitions
 from separatrix.rows.sources.source import LocatedBatch
 
@@ -23,6 +25,9 @@ class FileSource(ABC):
     notes: tuple[str, ...] = ()
     #: What was taken where nothing was named, a sentence each.
     announced: tuple[str, ...] = ()
+    #: Attributes that have an entry for each file, and those that do not travel.
+    by_file: tuple[str, ...] = ()
+    of_this_process: tuple[str, ...] = ()
     #: Whether the columns have names in the files.
     has_header: bool = True
     #: The separator of values, in text files.
@@ -38,6 +43,23 @@ class FileSource(ABC):
         self.partitions = partitions or Partitions()
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         self.name = f"{self.shown[0]}{more}"
+
+    @property
+    def files(self) -> Iterator[tuple[str, str]]:
+        """The files, each with its name in messages."""
+        return zip(self.paths, self.shown, strict=True)
+
+    def piece(self, i: int) -> Self:
+        """One of the files, read with what was found out about all of them."""
+        one = copy(self)
+        one.__dict__ |= {"own": self.own, "arrow": self.arrow}
+        for name in self.by_file:
+            one.__dict__[name] = getattr(self, name)[i : i + 1]
+        for name in self.of_this_process:
+            one.__dict__.pop(name, None)
+        one.paths, one.shown = [absolute(self.paths[i])], [self.shown[i]]
+        one.name = self.shown[i]
+        return one
 
     @property
     @abstractmethod

@@ -43,15 +43,15 @@ class ParquetSource(FileSource):
         """Yield batches in the order of the files."""
         import pyarrow as pa
 
-        for path in self.paths:
+        for path, shown in self.files:
             start = 0
             try:
                 with _opened(path) as file:
                     for batch in file.iter_batches(rows, columns=columns):
-                        yield LocatedBatch(batch, Location(path, start))
+                        yield LocatedBatch(batch, Location(shown, start))
                         start += batch.num_rows
             except (pa.ArrowException, OSError) as reason:
-                raise _damaged(path, reason, start) from reason
+                raise _damaged(shown, reason, start) from reason
 
 
 def _opened(path: str) -> pq.ParquetFile:

@@ -49,6 +49,8 @@ _TABLES = (
 class DuckdbSource(FileSource):
     """One table or query of DuckDB, of one file or of several alike."""
 
+    by_file = ("selections",)
+
     @cached_property
     def selections(self) -> tuple[Selection, ...]:
         """The table or query of every file."""
@@ -81,13 +83,13 @@ class DuckdbSource(FileSource):
     def file_batches(self, columns: list[str], rows: int) -> Iterator[LocatedBatch]:
         """Yield batches in the order of the files."""
         wanted = ", ".join(map(quoted, columns))
-        for path, selected in zip(self.paths, self.selections, strict=True):
+        for (path, shown), selected in zip(self.files, self.selections, strict=True):
             start = 0
             with _answer(path, f"SELECT {wanted} FROM {selected.relation}", rows) as reader:
                 for batch in reader:
                     for offset in range(0, batch.num_rows, rows):
                         piece = batch.slice(offset, rows)
-                        yield LocatedBatch(piece, Location(path, start + offset))
+                        yield LocatedBatch(piece, Location(shown, start + offset))
                     start += batch.num_rows
 
 

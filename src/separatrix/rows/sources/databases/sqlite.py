@@ -48,6 +48,8 @@ _TYPES = {"integer": Cells.INTEGER, "real": Cells.NUMBER, "text": Cells.TEXT, "b
 class SqliteSource(FileSource):
     """One table or query of SQLite, of one file or of several alike."""
 
+    by_file = ("selections",)
+
     def __init__(
         self,
         paths: list[str],
@@ -107,14 +109,14 @@ class SqliteSource(FileSource):
 
         types = [self.own.field(name).type for name in columns]
         wanted = ", ".join(map(quoted, columns))
-        for path, selected in zip(self.paths, self.selections, strict=True):
+        for (path, shown), selected in zip(self.files, self.selections, strict=True):
             start = 0
             with closing(guarded(path)) as database:
                 for cells in database.batches(f"SELECT {wanted} FROM {selected.relation}", rows):
                     values = list(zip(*cells, strict=True))
                     arrays = [array_of(v, t, self.na) for v, t in zip(values, types, strict=True)]
                     batch = pa.RecordBatch.from_arrays(arrays, names=columns)
-                    yield LocatedBatch(batch, Location(path, start))
+                    yield LocatedBatch(batch, Location(shown, start))
                     start += len(cells)
 
 

@@ -32,7 +32,6 @@ class ArrowSource(FileSource):
         for path in self.paths:
             with _opened(path, None) as (schema, _):
                 schemas.append(schema)
-            refuse_duplicates(schema.names, path)
             refuse_difference(schemas[0].names, self.paths[0], schema.names, path)
         return schemas[0]
 
@@ -43,13 +42,13 @@ class ArrowSource(FileSource):
 
     def file_batches(self, columns: list[str], rows: int) -> Iterator[LocatedBatch]:
         """Yield batches in the order of the files."""
-        for path in self.paths:
+        for path, shown in self.files:
             start = 0
             with _opened(path, columns) as (_, batches):
                 for batch in batches:
                     for offset in range(0, batch.num_rows, rows):
                         piece = batch.slice(offset, rows).select(columns)
-                        yield LocatedBatch(piece, Location(path, start + offset))
+                        yield LocatedBatch(piece, Location(shown, start + offset))
                     start += batch.num_rows
 
 
@@ -73,15 +72,15 @@ def _opened(
             whole = magic == _FILE
             reader = pa.ipc.open_file(file) if whole else pa.ipc.open_stream(file)
             schema = reader.schema
+            refuse_duplicates(schema.names, path)
             if columns is not None:
-                refuse_duplicates(schema.names, path)
                 fields = [schema.get_field_index(name) for name in columns]
                 options = pa.ipc.IpcReadOptions(included_fields=sorted(fields))
                 file.seek(0)
                 open_ = pa.ipc.open_file if whole else pa.ipc.open_stream
                 reader = open_(file, options=options)
             yield schema, _valid(reader, whole)
-    except (pa.ArrowException, OSError, EOFError, MemoryError) as reason:
+    except (pa.ArrowException, OSError, EOFError, MemoryError, UnicodeDecodeError) as reason:
         raise _damaged(path, reason) from reason
 
 

@@ -92,14 +92,14 @@ class JsonLinesSource(FileSource):
     def file_batches(self, columns: list[str], rows: int) -> Iterator[LocatedBatch]:
         """Yield batches in the order of the files."""
         mixed = any(is_mixed(self.cells[name]) for name in columns)
-        for path in self.paths:
+        for path, shown in self.files:
             start = 0
             for block in _blocks(path):
                 batch = None if mixed else self._by_arrow(block, columns)
                 if batch is None:
                     batch = self._by_line(_objects(block, path, start), columns)
                 for offset in range(0, batch.num_rows, rows):
-                    place = Location(path, start + offset)
+                    place = Location(shown, start + offset)
                     yield LocatedBatch(batch.slice(offset, rows), place)
                 start += batch.num_rows
 
@@ -184,7 +184,7 @@ def _parsed(block: bytes, schema: pa.Schema | None = None) -> pa.Table | None:
     import pyarrow as pa
     from pyarrow import json as arrow_json
 
-    if _brackets(block) > MAX_BRACKETS:
+    if _brackets(block) > MAX_BRACKETS or not _is_utf8(block):
         return None
     options = arrow_json.ParseOptions(
         explicit_schema=schema,
@@ -195,6 +195,13 @@ def _parsed(block: bytes, schema: pa.Schema | None = None) -> pa.Table | None:
         return arrow_json.read_json(pa.BufferReader(block), reading, options)
     except (pa.ArrowException, UnicodeDecodeError):
         return None
+
+
+def _is_utf8(block: bytes) -> bool:
+    try:
+        return block.isascii() or bool(block.decode("utf-8"))
+    except UnicodeDecodeError:
+        return False
 
 
 def _brackets(block: bytes) -> int:
@@ -246,7 +253,9 @@ def _objects(block: bytes, path: str, start: int) -> list[dict[str, Any]]:
 
 def _object(line: bytes, path: str, row: int) -> dict[str, Any]:
     try:
-        found = json.loads(line, object_pairs_hook=_unique)
+        found = json.loads(line.decode("utf-8"), object_pairs_hook=_unique)
+        if b"\\u" in line:  # half a character, written as an escape, is no text
+            json.dumps(found, ensure_ascii=False).encode("utf-8")
     except _Repeated as reason:
         raise InputError(
             "the object has this key twice.",
@@ -259,7 +268,7 @@ def _object(line: bytes, path: str, row: int) -> dict[str, Any]:
         raise InputError(
             "is nested too deeply.", file=path, row=row, remedy="Give plain values in each object."
         ) from None
-    except (ValueError, UnicodeDecodeError) as reason:
+    except ValueError as reason:
         raise InputError(
             f"is not JSON ({str(reason).splitlines()[0]}).",
             file=path,

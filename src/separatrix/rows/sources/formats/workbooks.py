@@ -45,6 +45,8 @@ Row = list[Any]
 class WorkbookSource(FileSource):
     """One sheet, of one workbook or of several alike."""
 
+    of_this_process = ("sheets", "tables")
+
     def __init__(
         self,
         paths: list[str],
@@ -116,10 +118,10 @@ class WorkbookSource(FileSource):
 
     def file_batches(self, columns: list[str], rows: int) -> Iterator[LocatedBatch]:
         """Yield slices of the sheets."""
-        for path, table in zip(self.paths, self.tables, strict=True):
+        for shown, table in zip(self.shown, self.tables, strict=True):
             start = 0
             for batch in table.select(columns).to_batches(max_chunksize=rows):
-                yield LocatedBatch(batch, Location(path, start))
+                yield LocatedBatch(batch, Location(shown, start))
                 start += batch.num_rows
 
 
@@ -239,15 +241,16 @@ def _read(path: str, options: TextOptions, expected: frozenset[str]) -> _Sheet:
             check_workbook(raw, file)
             book = calamine.CalamineWorkbook.from_filelike(raw)
             name, notes = _chosen(book, inside, file)
-            sheet = _Sheet(book.get_sheet_by_name(name), path, options, expected)
-            sheet.notes[:0] = notes
-            return sheet
+            cells = book.get_sheet_by_name(name)
     except (InputError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except calamine.PasswordError:
         raise protected(file) from None
     except BaseException as reason:  # a panic of the library is no Exception
         raise unreadable(path, reason) from reason
+    sheet = _Sheet(cells, path, options, expected)
+    sheet.notes[:0] = notes
+    return sheet
 
 
 def _chosen(book: Any, inside: str | None, file: str) -> tuple[str, list[str]]:
@@ -266,6 +269,8 @@ def _chosen(book: Any, inside: str | None, file: str) -> tuple[str, list[str]]:
         shown = [name for name in shown if book.get_sheet_by_name(name).height] or shown[:1]
     if len(shown) == 1:
         return shown[0], [f"The only sheet with values is read: {shown[0]!r}."]
+    if not names:
+        raise InputError("The workbook has no sheets.", file=file, remedy="Check the file.")
     raise InputError(
         f"The workbook has {len(shown)} sheets, and one is read."
         if shown

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import lzma
+import zipfile
 import zlib
 from collections.abc import Callable
 from typing import IO, Any
@@ -18,7 +19,15 @@ PACKED = (".gz", ".bz2", ".xz", ".zst")
 #: Tables shrink by 3 to 50 times, endless repetitions by a thousand and more.
 SUSPICIOUS_BYTES, MOST_GROWTH = 256 << 20, 500
 #: What the libraries raise on damaged files.
-DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError, RuntimeError)
+DAMAGE = (
+    EOFError,
+    OSError,
+    zlib.error,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+    ValueError,
+    RuntimeError,
+)
 _BUFFER = 1 << 20
 
 

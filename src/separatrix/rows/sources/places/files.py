@@ -24,14 +24,34 @@ _CHUNK = 1 << 18
 def split_place(place: str) -> tuple[str, str | None]:
     """The file, and what is meant inside of it (None for all of it)."""
     file, separator, inside = place.partition(INSIDE)
-    if not separator or (not is_remote(place) and Path(place).exists()):
+    if not separator or (not is_remote(place) and _exists(place)):
         return place, None
     return file, inside.strip()
+
+
+def _exists(place: str) -> bool:
+    """Whether there is a file of this name; a query may be too long to be one."""
+    try:
+        return Path(place).exists()
+    except (OSError, ValueError):
+        return False
 
 
 def join_place(file: str, inside: str | None) -> str:
     """One text for both, as they are typed and shown."""
     return file if inside is None else f"{file}{INSIDE}{inside}"
+
+
+def absolute(place: str) -> str:
+    """The same place, whatever folder a process works in."""
+    file, inside = split_place(place)
+    return place if is_remote(file) else join_place(str(Path(file).absolute()), inside)
+
+
+def is_there(place: str) -> bool:
+    """Whether this machine sees the file; storage is seen by all."""
+    file, _ = split_place(place)
+    return is_remote(file) or _exists(file)
 
 
 def layout_name(place: str) -> str:
