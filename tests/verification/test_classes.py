@@ -28,6 +28,9 @@ MODELS: dict[str, tuple[Any, Any]] = {
     "linear svr": (sx.LinearSVR(epsilon=0.2, standardize=True), SCORE),
     "logistic": (sx.LogisticRegression(), TWO),
     "logistic without penalty": (sx.LogisticRegression(C=np.inf), THREE),
+    "lda": (sx.LinearDiscriminantAnalysis(), THREE),
+    "qda": (sx.QuadraticDiscriminantAnalysis(), TWO),
+    "gaussian naive bayes": (sx.GaussianNB(), THREE),
     "logistic lasso": (sx.LogisticRegression(C=0.1, l1_ratio=1.0, standardize=True), TWO),
 }
 
@@ -44,11 +47,18 @@ def test_fits_are_proved(case: tuple[Any, Any]) -> None:
     assert found.verdict == "proved", str(found)
 
 
+def _numbers(model: Any) -> Any:
+    """An array that predictions use."""
+    if hasattr(model, "expansions_"):
+        return model.expansions_[0].weights
+    if hasattr(model, "coef_"):
+        return model.coef_
+    return model.scores_.maps if hasattr(model.scores_, "maps") else model.scores_.scale
+
+
 def test_tampered_coefficients_are_refuted(case: tuple[Any, Any]) -> None:
     model, y = case
-    kernel = hasattr(model, "expansions_")
-    numbers = model.expansions_[0].weights if kernel else model.coef_
-    flat = numbers.reshape(-1)
+    flat = _numbers(model).reshape(-1)
     at = int(np.abs(flat).argmax())
     honest = flat[at]
     flat[at] *= 1.0 + 1e-6
@@ -82,6 +92,26 @@ def test_perceptrons_by_exact_signs() -> None:
     swapped = APART.copy()
     swapped[0] = 1 - swapped[0]
     assert refuted(sx.verify(model, X, swapped))
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_clusters(standardize: bool) -> None:
+    model = sx.KMeans(3, standardize=standardize, random_state=0).fit(X)
+    assert sx.verify(model, X).verdict == "proved"
+    assert refuted(sx.verify(model, X[1:]))
+    model.cluster_centers_[0, 1] *= 1.0 + 1e-6
+    assert "KKT conditions" in refuted(sx.verify(model, X))
+    model.labels_[:] = (model.labels_ + 1) % 3
+    assert "assignment" in refuted(sx.verify(model, X))
+
+
+def test_boxes() -> None:
+    model = sx.BoxClassifier().fit(X, APART)
+    assert sx.verify(model, X, APART).verdict == "proved"
+    assert "boxes" in refuted(sx.verify(model, X, 1 - APART))
+    searched = sx.verify(sx.BoxClassifier().fit(X, TWO), X, TWO)
+    assert searched.verdict == "consistent"
+    assert "in the part that was checked" in searched.headline
 
 
 def test_unknown_classes_and_models_are_refused() -> None:

@@ -103,9 +103,11 @@ class Verification:
     @property
     def headline(self) -> str:
         """The total verdict in words."""
-        if self.verdict == CONSISTENT and self.digits is not None:
-            return f"consistent to {self.digits:.0f} digits"
-        return self.verdict
+        if self.verdict != CONSISTENT:
+            return self.verdict
+        part = any(claim.verdict == UNCHECKED for claim in self.claims)
+        to = "" if self.digits is None else f" to {self.digits:.0f} digits"
+        return f"consistent{to}{', in the part that was checked' if part else ''}"
 
     def __str__(self) -> str:
         lines = [f"{self.headline}: {self.model}, {self.n_rows:,} rows"]

@@ -80,3 +80,18 @@ def quadratic(a: Sequence[Sequence[Fraction]], x: Sequence[Fraction]) -> Fractio
 def product(a: Sequence[Sequence[Fraction]], x: Sequence[Fraction]) -> list[Fraction]:
     """A x."""
     return [sum((r * v for r, v in zip(row, x, strict=True)), Fraction(0)) for row in a]
+
+
+def determinant(a: Sequence[Sequence[Fraction]]) -> Fraction:
+    """The determinant of a positive semi-definite matrix; zero where it is singular."""
+    rows = [[*map(Fraction, row)] for row in a]
+    value = Fraction(1)
+    for k in range(len(rows)):
+        pivot = rows[k][k]
+        if pivot == 0:
+            return Fraction(0)
+        value *= pivot
+        for i in range(k + 1, len(rows)):
+            factor = rows[i][k] / pivot
+            rows[i] = [x - factor * y for x, y in zip(rows[i], rows[k], strict=True)]
+    return value

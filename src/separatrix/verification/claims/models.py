@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from separatrix.verification.claims import hyperplanes, linear, logistic, svm
+from separatrix.verification.claims import (
+    boxes,
+    clusters,
+    gaussian,
+    hyperplanes,
+    linear,
+    logistic,
+    svm,
+)
 from separatrix.verification.design import Blocks
 from separatrix.verification.stored.records import Record
 from separatrix.verification.verdict import Claim
@@ -15,6 +23,9 @@ CLAIMS: dict[str, Callable[[Record, Blocks], list[Claim]]] = {
     **svm.MODELS,
     **hyperplanes.MODELS,
     **logistic.MODELS,
+    **gaussian.MODELS,
+    **clusters.MODELS,
+    **boxes.MODELS,
 }
 
 
