@@ -114,7 +114,7 @@ def test_a_file_describes_itself_to_any_reader_of_safetensors(file) -> None:
         metadata = content.metadata()
         assert (content.get_tensor("model.coef_") == load(file).coef_).all()
     assert metadata["format"] == "separatrix model"
-    assert metadata["format_version"] == "2"
+    assert metadata["format_version"] == "3"
     assert json.loads(metadata["class"]) == "LinearRegression"
     assert set(json.loads(metadata["versions"])) == {"separatrix", "numpy", "scikit-learn"}
 

@@ -116,10 +116,23 @@ def _is_fitted_attribute(name: str) -> bool:
     return name.endswith("_") and not name.startswith("_")
 
 
+def fields_of(cls: type[Any]) -> tuple[str, ...]:
+    """The fields of a data class, as its constructor takes them."""
+    return _fields(cls.__init__)
+
+
 @cache
 def _fields(init: Callable[..., None]) -> tuple[str, ...]:
     """The parameter names of a constructor."""
     return tuple(inspect.signature(init).parameters)[1:]
+
+
+@cache
+def _required(init: Callable[..., None]) -> tuple[str, ...]:
+    """The parameters of a constructor that have no default."""
+    found = inspect.signature(init).parameters
+    empty = inspect.Parameter.empty
+    return tuple(name for name in _fields(init) if found[name].default is empty)
 
 
 def _tagged(tag: str, **content: Any) -> dict[str, Any]:
@@ -181,6 +194,9 @@ def _read_record(value: dict[str, Any], tensors: Tensors) -> Any:
     unknown = sorted(set(fields) - set(_fields(cls.__init__)))
     if unknown:
         raise DamagedFileError(f"{value['of']} has no field {unknown[0]!r}")
+    absent = [name for name in _required(cls.__init__) if name not in fields]
+    if absent:
+        raise DamagedFileError(f"{value['of']} lacks its field {absent[0]!r}")
     _check(fields, _hints_of(cls.__init__), value["of"])
     return cls(**fields)
 

@@ -23,9 +23,17 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.storage.codec import TENSOR_TYPES, DamagedFileError, Tensors, decode
 from separatrix.storage.files import atomic_file
+from separatrix.storage.renames import current
+from separatrix.storage.versions import (
+    FORMAT_VERSION,
+    WITHOUT_DIGEST,
+    is_newer,
+    migrated,
+    ours,
+    writer_of,
+    written_by,
+)
 
-#: Version of model files and moments files; files of another version are refused.
-FORMAT_VERSION = 2
 _CANONICAL = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False
 )
@@ -36,6 +44,7 @@ def write(
 ) -> None:
     """Write ``content`` (JSON values by key) and the tensors under the format name ``kind``."""
     tensors = {name: _little_endian(arrays[name]) for name in sorted(arrays)}
+    content = {"versions": {"separatrix": ours()}, **content}
     metadata = {key: _CANONICAL.encode(value) for key, value in content.items()}
     metadata |= {"format": kind, "format_version": str(FORMAT_VERSION)}
     metadata["digest"] = digest(metadata, tensors)
@@ -93,11 +102,16 @@ class Container:
                 file=str(path),
                 remedy=_REMEDY,
             ) from problem
-        self._check_format(kind)
-        if self.metadata.get("digest") != digest(self.metadata, self.tensors):
-            raise self.damaged("its content does not match its checksum")
+        #: The version of the format, and that of the library if it is not ours.
+        self.version = self._check_format(kind)
+        found = self.metadata.get("digest")
+        known = found is not None or self.version > WITHOUT_DIGEST
+        if known and found != digest(self.metadata, self.tensors):
+            raise self._invalid("its content does not match its checksum")
+        self.metadata = migrated(self.metadata, self.version)
+        self.foreign = self.version != FORMAT_VERSION or writer_of(self.metadata) != ours()
 
-    def _check_format(self, kind: str) -> None:
+    def _check_format(self, kind: str) -> int:
         found = self.metadata.get("format")
         if found != kind:
             what = "no separatrix file" if found is None else f"a {found[:60]} file"
@@ -105,13 +119,14 @@ class Container:
         version = self.metadata.get("format_version", "")
         if not version.isdecimal() or len(version) > 9:
             raise InputError("has no valid format version.", file=str(self.path), remedy=_REMEDY)
-        if int(version) != FORMAT_VERSION:
-            newer = int(version) > FORMAT_VERSION
+        if not 1 <= int(version) <= FORMAT_VERSION:
             raise InputError(
-                f"has format version {version}; this separatrix reads version {FORMAT_VERSION}.",
+                f"was written by {written_by(self.metadata, int(version))}; this separatrix "
+                f"{ours()} reads format versions 1 to {FORMAT_VERSION}.",
                 file=str(self.path),
-                remedy="Update separatrix to read it." if newer else "Fit and save it again.",
+                remedy="Update separatrix to read it.",
             )
+        return int(version)
 
     def __contains__(self, key: str) -> bool:
         return key in self.metadata
@@ -132,7 +147,7 @@ class Container:
     def rebuild(self, value: Any) -> Any:
         """Decode a value from its JSON form; any error becomes a refusal of the file."""
         try:
-            return decode(value, self.tensors)
+            return decode(current(value, foreign=self.foreign), self.tensors)
         except (DamagedFileError, InputError) as problem:
             raise self.damaged(str(problem)) from problem
         except RecursionError as problem:
@@ -141,7 +156,18 @@ class Container:
             raise self.damaged(f"a value that does not fit: {problem}") from problem
 
     def damaged(self, reason: str) -> InputError:
-        """The refusal of a file whose content is not valid."""
+        """The refusal of a file whose content is not valid, or not any more, or not yet."""
+        newer = is_newer(writer_of(self.metadata))
+        if self.version == FORMAT_VERSION and not newer:
+            return self._invalid(reason)
+        return InputError(
+            f"was written by {written_by(self.metadata, self.version)}, and this separatrix "
+            f"{ours()} cannot read that ({reason[:200]}).",
+            file=str(self.path),
+            remedy="Update separatrix to read it." if newer else "Fit and save it again.",
+        )
+
+    def _invalid(self, reason: str) -> InputError:
         return InputError(
             f"the content is damaged or was not written by separatrix ({reason[:200]}).",
             file=str(self.path),
