@@ -302,6 +302,7 @@ FLAGS = {
     "method": "--method",
     "k": "-k",
     "max_clusters": "--max-clusters",
+    "to": "--to",
     "standardize": "--no-standardize",
 }
 

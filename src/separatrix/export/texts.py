@@ -69,7 +69,7 @@ def _other_targets(model: Any, level: float) -> str:
         built(model, columns_of(model), level=level)
     except InputError:
         return "Nor has it one to ONNX."
-    return "It can be exported to ONNX: `to='onnx'`."
+    return "It has one to ONNX (`to='onnx'`)."
 
 
 def _sql(program: Program, table: pa.Table, options: Options) -> Written:
