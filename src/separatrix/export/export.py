@@ -18,7 +18,7 @@ __all__ = ["TARGETS", "Export", "export_model"]
 class Export:
     """A model in another language.
 
-    Attributes
+    Parameters
     ----------
     to : str
         The language: ``"sql"``, ``"python"``, ``"json"`` or ``"onnx"``.
