@@ -20,11 +20,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.datasets import load_wine
 
 import separatrix
 from separatrix.pictures import (
     ActiveCurveDisplay,
     BiasVarianceDisplay,
+    CategoryCoverageDisplay,
     ClusterProfileDisplay,
     ClusterProjectionDisplay,
     CriteriaDisplay,
@@ -45,6 +47,7 @@ from separatrix.pictures import (
     PerceptronTraceDisplay,
     PredictiveBandDisplay,
     RelevanceDisplay,
+    SetSizeDisplay,
     ShatteringDisplay,
     SilhouetteDisplay,
     SupportVectorDisplay,
@@ -241,6 +244,10 @@ def _page(studies: dict[str, Any]) -> str:
     lines += ["", "## Learning theory", "", f"{theory} and `bias_variance(model, f, 1.0)`"]
     for picture in _theory():
         lines += _entry("Theory", picture)
+    sets = '`ConformalClassifier(model, method="jackknife+").fit(x, y)`'
+    lines += ["", "## Conformal sets", "", sets]
+    for picture in _conformal():
+        lines += _entry("Conformal", picture)
     lines += ["", "## Clusters", "", "`KMeans(3).fit(x)` and `AgglomerativeClustering(3).fit(x)`"]
     for picture in _clusters():
         lines += _entry("Clusters", picture)
@@ -375,6 +382,17 @@ def _complexity() -> list[Display]:
         CriteriaDisplay.from_path(path, rows),
         LearningLinesDisplay(curves),
         LearningSurfaceDisplay(curves),
+    ]
+
+
+def _conformal() -> list[Display]:
+    """Sets of labels of rows that a naive Bayes classifier has not seen."""
+    x, y = load_wine(return_X_y=True)
+    base = separatrix.GaussianNB()
+    model = separatrix.ConformalClassifier(base, method="jackknife+").fit(x[::2, :4], y[::2])
+    return [
+        CategoryCoverageDisplay.from_estimator(model, x[1::2, :4], y[1::2]),
+        SetSizeDisplay.from_estimator(model, x[1::2, :4]),
     ]
 
 

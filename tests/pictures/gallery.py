@@ -17,6 +17,7 @@ from separatrix.pictures import (
     ActiveCurveDisplay,
     BiasVarianceDisplay,
     CalibrationDisplay,
+    CategoryCoverageDisplay,
     ClusterProfileDisplay,
     ClusterProjectionDisplay,
     CoefficientDisplay,
@@ -60,6 +61,7 @@ from separatrix.pictures import (
     ResidualDisplay,
     RocDisplay,
     ScaleLocationDisplay,
+    SetSizeDisplay,
     ShatteringDisplay,
     SignedDistanceDisplay,
     SilhouetteDisplay,
@@ -384,6 +386,12 @@ def predictive_pictures(fitted, residuals):
         "band with points": PredictiveBandDisplay.from_predictions(y, predictive, fitted),
         "row intervals": PredictiveIntervalDisplay.from_predictions(y, predictive),
         "row intervals, one": PredictiveIntervalDisplay([1.0], [5.0], [[4.0, 6.0]], 0.5),
+        "coverage by category": CategoryCoverageDisplay(
+            NASTY, np.linspace(0.7, 1, 6), np.stack([np.linspace(0.6, 0.95, 6), np.ones(6)], 1)
+        ),
+        "coverage of one": CategoryCoverageDisplay(("a",), [0.5], [[0.4, 0.6]], 0.8),
+        "set sizes": SetSizeDisplay([3, 80, 10, 0, 0]),
+        "set sizes, many": SetSizeDisplay.from_sets(np.tri(30, 20, 3) > 0, level=0.95),
         "coverage": CoverageDisplay.from_predictions(y, predictive),
         "coverage, too wide": CoverageDisplay.from_predictions(y, wide),
         "pit": PITDisplay.from_predictions(y, predictive),

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from separatrix.cli.distributed.option import cluster_option, travel_document, traveled
 from separatrix.cli.ids import ALL, Ids, copied_columns
+from separatrix.cli.models.beside import Extra, guaranteed_columns, own_columns
 from separatrix.cli.options import (
     as_written,
     json_option,
@@ -67,13 +68,15 @@ def predict(
     CSV to standard output, or to a file. Columns are matched by name: their order does not matter,
     other columns are ignored, and a missing one is an error. Columns called id, or ending in it,
     are copied beside the predictions. Models with predictive distributions (bayes, gp) add the
-    lower and the upper end of an interval. Numbers, dates and missing values are read as they were
-    written in training.
+    lower and the upper end of an interval. With --level every model that separatrix fit wrote adds
+    a guaranteed interval, or set of labels ("a|b"), from the test rows of its study. Numbers, dates
+    and missing values are read as they were written in training.
 
     \b
     Try:
       separatrix predict diabetes-separatrix sample:diabetes
       separatrix predict diabetes-separatrix new.csv --out predicted.csv
+      separatrix predict diabetes-separatrix new.csv --level 0.9
       separatrix predict diabetes-separatrix new.csv --out predicted.parquet --keep
     """
     try:
@@ -88,7 +91,10 @@ def predict(
             from separatrix.rows.distributed.files import read_by_workers
 
             rows = read_by_workers(rows, cluster)
-        _predict(fitted, rows, file, keep, level, as_json)
+        extra = own_columns(fitted, level)
+        if click.get_current_context().get_parameter_source("level") is ParameterSource.COMMANDLINE:
+            extra = extra.joined(guaranteed_columns(model, fitted, level, quiet=as_json))
+        _predict(fitted, rows, file, keep, extra, as_json)
     except InputError as problem:
         if problem.remedy is None or "kinds=" not in problem.remedy:
             raise
@@ -99,13 +105,12 @@ def predict(
 
 
 def _predict(
-    fitted: Any, rows: Any, out: Path | None, keep: tuple[str, ...], level: float, as_json: bool
+    fitted: Any, rows: Any, out: Path | None, keep: tuple[str, ...], extra: Extra, as_json: bool
 ) -> None:
     from sklearn.base import is_clusterer
 
     answer = "cluster" if is_clusterer(fitted) else "predicted"
-    extra = _extra(fitted, level)
-    before, after = ["row"], [answer, *extra.headings]
+    before, after = ["row"], [answer, *extra.all_headings]
     names = rows.source.arrow.names
     ids = Ids(rows.source, copied_columns(names, keep, taken=[*before, *after]))
     for remark in _remarks(rows, ids.columns, everything=ALL in keep):
@@ -173,43 +178,6 @@ def stored_model(model: str) -> tuple[Any, Any]:
     return fitted, schema
 
 
-@dataclass(frozen=True)
-class Extra:
-    """Columns beside the predictions: their headings, and their values for some rows."""
-
-    headings: list[str]
-    values: Callable[[Any], Any] | None = None
-
-
-def _extra(fitted: Any, level: float) -> Extra:
-    """Ends of intervals; probabilities or scores of classes; distances to centers of clusters.
-
-    Methods are optional in scikit-learn's interface, so they are looked for.
-    """
-    from sklearn.base import is_classifier, is_clusterer
-
-    from separatrix.cli.results import class_headings, interval_headings
-
-    if (
-        is_clusterer(fitted)
-        and hasattr(fitted, "cluster_centers_")
-        and hasattr(fitted, "transform")
-    ):
-        return Extra(["distance"], lambda rows: fitted.transform(rows).min(axis=1, keepdims=True))
-    if not is_classifier(fitted):
-        if not hasattr(fitted, "predictive"):
-            return Extra([])
-        ends = interval_headings(level)
-        return Extra(ends, lambda rows: fitted.predictive(rows).interval(level))
-    classes = [str(name) for name in fitted.classes_]
-    if hasattr(fitted, "predict_proba"):
-        return Extra(class_headings("probability", classes, len(classes)), fitted.predict_proba)
-    if not hasattr(fitted, "decision_function"):
-        return Extra([])
-    count = len(classes) if len(classes) > 2 else 1
-    return Extra(class_headings("score", classes, count), fitted.decision_function)
-
-
 def _predicted(
     fitted: Any, rows: Any, extra: Extra, warned: list[str], *, quiet: bool
 ) -> Iterator[tuple[list[Any], list[Any], int]]:
@@ -243,17 +211,12 @@ def _answer(fitted: Any, schema: Any, extra: Extra) -> Callable[[Any], tuple[int
     """Predictions for a batch where it is read: how many rows, and their columns."""
 
     def answer(decoded: Any) -> tuple[int, list[Any]]:
-        import numpy as np
-
         from separatrix.rows.rows import InMemory
         from separatrix.threads import one_blas_thread
 
         n, piece = decoded.block.n, InMemory(schema, decoded.block)
         with one_blas_thread():  # the same bits whatever the number of processors
-            last = [fitted.predict(piece)]
-            if extra.values is not None:
-                values = np.asarray(extra.values(piece), dtype=float).reshape(n, -1)
-                last += list(values.T)
+            last = [fitted.predict(piece), *extra.columns(piece)]
         return n, last
 
     return answer

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from separatrix.cli.ids import Ids
 
+INFINITY = float("inf")
 PARQUET = (".parquet", ".pq")
 #: Ends of names that promise a format other than CSV and Parquet.
 OTHERS = (
@@ -70,17 +71,24 @@ def _text(
     print_: Callable[[str], Any], before: Sequence[str], ids: Ids, after: Sequence[str]
 ) -> Write:
     from separatrix.cli.results import as_csv
-    from separatrix.study.document import plain
 
     header: list[str] | None = [*before, *ids.columns, *after]
 
     def write(first: list[Any], last: list[Any], n: int) -> None:
         nonlocal header
-        columns = [*map(plain, first), *ids.take(n), *map(plain, last)]
+        columns = [*map(_cells, first), *ids.take(n), *map(_cells, last)]
         print_(as_csv(columns, header=header))
         header = None
 
     return write
+
+
+def _cells(values: Any) -> list[Any]:
+    """Values as text can hold them: an end of an interval may be infinite."""
+    from separatrix.study.document import plain
+
+    found: list[Any] = list(values)
+    return [float(v) if v in (INFINITY, -INFINITY) else plain(v) for v in found]
 
 
 @contextmanager

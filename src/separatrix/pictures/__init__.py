@@ -32,6 +32,8 @@ from separatrix.pictures.columns.correlation import CorrelationDisplay
 from separatrix.pictures.columns.distribution import ColumnDistributionDisplay
 from separatrix.pictures.columns.importance import PermutationImportanceDisplay
 from separatrix.pictures.columns.partial_dependence import PartialDependenceDisplay
+from separatrix.pictures.conformal.category_coverage import CategoryCoverageDisplay
+from separatrix.pictures.conformal.set_sizes import SetSizeDisplay
 from separatrix.pictures.display import Display
 from separatrix.pictures.hypotheses.active_curve import ActiveCurveDisplay
 from separatrix.pictures.hypotheses.version_space import VersionSpaceDisplay
@@ -64,6 +66,8 @@ __all__ = [
     "ActiveCurveDisplay",
     "VersionSpaceDisplay",
     "PredictedActualDisplay",
+    "CategoryCoverageDisplay",
+    "SetSizeDisplay",
     "CoverageDisplay",
     "PITDisplay",
     "PredictiveBandDisplay",

@@ -19,6 +19,7 @@ from separatrix.pictures.formatting import number
 from separatrix.report import (
     class_tables,
     figures,
+    guaranteed_tables,
     model_tables,
     tables,
     uncertainty_tables,
@@ -111,6 +112,9 @@ def _context(study: Study) -> dict[str, Any]:
         "decisions": class_tables.decision_table(study),
         "intervals": uncertainty_tables.interval_table(study),
         "uncertainty": uncertainty_tables.uncertainty_text(study),
+        "guaranteed": guaranteed_tables.guaranteed_text(study),
+        "guaranteed_coverage": guaranteed_tables.coverage_table(study),
+        "guaranteed_classes": guaranteed_tables.class_table(study),
         "evidence": uncertainty_tables.evidence_text(study),
         "process": uncertainty_tables.process_text(study),
         "length_scales": uncertainty_tables.length_scale_table(study),
@@ -141,6 +145,7 @@ def _galleries(study: Study) -> dict[str, Gallery]:
         "diagnostics": (figures.classification if classification else figures.regression)(study),
         "probabilities": figures.probabilities(study),
         "uncertainty": figures.uncertainty(study),
+        "guaranteed": figures.guaranteed(study),
         "learning": figures.learning(study),
     }
 

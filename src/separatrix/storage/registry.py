@@ -94,6 +94,7 @@ _RECORDS = {
     "study.description": "ModelDescription ClassCoefficients OddsRatios RegularizationPath "
     "StoredRows SVMSearch BinarySVMFit NeighborSearch Evidence ProcessFit",
     "study.validation.records": "RepeatedScore Repeats OuterFold Nested",
+    "study.guaranteed.records": "Calibration CoverageCheck",
     "study.uncertainty": "Uncertainty PredictiveCheck PredictiveBand IntervalScore",
     "study.explanation.records": "ColumnImportance PartialDependence ColumnDistribution "
     "ColumnCorrelations",

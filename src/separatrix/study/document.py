@@ -61,6 +61,7 @@ def document_of(study: Study) -> dict[str, Any]:
             **_coefficients(model),
         },
         "uncertainty": _uncertainty(study),
+        "guaranteed": _guaranteed(study),
         "importance": _importance(study),
         "dependence": [_dependence(found) for found in study.dependence],
         "correlations": plain(study.correlations),
@@ -122,6 +123,28 @@ def _uncertainty(study: Study) -> dict[str, Any] | None:
                 "mean_width": plain(score.width),
             }
             for score in found.test
+        ],
+    }
+
+
+def _guaranteed(study: Study) -> dict[str, Any] | None:
+    """Coverage of guaranteed intervals or sets, each half of the test rows by the other."""
+    found = study.guaranteed
+    if found is None:
+        return None
+    if found.refusal:
+        return {"refusal": found.refusal}
+    return {
+        "score": found.kind,
+        "rows": found.n,
+        "checks": [
+            {
+                "level": check.level,
+                "coverage": _score(check.coverage),
+                "mean_size": plain(check.size),
+                "classes": {name: _score(score) for name, score in check.by_class.items()},
+            }
+            for check in found.checks
         ],
     }
 

@@ -17,6 +17,7 @@ from separatrix.study.explanation.records import (
     ColumnImportance,
     PartialDependence,
 )
+from separatrix.study.guaranteed.records import Calibration
 from separatrix.study.score import Score as Score
 from separatrix.study.stream_record import StreamRecord
 from separatrix.study.uncertainty import Uncertainty
@@ -256,6 +257,7 @@ class Study:
     dependence : mean prediction over the values of the most important columns.
     distributions, correlations : of the columns, on the training rows.
     uncertainty : predictive distributions on rows the model was not fitted to; None without any.
+    guaranteed : what guaranteed intervals and sets are made from; None of a study from moments.
     digest : of the content of all rows in any order, for ``verify``; empty where none was made.
     validation : "folds", "leave_one_out" (one row, or one group, at a time) or "time".
     repeats, nested : the comparison on several sets of folds, and the selection judged by an outer
@@ -300,6 +302,7 @@ class Study:
     distributions: tuple[ColumnDistribution, ...] = ()
     correlations: ColumnCorrelations | None = None
     uncertainty: Uncertainty | None = None
+    guaranteed: Calibration | None = None
     digest: str = ""
     validation: str = "folds"
     repeats: Repeats | None = None

@@ -36,6 +36,7 @@ from separatrix.study.folds import (
     too_small,
     truth_of,
 )
+from separatrix.study.guaranteed.run import calibrated
 from separatrix.study.numbers.moments import study_moments
 from separatrix.study.numbers.run import study_regression
 from separatrix.study.result import Study
@@ -223,7 +224,8 @@ def _study_rows(
         table, parts, folds, columns, compared, messages, metadata, size, progress, warned
     )
     study = study_regression if task == REGRESSION else study_classes
-    return replace(explained(study(design, options), folds), digest=digest)
+    done = explained(study(design, options), folds)
+    return replace(done, digest=digest, guaranteed=calibrated(done, folds))
 
 
 def _with_task(table: InMemory, task: str | None) -> tuple[InMemory, str, list[str]]:

@@ -1,0 +1,1 @@
+"""Pictures of conformal prediction: coverage by category, sizes of sets."""
