@@ -227,9 +227,12 @@ def _moments(
             file=table,
             remedy="Leave it out, or summarize the table again.",
         )
-    if context.params["task"] not in (None, "regression"):
+    task = "regression" if stored.by_class is None else "classification"
+    if context.params["task"] not in (None, task):
         raise InputError(
-            "moments are enough for regression alone.", file=table, remedy="Fit the table itself."
+            f"these are moments for {task}.",
+            file=table,
+            remedy="Leave --task out, or summarize the table with another --kind of its target.",
         )
     known = [column.name for column in stored.schema.targets]
     if target is not None and target not in known:

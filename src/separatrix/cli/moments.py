@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +20,18 @@ from separatrix.cli.places import ready_file
 from separatrix.cli.validating.options import split_options
 from separatrix.messages import InputError
 
+if TYPE_CHECKING:
+    from separatrix.storage import StoredMoments
+
+min_rows_option = click.option(
+    "--min-rows",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="K",
+    help="Refuse sums over fewer rows: of a part, a class, a level, a pair of levels.",
+)
+
 
 @click.command(short_help="Reduce a table to moments that can be merged and fitted.")
 @click.argument("table")
@@ -28,38 +40,41 @@ from separatrix.messages import InputError
 @split_options
 @reading_options
 @cluster_option
+@min_rows_option
 @json_option
 def summarize(
     table: str,
     target: str,
     out: Path,
+    min_rows: int,
     as_json: bool,
     seed: int,
     test: float,
     folds: int,
     **reading: Any,
 ) -> None:
-    """Read TABLE once and store its moments by fold; individual rows cannot be recovered from them.
+    """Read TABLE once and store its moments by fold, and by class where the target has classes.
+
+    Sums over few rows can disclose them: --min-rows refuses to store any.
 
     \b
     Try:
       separatrix summarize sample:diabetes --target progression -o a.moments
+      separatrix summarize sample:wine --target cultivar --min-rows 5 -o b.moments
       separatrix fit a.moments
     """
     out = ready_file(out)
     rows = scanned(table, target, **reading)
-    _refuse(reading["missing"], rows.schema.targets[0])
     from separatrix.rows.parts import Parts
-    from separatrix.statistics.grouped import Grouped
-    from separatrix.statistics.moments import Moments
-    from separatrix.storage import StoredMoments, save_moments
+    from separatrix.storage import save_moments
+    from separatrix.storage import summarize as summarized
 
-    parts = Parts(seed, test, folds)
-    groups = rows.with_parts(parts).reduce(Grouped(Moments()))
-    save_moments(StoredMoments(rows.schema, parts, groups), out)
-    counts = {str(part): m.count for part, m in sorted(groups.parts.items())}
+    stored = summarized(rows, Parts(seed, test, folds), min_rows=min_rows)
+    save_moments(stored, out)
+    counts = {str(part): count for part, count in sorted(stored.counts.items())}
     if as_json:
-        about = {"rows": sum(counts.values()), "parts": counts}
+        about: dict[str, Any] = {"rows": sum(counts.values()), "parts": counts}
+        about |= {"classes": classes_of(stored), "min_rows": min_rows}
         print_json({"moments": str(out), **about, **travel_document(rows)})
         return
     for note in (*rows.notes, *traveled(rows)):
@@ -69,25 +84,21 @@ def summarize(
     say(f"Next: separatrix fit {file}, or separatrix merge {file} OTHER.moments -o ALL.moments")
 
 
-def _refuse(missing: str, target: Any) -> None:
-    if missing == "regress":
-        raise InputError(
-            "Imputation by regression needs several passes over the rows.",
-            remedy="Summarize with --missing mean or --missing indicator.",
-        )
-    if target.kind != "numeric":
-        raise InputError(
-            "moments are enough for regression, and this target contains text or true/false.",
-            column=target.name,
-            remedy="Name a numeric column as target, or fit the table itself.",
-        )
+def classes_of(stored: StoredMoments) -> dict[str, int]:
+    """Rows by class; none of a numeric target."""
+    found: dict[str, int] = {}
+    for _, level, moments in stored.cells():
+        if level is not None:
+            found[level] = found.get(level, 0) + moments.count
+    return dict(sorted(found.items()))
 
 
 @click.command(short_help="Merge the moments of several tables.")
 @click.argument("files", nargs=-1, required=True)
 @click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="File to write.")
+@min_rows_option
 @json_option
-def merge(files: tuple[str, ...], out: Path, as_json: bool) -> None:
+def merge(files: tuple[str, ...], out: Path, min_rows: int, as_json: bool) -> None:
     """Merge the moments in FILES: their sum is the moments of all rows.
 
     \b
@@ -98,19 +109,29 @@ def merge(files: tuple[str, ...], out: Path, as_json: bool) -> None:
     out = ready_file(out)
     from separatrix.storage import load_moments, save_moments
 
-    total = load_moments(files[0])
+    total = _checked(files[0], load_moments(files[0]), min_rows)
     for file in files[1:]:
-        other = load_moments(file)
+        other = _checked(file, load_moments(file), min_rows)
         try:
             total = total + other
         except InputError as problem:
             what = f"{files[0]} (first) and {file} (second): {problem.what}"
             raise InputError(what, remedy=problem.remedy) from problem
+    total.require_rows(min_rows)
     save_moments(total, out)
-    rows = sum(m.count for m in total.groups.parts.values())
+    rows = sum(total.counts.values())
     if as_json:
         print_json({"moments": str(out), "rows": rows, "files": list(files)})
         return
     click.echo(str(out))
     tables = f"{len(files)} table{'s' * (len(files) > 1)}"
     say(f"{rows} rows of {tables}. Next: separatrix fit {shlex.quote(str(out))}")
+
+
+def _checked(file: str, stored: StoredMoments, least: int) -> StoredMoments:
+    """The moments of a file, none of which is a sum over fewer rows."""
+    try:
+        stored.require_rows(least)
+    except InputError as problem:
+        raise InputError(problem.what, file=file, remedy=problem.remedy) from problem
+    return stored

@@ -11,14 +11,27 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from separatrix.storage.model_file import load, load_study, save
     from separatrix.storage.moments_file import StoredMoments, load_moments, save_moments
+    from separatrix.storage.summaries import merge_moments, summarize
 
-__all__ = ["StoredMoments", "load", "load_moments", "load_study", "save", "save_moments"]
+__all__ = [
+    "StoredMoments",
+    "load",
+    "load_moments",
+    "load_study",
+    "merge_moments",
+    "save",
+    "save_moments",
+    "summarize",
+]
 
-_OF_MODELS = ("load", "load_study", "save")
+_HOMES = {
+    **dict.fromkeys(("load", "load_study", "save"), "model_file"),
+    **dict.fromkeys(("merge_moments", "summarize"), "summaries"),
+}
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = "model_file" if name in _OF_MODELS else "moments_file"
+    home = _HOMES.get(name, "moments_file")
     return getattr(importlib.import_module(f"separatrix.storage.{home}"), name)

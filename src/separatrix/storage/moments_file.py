@@ -1,16 +1,23 @@
-"""Moments files (``.moments``): a table as mergeable moments by part, without its rows."""
+"""Moments files (``.moments``): a table as mergeable moments by part, without its rows.
+
+Of a numeric target there are moments by part; of classes, by part and class.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.rows.parts import Parts
-from separatrix.rows.schema import Column, Kind, Schema
+from separatrix.rows.schema import Column, Kind, Schema, Term
+from separatrix.statistics.by_class.parts import ClassMomentsByPart
+from separatrix.statistics.by_class.small_cells import smallest_cell
+from separatrix.statistics.class_preparation import MomentsByClass
 from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import with_placeholders
@@ -18,15 +25,78 @@ from separatrix.storage.codec import Tensors, encode
 from separatrix.storage.container import Container, write
 
 KIND = "separatrix moments"
+#: The part of the test rows.
+TEST = -1
 
 
 @dataclass(frozen=True)
 class StoredMoments:
-    """Moments of the raw terms by part of the data, with the schema and the split."""
+    """Moments of the raw terms by part of the data, with the schema and the split.
+
+    Those of classes are by part and class.
+    """
 
     schema: Schema
     parts: Parts
-    groups: Grouped[Moments]
+    groups: Grouped[Moments] | ClassMomentsByPart
+
+    @property
+    def by_class(self) -> ClassMomentsByPart | None:
+        """Moments by part and class; None of a numeric target."""
+        return self.groups if isinstance(self.groups, ClassMomentsByPart) else None
+
+    @property
+    def numeric(self) -> Grouped[Moments]:
+        """Moments by part of a numeric target; refuses classes."""
+        if isinstance(self.groups, ClassMomentsByPart):
+            raise InputError(
+                "the target of these moments is one of classes.",
+                column=self.schema.targets[0].name,
+                remedy="Fit a classifier: separatrix fit, or run_study in Python.",
+            )
+        return self.groups
+
+    def cells(self) -> Iterator[tuple[int, str | None, Moments]]:
+        """Every part (and class), with its moments."""
+        for part in sorted(self.groups.parts):
+            found: Any = self.groups.parts[part]
+            if isinstance(found, Moments):
+                yield part, None, found
+                continue
+            for term in sorted(found.parts, key=str):
+                yield part, term.level, found.parts[term]
+
+    @property
+    def counts(self) -> dict[int, int]:
+        """Rows by part."""
+        found: dict[int, int] = {}
+        for part, _, moments in self.cells():
+            found[part] = found.get(part, 0) + moments.count
+        return found
+
+    def require_rows(self, least: int) -> None:
+        """Refuse moments with a sum over fewer rows than ``least``, and name it."""
+        if least < 1:
+            raise InputError(f"`min_rows` is {least}.", remedy="Use a number from 1.")
+        for part, level, moments in self.cells():
+            cell = smallest_cell(self.schema, moments, least)
+            if cell is None:
+                continue
+            place = "the test part" if part == TEST else f"fold {part}"
+            inside = "" if level is None else f" of class {level!r}"
+            what = f" with {cell.what}" if cell.what else ""
+            named = " or ".join(repr(name) for name in dict.fromkeys(cell.columns))
+            remedy = (
+                f"Merge rare levels of {named}, leave the column out (--kind NAME=ignore), "
+                if named
+                else f"Leave the rows{inside} out, join the class to another, "
+                if level is not None
+                else "Give more rows, "
+            ) + "use fewer folds, or agree on a smaller --min-rows."
+            rows = f"{cell.rows} row" + "s" * (cell.rows != 1)
+            raise InputError(
+                f"{place} has {rows}{inside}{what}, fewer than {least}.", remedy=remedy
+            )
 
     def __add__(self, other: StoredMoments) -> StoredMoments:
         """The moments of both tables. Columns must agree; levels may differ and are united."""
@@ -36,46 +106,89 @@ class StoredMoments:
                 f"The moments cannot be added: {'; '.join(differences)}.",
                 remedy="Summarize both tables with the same columns, kinds and options.",
             )
-        theirs = {
-            part: with_placeholders(m, other.schema, self.schema)
-            for part, m in other.groups.parts.items()
-        }
-        groups = self.groups + Grouped(Moments(), theirs)
+
+        def ours(moments: Moments) -> Moments:
+            return with_placeholders(moments, other.schema, self.schema)
+
+        groups: Any
+        if isinstance(other.groups, ClassMomentsByPart):
+            groups = ClassMomentsByPart(
+                parts={
+                    part: MomentsByClass({term: ours(m) for term, m in found.parts.items()})
+                    for part, found in other.groups.parts.items()
+                }
+            )
+        else:
+            groups = Grouped(Moments(), {p: ours(m) for p, m in other.groups.parts.items()})
         schema = replace(
             self.schema,
             columns=_united(self.schema.columns, other.schema.columns),
             targets=_united(self.schema.targets, other.schema.targets),
         )
-        return StoredMoments(schema, self.parts, groups)
+        return StoredMoments(schema, self.parts, cast(Any, self.groups) + groups)
 
 
 def save_moments(stored: StoredMoments, path: str | os.PathLike[str]) -> None:
-    """Write moments by part to a file, atomically."""
+    """Write moments by part (and class) to a file, atomically."""
     tensors: Tensors = {}
-    groups = {str(k): stored.groups.parts[k] for k in sorted(stored.groups.parts)}
     content = {
         "schema": encode(stored.schema, tensors, "schema"),
         "parts": encode(stored.parts, tensors, "parts"),
-        "groups": {k: encode(m, tensors, f"part {k}") for k, m in groups.items()},
     }
+    groups: dict[str, Any] = {}
+    for part, level, moments in stored.cells():
+        name = f"part {part}" if level is None else f"part {part} class {level}"
+        value = encode(moments, tensors, name)
+        if level is None:
+            groups[str(part)] = value
+        else:
+            groups.setdefault(str(part), {})[level] = value
+    content["groups" if stored.by_class is None else "classes"] = groups
     write(path, KIND, content, tensors)
 
 
 def load_moments(path: str | os.PathLike[str]) -> StoredMoments:
     """Read moments from a file, with checks of schema, shapes and finite values."""
     file = Container(path, KIND)
-    schema, parts, groups = file.value("schema"), file.value("parts"), file.json("groups")
+    schema, parts = file.value("schema"), file.value("parts")
     if not isinstance(schema, Schema) or not isinstance(parts, Parts):
         raise file.damaged("the schema is of the wrong type")
+    of_classes = "classes" in file
+    groups = file.json("classes" if of_classes else "groups")
     if not isinstance(groups, dict) or not groups:
         raise file.damaged("there are no moments in it")
+    if of_classes:
+        return StoredMoments(schema, parts, _loaded_classes(file, schema, groups))
     found: dict[int, Moments] = {}
     for key, value in groups.items():
         moments = file.rebuild(value)
-        if not key.lstrip("-").isdecimal() or not _is_valid(moments, schema):
+        if not _is_number(key) or not _is_valid(moments, schema):
             raise file.damaged(f"the moments of part {key[:20]!r} are inconsistent")
         found[int(key)] = moments
     return StoredMoments(schema, parts, Grouped(Moments(), dict(sorted(found.items()))))
+
+
+def _loaded_classes(file: Container, schema: Schema, groups: dict[str, Any]) -> ClassMomentsByPart:
+    """Moments by part and class, each checked."""
+    target = schema.targets[0] if len(schema.targets) == 1 else None
+    if target is None or target.kind is Kind.NUMERIC:
+        raise file.damaged("it holds classes, and its target none")
+    found: dict[int, MomentsByClass] = {}
+    for key, classes in groups.items():
+        if not _is_number(key) or not isinstance(classes, dict) or not classes:
+            raise file.damaged(f"the moments of part {key[:20]!r} are inconsistent")
+        part = MomentsByClass()
+        for level, value in classes.items():
+            moments = file.rebuild(value)
+            if not _is_valid(moments, replace(schema, targets=())):
+                raise file.damaged(f"the moments of class {level[:20]!r} are inconsistent")
+            part.parts[Term(target.name, level=level)] = moments
+        found[int(key)] = part
+    return ClassMomentsByPart(parts=dict(sorted(found.items())))
+
+
+def _is_number(key: str) -> bool:
+    return key.lstrip("-").isdecimal()
 
 
 def _is_valid(moments: Any, schema: Schema) -> bool:

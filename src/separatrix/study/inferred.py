@@ -255,7 +255,7 @@ def only_class_moments() -> tuple[str, ...]:
     return (
         "Only moments of classes are available: models are fitted to them exactly, but losses and "
         "test scores are those of simulated normal rows with the means and covariances of every "
-        "class and part, and intervals count simulated rows (fit the table itself for real ones).",
+        "class and part (fit the table itself for real ones).",
     )
 
 

@@ -23,7 +23,7 @@ from separatrix.study import inferred, tasks
 from separatrix.study.candidates import Size, candidates
 from separatrix.study.checks.table import check_stream, check_table
 from separatrix.study.classes.run import study_classes
-from separatrix.study.classes.streaming.run import study_class_stream
+from separatrix.study.classes.streaming.run import study_class_moments, study_class_stream
 from separatrix.study.classes.streaming.targets import stream_target, with_class_target
 from separatrix.study.comparison.effort import Effort
 from separatrix.study.comparison.options import Options
@@ -165,6 +165,9 @@ def run_study(
     )
     if isinstance(rows, StoredMoments):
         options.validation.refuse_for_moments()
+        if rows.by_class is not None:
+            options.refuse_for(CLASSIFICATION)
+            return study_class_moments(rows, models, options, progress, metadata)
         options.refuse_for(REGRESSION)
         return study_moments(rows, models, options, progress, metadata, inferred.only_moments())
     parts = Parts(seed, test, options.validation.folds)

@@ -39,15 +39,15 @@ def study_moments(
     parts, schema = stored.parts, stored.schema
     target = inferred.one_target(schema)
     tasks.refuse_task(REGRESSION, target)
-    folds = MomentFolds.of(schema, stored.groups)
+    folds = MomentFolds.of(schema, stored.numeric)
     test, training = folds.test, folds.folds.reduce(Moments())
     if test is None or test.count < MIN_TEST_ROWS or training.count < MIN_TRAINING_ROWS:
-        raise too_small(stored.groups.total().count)
+        raise too_small(stored.numeric.total().count)
     if training.yy[0, 0] <= 0:
         inferred.refuse_constant_target(np.repeat(training.y_mean[0], 2), target.name)
     compared, _ = candidates(REGRESSION, models, Size(training.count, 0))
     by_name = {c.name: c for c in inferred.refuse_rows_needed(compared, models)}
-    columns = inferred.columns_of_moments(schema, stored.groups.total())
+    columns = inferred.columns_of_moments(schema, stored.numeric.total())
     messages += inferred.about_moments(training, test, columns, parts, schema)
     tell_inferred(progress, messages, by_name.values())
     with stages(progress, len(by_name) + 2) as step:

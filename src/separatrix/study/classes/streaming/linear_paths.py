@@ -31,9 +31,9 @@ from separatrix.study.folds import TEST
 #: The fold of a problem that leaves none out.
 ALL = -2
 #: Decrease of the mean loss that a further step must promise.
-TOLERANCE = 1e-11
+TOLERANCE = 1e-10
 #: Passes at most, and the fraction of a promised decrease that a step must achieve (Armijo).
-MAX_PASSES, SUFFICIENT = 30, 1e-4
+MAX_PASSES, SUFFICIENT = 15, 1e-4
 #: Scores of a chunk of rows, for all problems together.
 CHUNK_SCORES = 400_000
 

@@ -20,6 +20,7 @@ from separatrix.rows.reservoir import Reservoir
 from separatrix.rows.row_sample import Both, RowSample
 from separatrix.rows.rows import Rows
 from separatrix.statistics.by_class.parts import ClassMomentsByPart
+from separatrix.storage import StoredMoments
 from separatrix.study import inferred, tasks
 from separatrix.study.candidates import BASELINE, Candidate, Size, candidates
 from separatrix.study.checks.table import check_stream
@@ -40,6 +41,8 @@ from separatrix.study.classes.streaming.passes import (
     DESCENT_PASSES,
     Passes,
 )
+from separatrix.study.classes.streaming.simulation import simulated_data
+from separatrix.study.classes.streaming.targets import ClassifiedRows
 from separatrix.study.classes.streaming.winner import finish
 from separatrix.study.comparison.options import Options
 from separatrix.study.comparison.tuning import LOSSES
@@ -69,8 +72,10 @@ def study_class_stream(
     wanted = stream_candidates(models)
     iterative = [c.name for c in wanted if c.name in BY_PASSES]
     planned = CLOSED_FORM_PASSES + (DESCENT_PASSES if iterative else 0)
+    planned += isinstance(rows, ClassifiedRows)
     with stages(progress, planned + 1) as step, one_blas_thread():
         stream = Passes(rows.with_parts(parts), step, planned)
+        stream.count += isinstance(rows, ClassifiedRows)  # its values were counted before
         stream.named("moments by class and fold")
         statistic = Both(ClassMomentsByPart(), Both(Reservoir(parts.seed, TEST), RowSample()))
         once = stream.reduce(statistic)
@@ -80,6 +85,42 @@ def study_class_stream(
         return study_class_data(
             data, wanted, options, progress, metadata, (*messages, *warned), reason
         )
+
+
+def study_class_moments(
+    stored: StoredMoments,
+    models: Sequence[str] | None,
+    options: Options,
+    progress: Any,
+    metadata: Metadata,
+) -> Study:
+    """Compare what follows from moments of classes; their losses are those of simulated rows."""
+    refuse_stream_options(options)
+    wanted = _closed_forms(models)
+    assert stored.by_class is not None
+    with stages(progress, 1) as step, one_blas_thread():
+        step("simulating rows with these moments")
+        data = simulated_data(stored.schema, stored.parts, stored.by_class)
+        messages = inferred.only_class_moments()
+        return study_class_data(
+            data, wanted, options, progress, metadata, messages, "only its moments are available"
+        )
+
+
+def _closed_forms(models: Sequence[str] | None) -> list[Candidate]:
+    """Candidates that follow from moments; one requested by name that does not is refused."""
+    if models is None:
+        models = [name for name in CLOSED_FORMS if name not in ON_REQUEST]
+    compared = candidates(CLASSIFICATION, models, Size(0, 0))[0]
+    for candidate in compared:
+        if candidate.name not in CLOSED_FORMS:
+            others = ", ".join(name for name in CLOSED_FORMS if name != BASELINE)
+            raise InputError(
+                f"{candidate.name} needs the rows, and only moments of their classes are "
+                "available.",
+                remedy=f"Fit it to the table itself, or choose among {others}.",
+            )
+    return compared
 
 
 def _data(stream: Passes, parts: Parts, groups: ClassMomentsByPart, sample: Reservoir) -> ClassData:
@@ -206,6 +247,9 @@ def _compared(
     metrics = tuple(dict.fromkeys(("log_loss", "error", metric)))
     scorers = [one.scorer for one in ready]
     sums = data.rows.reduce(OutOfFoldSums(data.schema, data.targets, scorers, metrics, own))
+    if data.simulated:  # rows of the table count, and not how many stand for them
+        counts = {f: sum(m.count for m in data.groups.parts[f].parts.values()) for f in data.folds}
+        sums.squares = {f: sums.moments[f].weight ** 2 / counts[f] for f in data.folds}
     return ComparedStream(ready, sums, metric)
 
 

@@ -14,6 +14,7 @@ from separatrix.rows.mapped import MappedRows
 from separatrix.rows.parts import Parts
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Column, Kind, Term, Terms
+from separatrix.rows.sources.stream import TableRows
 from separatrix.study.tasks import (
     MOST_NUMBERED_CLASSES,
     REGRESSION,
@@ -62,7 +63,8 @@ def stream_target(rows: Rows, target: Column, task: str | None) -> StreamTarget:
     """The task by the target: the first rows decide, or a pass that counts its values."""
     if target.kind is not Kind.NUMERIC:
         return StreamTarget(infer_task(target, ()), None)
-    first = next(iter(rows.blocks()), None)
+    # rows of a cluster stay there: its values are counted, none is fetched
+    first = next(iter(rows.blocks()), None) if isinstance(rows, TableRows) else None
     blocks = [] if first is None else [first]
     early = infer_task(target, blocks)
     values = {float(v) for block in blocks for v in np.unique(block.y[:, 0])}

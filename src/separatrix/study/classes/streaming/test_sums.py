@@ -6,6 +6,7 @@ answer, and from the sums of their squares, which the effective number of rows n
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -101,6 +102,15 @@ class TestSums:
                 values = line[:, -1] - (line[:, 0] if line.shape[1] > 1 else 0.0)
             start = self.rankings.get(code, Ranking(most))
             self.rankings[code] = start + start.of(values, truth == code, w)
+
+    def counted_as(self, n: int) -> None:
+        """Let intervals count so many rows, for which simulated ones stand."""
+        factor = self.cells[1].sum() ** 2 / self.squares[1].sum() / n
+        self.squares *= factor
+        self.rankings = {
+            code: replace(r, squares=(factor * r.squares[0], factor * r.squares[1]))
+            for code, r in self.rankings.items()
+        }
 
     def __add__(self, other: Self) -> Self:
         total = self.fresh()

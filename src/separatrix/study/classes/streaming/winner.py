@@ -59,6 +59,9 @@ def finish(
         )
     )
     sums, base = tested.first, tested.second
+    if data.simulated:
+        for found in (sums, base):
+            found.counted_as(data.test.count)
     decision = None if costs is None or own is None else stream_decision(sums, costs, own)
     base_decision = None if costs is None or own is None else stream_decision(base, costs, own)
     names = tuple(str(c) for c in data.classes)
