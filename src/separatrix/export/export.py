@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from separatrix.export.check.compare import Check, CheckFailed
@@ -125,23 +125,25 @@ def export_model(
     options = checked_options(to, dialect, table, ids, level)
     fitted, profiles = _loaded(model)
     if to == "onnx":
-        return _onnx(fitted, options.level)
+        return _onnx(fitted, options.level, profiles, rows)
     from separatrix.export.texts import exported_text
 
     return Export(to, *exported_text(fitted, profiles, options, rows))
 
 
-def _onnx(model: Any, level: float) -> Export:
+def _onnx(model: Any, level: float, profiles: Any, rows: Any) -> Export:
     """The graph of a model, checked in ONNX Runtime."""
     from separatrix.export.onnx.export import onnx_file
 
-    found = onnx_file(model, level=level)
+    found = onnx_file(model, level=level, profiles=profiles, rows=rows)
     agreement = found.agreement
     if not agreement.holds:
         raise CheckFailed(f"{agreement} The export is not written.")
     largest = max(agreement.error.values(), default=0.0)
     check = Check(agreement.rows, "ONNX Runtime", float(largest), agreement.ties)
-    return Export("onnx", found.content, check)
+    if rows is not None:
+        check = replace(check, source="the rows given")
+    return Export("onnx", found.content, check, found.notes)
 
 
 def _loaded(model: Any) -> tuple[Any, Any]:

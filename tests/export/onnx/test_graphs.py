@@ -129,6 +129,10 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
         fitted(sx.BayesianLogisticRegression(approximation="probit"), X, TWO),
         5.0 * X,
     ),
+    "probit of three": lambda: (
+        fitted(sx.BayesianLogisticRegression(approximation="probit"), X, THREE),
+        5.0 * X,
+    ),
     "wide posterior": lambda: (
         fitted(sx.BayesianLogisticRegression(prior_scale=9.0), 5 * X, TWO),
         50.0 * X,

@@ -12,7 +12,7 @@ from separatrix.export.onnx.check import agreement, expected
 from separatrix.export.onnx.document import built
 from separatrix.export.onnx.export import onnx_file
 from separatrix.export.onnx.refusal import Refused
-from separatrix.export.sample_rows import sample_matrix
+from separatrix.export.onnx.sample_rows import sample_matrix
 from tests.laws.data import overlapping, points
 from tests.registry import CLUSTERERS, HIERARCHIES, REGISTRY, Row
 
@@ -20,7 +20,7 @@ pytest.importorskip("onnxruntime")
 
 POSTERIOR = (
     "Averages of several classes over a posterior need the eigenvectors of a matrix for every row, "
-    "which ONNX has no operator for."
+    "which ONNX has no operator for; approximation='probit' does without."
 )
 HIERARCHY = "AgglomerativeClustering predicts nothing for new rows that a graph could."
 #: Estimator and number of classes → why it has no file.

@@ -59,9 +59,14 @@ class Agreement:
             return f"{text} differ: {', '.join(parts)}."
         ties = f", {self.ties} labels at ties aside" if self.ties else ""
         text = f"{text} agree: numbers to {worst:.1e}, labels exactly{ties}."
-        if worst <= TOLERANCE:
-            return text
-        return f"{text} The model's own sums are rounded by as much as {self.rounding:.1e}."
+        return " ".join([text, *self.remarks])
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Why numbers differ by more than the tolerance all the same."""
+        if max(self.error.values(), default=0.0) <= TOLERANCE:
+            return ()
+        return (f"The model's own sums are rounded by as much as {self.rounding:.1e}.",)
 
 
 def runtime() -> Any:
@@ -179,14 +184,28 @@ def _ties(decided: Floats, *, by_sign: bool) -> NDArray[np.bool_]:
     return np.asarray(best[:, 1] - best[:, 0] <= TOLERANCE * np.maximum(np.abs(best[:, 1]), size))
 
 
-def table_feeds(columns: tuple[InputColumn, ...], table: Mapping[str, Any]) -> dict[str, Any]:
-    """Columns of a table as inputs of the graph: NaN and empty texts where a value is missing."""
+def table_feeds(columns: tuple[InputColumn, ...], table: Any) -> dict[str, Any]:
+    """Columns of an Arrow table as inputs: NaN and empty texts where a value is missing."""
     found: dict[str, Any] = {}
     for column in columns:
-        values = list(table[column.name])
+        values = table.column(column.name)
         if column.kind is Kind.DISCRETE:
-            array = np.array(["" if v is None else str(v) for v in values], dtype=object)
+            texts = ["" if text is None else text for text in values.to_pylist()]
+            array = np.array(texts, dtype=object)
         else:
-            array = np.array([np.nan if v is None else float(v) for v in values])
+            array = _numbers(values)
         found[input_name(column.name)] = array[:, None]
     return found
+
+
+def _numbers(values: Any) -> Floats:
+    """Numbers, with dates as days since 1970-01-01 and truth values as 1 and 0."""
+    import pyarrow as pa
+
+    unit = 1.0
+    if pa.types.is_date32(values.type):
+        values = values.cast(pa.int32())
+    elif pa.types.is_timestamp(values.type):
+        values, unit = values.cast(pa.int64()), 86400e6
+    plain = [np.nan if v is None else float(v) for v in values.to_pylist()]
+    return np.array(plain, dtype=np.float64) / unit

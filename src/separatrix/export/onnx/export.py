@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from separatrix.export.inputs import InputColumn, input_column
-from separatrix.export.onnx.check import (
-    Agreement,
-    agreement,
-    expected,
-    runtime,
-    table_feeds,
-)
+from separatrix.export.check.given import given_rows
+from separatrix.export.check.rows import made_up_rows
+from separatrix.export.inputs import InputColumn, input_column, inputs_of
+from separatrix.export.onnx.check import Agreement, agreement, expected, runtime, table_feeds
+from separatrix.export.onnx.document import built
 from separatrix.export.onnx.rounding import roundings
-from separatrix.export.sample_rows import parts_of, sample_matrix, sample_table
-from separatrix.rows.schema import Kind, Schema
+from separatrix.export.onnx.sample_rows import parts_of, sample_matrix
+from separatrix.export.reading import Reading
+from separatrix.messages import InputError
+from separatrix.rows.profile import ColumnProfile
 
 
 @dataclass(frozen=True)
 class OnnxFile:
-    """The bytes of a file, and how its answers compare with those of the model."""
+    """The bytes of a file, how its answers compare with those of the model, and notes."""
 
     content: bytes
     agreement: Agreement
@@ -32,59 +32,48 @@ class OnnxFile:
 def columns_of(model: Any) -> tuple[InputColumn, ...]:
     """The columns of the table that a model reads; none for a model that reads a matrix."""
     for part in parts_of(model):
-        schema = _schema_of(part)
-        if schema is not None:
-            return tuple(input_column(column, schema) for column in schema.columns)
+        if getattr(part, "from_table_", False):
+            return tuple(input_column(column, part.schema_) for column in part.schema_.columns)
+        encoding = vars(part).get("encoding_")
+        if encoding is not None and not encoding.is_identity:
+            return inputs_of(part).columns
     return ()
 
 
-def _schema_of(part: Any) -> Schema | None:
-    """The schema of a model that was fitted to a table; None for one that was to a matrix."""
-    if getattr(part, "from_table_", False):
-        found: Schema = part.schema_
-        return found
-    encoding = vars(part).get("encoding_")
-    return None if encoding is None or encoding.is_identity else encoding.schema
+def onnx_file(
+    model: Any,
+    *,
+    level: float = 0.95,
+    profiles: Sequence[ColumnProfile] = (),
+    rows: Any = None,
+) -> OnnxFile:
+    """The file of a fitted model, checked on ``rows``, or on rows made up from its columns.
 
-
-def onnx_file(model: Any, *, level: float = 0.95) -> OnnxFile:
-    """The file of a fitted model, checked on made-up rows; its bytes are not written anywhere."""
+    ``level`` is that of intervals and sets, ``profiles`` say where the values of columns were.
+    """
     runtime()
-    from separatrix.export.onnx.document import built
-
     columns = columns_of(model)
-    found = built(model, columns, level=level)
+    graph = built(model, columns, level=level)
     X: Any
     if columns:
-        values = sample_table(model, columns)
-        X, feeds = as_arrow(columns, values), table_feeds(columns, values)
+        reading = Reading(columns, is_matrix=False)
+        made_up = rows is None
+        X = made_up_rows(model, reading, profiles) if made_up else given_rows(rows, model, reading)
+        feeds = table_feeds(columns, X)
+    elif rows is not None:
+        raise InputError(
+            "The model was fitted to a matrix without a table's columns.",
+            remedy="Leave the rows out: some are made up.",
+        )
     else:
         X = sample_matrix(model)
         feeds = {"X": X}
-    document = found.document
+    document = graph.document
+    found = agreement(graph, feeds, expected(model, X, level), roundings(model, X))
     return OnnxFile(
         document.SerializeToString(),
-        agreement(found, feeds, expected(model, X, level), roundings(model, X)),
+        found,
         tuple(each.name for each in document.graph.input),
         tuple(each.name for each in document.graph.output),
-        found.notes,
+        (*graph.notes, *found.remarks),
     )
-
-
-def as_arrow(columns: tuple[InputColumn, ...], values: dict[str, Any]) -> Any:
-    """Made-up columns as a table: dates and times as such."""
-    import pyarrow as pa
-
-    found = {}
-    for column in columns:
-        array = pa.array(values[column.name], type=_type(column))
-        found[column.name] = array
-    return pa.table(found)
-
-
-def _type(column: InputColumn) -> Any:
-    import pyarrow as pa
-
-    if column.kind is Kind.DISCRETE:
-        return pa.string()
-    return pa.bool_() if column.kind is Kind.BOOLEAN else pa.float64()

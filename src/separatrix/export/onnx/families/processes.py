@@ -172,14 +172,16 @@ def process_classifier(model: Any, source: Source) -> Classes:
 def bayesian_logistic(model: Any, source: Source) -> Classes:
     """Probabilities averaged over the normal posterior of the coefficients."""
     labels, probit = model.classes_, model.approximation == "probit"
-    if len(labels) > 2:
+    if len(labels) > 2 and not probit:
         raise Refused(
             "Averages of several classes over a posterior need the eigenvectors of a matrix for "
-            "every row, which ONNX has no operator for."
+            "every row, which ONNX has no operator for; approximation='probit' does without."
         )
     x, posterior = source.design(model), model.posterior_
 
     def work(part: Value) -> list[tuple[Value, Any]]:
+        if len(labels) > 2:
+            return [(_softmax_probit(posterior, part), np.float64)]
         mean, variance = _logit(posterior, part)
         integral = probit_mean if probit else mean_sigmoid
         columns = [integral(-mean, variance), integral(mean, variance)]
@@ -191,13 +193,41 @@ def bayesian_logistic(model: Any, source: Source) -> Classes:
 
 def _logit(posterior: Any, x: Value) -> tuple[Value, Value]:
     """Mean and variance of the score of two classes."""
+    z, outside = _coordinates(posterior, x)
+    variance = (z @ np.ascontiguousarray(posterior.factor)).square().sum()
+    return z @ np.ascontiguousarray(posterior.mean.T), variance + outside
+
+
+def _coordinates(posterior: Any, x: Value) -> tuple[Value, Value]:
+    """The design of the posterior, and the prior variance of what is outside of its span."""
     at = posterior.coordinates
     whole = (x - at.center) / at.scale
-    z = whole if at.span is None else whole @ np.ascontiguousarray(at.span)
-    if at.intercept:
-        z = x.graph.concat([z, x.filled(1.0, 1)])
-    variance = (z @ np.ascontiguousarray(posterior.factor)).square().sum()
+    z, outside = whole, x.filled(0.0, 1)
     if at.span is not None:
-        left = whole - (whole @ np.ascontiguousarray(at.span)) @ np.ascontiguousarray(at.span.T)
-        variance = variance + left.square().sum() * float(posterior.prior_scale**2)
-    return z @ np.ascontiguousarray(posterior.mean.T), variance
+        z = whole @ np.ascontiguousarray(at.span)
+        left = whole - z @ np.ascontiguousarray(at.span.T)
+        outside = left.square().sum() * float(posterior.prior_scale**2)
+    return (x.graph.concat([z, x.filled(1.0, 1)]) if at.intercept else z), outside
+
+
+def _softmax_probit(posterior: Any, x: Value) -> Value:
+    """1 / Σⱼ exp((mⱼ − mₖ) / √(1 + πsⱼₖ²/8)) divided by their sum, s² of differences of scores."""
+    z, outside = _coordinates(posterior, x)
+    basis, (c, m) = posterior.coordinates.basis, posterior.mean.shape
+    k = len(basis)
+    scores = z @ np.ascontiguousarray(posterior.mean.T @ basis.T)
+    blocks = posterior.factor.reshape(c, m, -1)
+    spread = [z @ np.ascontiguousarray(np.tensordot(row, blocks, axes=1)) for row in basis]
+
+    def scaled(i: int, j: int) -> Value:
+        """(mⱼ − mᵢ) / √(1 + πsᵢⱼ²/8)."""
+        square = (spread[i] - spread[j]).square().sum()
+        square = square + outside * float(((basis[i] - basis[j]) ** 2).sum())
+        return (scores.column(j) - scores.column(i)) / (square * (np.pi / 8.0) + 1.0).sqrt()
+
+    logs = []
+    for i in range(k):
+        terms = x.graph.concat([x.filled(0.0, 1), *(scaled(i, j) for j in range(k) if j != i)])
+        largest = terms.max()
+        logs.append(-(largest + (terms - largest).exp().sum().log()))
+    return x.graph.concat(logs).softmax()

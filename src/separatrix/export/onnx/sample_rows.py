@@ -1,8 +1,8 @@
-"""Rows made up to check an export: near the training rows, as far as a model remembers them.
+"""Rows of numbers made up to check a graph: near the training rows that a model remembers.
 
 A model file holds no training rows. Means, spreads, centers and support vectors that it does hold
-say where they were; rows are drawn around them, some far out, some with missing values, empty
-texts and levels that training did not have. The seed is fixed: the same model gives the same rows.
+say where they were; rows are drawn around them, some far out, and some stored rows are taken as
+they are. The seed is fixed: the same model gives the same rows.
 """
 
 from __future__ import annotations
@@ -13,14 +13,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from separatrix.export.inputs import InputColumn, inputs_of
 from separatrix.rows.block import Floats
 from separatrix.rows.schema import Kind
 
 #: Rows that are made up, and how many of them are stored ones where there are any.
 ROWS, STORED = 200, 40
-#: A text that no table has for a level.
-UNSEEN = "a level that training did not have"
 
 
 def parts_of(model: Any) -> Iterator[Any]:
@@ -150,46 +147,3 @@ def _row_candidates(part: Any) -> Iterator[Any]:
     for one in getattr(part, "binaries_", ()):
         yield getattr(one, "x", None)
         yield getattr(one, "points", None)
-
-
-def sample_table(model: Any, columns: tuple[InputColumn, ...], n: int = ROWS) -> dict[str, Any]:
-    """Columns of n values each, None where one is missing: numbers, truth values, texts."""
-    rng = np.random.default_rng(0)
-    spread = _by_column(model)
-    found: dict[str, Any] = {}
-    for column in columns:
-        missing = rng.random(n) < 0.08
-        if column.kind is Kind.DISCRETE:
-            levels = [*column.levels] or ["a"]
-            values: list[Any] = rng.choice(np.array(levels, dtype=object), n).tolist()
-            if column.unseen != "error":
-                values[0] = UNSEEN
-        elif column.kind is Kind.BOOLEAN:
-            values = (rng.random(n) < 0.5).tolist()
-        else:
-            center, scale = spread.get(column.name, (column.typical, 0.0))
-            scale = scale or max(abs(center), 1.0) * 0.3
-            values = (center + scale * _spread(rng, n, 1)[:, 0]).tolist()
-        if not column.refuses_missing:
-            values = [None if gone else v for v, gone in zip(values, missing, strict=True)]
-        found[column.name] = values
-    return found
-
-
-def _by_column(model: Any) -> dict[str, tuple[float, float]]:
-    """Mean and spread of the numeric columns of a table, by name."""
-    for part in parts_of(model):
-        if hasattr(part, "density_"):
-            terms = part.density_.terms.items[: part.density_.mean.shape[1]]
-            center, scale = _place(part, len(terms))
-        elif getattr(part, "encoding_", None) is not None:
-            terms = inputs_of(part).terms  # type: ignore[assignment]
-            center, scale = _place(part, len(terms))
-        else:
-            continue
-        return {
-            term.column: (float(center[j]), float(scale[j]))
-            for j, term in enumerate(terms)
-            if term.level is None and not term.missing
-        }
-    return {}
