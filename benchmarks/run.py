@@ -19,6 +19,7 @@ RACES = (
     "silhouette",
     "linkage",
     "neighbors",
+    "conformal",
     "logistic",
     "logistic_stream",
     "kernels",

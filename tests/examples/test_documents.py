@@ -17,6 +17,7 @@ PAGES = [
     ROOT / "docs" / "coming-from" / "libsvm.md",
     ROOT / "docs" / "guide" / "least-squares.md",
     ROOT / "docs" / "guide" / "decisions.md",
+    ROOT / "docs" / "guide" / "conformal.md",
     ROOT / "docs" / "guide" / "classes.md",
     ROOT / "docs" / "guide" / "logistic.md",
     ROOT / "docs" / "guide" / "validation.md",
