@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 # Bytecode is stored: tests start many processes, and each would compile all that it imports again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types layers loops unit format bench docs clean
+.PHONY: demo test lint types layers loops unit format bench docs spark clean
 .DEFAULT_GOAL := demo
 
 INSTALL := $(BIN)/python -m pip install -qq --no-compile --disable-pip-version-check --editable
@@ -61,6 +61,13 @@ docs: $(VENV)/tools
 	$(INSTALL) '.[docs]'
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
+
+# Spark is large and needs Java, so that `make test` skips it in words; here both are fetched.
+spark: $(VENV)/installed
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[dev,spark]' install-jdk
+	@test -n "$$JAVA_HOME" || command -v java >/dev/null || $(BIN)/python -c 'import jdk; print("Java:", jdk.install("17", jre=True))'
+	JAVA_HOME=$${JAVA_HOME:-$$(command -v java >/dev/null || ls -d $$HOME/.jre/*17* | tail -1)} \
+	  $(BIN)/python -m pytest -q tests/rows/test_spark.py
 
 clean:
 	rm -rf $(VENV) docs/_build docs/reference demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,4 +1,4 @@
-"""``scan``: arrays, data frames, files and Dask collections as ``Rows``."""
+"""``scan``: arrays, data frames, files, Dask collections and Spark data frames as ``Rows``."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def scan(
 
     Parameters
     ----------
-    source : array, CSR matrix, data frame, dict of columns, path or Dask collection
+    source : array, CSR matrix, data frame, dict of columns, path, Dask or Spark table
         The table. A path may be a glob, a folder, a list of paths, or ``"-"`` (CSV on standard
         input); files are CSV or JSON lines, also compressed, Parquet, Arrow, and, as
         ``"file::name"``, sheets of workbooks, members of archives, and tables or queries of SQLite
@@ -128,13 +128,10 @@ def scan(
     ids = (id,) if isinstance(id, str) else tuple(id)
     text = text_options(decimal, thousands, dates, na, encoding, delimiter, header)
     options = partial(read_options, missing=missing, unseen=unseen, kinds=kinds, ids=ids, text=text)
-    if type(source).__module__.split(".")[0] in ("dask", "dask_expr"):
-        from separatrix.rows.distributed.dask import scan_dask
-
-        if hasattr(source, "columns"):
-            target, weight = _names(target), _name(weight)
+    library = type(source).__module__.split(".")[0]
+    if library in ("dask", "dask_expr", "pyspark"):
         by_name = partial(options, group=_name(group, "group"), time=_name(time, "time"))
-        return scan_dask(source, target, weight, by_name)
+        return _spread(library, source, target, weight, by_name)
     if isinstance(source, np.ndarray) or sparse.issparse(source):
         if group is None and time is None:
             return _scan_matrix(source, target, weight, options, block_rows)
@@ -162,6 +159,19 @@ def scan(
     from separatrix.rows.distributed.files import read_by_workers
 
     return read_by_workers(rows, cluster)
+
+
+def _spread(library: str, source: Any, target: Any, weight: Any, options: OptionsOf) -> Rows:
+    """A table that Dask or Spark has spread over machines."""
+    if library == "pyspark":
+        from separatrix.rows.distributed.spark import scan_spark
+
+        return scan_spark(source, _names(target), _name(weight), options)
+    from separatrix.rows.distributed.dask import scan_dask
+
+    if hasattr(source, "columns"):
+        target, weight = _names(target), _name(weight)
+    return scan_dask(source, target, weight, options)
 
 
 def _table_rows(source: Source, options: ReadOptions, block_rows: int) -> TableRows:
@@ -262,7 +272,7 @@ def _names(target: Any) -> tuple[str, ...]:
     if isinstance(target, Sequence) and all(isinstance(name, str) for name in target):
         return tuple(target)
     raise InputError(
-        "The target of a file or Dask table must be given by name.",
+        "The target of a file, Dask or Spark table must be given by name.",
         remedy="Use target='column' or a list of columns.",
     )
 
@@ -271,5 +281,6 @@ def _name(column: Any, role: str = "weight") -> str | None:
     if column is None or isinstance(column, str):
         return column
     raise InputError(
-        f"The {role} of a file or Dask table must be given by name.", remedy=f"Use {role}='column'."
+        f"The {role} of a file, Dask or Spark table must be given by name.",
+        remedy=f"Use {role}='column'.",
     )
