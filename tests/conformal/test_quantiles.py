@@ -98,5 +98,7 @@ def test_guarantees_are_those_of_the_theorems() -> None:
     assert guarantee_of("split", 0.9, 50, 1).at_least == 0.9
     assert guarantee_of("jackknife+", 0.9, 50, 50).at_least == pytest.approx(0.8)
     few = guarantee_of("cv+", 0.9, 100, 10).at_least
-    assert few == pytest.approx(0.8 - min(2 * 0.9 / 11, 0.9 / 11))
+    assert few == pytest.approx(0.8 - min(2 * 0.9 * 9 / 110, 0.9 / 11))
+    uneven = guarantee_of("cv+", 0.9, 101, 10).at_least
+    assert uneven == pytest.approx(0.8 - 2 * 0.9 * 9 / 111)
     assert guarantee_of("cv+", 0.9, 100, 100).at_least == pytest.approx(0.8)

@@ -63,7 +63,7 @@ class ConformalModel(MetaEstimatorMixin, BaseEstimator):
     scores_: Floats
     weights_: Floats | None
     folds_: Ints
-    codes_: Ints
+    category_codes_: Ints
     categories_: Categories | None
     certificate_: Certificate
 
@@ -138,10 +138,10 @@ class ConformalModel(MetaEstimatorMixin, BaseEstimator):
         part = rows.take(found.rows)
         self.weights_ = part.w
         self.categories_ = None
-        self.codes_ = np.zeros(len(found.scores), dtype=np.int64)
+        self.category_codes_ = np.zeros(len(found.scores), dtype=np.int64)
         if self.by is not None and not self._by_class:
             self.categories_ = categories_of(part.x, self.by)
-            self.codes_ = self.categories_.codes_of(part.x)
+            self.category_codes_ = self.categories_.codes_of(part.x)
         self.certificate_ = self._certificate()
         return self
 
@@ -175,7 +175,14 @@ class ConformalModel(MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self, "scores_")
         checked_level(level)
         folds = int(self.folds_.max(initial=0)) + 1
-        return guarantee_of(self.method, float(level), self._total, folds)
+        sizes = self._category_sizes()
+        return guarantee_of(
+            self.method, float(level), float(sizes.min()), folds, by_category=self.by is not None
+        )
+
+    def _category_sizes(self) -> Floats:
+        """The weight of the calibration rows of each category; of all, without categories."""
+        return np.bincount(self.category_codes_, self.weights_).astype(float)
 
     def _category_codes(self, X: Any, n: int) -> Ints:
         """The category of each new row; −1 for one that calibration did not have."""

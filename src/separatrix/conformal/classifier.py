@@ -101,7 +101,7 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
     fits_ : LeaveOneOutFits or None
         The closed form of the models without each row.
     categories_ : Categories or None
-        The values of the column ``by``, and in ``codes_`` those of the calibration rows.
+        The values of the column ``by``, and in ``category_codes_`` those of the calibration rows.
     certificate_ : Certificate
         That of the estimator, with the guarantee.
 
@@ -220,6 +220,11 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
     @property
     def _by_class(self) -> bool:
         return isinstance(self.by, str) and self.by == "class"
+
+    def _category_sizes(self) -> Floats:
+        if not self._by_class:
+            return super()._category_sizes()
+        return np.bincount(self.labels_, self.weights_, len(self.classes_)).astype(float)
 
     def _values(self, model: Any, X: Any, score: ClassScore) -> Floats:
         """Probabilities with a column for each of ``classes_``."""

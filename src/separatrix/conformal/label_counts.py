@@ -100,7 +100,7 @@ def _groups(model: Any) -> list[Group]:
     """Calibration rows that are compared with a label of a row: by class or by category."""
     levels = 1 if model.categories_ is None else len(model.categories_.levels)
     count = len(model.classes_) if model._by_class else levels
-    of = model.labels_ if model._by_class else model.codes_
+    of = model.labels_ if model._by_class else model.category_codes_
     return [Group.of(model, np.flatnonzero(of == g)) for g in range(count)]
 
 

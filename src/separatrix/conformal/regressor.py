@@ -93,7 +93,7 @@ class ConformalRegressor(RegressorMixin, ConformalModel):
     fits_ : LeaveOneOutFits or None
         The closed form of the models without each row.
     categories_ : Categories or None
-        The values of the column ``by``, and in ``codes_`` those of the calibration rows.
+        The values of the column ``by``, and in ``category_codes_`` those of the calibration rows.
     certificate_ : Certificate
         That of the estimator, with the guarantee.
 
@@ -254,18 +254,18 @@ class ConformalRegressor(RegressorMixin, ConformalModel):
         if self.method == "split":
             anchors = score.anchors(self.models_[0], X)
             codes = self._category_codes(X, len(anchors.lower))
-            q = category_quantiles(self.scores_, self.weights_, self.codes_, count, level)
+            q = category_quantiles(self.scores_, self.weights_, self.category_codes_, count, level)
             return by_quantile(anchors, q[codes])
         by_model = self._anchors_by_row(score, X)
         codes = self._category_codes(X, len(by_model.lower))
         if self.method == "jackknife-minmax":
-            q = category_quantiles(self.scores_, self.weights_, self.codes_, count, level)
+            q = category_quantiles(self.scores_, self.weights_, self.category_codes_, count, level)
             reach = q[codes][:, None] * by_model.scale
         else:
             reach = self.scores_ * by_model.scale
         ends = np.full((len(codes), 2), [-np.inf, np.inf])
         for c in range(count):
-            rows, mine = np.flatnonzero(codes == c), np.flatnonzero(self.codes_ == c)
+            rows, mine = np.flatnonzero(codes == c), np.flatnonzero(self.category_codes_ == c)
             if not len(rows):
                 continue
             at = np.ix_(rows, mine) if count > 1 else (slice(None), slice(None))

@@ -24,6 +24,22 @@ RECORDS = {
     "KernelExpansion": ("centers m *", "weights m c finite", "intercept c finite"),
     "Box": ("lower d", "upper d"),
     "SpannedEllipsoid": ("center d finite", "basis d r finite", "factor r r finite"),
+    "AffineFits": ("own n finite", "center d finite", "change n d finite", "shift n finite"),
+    "ProcessFits": ("own n finite", "error n finite"),
+    "SharedFits": (
+        *("own n k finite", "whitening d d finite", "center d finite", "white n d finite"),
+        *("means k d finite", "codes n <k", "counts k", "log_priors k k"),
+    ),
+    "QuadraticFits": (
+        *("own n k finite", "whitenings k d d finite", "volumes k finite", "means k d finite"),
+        *("white n d finite", "codes n <k", "counts k", "log_priors k k"),
+    ),
+    "DiagonalFits": (
+        *("own n k finite", "means k d finite", "variances k d finite", "own_means n d finite"),
+        *("own_variances n d finite", "codes n <k", "log_priors k k", "extreme e <n"),
+        "extreme_variances e k d finite",
+    ),
+    "Calibration": ("scores n", "codes n"),
     "Examples": ("x n d finite", "codes n", "w n"),
     "IsotonicMap": ("low m", "high m", "value m finite"),
     "NaiveBayesDensity": ("mean k d", "variance k d", "probabilities k *"),
@@ -46,7 +62,7 @@ ATTRIBUTES = (
     *("X_fit_ n *", "weights_fit_ n", "norms_ c", "labels_fit_ n <c"),
     *("cluster_centers_ c d finite", "sizes_ c", "medoid_indices_ c", "exemplar_indices_ *"),
     *("exponents_ b d", "basis_coef_ b t finite", "basis_intercept_ t finite", "center_ d"),
-    *("scale_ d", "weights_ m", "estimators_ m"),
+    *("scale_ d", "weights_ m", "estimators_ m", "folds_ q", "category_codes_ q"),
 )
 #: Data classes of an estimator whose letters are those of the estimator, by attribute.
 SHARED = {"standardizer_": "d", "scores_": "dk"}

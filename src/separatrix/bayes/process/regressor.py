@@ -331,7 +331,7 @@ class GaussianProcessRegressor(RegressorMixin, TunableProcess, InducingRegressio
     ) -> ProcessFits | None:
         """The means without each training row; None where more than the mean was learned."""
         del y, sample_weight  # the rows are those that the model holds
-        if self._is_inducing or not self.encoding_.is_identity:
+        if self._is_inducing or self._structures or not self.encoding_.is_identity:
             return None
         return process_fits(self, X.collect().n if isinstance(X, Rows) else len(X))
 
