@@ -210,3 +210,22 @@ def test_moments_have_no_rows_to_deal_again() -> None:
     for options in ({"repeats": 2}, {"nested": True}, {"folds": "loo"}):
         with pytest.raises(InputError, match="needs the rows themselves"):
             sx.run_study(stored, **options)  # type: ignore[arg-type]
+
+
+def test_closed_forms_agree_with_n_fits() -> None:
+    from separatrix.study.candidates import Size, candidates
+    from separatrix.study.comparison.tuning import tuning_data
+    from separatrix.study.validation.leave_one_out import closed_form, fold_models, leave_out
+
+    folds = split(numbers())
+    data = tuning_data(folds, (), "rmse", 2e10)
+    for candidate in candidates("regression", ["linear", "ridge", "neighbors"], Size(72, 2))[0]:
+        models = fold_models(candidate, folds, data)
+        closed = closed_form(models, folds, data)
+        fits = leave_out(
+            models, folds, data, lambda model, at, _: (at[0], model.predict(folds.table.take(at)))
+        )
+        found = np.concatenate([values for _, values in sorted(fits, key=lambda pair: pair[0])])
+        exact = candidate.name in ("baseline", "linear")
+        # columns are standardized by all rows, once: neighbors at equal distances may change
+        assert np.median(np.abs(found - closed)) < (1e-10 if exact else 0.02)

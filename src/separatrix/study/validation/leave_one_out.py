@@ -19,7 +19,9 @@ import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
+from separatrix.selection.leave_one_out import leave_one_out_fits
 from separatrix.selection.tuning import Tuning, TuningData
+from separatrix.statistics.standardizer import Standardizer
 from separatrix.study.candidates import BASELINE, Candidate
 from separatrix.study.comparison.cross_validation import cross_validate, muted
 from separatrix.study.folds import RowFolds
@@ -134,11 +136,13 @@ def _own(candidate: Candidate, data: TuningData, theta: dict[str, Any]) -> Float
     model = candidate.make(2)
     if not hasattr(model, "leave_one_out_fits") or set(theta) - set(model.get_params(deep=False)):
         return None
-    fitted = model.set_params(**theta).fit(data.x, data.y)
-    found = fitted.leave_one_out_fits(data.x, data.y, None)
-    if found is None:
+    x = data.x
+    if theta.get("standardize"):  # once for all fits
+        x, theta = Standardizer.from_rows(x, data.w).transform(x), {**theta, "standardize": False}
+    fits = leave_one_out_fits(model.set_params(**theta).fit(x, data.y), x, data.y, None)
+    if fits is None:
         return None
-    own = np.asarray(found.own, dtype=float)
+    own = np.asarray(fits.own, dtype=float)
     expected = (data.n, data.n_classes) if data.n_classes else (data.n,)
     return own if own.shape == expected and np.isfinite(own).all() else None
 
