@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -227,30 +228,61 @@ def test_rows_that_the_model_refuses() -> None:
         run(built(fitted(sx.LogisticRegression(), X, TWO)), {"X": x})
 
 
-REFUSALS: dict[str, tuple[Callable[[], Any], str]] = {
-    "bessel": (lambda: fitted(sx.SVR(kernel=sx.Matern(1.0, nu=0.7)), X, Y), "needs Bessel"),
+#: How a model is made, words of its refusal, and of the reason in the guide.
+REFUSALS: dict[str, tuple[Callable[[], Any], str, str]] = {
+    "hierarchy": (
+        lambda: fitted(sx.AgglomerativeClustering(3), X),
+        "predicts nothing for new rows",
+        "predicts nothing for new rows",
+    ),
+    "posterior": (
+        lambda: fitted(sx.BayesianLogisticRegression(), X, THREE),
+        "eigenvectors of a matrix for every row",
+        "eigenvectors of a matrix for every row",
+    ),
+    "bessel": (
+        lambda: fitted(sx.SVR(kernel=sx.Matern(1.0, nu=0.7)), X, Y),
+        "needs Bessel functions",
+        "need Bessel functions",
+    ),
     "objects": (
         lambda: fitted(sx.SVC(kernel=sx.Spectrum(2)), ["abc", "bcd", "xyz", "xyy"], [0, 0, 1, 1]),
         "compares objects",
+        "ONNX has tensors only",
     ),
     "function": (
         lambda: fitted(sx.SVR(kernel=lambda a, b: a @ b.T), X, Y),
+        "no formula in ONNX operators",
         "no formula in ONNX operators",
     ),
     "metric": (
         lambda: fitted(sx.KNeighborsClassifier(metric="haversine"), X[:, :2], TWO),
         "no formula in ONNX operators",
+        "Haversine, Gower and kernel distances",
     ),
     "weights": (
         lambda: fitted(sx.KNeighborsClassifier(weights=lambda d: d + 1.0), X, TWO),
         "a function of one's own",
+        "of one's own",
+    ),
+    "distances": (
+        lambda: fitted(sx.KNeighborsClassifier(metric="precomputed"), np.abs(X @ X.T), TWO),
+        "no rows to compare with",
+        "no rows to compare with",
     ),
     "labels": (
         lambda: fitted(sx.OneVsRest(sx.LogisticRegression()), X, np.eye(3)[THREE].astype(int)),
         "Several labels",
+        "several labels",
+    ),
+    "outliers": (
+        lambda: fitted(sx.RadiusNeighborsClassifier(5.0), X, TWO),
+        "give an outlier_label",
+        "without `outlier_label`",
     ),
     "concept": (
         lambda: fitted(sx.BoxClassifier(concept="a", reject=True), X, TWO),
+        "version space",
         "version space",
     ),
 }
@@ -258,9 +290,11 @@ REFUSALS: dict[str, tuple[Callable[[], Any], str]] = {
 
 @pytest.mark.parametrize("name", REFUSALS)
 def test_refusals(name: str) -> None:
-    make, words = REFUSALS[name]
+    make, words, reason = REFUSALS[name]
     with pytest.raises(Refused, match=words):
         onnx_file(make())
+    guide = Path(__file__).parents[3] / "docs" / "guide" / "export.md"
+    assert reason in guide.read_text(encoding="utf-8")  # the list that is reviewed
 
 
 def test_a_file_says_what_it_is() -> None:
