@@ -168,6 +168,12 @@ LAUGHS = b'<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>
     [
         (lambda s: s.replace(b'r="B10"', b'r="XFD1048576"'), "cells up to the last one"),
         (lambda s: s.replace(b'r="B10"', b"p=\">\" r = 'XFD1048576'"), "cells up to the last one"),
+        (lambda s: s.replace(b'r="B10"', b'r="B99999999"'), "cells up to the last one"),
+        (lambda s: s.replace(b'r="B10"', b'r="b9999999999"'), "cells up to the last one"),
+        (
+            lambda s: s.replace(b'<row r="10"><c r="A10"', b'<row r="9999999"><c/><c/><c'),
+            "cells up to the last one",
+        ),
         (lambda s: s.replace(b"<worksheet", LAUGHS + b"<worksheet", 1), "declares entities"),
         (lambda s: s[: len(s) // 2], "cannot be read as a workbook"),
         (lambda s: s.decode().encode("utf-16"), "is not written in UTF-8"),
@@ -240,3 +246,18 @@ def test_damaged_bytes_are_read_or_refused(forms, tmp_path, form):
         path.write_bytes(damaged.tobytes()[: random.choice([len(data), len(data) // 2])])
         with contextlib.suppress(InputError):
             scan(path, target="price").read()
+
+
+def test_old_workbooks(tmp_path):
+    """A workbook of 2009 is read; the same with a cell in the last corner ends no process."""
+    folder = Path(pytest.importorskip("statsmodels").__file__).parent / "datasets" / "macrodata"
+    path = next(p for p in sorted(folder.rglob("macrodata.xls")) if p.is_file())
+    rows = scan(f"{path}::Quarterly")
+    assert rows.schema.by_name["DATE"].display == "date"
+    assert len(rows.read()) == 251
+    data = bytearray(path.read_bytes())
+    at = data.index(b"\x03\x02\x0e\x00") + 4  # the place of a number
+    data[at : at + 4] = b"\xff\xff\xff\xff"
+    (tmp_path / "evil.xls").write_bytes(data)
+    with pytest.raises(InputError, match="takes more memory or time"):
+        scan(f"{tmp_path / 'evil.xls'}::Monthly")

@@ -9,32 +9,44 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import IO, Any
 
 from separatrix.messages import InputError
+from separatrix.rows.sources.formats.old_workbooks import try_workbook
 from separatrix.rows.sources.places.compression import Unpacked, damaged
 
 #: Cells of a sheet, of which the library takes about 70 bytes each; bytes of a workbook, unpacked.
 MOST_CELLS, MOST_BYTES = 20_000_000, 2 << 30
 _CHUNK = 1 << 20
+#: Cells of a sheet with a place that is none.
+_NOWHERE = 1 << 62
 _ATTRIBUTES = rb"((?:[^>\"']|\"[^\"]*\"|'[^']*')*)"
 _TAG = re.compile(rb"<(?:\w+:)?(row|c)\b" + _ATTRIBUTES + rb">")
 _PLACE = re.compile(rb"\br\s*=\s*[\"']([A-Z]{0,3})(\d{1,7})[\"']")
+_NAMED = rb"\s(?:[^>\"']|\"[^\"]*\"|'[^']*')*?\br\s*=\s*[\"']"
+_CELL_AT = re.compile(rb"[<:]c" + _NAMED + rb"([A-Z]{1,3})(\d{1,7})[\"']")
+_LINE_AT = re.compile(rb"[<:]row" + _NAMED + rb"(\d{1,7})[\"']")
+_CELL, _LINE = re.compile(rb"[<:]c[\s>/]"), re.compile(rb"[<:]row[\s>/]")
+_UNPLACED = re.compile(rb"\br\s*=")
 _ODS = re.compile(
     rb"<(/?)table:(table-row|table-cell|covered-table-cell|table)\b" + _ATTRIBUTES + rb">"
 )
 _REPEATED = re.compile(rb"number-(?:rows|columns)-repeated\s*=\s*[\"'](\d+)[\"']")
+
+#: The text of a part, read anew at every call.
+Texts = Callable[[], Iterator[bytes]]
 _DECLARED = (b"<!DOCTYPE", b"<!ENTITY", b"<!doctype", b"<!entity")
 
 
 def check_workbook(raw: IO[bytes], path: str) -> None:
-    """Refuse a workbook that is built to fill memory; those that are no archive are small."""
-    if raw.read(4) != b"PK\x03\x04":  # an old .xls has at most 65 536 x 256 cells
-        raw.seek(0)
-        return
+    """Refuse a workbook that is built to fill memory; its content, not its name, tells how."""
+    archived = raw.read(2) == b"PK"
     raw.seek(0)
-    count = _ods_cells if path.lower().endswith(".ods") else _xlsx_cells
+    if not archived:
+        try_workbook(raw, path)
+        return
     try:
         with zipfile.ZipFile(raw) as archive:
             total = sum(info.file_size for info in archive.infolist())
@@ -43,7 +55,10 @@ def check_workbook(raw: IO[bytes], path: str) -> None:
             for info in archive.infolist():
                 if info.flag_bits & 1:
                     raise protected(path)
-                cells = count(_tags(archive, info, path))
+                if info.filename.lower().endswith("workbook.bin"):
+                    raise _suspicious(path, "is a binary workbook (.xlsb)")
+                texts = partial(_tags, archive, info, path)
+                cells = max(_xlsx_cells(texts), _ods_cells(texts))
                 if cells > MOST_CELLS:
                     raise _too_large(path, f"{cells:,} cells up to the last one")
     except (zipfile.BadZipFile, NotImplementedError, OSError, RuntimeError, EOFError) as reason:
@@ -70,20 +85,41 @@ def _tags(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: str) -> Iterato
         yield data[: len(data) - len(rest)]
 
 
-def _xlsx_cells(texts: Iterator[bytes]) -> int:
-    """Cells of a sheet up to the last one with a value."""
-    row = column = rows = columns = 0
+def _xlsx_cells(texts: Texts) -> int:
+    """Cells of a sheet up to the last one with a value; a quick bound is enough where it is low."""
+    bound = _xlsx_bound(texts())
+    return bound if bound <= MOST_CELLS else _xlsx_exact(texts())
+
+
+def _xlsx_bound(texts: Iterator[bytes]) -> int:
+    """Rows times columns of all tags that name their place; beyond the limit if one does not."""
+    rows = columns = 0
+    for text in texts:
+        cells, lines = _CELL_AT.findall(text), _LINE_AT.findall(text)
+        if len(_CELL.findall(text)) > len(cells) or len(_LINE.findall(text)) > len(lines):
+            return MOST_CELLS + 1
+        columns = max(columns, max(map(_number, {letters for letters, _ in cells}), default=0))
+        digits = {*lines, *(number for _, number in cells)}
+        rows = max(rows, max(map(int, digits), default=0))
+    return rows * columns
+
+
+def _xlsx_exact(texts: Iterator[bytes]) -> int:
+    row = last = column = rows = columns = 0
     for text in texts:
         for tag in _TAG.finditer(text):
             found = _PLACE.search(tag[2])
+            if found is None and _UNPLACED.search(tag[2]):
+                return _NOWHERE
             if tag[1] == b"row":
                 row, column = (int(found[2]) if found else row + 1), 0
                 continue
             column += 1
-            if found and found[1]:
-                row, column = int(found[2]), _number(found[1])
-            if not tag[2].endswith(b"/"):
-                rows, columns = max(rows, row), max(columns, column)
+            placed = bool(found and found[1])
+            if found and placed:
+                last, column = int(found[2]), _number(found[1])
+            if not tag[2].endswith(b"/"):  # a cell without a place may count from either
+                rows, columns = max(rows, last, 0 if placed else row), max(columns, column)
     return rows * columns
 
 
@@ -95,10 +131,10 @@ def _number(letters: bytes) -> int:
     return number
 
 
-def _ods_cells(texts: Iterator[bytes]) -> int:
+def _ods_cells(texts: Texts) -> int:
     """Cells of the largest sheet up to the last one with a value."""
     most = row = rows = columns = width = used = repeated = 0
-    for text in texts:
+    for text in texts():
         for tag in _ODS.finditer(text):
             end, name, attributes = tag.groups()
             found = _REPEATED.search(attributes)
