@@ -19,8 +19,8 @@ from separatrix.rows.block import Floats
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.schema import Kind
 
-#: Rows in all, and those made up before the boundaries are looked for.
-COUNT, FIRST = 512, 416
+#: Rows in all, and how many of them may be near boundaries.
+COUNT, NEAR = 512, 96
 #: A level that training cannot have had.
 UNSEEN = "a level 'that' \"no\" training \\ had; --"
 #: Days that every calendar has: years 1900 to 2100.
@@ -43,7 +43,7 @@ class Range:
 def made_up_rows(
     model: Any, reading: Reading, profiles: Sequence[ColumnProfile] = (), seed: int = 0
 ) -> pa.Table:
-    """A table of about ``COUNT`` rows."""
+    """A table of ``COUNT`` rows."""
     rng = np.random.default_rng(seed)
     known = {profile.name: profile for profile in profiles}
     ranges = _ranges(model, reading, known)
@@ -53,7 +53,7 @@ def made_up_rows(
     }
     table = as_table(columns, reading)
     near = _near_boundaries(rng, model, reading, columns)
-    return table if near is None else pa.concat_tables([table, near])
+    return table if near is None else pa.concat_tables([table.slice(0, COUNT - len(near)), near])
 
 
 def as_table(columns: Mapping[str, Any], reading: Reading) -> pa.Table:
@@ -126,29 +126,29 @@ def _values(
         if is_matrix:
             levels = [*column.levels, "-7"]
         odds = np.array([1.0] * len(column.levels) + [0.05] * (len(levels) - len(column.levels)))
-        found = [levels[i] for i in rng.choice(len(levels), FIRST, p=odds / odds.sum())]
+        found = [levels[i] for i in rng.choice(len(levels), COUNT, p=odds / odds.sum())]
     elif column.kind is Kind.BOOLEAN:
-        found = rng.integers(0, 2, FIRST).tolist()
+        found = rng.integers(0, 2, COUNT).tolist()
     else:
         assert known is not None
         found = _numbers(rng, column, known).tolist()
     if not column.refuses_missing:
-        gone = rng.random(FIRST) < 0.06
+        gone = rng.random(COUNT) < 0.06
         gone[:8] = False  # some rows with every value
         found = [None if lacks else v for v, lacks in zip(found, gone, strict=True)]
     return found
 
 
 def _numbers(rng: np.random.Generator, column: InputColumn, known: Range) -> Floats:
-    z = rng.standard_normal(FIRST)
+    z = rng.standard_normal(COUNT)
     x = known.center + known.spread * z
-    wide = rng.random(FIRST) < 0.25
-    x = np.where(wide, known.center + known.spread * z * 10.0 ** rng.uniform(-2, 2.5, FIRST), x)
+    wide = rng.random(COUNT) < 0.25
+    x = np.where(wide, known.center + known.spread * z * 10.0 ** rng.uniform(-2, 2.5, COUNT), x)
     special = [known.lowest, known.highest, known.center, 0.0, *column.missing_numbers]
     if column.refuses_missing:
         special = special[:4]
-    x = np.where(rng.random(FIRST) < 0.1, rng.choice(special, FIRST), x)
-    x = np.where(rng.random(FIRST) < 0.01, known.center + 1e6 * known.spread * z, x)
+    x = np.where(rng.random(COUNT) < 0.1, rng.choice(special, COUNT), x)
+    x = np.where(rng.random(COUNT) < 0.01, known.center + 1e6 * known.spread * z, x)
     if known.integer:
         x = np.where(np.abs(x) < 2.0**52, np.round(x), x)
     if column.display in ("date", "datetime"):
@@ -164,8 +164,8 @@ def _near_boundaries(
         column.kind is Kind.NUMERIC for column in reading.columns
     ):
         return None
-    pairs = (COUNT - FIRST) // len(TAKEN)
-    first, second = rng.permutation(FIRST)[: 8 * pairs].reshape(2, -1)
+    pairs = NEAR // len(TAKEN)
+    first, second = rng.permutation(COUNT)[: 8 * pairs].reshape(2, -1)
     start = {name: [values[i] for i in first] for name, values in columns.items()}
     end = {
         c.name: [
