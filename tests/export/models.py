@@ -114,6 +114,15 @@ MODELS: dict[str, Callable[[], Any]] = {
     "temperature": lambda: three(calibrated(sx.GaussianNB(), "temperature")),
     "temperature of scores": lambda: two(calibrated(sx.LinearSVC(), "temperature")),
     "costs": lambda: two(sx.RejectOption(sx.LogisticRegression(), costs=COSTS)),
+    "bayesian logistic": lambda: two(sx.BayesianLogisticRegression(approximation="probit")),
+    "bayesian logistic of three": lambda: three(
+        sx.BayesianLogisticRegression(approximation="probit")
+    ),
+    "conformal": lambda: numbers(sx.ConformalRegressor(sx.Ridge(), method="split")),
+    "conformal sets": lambda: three(sx.ConformalClassifier(sx.GaussianNB())),
+    "average by evidence": lambda: numbers(
+        sx.ModelAverage([sx.LinearRegression(), sx.BayesianRidge()])
+    ),
     "average": lambda: three(
         sx.AveragedClassifier([sx.LinearDiscriminantAnalysis(), sx.GaussianNB()], cv=3)
     ),

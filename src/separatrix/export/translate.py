@@ -7,12 +7,16 @@ from functools import partial
 from typing import Any
 
 from separatrix.bayes.linear.base import BayesianLinearModel
+from separatrix.bayes.logistic.bayesian_logistic_regression import BayesianLogisticRegression
 from separatrix.cluster.kmeans import KMeans
+from separatrix.conformal.classifier import ConformalClassifier
+from separatrix.conformal.regressor import ConformalRegressor
 from separatrix.discriminant.gaussian_classifier import GaussianClassifier
 from separatrix.discriminant.naive_bayes.bernoulli_nb import BernoulliNB
 from separatrix.discriminant.naive_bayes.counts import CountNaiveBayes
 from separatrix.discriminant.naive_bayes.naive_bayes import NaiveBayes
 from separatrix.estimators.averages.averaged import AveragedClassifier, AveragedRegressor
+from separatrix.estimators.averages.several import MixtureOfModels
 from separatrix.estimators.base import LinearModel
 from separatrix.estimators.baseline import MeanRegressor, MostFrequentClassifier
 from separatrix.estimators.linear_classifier import LinearClassifier, ProbabilisticLinearClassifier
@@ -21,12 +25,14 @@ from separatrix.export.families import (
     bayes,
     boxes,
     clusters,
+    conformal,
     gaussian,
     linear,
     naive_bayes,
     wrappers,
 )
 from separatrix.export.families.baseline import most_frequent
+from separatrix.export.families.bayesian_logistic import bayesian_logistic, is_short
 from separatrix.export.program import Builder, Program
 from separatrix.hypotheses.boxes.box_classifier import BoxClassifier
 from separatrix.hypotheses.boxes.union_of_boxes import UnionOfBoxes
@@ -56,7 +62,11 @@ WRAPPERS: tuple[tuple[type[Any], Callable[..., Answer]], ...] = (
     (RejectOption, wrappers.reject_option),
     (AveragedClassifier, wrappers.averaged_classes),
     (AveragedRegressor, wrappers.averaged_numbers),
+    (ConformalClassifier, conformal.conformal_classifier),
 )
+
+
+_AREA = "are integrals, which have no export to SQL, Python or JSON unless approximation='probit'."
 
 
 class NoFormula(InputError):
@@ -75,6 +85,17 @@ def answer_of(model: Any, b: Builder, level: float = 0.95) -> Answer:
     for cls, translate in WRAPPERS:
         if isinstance(model, cls):
             return translate(model, b, partial(answer_of, level=level))
+    if isinstance(model, ConformalRegressor):
+        within = partial(answer_of, level=level)
+        return conformal.conformal_regressor(model, b, within, level)
+    if isinstance(model, MixtureOfModels):
+        mixed = hasattr(model, "classes_")
+        average = wrappers.averaged_classes if mixed else wrappers.averaged_numbers
+        return average(model, b, partial(answer_of, level=level))
+    if isinstance(model, BayesianLogisticRegression):
+        if not is_short(model):
+            raise NoFormula(f"The predictive probabilities of this {type(model).__name__} {_AREA}")
+        return bayesian_logistic(model, b)
     if isinstance(model, BayesianLinearModel):
         return bayes.bayesian_regression(model, b, level)
     for cls, plain in PLAIN:

@@ -27,12 +27,19 @@ def expected_answers(model: Any, rows: Any, *, level: float, interval: bool) -> 
         if not hasattr(model, "classes_"):
             found = list(predicted.reshape(len(predicted), -1).T)
             if interval:
-                found += list(model.predictive(rows).interval(level).T)
+                found += list(_interval(model, rows, level).T)
             return found
         found = [predicted]
         if hasattr(model, "predict_proba"):
             found += list(np.asarray(model.predict_proba(rows), dtype=float).T)
         return found
+
+
+def _interval(model: Any, rows: Any, level: float) -> Floats:
+    """Ends of predictive or conformal intervals."""
+    if hasattr(model, "predictive"):
+        return np.asarray(model.predictive(rows).interval(level))
+    return np.asarray(model.predict_interval(rows, level=level))
 
 
 def tied(model: Any, rows: Any) -> NDArray[np.bool_]:
