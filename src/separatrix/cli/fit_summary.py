@@ -105,12 +105,19 @@ def verdict(study: Study) -> list[str]:
         *_reference(study.reference),
         f"{chosen(study.winner, study.reason)}{_other_rule(study.choice)}",
         *validated(study),
-        f"Held-out test set ({study.n_test} rows, used once): {scores}.",
+        f"{_tested(study)}: {scores}.",
         *_by_class(study.class_scores),
         *([] if study.decision is None else [_decisions(study.decision)]),
         *(f"Rule for {rule}" for rule in study.description.rules),
         f"Certificate: {study.description.certificate}",
     ]
+
+
+def _tested(study: Study) -> str:
+    """What the scores are of."""
+    if study.stream is not None and study.stream.simulated:
+        return f"Simulated rows with the moments of the test set ({study.n_test} rows)"
+    return f"Held-out test set ({study.n_test} rows, used once)"
 
 
 def chosen(winner: str, reason: str) -> str:

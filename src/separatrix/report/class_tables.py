@@ -9,6 +9,7 @@ import numpy as np
 
 from separatrix.discriminant.covariance_tests import MardiaTest
 from separatrix.pictures.formatting import exact, number, score_text
+from separatrix.report.stream_tables import cells_of
 from separatrix.report.tables import MAX_LINES, Cell, Line, Table, figure, p_value, score_cells
 from separatrix.rows.block import Floats, unit_weights
 from separatrix.study.result import CrossValidatedScore, Score, Study
@@ -50,11 +51,10 @@ def with_interval(score: Score) -> Cell:
 
 def confusion_table(study: Study) -> Table | None:
     """The most frequent confusions of many classes; None where the matrix shows them all."""
-    test = study.test_predictions
-    if test is None or len(study.classes) < MANY_CLASSES:
+    answers = _answers(study)
+    if answers is None or len(study.classes) < MANY_CLASSES:
         return None
-    truth, called = (np.asarray(v).astype(str) for v in (test.truth, test.predicted))
-    w = unit_weights(test.w, len(truth))
+    truth, called, w = answers
     wrong = truth != called
     if not wrong.any():
         return None
@@ -70,6 +70,17 @@ def confusion_table(study: Study) -> Table | None:
         )
     heads = (("True class", False), ("Predicted", False), ("Rows", True))
     return Table((*heads, ("Of the true class", True)), lines, note)
+
+
+def _answers(study: Study) -> tuple[Any, Any, Floats] | None:
+    """Truth, answer and weight: of the test rows, or of all pairs of classes of a stream."""
+    if study.stream is not None:
+        return cells_of(study, study.stream)
+    test = study.test_predictions
+    if test is None:
+        return None
+    truth, called = (np.asarray(v).astype(str) for v in (test.truth, test.predicted))
+    return truth, called, unit_weights(test.w, len(truth))
 
 
 def _confusion(truth: str, called: str, count: float, all_truth: Any, w: Floats) -> Line:
