@@ -110,6 +110,7 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
         ),
         WIDE,
     ),
+    "wide clusters": lambda: (fitted(sx.KMeans(3, random_state=0), WIDE), WIDE),
     "far from zero": lambda: (fitted(sx.SVC(gamma=0.5), X + 1e6, THREE), X + 1e6),
     "one column": lambda: (fitted(sx.SVC(standardize=True), X[:, :1] / 3, TWO), X[:, :1]),
     "pairs": lambda: (fitted(sx.SVC(decision_function_shape="ovo"), LATTICE, THREE), LATTICE),
@@ -190,6 +191,27 @@ def test_pipelines() -> None:
     terms = sx.BasisExpansion(["quadratic", "cosine", ("jump", 0.5)])
     assert_agrees(fitted(make_pipeline(terms, sx.LogisticRegression()), X, THREE), X)
     assert_agrees(fitted(make_pipeline(sx.Standardize(), sx.Whiten(), sx.SVC()), X, THREE), X)
+
+
+def test_another_runtime_gives_the_same() -> None:
+    """The reference implementation of ONNX itself, in NumPy."""
+    from onnx.reference import ReferenceEvaluator
+
+    kernel = sx.Gaussian(1.0) + sx.White(0.1)
+    for model in (
+        fitted(sx.SVC(probability=True), X, THREE),
+        fitted(sx.KNeighborsClassifier(3), X, TWO),
+        fitted(sx.GaussianProcessRegressor(kernel, optimizer=None), X, Y),
+    ):
+        document, answers = built(model).document, expected(model, X, 0.95)
+        outputs = [each.name for each in document.graph.output]
+        for name, value in zip(
+            outputs, ReferenceEvaluator(document).run(None, {"X": X}), strict=True
+        ):
+            if value.dtype.kind == "f":
+                np.testing.assert_allclose(value, answers[name], rtol=1e-10, atol=1e-12)
+            else:
+                assert (value == answers[name]).all()
 
 
 def test_sums_that_cancel_are_as_right_as_the_model_itself() -> None:

@@ -57,8 +57,8 @@ class Agreement:
             parts = [f"{n} by {self.error[n]:.1e}" for n, e in self.excess.items() if not e <= 1.0]
             parts += [f"{self.different} labels"] if self.different else []
             return f"{text} differ: {', '.join(parts)}."
-        ties = f", {self.ties} labels at ties aside" if self.ties else ""
-        text = f"{text} agree: numbers to {worst:.1e}, labels exactly{ties}."
+        ties = f"; {self.ties} labels at ties differ" if self.ties else ""
+        text = f"{text} agree: numbers to {worst:.1e}{ties}."
         return " ".join([text, *self.remarks])
 
     @property

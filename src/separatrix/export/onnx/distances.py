@@ -18,8 +18,8 @@ from separatrix.export.onnx.refusal import Refused
 from separatrix.export.onnx.scans import accumulate
 from separatrix.rows.block import Floats
 
-#: Up to this many columns differences are computed, beyond it products of rows.
-FEW_COLUMNS = 16
+#: Up to this many columns, or points, differences are computed, beyond both products of rows.
+FEW_COLUMNS, FEW_POINTS = 16, 256
 #: Numbers of a tile: pairs of rows and points that are compared at a time.
 TILE = 1 << 20
 
@@ -41,7 +41,7 @@ def by_coordinates(x: Value, points: Floats, step: Callable[[Value, Value, Value
 
 def squared_distances(x: Value, points: Floats) -> Value:
     """Σ (x − z)² of all pairs."""
-    if points.shape[1] <= FEW_COLUMNS:
+    if points.shape[1] <= FEW_COLUMNS or len(points) <= FEW_POINTS:
         return by_coordinates(x, points, lambda s, a, b: s + (a - b).square())
     return squares_by_products(x, points)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,9 @@ def kmeans(model: Any, source: Source) -> Classes:
     x = standardized(model, source.design(model))
     centers = np.asarray(model._standardized(model.cluster_centers_), dtype=np.float64)
     square = squared_distances(x, centers)
-    return _nearest(square, len(centers), square.min().sqrt())
+    found = _nearest(square, len(centers))
+    own = x.graph.constant(centers).op("Gather", found.chosen.flat(), axis=0)
+    return replace(found, distance=(x - own).square().sum().sqrt())
 
 
 def kmedoids(model: Any, source: Source) -> Classes:
