@@ -108,6 +108,8 @@ def nested_sentence(study: Study) -> str:
     found = study.nested
     if found is None:
         return ""
+    if not found.folds:
+        return found.summary
     name, metric = score_info(found.metric).short, found.metric
     return (
         "The whole selection (comparison, tuning, choice, fit) was repeated without each of "
@@ -132,7 +134,7 @@ def _optimism(found: Nested) -> str:
 def nested_table(study: Study) -> Table | None:
     """What was chosen without each outer fold; None without an outer loop."""
     found = study.nested
-    if found is None:
+    if found is None or not found.folds:
         return None
     heads = (
         ("Outer fold", False),

@@ -31,6 +31,8 @@ def _repeats(found: Repeats, winner: str) -> str:
 
 
 def _nested(found: Nested) -> str:
+    if not found.folds:
+        return found.summary
     name = score_info(found.metric).short
     return (
         f"The selection judged by an outer loop: {name} {score_text(found.outer, found.metric)} ± "

@@ -52,10 +52,11 @@ class Procedure:
     losses: Callable[[Predictions], Floats]
 
 
-def nested_selection(design: StudyDesign, procedure: Procedure, step: Step) -> Nested | None:
-    """The procedure without each fold in turn; None where no fold leaves enough rows to repeat it.
+def nested_selection(design: StudyDesign, procedure: Procedure, step: Step) -> Nested:
+    """The procedure without each fold in turn.
 
-    The first folds in time may leave too few: they are passed over.
+    Folds that leave too few rows to repeat it, such as the first in time, are passed over; where
+    all do, there is no score, and the summary says why.
     """
     folds, found, rows, fold_of, refusal = design.folds, [], [], [], ""
     for fold in range(folds.k):
@@ -64,7 +65,7 @@ def nested_selection(design: StudyDesign, procedure: Procedure, step: Step) -> N
         own = replace(design, table=inner.table, folds=inner)
         here = _outer(step, fold + 1, folds.k)
         if len(inner.training) < MIN_TRAINING_ROWS or inner.k < 2:
-            refusal = f"{len(inner.training)} training rows are too few"
+            refusal = f"{len(inner.training)} training rows are too few."
             continue
         try:
             with muted():
@@ -77,7 +78,9 @@ def nested_selection(design: StudyDesign, procedure: Procedure, step: Step) -> N
         rows.append(outside)
         fold_of.append(np.full(len(outside), fold))
     if not found:
-        return None
+        text = f"The selection cannot be repeated without any of {folds.k} outer folds: {refusal}"
+        none = math.nan
+        return Nested(procedure.metric, none, none, none, none, (), {}, text)
     together = _joined([answers for _, answers in found])
     at = np.concatenate(rows)
     w = unit_weights(together.w, len(at))
@@ -114,7 +117,8 @@ def _record(
     counts = dict(Counter(f.winner for f in outer).most_common())
     text = _summary(counts, len(outer))
     if len(outer) < design.folds.k:
-        text += f" {design.folds.k - len(outer)} outer folds are passed over: {refusal}"
+        count = design.folds.k - len(outer)
+        text += f" {count} outer fold{'s are' if count > 1 else ' is'} passed over: {refusal}"
     return Nested(
         metric, score.mean, score.standard_error, inner, better, tuple(outer), counts, text
     )
