@@ -60,7 +60,7 @@ def bayesian_logistic(model: Any, b: Builder) -> ClassAnswer:
     if len(names) == 2:
         shrunken = _shrunken(b, mean[0], covariance[0, 0], "log odds")
         p: tuple[Value, ...] = two_sigmoids(b, names, shrunken)
-        scores = (mean[0],)
+        scores: tuple[Value, ...] = (mean[0],)
     else:
         p, scores = _several(model, b, names, mean, covariance)
     choice = first_largest(b, p, [label(one) for one in labels])
