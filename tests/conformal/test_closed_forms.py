@@ -10,6 +10,7 @@ import pytest
 from sklearn import linear_model
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
 
 import separatrix as sx
 
@@ -105,13 +106,15 @@ def test_a_weight_is_that_many_rows_one_of_which_is_left_out(weights: bool) -> N
     [
         (sx.LinearRegression(), linear_model.LinearRegression()),
         (sx.Ridge(3.0), linear_model.Ridge(3.0)),
+        (linear_model.LinearRegression(), linear_model.LinearRegression()),
+        (linear_model.Ridge(3.0), linear_model.Ridge(3.0)),
         (sx.KNeighborsRegressor(4), KNeighborsRegressor(4)),
     ],
-    ids=["least squares", "ridge", "neighbors"],
+    ids=["least squares", "ridge", "other least squares", "other ridge", "neighbors"],
 )
 def test_intervals_are_those_of_refits_of_scikit_learn(ours: Any, other: Any, method: str) -> None:
     a = sx.ConformalRegressor(ours, method=method).fit(X, Y)
-    b = sx.ConformalRegressor(other, method=method).fit(X, Y)
+    b = sx.ConformalRegressor(make_pipeline(other), method=method).fit(X, Y)
     assert a.fits_ is not None
     assert b.fits_ is None
     assert len(b.models_) == N

@@ -16,6 +16,7 @@ from separatrix.conformal.base import (
     positive_rows,
     row_blocks,
 )
+from separatrix.conformal.closed_forms import closed_form
 from separatrix.conformal.coverage import Coverage, coverage_of
 from separatrix.conformal.intervals import RULES, by_quantile, category_quantiles, few_changes, tidy
 from separatrix.conformal.number_scores import (
@@ -36,7 +37,6 @@ from separatrix.estimators.wrapped import (
 )
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
-from separatrix.selection.leave_one_out import leave_one_out_fits
 from separatrix.threads import on_one_blas_thread
 
 
@@ -209,7 +209,7 @@ class ConformalRegressor(RegressorMixin, ConformalModel):
         n = len(rows.y)
         every = np.arange(n)
         if self.method in JACKKNIFE and isinstance(score, AbsoluteScore):
-            fits = leave_one_out_fits(model, rows.x, rows.y, rows.w)
+            fits = closed_form(model, rows.x, rows.y, rows.w)
             if fits is not None:
                 return Calibrated(np.abs(rows.y - fits.own), labels, every, [], fits)
         scores, models = np.empty(n), []

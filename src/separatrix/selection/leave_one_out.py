@@ -30,8 +30,9 @@ LEAST_LEFT = 1e-8
 class LeaveOneOutFits(Protocol):
     """The fits without each of n training rows, beside the model fitted to all of them."""
 
-    #: ŷ₋ᵢ(xᵢ) of every training row: numbers (n), or probabilities (n x K).
-    own: Floats
+    @property
+    def own(self) -> Floats:
+        """ŷ₋ᵢ(xᵢ) of every training row: numbers (n), or probabilities (n x K)."""
 
     def at(self, model: Any, X: Any) -> Floats:
         """ŷ₋ᵢ(x) for each of m new rows and each row left out: (m x n), or (m x n x K)."""
@@ -75,7 +76,7 @@ class AffineFits:
     def at(self, model: Any, X: Any) -> Floats:
         """ŷ₋ᵢ(x) (m x n)."""
         base = np.asarray(model.predict(X), dtype=float).reshape(-1, 1)
-        x = to_array(model._design(X) if hasattr(model, "_design") else X)
+        x = to_array(model._design(X)) if hasattr(model, "_design") else X
         found = (np.asarray(x, dtype=float) - self.center) @ self.change.T
         found += self.shift
         np.subtract(base, found, out=found)
