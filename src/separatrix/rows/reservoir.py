@@ -22,7 +22,8 @@ ROWS, NUMBERS = 20_000, 2_000_000
 class Reservoir:
     """The rows of smallest hash of the test part (``test``) and of all other parts.
 
-    ``blocks`` and ``words`` hold the two samples by whether they are of the test part.
+    ``samples`` holds both, each with the hashes of its rows, by whether it is of the test part;
+    ``count`` is the number of rows that they were drawn from.
     """
 
     def __init__(

@@ -26,8 +26,8 @@ from separatrix.statistics.means import Means
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import design_moments
 
-#: Numbers of moments of all parts and classes together: 200 MB.
-MAX_NUMBERS = 25_000_000
+#: Numbers of moments of all parts and classes together: 100 MB, a few times on threads.
+MAX_NUMBERS = 12_500_000
 
 
 class ClassMomentsByPart(Grouped[MomentsByClass]):
@@ -69,8 +69,8 @@ class ClassMomentsByPart(Grouped[MomentsByClass]):
             return
         cells = [len(part.parts) for part in self.parts.values()]
         raise InputError(
-            f"the moments of {sum(cells)} classes in {len(cells)} parts take more than "
-            f"{8e-6 * MAX_NUMBERS:.0f} MB.",
+            f"products of columns for {sum(cells)} cells (classes in {len(cells)} parts) take more "
+            f"than {8e-6 * MAX_NUMBERS:.0f} MB.",
             remedy="Leave out columns with many levels (kinds={'NAME': 'ignore'}), or use fewer "
             "folds.",
         )

@@ -46,7 +46,7 @@ def sampled_predictions(contender: Contender, data: ClassData) -> OutOfFold:
     k, n = len(classes), data.sample.n
     p, scores = np.zeros((n, k)), np.zeros((n, k) if k > 2 else n)
     predicted, has_p, complete = np.zeros(n, dtype=np.int64), True, True
-    for fold, at, rows in data.by_fold(block):
+    for fold, at, rows in folds_in(block, data.schema):
         model = contender.models[fold]
         found = aligned_probabilities(model, rows, classes)
         has_p = has_p and found is not None

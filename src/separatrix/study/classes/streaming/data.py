@@ -22,6 +22,7 @@ from separatrix.statistics.class_preparation import MomentsByClass, prepare_clas
 from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import design_moments
+from separatrix.study.classes.streaming.passes import Passes
 from separatrix.study.folds import TEST
 
 
@@ -94,6 +95,16 @@ class ClassData:
         selected = MappedRows(self.rows, SelectedParts(frozenset(self.folds)))
         return EncodedRows(selected, self.encoding)
 
+    def announce(self, purpose: str) -> None:
+        """Say what the next passes over a stream are for."""
+        if isinstance(self.rows, Passes):
+            self.rows.named(purpose)
+
+    @property
+    def n_passes(self) -> int:
+        """Passes over the rows so far."""
+        return self.rows.count if isinstance(self.rows, Passes) else 0
+
     def require_classes(self) -> None:
         """Refuse folds whose training rows lack a class: nothing could be learned about it."""
         for fold in self.folds:
@@ -110,10 +121,6 @@ class ClassData:
         found = block.indicators(self.targets)
         codes = np.asarray(found.argmax(axis=1), dtype=np.int64)
         return np.where(found.max(axis=1, initial=0.0) > 0.5, codes, -1)
-
-    def by_fold(self, block: Block) -> Iterator[tuple[int, Ints, InMemory]]:
-        """Folds of a raw block: label, positions, rows."""
-        yield from folds_in(block, self.schema)
 
 
 def folds_in(block: Block, schema: Schema) -> Iterator[tuple[int, Ints, InMemory]]:

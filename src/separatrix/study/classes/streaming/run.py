@@ -82,9 +82,8 @@ def study_class_stream(
         sample, copies = once.second.first, once.second.second
         data = _data(stream, parts, once.first, sample)
         _, warned = with_warnings(lambda: check_stream(copies))
-        return study_class_data(
-            data, wanted, options, progress, metadata, (*messages, *warned), reason
-        )
+        study = study_class_data(data, wanted, options, progress, metadata, messages, reason)
+        return replace(study, warnings=(*warned, *study.warnings))
 
 
 def study_class_moments(
@@ -194,13 +193,11 @@ def study_class_data(
     entries = compared.entries(wanted, refused)
     tell_compared(progress, entries, choice.winner, choice.reason)
     study = finish(data, compared, choice, costs, metadata, reason)
-    warned = study.warnings
     return replace(
         study,
         columns=columns,
         leaderboard=entries,
         messages=(*messages, *study.messages),
-        warnings=warned,
     )
 
 
@@ -224,7 +221,7 @@ def _contenders(
             attempt([one.name], lambda one=one: [closed_form(one, data, loss, work)])  # type: ignore[misc]
     by_passes = [c for c in wanted if c.name in BY_PASSES]
     if by_passes:
-        _announce(data, "linear models, all folds and penalties")
+        data.announce("linear models, all folds and penalties")
         attempt(
             [c.name for c in by_passes], lambda: iterative_contenders(by_passes, data, loss, work)
         )
@@ -232,17 +229,12 @@ def _contenders(
     return sorted(found, key=lambda c: order[c.candidate.name]), refused
 
 
-def _announce(data: ClassData, purpose: str) -> None:
-    if isinstance(data.rows, Passes):
-        data.rows.named(purpose)
-
-
 def _compared(
     data: ClassData, found: list[Contender], metric: str, costs: DecisionCosts | None
 ) -> ComparedStream:
     """Score all contenders out of fold in one pass."""
     ready = [calibratable(contender, data) for contender in found]
-    _announce(data, "losses out of fold")
+    data.announce("losses out of fold")
     own = None if costs is None else costs.among(data.classes)
     metrics = tuple(dict.fromkeys(("log_loss", "error", metric)))
     scorers = [one.scorer for one in ready]

@@ -20,7 +20,6 @@ from separatrix.study.classes.out_of_fold import by_fold
 from separatrix.study.classes.planes import surface_of
 from separatrix.study.classes.streaming.choice import ComparedStream
 from separatrix.study.classes.streaming.data import ClassData
-from separatrix.study.classes.streaming.passes import Passes
 from separatrix.study.classes.streaming.scores import (
     stream_class_scores,
     stream_decision,
@@ -49,8 +48,7 @@ def finish(
     winner = _fitted(data, compared, choice, costs)
     baseline = with_warnings(compared.named(BASELINE).contender.fit)[0]
     own = None if costs is None else costs.among(data.classes)
-    if isinstance(data.rows, Passes):
-        data.rows.named("the test part")
+    data.announce("the test part")
     schema, targets = data.schema, data.targets
     tested = data.rows.reduce(
         Both(
@@ -105,8 +103,7 @@ def _fitted(
 ) -> Winner:
     """The winner on all folds, with its calibration and the costs of its decisions."""
     one = compared.named(choice.winner)
-    if isinstance(data.rows, Passes):
-        data.rows.named(f"fitting {choice.winner} to all training rows")
+    data.announce(f"fitting {choice.winner} to all training rows")
     candidate, method = one.contender.candidate, compared.method(one)
     core, warned = with_warnings(one.contender.fit)
     check = compared.checks.get(one.name)
@@ -123,7 +120,7 @@ def _record(data: ClassData, sums: TestSums, reason: str) -> StreamRecord:
     rankings = sums.rankings.values()
     return StreamRecord(
         reason,
-        data.rows.count if isinstance(data.rows, Passes) else 0,
+        data.n_passes,
         data.sample.n,
         data.test_sample.n,
         sums.cells[0],
