@@ -25,6 +25,7 @@ X = RNG.normal(size=(N, 3))
 Y = X[:, 0] + 0.5 * X[:, 1] ** 2 + 0.2 * RNG.normal(size=N)
 TWO = np.where(np.median(Y) < Y, "b", "a")
 THREE = np.digitize(Y, np.quantile(Y, [0.33, 0.66]))
+X_BOX = np.where((np.abs(X) < 1.2).all(axis=1), "a", "b")
 LATTICE = RNG.integers(0, 4, size=(N, 3)).astype(float)
 WEIGHTS = RNG.integers(1, 4, N) * 0.5
 WIDE = RNG.normal(size=(N, 40)) * 3.0 + 50.0
@@ -155,6 +156,7 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
         ),
         X,
     ),
+    "a concept": lambda: (fitted(sx.BoxClassifier(concept="a", reject=True), X, X_BOX), 1.5 * X),
     "ellipsoids": lambda: (fitted(sx.EllipsoidClassifier(reject=True), X, THREE), 1.5 * X),
     "flat ellipsoids": lambda: (
         fitted(sx.EllipsoidClassifier(), X[:, [0, 1, 2, 0]], TWO),
@@ -301,11 +303,6 @@ REFUSALS: dict[str, tuple[Callable[[], Any], str, str]] = {
         lambda: fitted(sx.RadiusNeighborsClassifier(5.0), X, TWO),
         "give an outlier_label",
         "without `outlier_label`",
-    ),
-    "concept": (
-        lambda: fitted(sx.BoxClassifier(concept="a", reject=True), X, TWO),
-        "version space",
-        "version space",
     ),
 }
 

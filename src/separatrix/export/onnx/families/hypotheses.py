@@ -11,7 +11,7 @@ from separatrix.export.onnx.answers import Classes
 from separatrix.export.onnx.distances import squared_distances
 from separatrix.export.onnx.families.svm import standardized
 from separatrix.export.onnx.graph import Value
-from separatrix.export.onnx.refusal import Refused
+from separatrix.export.onnx.scans import accumulate
 from separatrix.export.onnx.sources import Source
 from separatrix.hypotheses.enclosing.base import ROUNDING
 
@@ -51,9 +51,35 @@ def box_classifier(model: Any, source: Source) -> Classes:
     rejected = None
     if model.reject:
         if getattr(model, "concept", None) is not None:
-            raise Refused("Uncertainty about one concept's version space has no export.")
-        rejected = ~x.graph.concat(claimed).sum().equals(1.0)
+            rejected = _uncertain(model.spaces_[0], x)
+        else:
+            rejected = ~x.graph.concat(claimed).sum().equals(1.0)
     return _claims(model, x.graph.concat(margins), len(groups), rejected)
+
+
+def _uncertain(space: Any, x: Value) -> Value:
+    """Rows outside of the most specific box that some consistent box contains all the same.
+
+    The box around the most specific one and the row then contains no negative row.
+    """
+    lower, upper, negatives = space.specific.lower, space.specific.upper, space.negatives
+    outside = ~_inside(space.specific, x)
+    if not len(negatives):
+        return outside
+    stored = (negatives.T[:, None, :], lower[:, None, None], upper[:, None, None])
+    columns = [
+        x.transpose().unsqueeze(2),
+        *(x.graph.constant(np.ascontiguousarray(a)) for a in stored),
+    ]
+
+    def beyond(total: Value, at: list[Value]) -> Value:
+        """Columns by which a negative row is not in the box."""
+        value, row, low, high = at
+        left_out = (row < low.op("Min", value)) | (row > high.op("Max", value))
+        return total + left_out.double()
+
+    left_out = accumulate(x.filled(0.0, len(negatives)), columns, beyond)
+    return outside & (left_out.min() > 0.5)
 
 
 def _claims(model: Any, margins: Value, hypotheses: int, rejected: Value | None) -> Classes:
