@@ -109,7 +109,9 @@ def test_dates_are_days_in_every_language() -> None:
 
     start = datetime.date(2020, 1, 1)
     days = [start + datetime.timedelta(days=37 * i) for i in range(40)]
-    data = pa.table({"day": days, "y": [float(i % 7) + 0.01 * i for i in range(40)]})
+    times = [datetime.datetime(2020, 1, 1, i % 24, 5, 7, 250_000 * (i % 4)) for i in range(40)]
+    y = [float(i % 7) + 0.01 * i for i in range(40)]
+    data = pa.table({"day": days, "time": times, "y": y})
     model = sx.LinearRegression().fit(sx.scan(data, target="y"))
     for dialect in ("duckdb", "sqlite"):
         assert sx.export_model(model, dialect=dialect).check.largest_difference < 1e-9

@@ -134,7 +134,7 @@ class Scalars:
         if column.kind is Kind.BOOLEAN:
             return _truth(raw)
         if column.display in ("date", "datetime"):
-            found = _days(raw, self.dialect)
+            found = _days(raw, self.dialect, column.display)
         else:
             found = exp.cast(raw, "double")
             if self.dialect.has_nan:
@@ -241,17 +241,23 @@ def _without_nan(number: exp.Expression, dialect: Dialect) -> exp.Expression:
     return exp.Nullif(this=number, expression=exp.cast(text("NaN"), "double"))
 
 
-def _days(raw: exp.Expression, dialect: Dialect) -> exp.Expression:
+def _days(raw: exp.Expression, dialect: Dialect, display: str) -> exp.Expression:
     """Days since 1970-01-01 of a date or a time."""
-    day = exp.Literal.number("86400.0")
     if dialect.name == "sqlite":
-        seconds: exp.Expression = exp.Anonymous(this="UNIXEPOCH", expressions=[raw])
-        return exp.Div(this=seconds, expression=day, typed=True, safe=False)
-    moment = exp.cast(raw, "timestamp")
+        day = exp.Anonymous(this="JULIANDAY", expressions=[raw])
+        return exp.Sub(this=day, expression=exp.Literal.number("2440587.5"))
+    seconds_a_day = exp.Literal.number("86400.0")
     if dialect.name in ("bigquery", "spark"):
+        if display == "date":  # whatever the time zone of the session
+            return exp.Anonymous(this="UNIX_DATE", expressions=[exp.cast(raw, "date")])
+        zoned = "timestamptz" if dialect.name == "bigquery" else "timestamp"
+        moment = exp.cast(raw, zoned)
         micros = exp.Anonymous(this="UNIX_MICROS", expressions=[moment])
         return exp.Div(
             this=micros, expression=exp.Literal.number("86400000000.0"), typed=True, safe=False
         )
+    moment = exp.cast(raw, "timestamp")
     seconds = exp.Extract(this=exp.var("EPOCH"), expression=moment)
-    return exp.Div(this=exp.cast(seconds, "double"), expression=day, typed=True, safe=False)
+    return exp.Div(
+        this=exp.cast(seconds, "double"), expression=seconds_a_day, typed=True, safe=False
+    )
