@@ -16,6 +16,10 @@ from separatrix.verification.stored.container import Tensor
 from separatrix.verification.stored.records import Record
 from separatrix.verification.verdict import PROVED, REFUTED, Claim, equal
 
+ASSUMED = (
+    "The file has no study. Training rows are those of separatrix fit by default (seed 0, a test "
+    "part of 0.2): they are as many as the model had."
+)
 READ = "The table was read by separatrix, as for the fit; the arithmetic is its own."
 
 
@@ -94,7 +98,10 @@ def rows_of_table(
         from separatrix.estimators.class_tables import with_classes
 
         rows = with_classes(raw) if "classes_" in model else raw
-        return Rows(rows, _usable(encoding), notes=(READ,))
+        assumed = _assumed(model, rows)
+        if assumed is None:
+            return Rows(rows, _usable(encoding), notes=(READ,))
+        return Rows(training_part(raw, assumed), _usable(encoding), notes=(READ, ASSUMED))
     split = _split(study)
     part = training_part(raw, split)
     claims = tuple(Claim("rows", REFUTED, f"{text}.") for text in part.contradictions)
@@ -107,6 +114,24 @@ def rows_of_table(
     n = sum(block.n for block in part.blocks())
     claims += (equal("rows", "Training rows", study["n_train"], n),)
     return Rows(part, _usable(encoding), claims=claims, notes=(READ, part.words))
+
+
+def _assumed(model: Record, rows: Any) -> Any:
+    """The split of a study by default, where the file has none and the model had that many rows."""
+    from separatrix.study.training_part import Split, training_part
+
+    counted = model.get("n_samples_fit_")
+    for name in ("moments_", "class_moments_"):
+        if isinstance(model.get(name), Record):
+            counted = model[name]["count"]
+            counted = sum(counted.values) if isinstance(counted, Tensor) else counted
+    n = sum(block.n for block in rows.blocks())
+    if not isinstance(counted, int) or counted >= n or not model.get("encoding_"):
+        return None
+    task = "classification" if "classes_" in model else "regression"
+    split = Split(seed=0, test=0.2, task=task, streamed=False)
+    found = sum(block.n for block in training_part(rows, split).blocks())
+    return split if found == counted else None
 
 
 def _usable(encoding: Any) -> Record | None:

@@ -20,6 +20,11 @@ from separatrix.verification.stored.records import Record, model_in, study_in
 from separatrix.verification.training import Rows, rows_of_arrays, rows_of_table
 from separatrix.verification.verdict import PROVED, REFUTED, Claim, Verification
 
+WRAPPED = (
+    "The claims are those of the {}. What the {} adds (calibration, costs, rejection) is learned "
+    "from folds and has no certificate: it is not recomputed."
+)
+
 
 def verify(model: Any, table: Any, target: Any = None, *, weight: Any = None) -> Verification:
     """Recompute the certificate of a model from its table in exact or interval arithmetic.
@@ -117,7 +122,8 @@ def _verify_file(
         blocks = Blocks(rows.designs or encoded(rows.blocks(), rows.encoding), progress)
         claims = [*rows.claims, *models.CLAIMS[model.of](model, blocks)]
     intact = Claim("file", PROVED, "The content of the file matches its checksum.")
-    return Verification(whole.of, blocks.n, (intact, *claims), rows.notes)
+    notes = rows.notes if whole is model else (*rows.notes, WRAPPED.format(model.of, whole.of))
+    return Verification(whole.of, blocks.n, (intact, *claims), notes)
 
 
 def _rows(

@@ -9,13 +9,14 @@ from typing import Any
 from separatrix.verification.claims.elastic_net import elastic_net_claims
 from separatrix.verification.claims.quadratic import quadratic_claims
 from separatrix.verification.claims.sums import Sums, recorded_moments, sums_of
-from separatrix.verification.design import Blocks
+from separatrix.verification.design import Blocks, Design
 from separatrix.verification.stored.container import Tensor
 from separatrix.verification.stored.records import Record
-from separatrix.verification.verdict import Claim, recorded
+from separatrix.verification.verdict import Claim, equal, recorded
 
 #: Relative gap and KKT residual that these certificates promise.
 CLOSED_FORM, ITERATIVE = 1e-8, 1e-8
+ZERO = Fraction(0)
 
 
 def coefficients(model: Record) -> tuple[list[list[float]], list[float]]:
@@ -48,6 +49,30 @@ def least_squares(model: Record, blocks: Blocks) -> list[Claim]:
     if model.params.get("positive"):
         return claims + _penalized(model, sums, Fraction(0), Fraction(1))
     return claims + _quadratic(model, sums, [Fraction(0)] * len(sums.targets), fit_intercept)
+
+
+def classes(model: Record, blocks: Blocks) -> list[Claim]:
+    """``LeastSquaresClassifier``: targets ±1 of two classes, one-hot of more."""
+    known = model["classes_"].values
+    coded = (_coded(block, known) for block in blocks)
+    return _quadratic_of(model, sums_of(coded))
+
+
+def _coded(block: Design, known: list[Any]) -> Design:
+    codes = block.classes(known)
+    columns = [1] if len(known) == 2 else range(len(known))
+    low = -1.0 if len(known) == 2 else 0.0
+    targets = [[1.0 if code == k else low for code in codes] for k in columns]
+    return Design(block.columns, targets, block.weights)
+
+
+def _quadratic_of(model: Record, sums: Sums) -> list[Claim]:
+    moments = model.get("moments_")
+    claims = (
+        [equal("rows", "Number of training rows", moments["count"], sums.count)] if moments else []
+    )
+    fit_intercept = bool(model.params.get("fit_intercept", True))
+    return claims + _quadratic(model, sums, [ZERO] * len(sums.targets), fit_intercept)
 
 
 def ridge(model: Record, blocks: Blocks) -> list[Claim]:
@@ -140,6 +165,7 @@ def _family(
 
 MODELS: dict[str, Any] = {
     **_family(least_squares, "LinearRegression"),
+    **_family(classes, "LeastSquaresClassifier"),
     **_family(ridge, "Ridge", "RidgeCV"),
     **_family(elastic_net, "Lasso", "ElasticNet", "LassoCV"),
     **_family(mean, "MeanRegressor"),

@@ -15,12 +15,14 @@ from separatrix.verification.claims.linear import coefficients
 from separatrix.verification.claims.logistic_dual import ZERO, Likelihood
 from separatrix.verification.design import Blocks, Design, gathered
 from separatrix.verification.stored.records import Record
-from separatrix.verification.verdict import CONSISTENT, UNCHECKED, Claim, recorded
+from separatrix.verification.verdict import CONSISTENT, PROVED, REFUTED, Claim, recorded
 
 #: The certificate promises a gap of ``tol``; coefficients are refined far below it.
 RECORDED = Fraction(1, 10**11)
 #: Relative rounding of a stored coefficient, with a margin.
 ROUNDING = Fraction(1, 1 << 49)
+#: Margins of rows on the boundary, relative to the largest.
+ON_BOUNDARY = Fraction(1, 10**11)
 
 
 def logistic(model: Record, blocks: Blocks) -> list[Claim]:
@@ -31,8 +33,7 @@ def logistic(model: Record, blocks: Blocks) -> list[Claim]:
     C = _cost(model)
     separation = model.get("separation_")
     if isinf(C) and isinstance(separation, Record):
-        sentence = "Classes are separable: the likelihood has no maximum, and none is claimed."
-        return [Claim("duality gap", UNCHECKED, sentence)]
+        return [_separation(separation, design, codes, len(known))]
     weights = _weights(model, design, codes, len(known))
     likelihood = Likelihood.of(design.columns, codes, weights, len(known))
     coef, intercept = coefficients(model)
@@ -49,6 +50,34 @@ def logistic(model: Record, blocks: Blocks) -> list[Claim]:
     claims += _gap(certificate, primal, gap, scale, model)
     kkt, allowed = _kkt(model, design, weights, likelihood, probabilities, penalties, coef)
     return claims + kkt_claims(certificate, kkt, allowed, tolerance_of(model))
+
+
+def _separation(found: Record, design: Design, codes: list[int], k: int) -> Claim:
+    """Margins (v_y − v_k)·(x, 1) of the stored direction, by exact signs.
+
+    Where none is negative and some are positive the likelihood has no maximum.
+    """
+    coef, intercept = found["coef"].rows, found["intercept"].values
+    planes = [[*column, a] for column, a in zip(zip(*coef, strict=True), intercept, strict=True)]
+    if len(planes) < k:
+        planes = [[0.0] * len(planes[0]), *planes]
+    smallest = largest = None
+    for row, code in zip(design.rows, codes, strict=True):
+        scores = [exact_dot([*row, 1.0], plane) for plane in planes]
+        margin = min(scores[code] - other for j, other in enumerate(scores) if j != code)
+        smallest = margin if smallest is None else min(smallest, margin)
+        top = max(scores[code] - other for j, other in enumerate(scores) if j != code)
+        largest = top if largest is None else max(largest, top)
+    if smallest is None or largest is None or largest <= 0:
+        return Claim("separation", REFUTED, "The stored direction separates no row.")
+    if smallest > 0:
+        sentence = "Every row is on its side: the likelihood has no maximum, and none is claimed."
+        return Claim("separation", PROVED, sentence)
+    if found["complete"] or smallest < -ON_BOUNDARY * largest:
+        sentence = f"A row is on the wrong side by {float(smallest / largest):.1e} of the largest."
+        return Claim("separation", REFUTED, sentence)
+    sentence = "No row is on the wrong side beyond rounding; some lie on the boundary."
+    return Claim("separation", CONSISTENT, sentence, 12.0)
 
 
 def _gap(
