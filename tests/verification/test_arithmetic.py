@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from random import Random
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from separatrix.verification.arithmetic.dyadic import ExactMoments, exact_dot, exact_sum, scaled
+from separatrix.verification.arithmetic.enclosures import step_bound
 from separatrix.verification.arithmetic.roots import digits, root_above, root_below
-from separatrix.verification.arithmetic.systems import product, solve_symmetric
+from separatrix.verification.arithmetic.systems import determinant, product, solve_symmetric
 
 quick = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 doubles = st.floats(allow_nan=False, allow_infinity=False)
@@ -70,3 +72,25 @@ def test_digits_of_agreement() -> None:
     assert round(digits(Fraction(1, 10**6), Fraction(1)), 6) == 6.0
     assert digits(Fraction(1), Fraction(0)) == 0.0
     assert digits(Fraction(1, 10**400), Fraction(1)) == 16.0
+
+
+@quick
+@given(st.integers(0, 10**6))
+def test_steps_are_enclosed(seed: int) -> None:
+    generator = Random(seed)
+    x = [[generator.gauss(1.0, 10.0**j) for j in range(4)] for _ in range(9)]
+    gram = [[exact_dot([r[i] for r in x], [r[j] for r in x]) for j in range(4)] for i in range(4)]
+    g = [Fraction(generator.gauss(0.0, 1.0)) for _ in range(4)]
+    found = step_bound(gram, g)
+    assert found is not None
+    steps, square = found
+    exact = solve_symmetric(gram, [g]).x[0]
+    assert all(abs(value) <= bound for value, bound in zip(exact, steps, strict=True))
+    assert sum((a * b for a, b in zip(g, exact, strict=True)), Fraction(0)) <= square
+
+
+def test_singular_matrices_are_left_to_elimination() -> None:
+    one = [[Fraction(1), Fraction(1)], [Fraction(1), Fraction(1)]]
+    assert step_bound(one, [Fraction(1), Fraction(1)]) is None
+    assert determinant(one) == 0
+    assert determinant([[Fraction(2), Fraction(1)], [Fraction(1), Fraction(2)]]) == 3

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
 
+from separatrix.verification.arithmetic.enclosures import step_bound
 from separatrix.verification.arithmetic.roots import digits, root_above, root_below
 from separatrix.verification.arithmetic.systems import product, solve_symmetric
 from separatrix.verification.claims.certificate import gap_claims, kkt_claims
@@ -27,6 +28,8 @@ ROUNDING = Fraction(1, 1 << 49)
 LEAST_DIGITS = 6.0
 #: A column nearer to the span of others, relative to its length, is dependent up to rounding.
 DEPENDENT = 1e-7
+#: More columns are enclosed: elimination in fractions would take minutes.
+MANY = 40
 
 
 @dataclass(frozen=True)
@@ -78,15 +81,9 @@ def quadratic_claims(
         )
         own = [Fraction(b) for b in coef[target]]
         theta = [Fraction(intercept[target]), *own] if fit_intercept else own
-        exact = solve_symmetric(
-            [[problem.a[i][j] for j in free] for i in free], [[problem.c[i] for i in free]]
-        )
-        best = [Fraction(0)] * len(at)
-        for k, x in zip(free, exact.x[0], strict=True):
-            best[k] = x
-        lost = len(at) - exact.rank
         value += problem.value(theta)
-        gap += max(problem.value(theta) - problem.value(best), Fraction(0))
+        above, best, lost = _minimum(problem, theta, free, fit_intercept)
+        gap += above
         spread = sums.centered if fit_intercept else m
         scale += spread[y][y] / 2
         size = root_above(spread[y][y]) or Fraction(1)
@@ -102,6 +99,50 @@ def quadratic_claims(
     if dependent:
         claims.append(_dependence(m, [at[k] for k in free], dependent))
     return claims + _coefficient_claims(certificate, least, name, lost, sums.d)
+
+
+def _minimum(
+    problem: Quadratic, theta: list[Fraction], free: list[int], fit_intercept: bool
+) -> tuple[Fraction, list[Fraction], int]:
+    """f(θ) − min f, a minimizer, and how many columns are left out.
+
+    Of many columns both are bounds: the minimizer is then θ less the bound of the step to it.
+    """
+    size = len(theta)
+    if size > MANY and len(free) == size:
+        found = _bounded(problem, theta, fit_intercept)
+        if found is not None:
+            return found[0], found[1], 0
+    exact = solve_symmetric(
+        [[problem.a[i][j] for j in free] for i in free], [[problem.c[i] for i in free]]
+    )
+    best = [Fraction(0)] * size
+    for k, x in zip(free, exact.x[0], strict=True):
+        best[k] = x
+    above = max(problem.value(theta) - problem.value(best), Fraction(0))
+    return above, best, size - exact.rank
+
+
+def _bounded(
+    problem: Quadratic, theta: list[Fraction], fit_intercept: bool
+) -> tuple[Fraction, list[Fraction]] | None:
+    """The same by enclosures, in centered columns: ½ W (mean residual)² + ½ gᵀA⁻¹g."""
+    a, g = problem.a, problem.gradient(theta)
+    mean = Fraction(0)
+    if fit_intercept:
+        weight = a[0][0]
+        mean = g[0] ** 2 / weight / 2
+        g = [v - g[0] * a[0][j] / weight for j, v in enumerate(g)][1:]
+        a = [
+            [v - a[0][i] * a[0][j] / weight for j, v in enumerate(row)][1:]
+            for i, row in enumerate(a)
+        ][1:]
+    found = step_bound(a, g)
+    if found is None:
+        return None
+    steps, square = found
+    best = [b - s for b, s in zip(theta[1:] if fit_intercept else theta, steps, strict=True)]
+    return mean + square / 2, [theta[0], *best] if fit_intercept else best
 
 
 def _dependence(m: list[list[Fraction]], free: list[int], dependent: Sequence[int]) -> Claim:
