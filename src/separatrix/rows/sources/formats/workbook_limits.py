@@ -25,10 +25,10 @@ _NOWHERE = 1 << 62
 _ATTRIBUTES = rb"((?:[^>\"']|\"[^\"]*\"|'[^']*')*)"
 _TAG = re.compile(rb"<(?:\w+:)?(row|c)\b" + _ATTRIBUTES + rb">")
 _PLACE = re.compile(rb"\br\s*=\s*[\"']([A-Z]{0,3})(\d{1,7})[\"']")
-_NAMED = rb"\s(?:[^>\"']|\"[^\"]*\"|'[^']*')*?\br\s*=\s*[\"']"
-_CELL_AT = re.compile(rb"[<:]c" + _NAMED + rb"([A-Z]{1,3})(\d{1,7})[\"']")
-_LINE_AT = re.compile(rb"[<:]row" + _NAMED + rb"(\d{1,7})[\"']")
-_CELL, _LINE = re.compile(rb"[<:]c[\s>/]"), re.compile(rb"[<:]row[\s>/]")
+_CELL_AT = re.compile(rb'<c r="([A-Z]{1,3})(\d{1,7})"')
+_LINE_AT = re.compile(rb'<row r="(\d{1,7})"')
+#: Other tags that begin like that of a cell: of columns, comments, formats.
+_OTHERS = (b"<co", b"<cf", b"<cu", b"<ce", b"<ch", b"<cp", b"<cl")
 _UNPLACED = re.compile(rb"\br\s*=")
 _ODS = re.compile(
     rb"<(/?)table:(table-row|table-cell|covered-table-cell|table)\b" + _ATTRIBUTES + rb">"
@@ -58,7 +58,9 @@ def check_workbook(raw: IO[bytes], path: str) -> None:
                 if info.filename.lower().endswith("workbook.bin"):
                     raise _suspicious(path, "is a binary workbook (.xlsb)")
                 texts = partial(_tags, archive, info, path)
-                cells = max(_xlsx_cells(texts), _ods_cells(texts))
+                cells = _xlsx_cells(texts)
+                if info.filename.lower() == "content.xml":  # of OpenDocument
+                    cells = max(cells, _ods_cells(texts))
                 if cells > MOST_CELLS:
                     raise _too_large(path, f"{cells:,} cells up to the last one")
     except (zipfile.BadZipFile, NotImplementedError, OSError, RuntimeError, EOFError) as reason:
@@ -92,11 +94,13 @@ def _xlsx_cells(texts: Texts) -> int:
 
 
 def _xlsx_bound(texts: Iterator[bytes]) -> int:
-    """Rows times columns of all tags that name their place; beyond the limit if one does not."""
+    """Rows times columns where all tags are written as usual; beyond the limit if one is not."""
     rows = columns = 0
     for text in texts:
         cells, lines = _CELL_AT.findall(text), _LINE_AT.findall(text)
-        if len(_CELL.findall(text)) > len(cells) or len(_LINE.findall(text)) > len(lines):
+        begun = text.count(b"<c") - sum(map(text.count, _OTHERS))
+        usual = begun == len(cells) and text.count(b"<row") == len(lines)
+        if not usual or b":c" in text or b":row" in text:
             return MOST_CELLS + 1
         columns = max(columns, max(map(_number, {letters for letters, _ in cells}), default=0))
         digits = {*lines, *(number for _, number in cells)}
