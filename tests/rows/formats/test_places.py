@@ -90,3 +90,13 @@ def test_columns_of_a_file_go_before_those_of_its_folders(tmp_path):
 def test_a_file_may_have_colons_in_its_name(tmp_path):
     FRAME.to_csv(tmp_path / "a::b.csv", index=False)
     assert len(scan(tmp_path / "a::b.csv", target="y").read()) == 20
+
+
+def test_values_of_folders(tmp_path):
+    for value in ("2024-02-28", "2024-02-31"):
+        (tmp_path / f"day={value}").mkdir()
+        FRAME.to_csv(tmp_path / f"day={value}" / "t.csv", index=False)
+    assert scan(tmp_path, target="y").schema.by_name["day"].levels == ()
+    assert str(scan(tmp_path, target="y").source.arrow.field("day").type) == "string"
+    (tmp_path / "day=2024-02-31" / "t.csv").unlink()
+    assert scan(tmp_path, target="y").schema.by_name["day"].display == "date"

@@ -44,7 +44,7 @@ class Partitions:
         shapes = ((_INTEGER, pa.int64()), (_NUMBER, pa.float64()), (_DATE, pa.date32()))
         for shape, type_ in () if text or name in self.texts else shapes:
             if found and all(re.fullmatch(shape, str(value)) for value in found):
-                return type_
+                return type_ if _can_be(found, type_) else pa.string()
         return pa.string()
 
     def arrays(
@@ -60,9 +60,20 @@ class Partitions:
         }
 
 
+def _can_be(values: list[str | None], type_: pa.DataType) -> bool:
+    """Whether values of the right shape are of the type: 2024-02-31 is no date."""
+    import pyarrow as pa
+
+    try:
+        pa.array(values, pa.string()).cast(type_)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
 def keys_of(path: str) -> Keys:
     """The columns in the folders of a path."""
-    folders = re.split(r"[/\\]", path)[:-1]
+    folders = re.split(r"[/\\]", path.partition("::")[0])[:-1]
     found = (_KEY.match(folder) for folder in folders)
     pairs = [(unquote(m[1]), unquote(m[2])) for m in found if m]
     return {name: None if value == MISSING else value for name, value in pairs}
