@@ -40,7 +40,7 @@ from separatrix.study.guaranteed.run import calibrated
 from separatrix.study.numbers.moments import study_moments
 from separatrix.study.numbers.run import study_regression
 from separatrix.study.result import Study
-from separatrix.study.size import reason_to_stream
+from separatrix.study.size import in_small_blocks, reason_to_stream
 from separatrix.study.tasks import CLASSIFICATION, REGRESSION
 from separatrix.study.training_part import digest_of
 from separatrix.study.uncertainty import LEVEL
@@ -184,7 +184,7 @@ def run_study(
     message = (found.inferred.message,) if task is None else ()
     if (task or found.inferred.task) == CLASSIFICATION:
         options.refuse_for(CLASSIFICATION)
-        coded = with_class_target(rows, target, found.values)
+        coded = with_class_target(in_small_blocks(rows), target, found.values)
         messages = message + inferred.read_in_passes(rows, streamed)
         return study_class_stream(
             coded, parts, models, options, progress, metadata, messages, streamed

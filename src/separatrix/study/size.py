@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.sources.file_source import FileSource
@@ -10,6 +11,8 @@ from separatrix.rows.sources.stream import TableRows
 
 #: Never read more than this into memory.
 MAX_BYTES = 4 << 30
+#: Rows of a block where many models predict each of them.
+SMALL_BLOCK_ROWS = 16_384
 
 
 def reason_to_stream(rows: Rows) -> str:
@@ -23,6 +26,15 @@ def reason_to_stream(rows: Rows) -> str:
         return ""
     needed = rows.source.size(len(rows.schema.by_name))
     return "too large for memory" if needed >= memory_budget() else ""
+
+
+def in_small_blocks(rows: Rows) -> Rows:
+    """The same table in blocks that leave room for what models make of them."""
+    if not isinstance(rows, TableRows) or rows.travel is not None:
+        return rows
+    smaller = copy(rows)
+    smaller.block_rows = min(rows.block_rows, SMALL_BLOCK_ROWS)
+    return smaller
 
 
 def memory_budget() -> float:

@@ -64,7 +64,8 @@ def stream_target(rows: Rows, target: Column, task: str | None) -> StreamTarget:
     if target.kind is not Kind.NUMERIC:
         return StreamTarget(infer_task(target, ()), None)
     # rows of a cluster stay there: its values are counted, none is fetched
-    first = next(iter(rows.blocks()), None) if isinstance(rows, TableRows) else None
+    here = isinstance(rows, TableRows) and rows.travel is None
+    first = next(iter(rows.blocks()), None) if here else None
     blocks = [] if first is None else [first]
     early = infer_task(target, blocks)
     values = {float(v) for block in blocks for v in np.unique(block.y[:, 0])}
