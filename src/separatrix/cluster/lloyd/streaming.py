@@ -21,7 +21,10 @@ from separatrix.cluster.lloyd.nearest import membership, nearest_and_gains, near
 from separatrix.cluster.lloyd.sparse_rows import SparseRows, scaled, transposed
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Block, Floats
+from separatrix.rows.encoding import Encoding
 from separatrix.rows.loops.hashing import add_column
+from separatrix.rows.mapped import EncodedRows
+from separatrix.rows.parts import hash_block, salted_words
 from separatrix.rows.rows import InMemory, Rows, reduce_on_threads
 from separatrix.statistics.standardizer import Standardizer
 from separatrix.threads import MIN_PIECES, parallel_map, pieces
@@ -32,6 +35,8 @@ BLOCK_NUMBERS = 250_000
 ROUNDING = 1e-12
 #: Standard deviations by which more hashes are looked at than a sample needs.
 SURPLUS = 8.0
+#: Rows of a design that are encoded at a time.
+STORED_ROWS = 4_096
 
 
 def streaming_lloyd(
@@ -232,11 +237,21 @@ def sample_rows(rows: Rows, size: int, seed: int, count: int) -> tuple[Floats, F
         return rows.block.dense()[w > 0], w[w > 0]
     # Rows with hashes beyond a bound that is rarely too low are never stored, nor do they travel.
     share = (size + SURPLUS * np.sqrt(size)) / max(count, 1)
+    if isinstance(rows, EncodedRows):
+        return sample_design(rows, size, seed, share)
     sample = rows.reduce(RowSample(size, seed, share))
     if share < 1.0 and len(sample.key) < size:  # so many copies that there are fewer rows
         # In memory block after block: samples of all chunks at once would hold the whole table.
         reduce = Rows.reduce if isinstance(rows, InMemory) else type(rows).reduce
         sample = reduce(rows, RowSample(size, seed))
+    return sample.rows, sample.weight
+
+
+def sample_design(rows: EncodedRows, size: int, seed: int, share: float) -> tuple[Floats, Floats]:
+    """Distinct rows of a design and their weights, drawn by their content before the encoding."""
+    sample = rows.rows.reduce(DesignSample(rows.encoding, size, seed, share))
+    if share < 1.0 and len(sample.key) < size:
+        sample = rows.rows.reduce(DesignSample(rows.encoding, size, seed, 1.0))
     return sample.rows, sample.weight
 
 
@@ -266,11 +281,15 @@ class RowSample:
             x = np.ascontiguousarray(block.dense(start, start + step)[positive])
             self._add(_row_hashes(x, self.seed), x, w[start : start + step][positive])
 
-    def _add(self, key: NDArray[np.uint64], x: Floats, w: Floats) -> None:
-        bound = np.uint64(2**64 - 1) if self.share >= 1.0 else np.uint64(self.share * 2.0**64)
+    @property
+    def bound(self) -> np.uint64:
+        """Hashes above it are not in the sample."""
         if len(self.key) == self.size:  # most rows are out already
-            bound = min(bound, self.key[-1])
-        near = key <= bound
+            return np.uint64(self.key[-1])
+        return np.uint64(2**64 - 1) if self.share >= 1.0 else np.uint64(self.share * 2.0**64)
+
+    def _add(self, key: NDArray[np.uint64], x: Floats, w: Floats) -> None:
+        near = key <= self.bound
         if not near.all():
             key, x, w = key[near], x[near], w[near]
         rows = x if not len(self.key) else np.concatenate([self.rows, x])
@@ -287,6 +306,30 @@ class RowSample:
         if len(other.key):
             both._add(other.key, other.rows, other.weight)
         return both
+
+
+class DesignSample(RowSample):
+    """A sample of the design rows of a table, by a hash of their raw content.
+
+    Imputed means differ in their last digits between machines; the raw content does not.
+    """
+
+    def __init__(self, encoding: Encoding, size: int, seed: int, share: float) -> None:
+        super().__init__(size, seed, share)
+        self.encoding = encoding
+
+    def fresh(self) -> Self:
+        """An empty sample of the same size and seed."""
+        return type(self)(self.encoding, self.size, self.seed, self.share)
+
+    def update(self, block: Block) -> None:
+        """Add the rows of a raw block."""
+        key = salted_words(hash_block(block), f"sample {self.seed}")
+        near = np.flatnonzero((key <= self.bound) & (block.weights > 0))
+        for start in range(0, len(near), STORED_ROWS):
+            at = near[start : start + STORED_ROWS]
+            some = block.take(at)
+            self._add(key[at], self.encoding.apply(some).dense(), some.weights)
 
 
 def _row_hashes(x: Floats, seed: int) -> NDArray[np.uint64]:

@@ -18,12 +18,12 @@ import numpy as np
 from separatrix.cluster.base import columns_by_level, zero_one_columns
 from separatrix.cluster.kmeans import KMeans
 from separatrix.cluster.lloyd.column_spread import ColumnSpread
-from separatrix.cluster.lloyd.streaming import SURPLUS, RowSample
+from separatrix.cluster.lloyd.streaming import SURPLUS, DesignSample
 from separatrix.cluster.silhouette import silhouette
 from separatrix.messages import InputError
 from separatrix.rows.block import Block, Floats, Ints
 from separatrix.rows.encoding import Encoding
-from separatrix.rows.mapped import MappedStatistic
+from separatrix.rows.mapped import EncodedRows
 from separatrix.rows.profile import ColumnProfile, Profile
 from separatrix.rows.row_sample import Both
 from separatrix.rows.rows import InMemory, Rows
@@ -150,12 +150,12 @@ def _sampled(
         )
     size = max(1, min(SAMPLE_ROWS, SAMPLE_NUMBERS // len(encoding.terms)))
     share = (size + SURPLUS * np.sqrt(size)) / spread.count
-    both = Both(Profile(), MappedStatistic(RowSample(size, seed, share), encoding))
+    both = Both(Profile(), DesignSample(encoding, size, seed, share))
     once = rows.reduce(both)
     columns = tuple(once.first.columns(rows.schema))
-    sample = once.second.inner
+    sample = once.second
     if share < 1.0 and len(sample.key) < size:  # so many copies that there are fewer rows
-        sample = prepared.rows.reduce(RowSample(size, seed))
+        sample = rows.reduce(DesignSample(encoding, size, seed, 1.0))
     discrete = zero_one_columns(encoding)
     scales = spread.standardizer.with_pooled_scales(discrete) if standardize else None
     x = sample.rows[_repeated(sample.weight, size, rng)]
@@ -182,8 +182,6 @@ class SampleDesign(ClusterDesign):
 
 def _design(x: Floats, encoding: Encoding, scales: Standardizer | None, rows: Rows) -> SampleDesign:
     """The sample as distances see it, by the means and scales of all rows."""
-    from separatrix.rows.mapped import EncodedRows
-
     block = Block(x, np.empty((len(x), 0)), None, encoding.terms, Terms(()))
     table = InMemory(rows.schema, block)
     table.notes, table.dropped = rows.notes, rows.dropped
