@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 import separatrix as sx
-from separatrix.storage import StoredMoments, save_moments
+from separatrix.storage import save_moments
+from separatrix.storage.summaries import summarize
 from separatrix.storage.versions import FORMAT_VERSION
 
 STORED = Path(__file__).parent / "stored"
@@ -53,6 +54,7 @@ def models() -> dict[str, Any]:
         "BayesianRidge": sx.BayesianRidge(),
         "GaussianProcessRegressor": sx.GaussianProcessRegressor(),
         "KNeighborsRegressor": sx.KNeighborsRegressor(),
+        "ConformalRegressor": sx.ConformalRegressor(sx.LinearRegression()),
     }
     classes = {
         "LogisticRegression": sx.LogisticRegression(),
@@ -101,24 +103,18 @@ def main() -> None:
     new = {"a": [0.5, None, -1.0], "color": ["red", "blue", None]}
     predicted = study.model.predict(sx.scan(_as_columns(new)))
     expected["study"] = {**new, "predicted": predicted.tolist(), "winner": study.winner}
-    parts = sx.Parts()
-    groups = scanned.with_parts(parts).reduce(_grouped())
-    save_moments(StoredMoments(scanned.schema, parts, groups), place / "table.moments")
-    total = groups.total()
+    stored = summarize(scanned)
+    save_moments(stored, place / "table.moments")
+    total = stored.groups.total()
     expected["moments"] = {"count": total.count, "mean": total.mean.tolist()}
+    x, _, c = rows()
+    save_moments(summarize(sx.scan({"x": x[:, 0], "c": c}, target="c")), place / "classes.moments")
     (place / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
 
 
 def _as_columns(values: dict[str, Any]) -> dict[str, Any]:
     numbers = np.array([np.nan if v is None else v for v in values["a"]])
     return {"a": numbers, "color": np.array(values["color"], dtype=object)}
-
-
-def _grouped() -> Any:
-    from separatrix.statistics.grouped import Grouped
-    from separatrix.statistics.moments import Moments
-
-    return Grouped(Moments())
 
 
 if __name__ == "__main__":

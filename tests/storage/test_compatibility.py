@@ -97,6 +97,13 @@ def test_moments_of_every_version_are_read(version: int) -> None:
         assert close(total.mean, stored["mean"])
 
 
+def test_moments_of_classes_are_read_and_studied() -> None:
+    stored = load_moments(place(FORMAT_VERSION) / "classes.moments")
+    study = sx.run_study(stored, models=["lda"])
+    assert study.n_train + study.n_test == 30
+    assert study.classes == ("a", "b")
+
+
 def changed(source: Path, target: Path, **metadata: str) -> Path:
     shutil.copy(source, target)
     header, body = header_of(target)
