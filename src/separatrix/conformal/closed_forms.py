@@ -33,6 +33,8 @@ def closed_form(model: Any, X: Any, y: Floats, w: Floats | None) -> LeaveOneOutF
     if x.size > MAX_NUMBERS:
         return None
     weights = unit_weights(w, len(y))
+    if (weights < 1.0).any():  # less than one row, so that none can be left out of it
+        return None
 
     def refit(i: int) -> tuple[Floats, float]:
         less = weights.copy()

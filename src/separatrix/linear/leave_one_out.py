@@ -36,6 +36,8 @@ def lines_without_each_row(
         return None
     x, y = np.asarray(to_array(design), dtype=float), np.asarray(y, dtype=float).ravel()
     w = unit_weights(None if sample_weight is None else np.asarray(sample_weight, float), n)
+    if (w < 1.0).any():  # less than one row, so that none can be left out of it
+        return None
 
     def refit(i: int) -> tuple[Floats, float]:
         less = w.copy()
