@@ -123,11 +123,21 @@ def expected(model: Any, X: Any, level: float) -> dict[str, NDArray[Any]]:
             found["set"] = np.asarray(model.predict_set(X, level=level))
         if hasattr(model, "guarantee") and hasattr(model, "predict_interval"):
             found["interval"] = np.asarray(model.predict_interval(X, level=level))
-        elif hasattr(model, "predictive") and found["prediction"].ndim == 1:
-            normal = model.predictive(X)
-            found["standard_deviation"] = np.asarray(normal.scale)
-            found["interval"] = np.asarray(normal.interval(level))
+        elif hasattr(model, "predictive"):
+            found |= _spread(model, X, level, several=found["prediction"].ndim > 1)
     return found
+
+
+def _spread(model: Any, X: Any, level: float, *, several: bool) -> dict[str, NDArray[Any]]:
+    """Standard deviations and intervals; nothing of a posterior too large to be stored."""
+    if several:
+        return {"standard_deviation": np.asarray(model.predict(X, return_std=True)[1])}
+    try:
+        normal = model.predictive(X)
+    except InputError:
+        return {}
+    ends = np.asarray(normal.interval(level))
+    return {"standard_deviation": np.asarray(normal.scale), "interval": ends}
 
 
 def agreement(
@@ -143,8 +153,8 @@ def agreement(
     errors, excess, ties, different, rounding = {}, {}, 0, 0, 0.0
     for name, value in found.items():
         if name not in answers:
-            continue
-        if name == "prediction" and decided is not None:
+            errors[name] = excess[name] = np.inf  # nothing is given that was not compared
+        elif name == "prediction" and decided is not None:
             wrong = np.asarray(value != answers[name]).reshape(n, -1).any(axis=1)
             tied = _ties(np.asarray(decided), by_sign=built.by_sign)
             ties, different = int((wrong & tied).sum()), int((wrong & ~tied).sum())

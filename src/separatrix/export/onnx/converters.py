@@ -82,7 +82,10 @@ def convert(model: Any, source: Source) -> Answer:
         return convert(model.steps[-1][1], rows)
     place = _place(model, CONVERTERS)
     if place is None:
-        raise Refused(f"{type(model).__name__} predicts nothing for new rows that a graph could.")
+        name, home = type(model).__name__, type(model).__module__.split(".")[0]
+        if home != "separatrix":
+            raise Refused(f"{name} of {home} is no model of this library, which alone have graphs.")
+        raise Refused(f"{name} predicts nothing for new rows that a graph could.")
     module, function = place
     found: Answer = getattr(import_module(f"separatrix.export.onnx.families.{module}"), function)(
         model, source
