@@ -114,6 +114,18 @@ def test_boxes() -> None:
     assert "in the part that was checked" in searched.headline
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_degenerate_tables_are_not_refuted() -> None:
+    constant, far = np.column_stack([X, np.full(70, 0.1)]), X + 1e6
+    w = rng.integers(0, 3, size=70).astype(float)
+    for model in (sx.LinearDiscriminantAnalysis(), sx.GaussianNB(), sx.SVC(standardize=True)):
+        assert sx.verify(model.fit(constant, TWO), constant, TWO).holds
+        assert sx.verify(model.fit(X, TWO, sample_weight=w), X, TWO, weight=w).holds
+    assert sx.verify(sx.SVC(kernel="linear", C=0.1).fit(far, TWO), far, TWO).holds
+    powers = np.vander(X[:, 0], 9)[:, :-1]
+    assert sx.verify(sx.LinearDiscriminantAnalysis().fit(powers, TWO), powers, TWO).holds
+
+
 def test_unknown_classes_and_models_are_refused() -> None:
     model = sx.SVC().fit(X, TWO)
     with pytest.raises(sx.InputError, match="class 'z'"):

@@ -26,6 +26,8 @@ from separatrix.verification.verdict import PROVED, REFUTED, Claim, recorded
 AT_BOUND = Fraction(1, 10**9)
 #: Gap, relative to the objective, that rounding in sums of kernel values may leave.
 ROUNDED = Fraction(1, 10**11)
+#: Relative rounding of a term of a score, with a margin.
+ROUNDING = Fraction(1, 1 << 48)
 ZERO = Fraction(0)
 
 
@@ -76,14 +78,26 @@ def problem_claims(
     if problem.hard and primal[0] is None:
         return [Claim("margin", REFUTED, "A row is on the wrong side of the hyperplane.")]
     scale = abs(dual) if problem.hard else _constant(problem)
-    claims = [recorded("objective", "The objective", certificate["primal"], primal[1], scale, 8.0)]
+    slack = ROUNDING * scores.diagonal * sum((abs(Fraction(b)) for b in problem.beta), ZERO)
+    lost = ZERO if problem.hard else slack * sum(map(Fraction, problem.cost), ZERO)
+    rounding = max(ROUNDED, lost / (max(abs(primal[1]), scale) or 1))
+    claims = [
+        recorded(
+            "objective",
+            "The objective",
+            certificate["primal"],
+            primal[1],
+            max(scale, lost * 10**9),
+            8.0,
+        )
+    ]
     claims += gap_claims(
-        certificate, primal[1], gap, scale, tolerance, how="enclosed", rounding=ROUNDED
+        certificate, primal[1], gap, scale, tolerance, how="enclosed", rounding=rounding
     )
     if problem.hard:
         return [*claims, Claim("margin", PROVED, "The hyperplane separates the classes.")]
     kkt = _violation(problem, scores)
-    return claims + kkt_claims(certificate, kkt, Fraction(1, 10**10), tolerance)
+    return claims + kkt_claims(certificate, kkt, Fraction(1, 10**10) + slack, tolerance)
 
 
 def _feasible(problem: KernelProblem) -> tuple[bool, str]:

@@ -198,7 +198,9 @@ def _digits(own: list[Fraction], best: list[Fraction], unit: list[Fraction]) -> 
     largest = max((abs(b) * u for b, u in zip(best, unit, strict=True)), default=Fraction(0))
     found = []
     for j, (b, exact, u) in enumerate(zip(own, best, unit, strict=True)):
-        size = max(abs(exact), largest / u / 1000 if u else Fraction(0))
+        if not u:  # a constant column: its coefficient changes no fit
+            continue
+        size = max(abs(exact), largest / u / 1000)
         found.append((digits(b - exact, size), j))
     return min(found, default=(16.0, 0))
 
