@@ -74,6 +74,15 @@ def test_a_column_has_a_quantile_for_each_of_its_values() -> None:
     split = sx.ConformalRegressor(sx.LinearRegression(), by=3, calibration=0.5).fit(matrix, Y)
     width = np.diff(split.predict_interval(matrix, level=0.8))[:, 0]
     assert len(np.unique(width.round(9))) == 2
+    for method in ("jackknife+", "jackknife-minmax"):  # in closed form, and by refits
+        closed, refitted = (
+            sx.ConformalRegressor(model, method=method, by=3).fit(matrix, Y)
+            for model in (sx.Ridge(1.0), make_pipeline(sx.Ridge(1.0)))
+        )
+        new = np.column_stack([NEW, np.arange(9) % 3])
+        found, expected = (m.predict_interval(new, level=0.8) for m in (closed, refitted))
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+        assert np.isinf(found[2::3]).all()
     with pytest.raises(InputError, match="no column 'where'"):
         sx.ConformalRegressor(base, by="where").fit(frame, Y)
 

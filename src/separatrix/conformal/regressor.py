@@ -263,12 +263,13 @@ class ConformalRegressor(RegressorMixin, ConformalModel):
             reach = q[codes][:, None] * by_model.scale
         else:
             reach = self.scores_ * by_model.scale
+        reach = np.broadcast_to(reach, by_model.lower.shape)
         ends = np.full((len(codes), 2), [-np.inf, np.inf])
         for c in range(count):
             rows, mine = np.flatnonzero(codes == c), np.flatnonzero(self.category_codes_ == c)
             if not len(rows):
                 continue
-            at = np.ix_(rows, mine) if count > 1 else (slice(None), slice(None))
+            at = (slice(None), slice(None)) if self.categories_ is None else np.ix_(rows, mine)
             w = None if self.weights_ is None else self.weights_[mine]
             low, high = by_model.lower[at] - reach[at], by_model.upper[at] + reach[at]
             ends[rows] = tidy(*RULES[self.method](low, high, w, level))
