@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 from sklearn.base import is_clusterer
 
-from separatrix.export.check.compare import Check, compared
+from separatrix.export.check.compare import Check, CheckFailed, compared
 from separatrix.export.check.engines import run_duckdb, run_python, run_sqlite
 from separatrix.export.check.expected import expected_answers, tied
 from separatrix.export.check.given import given_rows
@@ -91,7 +91,11 @@ def _sql(program: Program, table: pa.Table, options: Options) -> Written:
 def _parsed_back(text: str, dialect: Dialect) -> None:
     """Refuse a text that sqlglot itself does not read as one query."""
     from sqlglot import exp, parse
+    from sqlglot.errors import SqlglotError
 
-    trees = [tree for tree in parse(text, dialect=dialect.sqlglot) if tree is not None]
-    queries = [tree for tree in trees if isinstance(tree, exp.Select)]
-    assert len(trees) == len(queries) == 1, "the text of a query is one query"
+    try:
+        trees = [tree for tree in parse(text, dialect=dialect.sqlglot) if tree is not None]
+    except SqlglotError as problem:
+        raise CheckFailed(f"The text is no query of {dialect.words} ({problem}).") from problem
+    if len(trees) != 1 or not isinstance(trees[0], exp.Select):
+        raise CheckFailed(f"The text is not one query of {dialect.words}.")

