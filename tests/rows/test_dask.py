@@ -126,7 +126,7 @@ def command(capsys, *words: object) -> dict:
     return document
 
 
-def test_commands_answer_as_on_one_machine(cluster, folder, capsys, monkeypatch):
+def test_commands_answer_as_without_workers(cluster, folder, capsys, monkeypatch):
     monkeypatch.setenv("SEPARATRIX_MEMORY", "0.001")
     monkeypatch.setattr(samples, "SEARCH_ROWS", 200)
     monkeypatch.setattr(samples, "TEST_ROWS", 60)

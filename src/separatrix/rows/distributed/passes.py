@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from separatrix.messages import InputError
 from separatrix.rows.distributed.pieces import refuse_unseen_file
 from separatrix.rows.distributed.portions import (
     FAN_IN,
@@ -107,9 +108,9 @@ class Passes:
         for task in tasks:
             under_way.append(client.compute(task))
             if len(under_way) >= most:
-                yield under_way.popleft().result()
+                yield _result(under_way.popleft())
         while under_way:
-            yield under_way.popleft().result()
+            yield _result(under_way.popleft())
 
     def _ready(self, known: bytes, reader: BatchReader, client: Any) -> tuple[list[Any], bool]:
         """The portions, decoded and cached by the workers where a second pass is made over them."""
@@ -132,7 +133,7 @@ class Passes:
     def _computed(self, task: Any, client: Any) -> Parcel:
         if client is None:
             return task.compute()  # type: ignore[no-any-return]
-        return client.compute(task).result()  # type: ignore[no-any-return]
+        return _result(client.compute(task))
 
     def _count(self, client: Any, sent: int, received: int) -> None:
         travel = self.travel
@@ -141,6 +142,26 @@ class Passes:
             travel.workers = max(travel.workers, workers_of(client))
         travel.sent += sent * max(travel.workers, 1)
         travel.received += received
+
+
+def _result(future: Any) -> Parcel:
+    """The result of a task; a cluster that is lost is said in words."""
+    from distributed import KilledWorker
+
+    try:
+        return future.result()  # type: ignore[no-any-return]
+    except KilledWorker as problem:
+        raise InputError(
+            "Several workers of the cluster died over the same piece of the table.",
+            remedy="Give workers more memory, or write the table in smaller files or row groups.",
+        ) from problem
+    except Exception as problem:
+        if "Cancelled" not in type(problem).__name__:
+            raise
+        raise InputError(
+            "The connection to the Dask scheduler was lost.",
+            remedy="Start the scheduler again, and then the command.",
+        ) from problem
 
 
 class _Literal:
