@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.estimators.class_tables import with_classes as as_classes
 from separatrix.rows.block import Block
 from separatrix.rows.parts import Hashes, Parts
 from separatrix.rows.rows import InMemory, Rows
@@ -78,7 +79,8 @@ def training_part(rows: Rows, split: Split) -> TrainingPart:
     parts = Parts(split.seed, split.test)
     if split.streamed:
         words = "Rows were assigned to training by separatrix itself, from their hash."
-        return TrainingPart(rows.with_parts(parts), words)
+        coded = as_classes(rows) if split.task == CLASSIFICATION else rows
+        return TrainingPart(coded.with_parts(parts), words)
     table = rows.read()
     same = digest_of(table.hashes) == split.digest if split.digest else None
     if split.task == CLASSIFICATION:

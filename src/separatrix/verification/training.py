@@ -149,7 +149,7 @@ def _split(study: Record) -> Any:
     from separatrix.study.training_part import Split
 
     test = study.get("test_predictions")
-    streamed = not isinstance(test, Record)
+    streamed = not isinstance(test, Record) or test.get("rows") is None
     rows = [] if streamed else _values(test.get("rows"))
     truth = [] if streamed else _values(test.get("truth"))
     return Split(
