@@ -231,7 +231,7 @@ def test_closed_forms_agree_with_n_fits() -> None:
         assert np.median(np.abs(found - closed)) < (1e-10 if exact else 0.02)
 
 
-def test_too_few_rows_for_an_outer_loop_are_said() -> None:
+def test_too_few_rows_for_an_outer_loop_are_named() -> None:
     few = sx.scan({"a": np.arange(8.0) % 3, "y": np.arange(8.0)}, target="y")
     nested = sx.run_study(few, models=["linear"], folds=2, nested=True).nested
     assert nested is not None
