@@ -15,6 +15,8 @@ SOURCE = Path(separatrix.__file__).parent
 CLOCKS = {
     *("cli/progress.py", "pictures/drawing.py", "svm/problem.py", "svm/tuning/search.py"),
     *("compilation.py", "cli/compiling/command.py"),  # what is shown, not what is computed
+    "verification/design.py",  # progress
+    "rows/sources/databases/sqlite_guard.py",  # a query without an answer ends in a refusal
 }
 
 COLD = """

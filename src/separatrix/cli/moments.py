@@ -68,8 +68,12 @@ def summarize(
     from separatrix.rows.parts import Parts
     from separatrix.storage import save_moments
     from separatrix.storage import summarize as summarized
+    from separatrix.study.tasks import refuse_many_classes
 
     stored = summarized(rows, Parts(seed, test, folds), min_rows=min_rows)
+    refuse_many_classes(
+        len(classes_of(stored)), sum(stored.counts.values()), stored.schema.targets[0]
+    )
     save_moments(stored, out)
     counts = {str(part): count for part, count in sorted(stored.counts.items())}
     if as_json:

@@ -19,7 +19,6 @@ from separatrix.conformal.number_scores import Anchors
 from separatrix.conformal.quantiles import (
     needed_rank,
     shifted_quantiles,
-    upper_quantile,
     upper_quantiles,
 )
 from separatrix.rows.block import Floats, Ints
@@ -42,17 +41,6 @@ def by_quantile(anchors: Anchors, q: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         reach = np.where(np.isinf(q), np.inf, q * anchors.scale)
     return tidy(anchors.lower - reach, anchors.upper + reach)
-
-
-def category_quantiles(
-    scores: Floats, w: Floats | None, codes: Ints, count: int, level: Fraction
-) -> Floats:
-    """The quantile of each category; the last, of a category without rows, is infinite."""
-    found = np.full(count + 1, np.inf)
-    for c in range(count):
-        at = codes == c
-        found[c] = upper_quantile(scores[at], None if w is None else w[at], level)
-    return found
 
 
 def jackknife_plus(lower: Floats, upper: Floats, w: Floats | None, level: Fraction) -> Ends:

@@ -61,6 +61,17 @@ def upper_quantile(scores: Floats, w: Floats | None, level: Fraction) -> float:
     return float(scores[order[at]]) if at < len(scores) else np.inf
 
 
+def category_quantiles(
+    scores: Floats, w: Floats | None, codes: Ints, count: int, level: Fraction
+) -> Floats:
+    """The quantile of each category; the last, of a category without rows, is infinite."""
+    found = np.full(count + 1, np.inf)
+    for c in range(count):
+        at = codes == c
+        found[c] = upper_quantile(scores[at], None if w is None else w[at], level)
+    return found
+
+
 def upper_quantiles(values: Floats, w: Floats | None, level: Fraction) -> Floats:
     """The quantile of each row of ``values`` (m x n), which is overwritten."""
     m, n = values.shape

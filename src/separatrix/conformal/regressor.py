@@ -18,7 +18,7 @@ from separatrix.conformal.base import (
 )
 from separatrix.conformal.closed_forms import closed_form
 from separatrix.conformal.coverage import Coverage, coverage_of
-from separatrix.conformal.intervals import RULES, by_quantile, category_quantiles, few_changes, tidy
+from separatrix.conformal.intervals import RULES, by_quantile, few_changes, tidy
 from separatrix.conformal.number_scores import (
     AbsoluteScore,
     Anchors,
@@ -28,7 +28,7 @@ from separatrix.conformal.number_scores import (
     number_score,
     quantile_parameter,
 )
-from separatrix.conformal.quantiles import BLOCK_NUMBERS, checked_level
+from separatrix.conformal.quantiles import BLOCK_NUMBERS, category_quantiles, checked_level
 from separatrix.estimators.wrapped import (
     LabeledRows,
     fitted_to_numbers,

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.conformal.intervals import category_quantiles
-from separatrix.conformal.quantiles import checked_level, rows_needed
+from separatrix.conformal.quantiles import category_quantiles, checked_level, rows_needed
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
 from separatrix.study.score import Score

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.conformal.coverage import clopper_pearson
-from separatrix.conformal.intervals import category_quantiles
-from separatrix.conformal.quantiles import checked_level
+from separatrix.conformal.quantiles import category_quantiles, checked_level
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.rows import InMemory
 from separatrix.study.folds import RowFolds, truth_of
