@@ -9,18 +9,20 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo test lint types layers loops queue unit unit-1 unit-2 format bench docs spark clean
 .DEFAULT_GOAL := demo
 
-INSTALL := $(BIN)/python -m pip install -qq --no-compile --disable-pip-version-check --editable
+# uv installs in seconds what takes pip a minute; where it cannot be had, or finds no index, pip does.
+PIP := $(BIN)/python -m pip install -qq --no-compile --disable-pip-version-check
+install = ($(PIP) uv && $(BIN)/uv pip install --quiet --python $(BIN)/python --editable $(1)) || $(PIP) --editable $(1)
 
 # The library alone serves the demonstration; the checks need tools, too. Both are installed again
 # only when the declared dependencies change.
 $(VENV)/library: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "separatrix needs Python 3.11 or newer")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(INSTALL) .
+	$(call install,.)
 	@touch $@
 
 $(VENV)/tools: $(VENV)/library
-	$(INSTALL) '.[dev]'
+	$(call install,'.[dev]')
 	@touch $@
 
 demo: $(VENV)/library
@@ -62,12 +64,12 @@ format: $(VENV)/tools
 	$(BIN)/ruff check --fix .
 
 bench: $(VENV)/tools
-	$(INSTALL) '.[dev,bench]'
+	$(call install,'.[dev,bench]')
 	$(BIN)/python benchmarks/run.py
 
 # The site, in docs/_build/html: it needs no network and no server.
 docs: $(VENV)/tools
-	$(INSTALL) '.[docs]'
+	$(call install,'.[docs]')
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
