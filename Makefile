@@ -74,8 +74,9 @@ docs: $(VENV)/tools
 	@echo "Open docs/_build/html/index.html"
 
 # Spark is large and needs Java, so that `make test` skips it in words; here both are fetched.
-spark: $(VENV)/installed
-	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[dev,spark]' install-jdk
+spark: $(VENV)/tools
+	$(call install,'.[dev,spark]')
+	$(PIP) install-jdk
 	@test -n "$$JAVA_HOME" || command -v java >/dev/null || $(BIN)/python -c 'import jdk; print("Java:", jdk.install("17", jre=True))'
 	JAVA_HOME=$${JAVA_HOME:-$$(command -v java >/dev/null || ls -d $$HOME/.jre/*17* | tail -1)} \
 	  $(BIN)/python -m pytest -q tests/rows/test_spark.py
