@@ -90,6 +90,8 @@ OF_A_CLASS = {
         "fit2d_predict1d", "requires_y_none", "fit_score_takes_y", "sample_weights_shape",
         "sample_weights_not_overwritten", "supervised_y_2d", "pipeline_consistency",
         "estimator_sparse_tag", "non_transformer_estimators_n_iter", "estimator_sparse_array",
+        "estimators_dtypes", "classifiers_classes", "estimators_nan_inf", "fit2d_1feature",
+        "fit2d_1sample",
     )
 }  # fmt: skip
 

@@ -58,7 +58,7 @@ def test_changed_arrays_are_refused_or_predict(name: str, tmp_path: Path) -> Non
     encode(model, tensors, "model")
     for tensor, array in sorted(tensors.items()):
         changes = list(mutations(array))
-        for change in changes[crc32(tensor.encode()) % 3 :: 3]:
+        for change in changes[crc32(tensor.encode()) % 5 :: 5]:
             try:
                 loaded = sx.load(stored(model, tmp_path / "m.sx", **{tensor: change}))
                 for method in METHODS:
