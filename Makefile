@@ -82,4 +82,4 @@ spark: $(VENV)/tools
 	  $(BIN)/python -m pytest -q tests/rows/test_spark.py
 
 clean:
-	rm -rf $(VENV) docs/_build docs/reference demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) docs/_build docs/reference docs/gallery demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -9,6 +9,9 @@ sys.path[:0] = [str(Path(__file__).parent / "extensions")]
 
 import separatrix
 
+#: Parts of the gallery, in the order of its page.
+SECTIONS = ("lines", "bayes", "validation", "classes", "svm", "neighbors", "clusters", "theory")
+
 project = "separatrix"
 author = "The separatrix developers"
 copyright = author
@@ -21,9 +24,10 @@ extensions = [
     "numpydoc",
     "sphinx_design",
     "public_names",
+    "sphinx_gallery.gen_gallery",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "**/.*"]
+exclude_patterns = ["_build", "**/.*", "examples"]
 nitpicky = False
 
 # Markdown: anchors of headings, so that pages may point at a section of one another.
@@ -36,10 +40,30 @@ autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
+# Examples: all run when the site is built, and one that fails stops it.
+sphinx_gallery_conf = {
+    "examples_dirs": "examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "subsection_order": [*(f"examples/{section}" for section in SECTIONS), "*"],
+    "within_subsection_order": "ExampleTitleSortKey",
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("separatrix",),
+    "inspect_global_variables": False,
+    "image_scrapers": ("displays",),
+    "reset_modules": ("displays.reset",),
+    "capture_repr": (),  # what an example says, it prints
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "min_reported_time": 3600,
+    "write_computation_times": False,
+    "show_signature": False,
+}
+
 html_theme = "pydata_sphinx_theme"
 html_title = "separatrix"
 html_static_path = ["_static"]
-html_css_files = ["site.css"]
+html_css_files = ["site.css", "gallery.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {

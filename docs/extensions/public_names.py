@@ -75,11 +75,13 @@ def summary(thing: Any) -> str:
 def page(name: str, thing: Any, module: str) -> str:
     """The page of a name: its docstring, and those of its methods."""
     lines = [name, "=" * len(name), "", f".. currentmodule:: {module}", ""]
+    examples = ["", f".. minigallery:: {module}.{name}"]
+    examples += ["   :add-heading: In the gallery", "   :heading-level: -", ""]
     if not inspect.isclass(thing):
-        return "\n".join([*lines, f".. autofunction:: {name}", ""])
+        return "\n".join([*lines, f".. autofunction:: {name}", *examples])
     lines += [f".. autoclass:: {name}", "   :members:", "   :inherited-members: "]
     lines[-1] += "BaseEstimator, tuple, Exception"
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, *examples])
 
 
 def index(groups: dict[str, dict[str, Any]]) -> str:

@@ -26,8 +26,8 @@ def test_every_display_is_in_the_guide():
     assert shown == set(re.findall(r"^\| `(\w+)`", text, re.M))
 
 
-def test_the_gallery_shows_every_display_and_all_its_files():
-    text = (DOCS / "gallery.md").read_text(encoding="utf-8")
+def test_the_page_of_pictures_shows_every_display_and_all_its_files():
+    text = (DOCS / "pictures.md").read_text(encoding="utf-8")
     shown = set(separatrix.pictures.__all__) - {"Display"}
     assert shown == set(re.findall(r"^`(\w+Display)`: ", text, re.M))
     named = {DOCS / path for path in re.findall(r"\]\((images/[^)]+)\)", text)}
