@@ -12,6 +12,7 @@ PAGES = [
     ROOT / "README.md",
     ROOT / "docs" / "tour.md",
     ROOT / "docs" / "how-it-works.md",
+    ROOT / "docs" / "coming-from" / "scikit-learn.md",
     ROOT / "docs" / "coming-from" / "statsmodels.md",
     ROOT / "docs" / "coming-from" / "r.md",
     ROOT / "docs" / "coming-from" / "libsvm.md",
@@ -45,10 +46,10 @@ def test_python_blocks_run(page: Path, tmp_path, monkeypatch) -> None:
         exec(compile(block, str(page), "exec"), names)
 
 
-def test_the_model_table_names_every_estimator() -> None:
+def test_the_models_page_names_every_estimator() -> None:
     import separatrix as sx
 
-    text = (ROOT / "README.md").read_text()
+    text = (ROOT / "docs" / "models.md").read_text()
     from sklearn.base import BaseEstimator
 
     estimators = [
