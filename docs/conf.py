@@ -10,7 +10,8 @@ sys.path[:0] = [str(Path(__file__).parent / "extensions")]
 import separatrix
 
 #: Parts of the gallery, in the order of its page.
-SECTIONS = ("lines", "bayes", "validation", "classes", "svm", "neighbors", "clusters", "theory")
+SECTIONS = ("lines", "bayes", "validation", "classes", "support-vectors", "neighbors", "decisions")
+SECTIONS += ("clusters", "theory", "tables")
 
 project = "separatrix"
 author = "The separatrix developers"

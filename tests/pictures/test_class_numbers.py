@@ -196,6 +196,15 @@ def test_a_rejection_is_no_error():
     assert labels == ["a", "b", "reject"]
 
 
+def test_a_model_that_abstains_has_a_column_for_it(bayes):
+    careful = RejectOption(bayes, costs=0.05).from_fitted(bayes)
+    display = ConfusionMatrixDisplay.from_estimator(careful, FEW[1::2], MALIGNANT[1::2])
+    assert (display.labels, display.reject_label) == (["0", "1"], "-1")
+    assert display.counts[:, 2].sum() == (careful.predict(FEW[1::2]) == -1).sum()
+    plain = ConfusionMatrixDisplay.from_estimator(bayes, FEW[1::2], MALIGNANT[1::2])
+    assert plain.reject_label is None
+
+
 def test_boundary_is_described_as_a_projection_with_its_errors():
     model = LinearDiscriminantAnalysis().fit(WINE.data, WINES)
     display = DecisionBoundaryDisplay.from_estimator(model, WINE.data, WINES)

@@ -10,6 +10,7 @@ import numpy as np
 
 from separatrix.pictures.display import Display
 from separatrix.pictures.style import BLUE, GRID, MUTED, WIDTH, label_text
+from separatrix.probability.reject import reject_label_of
 from separatrix.rows.block import Floats
 
 #: With more classes than this the cells are shaded but have no numbers.
@@ -86,7 +87,10 @@ class ConfusionMatrixDisplay(Display):
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Any) -> Self:
         """From a fitted classifier and rows with their classes."""
-        return cls.from_predictions(y, model.predict(X), labels=model.classes_)
+        answers = model.predict(X)
+        label = _reject_label(model)
+        label = label if label in np.unique(answers).astype(str) else None
+        return cls.from_predictions(y, answers, labels=model.classes_, reject_label=label)
 
     @property
     def proportions(self) -> Floats:
@@ -173,3 +177,10 @@ class ConfusionMatrixDisplay(Display):
         percent = f"{100 * self.proportions[i, j]:.0f} %"
         size = min(large - 1.5, 8.5)
         ax.annotate(percent, (j, i), va="top", xytext=(0, -2), fontsize=size, **look)
+
+
+def _reject_label(model: Any) -> str | None:
+    """What a classifier answers where it abstains; None if it never does."""
+    if not hasattr(model, "reject_label") or not getattr(model, "reject", True):
+        return None
+    return str(reject_label_of(model.classes_, model.reject_label))
