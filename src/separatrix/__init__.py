@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 HOMES = {
     "InputError": "separatrix.messages",
     "SeparatrixWarning": "separatrix.messages",
+    "explore": "separatrix.exploration.serve",
     "scan": "separatrix.rows.scan",
     "Rows": "separatrix.rows.rows",
     "Parts": "separatrix.rows.parts",

@@ -78,6 +78,7 @@ from separatrix.estimators.scaling import (
     homogeneous as homogeneous,
 )
 from separatrix.estimators.table_encoder import TableEncoder as TableEncoder
+from separatrix.exploration.serve import explore as explore
 from separatrix.geometry.kernel_expansion import KernelExpansion as KernelExpansion
 from separatrix.bayes.logistic.bayesian_logistic_regression import (
     BayesianLogisticRegression as BayesianLogisticRegression,

@@ -1,0 +1,83 @@
+"""Routes of the page: its files, what it is about, and the questions of its views.
+
+    GET  /              the page          GET  /page/NAME      a module, the style
+    GET  /session       names and kinds   POST /VIEW/QUESTION  an answer
+Files come from a list made at the start, so that no path of the disk is ever opened for a request.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from separatrix.exploration.session import Session
+from separatrix.exploration.state import State
+from separatrix.exploration.views import question_of
+from separatrix.messages import InputError
+
+PAGE = Path(__file__).with_name("page")
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+}
+
+
+def files() -> dict[str, tuple[bytes, str]]:
+    """The files of the page by their address, with their types."""
+    found = sorted(path for path in PAGE.rglob("*") if path.suffix in TYPES)
+    return {p.relative_to(PAGE).as_posix(): (p.read_bytes(), TYPES[p.suffix]) for p in found}
+
+
+def application(session: Session) -> Any:
+    """The routes as a Starlette application."""
+    from starlette.applications import Starlette
+    from starlette.concurrency import run_in_threadpool
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+    stored = files()
+
+    def page(request: Request) -> Response:
+        name = request.path_params.get("name", "index.html")
+        if name not in stored:
+            return Response("There is no such file.", 404, media_type="text/plain")
+        content, kind = stored[name]
+        return Response(content, media_type=kind)
+
+    def about(_: Request) -> Response:
+        return _json(session.describe())
+
+    async def reply(request: Request) -> Response:
+        view, question = request.path_params["view"], request.path_params["question"]
+        body = await request.body()
+        status, answer = await run_in_threadpool(answered, session, view, question, body)
+        return _json(answer, status)
+
+    def _json(answer: Any, status: int = 200) -> Response:
+        text = json.dumps(answer, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+        return Response(text, status, media_type="application/json")
+
+    return Starlette(
+        routes=[
+            Route("/", page),
+            Route("/page/{name:path}", page),
+            Route("/session", about),
+            Route("/{view}/{question}", reply, methods=["POST"]),
+        ]
+    )
+
+
+def answered(session: Session, view: str, question: str, body: bytes) -> tuple[int, Any]:
+    """Status and answer of a question; a refusal says why, and a defect says no more than that."""
+    try:
+        function = question_of(view, question)
+        if function is None:
+            return 404, {"error": f"There is no question {view}/{question}."}
+        return 200, function(session, State(json.loads(body)))
+    except InputError as problem:
+        return 400, {"error": str(problem)}
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+        return 400, {"error": "The question is not JSON."}

@@ -1,0 +1,167 @@
+// The page: its views as tabs, the state in the address, what is said and shown beside the pictures.
+//
+// A view is a module views/NAME.js with
+//   title, needs ("table", "classes", "numbers" or "model"), about (one sentence),
+//   mount(host, page) → { show(state) }     host is an empty element; show is called after each change
+// and `page` is what it may use: table, state, change(), ask(), say(), offer().
+
+import { fromAddress, toAddress } from "./address.js";
+import { element } from "./elements.js";
+import { download, standalone } from "./save.js";
+import { ask, session } from "./server.js";
+
+const host = document.querySelector("#view");
+const status = document.querySelector("#status");
+const dialog = document.querySelector("#code");
+
+let about, views, current;
+
+function usable(view) {
+  if (view.needs === "model") return about.model;
+  if (!about.table) return false;
+  if (view.needs === "classes") return Object.keys(about.table.classes).length > 0 && about.table.numbers.length > 0;
+  if (view.needs === "numbers") return about.table.numbers.length > 1;
+  return about.table.numbers.length > 0;
+}
+
+function say(text, wrong = false) {
+  status.textContent = text;
+  status.classList.toggle("wrong", wrong);
+}
+
+/** What the open view may use. */
+class Page {
+  constructor(name, state) {
+    Object.assign(this, { name, state, table: about.table, open: true, pending: 0 });
+  }
+
+  /** Change the state; the address follows, and the view shows it. */
+  change(changes) {
+    Object.assign(this.state, changes);
+    history.replaceState(null, "", toAddress(this.name, this.state));
+    this.view?.show(this.state);
+  }
+
+  /** The server's answer for this state and `more`; null where a newer question overtook it. */
+  async ask(question, more = {}) {
+    const late = setTimeout(() => document.body.classList.add("busy"), 250);
+    this.pending += 1;
+    document.body.dataset.idle = "false";
+    try {
+      const answer = await ask(this.name, question, { ...this.state, ...more });
+      if (answer && this.open && status.classList.contains("wrong")) say("");
+      return this.open ? answer : null;
+    } catch (problem) {
+      if (this.open) say(problem.message, true);
+      return null;
+    } finally {
+      clearTimeout(late);
+      this.pending -= 1;
+      if (!this.pending) {
+        document.body.classList.remove("busy");
+        // after the view has drawn: its code runs before the next picture
+        requestAnimationFrame(() => { document.body.dataset.idle = String(!this.pending); });
+      }
+    }
+  }
+
+  say(text) { if (this.open) say(text); }
+
+  /** What "Save picture" and "Python" give: a Plane, and a text (or a function that gives one). */
+  offer({ plane, python }) {
+    if (plane) this.plane = plane;
+    if (python !== undefined) this.python = python;
+  }
+
+  /** The buttons that every view has; `more` come before them. */
+  buttons(...more) {
+    return element("p", { class: "row" }, ...more,
+      element("button", { type: "button", onclick: () => this.save() }, "Save picture"),
+      element("button", { type: "button", onclick: () => this.code() }, "Python"),
+      element("button", { type: "button", onclick: () => this.link() }, "Copy link"));
+  }
+
+  save() {
+    if (!this.plane) return;
+    download(`separatrix-${this.name}.svg`, standalone(this.plane));
+    say("The picture is among your downloads.");
+  }
+
+  async code(text, title = "The same model in Python") {
+    const shown = text ?? (typeof this.python === "function" ? await this.python() : this.python);
+    if (!shown) return;
+    dialog.querySelector("h2").textContent = title;
+    dialog.querySelector("code").textContent = shown;
+    dialog.showModal();
+  }
+
+  async link() { await copy(location.href, "The link"); }
+}
+
+async function copy(text, what) {
+  try {
+    await navigator.clipboard.writeText(text);
+    say(`${what} is copied.`);
+  } catch {
+    say(`${what} could not be copied: the browser does not allow it.`, true);
+  }
+}
+
+function tabs() {
+  document.querySelector("#tabs").replaceChildren(...views.map(({ name, view }) => {
+    const off = !usable(view);
+    return element("li", {}, element("a", {
+      href: off ? null : `#${name}`, "aria-disabled": off ? "true" : null,
+      "aria-current": current?.name === name ? "page" : null,
+      title: off ? `Needs ${needs[view.needs]}` : view.about,
+    }, view.title));
+  }));
+}
+
+const needs = {
+  model: "a model: separatrix explore model.sx", classes: "a column of classes and one of numbers",
+  numbers: "two columns of numbers", table: "a column of numbers",
+};
+
+function open() {
+  const { view: wanted, state } = fromAddress();
+  const found = views.find(({ name, view }) => name === wanted && usable(view)) ?? first();
+  if (current) current.open = false;
+  if (!found) return say("The table has no column of numbers to draw.", true);
+  const page = new Page(found.name, found.name === wanted ? state : {});
+  current = page;
+  tabs();
+  say("");
+  document.title = `${found.view.title} · separatrix explore`;
+  host.replaceChildren();
+  document.body.dataset.idle = "false";
+  page.view = found.view.mount(host, page);
+  page.view.show(page.state);
+}
+
+/** The first view that fits: a model where there is no table, a line where the target is a number. */
+function first() {
+  const fit = views.filter(({ view }) => usable(view));
+  const { target, classes } = about.table ?? {};
+  const line = target && !(target in classes) && fit.find(({ name }) => name === "line");
+  return line || fit[0];
+}
+
+dialog.querySelector(".copy").addEventListener("click", () =>
+  copy(dialog.querySelector("code").textContent, "The code"));
+dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+addEventListener("hashchange", open);
+addEventListener("unhandledrejection", (event) => say(String(event.reason?.message ?? event.reason), true));
+
+try {
+  about = await session();
+  const modules = await Promise.all(about.views.map((name) => import(`./views/${name}.js`)));
+  views = about.views.map((name, i) => ({ name, view: modules[i] }));
+  const { name, rows, total } = about.table ?? {};
+  document.querySelector("#about").textContent = about.table
+    ? `${name} · ${total ? `${rows.toLocaleString("en")} of ${total.toLocaleString("en")} rows, a sample` : `${rows.toLocaleString("en")} rows`}`
+    : "";
+  open();
+} catch (problem) {
+  say(problem.message, true);
+}

@@ -1,0 +1,171 @@
+"""The server of a page: 127.0.0.1, a free port, a token in the address."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import threading
+import time
+import webbrowser
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from separatrix.exploration.guard import Guard
+from separatrix.exploration.session import Session
+from separatrix.exploration.table import ROWS, Table, read_table
+from separatrix.messages import InputError
+
+#: Seconds until the server must answer.
+PATIENCE = 20.0
+
+
+class Page:
+    """A page that is being served: its ``address``, until :meth:`close`."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.token = secrets.token_urlsafe(24)
+        self._server: Any = None
+        self._thread: threading.Thread | None = None
+        self.port = 0
+
+    @property
+    def address(self) -> str:
+        """The address of the page; it holds the token, so it opens the page for whoever has it."""
+        return f"http://127.0.0.1:{self.port}/{self.token}/"
+
+    def start(self) -> Self:
+        """Listen on a free port, in a thread of its own."""
+        try:
+            import uvicorn
+
+            from separatrix.exploration.application import application
+        except ImportError as missing:
+            raise InputError(
+                f"The page needs {missing.name}, which is not installed.",
+                remedy="Install it: pip install 'separatrix[explore]'.",
+            ) from missing
+        guard = Guard(application(self.session), self.token)
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.port = guard.port = listener.getsockname()[1]
+        config = uvicorn.Config(
+            guard,
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            ws="none",
+            lifespan="off",
+            timeout_graceful_shutdown=1,
+        )
+        self._server = uvicorn.Server(config)
+        run = self._server.run
+        self._thread = threading.Thread(target=run, args=([listener],), daemon=True)
+        self._thread.start()
+        end = time.monotonic() + PATIENCE
+        while not self._server.started and time.monotonic() < end:
+            time.sleep(0.01)
+        if not self._server.started:
+            raise InputError("The page could not be served on 127.0.0.1.")
+        return self
+
+    def open(self) -> Self:
+        """Open the page in a browser."""
+        webbrowser.open(self.address)
+        return self
+
+    def wait(self) -> None:
+        """Serve until the thread ends, or the caller is interrupted."""
+        while self._thread is not None and self._thread.is_alive():
+            self._thread.join(0.2)
+
+    def close(self) -> None:
+        """End the server."""
+        if self._server is not None and self._thread is not None:
+            self._server.should_exit = True
+            self._thread.join(PATIENCE)
+
+    def __enter__(self) -> Self:
+        return self if self._thread else self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Page {self.address}>"
+
+    def _repr_html_(self) -> str:
+        return f'<a href="{self.address}" target="_blank" rel="noreferrer">{self.address}</a>'
+
+
+def explore(
+    table: Any = None,
+    target: str | None = None,
+    *,
+    model: Any = None,
+    rows: int = ROWS,
+    browser: bool = True,
+    **options: Any,
+) -> Page:
+    """Open a page in the browser where models follow the hand.
+
+    The page is served on 127.0.0.1 alone, under an address with a random token.
+
+    Parameters
+    ----------
+    table : table, default=None
+        Whatever :func:`separatrix.scan` takes.
+    target : str, default=None
+        The column to predict; the page can choose another.
+    model : path, default=None
+        A model file or the folder of a study, for the view of a model.
+    rows : int, default=2000
+        Rows of the page: a larger table is sampled.
+    browser : bool, default=True
+        Whether to open the browser; else the address is only returned.
+    **options
+        Further parameters of :func:`separatrix.scan`.
+
+    Returns
+    -------
+    Page
+        The page with its ``address``; ``close()`` ends it.
+
+    See Also
+    --------
+    scan : Read a table.
+    run_study : Compare models of a table.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> page = sx.explore({"x": [1.0, 2.0], "y": ["a", "b"]}, target="y", browser=False)
+    >>> page.address.startswith("http://127.0.0.1:")
+    True
+    >>> page.close()
+    """
+    if table is None and model is None:
+        raise InputError("There is nothing to explore.", remedy="Give a table or a model.")
+    shown = None if table is None else described(table, target, rows, options)
+    page = Page(Session(shown, None if model is None else str(Path(model)))).start()
+    return page.open() if browser else page
+
+
+def described(table: Any, target: str | None, rows: int, options: dict[str, Any]) -> Table:
+    """The rows of the page, with the name of the table and the Python that reads it."""
+    from dataclasses import replace
+
+    read = read_table(table, target, rows, **options)
+    text = isinstance(table, str | Path)
+    name = Path(str(table)).name if text else "table"
+    given = [repr(str(table)) if text else "table"]
+    given += [] if target is None else [f"target={target!r}"]
+    given += [] if rows == ROWS else [f"rows={rows}"]
+    given += [f"{key}={value!r}" for key, value in options.items() if value]
+    return replace(read, name=name, source=f"read_table({', '.join(given)})")

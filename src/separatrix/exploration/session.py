@@ -1,0 +1,74 @@
+"""What a page is about: a table, a model, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, TypeVar
+
+from separatrix.exploration.table import Table
+from separatrix.exploration.views import VIEWS
+from separatrix.messages import InputError
+
+T = TypeVar("T")
+
+#: Fits that are remembered: as many as one goes back and forth between.
+REMEMBERED = 24
+
+
+@dataclass
+class Session:
+    """A table and a stored model or study (its path), with the fits that views remember."""
+
+    shown: Table | None = None
+    model: str | None = None
+    remembered: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    lock: Any = field(default_factory=Lock, repr=False)
+
+    @property
+    def table(self) -> Table:
+        """The table; a page of a model alone has none."""
+        if self.shown is None:
+            raise InputError(
+                "this page shows a model without a table.",
+                remedy="Start it as separatrix explore TABLE --model MODEL.",
+            )
+        return self.shown
+
+    def once(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """What ``compute`` gave for this key before, or gives now."""
+        with self.lock:
+            if key in self.remembered:
+                self.remembered[key] = self.remembered.pop(key)
+                found: T = self.remembered[key]
+                return found
+        value = compute()
+        with self.lock:
+            self.remembered[key] = value
+            while len(self.remembered) > REMEMBERED:
+                del self.remembered[next(iter(self.remembered))]
+        return value
+
+    def describe(self) -> dict[str, Any]:
+        """What the page must know before any view asks: names and kinds, and no values."""
+        if self.shown is None:
+            return {"table": None, "model": self.model is not None, "views": VIEWS}
+        table = self.shown
+        columns = [
+            {"name": name, "kind": "number" if column.dtype.kind == "f" else "level"}
+            for name, column in table.columns.items()
+        ]
+        return {
+            "table": {
+                "name": table.name,
+                "rows": len(table),
+                "total": table.total,
+                "target": table.target,
+                "columns": columns,
+                "numbers": table.numbers,
+                "classes": table.classes,
+            },
+            "model": self.model is not None,
+            "views": VIEWS,
+        }

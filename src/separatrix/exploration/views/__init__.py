@@ -1,0 +1,36 @@
+"""Views of the page: one folder each, with a module ``questions`` that answers what it asks.
+
+    QUESTIONS = {"fit": fit}        fit(session, state) → what JSON can say
+
+A question is a pure function of the session and of the state that the address of the view holds.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from separatrix.exploration.state import State
+
+if TYPE_CHECKING:
+    from separatrix.exploration.session import Session
+
+Question = Callable[["Session", State], Mapping[str, Any]]
+
+#: Views in the order of the page.
+VIEWS = tuple(
+    name
+    for name in ("boundary", "line", "decide", "groups", "descend", "model")
+    if Path(__file__).with_name(name).is_dir()
+)
+
+
+def question_of(view: str, question: str) -> Question | None:
+    """The function that answers a question of a view; None if there is none."""
+    if view not in VIEWS:
+        return None
+    module = importlib.import_module(f"separatrix.exploration.views.{view}.questions")
+    questions: dict[str, Question] = module.QUESTIONS
+    return questions.get(question)

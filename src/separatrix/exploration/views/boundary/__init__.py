@@ -1,0 +1,1 @@
+"""The view of a boundary between classes in a plane of two columns."""
