@@ -11,7 +11,13 @@ from sklearn.linear_model import LassoCV as SklearnLassoCV
 from sklearn.linear_model import RidgeClassifier, lasso_path
 from sklearn.metrics import confusion_matrix, roc_auc_score
 
-from separatrix import LassoCV, LinearRegression
+from separatrix import (
+    LassoCV,
+    LeastSquaresClassifier,
+    LinearRegression,
+    LogisticPath,
+    LogisticRegression,
+)
 from separatrix.estimators.coefficient_inference import inference
 from separatrix.messages import InputError
 from separatrix.pictures import (
@@ -105,6 +111,27 @@ def test_a_refused_summary_leaves_coefficients_and_the_reason():
     assert "1 coefficient exactly zero" in display.description
     with pytest.raises(InputError, match="no leverage"):
         LeverageDisplay.from_estimator(model)
+
+
+@pytest.mark.parametrize(
+    ("model", "scored"),
+    [
+        (LogisticRegression(C=np.inf), "log odds"),
+        (LeastSquaresClassifier(), "score"),
+        (LinearRegression(), "prediction"),
+    ],
+)
+def test_coefficients_name_what_they_change(model, scored):
+    x, y = X[:, :3], np.median(Y) < Y
+    display = CoefficientDisplay.from_estimator(model.fit(x, y), x)
+    assert f"change of the {scored} per standard deviation" in display.description
+
+
+def test_path_of_a_logistic_model_is_drawn_over_one_over_c():
+    path = LogisticPath(8, l1_ratio=1.0, standardize=True).fit(X, np.median(Y) < Y)
+    display = RegularizationPathDisplay.from_estimator(path)
+    assert display.chosen == 1 / path.C_
+    np.testing.assert_array_equal(display.coefs[display.position], np.ravel(path.coef_))
 
 
 def test_only_the_longest_of_many_are_shown_and_it_is_stated():

@@ -7,7 +7,7 @@ how much does each case that is handed over buy?
 """
 
 # %%
-# Half of the tumors train, the other half are diagnosed, by two measurements that a quick look gives:
+# Half of the tumors train, the other half are diagnosed, by two measurements of a quick look:
 # mean texture and mean area.
 from sklearn.datasets import load_breast_cancer
 

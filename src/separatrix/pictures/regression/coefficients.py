@@ -82,7 +82,8 @@ class CoefficientDisplay(Display):
                 remedy="Build CoefficientDisplay(names, estimates) for one output at a time.",
             )
         scale = None if X is None else np.std(np.asarray(X, dtype=float), axis=0)
-        return cls(found.names, found.estimates, found.intervals, scale, max_shown)
+        axis = f"change of the {_scored(model)} per standard deviation"
+        return cls(found.names, found.estimates, found.intervals, scale, max_shown, axis)
 
     @property
     def unit(self) -> Floats:
@@ -157,3 +158,10 @@ class CoefficientDisplay(Display):
         raw.spines["right"].set_visible(False)
         raw.patch.set_visible(False)
         annotate(ax, "per unit", (1, 1), (6, 3), "axes fraction", color=MUTED)
+
+
+def _scored(model: Any) -> str:
+    """What a coefficient changes: of a classifier that models log odds, those."""
+    if not hasattr(model, "classes_"):
+        return "prediction"
+    return "log odds" if hasattr(model, "predict_log_proba") else "score"

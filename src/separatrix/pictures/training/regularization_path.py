@@ -82,10 +82,12 @@ class RegularizationPathDisplay(Display):
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any = None) -> Self:
-        """From a model with ``alphas_``, ``coefs_`` and ``alpha_``; ``X`` gives the scale."""
-        problem = f"{type(model).__name__} stores no regularization path"
-        require_fitted(model, "alphas_", "coefs_", "alpha_", problem=problem)
-        alphas, coefs = np.ravel(model.alphas_), np.squeeze(np.asarray(model.coefs_, dtype=float))
+        """From a model with ``alphas_``, ``coefs_`` and ``alpha_``; ``X`` gives the scale.
+
+        Of a model with ``Cs_`` and ``C_``, such as ``LogisticPath``, the penalty is 1/C.
+        """
+        alphas, chosen = _penalties(model)
+        coefs = np.squeeze(np.asarray(model.coefs_, dtype=float))
         if coefs.ndim == 1:
             coefs = coefs.reshape(alphas.size, -1)
         if coefs.ndim != 2:
@@ -97,7 +99,7 @@ class RegularizationPathDisplay(Display):
             alphas,
             coefs,
             names_of(model, coefs.shape[1]),
-            float(np.ravel(model.alpha_)[0]),
+            chosen,
             scale,
         )
 
@@ -222,3 +224,12 @@ class RegularizationPathDisplay(Display):
         ):
             style = {"va": "center", "color": color, "annotation_clip": False}
             annotate(ax, label_text(self.names[j], 18), (1, y), (5, 0), BESIDE, **style)
+
+
+def _penalties(model: Any) -> tuple[Floats, float]:
+    """The penalties of a path, and the chosen one."""
+    if hasattr(model, "Cs_") and hasattr(model, "coefs_"):
+        return 1.0 / np.ravel(model.Cs_), 1.0 / float(np.ravel(model.C_)[0])
+    problem = f"{type(model).__name__} stores no regularization path"
+    require_fitted(model, "alphas_", "coefs_", "alpha_", problem=problem)
+    return np.ravel(model.alphas_), float(np.ravel(model.alpha_)[0])
