@@ -4,7 +4,7 @@ Stack loss: which days are not like the others?
 
 For 21 days a plant that makes nitric acid noted the flow of air, the temperature of the cooling
 water, the concentration of the acid, and how much ammonia went up the stack. Do a few days decide
-what least squares says?
+what least squares finds?
 """
 
 import numpy as np
@@ -15,25 +15,37 @@ from separatrix.pictures import LeverageDisplay
 
 table = stackloss.load_pandas()
 X, y = table.exog, table.endog
+days = np.arange(1, len(y) + 1)
 
 # %%
-# Least squares, and how much each day moves it.
+# Residuals against leverage: a day can bend the plane only if it has both.
 
 squares = sx.LinearRegression().fit(X, y)
-summary = squares.summary()
-largest = np.argsort(-summary.cooks_distance)[:3]
-for day in largest:
-    print(f"day {day + 1:2}: Cook's distance {summary.cooks_distance[day]:.2f}")
+cook = squares.summary().cooks_distance
+for i in np.argsort(-cook)[:3]:
+    print(f"day {days[i]:2}: Cook's distance {cook[i]:.2f}")
 
-LeverageDisplay.from_estimator(squares)
+LeverageDisplay.from_estimator(squares, row_labels=days)
 
 # %%
-# A line that large residuals do not pull: Huber's loss, and absolute values.
+# Two losses that large residuals pull less: Huber's, and absolute values.
 
 huber = sx.HuberRegressor().fit(X, y)
 absolute = sx.LeastAbsoluteRegressor().fit(X, y)
 for name, model in {"squares": squares, "Huber": huber, "absolute": absolute}.items():
     residuals = np.abs(y - model.predict(X))
-    days = sorted(int(day) + 1 for day in np.argsort(-residuals)[:4])
-    print(f"{name:9} {np.round(model.coef_, 3)}  largest residuals on days {days}")
+    far = sorted(days[np.argsort(-residuals)[:4]].tolist())
+    print(
+        f"{name:9} slopes {np.round(model.coef_, 2)}, median residual {np.median(residuals):.2f},"
+    )
+    print(f"{'':9} farthest days {far}")
+
+# %%
+# Without the four farthest days least squares comes close to what absolute values found with them.
+
+far = np.argsort(-np.abs(y - absolute.predict(X)))[:4]
+rest = np.setdiff1d(np.arange(len(y)), far)
+again = sx.LinearRegression().fit(X.iloc[rest], y.iloc[rest])
+for name, model in {"all days": squares, "17 days": again, "absolute": absolute}.items():
+    print(f"{name:9} slopes {np.round(model.coef_, 2)}")
 print(absolute.certificate_)
