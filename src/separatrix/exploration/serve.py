@@ -168,4 +168,20 @@ def described(table: Any, target: str | None, rows: int, options: dict[str, Any]
     given += [] if target is None else [f"target={target!r}"]
     given += [] if rows == ROWS else [f"rows={rows}"]
     given += [f"{key}={value!r}" for key, value in options.items() if value]
-    return replace(read, name=name, source=f"read_table({', '.join(given)})")
+    words = (str(table), *_words(options)) if text else ()
+    return replace(read, name=name, source=f"read_table({', '.join(given)})", words=words)
+
+
+def _words(options: dict[str, Any]) -> list[str]:
+    """Parameters of :func:`separatrix.scan` as options of the command line."""
+    found: list[str] = []
+    for name, value in options.items():
+        if name == "kinds":
+            found += [word for pair in (value or {}).items() for word in ("--kind", "=".join(pair))]
+        elif isinstance(value, bool):
+            found.append(f"--{name}" if value else f"--no-{name}")
+        elif isinstance(value, list | tuple):
+            found += [word for item in value for word in (f"--{name}", str(item))]
+        elif value is not None:
+            found += [f"--{name}", str(value)]
+    return found

@@ -41,6 +41,8 @@ class Table:
         The table as an expression of Python, for the code that the page shows.
     total : int, default=None
         Rows of the whole table; None if all are here.
+    words : tuple of str, default=()
+        The table and how it is read, as words of the command line; none for one in memory.
     """
 
     columns: Mapping[str, NDArray[Any]]
@@ -48,6 +50,7 @@ class Table:
     name: str = "table"
     source: str = "table"
     total: int | None = None
+    words: tuple[str, ...] = ()
     rows: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __len__(self) -> int:

@@ -93,9 +93,8 @@ export function figures() {
     node,
     /** list of [name, text, key] */
     show(list) {
-      node.replaceChildren(...list.flatMap(([name, text, key]) => [
-        element("dt", {}, name), element("dd", { "data-figure": key ?? name }, text),
-      ]));
+      node.replaceChildren(...list.map(([name, text, key]) => element("div", {},
+        element("dt", {}, name), element("dd", { "data-figure": key ?? name }, text))));
     },
   };
 }

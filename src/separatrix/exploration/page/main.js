@@ -38,7 +38,7 @@ class Page {
   /** Change the state; the address follows, and the view shows it. */
   change(changes) {
     Object.assign(this.state, changes);
-    history.replaceState(null, "", toAddress(this.name, this.state));
+    address.follow(this);
     this.view?.show(this.state);
   }
 
@@ -60,14 +60,14 @@ class Page {
       if (!this.pending) {
         document.body.classList.remove("busy");
         // after the view has drawn: its code runs before the next picture
-        requestAnimationFrame(() => { document.body.dataset.idle = String(!this.pending); });
+        requestAnimationFrame(idle);
       }
     }
   }
 
   say(text) { if (this.open) say(text); }
 
-  /** What "Save picture" and "Python" give: a Plane, and a text (or a function that gives one). */
+  /** What "Save picture" and "Python" give: a Plane or several, and a text (or a function that gives one). */
   offer({ plane, python }) {
     if (plane) this.plane = plane;
     if (python !== undefined) this.python = python;
@@ -81,9 +81,10 @@ class Page {
       element("button", { type: "button", onclick: () => this.link() }, "Copy link"));
   }
 
-  save() {
-    if (!this.plane) return;
-    download(`separatrix-${this.name}.svg`, standalone(this.plane));
+  /** Save all pictures of the view, or one of them under its name. */
+  save(plane = this.plane, name = "") {
+    if (!plane) return;
+    download(`separatrix-${this.name}${name && `-${name}`}.svg`, standalone(plane));
     say("The picture is among your downloads.");
   }
 
@@ -95,8 +96,38 @@ class Page {
     dialog.showModal();
   }
 
-  async link() { await copy(location.href, "The link"); }
+  async link() {
+    address.write();
+    await copy(location.href, "The link");
+  }
 }
+
+/** Whether no question is open, and the address is that of the state. */
+function idle() {
+  document.body.dataset.idle = String(!current?.pending && !address.late);
+}
+
+/**
+ * The address follows the state, a few times a second at most: browsers refuse to write it at every
+ * picture of a drag.
+ */
+const address = {
+  late: 0,
+  page: null,
+  follow(page) {
+    this.page = page;
+    this.late ||= setTimeout(() => this.write(), 120);
+    document.body.dataset.idle = "false";
+  },
+  write() {
+    if (!this.late) return;
+    clearTimeout(this.late);
+    this.late = 0;
+    if (this.page.open) history.replaceState(null, "", toAddress(this.page.name, this.page.state));
+    idle();
+  },
+};
+addEventListener("pagehide", () => address.write());
 
 async function copy(text, what) {
   try {
@@ -124,6 +155,7 @@ const needs = {
 };
 
 function open() {
+  address.late = clearTimeout(address.late) ?? 0;
   const { view: wanted, state } = fromAddress();
   const found = views.find(({ name, view }) => name === wanted && usable(view)) ?? first();
   if (current) current.open = false;

@@ -7,8 +7,28 @@ const PARTS = [
   "font-family", "font-size", "font-weight", "text-anchor", "visibility",
 ];
 
-/** The text of an SVG file that needs no style sheet. */
-export function standalone(plane) {
+const GAP = 16;
+
+/** The text of an SVG file that needs no style sheet: of one picture, or of several in two columns. */
+export function standalone(given) {
+  const planes = [given].flat();
+  const write = (node) => new XMLSerializer().serializeToString(node);
+  if (planes.length === 1) return write(copied(planes[0]));
+  const [width, height] = ["width", "height"].map((side) => Math.max(...planes.map((p) => p[side])) + GAP);
+  const [across, down] = [2 * width + GAP, Math.ceil(planes.length / 2) * height + GAP];
+  const whole = svg("svg", { width: across, height: down, viewBox: `0 0 ${across} ${down}` },
+    svg("rect", { width: across, height: down, fill: getComputedStyle(document.body).backgroundColor }));
+  planes.forEach((plane, i) => {
+    const part = copied(plane);
+    part.setAttribute("x", GAP + (i % 2) * width);
+    part.setAttribute("y", GAP + Math.floor(i / 2) * height);
+    whole.append(part);
+  });
+  return write(whole);
+}
+
+/** A copy of a picture whose style is in its attributes. */
+function copied(plane) {
   const copy = plane.svg.cloneNode(true);
   const [own, theirs] = [plane.svg, copy].map((node) => [node, ...node.querySelectorAll("*")]);
   own.forEach((node, i) => {
@@ -33,7 +53,7 @@ export function standalone(plane) {
     }));
   }
   copy.querySelector("defs").after(...back);
-  return new XMLSerializer().serializeToString(copy);
+  return copy;
 }
 
 /** Hand a text to the browser as a file. */
