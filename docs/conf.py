@@ -30,6 +30,7 @@ extensions = [
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "**/.*", "examples"]
 nitpicky = False
+smartquotes = False  # quotes belong to values of parameters
 
 # Markdown: anchors of headings, so that pages may point at a section of one another.
 myst_heading_anchors = 4
@@ -65,14 +66,17 @@ html_theme = "pydata_sphinx_theme"
 html_title = "separatrix"
 html_static_path = ["_static"]
 html_css_files = ["site.css", "gallery.css"]
+html_js_files = ["site.js"]
+html_context = {"default_mode": "auto"}
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "separatrix"},
     "navigation_with_keys": True,
-    "secondary_sidebar_items": ["page-toc"],
+    "header_links_before_dropdown": 7,
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "show_toc_level": 2,
     "footer_start": ["copyright"],
-    "footer_end": ["theme-version"],
+    "footer_end": [],
 }
 html_sidebars = {"index": []}

@@ -12,7 +12,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.util.nodes import make_refnode
 
 import separatrix
 from separatrix import pictures
@@ -79,9 +81,28 @@ def page(name: str, thing: Any, module: str) -> str:
     examples += ["   :add-heading: In the gallery", "   :heading-level: -", ""]
     if not inspect.isclass(thing):
         return "\n".join([*lines, f".. autofunction:: {name}", *examples])
-    lines += [f".. autoclass:: {name}", "   :members:", "   :inherited-members: "]
-    lines[-1] += "BaseEstimator, tuple, Exception"
+    lines += [f".. autoclass:: {name}", "   :members:"]
+    lines += ["   :inherited-members: BaseEstimator, tuple, Exception"]
+    lines += [f"   :exclude-members: {', '.join(left_out(thing))}"]
     return "\n".join([*lines, *examples])
+
+
+def left_out(thing: type) -> list[str]:
+    """Members without an entry: fitted attributes that the docstring of their class describes as
+    fully, and methods that only refuse."""
+    text = inspect.getdoc(thing) or ""
+
+    def described(name: str, member: Any) -> bool:
+        fitted = isinstance(member, property) and name.endswith("_")
+        return fitted and "\n" not in inspect.getdoc(member) and re.search(rf"\b{name}\b", text)
+
+    return [
+        name
+        for name, member in inspect.getmembers_static(thing)
+        if described(name, member)
+        or (inspect.getdoc(member) or "").startswith("Raises")
+        or name == "get_metadata_routing"
+    ]
 
 
 def index(groups: dict[str, dict[str, Any]]) -> str:
@@ -129,15 +150,34 @@ def own_words(_: Sphinx, __: str, path: str, thing: Any, ___: Any, lines: list[s
         lines[:] = [INHERITED[name], ""]
 
 
-def plain_text(_: Sphinx, __: str, ___: str, ____: Any, _____: Any, lines: list[str]) -> None:
+def plain_text(_: Sphinx, what: str, __: str, thing: Any, ___: Any, lines: list[str]) -> None:
     """Absolute values and names that end in an underscore are text, not markup."""
     example = False
+    alone = left_out(thing) if what == "class" else []
     for i, line in enumerate(lines):
+        for name in alone:  # numpydoc links attributes to entries, of which these have none
+            line = line.replace(f":obj:`{name} <.{name}>`", f"**{name}**")
         example = bool(line.strip()) and (example or line.lstrip().startswith(">>>"))
         if not example and not line.lstrip().startswith(".. "):
             parts = re.split(r"(``.*?``|:\w+:`.*?`|\*\*.*?\*\*|`.*?`_?)", line)
             parts[::2] = [re.sub(r"(?<=\w)_(?!\w)|\|", r"\\\g<0>", text) for text in parts[::2]]
             lines[i] = "".join(parts)
+
+
+def link_names(app: Sphinx, tree: nodes.document, page: str) -> None:
+    """Make every public name that a page prints as code a link to its own page."""
+    known = {name for named in names().values() for name in named}
+    pattern = re.compile(r"(sx\.|separatrix\.)?(\w+)(\(.*\))?")
+    for literal in list(tree.findall(nodes.literal)):
+        match = pattern.fullmatch(literal.astext())
+        if match is None or match[2] not in known or page == f"reference/{match[2]}":
+            continue
+        plain = match[2].islower() and "_" not in match[2] and match[2] != "scan"
+        inside = isinstance(literal.parent, nodes.reference | nodes.title)
+        if inside or (plain and not (match[1] or match[3])):
+            continue  # a word such as query may be a command or a method
+        target = f"reference/{match[2]}"
+        literal.replace_self(make_refnode(app.builder, page, target, "", literal.deepcopy()))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -146,4 +186,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("autodoc-skip-member", skip)
     app.connect("autodoc-process-docstring", own_words, priority=100)
     app.connect("autodoc-process-docstring", plain_text, priority=900)  # after numpydoc
+    app.connect("doctree-resolved", link_names)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
