@@ -73,10 +73,13 @@ html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "separatrix"},
     "navigation_with_keys": True,
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 5,
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {"index": []}
+#: Pages without a section of their own have the width of the list of its pages for their tables.
+ALONE = ("index", "tour", "models", "benchmarks", "how-it-works", "pictures", "architecture")
+ALONE += ("dependencies", "glossary", "changelog")
+html_sidebars = {page: [] for page in ALONE}

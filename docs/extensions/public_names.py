@@ -150,10 +150,19 @@ def own_words(_: Sphinx, __: str, path: str, thing: Any, ___: Any, lines: list[s
         lines[:] = [INHERITED[name], ""]
 
 
+def own_method(name: str, thing: type) -> bool:
+    """Whether a class of ours has such a method, to be listed below its docstring."""
+    member = getattr(thing, name, None)
+    home = str(getattr(member, "__module__", ""))
+    return not name.startswith("_") and inspect.isroutine(member) and home.startswith("separatrix")
+
+
 def plain_text(_: Sphinx, what: str, __: str, thing: Any, ___: Any, lines: list[str]) -> None:
     """Absolute values and names that end in an underscore are text, not markup."""
     example = False
     alone = left_out(thing) if what == "class" else []
+    if what == "class" and any(own_method(name, thing) for name in {*dir(thing)} - {*alone}):
+        lines += ["", ".. rubric:: Methods", ""]
     for i, line in enumerate(lines):
         for name in alone:  # numpydoc links attributes to entries, of which these have none
             line = line.replace(f":obj:`{name} <.{name}>`", f"**{name}**")
