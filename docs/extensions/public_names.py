@@ -45,6 +45,7 @@ HEADINGS = {
     "export": "Export",
     "verification": "Verification",
     "messages": "Errors and warnings",
+    "exploration": "Exploration",
     "pictures": "Pictures",
 }
 
