@@ -171,3 +171,9 @@ def test_pictures_follow_the_hand(visit, clinic):
         }"""
     )
     assert np.median(times) < 16.7
+
+
+def test_true_and_false_are_called_as_by_the_command():
+    table = read_table(sample("houses").path)
+    assert table.classes["garden"] == ("False", "True")
+    assert set(table.labels("garden")) == {"False", "True"}

@@ -16,6 +16,7 @@ from separatrix.rows.copies import column_positions
 from separatrix.rows.parts import column_of, distinguished, hash_block, salted_words
 from separatrix.rows.rows import Rows
 from separatrix.rows.scan import scan
+from separatrix.rows.schema import Kind
 from separatrix.rows.sources.columns import Levels
 
 #: Rows of a page, where no other number is given.
@@ -43,6 +44,8 @@ class Table:
         Rows of the whole table; None if all are here.
     words : tuple of str, default=()
         The table and how it is read, as words of the command line; none for one in memory.
+    booleans : frozenset of str, default=frozenset()
+        Columns of true (1) and false (0).
     """
 
     columns: Mapping[str, NDArray[Any]]
@@ -51,6 +54,7 @@ class Table:
     source: str = "table"
     total: int | None = None
     words: tuple[str, ...] = ()
+    booleans: frozenset[str] = frozenset()
     rows: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __len__(self) -> int:
@@ -64,7 +68,7 @@ class Table:
     @cached_property
     def classes(self) -> dict[str, tuple[str, ...]]:
         """Columns that may hold classes, with their labels in order."""
-        found = {name: _labels(column) for name, column in self.columns.items()}
+        found = {name: _labels(self._named(name)) for name in self.columns}
         return {name: labels for name, labels in found.items() if 2 <= len(labels) <= CLASSES}
 
     def column(self, name: Any) -> NDArray[Any]:
@@ -77,8 +81,15 @@ class Table:
 
     def labels(self, name: str) -> NDArray[Any]:
         """A column of classes as texts; ``""`` where none is known."""
-        column = self.column(name)
+        column = self._named(name)
         return _texts(column) if column.dtype.kind == "f" else column
+
+    def _named(self, name: str) -> NDArray[Any]:
+        """A column; true and false by their names."""
+        column = self.column(name)
+        if name not in self.booleans:
+            return column
+        return np.where(np.isnan(column), "", np.where(column == 1.0, "True", "False"))
 
     def matrix(self, names: Sequence[str]) -> Floats:
         """Columns of numbers side by side (n × k), with NaN for missing values."""
@@ -153,7 +164,9 @@ def read_table(source: Any, target: str | None = None, rows: int = ROWS, **optio
     scanned = scan(source, **options)
     block, total = _sample(scanned, rows)
     columns = _columns(block, [column.name for column in scanned.schema.columns])
-    table = Table(columns, total=total if total > block.n else None)
+    kinds = {column.name: column.kind for column in scanned.schema.columns}
+    booleans = frozenset(name for name in columns if kinds[name] is Kind.BOOLEAN)
+    table = Table(columns, total=total if total > block.n else None, booleans=booleans)
     if target is not None:
         table.column(target)
     return replace(table, target=target)
