@@ -19,7 +19,8 @@ class State:
     def __init__(self, values: Any) -> None:
         if not isinstance(values, Mapping):
             raise InputError("the state is no object.")
-        self.values = values
+        # null is a value that the address leaves out
+        self.values = {name: value for name, value in values.items() if value is not None}
 
     def number(self, name: str, default: float, low: float, high: float) -> float:
         """A number within bounds."""

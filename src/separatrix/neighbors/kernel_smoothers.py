@@ -24,6 +24,7 @@ from separatrix.neighbors.base import (
     InstanceBasedModel,
     InstanceBasedRegressor,
 )
+from separatrix.neighbors.weights import gaussian_weights
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
 
@@ -73,7 +74,12 @@ class KernelSmoother(InstanceBasedModel):
     def smoother_matrix(self, X: Any) -> Floats:
         """The weights pᵢ of all training rows in the prediction of every row of X."""
         check_is_fitted(self)
-        return self._smooth(X, np.eye(len(self.points_)))
+        points, x = self.metric_.prepare(self.points_), self._query_points(X)
+        out = np.empty((len(x), len(self.points_)))
+        for part, distances in points.blocks(x):
+            weights = gaussian_weights(distances, self.bandwidth_) * self.sample_weight_
+            out[part] = weights / weights.sum(axis=1, keepdims=True)
+        return out
 
 
 def _checked(bandwidth: Any) -> float:

@@ -41,7 +41,7 @@ export class Points {
     host.addEventListener("keydown", (event) => this.#key(event));
   }
 
-  /** Draw points {row, x, y, group, label, ring}; nodes of rows that stay are moved, not made anew. */
+  /** Draw points {row, x, y, group, label, ring, fill, size, opacity}; nodes of rows that stay are moved, not made anew. */
   show(list) {
     const stale = new Set(this.nodes.keys());
     const places = [];
@@ -54,9 +54,10 @@ export class Points {
       }
       stale.delete(point.row);
       const group = point.group ?? 0;
-      node.setAttribute("d", SHAPES[group % SHAPES.length]);
-      node.setAttribute("fill", point.fill ?? series(group));
-      this.#place(node, point.x, point.y);
+      write(node, "d", SHAPES[group % SHAPES.length]);
+      write(node, "fill", point.fill ?? series(group));
+      write(node, "opacity", String(point.opacity ?? 1));
+      this.#place(node, point);
       if (point.ring) places.push(svg("circle", { class: "ring", r: 7.5, cx: this.plane.px(point.x), cy: this.plane.py(point.y) }));
     }
     for (const row of stale) {
@@ -69,8 +70,9 @@ export class Points {
     this.#cursor();
   }
 
-  #place(node, x, y) {
-    node.setAttribute("transform", `translate(${this.plane.px(x).toFixed(2)} ${this.plane.py(y).toFixed(2)})`);
+  #place(node, { x, y, size }) {
+    const scale = size === undefined ? "" : ` scale(${size.toFixed(2)})`;
+    write(node, "transform", `translate(${this.plane.px(x).toFixed(2)} ${this.plane.py(y).toFixed(2)})${scale}`);
   }
 
   #down(event) {
@@ -97,7 +99,7 @@ export class Points {
     const { point } = this.held;
     this.held.moved = true;
     Object.assign(point, { x, y });
-    this.#place(this.nodes.get(point.row), x, y);
+    this.#place(this.nodes.get(point.row), point);
     this.#cursor();
     this.onedit(["move", point.row, x, y], false);
   }
@@ -159,6 +161,11 @@ export class Points {
     } else return;
     event.preventDefault();
   }
+}
+
+/** Of 2 000 points most stay as they are: what is equal is not written again. */
+function write(node, name, value) {
+  if (node.getAttribute(name) !== value) node.setAttribute(name, value);
 }
 
 /** What a screen reader hears of a point. */

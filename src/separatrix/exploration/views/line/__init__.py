@@ -1,0 +1,1 @@
+"""The view of a line: one or two columns against a target of numbers."""

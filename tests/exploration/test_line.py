@@ -1,0 +1,152 @@
+"""The view of a line, in a browser."""
+
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+import separatrix as sx
+from separatrix.exploration import read_table
+from separatrix.exploration.session import Session
+from separatrix.exploration.state import State
+from separatrix.exploration.views.line.models import MODELS
+from separatrix.exploration.views.line.questions import QUESTIONS
+from separatrix.samples import sample
+from tests.exploration.conftest import figure, settled
+
+#: From an event of the slider to the picture after its drawing, in milliseconds.
+REDRAW = """async (name) => {
+  const input = [...document.querySelectorAll('.field')].find((f) => f.textContent.includes(name)).querySelector('input');
+  const curve = document.querySelector('[data-curve]').parentNode;
+  const took = [];
+  for (let i = 0; i < 6; i += 1) {
+    const drawn = new Promise((done) => new MutationObserver((_, o) => { o.disconnect(); requestAnimationFrame(done); }).observe(curve, { childList: true }));
+    const start = performance.now();
+    input.value = +input.value + (i % 2 ? 7 : -7);
+    input.dispatchEvent(new Event('input', { bubbles: true }));
+    await drawn;
+    took.push(performance.now() - start);
+  }
+  return Math.min(...took);
+}"""  # noqa: E501
+
+
+def diabetes(*names):
+    return read_table(sample("diabetes").path, "progression").arrays(list(names), "progression")
+
+
+def number(text):
+    return float(text.replace("−", "-"))
+
+
+def shown(value):
+    return float(f"{value:.4g}")
+
+
+@pytest.fixture(scope="module")
+def large():
+    rng = np.random.default_rng(0)
+    u, v = rng.uniform(0, 10, 2_000), rng.normal(0, 1, 2_000)
+    return {"u": u, "v": v, "w": np.sin(u) + v + rng.normal(0, 0.3, 2_000)}
+
+
+def test_dragging_a_point_shows_its_influence(visit):
+    tab = visit("diabetes", "progression", "#line?x=bmi")
+    start = tab.locator("[data-row='7']").bounding_box()
+    tab.mouse.move(start["x"] + 4, start["y"] + 4)
+    tab.mouse.down()
+    tab.mouse.move(start["x"] + 60, start["y"] - 80, steps=5)
+    tab.mouse.up()
+    settled(tab)
+    X, y = diabetes("bmi")
+    edits = tab.evaluate(
+        "() => JSON.parse(new URLSearchParams(location.hash.split('?')[1]).get('edits'))"
+    )
+    assert [edit[:2] for edit in edits] == [["move", 7]]
+    X[7], y[7] = edits[0][2], edits[0][3]
+    found = sx.LinearRegression().fit(X, y).summary()
+    own = np.linalg.inv(np.c_[np.ones(len(y)), X].T @ np.c_[np.ones(len(y)), X])
+    h = np.array([1.0, X[7, 0]]) @ own @ np.array([1.0, X[7, 0]])
+    assert number(figure(tab, "leverage")) == pytest.approx(h, rel=1e-3)
+    assert number(figure(tab, "cooks")) == shown(found.cooks_distance[7])
+    assert number(figure(tab, "studentized")) == shown(found.external_residuals[7])
+    assert number(figure(tab, "coefficient bmi")) == shown(found.estimates[1])
+    assert number(figure(tab, "error bmi")) == shown(found.standard_errors[1])
+    left_out = np.sqrt(np.mean((found.residuals / (1 - found.leverage)) ** 2))
+    assert number(figure(tab, "loo")) == shown(left_out)
+    tab.keyboard.press("Control+z")
+    settled(tab)
+    assert "edits" not in tab.url
+    assert number(figure(tab, "r2")) == shown(
+        sx.LinearRegression().fit(*diabetes("bmi")).score(*diabetes("bmi"))
+    )
+
+
+def test_keys_move_add_and_delete_and_a_link_repeats_it(visit):
+    tab = visit("diabetes", "progression", "#line?x=bmi&z=ldl&picture=slice&model=huber")
+    tab.locator(".plane svg").focus()
+    for key in ("n", "Shift+ArrowUp", "a", "n", "Delete"):
+        tab.keyboard.press(key)
+        settled(tab)
+    names = ("r2", "rmse", "points", "coefficient ldl")
+    found = [figure(tab, name) for name in names]
+    assert found[2] == "442"
+    again = visit("diabetes", "progression", tab.evaluate("location.hash"))
+    assert [figure(again, name) for name in names] == found
+    again.get_by_role("button", name="Python").click()
+    scope = {}
+    exec(again.locator("dialog code").inner_text(), scope)
+    assert shown(scope["model"].score(scope["X"], scope["y"])) == number(found[0])
+
+
+def test_the_penalty_follows_the_path_without_a_question(visit):
+    tab = visit("diabetes", "progression", "#line?x=bmi&z=ldl&model=lasso")
+    tab.on("request", lambda request: pytest.fail(request.url) if "fit" in request.url else None)
+    tab.evaluate("""() => { const input = document.querySelector('.controls input[type=range]');
+      input.value = 60; input.dispatchEvent(new Event('input', { bubbles: true })); }""")
+    alpha = float(tab.evaluate("new URLSearchParams(location.hash.split('?')[1]).get('lasso')"))
+    X, y = diabetes("bmi", "ldl")
+    model = sx.Lasso(alpha, standardize=True).fit(X, y)
+    assert number(figure(tab, "coefficient bmi")) == pytest.approx(model.coef_[0], rel=1e-3)
+    assert number(figure(tab, "r2")) == pytest.approx(model.score(X, y), rel=1e-3)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_python_of_every_model_makes_it(name):
+    source = sample("diabetes").path
+    from separatrix.exploration.serve import described
+
+    session = Session(described(str(source), "progression", 2_000, {}))
+    state = {"model": name, "x": "bmi", "edits": [["move", 3, 30.0, 300.0], ["delete", 5]]}
+    answer = QUESTIONS["fit"](session, State(state))
+    scope = {}
+    exec(answer["python"], scope)
+    residuals = scope["y"] - scope["model"].predict(scope["X"])
+    assert answer["errors"]["rmse"] == pytest.approx(np.sqrt(np.mean(residuals**2)), rel=1e-9)
+    if name == "smoother":  # the closed form, against fits without the row
+        left = [
+            scope["y"][i] - scope["model"].smoother_matrix(scope["X"][[i]])[0][others]
+            @ scope["y"][others] / scope["model"].smoother_matrix(scope["X"][[i]])[0][others].sum()
+            for i in range(len(residuals)) for others in [np.arange(len(residuals)) != i]
+        ]  # fmt: skip
+        assert answer["errors"]["loo"] == pytest.approx(np.sqrt(np.mean(np.square(left))), rel=1e-6)
+
+
+def test_a_process_has_bands_and_draws_and_is_saved(visit):
+    tab = visit("diabetes", "progression", "#line?x=bmi&model=process&draws=3")
+    settled(tab)
+    assert tab.locator("[data-layer=draws] path").count() == 3
+    assert tab.locator("[data-layer=bands] path").count() == 2
+    with tab.expect_download() as saved:
+        tab.get_by_role("button", name="Save picture").click()
+    assert ET.parse(saved.value.path()).getroot().tag.endswith("svg")
+
+
+def test_the_picture_follows_the_hand_at_2000_rows(visit, large):
+    tab = visit(large, "w", "#line?x=u&model=ridge")
+    assert tab.evaluate(REDRAW, "Penalty") < 100
+    for model, label in (("huber", "outlier"), ("smoother", "Bandwidth")):
+        tab.get_by_label("Model", exact=True).select_option(model)
+        settled(tab)
+        assert tab.evaluate(REDRAW, label) < 100
+        settled(tab)
