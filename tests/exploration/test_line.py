@@ -104,6 +104,7 @@ def test_the_penalty_follows_the_path_without_a_question(visit):
     tab.on("request", lambda request: pytest.fail(request.url) if "fit" in request.url else None)
     tab.evaluate("""() => { const input = document.querySelector('.controls input[type=range]');
       input.value = 60; input.dispatchEvent(new Event('input', { bubbles: true })); }""")
+    settled(tab)
     alpha = float(tab.evaluate("new URLSearchParams(location.hash.split('?')[1]).get('lasso')"))
     X, y = diabetes("bmi", "ldl")
     model = sx.Lasso(alpha, standardize=True).fit(X, y)
