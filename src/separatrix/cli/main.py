@@ -20,6 +20,7 @@ from separatrix.cli import NO_RESULTS
 from separatrix.cli.clusters.command import cluster
 from separatrix.cli.compiling.command import compile_loops
 from separatrix.cli.curves.command import curve
+from separatrix.cli.exploring.command import explore
 from separatrix.cli.failure import GateFailed, Interrupted, Interruptions, describe
 from separatrix.cli.fit import fit
 from separatrix.cli.listings import explain, samples
@@ -64,6 +65,7 @@ for _command in (
     predict,
     query,
     curve,
+    explore,
     report,
     verify,
     export,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import socket
 import threading
-import time
 import webbrowser
 from pathlib import Path
 from types import TracebackType
@@ -63,9 +62,9 @@ class Page:
         run = self._server.run
         self._thread = threading.Thread(target=run, args=([listener],), daemon=True)
         self._thread.start()
-        end = time.monotonic() + PATIENCE
-        while not self._server.started and time.monotonic() < end:
-            time.sleep(0.01)
+        for _ in range(int(100 * PATIENCE)):
+            if not self._server.started:
+                self._thread.join(0.01)
         if not self._server.started:
             raise InputError("The page could not be served on 127.0.0.1.")
         return self

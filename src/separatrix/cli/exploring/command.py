@@ -1,0 +1,124 @@
+"""``separatrix explore``: a page in the browser, served to this computer alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from separatrix.cli.options import (
+    as_written,
+    column_options,
+    json_option,
+    kinds_of,
+    table_at,
+    with_file,
+)
+from separatrix.cli.output import print_json, say
+from separatrix.cli.places import MODEL
+from separatrix.cli.progress import progress
+from separatrix.messages import InputError
+
+
+@click.command(short_help="Play with models of a table in the browser.")
+@click.argument("table")
+@click.option("--target", metavar="COLUMN", help="The column to predict; the page can change it.")
+@click.option(
+    "--model",
+    type=click.Path(path_type=Path),
+    help="A model file or the folder of a study, to look at beside the table.",
+)
+@click.option(
+    "--rows",
+    type=click.IntRange(2),
+    default=2_000,
+    show_default=True,
+    help="Rows of the page: a larger table is sampled.",
+)
+@click.option(
+    "--id", "ids", multiple=True, metavar="COLUMN", help="A column that names rows. Repeatable."
+)
+@click.option(
+    "--browser/--no-browser", default=True, help="Whether to open the page in the browser."
+)
+@column_options
+@json_option
+def explore(
+    table: str,
+    target: str | None,
+    model: Path | None,
+    rows: int,
+    ids: tuple[str, ...],
+    browser: bool,
+    as_json: bool,
+    kinds: tuple[str, ...],
+    **reading: Any,
+) -> None:
+    """Open a page where models of TABLE follow the hand: boundaries, lines, decisions, groups,
+    descents.
+
+    TABLE is a file, a glob, a folder, FILE::NAME (as for fit), sample:NAME, or - for standard
+    input; or a model file, or the folder of a study, which the page takes apart.
+
+    The page is served on 127.0.0.1 alone, under an address with a random token. Ctrl-C ends it.
+
+    \b
+    Try:
+      separatrix explore sample:wine --target cultivar
+      separatrix explore sample:diabetes --target progression
+      separatrix explore diabetes-separatrix
+    """
+    from separatrix.exploration.serve import Page, described
+    from separatrix.exploration.session import Session
+
+    stored = _stored(table)
+    with progress(quiet=as_json) as report:
+        shown = None
+        if stored is None:
+            report("reading the table", 0, 1)
+            options = {"kinds": kinds_of(kinds), "id": ids, **_given(reading)}
+            try:
+                shown = described(table_at(table), target, rows, options)
+            except InputError as problem:
+                raise with_file(problem, table) from problem
+        model = stored if model is None else _existing(model)
+        page = Page(Session(shown, None if model is None else str(model))).start()
+    try:
+        if as_json:
+            print_json({"address": page.address, "rows": 0 if shown is None else len(shown)})
+        else:
+            _announce(page.address, shown)
+        if browser:
+            page.open()
+        page.wait()
+    except KeyboardInterrupt:  # the usual end
+        say("Ended.", quiet=as_json)
+    finally:
+        page.close()
+
+
+def _announce(address: str, shown: Any) -> None:
+    if shown is not None and shown.total is not None:
+        say(f"The page shows a sample of {len(shown):,} of {shown.total:,} rows (--rows).")
+    say("For this computer alone; whoever has the address can look. Ctrl-C ends it.")
+    click.echo(address)
+
+
+def _given(reading: dict[str, Any]) -> dict[str, Any]:
+    """Options of reading that were typed; a page leaves missing values out row by row."""
+    return {name: value for name, value in as_written(reading).items() if value is not None}
+
+
+def _stored(table: str) -> Path | None:
+    """The path of a model or a study in place of a table; None for a table."""
+    path = Path(table)
+    if path.suffix == ".sx" or (path / MODEL).is_file():
+        return _existing(path)
+    return None
+
+
+def _existing(path: Path) -> Path:
+    if not path.exists():
+        raise InputError("there is no such file or folder.", file=str(path))
+    return path

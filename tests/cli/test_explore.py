@@ -1,0 +1,34 @@
+"""``separatrix explore``: serves until Ctrl-C, and says where."""
+
+import json
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+
+def test_the_page_is_served_until_interrupted():
+    words = ["explore", "sample:wine", "--target", "cultivar", "--no-browser"]
+    command = [sys.executable, "-m", "separatrix", *words]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        address = running.stdout.readline().strip()
+        with urllib.request.urlopen(f"{address}session", timeout=10) as answer:
+            about = json.load(answer)
+        running.send_signal(signal.SIGINT)
+        _, words = running.communicate(timeout=30)
+    assert about["table"]["rows"] == 178
+    assert about["table"]["target"] == "cultivar"
+    assert running.returncode == 0
+    assert "Ctrl-C ends it" in words
+
+
+def test_mistakes_are_explained(command):
+    ran = command("explore", "sample:wine", "--target", "culivar", "--no-browser")
+    assert ran.code == 2
+    assert "Did you mean 'cultivar'?" in ran.err
+    ran = command("explore", "nothing.sx", "--no-browser")
+    assert ran.code == 2
+    assert "nothing.sx" in ran.err

@@ -1,0 +1,74 @@
+"""The rows of a page: all of a small table, the same sample of a large one, in order."""
+
+import numpy as np
+import pytest
+
+import separatrix as sx
+from separatrix.exploration import read_table
+from separatrix.exploration.edits import Points, edited, in_python
+from separatrix.samples import sample
+
+
+def test_small_tables_are_whole_and_in_order():
+    table = read_table(sample("houses").path, target="price")
+    frame = sx.scan(sample("houses").path).read()
+    assert len(table) == len(frame) == 600
+    assert table.total is None
+    pandas = pytest.importorskip("pandas").read_csv(sample("houses").path)
+    for name in table.numbers:
+        np.testing.assert_array_equal(table.columns[name], pandas[name].to_numpy(float))
+    for name, column in table.columns.items():
+        if column.dtype.kind != "f":
+            assert (column == pandas[name].fillna("").astype(str).to_numpy()).mean() > 0.999
+
+
+def test_samples_repeat_and_do_not_depend_on_blocks():
+    x = np.arange(5_000.0)
+    one = read_table({"x": x, "y": x % 7}, rows=300)
+    two = read_table({"x": x, "y": x % 7}, rows=300, block_rows=640)
+    assert one.total == 5_000
+    assert len(one) == 300
+    assert (np.diff(one.columns["x"]) > 0).all()
+    np.testing.assert_array_equal(one.columns["x"], two.columns["x"])
+    # every fifth part of the table has its share: 60 ± 4 standard deviations
+    counts = np.histogram(one.columns["x"], bins=5, range=(0, 5_000))[0]
+    assert abs(counts - 60).max() < 28
+
+
+def test_rows_of_all_columns_serve_estimators():
+    table = read_table(sample("wine").path)
+    model = sx.LinearDiscriminantAnalysis().fit(table.scanned("cultivar"))
+    own = sx.LinearDiscriminantAnalysis().fit(sx.scan(sample("wine").path, target="cultivar"))
+    np.testing.assert_allclose(model.coef_, own.coef_, rtol=1e-9)
+
+
+def test_edits_in_python_give_the_same_points():
+    before = Points(np.arange(8.0).reshape(4, 2), np.array(["a", "b", "a", "b"]), np.arange(4))
+    edits = [["move", 2, 9.0, 9.5], ["add", 1.0, 2.0, "b"], ["delete", 0], ["label", 4, "a"]]
+    after = edited(before, edits, 4)
+    names = {"X": before.x.copy(), "y": before.y.copy(), "np": np}
+    exec("\n".join(in_python(before, edits, 4)), names)
+    np.testing.assert_array_equal(names["X"], after.x)
+    assert names["y"].tolist() == after.y.tolist() == ["b", "a", "b", "a"]
+    assert after.rows.tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        ["move", 9, 1, 2],
+        ["move", 0, 1],
+        ["move", 0, "1", 2],
+        ["move", 0, float("inf"), 2],
+        ["add", 1, 2, "c"],
+        ["label", 0, 3],
+        ["delete", "0"],
+        ["drop"],
+        7,
+        [],
+    ],
+)
+def test_what_is_no_edit_is_refused(edit):
+    points = Points(np.zeros((2, 2)), np.array(["a", "b"]), np.arange(2))
+    with pytest.raises(sx.InputError):
+        edited(points, [edit], 2)
