@@ -160,7 +160,7 @@ def own_method(name: str, thing: type) -> bool:
 
 
 def plain_text(_: Sphinx, what: str, __: str, thing: Any, ___: Any, lines: list[str]) -> None:
-    """Absolute values and names that end in an underscore are text, not markup."""
+    """Absolute values, names that end in an underscore and initials are text, not markup."""
     example = False
     alone = left_out(thing) if what == "class" else []
     if what == "class" and any(own_method(name, thing) for name in {*dir(thing)} - {*alone}):
@@ -172,7 +172,10 @@ def plain_text(_: Sphinx, what: str, __: str, thing: Any, ___: Any, lines: list[
         if not example and not line.lstrip().startswith(".. "):
             parts = re.split(r"(``.*?``|:\w+:`.*?`|\*\*.*?\*\*|`.*?`_?)", line)
             parts[::2] = [re.sub(r"(?<=\w)_(?!\w)|\|", r"\\\g<0>", text) for text in parts[::2]]
-            lines[i] = "".join(parts)
+            line = "".join(parts)
+            lines[i] = re.sub(
+                r"^(\s*)(?=[A-Z]\. )", r"\1\\", line
+            )  # an author, not item B. of a list
 
 
 def link_names(app: Sphinx, tree: nodes.document, page: str) -> None:

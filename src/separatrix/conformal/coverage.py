@@ -38,6 +38,10 @@ class Coverage:
     ConformalRegressor : Intervals.
     ConformalClassifier : Sets of labels.
 
+    References
+    ----------
+    V. Vovk, A. Gammerman and G. Shafer, Algorithmic Learning in a Random World, Springer, 2005.
+
     Examples
     --------
     >>> from separatrix.conformal.coverage import Coverage, coverage_of

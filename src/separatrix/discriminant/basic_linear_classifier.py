@@ -73,6 +73,11 @@ class BasicLinearClassifier(LinearClassifier):
     LinearDiscriminantAnalysis : The pooled covariance, with priors and probabilities.
     LeastSquaresClassifier : Least squares on class indicators.
 
+    References
+    ----------
+    P. Flach, Machine Learning: The Art and Science of Algorithms that Make Sense of Data,
+    Cambridge University Press, 2012.
+
     Examples
     --------
     >>> import separatrix as sx

@@ -72,6 +72,11 @@ class GaussianDiscriminant(IncrementalGaussianClassifier):
     LinearDiscriminantAnalysis : The case "shared", with a projection.
     RegularizedDiscriminantAnalysis : Chooses alpha and beta by cross-validation.
 
+    References
+    ----------
+    T. Hastie, R. Tibshirani and J. Friedman, The Elements of Statistical Learning, 2nd edition,
+    Springer, 2009, section 4.3.
+
     Examples
     --------
     >>> import separatrix as sx

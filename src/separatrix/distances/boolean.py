@@ -123,6 +123,10 @@ class JaccardDistance(BooleanDistance):
     Jaccard : The similarity of sets, as a kernel.
     BooleanDistance : Others of the kind.
 
+    References
+    ----------
+    P. Jaccard, The distribution of the flora in the alpine zone, New Phytologist 11, 1912.
+
     Examples
     --------
     >>> import separatrix as sx

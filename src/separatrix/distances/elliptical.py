@@ -96,6 +96,11 @@ class Mahalanobis(Euclidean):
     Elliptical : the same with Σ⁻¹ given.
     MultivariateNormal : the distribution whose density it determines.
 
+    References
+    ----------
+    P. C. Mahalanobis, On the generalised distance in statistics, Proceedings of the National
+    Institute of Sciences of India 2, 1936.
+
     Examples
     --------
     >>> import separatrix as sx

@@ -148,6 +148,10 @@ def medoid(X: Any, metric: Any = "euclidean", sample_weight: Any = None) -> Medo
     In a metric, the triangle inequality bounds the total of an unmeasured row z from below by
     |total(x) − Σw · d(x, z)| for every measured row x; most rows are ruled out this way.
 
+    References
+    ----------
+    L. Kaufman and P. J. Rousseeuw, Finding Groups in Data, Wiley, 1990.
+
     Examples
     --------
     >>> import separatrix as sx

@@ -33,6 +33,10 @@ class KernelDistance(Metric):
     kernel_distance : the same as a function of a kernel and items.
     Euclidean : the distance of the linear kernel.
 
+    References
+    ----------
+    B. Schölkopf and A. J. Smola, Learning with Kernels, MIT Press, 2002.
+
     Examples
     --------
     >>> import separatrix as sx

@@ -25,6 +25,11 @@ class NanEuclidean(Metric):
     Euclidean : The distance of complete rows.
     Gower : Skips missing values of numbers and categories.
 
+    References
+    ----------
+    J. K. Dixon, Pattern recognition with partly missing data, IEEE Transactions on Systems,
+    Man, and Cybernetics 9, 1979.
+
     Examples
     --------
     >>> import numpy as np

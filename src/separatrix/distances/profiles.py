@@ -26,6 +26,11 @@ class Canberra(Metric):
     BrayCurtis : The same ratio of sums over all columns.
     Manhattan : Differences without regard to size.
 
+    References
+    ----------
+    G. N. Lance and W. T. Williams, Computer programs for hierarchical polythetic
+    classification, Computer Journal 9, 1966.
+
     Examples
     --------
     >>> import separatrix as sx
@@ -61,6 +66,11 @@ class BrayCurtis(Canberra):
     --------
     Canberra : A sum of ratios, and a metric.
     JaccardDistance : The same for presence and absence.
+
+    References
+    ----------
+    J. R. Bray and J. T. Curtis, An ordination of the upland forest communities of southern
+    Wisconsin, Ecological Monographs 27, 1957.
 
     Examples
     --------

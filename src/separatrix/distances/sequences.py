@@ -84,6 +84,11 @@ class Hamming(Metric):
     Edit : allows insertions and deletions, too.
     Gower : averages over columns, numeric ones included.
 
+    References
+    ----------
+    R. W. Hamming, Error detecting and error correcting codes, Bell System Technical Journal 29,
+    1950.
+
     Examples
     --------
     >>> import separatrix as sx

@@ -27,6 +27,10 @@ class Haversine(SquaredEuclidean):
     Euclidean : The length of the chord through the sphere.
     Cosine : The angle between vectors of any dimension, as 1 − cos.
 
+    References
+    ----------
+    R. W. Sinnott, Virtues of the haversine, Sky and Telescope 68, 1984.
+
     Examples
     --------
     >>> import numpy as np

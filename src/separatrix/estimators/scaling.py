@@ -202,6 +202,11 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, _Scaling):
     Standardize : Scales columns one by one.
     Mahalanobis : Euclidean distance after whitening.
 
+    References
+    ----------
+    A. Kessy, A. Lewin and K. Strimmer, Optimal whitening and decorrelation, The American
+    Statistician 72, 2018.
+
     Examples
     --------
     >>> import numpy as np, separatrix as sx

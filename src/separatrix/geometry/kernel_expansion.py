@@ -51,6 +51,10 @@ class KernelExpansion:
     SVC : learns such a function.
     KernelPerceptron : learns such a function, too.
 
+    References
+    ----------
+    B. Schölkopf, R. Herbrich and A. J. Smola, A generalized representer theorem, COLT, 2001.
+
     Examples
     --------
     >>> import separatrix as sx

@@ -37,6 +37,11 @@ class MultivariateNormal:
     Mahalanobis : the distance as a metric.
     GaussianDiscriminant : a normal distribution for every class.
 
+    References
+    ----------
+    T. W. Anderson, An Introduction to Multivariate Statistical Analysis, 3rd edition, Wiley,
+    2003.
+
     Examples
     --------
     >>> import separatrix as sx

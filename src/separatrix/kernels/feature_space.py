@@ -48,6 +48,10 @@ def kernel_distance(
     kernel_cosine : cosines instead of distances.
     KernelDistance : the same as a metric.
 
+    References
+    ----------
+    B. Schölkopf and A. J. Smola, Learning with Kernels, MIT Press, 2002.
+
     Examples
     --------
     >>> import separatrix as sx
@@ -96,6 +100,10 @@ def kernel_cosine(
     --------
     kernel_distance : distances instead of cosines.
     Cosine : the cosine distance of rows of numbers.
+
+    References
+    ----------
+    B. Schölkopf and A. J. Smola, Learning with Kernels, MIT Press, 2002.
 
     Examples
     --------

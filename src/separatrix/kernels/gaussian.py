@@ -49,6 +49,10 @@ class Gaussian(RadialKernel):
     RationalQuadratic : a mixture of Gaussian kernels of all bandwidths.
     KernelDistance : the distance in its feature space.
 
+    References
+    ----------
+    B. Schölkopf and A. J. Smola, Learning with Kernels, MIT Press, 2002.
+
     Examples
     --------
     >>> import separatrix as sx

@@ -46,6 +46,11 @@ def is_mercer(gram: Any, tolerance: float | None = None) -> bool:
     Precomputed : uses a Gram matrix as a kernel.
     Sigmoid : a kernel that is not Mercer.
 
+    References
+    ----------
+    J. Mercer, Functions of positive and negative type, and their connection with the theory of
+    integral equations, Philosophical Transactions of the Royal Society A 209, 1909.
+
     Examples
     --------
     >>> import separatrix as sx

@@ -118,6 +118,11 @@ class SubtreeKernel(TreeKernel):
     TreeKernel : fragments that need not reach the leaves.
     GraphKernel : a kernel of labeled graphs.
 
+    References
+    ----------
+    S. V. N. Vishwanathan and A. J. Smola, Fast kernels for string and tree matching, NIPS,
+    2002.
+
     Examples
     --------
     >>> import separatrix as sx

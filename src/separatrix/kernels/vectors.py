@@ -123,6 +123,10 @@ class Linear(InnerProductKernel):
     Polynomial : powers of the inner product.
     Gaussian : the radial basis function kernel.
 
+    References
+    ----------
+    B. Schölkopf and A. J. Smola, Learning with Kernels, MIT Press, 2002.
+
     Examples
     --------
     >>> import separatrix as sx
@@ -180,6 +184,10 @@ class Polynomial(InnerProductKernel):
     --------
     Linear : degree 1.
     BasisExpansion : explicit polynomial features.
+
+    References
+    ----------
+    B. Schölkopf and A. J. Smola, Learning with Kernels, MIT Press, 2002.
 
     Examples
     --------
@@ -271,6 +279,10 @@ class Sigmoid(InnerProductKernel):
     --------
     is_mercer : tests a Gram matrix for negative eigenvalues.
     Gaussian : a Mercer kernel of bounded values.
+
+    References
+    ----------
+    B. Schölkopf and A. J. Smola, Learning with Kernels, MIT Press, 2002.
 
     Examples
     --------

@@ -142,6 +142,11 @@ class GradientDescent(ProbabilisticLinearClassifier):
     LogisticRegression : The minimum itself, by Newton's method.
     Perceptron : Updates at misclassified rows only.
 
+    References
+    ----------
+    S. Boyd and L. Vandenberghe, Convex Optimization, Cambridge University Press, 2004, section
+    9.3.
+
     Examples
     --------
     >>> import separatrix as sx

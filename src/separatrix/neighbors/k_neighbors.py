@@ -252,6 +252,10 @@ class KNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, NeighborsPredi
     KNeighborsClassifier : The same for classes.
     NadarayaWatson : A mean of all training rows with Gaussian weights.
 
+    References
+    ----------
+    C. J. Stone, Consistent nonparametric regression, Annals of Statistics 5, 1977.
+
     Examples
     --------
     >>> import separatrix as sx

@@ -87,6 +87,11 @@ class NearestNeighbors(KNeighborsQueries, RadiusQueries, UnlabeledNeighbors):
     KNeighborsTransformer : The graph of neighbors in a pipeline.
     medoid : The row of least total distance to all others.
 
+    References
+    ----------
+    J. H. Friedman, J. L. Bentley and R. A. Finkel, An algorithm for finding best matches in
+    logarithmic expected time, ACM Transactions on Mathematical Software 3, 1977.
+
     Examples
     --------
     >>> import separatrix as sx

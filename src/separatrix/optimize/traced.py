@@ -88,6 +88,11 @@ def newton(
     GradientDescent : A classifier by plain gradient steps, with its trace.
     LogisticLoss : A function to try it on.
 
+    References
+    ----------
+    S. Boyd and L. Vandenberghe, Convex Optimization, Cambridge University Press, 2004, section
+    9.5.
+
     Examples
     --------
     >>> import separatrix as sx

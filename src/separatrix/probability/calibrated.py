@@ -76,6 +76,11 @@ class CalibratedClassifier(WrappedClassifier):
     RejectOption : Decisions at least expected cost from the probabilities.
     reliability : Whether probabilities are calibrated.
 
+    References
+    ----------
+    A. Niculescu-Mizil and R. Caruana, Predicting good probabilities with supervised learning,
+    ICML, 2005.
+
     Examples
     --------
     >>> import separatrix as sx

@@ -86,6 +86,11 @@ class LogisticCalibration(Calibration):
     IsotonicCalibration : Any nondecreasing curve.
     CalibratedClassifier : Calibrates a classifier on out-of-fold scores.
 
+    References
+    ----------
+    P. Flach, Machine Learning: The Art and Science of Algorithms that Make Sense of Data,
+    Cambridge University Press, 2012.
+
     Examples
     --------
     >>> import separatrix as sx
@@ -188,6 +193,12 @@ class IsotonicCalibration(Calibration):
     --------
     PlattCalibration : A sigmoid by maximum likelihood.
     roc_curve : The ROC curve, its convex hull and areas.
+
+    References
+    ----------
+    B. Zadrozny and C. Elkan, Transforming classifier scores into accurate multiclass
+    probability estimates, KDD, 2002.
+    T. Fawcett and A. Niculescu-Mizil, PAV and the ROC convex hull, Machine Learning 68, 2007.
 
     Examples
     --------

@@ -63,6 +63,11 @@ def coverage_risk(uncertainty: Any, loss: Any, *, sample_weight: Any = None) -> 
     RejectOption : Classifier that rejects rows where that costs less.
     brier_score : Mean squared error of probabilities.
 
+    References
+    ----------
+    R. El-Yaniv and Y. Wiener, On the foundations of noise-free selective classification,
+    Journal of Machine Learning Research 11, 2010.
+
     Examples
     --------
     >>> import separatrix as sx

@@ -68,6 +68,11 @@ class OneVsRest(BinaryEnsemble):
     OneVsOne : One classifier for each pair of classes.
     RejectOption : Rejects by expected cost.
 
+    References
+    ----------
+    R. Rifkin and A. Klautau, In defense of one-vs-all classification, Journal of Machine
+    Learning Research 5, 2004.
+
     Examples
     --------
     >>> import separatrix as sx

@@ -174,6 +174,11 @@ def expected_calibration_error(
     reliability : All bins, and the decomposition of the Brier score.
     brier_score : Mean squared error of probabilities of all classes.
 
+    References
+    ----------
+    M. P. Naeini, G. F. Cooper and M. Hauskrecht, Obtaining well calibrated probabilities using
+    Bayesian binning, AAAI, 2015.
+
     Examples
     --------
     >>> import separatrix as sx

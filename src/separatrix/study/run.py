@@ -140,6 +140,11 @@ def run_study(
     run_clusters : Look for clusters in a table without a target.
     save : Store a fitted model.
 
+    References
+    ----------
+    L. Breiman, J. Friedman, R. Olshen and C. Stone, Classification and Regression Trees,
+    Wadsworth, 1984 (the rule of one standard error).
+
     Examples
     --------
     >>> import separatrix as sx

@@ -107,6 +107,11 @@ class SVCSearch(ParameterSearch, SVC):
     SVMPath : All solutions along C for one kernel.
     LinearSVCSearch : Chooses C of the linear SVM.
 
+    References
+    ----------
+    C.-W. Hsu, C.-C. Chang and C.-J. Lin, A practical guide to support vector classification,
+    National Taiwan University, 2003.
+
     Examples
     --------
     >>> import separatrix as sx
@@ -244,6 +249,11 @@ class LinearSVCSearch(ParameterSearch, LinearSVC):
     --------
     LinearSVC : The same model with a given C.
     SVCSearch : Chooses C and the bandwidth of a Gaussian kernel.
+
+    References
+    ----------
+    C.-W. Hsu, C.-C. Chang and C.-J. Lin, A practical guide to support vector classification,
+    National Taiwan University, 2003.
 
     Examples
     --------

@@ -71,6 +71,11 @@ class SVRSearch(ParameterSearch, SVR):
     SVR : The same model with given parameters.
     SVCSearch : The same for classification.
 
+    References
+    ----------
+    C.-W. Hsu, C.-C. Chang and C.-J. Lin, A practical guide to support vector classification,
+    National Taiwan University, 2003.
+
     Examples
     --------
     >>> import numpy as np

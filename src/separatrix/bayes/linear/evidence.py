@@ -244,6 +244,10 @@ class EvidenceCurve:
     --------
     BayesianRidge : its ``evidence_curve`` returns one.
 
+    References
+    ----------
+    D. J. C. MacKay, Bayesian interpolation, Neural Computation 4, 1992.
+
     Examples
     --------
     >>> import numpy as np

@@ -53,6 +53,11 @@ class PosteriorComparison:
     BayesianLogisticRegression : Its ``compare`` returns one.
     LaplaceComparisonDisplay : The picture of it.
 
+    References
+    ----------
+    L. Tierney and J. B. Kadane, Accurate approximations for posterior moments and marginal
+    densities, Journal of the American Statistical Association 81, 1986.
+
     Examples
     --------
     >>> import separatrix as sx

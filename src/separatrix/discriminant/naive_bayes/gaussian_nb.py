@@ -62,6 +62,11 @@ class GaussianNB(IncrementalGaussianClassifier):
     NaiveBayes : Numeric, boolean and discrete columns together, with missing values.
     GaussianDiscriminant : Other covariance structures, and a prior on means and variances.
 
+    References
+    ----------
+    D. J. Hand and K. Yu, Idiot's Bayes: not so stupid after all?, International Statistical
+    Review 69, 2001.
+
     Examples
     --------
     >>> import separatrix as sx

@@ -81,6 +81,10 @@ class AveragedClassifier(ClassifierMixin, _Averaged):
     ModelAverage : Weights by evidence or AIC as well.
     CalibratedClassifier : Probabilities for a classifier that has none.
 
+    References
+    ----------
+    D. H. Wolpert, Stacked generalization, Neural Networks 5, 1992.
+
     Examples
     --------
     >>> import separatrix as sx
@@ -149,6 +153,11 @@ class AveragedRegressor(RegressorMixin, _Averaged):
     --------
     AveragedClassifier : The same for classes.
     ModelAverage : Weights by evidence or AIC as well.
+
+    References
+    ----------
+    D. H. Wolpert, Stacked generalization, Neural Networks 5, 1992.
+    L. Breiman, Stacked regressions, Machine Learning 24, 1996.
 
     Examples
     --------

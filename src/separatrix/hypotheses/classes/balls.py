@@ -73,6 +73,11 @@ class Balls(Separated):
     In the coordinates (x, ‖x‖²) a ball is the side of a hyperplane below it: a linear program in
     fractions decides each labeling.
 
+    References
+    ----------
+    R. M. Dudley, Balls in Rᵏ do not cut all subsets of k + 2 points, Advances in Mathematics
+    31, 1979.
+
     Examples
     --------
     >>> import separatrix as sx

@@ -66,6 +66,11 @@ class HypothesisClass(ABC):
     shatters : Whether a class realizes every labeling of given points.
     vc_dimension : The largest number of points that it shatters.
 
+    References
+    ----------
+    V. N. Vapnik and A. Ya. Chervonenkis, On the uniform convergence of relative frequencies of
+    events to their probabilities, Theory of Probability and its Applications 16, 1971.
+
     Examples
     --------
     Sets {x : x ≥ t} of numbers:

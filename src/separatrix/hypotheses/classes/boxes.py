@@ -57,6 +57,11 @@ class Boxes(HypothesisClass):
     vc_dimension : The largest number of points that a class shatters.
     pac_sample_size : Rows enough for the tightest box.
 
+    References
+    ----------
+    A. Blumer, A. Ehrenfeucht, D. Haussler and M. K. Warmuth, Learnability and the
+    Vapnik–Chervonenkis dimension, Journal of the ACM 36, 1989.
+
     Examples
     --------
     >>> import separatrix as sx

@@ -64,6 +64,11 @@ class Hyperplanes(Separated):
     A linear program in fractions decides each labeling. Where no hyperplane separates, the convex
     hulls of both sides have a point in common, which is named.
 
+    References
+    ----------
+    T. M. Cover, Geometrical and statistical properties of systems of linear inequalities with
+    applications in pattern recognition, IEEE Transactions on Electronic Computers 14, 1965.
+
     Examples
     --------
     >>> import separatrix as sx

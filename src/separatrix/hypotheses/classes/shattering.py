@@ -50,6 +50,11 @@ class Shattering:
     shatters : Makes one.
     ShatteringDisplay : Draws it.
 
+    References
+    ----------
+    V. N. Vapnik and A. Ya. Chervonenkis, On the uniform convergence of relative frequencies of
+    events to their probabilities, Theory of Probability and its Applications 16, 1971.
+
     Examples
     --------
     >>> import separatrix as sx
@@ -112,6 +117,11 @@ def shatters(hypotheses: HypothesisClass, points: Any) -> Shattering:
     -----
     Every hypothesis is checked against the labels before it is accepted, one of a class of your
     own too.
+
+    References
+    ----------
+    V. N. Vapnik and A. Ya. Chervonenkis, On the uniform convergence of relative frequencies of
+    events to their probabilities, Theory of Probability and its Applications 16, 1971.
 
     Examples
     --------

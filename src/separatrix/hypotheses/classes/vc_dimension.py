@@ -49,6 +49,11 @@ class VCDimension:
     vc_dimension : Makes one.
     ShatteringDisplay : Draws the shattered set.
 
+    References
+    ----------
+    V. N. Vapnik and A. Ya. Chervonenkis, On the uniform convergence of relative frequencies of
+    events to their probabilities, Theory of Probability and its Applications 16, 1971.
+
     Examples
     --------
     >>> import separatrix as sx
@@ -151,6 +156,11 @@ def vc_dimension(
     (where only the order of the points along the axes matters, or the points are finitely many);
     otherwise ``argument`` holds the proof of the class, or nothing. An interruption of the search
     (Ctrl-C) returns what is found so far.
+
+    References
+    ----------
+    V. N. Vapnik and A. Ya. Chervonenkis, On the uniform convergence of relative frequencies of
+    events to their probabilities, Theory of Probability and its Applications 16, 1971.
 
     Examples
     --------

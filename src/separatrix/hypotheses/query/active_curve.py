@@ -45,6 +45,10 @@ class ActiveCurve:
     --------
     active_curve : Run the simulation.
 
+    References
+    ----------
+    B. Settles, Active learning literature survey, University of Wisconsin–Madison, 2009.
+
     Examples
     --------
     >>> import numpy as np
@@ -166,6 +170,10 @@ def active_curve(
     See Also
     --------
     query : Choose rows to label.
+
+    References
+    ----------
+    B. Settles, Active learning literature survey, University of Wisconsin–Madison, 2009.
 
     Examples
     --------

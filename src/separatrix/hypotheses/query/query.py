@@ -48,6 +48,10 @@ class Query:
     --------
     query : Choose rows of a pool.
 
+    References
+    ----------
+    B. Settles, Active learning literature survey, University of Wisconsin–Madison, 2009.
+
     Examples
     --------
     >>> import separatrix as sx

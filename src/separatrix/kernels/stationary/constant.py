@@ -38,6 +38,11 @@ class Constant(Kernel):
     White : noise, independent from row to row.
     Linear : with a constant, linear functions with an intercept.
 
+    References
+    ----------
+    C. E. Rasmussen and C. K. I. Williams, Gaussian Processes for Machine Learning, MIT Press,
+    2006.
+
     Examples
     --------
     >>> import separatrix as sx
@@ -136,6 +141,11 @@ class White(Kernel):
     --------
     Constant : what all rows share.
     Kernel.without_noise : an expression without its noise.
+
+    References
+    ----------
+    C. E. Rasmussen and C. K. I. Williams, Gaussian Processes for Machine Learning, MIT Press,
+    2006.
 
     Examples
     --------

@@ -33,6 +33,11 @@ class RationalQuadratic(RadialKernel):
     Gaussian : one bandwidth.
     Matern : rougher functions.
 
+    References
+    ----------
+    C. E. Rasmussen and C. K. I. Williams, Gaussian Processes for Machine Learning, MIT Press,
+    2006.
+
     Examples
     --------
     >>> import separatrix as sx

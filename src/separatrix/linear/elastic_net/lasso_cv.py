@@ -102,6 +102,11 @@ class LassoCV(LassoPathBase):
     Lasso : One penalty.
     RidgeCV : The same for ridge regression.
 
+    References
+    ----------
+    J. Friedman, T. Hastie and R. Tibshirani, Regularization paths for generalized linear models
+    via coordinate descent, Journal of Statistical Software 33, 2010.
+
     Examples
     --------
     >>> import numpy as np

@@ -56,6 +56,11 @@ class LeastSquaresClassifier(LinearClassifier):
     moved towards the rarer class. The solution follows from moments alone and does not depend on
     the units of X.
 
+    References
+    ----------
+    T. Hastie, R. Tibshirani and J. Friedman, The Elements of Statistical Learning, 2nd edition,
+    Springer, 2009, section 4.2.
+
     Examples
     --------
     >>> import separatrix as sx

@@ -68,6 +68,12 @@ class LinearRegression(InferenceMixin, PartialFitMixin, RegressorMixin, MomentEs
     The solution is computed from moments. Where those would leave fewer than ten correct digits,
     the rows are read once more into moments of twice the precision.
 
+    References
+    ----------
+    R. D. Cook, Detection of influential observation in linear regression, Technometrics 19,
+    1977.
+    D. A. Belsley, E. Kuh and R. E. Welsch, Regression Diagnostics, Wiley, 1980.
+
     Examples
     --------
     >>> import separatrix as sx

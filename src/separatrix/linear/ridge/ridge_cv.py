@@ -97,6 +97,11 @@ class RidgeCV(RidgePathBase):
     Ridge : One penalty.
     LassoCV : The same for the lasso.
 
+    References
+    ----------
+    G. H. Golub, M. Heath and G. Wahba, Generalized cross-validation as a method for choosing a
+    good ridge parameter, Technometrics 21, 1979.
+
     Examples
     --------
     >>> import separatrix as sx

@@ -175,6 +175,11 @@ class RidgePath(PartialFitMixin, RidgePathBase):
     RidgeCV : Selection by cross-validation.
     LassoPath : The path of the lasso.
 
+    References
+    ----------
+    A. E. Hoerl and R. W. Kennard, Ridge regression: biased estimation for nonorthogonal
+    problems, Technometrics 12, 1970.
+
     Examples
     --------
     >>> import separatrix as sx

@@ -105,6 +105,11 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
     LogisticCV : C by the cross-validated log loss, with a certified path.
     LogisticRegression : One value of C.
 
+    References
+    ----------
+    J. Friedman, T. Hastie and R. Tibshirani, Regularization paths for generalized linear models
+    via coordinate descent, Journal of Statistical Software 33, 2010.
+
     Examples
     --------
     >>> import numpy as np

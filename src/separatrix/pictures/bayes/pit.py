@@ -49,6 +49,11 @@ class PITDisplay(Display):
     CoverageDisplay : Coverage of intervals against their level.
     StandardizedResidualDisplay : (y − m)/s against the predicted value.
 
+    References
+    ----------
+    A. P. Dawid, Statistical theory: the prequential approach, Journal of the Royal Statistical
+    Society A 147, 1984.
+
     Examples
     --------
     >>> import numpy as np

@@ -63,6 +63,10 @@ class RocDisplay(Display):
     OneVsRestRocDisplay : A ROC curve for each of several classes.
     PrecisionRecallDisplay : Precision against recall.
 
+    References
+    ----------
+    T. Fawcett, An introduction to ROC analysis, Pattern Recognition Letters 27, 2006.
+
     Examples
     --------
     >>> from separatrix.pictures import RocDisplay
@@ -182,6 +186,10 @@ class OneVsRestRocDisplay(Display):
     RocDisplay : The ROC curve of a binary classifier.
     ConfusionMatrixDisplay : Counts of true against predicted classes.
 
+    References
+    ----------
+    T. Fawcett, An introduction to ROC analysis, Pattern Recognition Letters 27, 2006.
+
     Examples
     --------
     >>> from separatrix.pictures import OneVsRestRocDisplay
@@ -276,6 +284,11 @@ class PrecisionRecallDisplay(Display):
     --------
     RocDisplay : True against false positive rate.
     CalibrationDisplay : Predicted probabilities against observed frequencies.
+
+    References
+    ----------
+    J. Davis and M. Goadrich, The relationship between precision-recall and ROC curves, ICML,
+    2006.
 
     Examples
     --------

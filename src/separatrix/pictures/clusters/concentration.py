@@ -37,6 +37,11 @@ class DistanceConcentrationDisplay(Display):
     NeighborCountDisplay : Leave-one-out error over the number of neighbors.
     SilhouetteDisplay : Silhouettes of the rows, by cluster.
 
+    References
+    ----------
+    K. Beyer, J. Goldstein, R. Ramakrishnan and U. Shaft, When is "nearest neighbor"
+    meaningful?, ICDT, 1999.
+
     Examples
     --------
     >>> from separatrix.pictures import DistanceConcentrationDisplay

@@ -63,6 +63,10 @@ class PermutationImportanceDisplay(Display):
     PartialDependenceDisplay : How predictions change along one column.
     CoefficientDisplay : Coefficients of a linear model.
 
+    References
+    ----------
+    L. Breiman, Random forests, Machine Learning 45, 2001.
+
     Examples
     --------
     >>> import numpy as np

@@ -61,6 +61,11 @@ class PartialDependenceDisplay(Display):
     PermutationImportanceDisplay : Which columns matter.
     ColumnDistributionDisplay : The column and the target in the data.
 
+    References
+    ----------
+    J. H. Friedman, Greedy function approximation: a gradient boosting machine, Annals of
+    Statistics 29, 2001.
+
     Examples
     --------
     >>> import numpy as np

@@ -27,6 +27,10 @@ class ActiveCurveDisplay(Display):
     VersionSpaceDisplay : What is not yet known of boxes.
     LearningCurveDisplay : Scores against the number of training rows.
 
+    References
+    ----------
+    B. Settles, Active learning literature survey, University of Wisconsin–Madison, 2009.
+
     Examples
     --------
     >>> import numpy as np

@@ -48,6 +48,10 @@ class VersionSpaceDisplay(Display):
     ActiveCurveDisplay : Errors over the number of labels.
     DecisionBoundaryDisplay : Decision regions of any classifier.
 
+    References
+    ----------
+    T. M. Mitchell, Generalization as search, Artificial Intelligence 18, 1982.
+
     Examples
     --------
     >>> import separatrix as sx

@@ -212,6 +212,11 @@ class QuantileQuantileDisplay(Display):
     ResidualDisplay : Residuals against fitted values.
     ScaleLocationDisplay : Size of the residuals against fitted values.
 
+    References
+    ----------
+    M. B. Wilk and R. Gnanadesikan, Probability plotting methods for the analysis of data,
+    Biometrika 55, 1968.
+
     Examples
     --------
     >>> import numpy as np

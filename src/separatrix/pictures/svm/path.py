@@ -59,6 +59,11 @@ class SVMPathDisplay(Display):
     ValidationCurveDisplay : Error over the penalty of a linear model.
     DualCoefficientDisplay : Dual coefficients by class.
 
+    References
+    ----------
+    T. Hastie, S. Rosset, R. Tibshirani and J. Zhu, The entire regularization path for the
+    support vector machine, Journal of Machine Learning Research 5, 2004.
+
     Examples
     --------
     >>> from separatrix.pictures import SVMPathDisplay

@@ -57,6 +57,11 @@ class BiasVarianceDisplay(Display):
     FitsDisplay : The fits themselves.
     ValidationCurveDisplay : The error alone, on a table.
 
+    References
+    ----------
+    S. Geman, E. Bienenstock and R. Doursat, Neural networks and the bias/variance dilemma,
+    Neural Computation 4, 1992.
+
     Examples
     --------
     >>> import numpy as np
@@ -143,6 +148,11 @@ class FitsDisplay(Display):
     See Also
     --------
     BiasVarianceDisplay : Over complexity.
+
+    References
+    ----------
+    S. Geman, E. Bienenstock and R. Doursat, Neural networks and the bias/variance dilemma,
+    Neural Computation 4, 1992.
 
     Examples
     --------

@@ -42,6 +42,11 @@ class ShatteringDisplay(Display):
     --------
     PACDisplay : Failures of learning over the number of rows.
 
+    References
+    ----------
+    V. N. Vapnik and A. Ya. Chervonenkis, On the uniform convergence of relative frequencies of
+    events to their probabilities, Theory of Probability and its Applications 16, 1971.
+
     Examples
     --------
     >>> import separatrix as sx

@@ -41,6 +41,11 @@ class LearningCurveDisplay(Display):
     ValidationCurveDisplay : Error over the penalty.
     GeneralizationGapDisplay : One score on training, validation and test rows.
 
+    References
+    ----------
+    C. Cortes, L. D. Jackel, S. A. Solla, V. Vapnik and J. S. Denker, Learning curves:
+    asymptotic values and rate of convergence, NIPS, 1993.
+
     Examples
     --------
     >>> from separatrix.pictures import LearningCurveDisplay

@@ -142,6 +142,11 @@ class LearningLinesDisplay(Display):
     --------
     LearningSurfaceDisplay : All complexities and sizes as a surface.
 
+    References
+    ----------
+    C. Cortes, L. D. Jackel, S. A. Solla, V. Vapnik and J. S. Denker, Learning curves:
+    asymptotic values and rate of convergence, NIPS, 1993.
+
     Examples
     --------
     >>> import numpy as np

@@ -113,6 +113,11 @@ class PerceptronTraceDisplay(Display):
     TrainingTraceDisplay : Loss and error rate of gradient descent.
     DecisionBoundaryDisplay : The decision regions on a plane.
 
+    References
+    ----------
+    F. Rosenblatt, The perceptron: a probabilistic model for information storage and
+    organization in the brain, Psychological Review 65, 1958.
+
     Examples
     --------
     >>> from separatrix.pictures import PerceptronTraceDisplay

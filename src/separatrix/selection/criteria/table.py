@@ -52,6 +52,11 @@ class CriteriaTable:
     --------
     criteria : Makes one.
 
+    References
+    ----------
+    K. P. Burnham and D. R. Anderson, Model Selection and Multimodel Inference, 2nd edition,
+    Springer, 2002.
+
     Examples
     --------
     >>> import numpy as np

@@ -63,6 +63,11 @@ class BiasVariance:
     polynomial_bias_variance : Polynomials, the noise in closed form.
     BiasVarianceDisplay : Draws several.
 
+    References
+    ----------
+    S. Geman, E. Bienenstock and R. Doursat, Neural networks and the bias/variance dilemma,
+    Neural Computation 4, 1992.
+
     Examples
     --------
     >>> import numpy as np
@@ -170,6 +175,11 @@ def bias_variance(
     the mean fit from the truth, which holds variance/repeats, is corrected for it (so that it can
     turn out below zero where there is no bias). Intervals are by the jackknife over data sets;
     fits with rare large errors, as of high orders with few rows, make them too short.
+
+    References
+    ----------
+    S. Geman, E. Bienenstock and R. Doursat, Neural networks and the bias/variance dilemma,
+    Neural Computation 4, 1992.
 
     Examples
     --------

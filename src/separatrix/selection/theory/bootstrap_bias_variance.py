@@ -53,6 +53,12 @@ class BootstrapBiasVariance:
     --------
     bootstrap_bias_variance : Makes one.
 
+    References
+    ----------
+    B. Efron, Bootstrap methods: another look at the jackknife, Annals of Statistics 7, 1979.
+    S. Geman, E. Bienenstock and R. Doursat, Neural networks and the bias/variance dilemma,
+    Neural Computation 4, 1992.
+
     Examples
     --------
     >>> import numpy as np
@@ -137,6 +143,12 @@ def bootstrap_bias_variance(
     noise are told apart only by rows with equal inputs. Intervals are over rows, and do not count
     what all rows share, the table itself. (yᵢ − ḡ(xᵢ))² is corrected for the variance of a mean
     over finitely many resamples.
+
+    References
+    ----------
+    B. Efron, Bootstrap methods: another look at the jackknife, Annals of Statistics 7, 1979.
+    S. Geman, E. Bienenstock and R. Doursat, Neural networks and the bias/variance dilemma,
+    Neural Computation 4, 1992.
 
     Examples
     --------

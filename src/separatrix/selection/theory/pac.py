@@ -36,6 +36,11 @@ class SampleSize:
     --------
     pac_sample_size : Makes one.
 
+    References
+    ----------
+    A. Blumer, A. Ehrenfeucht, D. Haussler and M. K. Warmuth, Learnability and the
+    Vapnik–Chervonenkis dimension, Journal of the ACM 36, 1989.
+
     Examples
     --------
     >>> import separatrix as sx

@@ -54,6 +54,11 @@ class PACSimulation:
     pac_simulation : Makes one.
     PACDisplay : Draws it.
 
+    References
+    ----------
+    A. Blumer, A. Ehrenfeucht, D. Haussler and M. K. Warmuth, Learnability and the
+    Vapnik–Chervonenkis dimension, Journal of the ACM 36, 1989.
+
     Examples
     --------
     >>> import separatrix as sx
@@ -150,6 +155,11 @@ def pac_simulation(
     -----
     An interval that lies below δ shows how much the bound has to spare in this case; one that lies
     above refutes that rows, truth and hypothesis are as the theory assumes.
+
+    References
+    ----------
+    A. Blumer, A. Ehrenfeucht, D. Haussler and M. K. Warmuth, Learnability and the
+    Vapnik–Chervonenkis dimension, Journal of the ACM 36, 1989.
 
     Examples
     --------

@@ -76,6 +76,11 @@ def polynomial_bias_variance(
     variance is σ²(order + 1)/n, whatever the inputs; between and beyond inputs that were drawn at
     random that of high orders is many times larger, and the best order lower.
 
+    References
+    ----------
+    S. Geman, E. Bienenstock and R. Doursat, Neural networks and the bias/variance dilemma,
+    Neural Computation 4, 1992.
+
     Examples
     --------
     Twenty points of 2 sin(1.5 x) between 0 and 5 with noise N(0, 1): order 3 has the least error

@@ -94,6 +94,11 @@ def run_clusters(
     KMeans : K-means clustering.
     silhouette : Silhouettes of given clusters.
 
+    References
+    ----------
+    P. J. Rousseeuw, Silhouettes: a graphical aid to the interpretation and validation of
+    cluster analysis, Journal of Computational and Applied Mathematics 20, 1987.
+
     Examples
     --------
     >>> import numpy as np

@@ -80,6 +80,11 @@ def run_curve(
     learning_curves : Curves of models of your own.
     run_study : Choose and test a model.
 
+    References
+    ----------
+    C. Cortes, L. D. Jackel, S. A. Solla, V. Vapnik and J. S. Denker, Learning curves:
+    asymptotic values and rate of convergence, NIPS, 1993.
+
     Examples
     --------
     >>> import separatrix as sx
