@@ -8,8 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin
-from sklearn.utils import _safe_indexing, check_random_state, get_tags
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.conformal.categories import Categories, categories_of
@@ -17,9 +16,9 @@ from separatrix.conformal.guarantee import Guarantee, guarantee_of
 from separatrix.conformal.quantiles import checked_level
 from separatrix.estimators.wrapped import (
     LabeledRows,
+    Wrapper,
     is_pairwise,
     joint_certificate,
-    takes_structures,
 )
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.solution import Certificate
@@ -48,7 +47,7 @@ class Calibrated:
     fits: LeaveOneOutFits | None = None
 
 
-class ConformalModel(MetaEstimatorMixin, BaseEstimator):
+class ConformalModel(Wrapper):
     """An estimator with calibration scores: ``scores_``, of weight ``weights_``, by fold."""
 
     estimator: Any
@@ -189,17 +188,6 @@ class ConformalModel(MetaEstimatorMixin, BaseEstimator):
         if self.categories_ is None:
             return np.zeros(n, dtype=np.int64)
         return self.categories_.codes_of(X)
-
-    @property
-    def _structures(self) -> bool:
-        return takes_structures(self.estimator)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        return tags
 
 
 def positive_rows(rows: LabeledRows) -> LabeledRows:

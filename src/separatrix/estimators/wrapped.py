@@ -277,7 +277,24 @@ def _violation(certificate: Certificate) -> float:
         return float(np.nan_to_num(np.divide(certificate.kkt, certificate.tolerance), nan=0.0))
 
 
-class WrappedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class Wrapper(MetaEstimatorMixin, BaseEstimator):
+    """An estimator over another one (``estimator``), which takes what the inner one takes."""
+
+    estimator: Any
+
+    @property
+    def _structures(self) -> bool:
+        return takes_structures(self.estimator)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        return tags
+
+
+class WrappedClassifier(ClassifierMixin, Wrapper):
     """A classifier that wraps another one, ``estimator_`` once fitted."""
 
     estimator: Any
@@ -294,14 +311,7 @@ class WrappedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 setattr(self, name, getattr(model, name))
         return self
 
-    @property
-    def _structures(self) -> bool:
-        return takes_structures(self.estimator)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags.pairwise = inner.input_tags.pairwise
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.input_tags.pairwise = get_tags(self.estimator).input_tags.pairwise
         return tags
