@@ -1,7 +1,7 @@
 // The page: its views as tabs, the state in the address, what is said and shown beside the pictures.
 //
 // A view is a module views/NAME.js with
-//   title, needs ("table", "classes", "numbers" or "model"), about (one sentence),
+//   title, needs ("table", "classes", "labels", "numbers" or "model"), about (one sentence),
 //   mount(host, page) → { show(state) }     host is an empty element; show is called after each change
 // and `page` is what it may use: table, state, change(), ask(), say(), offer().
 
@@ -20,6 +20,7 @@ function usable(view) {
   if (view.needs === "model") return about.model;
   if (!about.table) return false;
   if (view.needs === "classes") return Object.keys(about.table.classes).length > 0 && about.table.numbers.length > 0;
+  if (view.needs === "labels") return Object.keys(about.table.classes).length > 0 && about.table.columns.length > 1;
   if (view.needs === "numbers") return about.table.numbers.length > 1;
   return about.table.numbers.length > 0;
 }
@@ -151,7 +152,7 @@ function tabs() {
 
 const needs = {
   model: "a model: separatrix explore model.sx", classes: "a column of classes and one of numbers",
-  numbers: "two columns of numbers", table: "a column of numbers",
+  labels: "a column of classes and another column", numbers: "two columns of numbers", table: "a column of numbers",
 };
 
 function open() {
@@ -159,7 +160,7 @@ function open() {
   const { view: wanted, state } = fromAddress();
   const found = views.find(({ name, view }) => name === wanted && usable(view)) ?? first();
   if (current) current.open = false;
-  if (!found) return say("The table has no column of numbers to draw.", true);
+  if (!found) return nothing();
   const page = new Page(found.name, found.name === wanted ? state : {});
   current = page;
   tabs();
@@ -169,6 +170,16 @@ function open() {
   document.body.dataset.idle = "false";
   page.view = found.view.mount(host, page);
   page.view.show(page.state);
+}
+
+/** A table that no view can show: what each of them lacks. */
+function nothing() {
+  current = null;
+  tabs();
+  host.replaceChildren(element("h2", {}, "Nothing to show"), element("ul", {}, ...views.map(({ view }) =>
+    element("li", {}, `${view.title} needs ${needs[view.needs]}.`))));
+  say("No view fits this table.", true);
+  document.body.dataset.idle = "true";
 }
 
 /** The first view that fits: a model where there is no table, a line where the target is a number. */

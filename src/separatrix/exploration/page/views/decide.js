@@ -7,7 +7,7 @@ import { calibration, confusion, coverage, percent, roc } from "./decide/picture
 import { constant, coverageRisk, decide, outcome, thresholds } from "./decide/rule.js";
 
 export const title = "Decide";
-export const needs = "classes";
+export const needs = "labels";
 export const about = "Costs and abstention: which decisions a classifier should take";
 
 const MODELS = [
@@ -139,13 +139,22 @@ export function mount(host, page) {
     ]);
   }
 
+  /** The server has no probabilities, and says why: nothing of the last ones stays. */
+  function refused() {
+    [asked, answer, sentence.textContent] = [null, null, ""];
+    numbers.show([]);
+    hand.replaceChildren();
+    matrix.replaceChildren();
+    for (const { plane } of Object.values(pictures)) for (const layer of plane.layers.values()) layer.replaceChildren();
+  }
+
   return {
     async show() {
       const wanted = JSON.stringify(SETS.map((name) => state[name]));
       if (wanted !== asked) {
         asked = wanted;
         const found = await page.ask("probabilities");
-        if (!found) { if (asked === wanted) asked = null; return; }
+        if (!found) { if (asked === wanted) refused(); return; }
         answer = {
           ...found, p: unpack(found.p), truth: unpack(found.truth), k: found.labels.length,
           curve: { ...found.roc, fpr: unpack(found.roc.fpr), tpr: unpack(found.roc.tpr) },

@@ -8,6 +8,9 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from separatrix.estimators.cross_validated import (
     CrossValidatedProbabilities,
     cross_validated_probabilities,
@@ -16,11 +19,15 @@ from separatrix.exploration.session import Session
 from separatrix.exploration.state import State, packed
 from separatrix.exploration.views.decide.costs import Chosen
 from separatrix.exploration.views.decide.models import MODELS, calibrated
+from separatrix.messages import InputError
 from separatrix.probability.reliability import reliability
 from separatrix.probability.roc import roc_curve
 
 #: Bins of the reliability diagram.
 BINS = 10
+
+#: Rows of a class, and of all classes, that five folds of five folds need.
+FEWEST, FEWEST_ROWS = 3, 10
 
 
 def probabilities(session: Session, state: State) -> dict[str, Any]:
@@ -98,10 +105,22 @@ def _found(session: Session, state: State) -> tuple[str, CrossValidatedProbabili
     default = table.target if table.target in table.classes else None
     target = state.choice("target", table.classes, default)
     model, text = calibrated(state)
+    _refuse_few(target, table.labels(target))
     rows = table.scanned(target)
     return target, session.once(
         ("decide", target, text), lambda: cross_validated_probabilities(model, rows)
     )
+
+
+def _refuse_few(target: str, labels: NDArray[Any]) -> None:
+    """Each fold is calibrated within the others: no class may vanish from them."""
+    names, sizes = np.unique(labels[labels != ""], return_counts=True)
+    if sizes.min() < FEWEST or sizes.sum() < FEWEST_ROWS:
+        raise InputError(
+            f"{target} has {sizes.sum()} rows, {sizes.min()} of class {names[sizes.argmin()]}: "
+            "too few to predict each row by a model that has not seen it.",
+            remedy=f"Choose classes of at least {FEWEST} rows, and {FEWEST_ROWS} in all.",
+        )
 
 
 QUESTIONS = {"probabilities": probabilities, "code": code}
