@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 # Bytecode is stored: tests start many processes, and each would compile all that it imports again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types layers loops queue unit unit-1 unit-2 format bench docs spark clean
+.PHONY: demo test lint types layers loops unit format bench docs spark clean
 .DEFAULT_GOAL := demo
 
 # uv installs in seconds what takes pip a minute; where it cannot be had, or finds no index, pip does.
@@ -36,28 +36,21 @@ lint: $(VENV)/tools
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 
+# Types live until the end: to look for garbage among them takes a quarter of the time.
 types: $(VENV)/tools
-	$(BIN)/mypy
+	$(BIN)/python -c 'import gc, mypy.__main__ as mypy; gc.enable = gc.disable; gc.disable(); mypy.console_entry()'
 
 layers: $(VENV)/tools
 	$(BIN)/lint-imports
 
-# Before the tests: each of their workers would compile what both need.
+# Before the tests: each of their processes would compile what both need.
 loops: $(VENV)/library
 	-$(BIN)/separatrix compile
 
-# Two processes share the modules of tests, with one BLAS thread each: more threads than cores would
-# only wait for each other.
-QUEUE := $(CURDIR)/$(VENV)/queue
-SHARED := SEPARATRIX_TEST_QUEUE=$(QUEUE) OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
-
-unit: unit-1 unit-2
-
-unit-1 unit-2: queue
-	$(SHARED) $(BIN)/python -m pytest
-
-queue: loops $(VENV)/tools
-	@rm -rf $(QUEUE) && mkdir $(QUEUE)
+# Two processes share the tests, with one BLAS thread each: more threads than cores would only wait
+# for each other.
+unit: loops $(VENV)/tools
+	SEPARATRIX_TEST_PROCESSES=2 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
 format: $(VENV)/tools
 	$(BIN)/ruff format .

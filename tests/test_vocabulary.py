@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import re
 import tokenize
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -45,17 +46,19 @@ def parts_of(identifier: str) -> list[str]:
     return [p.lower() for p in re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", identifier)]
 
 
+@cache
+def is_retired(name: str) -> bool:
+    return bool(RETIRED.keys() & set(parts_of(name.replace("held_out", ""))))
+
+
 def retired_in(text: str, foreign: frozenset[str] | set[str] = frozenset()) -> set[str]:
-    names = {
-        token.string
-        for token in tokenize.generate_tokens(io.StringIO(text).readline)
-        if token.type == tokenize.NAME
-    }
-    return {
-        name
-        for name in names - foreign
-        if RETIRED.keys() & set(parts_of(name.replace("held_out", "")))
-    }
+    found = {name for name in set(re.findall(r"\w+", text)) - foreign if is_retired(name)}
+    return found & identifiers(text) if found else found  # or words of texts and comments
+
+
+def identifiers(text: str) -> set[str]:
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return {token.string for token in tokens if token.type == tokenize.NAME}
 
 
 @pytest.mark.parametrize("folder", ["src", "tests"])

@@ -49,7 +49,7 @@ ROWS: list[Row] = [
         lambda: sx.LogisticRegressionCV(
             Cs=[0.1, 1.0],
             l1_ratios=(0.0,),
-            cv=3,
+            cv=2,
             scoring="neg_log_loss",
             use_legacy_attributes=False,
             standardize=True,
@@ -68,7 +68,7 @@ ROWS: list[Row] = [
     ),
     Row(
         "LogisticCV, standardized, lasso",
-        lambda: sx.LogisticCV(5, l1_ratio=1.0, eps=1e-2, cv=3, standardize=True),
+        lambda: sx.LogisticCV(4, l1_ratio=1.0, eps=1e-2, cv=2, standardize=True),
         "classification",
         order_free=False,
         objective=of.logistic,

@@ -29,7 +29,7 @@ ROWS: list[Row] = [
     ),
     Row(
         "AveragedClassifier",
-        lambda: sx.AveragedClassifier([sx.LinearDiscriminantAnalysis(), sx.GaussianNB()], cv=3),
+        lambda: sx.AveragedClassifier([sx.LinearDiscriminantAnalysis(), sx.GaussianNB()], cv=2),
         "classification",
         order_free=False,
         precision=1e-5,
@@ -49,7 +49,7 @@ ROWS: list[Row] = [
     ),
     Row(
         "ModelAverage of classifiers",
-        lambda: sx.ModelAverage([sx.LinearDiscriminantAnalysis(), sx.GaussianNB()], cv=3),
+        lambda: sx.ModelAverage([sx.LinearDiscriminantAnalysis(), sx.GaussianNB()], cv=2),
         "classification",
         additive=False,
         order_free=False,

@@ -151,7 +151,7 @@ ROWS: list[Row] = [
     ),
     Row(
         "SVMPath",
-        lambda: sx.SVMPath(cv=3),
+        lambda: sx.SVMPath(cv=2),
         "classification",
         objective=of.hinge,
         unit_free=False,

@@ -33,7 +33,8 @@ def big(tmp_path_factory):
     path = tmp_path_factory.mktemp("big") / "big.parquet"
     names = [*(f"x{j}" for j in range(25)), "y"]
     rng = np.random.default_rng(0)
-    with pq.ParquetWriter(path, pa.schema([(n, pa.float64()) for n in names])) as file:
+    schema = pa.schema([(n, pa.float64()) for n in names])
+    with pq.ParquetWriter(path, schema, use_dictionary=False, compression="none") as file:
         for _ in range(3):
             columns = [pa.array(rng.standard_normal(400_000)) for _ in names]
             file.write_table(pa.table(columns, names=names), row_group_size=400_000)
