@@ -10,7 +10,6 @@ import numpy as np
 
 from separatrix.pictures.display import Display
 from separatrix.pictures.style import BLUE, GRID, MUTED, WIDTH, label_text
-from separatrix.probability.reject import reject_label_of
 from separatrix.rows.block import Floats
 
 #: With more classes than this the cells are shaded but have no numbers.
@@ -183,4 +182,6 @@ def _reject_label(model: Any) -> str | None:
     """What a classifier answers where it abstains; None if it never does."""
     if not hasattr(model, "reject_label") or not getattr(model, "reject", True):
         return None
+    from separatrix.probability.reject import reject_label_of
+
     return str(reject_label_of(model.classes_, model.reject_label))
