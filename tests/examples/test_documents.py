@@ -16,6 +16,7 @@ PAGES = [
     ROOT / "docs" / "coming-from" / "statsmodels.md",
     ROOT / "docs" / "coming-from" / "r.md",
     ROOT / "docs" / "coming-from" / "libsvm.md",
+    ROOT / "docs" / "guide" / "explore.md",
     ROOT / "docs" / "guide" / "least-squares.md",
     ROOT / "docs" / "guide" / "decisions.md",
     ROOT / "docs" / "guide" / "conformal.md",
