@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils.validation import check_random_state
 
 from separatrix.cluster.lloyd.plusplus import CutRows, TiledRows, draw, plusplus_rows
 from separatrix.cluster.lloyd.sparse_rows import SparseRows
@@ -91,6 +92,12 @@ def _sparse_keys(x: Any) -> Iterator[tuple[Any, ...]]:
         value[has] = x.data[at]
         column[has] = np.sign(value[has]) * (d - x.indices[at])
         yield column, value
+
+
+def seeded(random_state: Any) -> tuple[int, np.random.Generator]:
+    """Seed of a sample of rows, and the generator of the centers of K-means."""
+    seeds = check_random_state(random_state).randint(2**31 - 1, size=2)
+    return int(seeds[0]), np.random.default_rng(seeds[1])
 
 
 # -- centers of K-means ----------------------------------------------------------------------------

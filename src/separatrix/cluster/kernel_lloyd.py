@@ -45,6 +45,12 @@ class KernelPartition:
     iterations: int
     status: Status
     history: Floats
+    visited: dict[bytes, float]
+
+    @property
+    def partitions(self) -> list[tuple[Ints, float]]:
+        """Labels and objective of every partition of the iterations, from the start on."""
+        return [(np.frombuffer(found, self.labels.dtype), v) for found, v in self.visited.items()]
 
 
 class GramBlocks:
@@ -141,13 +147,14 @@ def kernel_lloyd(
 ) -> KernelPartition:
     """Iterations from the partition ``start`` until it is unchanged or repeats an earlier one."""
     history, status = [], Status.MAX_ITER
-    visited = {start.tobytes()}
+    visited = {start.tobytes(): np.nan}
     sums = _ClusterSums(gram, weight, k, assign)
     sums.recompute(start)
     rows = np.arange(gram.n)
     for _ in range(max_iter):
         distances, _, total = sums.distances()
         history.append(float(weight @ distances[rows, sums.labels]))
+        visited[sums.labels.tobytes()] = history[-1]
         new = _assigned(distances, total, sums.labels, weight)
         if np.array_equal(new, sums.labels):
             if sums.exact:
@@ -159,18 +166,22 @@ def kernel_lloyd(
         if new.tobytes() in visited:
             status = Status.CYCLE
             break
-        visited.add(new.tobytes())
-    return _result(sums, np.array(history), status)
+        visited[new.tobytes()] = np.nan
+    return _result(sums, np.array(history), status, visited)
 
 
-def _result(sums: _ClusterSums, history: Floats, status: Status) -> KernelPartition:
+def _result(
+    sums: _ClusterSums, history: Floats, status: Status, visited: dict[bytes, float]
+) -> KernelPartition:
     gram, weight, labels = sums.gram, sums.weight, sums.labels
     if sums.assign != "centroid" or not sums.exact:
         sums = _ClusterSums(gram, weight, sums.k, "centroid")
         sums.recompute(labels)
     squares, norms, _ = sums.distances()
     inertia = float(weight @ squares[np.arange(gram.n), labels])
-    return KernelPartition(labels, norms, inertia, len(history), status, history)
+    if np.isnan(visited[labels.tobytes()]):
+        visited[labels.tobytes()] = inertia
+    return KernelPartition(labels, norms, inertia, len(history), status, history, visited)
 
 
 def _assigned(distances: Floats, total: Floats, labels: Ints, weight: Floats) -> Ints:

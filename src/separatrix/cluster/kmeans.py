@@ -17,6 +17,7 @@ from separatrix.cluster.base import IterativeClusterer, zero_one_columns
 from separatrix.cluster.initialization import (
     kmeans_plusplus,
     random_centers,
+    seeded,
     sparse_plusplus,
     sparse_random,
 )
@@ -192,8 +193,7 @@ default="k-means++"
 
     def _runs(self, rows: Rows, spread: ColumnSpread) -> list[LloydResult]:
         """Lloyd iterations from every initialization."""
-        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
-        rng = np.random.default_rng(seeds[1])
+        seed, rng = seeded(self.random_state)
         block = rows.block if isinstance(rows, ArrayRows) else None
         is_sparse = block is not None and sparse.issparse(block.x)
         if block is not None and not is_sparse and block.x.size <= MAX_COPIED:
@@ -209,7 +209,7 @@ default="k-means++"
         sample, weight = np.zeros((0, len(spread.mean))), np.zeros(0)
         if self._draws:
             size = max(SAMPLE_ROWS, 50 * self.n_clusters)
-            sample, weight = sample_rows(rows, size, int(seeds[0]), spread.count)
+            sample, weight = sample_rows(rows, size, seed, spread.count)
         starts = self._initial_centers(self._standardized(sample), weight, rng)
         if block is not None and (block.w is None or block.w.all()):
             transform = None if self.standardizer_ is None else self._standardized

@@ -176,6 +176,8 @@ def cluster_projection(z: Floats, codes: NDArray[np.integer]) -> ClusterProjecti
 
 def _directions(z: Floats, means: Floats) -> Floats:
     """Two orthonormal directions (d x 2): principal components of the means, then of the rows."""
+    if np.linalg.norm(means) <= 1e-9 * np.linalg.norm(z):
+        means = np.zeros_like(means)  # of one cluster, but for rounding
     found = _principal_components(means, 2)
     if found.shape[1] < 2:
         rest = z - z @ found @ found.T

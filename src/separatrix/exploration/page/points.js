@@ -5,7 +5,7 @@
 import { digits, svg } from "./elements.js";
 import { series } from "./plane.js";
 
-const SHAPES = [
+export const SHAPES = [
   "M0-4.6A4.6 4.6 0 1 1 0 4.6A4.6 4.6 0 1 1 0-4.6Z", "M-4.2-4.2H4.2V4.2H-4.2Z",
   "M0-5.2L5 3.8H-5Z", "M0-5.6L5.2 0L0 5.6L-5.2 0Z", "M-5-3.8H5L0 5.2Z",
   "M-1.7-5H1.7V-1.7H5V1.7H1.7V5H-1.7V1.7H-5V-1.7H-1.7Z",
