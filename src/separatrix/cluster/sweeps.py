@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from separatrix.cluster.initialization import kernel_plusplus, lexicographic_order, seeded
 from separatrix.cluster.kernel_kmeans import KernelKMeans
@@ -35,7 +36,7 @@ class Sweep:
     ``rows`` are the numbers.
     """
 
-    labels: Ints
+    labels: NDArray[np.integer]
     loss: float
     step: str
     centers: Floats | None = None
@@ -121,7 +122,7 @@ def kernel_sweeps(
     gram = GramBlocks(model.kernel_.prepare(z).subset(order))
     start = kernel_plusplus(gram, weight, k, model._generator())
     run = kernel_lloyd(gram, weight, start, k, assign="centroid", max_iter=max_iter)
-    found = []
+    found: list[Sweep] = []
     for partition, loss in run.partitions:
         labels = np.empty(len(z), dtype=np.int64)
         labels[order] = partition

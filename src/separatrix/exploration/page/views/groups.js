@@ -35,7 +35,7 @@ export function mount(host, page) {
   state.linkage ??= "ward";
   state.start ??= [];
 
-  const plane = new Plane({ label: "Points and their groups", height: 400 });
+  const plane = new Plane({ label: "Points and their groups", height: 384 });
   const dots = new Dots(plane);
   const numbers = figures();
   const proof = certificate();
@@ -191,7 +191,7 @@ export function mount(host, page) {
       else plane.clear();
     }
     losses.mark(t);
-    sweep.set(last() ? a / last() : 1);
+    sweep.set(a);
     sweep.node.querySelector("output").textContent = `${a} of ${last()}`;
     sweep.input.setAttribute("aria-valuetext", `${a} of ${last()}`);
     back.disabled = a === 0;

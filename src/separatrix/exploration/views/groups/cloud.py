@@ -1,7 +1,7 @@
 """The rows to group, and the plane in which they are drawn.
 
-    two columns           the plane is theirs, in their units
-    principal directions  of all columns of numbers, standardized: groups are found in all of them
+two columns           the plane is theirs, in their units
+principal directions  of all columns of numbers, standardized: groups are found in all of them
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def cloud(session: Session, state: State) -> Cloud:
 def _cloud(session: Session, state: State) -> Cloud:
     if state.choice("data", ["table", "rings"]) == "rings":
         x = rings()
-        lines = ("from separatrix.exploration.views.groups.rings import rings", "", "X = rings()")
-        return Cloud(x, x, np.arange(len(x)), ("across", "up"), lines)
+        text = ("from separatrix.exploration.views.groups.rings import rings", "", "X = rings()")
+        return Cloud(x, x, np.arange(len(x)), ("across", "up"), text)
     table = session.table
     principal = state.choice("plane", ["principal", "columns"]) == "principal"
     names = list(table.numbers)

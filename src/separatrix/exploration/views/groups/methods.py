@@ -43,7 +43,7 @@ def start_places(state: State, k: int) -> Floats | None:
     return np.array([[v.number("start", 0.0, -1e150, 1e150) for v in place] for place in reader])
 
 
-def initial(session: Session, state: State, cloud: Cloud) -> Any:
+def initial(state: State, cloud: Cloud) -> Any:
     """``init`` of K-means (name, or centers of ``z``) or of k-medoids (name, or row numbers)."""
     medoids = state.choice("method", METHODS) == "kmedoids"
     places = start_places(state, clusters(state, cloud))
@@ -77,11 +77,11 @@ def sweeps(session: Session, state: State, cloud: Cloud) -> list[Sweep]:
     if method == "kmedoids":
         key = ("distances", id(cloud))
         distances = session.once(key, lambda: (medoid_distances(cloud.z), cloud))[0]
-        return kmedoids_sweeps(cloud.z, distances, k, initial(session, state, cloud), seed)
-    return kmeans_sweeps(cloud.z, k, initial(session, state, cloud), seed)
+        return kmedoids_sweeps(cloud.z, distances, k, initial(state, cloud), seed)
+    return kmeans_sweeps(cloud.z, k, initial(state, cloud), seed)
 
 
-def estimator(session: Session, state: State, cloud: Cloud) -> tuple[Any, str]:
+def estimator(state: State, cloud: Cloud) -> tuple[Any, str]:
     """The estimator of the state, and its Python."""
     method = state.choice("method", METHODS)
     standardize = {"standardize": True} if cloud.standardizer is not None else {}
@@ -92,7 +92,7 @@ def estimator(session: Session, state: State, cloud: Cloud) -> tuple[Any, str]:
     if method == "kernel":
         given = {"gamma": gamma(state), "n_init": 1, "random_state": seed, **standardize}
         return sx.KernelKMeans(k, **given), _call("KernelKMeans", given, k)
-    init = initial(session, state, cloud)
+    init = initial(state, cloud)
     if isinstance(init, str):
         given = {"init": init, "n_init": 1, "random_state": seed, **standardize}
     else:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import separatrix as sx
 from separatrix.cluster.sweeps import Sweep
@@ -30,7 +32,7 @@ def trace(session: Session, state: State) -> dict[str, Any]:
     found = _sweeps(session, state)
     if len(found) > MOST_SWEEPS:
         found = [*found[: MOST_SWEEPS - 1], found[-1]]
-    moved = [0] + [int((a.labels != b.labels).sum()) for a, b in zip(found, found[1:], strict=False)]
+    moved = [0] + [int((a.labels != b.labels).sum()) for a, b in pairwise(found)]
     centers = None
     if all(sweep.centers is not None for sweep in found):
         centers = packed([at.project(np.asarray(s.centers)) for s in found], "float64")
@@ -65,7 +67,7 @@ def silhouettes(session: Session, state: State) -> dict[str, Any]:
     """Silhouettes of a sweep, or of the tree where it is cut: sorted by cluster, largest first."""
     at, labels = cloud(session, state), _labels(session, state)
     comparable = 2 <= len(np.unique(labels)) < len(labels)
-    python = _python(session, state, at, comparable)
+    python = _python(state, at, comparable)
     if not comparable:
         return {"silhouette": None, "python": python}
     found = sx.silhouette(at.z, labels)
@@ -77,21 +79,22 @@ def silhouettes(session: Session, state: State) -> dict[str, Any]:
             "labels": packed(labels[order], "int32"),
             "values": packed(found.samples[order], "float64"),
             "mean": found.score,
-        }
+        },
     }
 
 
 def certificate(session: Session, state: State) -> dict[str, Any]:
     """The estimator itself: what it proves of the last sweep, and regions of a kernel."""
     at = cloud(session, state)
-    model, _ = estimator(session, state, at)
+    model, _ = estimator(state, at)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the certificate has the same reason
         model.fit(at.x)
     same = bool((model.labels_ == _sweeps(session, state)[-1].labels).all())
     answer: dict[str, Any] = {"certificate": _certified(model) if same else None}
     if state.choice("method", METHODS) == "kernel" and at.directions is None:
-        x, y = (np.linspace(*side, n) for side, n in zip(_box(at.places), GRID, strict=True))
+        (x0, x1), (y0, y1) = _box(at.places)
+        x, y = np.linspace(x0, x1, GRID[0]), np.linspace(y0, y1, GRID[1])
         grid = np.column_stack([np.tile(x, len(y)), np.repeat(y, len(x))])
         answer |= {"grid": GRID, "regions": packed(model.predict(grid), "uint8")}
     return answer
@@ -106,10 +109,10 @@ def _sweeps(session: Session, state: State) -> list[Sweep]:
 def _tree(session: Session, state: State) -> Any:
     key = ("tree", repr([state.values.get(name) for name in (*CAUSES[:5], "linkage")]))
     at = cloud(session, state)
-    return session.once(key, lambda: estimator(session, state, at)[0].fit(at.x))
+    return session.once(key, lambda: estimator(state, at)[0].fit(at.x))
 
 
-def _labels(session: Session, state: State) -> Ints:
+def _labels(session: Session, state: State) -> NDArray[np.integer]:
     if state.choice("method", METHODS) == "tree":
         level = state.number("level", 0.0, 0.0, 1e300)
         labels: Ints = _tree(session, state).dendrogram_.cut(level=level)
@@ -144,9 +147,9 @@ def _certified(model: Any) -> dict[str, Any]:
     return {"holds": bool(proof.holds), "text": str(proof)}
 
 
-def _python(session: Session, state: State, at: Cloud, comparable: bool) -> str:
+def _python(state: State, at: Cloud, comparable: bool) -> str:
     """The estimator, its groups and their silhouettes where there are several."""
-    text = estimator(session, state, at)[1]
+    text = estimator(state, at)[1]
     lines = ["import separatrix as sx", *at.python, f"model = {text}.fit(X)"]
     labels = "model.labels_"
     if state.choice("method", METHODS) == "tree":
