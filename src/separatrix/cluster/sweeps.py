@@ -23,7 +23,7 @@ from separatrix.cluster.kmeans import KMeans
 from separatrix.cluster.kmedoids import KMedoids
 from separatrix.cluster.lloyd.iterations import lloyd
 from separatrix.cluster.lloyd.nearest import nearest_centers
-from separatrix.cluster.pam import MedoidResult, Singles, k_medoids, pairwise_distances
+from separatrix.cluster.pam import Singles, k_medoids, pairwise_distances
 from separatrix.distances.vectors import Euclidean
 from separatrix.rows.block import Floats, Ints
 
@@ -62,15 +62,18 @@ def kmeans_sweeps(
     start = model._initial_centers(z, weight, rng)[0]
     labels, squares = nearest_centers(z, start)
     found = [Sweep(labels, float(squares.sum()), "start", start)]
-    for t in range(1, max_iter + 1):  # from the start again: an emptied cluster takes two steps
-        run = lloyd(z, None, start, max_iter=t)
-        sweep = Sweep(run.labels, run.inertia, "move", run.centers)
-        if run.converged and len(found) > 1:
-            return [*found[:-1], sweep]
-        found.append(sweep)
-        if run.converged:
+    for t in range(1, max_iter + 1):
+        full = len(np.unique(found[-1].labels)) == k
+        # an empty cluster is filled by what the iterations before it know: from the start again
+        begin, steps = (found[-1].centers, 1) if full else (start, t)
+        run = lloyd(z, None, np.asarray(begin), max_iter=steps)
+        if run.converged or (full and np.array_equal(run.labels, found[-1].labels)):
             break
-    return found
+        found.append(Sweep(run.labels, run.inertia, "move", run.centers))
+    end = lloyd(z, None, start, max_iter=max_iter)
+    last = Sweep(end.labels, end.inertia, "move", end.centers)
+    settled = len(found) > 1 and np.allclose(end.centers, found[-1].centers, rtol=1e-12)
+    return [*(found[:-1] if settled else found), last]
 
 
 def medoid_distances(z: Floats) -> tuple[Singles, Ints]:
@@ -93,10 +96,12 @@ def kmedoids_sweeps(
     model = KMedoids(k, init=init, n_init=1, random_state=seed)
     medoids = model._initial_medoids(distance, weight, order, model._generator())
     found = [_medoid_sweep(z, order, medoids, "start")]
-    for method, step in (("alternate", "move"), ("pam", "swap")):
+    for step, method in (("move", "alternate"), ("swap", "pam")):
         begin = medoids
         for t in range(1, max_iter + 1):
-            run: MedoidResult = k_medoids(distance, weight, begin, method=method, max_iter=t)
+            if step == "move":  # an alternation depends on the medoids alone, a swap on its pass
+                begin, t = medoids, 1
+            run = k_medoids(distance, weight, begin, method=method, max_iter=t)
             if not np.array_equal(run.indices, medoids):
                 found.append(_medoid_sweep(z, order, run.indices, step))
             medoids = run.indices

@@ -15,6 +15,8 @@ export class Dots {
     this.group = plane.layer("dots");
     this.nodes = [];
     this.groups = [];
+    // measuring colors lays the page out: once a theme
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.tints = null; });
   }
 
   /** Places as one array x, y, x, y, …; nodes are made anew where their number changes. */
@@ -73,7 +75,7 @@ export class Dots {
 
   /** Color cells by the group that `group(i)` gives. */
   shade(columns, rows, group) {
-    const tints = Array.from({ length: 6 }, (_, i) => [...color(`--series-${i + 1}`), 34]);
+    const tints = this.tints ??= Array.from({ length: 6 }, (_, i) => [...color(`--series-${i + 1}`), 34]);
     this.plane.shade(columns, rows, (i) => tints[group(i) % 6]);
   }
 }
