@@ -72,7 +72,7 @@ def kmeans_sweeps(
         found.append(Sweep(run.labels, run.inertia, "move", run.centers))
     end = lloyd(z, None, start, max_iter=max_iter)
     last = Sweep(end.labels, end.inertia, "move", end.centers)
-    settled = len(found) > 1 and np.allclose(end.centers, found[-1].centers, rtol=1e-12)
+    settled = len(found) > 1 and np.allclose(end.centers, np.asarray(found[-1].centers), rtol=1e-12)
     return [*(found[:-1] if settled else found), last]
 
 

@@ -18,6 +18,8 @@ const LINKAGES = ["ward", "single", "complete", "average", "centroid"];
 const LOSS = { kmeans: "Σ ‖x − c‖²", kmedoids: "Σ d(x, medoid)", kernel: "Σ ‖φ(x) − μ‖²" };
 const DATA = ["data", "plane", "x", "y", "standardize", "method"];
 const CAUSES = { tree: [...DATA, "linkage"], kernel: [...DATA, "k", "seed", "bandwidth"] };
+/** Points beyond which lines to the centers would cover the picture. */
+const SPOKES = 800;
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 export function mount(host, page) {
@@ -181,7 +183,7 @@ export function mount(host, page) {
     if (answer.ways) {
       const now = answer.ways.map((way) => way[a].map((v, i) => v + ease * (way[b][i] - v)));
       centers.show(now);
-      dots.spoke(now);
+      dots.spoke(n > SPOKES ? [] : now);
       if (answer.scale) dots.cells(now, answer.scale);
       else plane.clear();
     } else {
