@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 # Bytecode is stored: tests start many processes, and each would compile all that it imports again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types layers loops unit format bench docs spark clean
+.PHONY: demo test lint types layers loops queue unit unit-1 unit-2 format bench docs spark clean
 .DEFAULT_GOAL := demo
 
 # uv installs in seconds what takes pip a minute; where it cannot be had, or finds no index, pip does.
@@ -47,10 +47,18 @@ layers: $(VENV)/tools
 loops: $(VENV)/library
 	-$(BIN)/separatrix compile
 
-# Two processes share the tests, with one BLAS thread each: more threads than cores would only wait
-# for each other.
-unit: loops $(VENV)/tools
-	SEPARATRIX_TEST_PROCESSES=2 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest
+# Two processes share the modules of tests, with one BLAS thread each: more threads than cores would
+# only wait for each other.
+QUEUE := $(CURDIR)/$(VENV)/queue
+SHARED := SEPARATRIX_TEST_QUEUE=$(QUEUE) OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+
+unit: unit-1 unit-2
+
+unit-1 unit-2: queue
+	$(SHARED) $(BIN)/python -m pytest
+
+queue: loops $(VENV)/tools
+	@rm -rf $(QUEUE) && mkdir $(QUEUE)
 
 format: $(VENV)/tools
 	$(BIN)/ruff format .
