@@ -7,17 +7,19 @@ lets columns in one after the other; where to stop is a question of its own.
 """
 
 import numpy as np
+import pandas as pd
 
 import separatrix as sx
 from separatrix.pictures import CriteriaDisplay, RegularizationPathDisplay
 from separatrix.samples import sample
 
-rows = sx.scan(sample("diabetes").path, target="progression")
-path = sx.LassoPath(100, standardize=True).fit(rows)
+X = pd.read_csv(sample("diabetes").path)
+y = X.pop("progression")
+path = sx.LassoPath(100, standardize=True).fit(X, y)
 
 # %%
 
-RegularizationPathDisplay.from_estimator(path)
+RegularizationPathDisplay.from_estimator(path, X)
 
 # %%
 # The order of entry. A duality gap at every penalty proves that no other coefficients do better.
@@ -28,13 +30,13 @@ for alpha, coef in zip(path.alphas_, path.coefs_, strict=True):
         entered.setdefault(name, alpha)
 for name, alpha in entered.items():
     print(f"{name:18} from a penalty of {alpha:6.2f} down")
-half = rows.read().block.y.var() / 2  # the objective without a column
+half = y.var() / 2  # the objective without a column
 print(f"largest duality gap {path.gaps_.max():.0e} of an objective of {half:.0f} without columns")
 
 # %%
 # Where to stop? The criteria differ in the penalty far more than in the error.
 
-table = sx.criteria(path, rows)
+table = sx.criteria(path, X, y)
 for name, choice in table.choices.items():
     print(f"{name:18} " + ("–" if choice is None else f"{choice:.3g}"))
 
