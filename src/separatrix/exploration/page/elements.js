@@ -43,7 +43,8 @@ export function slider({ label, value, low, high, steps = 200, log = false, whol
     const v = log ? low * (high / low) ** (i / size) : low + ((high - low) * i) / size;
     return whole ? Math.round(v) : Number(v.toPrecision(6));
   };
-  const output = element("output", { for: id }, format(value));
+  // an output is a live region, and the slider itself says its value
+  const output = element("output", { for: id, "aria-live": "off" }, format(value));
   const input = element("input", { type: "range", id, min: 0, max: size, step: 1 });
   const show = (v) => {
     output.textContent = format(v);

@@ -140,14 +140,17 @@ async function copy(text, what) {
 }
 
 function tabs() {
-  document.querySelector("#tabs").replaceChildren(...views.map(({ name, view }) => {
+  const list = document.querySelector("#tabs");
+  const focused = list.contains(document.activeElement);
+  list.replaceChildren(...views.map(({ name, view }) => {
     const off = !usable(view);
     return element("li", {}, element("a", {
       href: off ? null : `#${name}`, "aria-disabled": off ? "true" : null,
       "aria-current": current?.name === name ? "page" : null,
       title: off ? `Needs ${needs[view.needs]}` : view.about,
-    }, view.title));
+    }, view.title, off ? element("span", { class: "hidden" }, `, needs ${needs[view.needs]}`) : null));
   }));
+  if (focused) list.querySelector("[aria-current]")?.focus();
 }
 
 const needs = {
@@ -166,6 +169,7 @@ function open() {
   tabs();
   say("");
   document.title = `${found.view.title} · separatrix explore`;
+  document.querySelector("#title").textContent = found.view.title;
   host.replaceChildren();
   document.body.dataset.idle = "false";
   page.view = found.view.mount(host, page);
@@ -194,6 +198,10 @@ dialog.querySelector(".copy").addEventListener("click", () =>
   copy(dialog.querySelector("code").textContent, "The code"));
 dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
 addEventListener("hashchange", open);
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault(); // the part after # is the state
+  host.focus();
+});
 addEventListener("unhandledrejection", (event) => say(String(event.reason?.message ?? event.reason), true));
 
 try {

@@ -48,6 +48,9 @@ export class Plane {
   range({ x, y, xLabel = "", yLabel = "", xTicks, yTicks }) {
     this.x = x;
     this.y = y;
+    const shown = JSON.stringify([x, y, xLabel, yLabel, xTicks, yTicks]);
+    if (shown === this.shown) return; // axes stay while a hand moves what is inside of them
+    this.shown = shown;
     const pairs = (given, [low, high], most) => given ?? ticks(low, high, most).map((v) => [v, digits(v)]);
     const bottom = this.height - this.bottom;
     const marks = [

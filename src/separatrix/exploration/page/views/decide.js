@@ -162,6 +162,8 @@ export function mount(host, page) {
         method.fill(calibrations(), state.calibration);
         positive.fill(answer.labels, answer.labels[answer.positive]);
         controls();
+        pictures.roc.base(answer);
+        pictures.calibration.base(answer);
         draw();
         rest();
         return;

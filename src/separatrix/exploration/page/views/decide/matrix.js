@@ -20,7 +20,7 @@ export function costMatrix({ labels, costs, onchange }) {
   };
   return element("div", { class: "scroll", role: "group", "aria-label": "Costs of errors", tabindex: "0" }, element("table", { class: "costs" },
     element("caption", {}, "Cost of each error: true class down, prediction across"),
-    element("thead", {}, element("tr", {}, element("td"), ...labels.map((label) => element("th", { scope: "col", title: label }, short(label, 7))))),
+    element("thead", {}, element("tr", {}, element("td"), ...labels.map((label) => element("th", { scope: "col", title: label, "aria-label": label }, short(label, 7))))),
     element("tbody", {}, ...labels.map((label, i) =>
-      element("tr", {}, element("th", { scope: "row", title: label }, short(label, 9)), ...labels.map((_, j) => cell(i, j)))))));
+      element("tr", {}, element("th", { scope: "row", title: label, "aria-label": label }, short(label, 9)), ...labels.map((_, j) => cell(i, j)))))));
 }

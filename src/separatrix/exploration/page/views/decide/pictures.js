@@ -63,23 +63,27 @@ export function roc() {
   const plane = new Plane({ label: "ROC curve", ...SIZE });
   return {
     plane,
-    show({ labels, positive, curve }, { counts }, costs) {
+    /** What no cost changes. */
+    base({ labels, positive, curve }) {
       const name = labels[positive];
       plane.range({ x: UNIT, y: UNIT, xLabel: `Others predicted as ${short(name, 24)}`, yLabel: `${short(name, 20)} found` });
       const places = Array.from(curve.fpr, (x, i) => [x, curve.tpr[i]]);
-      const point = operating(counts, positive);
-      const parts = [
+      plane.layer("curves").replaceChildren(
         line(plane, "thin dashed", [[0, 0], [1, 1]]),
         line(plane, "hull", curve.hull.map((i) => places[i])),
-        line(plane, "line one", places),
-      ];
+        line(plane, "line one", places));
+    },
+    show({ labels, positive, curve }, { counts }, costs) {
+      const name = labels[positive];
+      const point = operating(counts, positive);
+      const parts = [];
       if (labels.length === 2 && point.length === 1) {
         const slope = equalCost(counts, costs, positive);
         const [x, y] = point[0];
         if (Number.isFinite(slope)) parts.push(line(plane, "thin", [[0, y - slope * x], [1, y + slope * (1 - x)]]));
       }
       if (point.length === 2) parts.push(line(plane, "between", point));
-      plane.layer("curves").replaceChildren(...parts, ...point.filter(([x, y]) => Number.isFinite(x + y)).map(([x, y]) => mark(plane, x, y)));
+      plane.layer("chosen").replaceChildren(...parts, ...point.filter(([x, y]) => Number.isFinite(x + y)).map(([x, y]) => mark(plane, x, y)));
       const [[fpr, tpr]] = point;
       plane.description.textContent = `${name} against the rest: area ${digits(curve.area)}, of the hull ${digits(curve.hull_area)}. `
         + `${percent(tpr)} of ${name} are predicted so, and ${percent(fpr)} of the others.`;
@@ -135,9 +139,18 @@ export function calibration() {
   const plane = new Plane({ label: "Calibration", ...SIZE });
   return {
     plane,
+    /** What no cost changes. */
+    base({ labels, positive, bins }) {
+      plane.range({ x: UNIT, y: UNIT, xLabel: `Probability of ${short(labels[positive], 28)}`, yLabel: "Observed frequency" });
+      const places = bins.predicted.map((x, i) => [x, bins.observed[i]]);
+      plane.layer("bars", { class: "bars" });
+      plane.layer("edges");
+      plane.layer("curves").replaceChildren(
+        line(plane, "thin dashed", [[0, 0], [1, 1]]), line(plane, "line one", places),
+        ...places.map(([x, y], i) => svg("circle", { class: "bin", cx: plane.px(x), cy: plane.py(y), r: 2.5 + 7 * Math.sqrt(bins.weight[i]) })));
+    },
     show({ labels, positive, bins, p, k }, decision, between) {
       const name = labels[positive];
-      plane.range({ x: UNIT, y: UNIT, xLabel: `Probability of ${short(name, 28)}`, yLabel: "Observed frequency" });
       const stacks = Array.from({ length: BARS }, () => [0, 0, 0]);
       decision.forEach((j, r) => {
         const bar = Math.min(BARS - 1, Math.floor(p[r * k + positive] * BARS));
@@ -156,11 +169,8 @@ export function calibration() {
         }).filter(Boolean);
       });
       const edges = between ? [...new Set(between)].map((t) => line(plane, "cut", [[t, 0], [t, 1]])) : [];
-      const places = bins.predicted.map((x, i) => [x, bins.observed[i]]);
-      plane.layer("bars", { class: "bars" }).replaceChildren(...bars);
-      plane.layer("curves").replaceChildren(
-        line(plane, "thin dashed", [[0, 0], [1, 1]]), ...edges, line(plane, "line one", places),
-        ...places.map(([x, y], i) => svg("circle", { class: "bin", cx: plane.px(x), cy: plane.py(y), r: 2.5 + 7 * Math.sqrt(bins.weight[i]) })));
+      plane.layer("bars").replaceChildren(...bars);
+      plane.layer("edges").replaceChildren(...edges);
       plane.description.textContent = `Probability and frequency of ${name} differ by ${percent(bins.error)} on average.`
         + (between ? ` ${cuts(between, name)}` : "");
     },
