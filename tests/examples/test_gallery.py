@@ -1,12 +1,13 @@
 """Every example of the gallery is a question on a real table, in names that exist.
 
-``make docs`` runs them all, with errors and warnings as failures.
+``make docs`` runs them all, with errors and our warnings as failures; here two run.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,15 @@ def test_an_example_is_a_question_on_a_real_table(page: Path) -> None:
     assert imported(tree, "separatrix.pictures") <= set(pictures.__all__)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ["lines/longley", "bayes/acid"])
+def test_examples_run(name: str, capsys) -> None:
+    runpy.run_path(str(EXAMPLES / f"{name}.py"))
+    assert "nan" not in capsys.readouterr().out.replace("NaN", "")
+
+
 def test_every_section_has_a_heading_and_titles_differ() -> None:
+    assert len(PAGES) >= 40
     folders = {page.parent for page in PAGES}
     assert all((folder / "GALLERY_HEADER.rst").exists() for folder in folders)
     titles = [page.read_text(encoding="utf-8").splitlines()[1] for page in PAGES]

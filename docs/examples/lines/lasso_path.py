@@ -15,6 +15,7 @@ from separatrix.samples import sample
 
 X = pd.read_csv(sample("diabetes").path)
 y = X.pop("progression")
+X["sex"] = (X["sex"] == "code 2").astype(float)
 path = sx.LassoPath(100, standardize=True).fit(X, y)
 
 # %%
