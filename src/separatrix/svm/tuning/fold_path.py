@@ -23,7 +23,7 @@ from separatrix.svm.tuning.problems import Problems
 #: costs nothing, a finer one.
 TOLERANCE, FINE_TOLERANCE, FEW_ROWS = 3e-2, 1e-4, 300
 #: Limit of iterations at each C: for a problem of any size, and for each row.
-MAX_ITER, MAX_ITER_PER_ROW = 2_000, 5
+MAX_ITER, MAX_ITER_PER_ROW = 5_000, 5
 
 
 class FoldPath:

@@ -78,8 +78,12 @@ def problem_claims(
     if problem.hard and primal[0] is None:
         return [Claim("margin", REFUTED, "A row is on the wrong side of the hyperplane.")]
     scale = abs(dual) if problem.hard else _constant(problem)
-    slack = ROUNDING * scores.diagonal * sum((abs(Fraction(b)) for b in problem.beta), ZERO)
-    lost = ZERO if problem.hard else slack * sum(map(Fraction, problem.cost), ZERO)
+    size = sum((abs(Fraction(b)) for b in problem.beta), ZERO)
+    slack = ROUNDING * scores.diagonal * size
+    # a score enters a hard margin's P by βᵀKβ and by the square of the smallest margin
+    lost = slack * (
+        size + 2 * primal[1] if problem.hard else sum(map(Fraction, problem.cost), ZERO)
+    )
     rounding = max(ROUNDED, lost / (max(abs(primal[1]), scale) or 1))
     claims = [
         recorded(
