@@ -18,7 +18,8 @@ export function mount(host, page) {
   const { state } = page;
   state.model ??= "least squares";
   state.edits ??= [];
-  const plane = new Plane({ label: "Target against its columns" });
+  const size = matchMedia("(max-width: 44rem)").matches ? { width: 420, height: 400 } : {};
+  const plane = new Plane({ label: "Target against its columns", ...size });
   layers(plane);
   const numbers = figures();
   const held = figures();
