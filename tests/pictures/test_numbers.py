@@ -134,6 +134,16 @@ def test_path_of_a_logistic_model_is_drawn_over_one_over_c():
     np.testing.assert_array_equal(display.coefs[display.position], np.ravel(path.coef_))
 
 
+def test_penalties_over_decades_have_powers_of_ten_and_within_one_1_2_5():
+    def ticks(last):
+        display = RegularizationPathDisplay([0.1, last], [[1.0], [0.0]], ("age",)).plot()
+        display.figure_.canvas.draw()
+        return {text.get_text() for text in display.ax_.get_xticklabels()}
+
+    assert {"10⁻¹", "10³"} <= ticks(1000.0)
+    assert {"0.2", "0.5"} <= ticks(1.0)
+
+
 def test_only_the_longest_of_many_are_shown_and_it_is_stated():
     display = CoefficientDisplay([f"c{j}" for j in range(50)], np.arange(50.0))
     assert display.shown == list(range(49, 29, -1))

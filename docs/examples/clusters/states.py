@@ -16,16 +16,22 @@ import separatrix as sx
 from separatrix.pictures import DendrogramDisplay
 
 table = statecrime.load_pandas().data
+table.index = table.index.str.strip()
 X = (table - table.mean()) / table.std()
 tree = sx.AgglomerativeClustering(4).fit(X)
 DendrogramDisplay.from_estimator(tree, leaf_labels=table.index)
+
+# %%
+# The four clusters, from left to right.
+for cluster in dict.fromkeys(tree.labels_[tree.dendrogram_.leaves]):
+    print(f"{', '.join(table.index[tree.labels_ == cluster])}\n")
 
 # %%
 # How well do cuts into more or fewer clusters separate them?
 for k in range(2, 8):
     labels = tree.dendrogram_.cut(k)
     shape = sx.silhouette(X, labels)
-    print(f"{k} clusters of {np.bincount(labels)} states: mean silhouette {shape.score:.2f}")
+    print(f"{np.bincount(labels)} states: mean silhouette {shape.score:.2f}")
 
 # %%
 # The state that is least like any other is the one that joins last; the most alike join first.

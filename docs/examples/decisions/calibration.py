@@ -35,8 +35,8 @@ CalibrationDisplay.from_predictions(y[test], {k: p[k] for k in ("as it is", "sig
 # %%
 # The Brier score is the mean squared error of a probability; the calibration error how far the dots
 # are from the diagonal.
-print("              Brier   calibration error   errors")
+print("            Brier   error  wrong")
 for name, values in p.items():
     found = sx.reliability(y[test], values)
     errors = ((values > 0.5) != (y[test] == "malignant")).sum()
-    print(f"{name:>10} {found.brier:8.4f} {found.expected_calibration_error:14.4f} {errors:12}")
+    print(f"{name:>9} {found.brier:7.4f} {found.expected_calibration_error:7.4f} {errors:6}")

@@ -28,15 +28,16 @@ classes = np.array(["benign", "malignant"])
 LogOddsDisplay.from_probabilities(y, np.column_stack([1 - p, p]), classes)
 
 # %%
-# If a miss costs c false alarms, the optimal threshold for true probabilities is 1/(1 + c).
+# If a miss costs c false alarms, the optimal threshold for true probabilities is 1/(1 + c). The
+# mean cost of a tumor is in the last two columns: at that threshold, and at ½.
 ill = y == "malignant"
-print("a miss costs   threshold   missed   false alarms   mean cost   mean cost at ½")
+print("  c   threshold  missed   false   cost    at ½")
 for c in (1, 2, 5, 10, 50):
     alarm = p > 1 / (1 + c)
     missed, false = (ill & ~alarm).sum(), (~ill & alarm).sum()
     plain = (c * (ill & (p <= 0.5)).sum() + (~ill & (p > 0.5)).sum()) / len(y)
     cost = (c * missed + false) / len(y)
-    print(f"{c:12} {1 / (1 + c):11.3f} {missed:8} {false:14} {cost:11.3f} {plain:16.3f}")
+    print(f"{c:3} {1 / (1 + c):11.2f} {missed:7} {false:7} {cost:6.2f} {plain:7.2f}")
 
 # %%
 # The decision cannot follow every change of c: the best thresholds are vertices of the convex hull

@@ -32,10 +32,10 @@ DecisionBoundaryDisplay.from_estimator(careful, X[1::2], y[1::2])
 CoverageRiskDisplay.from_estimator(careful, X[1::2], y[1::2])
 
 # %%
-# So much work for so few errors:
-print("a look costs   tumors for the doctor   wrong among the others")
+# So much work for so few errors among the others, by the cost of a look:
+print("cost   doctor looks at   wrong")
 for cost in (0.5, 0.3, 0.2, 0.1, 0.05, 0.02):
     answers = sx.RejectOption(model, costs=cost).fit(X[::2], y[::2]).predict(X[1::2])
     looks = answers == "reject"
     errors = (answers[~looks] != y[1::2][~looks]).sum()
-    print(f"{cost:12} {looks.sum():16} ({looks.mean():4.0%}) {errors:15} of {(~looks).sum()}")
+    print(f"{cost:4} {looks.sum():8} ({looks.mean():4.0%}) {errors:6} of {(~looks).sum()}")

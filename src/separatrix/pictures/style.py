@@ -167,7 +167,7 @@ def log_axis(ax: Any) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
     def narrow() -> bool:
-        low, high = ax.get_xlim()
+        low, high = sorted(ax.get_xlim())  # of penalties the axis is inverted
         return bool(high < 30 * low)
 
     class Decades(LogLocator):  # type: ignore[misc]
