@@ -1,0 +1,1 @@
+"""The view of descent: the surface of a loss in two coefficients, and a perceptron's updates."""
