@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 import separatrix as sx
 from separatrix.exploration.session import Session
 from separatrix.exploration.state import State, finite, packed
-from separatrix.exploration.views.descend.surface import LOSSES, Surface, surface
 from separatrix.exploration.views.descend.steps import descend, perceptron_updates, stochastic
+from separatrix.exploration.views.descend.surface import LOSSES, Surface, surface
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.statistics.standardizer import Standardizer
