@@ -1,5 +1,6 @@
 """The view of a line, in a browser."""
 
+import json
 import time
 import xml.etree.ElementTree as ET
 
@@ -131,6 +132,15 @@ def test_the_python_of_every_model_makes_it(name):
             for i in range(len(residuals)) for others in [np.arange(len(residuals)) != i]
         ]  # fmt: skip
         assert answer["errors"]["loo"] == pytest.approx(np.sqrt(np.mean(np.square(left))), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_few_points_and_points_on_one_place_are_no_defect(name):
+    few = {"a": [1.0, 2.0, 3.0, 4.0], "b": [2.0, 4.0, 6.0, 8.0], "c": [1.0, 3.0, 2.0, 5.0]}
+    session = Session(described(few, "c", 2_000, {}))
+    for state in ({"x": "a"}, {"x": "a", "z": "b"}, {"x": "a", "edits": [["move", 0, 2.0, 3.0]]}):
+        answer = QUESTIONS["fit"](session, State({"model": name, **state}))
+        json.dumps(answer, allow_nan=False)
 
 
 def test_a_process_has_bands_and_draws_and_is_saved(visit):

@@ -72,8 +72,9 @@ def terms_of(model: Any, scene: Scene, summary: Summary | None) -> list[list[Any
         return [[_named(name, scene), float(b), finite(float(e))] for name, b, e in rows]
     if not hasattr(model, "coef_"):
         return []
-    pairs = zip(("intercept", *scene.names), [model.intercept_, *model.coef_], strict=True)
-    return [[name, float(b), None] for name, b in pairs]
+    names = getattr(model, "term_names_", None) or scene.names
+    pairs = zip(("intercept", *names), [model.intercept_, *model.coef_], strict=True)
+    return [[_named(name, scene), float(b), None] for name, b in pairs]
 
 
 def influence_of(summary: Summary | None) -> dict[str, Any] | None:
@@ -112,8 +113,10 @@ def without(scene: Scene, model: Any, row: int, places: Floats) -> Floats | None
 
 def _named(name: str, scene: Scene) -> str:
     """x0^2 x1 → the names of the columns."""
-    for i, column in enumerate(scene.names):
-        name = name.replace(f"x{i}", f"\0{i}") if name != column else name
+    if name in (*scene.names, "intercept"):
+        return name
+    for i in range(len(scene.names)):
+        name = name.replace(f"x{i}", f"\0{i}")
     for i, column in enumerate(scene.names):
         name = name.replace(f"\0{i}", column)
     return name

@@ -166,8 +166,8 @@ def _score(found: Stored, given: Any) -> Floats:
 def _score_name(found: Stored, label: int) -> str:
     if not is_classifier(found.inner):
         return "prediction"
-    before = "" if found.inner is found.model else " before calibration"
-    return f"score of {_label(found, label)}{before}"
+    inside = "" if found.inner is found.model else f" by the {type(found.inner).__name__} inside"
+    return f"score of {_label(found, label)}{inside}"
 
 
 def _label(found: Stored, label: int) -> str:

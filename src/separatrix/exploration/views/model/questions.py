@@ -47,10 +47,11 @@ def explain(session: Session, state: State) -> dict[str, Any]:
     given = found.rows([row])
     predicted = np.asarray(found.model.predict(given))[0]
     labels = _classes(found)
+    numeric = not labels and predicted.dtype.kind == "f"
     answer: dict[str, Any] = {
         "row": row,
-        "prediction": str(predicted) if labels or predicted.dtype.kind not in "fiu" else None,
-        "number": finite(float(predicted)) if not labels and predicted.dtype.kind == "f" else None,
+        "prediction": None if numeric else str(predicted),
+        "number": finite(float(predicted)) if numeric else None,
         "probabilities": [],
         "intervals": _intervals(found, given, labels),
         "python": found.python(row),

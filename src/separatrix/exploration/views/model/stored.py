@@ -14,6 +14,7 @@ from separatrix.exploration.session import Session
 from separatrix.exploration.table import Table
 from separatrix.messages import InputError
 from separatrix.rows.schema import Column, Kind, Schema, Term
+from separatrix.rows.sources.new_rows import rows_like
 from separatrix.storage.model_file import load, load_study
 
 #: The model in the folder of a study.
@@ -47,16 +48,20 @@ class Stored:
         return encoding is not None and bool(encoding.is_identity)
 
     def rows(self, rows: Sequence[Row]) -> Any:
-        """Rows as the model takes them: an array, or columns by name."""
+        """Rows as the model takes them: an array, or ``Rows`` under its schema."""
+        given = self._given(rows)
+        return given if self.is_matrix else rows_like(given, self.schema)
+
+    def _given(self, rows: Sequence[Row]) -> Any:
+        """An array, or columns by name."""
         if self.is_matrix:
             return np.array(rows, dtype=float)
-        values = zip(*rows, strict=True)
-        named = zip(self.schema.columns, values, strict=True)
+        named = zip(self.schema.columns, zip(*rows, strict=True), strict=True)
         return {column.name: [_written(column, v) for v in found] for column, found in named}
 
     def python(self, row: Row) -> str:
         """The Python that loads the model and predicts the row."""
-        given = self.rows([row])
+        given = self._given([row])
         text = repr(given.tolist()) if self.is_matrix else repr(given)
         lines = ["import separatrix as sx", "", f"model = sx.load({str(self.path)!r})"]
         lines += [f"row = {text}", "prediction = model.predict(row)[0]"]
@@ -141,7 +146,8 @@ def _ranges(inner: Any, schema: Schema) -> dict[str, tuple[float, float]]:
         expansions = getattr(inner, "expansions_", ())
         if points is None and len(expansions):
             points = np.vstack([np.asarray(part.centers) for part in expansions])
-        if not isinstance(points, np.ndarray) or points.shape[1] != len(encoding.terms):
+        wide = isinstance(points, np.ndarray) and points.ndim == 2 and len(points) > 0
+        if not wide or points.shape[1] != len(encoding.terms):
             return {}
         standardizer = getattr(inner, "standardizer_", None)
         if standardizer is not None:

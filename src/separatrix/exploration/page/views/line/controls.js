@@ -91,7 +91,7 @@ export function columnControls(page, fresh) {
       const parts = [
         choice({ label: "Target", options: table.numbers, value: answer.target, onchange: (target) => fresh({ target, x: null, z: null }) }).node,
         choice({ label: "Column", options: rest(answer.target, z), value: x, onchange: (to) => fresh({ x: to }) }).node,
-        choice({ label: "Second column", options: [["", "none"], ...rest(answer.target, x)], value: z, onchange: (to) => fresh({ x, z: to || null }) }).node,
+        choice({ label: "Second column", options: [["", "none"], ...rest(answer.target, x)], value: z, onchange: (to) => fresh({ x, z: to || null, ...(to && state.degree > 5 ? { degree: 5 } : {}) }) }).node,
       ];
       if (z) {
         const [low, high] = answer.box[1];

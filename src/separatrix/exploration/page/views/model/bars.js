@@ -32,7 +32,8 @@ function rows(plane, list, xLabel, ends) {
     return [svg("rect", { x: a, y: y - thick / 2, width: Math.max(1, b - a), height: thick, fill: color, rx: 2, "data-part": name })];
   }));
   // numbers stand in the right margin: beside a bar they would hide the next one
-  plane.axes.append(...list.map(([, , , text], i) => svg("text", { class: "part", x: plane.width - plane.right + 6, y: plane.py(list.length - i - 0.5) + 4 }, text)));
+  const beside = plane.svg.querySelector("[data-layer=numbers]") ?? plane.svg.appendChild(svg("g", { "data-layer": "numbers", "aria-hidden": "true" }));
+  beside.replaceChildren(...list.map(([, , , text], i) => svg("text", { class: "part", x: plane.width - plane.right + 6, y: plane.py(list.length - i - 0.5) + 4 }, text)));
 }
 
 const signed = (v) => `${v > 0 ? "+" : ""}${digits(v, 3)}`;
