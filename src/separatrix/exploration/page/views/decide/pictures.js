@@ -41,7 +41,7 @@ export function confusion() {
           const share = whole ? row[j] / whole : 0;
           const color = j === k ? "var(--muted)" : series(i === j ? 0 : 1);
           const [x, y] = [plane.px(j), plane.py(i)];
-          const big = height > 34 && width > 36;
+          const big = height > 38 && width > 36;
           return svg("g", {},
             svg("rect", { class: "blank", x: x - width / 2, y: y - height / 2, width, height }),
             svg("rect", { x: x - width / 2 + 1, y: y - height / 2 + 1, width: width - 2, height: height - 2, rx: 3, fill: color, "fill-opacity": 0.45 * share }),
