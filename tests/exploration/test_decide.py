@@ -118,6 +118,26 @@ def test_sliders_by_keys_are_linked_and_the_link_reproduces(visit, clinic):
     assert [figure(again, name) for name in ("mean", "rejected", "error", "threshold")] == shown
 
 
+def test_points_are_dragged_along_their_curves(visit, clinic):
+    tab = visit(clinic, "state", TWO)
+    for plane, place in ((2, (0.5, 0.5)), (1, (0.2, 0.2))):
+        box = tab.locator(".four svg").nth(plane).bounding_box()
+        x, y = (
+            box[side] + part * box[size]
+            for side, size, part in zip(("x", "y"), ("width", "height"), place, strict=True)
+        )
+        tab.mouse.move(x - 20, y)
+        tab.mouse.down()
+        tab.mouse.move(x, y)
+        tab.mouse.up()
+        settled(tab)
+        if plane == 2:
+            covered = float(figure(tab, "coverage").split()[0])
+            assert 42 < covered < 52
+    assert "costs=" in tab.url
+    assert tab.locator("#status").inner_text().startswith("Mean cost")
+
+
 def test_the_setting_is_code_that_runs(visit):
     tab = visit("wine", "cultivar", SEVERAL)
     tab.get_by_role("button", name="Python").click()

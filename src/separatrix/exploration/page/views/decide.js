@@ -3,8 +3,8 @@
 import { button, choice, digits, element, figures, slider, tick } from "../elements.js";
 import { unpack } from "../server.js";
 import { costMatrix } from "./decide/matrix.js";
-import { calibration, confusion, coverage, percent, roc } from "./decide/pictures.js";
-import { constant, coverageRisk, decide, outcome, thresholds } from "./decide/rule.js";
+import { calibration, confusion, coverage, dragged, percent, roc } from "./decide/pictures.js";
+import { constant, costAt, coverageRisk, decide, nearest, outcome, thresholds } from "./decide/rule.js";
 
 export const title = "Decide";
 export const needs = "labels";
@@ -25,7 +25,7 @@ export function mount(host, page) {
   state.model ??= "logistic";
   state.calibration ??= "platt";
   state.abstain ??= true;
-  state.reject ??= 0.1;
+  state.reject ??= 0.2;
 
   const pictures = { confusion: confusion(), roc: roc(), coverage: coverage(), calibration: calibration() };
   const numbers = figures();
@@ -34,7 +34,7 @@ export function mount(host, page) {
   const matrix = element("div", { class: "matrix" });
   const positive = choice({ label: "Class of interest", options: [], value: "", onchange: (label) => page.change({ positive: label }) });
   const method = choice({ label: "Calibration", options: calibrations(), value: state.calibration, onchange: (calibration) => page.change({ calibration }) });
-  let [answer, asked, spoken, moved] = [null, null, "", () => {}];
+  let [answer, asked, spoken, risks, moved] = [null, null, "", null, () => {}];
 
   const titles = { confusion: "Confusion", roc: "ROC and its hull", coverage: "Risk and coverage", calibration: "Calibration" };
   const boxes = Object.entries(pictures).map(([name, { plane }]) => element("figure", {},
@@ -72,7 +72,22 @@ export function mount(host, page) {
     page.change({ costs: next.every((row, i) => row.every((c, j) => c === Number(i !== j))) ? null : next });
   }
 
+  /** Costs of two classes with this threshold, and the same sum. */
+  function setThreshold(t) {
+    const [own, other] = [answer.positive, 1 - answer.positive];
+    const sum = costs()[other][own] + costs()[own][other];
+    setCost([[other, own, Number((sum * t).toPrecision(6))], [own, other, Number((sum * (1 - t)).toPrecision(6))]]);
+  }
+
   const rest = () => page.say(spoken);
+
+  // The chosen points are dragged, too: along the ROC curve the threshold, along coverage the cost of a rejection.
+  dragged(pictures.roc.plane, ([x, y]) => {
+    if (answer?.k === 2) setThreshold(Math.min(0.99, Math.max(0.01, nearest(answer.curve, x, y))));
+  }, rest);
+  dragged(pictures.coverage.plane, ([x]) => {
+    if (answer) page.change({ abstain: true, reject: Math.min(1e6, costAt(risks, x)) });
+  }, rest);
 
   /** Sliders of two classes, or a table of costs; and what a rejection costs. */
   function controls() {
@@ -95,10 +110,7 @@ export function mount(host, page) {
     const middle = () => thresholds(costs(), null, own)[0];
     const cut = slider({
       label: `Threshold of ${name} against ${rival}`, value: middle(), low: 0.01, high: 0.99, steps: 98,
-      oninput: (t) => {
-        const sum = costs()[other][own] + costs()[own][other];
-        setCost([[other, own, Number((sum * t).toPrecision(6))], [own, other, Number((sum * (1 - t)).toPrecision(6))]]);
-      },
+      oninput: setThreshold,
       onchange: rest,
     });
     matrix.replaceChildren();
@@ -119,7 +131,7 @@ export function mount(host, page) {
     const decided = decide(answer, now, reject);
     const found = outcome(answer, decided.decision, now, reject);
     const forced = outcome(answer, decided.best, now, null);
-    const curve = coverageRisk(answer, decided, now);
+    const curve = (risks = coverageRisk(answer, decided, now));
     const between = answer.k === 2 ? thresholds(now, reject, answer.positive) : null;
     pictures.confusion.show(answer, found, state.abstain);
     pictures.roc.show(answer, found, now);
@@ -157,7 +169,7 @@ export function mount(host, page) {
         if (!found) { if (asked === wanted) refused(); return; }
         answer = {
           ...found, p: unpack(found.p), truth: unpack(found.truth), k: found.labels.length,
-          curve: { ...found.roc, fpr: unpack(found.roc.fpr), tpr: unpack(found.roc.tpr) },
+          curve: { ...found.roc, fpr: unpack(found.roc.fpr), tpr: unpack(found.roc.tpr), thresholds: unpack(found.roc.thresholds) },
         };
         method.fill(calibrations(), state.calibration);
         positive.fill(answer.labels, answer.labels[answer.positive]);

@@ -29,7 +29,7 @@ class Chosen:
     @classmethod
     def of(cls, state: State, k: int) -> Chosen:
         """The costs of the state: 1 for every error, where it has none."""
-        reject = state.number("reject", 0.1, 0.0, MOST) if state.flag("abstain", True) else None
+        reject = state.number("reject", 0.2, 0.0, MOST) if state.flag("abstain", True) else None
         given = state.items("costs") or [[float(i != j) for j in range(k)] for i in range(k)]
         rows = tuple(tuple(row) if isinstance(row, list) else () for row in given)
         if len(rows) != k or not all(len(row) == k and all(map(_cost, row)) for row in rows):

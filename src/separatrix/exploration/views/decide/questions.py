@@ -47,6 +47,7 @@ def probabilities(session: Session, state: State) -> dict[str, Any]:
         "roc": {
             "fpr": packed(curve.fpr, "float64"),
             "tpr": packed(curve.tpr, "float64"),
+            "thresholds": packed(np.append(1.0, curve.thresholds[1:]), "float64"),
             "hull": curve.hull.tolist(),
             "area": curve.area,
             "hull_area": curve.hull_area,

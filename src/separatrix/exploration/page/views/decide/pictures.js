@@ -43,6 +43,7 @@ export function confusion() {
           const [x, y] = [plane.px(j), plane.py(i)];
           const big = height > 38 && width > 36;
           return svg("g", {},
+            big ? null : svg("title", {}, `${labels[i]}, ${j < k ? `as ${columns[j]}` : "rejected"}: ${row[j]}, ${percent(share)}`),
             svg("rect", { class: "blank", x: x - width / 2, y: y - height / 2, width, height }),
             svg("rect", { x: x - width / 2 + 1, y: y - height / 2 + 1, width: width - 2, height: height - 2, rx: 3, fill: color, "fill-opacity": 0.45 * share }),
             svg("text", { class: "count", x, y: y + (big ? -1 : 4), "text-anchor": "middle", "data-cell": `${i}-${j}` }, String(row[j])),
@@ -181,4 +182,19 @@ function cuts([low, high], name) {
   return low === high
     ? `${name} is predicted from a probability of ${digits(low)}.`
     : `Rows with a probability of ${name} between ${digits(low)} and ${digits(high)} are rejected.`;
+}
+
+/** Follow a pointer that is pressed on a picture: move([x, y]) in units of its axes, then rest(). */
+export function dragged(plane, move, rest) {
+  let held = false;
+  const end = () => { if (held) rest(); held = false; };
+  plane.svg.classList.add("dragged");
+  plane.svg.addEventListener("pointerdown", (event) => {
+    held = true;
+    plane.svg.setPointerCapture(event.pointerId);
+    move(plane.at(event));
+  });
+  plane.svg.addEventListener("pointermove", (event) => { if (held) move(plane.at(event)); });
+  plane.svg.addEventListener("pointerup", end);
+  plane.svg.addEventListener("pointercancel", end);
 }

@@ -84,3 +84,21 @@ export function thresholds(costs, reject, positive) {
   const [low, high] = [fn > 0 ? reject / fn : 1, fp > 0 ? 1 - reject / fp : 0];
   return low < high ? [low, high] : [middle, middle];
 }
+
+/** The cost of a rejection at which this fraction of rows is predicted, or a little more. */
+export function costAt({ thresholds: uncertainty, coverage }, fraction) {
+  const found = coverage.findIndex((c) => c >= fraction);
+  const at = found < 0 ? coverage.length - 1 : found;
+  const next = uncertainty[at + 1] ?? uncertainty[at] + 0.01;
+  return Number(((uncertainty[at] + next) / 2).toPrecision(8));
+}
+
+/** The threshold of the point of a ROC curve that is nearest to a place. */
+export function nearest({ fpr, tpr, thresholds: scores }, x, y) {
+  let [best, least] = [0, Infinity];
+  fpr.forEach((u, i) => {
+    const distance = (u - x) ** 2 + (tpr[i] - y) ** 2;
+    if (distance < least) [best, least] = [i, distance];
+  });
+  return (scores[best] + (scores[best + 1] ?? 0)) / 2;
+}
