@@ -15,16 +15,21 @@ def fitting(
     target: str,
     model: Sequence[str],
     *,
+    first: Sequence[str] = (),
     before: Points | None = None,
     edits: Sequence[Any] = (),
 ) -> str:
     """Lines that read the shown rows as ``X, y``, repeat the edits, and then ``model``.
 
-    ``before`` are the points without their edits.
+    ``first`` are lines before the edits (imports among them go to the top), and ``before`` the
+    points without their edits.
     """
-    lines = ["import separatrix as sx", "from separatrix.exploration import read_table", ""]
+    imports = [line for line in first if line.startswith("from ")]
+    first = [line for line in first if line not in imports]
+    lines = ["import separatrix as sx", "from separatrix.exploration import read_table", *imports]
+    lines += [""]
     lines += [f"X, y = {table.source}.arrays({list(names)!r}, {target!r})"]
     changes = [] if before is None else in_python(before, edits, len(table))
-    if any("np." in line for line in (*changes, *model)):
+    if any("np." in line for line in (*first, *changes, *model)):
         lines.insert(0, "import numpy as np")
-    return "\n".join([*lines, *changes, *model])
+    return "\n".join([*lines, *first, *changes, *model])
