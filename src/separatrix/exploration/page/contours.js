@@ -9,6 +9,9 @@ export function contour(values, xs, ys, level) {
   const n = xs.length;
   for (let r = 0; r + 1 < ys.length; r += 1) {
     for (let c = 0; c + 1 < n; c += 1) {
+      const below = (values[r * n + c] < level) + (values[r * n + c + 1] < level)
+        + (values[(r + 1) * n + c] < level) + (values[(r + 1) * n + c + 1] < level);
+      if (below % 4 === 0) continue; // most cells are on one side
       const corners = [
         [xs[c], ys[r], values[r * n + c]], [xs[c + 1], ys[r], values[r * n + c + 1]],
         [xs[c + 1], ys[r + 1], values[(r + 1) * n + c + 1]], [xs[c], ys[r + 1], values[(r + 1) * n + c]],

@@ -110,10 +110,13 @@ export class Plane {
    * row by row from the lowest y.
    */
   shade(columns, rows, color) {
-    this.canvas.width = columns;
-    this.canvas.height = rows;
     const context = this.canvas.getContext("2d");
-    const image = context.createImageData(columns, rows);
+    if (this.canvas.width !== columns || this.canvas.height !== rows || !this.image) {
+      this.canvas.width = columns;
+      this.canvas.height = rows;
+      this.image = context.createImageData(columns, rows);
+    }
+    const { image } = this;
     for (let r = 0; r < rows; r += 1) {
       for (let c = 0; c < columns; c += 1) {
         image.data.set(color(r * columns + c), 4 * ((rows - 1 - r) * columns + c));
@@ -122,7 +125,10 @@ export class Plane {
     context.putImageData(image, 0, 0);
   }
 
-  clear() { this.canvas.width = this.canvas.width; }
+  clear() {
+    this.canvas.width = this.canvas.width;
+    this.image = null;
+  }
 }
 
 /** The color of a CSS variable as [r, g, b], in the theme that is shown. */

@@ -44,7 +44,6 @@ export class Points {
   /** Draw points {row, x, y, group, label, ring, fill, size, opacity}; nodes of rows that stay are moved, not made anew. */
   show(list) {
     const stale = new Set(this.nodes.keys());
-    const places = [];
     for (const point of list) {
       let node = this.nodes.get(point.row);
       if (!node) {
@@ -58,16 +57,34 @@ export class Points {
       write(node, "fill", point.fill ?? series(group));
       write(node, "opacity", String(point.opacity ?? 1));
       this.#place(node, point);
-      if (point.ring) places.push(svg("circle", { class: "ring", r: 7.5, cx: this.plane.px(point.x), cy: this.plane.py(point.y) }));
     }
     for (const row of stale) {
       this.nodes.get(row).remove();
       this.nodes.delete(row);
     }
-    this.plane.layer("rings").replaceChildren(...places);
     this.list = list;
+    this.rings(new Set(list.filter((p) => p.ring).map((p) => p.row)));
     if (this.current >= list.length) this.current = -1;
     this.#cursor();
+  }
+
+  /** Ring the points of these rows, and no others. */
+  rings(rows) {
+    const layer = this.plane.layer("rings");
+    this.ringed ??= new Map();
+    for (const [row, node] of this.ringed) {
+      if (rows.has(row)) continue;
+      node.remove();
+      this.ringed.delete(row);
+    }
+    for (const { row, x, y } of this.list) {
+      if (!rows.has(row)) continue;
+      if (!this.ringed.has(row)) {
+        this.ringed.set(row, svg("circle", { class: "ring", r: 7.5 }));
+        layer.append(this.ringed.get(row));
+      }
+      this.#place(this.ringed.get(row), { x, y });
+    }
   }
 
   #place(node, { x, y, size }) {

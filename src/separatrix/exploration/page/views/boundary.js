@@ -1,112 +1,221 @@
-// Boundary: the regions of a classifier in a plane of two columns, and points to play with.
+// Boundary: the regions of a classifier in a plane, points to play with, and paths to slide along.
+//
+// A slider that runs along a known path is drawn at once from it, and the server is asked when the
+// hand rests; every other change asks the server, on a coarser grid while the hand moves.
 
 import { button, certificate, choice, digits, element, figures, slider } from "../elements.js";
-import { color, Plane } from "../plane.js";
+import { Plane } from "../plane.js";
 import { KEYS, Points, spoken, withEdit } from "../points.js";
 import { unpack } from "../server.js";
+import { caption, CONTROLS, MODELS } from "./boundary/controls.js";
+import { lines, outlines, shade } from "./boundary/draw.js";
+import { decided } from "./boundary/field.js";
+import { PATHS, places } from "./boundary/paths.js";
 
 export const title = "Boundary";
 export const needs = "classes";
 export const about = "Regions of a classifier in a plane of two columns";
 
-const MODELS = [["svm", "Support vector machine"], ["logistic", "Logistic regression"], ["neighbors", "Nearest neighbors"]];
-const SLIDERS = {
-  svm: [["C", 0.01, 1000, 1], ["gamma", 0.01, 100, 1]],
-  logistic: [["C", 0.001, 1000, 1]],
-  neighbors: [["k", 1, 50, 5]],
-};
+/** Milliseconds after which a hand rests. */
+const REST = 140;
 
 export function mount(host, page) {
   const { table, state } = page;
-  state.model ??= "svm";
-  state.target ??= table.target in table.classes ? table.target : Object.keys(table.classes)[0];
-  state.x ??= table.numbers[0];
-  state.y ??= table.numbers.find((n) => n !== state.x && n !== state.target) ?? state.x;
-  state.edits ??= [];
-
+  begin(table, state);
   const plane = new Plane({ label: "Regions of the classes" });
-  const numbers = figures();
-  const proof = certificate();
-  const sliders = element("div", { class: "controls" });
-  let answer = null;
-  let joined = false;
+  for (const layer of ["outlines", "lines"]) plane.layer(layer);
+  const sentence = element("p", { class: "quiet" });
+  const [numbers, proof] = [figures(), certificate()];
+  const own = element("div", { class: "controls" });
+  let answer = null; // of the last fit
+  let known = null; // the path: {key, path}
+  let [moving, joined, timer, turn] = [false, false, null, 0];
 
   const points = new Points(plane, {
     onedit(edit, done) {
+      moving = !done;
       page.change({ edits: withEdit(state.edits, edit, joined) });
       joined = !done;
     },
     onundo: undo,
     onpick: (point) => page.say(spoken(point)),
-    value: ([x, y]) => answer && answer.labels[region(x, y)],
+    value: (place) => answer && answer.labels[region(answer, place)],
     flip: (point) => answer.labels[(point.group + 1) % answer.labels.length],
   });
 
   function undo() {
+    moving = false;
     if (state.edits.length) page.change({ edits: state.edits.slice(0, -1) });
   }
 
-  function region(x, y) {
-    const [columns, rows] = answer.grid;
-    const cell = (v, [low, high], n) => Math.min(n - 1, Math.max(0, Math.round(((v - low) / (high - low)) * (n - 1))));
-    return answer.regions[cell(y, answer.box[1], rows) * columns + cell(x, answer.box[0], columns)];
+  /** Everything but the value of the slider that runs along the path. */
+  const key = () => JSON.stringify({ ...state, [PATHS[state.model]?.slider]: 0, pair: 0 });
+
+  /** Draw from the path, if it is known that far; figures follow, and the certificate at rest. */
+  function follow() {
+    const value = state[PATHS[state.model]?.slider];
+    if (known?.key !== key() || value > known.path.end) return false;
+    const field = known.path.at(value);
+    const { at } = known;
+    const found = decided(field, at.n, answer.classes.length, state.model === "svm");
+    shade(plane, answer, found);
+    lines(plane, answer, field, at.n, state);
+    const support = field.support && union(field.support, state).map((i) => answer.rows[i]);
+    points.rings(new Set(support));
+    const wrong = answer.groups.reduce((sum, g, i) => sum + (answer.classes[found.winner[at.cells + i]] !== g), 0);
+    const without = field.without ?? (support && union(field.support, {}).length / answer.rows.length);
+    tell({ ...answer, error: wrong / answer.rows.length, without: answer.without && { ...answer.without, value: without } },
+      field.support && union(field.support, {}).length);
+    return true;
   }
 
-  const columns = table.numbers;
-  const back = button("Undo", undo);
-  host.append(element("div", { class: "view" },
-    element("div", { class: "controls" },
-      choice({ label: "Model", options: MODELS, value: state.model, onchange: (model) => page.change({ model }) }).node,
-      sliders,
-      choice({ label: "Across", options: columns, value: state.x, onchange: (x) => page.change({ x, edits: [] }) }).node,
-      choice({ label: "Up", options: columns, value: state.y, onchange: (y) => page.change({ y, edits: [] }) }).node,
-      choice({ label: "Classes", options: Object.keys(table.classes), value: state.target, onchange: (target) => page.change({ target, edits: [] }) }).node,
-      element("p", { class: "row" }, back, button("Reset points", () => page.change({ edits: [] }))),
-      element("p", { class: "quiet" }, "Drag a point; double click adds one, Shift+click changes its class, Alt+click deletes it. ", KEYS)),
-    element("div", { class: "picture" }, plane.node),
-    element("div", { class: "side" }, numbers.node, proof.node, page.buttons())));
-
-  let shown = null;
-  function controls() {
-    if (shown === state.model) return;
-    shown = state.model;
-    sliders.replaceChildren(...SLIDERS[state.model].map(([name, low, high, start]) => {
-      state[name] ??= start;
-      const whole = name === "k";
-      return slider({ label: name, value: state[name], low, high, log: !whole, whole, oninput: (v) => page.change({ [name]: v }) }).node;
-    }));
-  }
-
+  /** Draw the answer of a fit. */
   function draw() {
-    const [across, up] = answer.box;
-    plane.range({ x: across, y: up, xLabel: answer.names[0], yLabel: answer.names[1] });
-    const paint = answer.labels.map((_, i) => [...color(`--series-${(i % 6) + 1}`), 60]);
-    plane.shade(...answer.grid, (i) => paint[answer.regions[i]]);
-    const x = unpack(answer.points.x);
-    const rows = unpack(answer.points.rows);
-    const groups = unpack(answer.points.groups);
-    const ringed = new Set(answer.support);
+    if (plane.drawn !== JSON.stringify([answer.box, answer.axes])) {
+      plane.drawn = JSON.stringify([answer.box, answer.axes]);
+      plane.range({ x: answer.box[0], y: answer.box[1], xLabel: answer.axes[0], yLabel: answer.axes[1] });
+    }
+    const { field, rows, groups } = answer;
+    const n = answer.grid[0] * answer.grid[1];
+    answer.found = decided(field, n, answer.classes.length, state.model === "svm");
+    shade(plane, answer, answer.found);
+    outlines(plane, answer);
+    lines(plane, answer, field, n, state);
+    const ringed = new Set(union(field.support ?? [], state));
     points.show(Array.from(rows, (row, i) => ({
-      row, x: x[2 * i], y: x[2 * i + 1], group: groups[i], label: answer.labels[groups[i]], ring: ringed.has(row),
+      row, x: answer.x[2 * i], y: answer.x[2 * i + 1], group: groups[i], label: answer.labels[groups[i]], ring: ringed.has(row),
     })));
-    plane.description.textContent = `${rows.length} points of ${answer.labels.length} classes; ${(100 * answer.error).toFixed(1)} % on the wrong side.`;
-    numbers.show([
-      ["Training error", `${digits(100 * answer.error)} %`, "error"],
-      ["Points", String(rows.length), "points"],
-      ...(answer.support.length ? [["Support vectors", String(answer.support.length), "support"]] : []),
-    ]);
+    sentence.textContent = caption(state, answer);
+    tell(answer, field.support && union(field.support, {}).length);
     proof.show(answer.certificate);
     page.offer({ plane, python: answer.python });
+    plane.node.dataset.drawn = turn;
   }
+
+  function tell({ error, without, rows, labels }, support) {
+    const percent = (value) => `${digits(100 * value)} %`;
+    const segments = known?.key === key() && known.path.breakpoints;
+    plane.description.textContent = `${rows.length} points of ${labels.length} classes; ${percent(error)} on the wrong side. ${sentence.textContent}`;
+    numbers.show([
+      ["Training error", percent(error), "error"],
+      ...(without ? [[without.name, percent(without.value), "without"]] : []),
+      ["Points", String(rows.length), "points"],
+      ...(support === undefined ? [] : [["Support vectors", String(support), "support"]]),
+      ...(segments ? [["Linear pieces of the path", String(segments), "pieces"]] : []),
+    ]);
+  }
+
+  async function fit() {
+    clearTimeout(timer);
+    const own = ++turn;
+    const rest = !moving;
+    const found = await page.ask("fit", { moving });
+    if (!found || own !== turn) return;
+    const [x, rows, groups] = [unpack(found.points.x), unpack(found.points.rows), unpack(found.points.groups)];
+    answer = { ...found, x, rows, groups, field: { ...found.field, values: unpack(found.field.values) } };
+    draw();
+    if (rest) later(trace, rows.length < 800 ? REST : 5 * REST); // a long path waits for a calm hand
+    else later(() => { moving = false; fit(); });
+  }
+
+  /** Ask for the whole path of what is shown. */
+  async function trace() {
+    const [own, wanted, shown] = [turn, key(), answer];
+    plane.node.dataset.path = known?.key === wanted ? "known" : "none";
+    if (!(state.model in PATHS) || known?.key === wanted) return;
+    const found = await page.ask("path");
+    if (!found?.path || own !== turn || key() !== wanted) return;
+    const at = places(shown.grid, shown.box, shown.x);
+    known = { key: wanted, at, path: new PATHS[state.model].of(found.path, at) };
+    plane.node.dataset.path = "known";
+    tell(answer, answer.field.support && union(answer.field.support, {}).length);
+  }
+
+  function later(action, wait = REST) {
+    clearTimeout(timer);
+    timer = setTimeout(() => page.open && action(), wait);
+  }
+
+  const back = button("Undo", undo);
+  const panel = controls(page, own, (value) => { moving = true; page.change(value); });
+  host.append(element("div", { class: "view" },
+    element("div", { class: "controls" }, panel.model, own, ...panel.plane,
+      element("p", { class: "row" }, back, button("Reset points", () => page.change({ edits: [] }))),
+      element("p", { class: "quiet" }, "Drag a point; double click adds one, Shift+click changes its class, Alt+click deletes it. ", KEYS)),
+    element("div", { class: "picture" }, plane.node, sentence),
+    element("div", { class: "side" }, numbers.node, proof.node, page.buttons())));
 
   return {
     async show() {
-      controls();
+      panel.refresh();
       back.disabled = !state.edits.length;
-      const found = await page.ask("fit");
-      if (!found) return;
-      answer = { ...found, regions: unpack(found.classes) };
-      draw();
+      if (moving && answer && follow()) {
+        turn += 1; // what is under way is overtaken
+        later(() => { moving = false; fit(); });
+      } else await fit();
     },
   };
+}
+
+/** What the address leaves out. */
+function begin(table, state) {
+  state.model ??= "svm";
+  state.target ??= table.target in table.classes ? table.target : Object.keys(table.classes)[0];
+  const columns = table.numbers.filter((name) => name !== state.target);
+  state.plane ??= "columns";
+  state.x ??= columns[0] ?? table.numbers[0];
+  state.y ??= columns.find((name) => name !== state.x) ?? state.x;
+  state.edits ??= [];
+}
+
+/** The class of the region at a place. */
+function region({ grid: [columns, rows], box, found, classes }, [x, y]) {
+  const cell = (v, [low, high], n) => Math.min(n - 1, Math.max(0, Math.round(((v - low) / (high - low)) * (n - 1))));
+  return classes[found.winner[cell(y, box[1], rows) * columns + cell(x, box[0], columns)]];
+}
+
+/** Support vectors of the chosen pair, or of all. */
+function union(lists, { pair }) {
+  return lists[pair] && lists.length > 1 ? lists[pair] : [...new Set(lists.flat())];
+}
+
+/** The controls: `slide(value)` while a slider moves. */
+function controls(page, own, slide) {
+  const { table, state } = page;
+  const rest = (changes) => page.change({ ...changes, edits: [] });
+  const columns = table.numbers;
+  const across = choice({ label: "Across", options: columns, value: state.x, onchange: (x) => rest({ x }) }).node;
+  const up = choice({ label: "Up", options: columns, value: state.y, onchange: (y) => rest({ y }) }).node;
+  const planes = [["columns", "Two columns"], ["discriminant", "Discriminant plane"]];
+  const plane = choice({ label: "Plane", options: planes, value: state.plane, onchange: (value) => rest({ plane: value }) }).node;
+  const target = choice({ label: "Classes", options: Object.keys(table.classes), value: state.target, onchange: (value) => rest({ target: value, pair: null }) }).node;
+  const model = choice({ label: "Model", options: MODELS, value: state.model, onchange: (value) => page.change({ model: value }) }).node;
+  let shown = null;
+
+  function refresh() {
+    for (const node of [across, up]) node.hidden = state.plane === "discriminant";
+    const labels = table.classes[state.target];
+    const now = JSON.stringify([state.model, state.kernel, labels]);
+    if (now === shown) return;
+    shown = now;
+    const list = CONTROLS[state.model].filter(({ only }) => !only || only(state));
+    own.replaceChildren(...list.map((given) => control(given, page, slide)));
+    if (state.model === "svm" && labels.length > 2) own.append(pairs(labels, page));
+  }
+  return { model, plane: [plane, across, up, target], refresh };
+}
+
+function control({ name, label, options, start, ...more }, page, slide) {
+  const { state } = page;
+  state[name] ??= options ? options[0][0] : start;
+  if (!options) return slider({ label, value: state[name], ...more, oninput: (value) => slide({ [name]: value }) }).node;
+  const number = typeof options[0][0] === "number";
+  return choice({ label, options, value: state[name], onchange: (v) => page.change({ [name]: number ? Number(v) : v }) }).node;
+}
+
+/** Which pair of several classes has its margins drawn. */
+function pairs(labels, page) {
+  const options = [["", "None: boundaries only"]];
+  labels.forEach((a, i) => labels.slice(i + 1).forEach((b) => options.push([String(options.length - 1), `${a} | ${b}`])));
+  return choice({ label: "Margins of a pair", options, value: String(page.state.pair ?? ""), onchange: (v) => page.change({ pair: v === "" ? null : Number(v) }) }).node;
 }

@@ -44,8 +44,7 @@ def svm(state: State, _: Floats) -> Choice:
 def logistic(state: State, _: Floats) -> Choice:
     """min (1 − ρ)/2 ‖w‖² + ρ ‖w‖₁ + C Σ ln(1 + e^{−y f})."""
     ratio = state.number("l1", 0.0, 0.0, 1.0)
-    lasso = {"penalty": "elasticnet", "l1_ratio": ratio} if ratio else {}
-    return _made("LogisticRegression", C=_cost(state), **lasso, standardize=True)
+    return _made("LogisticRegression", C=_cost(state), l1_ratio=ratio, standardize=True)
 
 
 def linear_discriminant(_: State, __: Floats) -> Choice:

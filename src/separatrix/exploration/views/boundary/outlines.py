@@ -65,4 +65,7 @@ def cells(z: Floats, codes: Ints, mean: Floats, scale: Floats) -> dict[str, Any]
     ends = np.array(found.ridge_vertices)[inner]
     pairs = codes[first][found.ridge_points[inner]]
     sides = found.vertices[ends] * scale + mean
-    return {"sides": packed(sides.reshape(-1, 4)), "differ": packed(np.diff(pairs)[:, 0] != 0, "uint8")}
+    return {
+        "sides": packed(sides.reshape(-1, 4)),
+        "differ": packed(np.diff(pairs)[:, 0] != 0, "uint8"),
+    }

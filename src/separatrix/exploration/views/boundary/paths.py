@@ -18,6 +18,7 @@ from separatrix.exploration.state import State, packed
 from separatrix.exploration.views.boundary.models import COSTS, MODELS, NEIGHBORS
 from separatrix.exploration.views.boundary.plane import Picture
 from separatrix.rows.block import Ints
+from separatrix.statistics.standardizer import Standardizer
 from separatrix.svm.path.trace import SVMTrace
 
 #: Events along one path, and free α of all its segments, at most.
@@ -32,9 +33,8 @@ def svm_path(shown: Picture, state: State) -> dict[str, Any] | None:
     """The path of every pair of classes over C, up to where it is known."""
     points = shown.points
     given = MODELS["svm"](state, points.x).estimator
-    standardizer = sx.SVC(**{**given.get_params(), "C": COSTS[0]}).fit(points.x, points.y)
-    z = standardizer.standardizer_.transform(points.x)
-    classes = standardizer.classes_.tolist()
+    standardizer = Standardizer.from_rows(points.x, np.ones(len(points)))
+    z, classes = standardizer.transform(points.x), np.unique(points.y).tolist()
     pairs = [(1, 0)] if len(classes) == 2 else list(combinations(range(len(classes)), 2))
     if len(pairs) > PAIRS:
         return None
@@ -51,21 +51,27 @@ def svm_path(shown: Picture, state: State) -> dict[str, Any] | None:
         if len(trace.free) > FREE:
             return None
         end = min(end, trace.end)
-        traces.append(_trace(trace, rows, [shown.labels.index(classes[c]) for c in (positive, negative)]))
+        traces.append(_trace(trace, rows, (positive, negative)))
     return {
         "kind": "svm",
         "kernel": given.kernel,
         "gamma": given.gamma if given.kernel == "rbf" else None,
-        "mean": standardizer.standardizer_.mean.tolist(),
-        "scale": standardizer.standardizer_.scale.tolist(),
+        "mean": standardizer.mean.tolist(),
+        "scale": standardizer.scale.tolist(),
         "end": end,
         "traces": traces,
     }
 
 
-def _trace(trace: SVMTrace, rows: Ints, pair: list[int]) -> dict[str, Any]:
-    numbers = {name: packed(getattr(trace, name), "float64") for name in ("starts", "b0", "b1", "y", "fixed", "slope")}
-    places = {name: packed(getattr(trace, name), "int32") for name in ("first", "free", "when", "row", "state", "origin")}
+def _trace(trace: SVMTrace, rows: Ints, pair: tuple[int, int]) -> dict[str, Any]:
+    numbers = {
+        name: packed(getattr(trace, name), "float64")
+        for name in ("starts", "b0", "b1", "y", "fixed", "slope")
+    }
+    places = {
+        name: packed(getattr(trace, name), "int32")
+        for name in ("first", "free", "when", "row", "state", "origin")
+    }
     return {"rows": packed(rows, "int32"), "pair": pair, **numbers, **places}
 
 
