@@ -59,7 +59,9 @@ const ARRAYS = {
 
 /** A packed array (packed() of state.py) as a typed array, with its shape. */
 export function unpack({ dtype, shape, data }) {
-  const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
+  const text = atob(data);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i += 1) bytes[i] = text.charCodeAt(i);
   const values = new ARRAYS[dtype](bytes.buffer);
   values.shape = shape;
   return values;

@@ -90,6 +90,7 @@ export function mount(host, page) {
     proof.show(answer.certificate);
     page.offer({ plane, python: answer.python });
     plane.node.dataset.drawn = turn;
+    plane.node.dataset.path = known?.key === key() ? "known" : "none";
   }
 
   function tell({ error, without, rows, labels }, support) {
@@ -121,7 +122,6 @@ export function mount(host, page) {
   /** Ask for the whole path of what is shown. */
   async function trace() {
     const [own, wanted, shown] = [turn, key(), answer];
-    plane.node.dataset.path = known?.key === wanted ? "known" : "none";
     if (!(state.model in PATHS) || known?.key === wanted) return;
     const found = await page.ask("path");
     if (!found?.path || own !== turn || key() !== wanted) return;

@@ -22,9 +22,11 @@ from separatrix.statistics.standardizer import Standardizer
 from separatrix.svm.path.trace import SVMTrace
 
 #: Events along one path, and free α of all its segments, at most.
-EVENTS, FREE = 12_000, 400_000
+EVENTS, FREE = 5_000, 400_000
 #: Pairs of classes that have a path.
 PAIRS = 6
+#: Rows times γ at most: narrower Gaussians have too many breakpoints, close to each other.
+NARROW = 2_800
 #: Fits along the path of logistic regression.
 FITS = 41
 
@@ -36,7 +38,8 @@ def svm_path(shown: Picture, state: State) -> dict[str, Any] | None:
     standardizer = Standardizer.from_rows(points.x, np.ones(len(points)))
     z, classes = standardizer.transform(points.x), np.unique(points.y).tolist()
     pairs = [(1, 0)] if len(classes) == 2 else list(combinations(range(len(classes)), 2))
-    if len(pairs) > PAIRS:
+    narrow = given.kernel == "rbf" and len(points) * given.gamma > NARROW
+    if narrow or len(pairs) > PAIRS:
         return None
     traces, end = [], COSTS[1]
     for positive, negative in pairs:

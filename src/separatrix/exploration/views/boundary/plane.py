@@ -19,7 +19,7 @@ from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 
 #: Columns and rows of the grid at rest, and of the one while a point is dragged.
-GRID, COARSE = (96, 72), (64, 48)
+GRID, COARSE = (96, 72), (56, 42)
 
 PROJECTED = (
     "from separatrix.geometry.discriminant_plane import discriminant_plane",
