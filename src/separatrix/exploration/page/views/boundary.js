@@ -24,7 +24,7 @@ export function mount(host, page) {
   begin(table, state);
   const plane = new Plane({ label: "Regions of the classes" });
   for (const layer of ["outlines", "lines"]) plane.layer(layer);
-  const sentence = element("p", { class: "quiet" });
+  const [sentence, pieces] = [element("p", { class: "quiet" }), element("p", { class: "quiet" })];
   const [numbers, proof] = [figures(), certificate()];
   const own = element("div", { class: "controls" });
   let answer = null; // of the last fit
@@ -71,10 +71,7 @@ export function mount(host, page) {
 
   /** Draw the answer of a fit. */
   function draw() {
-    if (plane.drawn !== JSON.stringify([answer.box, answer.axes])) {
-      plane.drawn = JSON.stringify([answer.box, answer.axes]);
-      plane.range({ x: answer.box[0], y: answer.box[1], xLabel: answer.axes[0], yLabel: answer.axes[1] });
-    }
+    plane.range({ x: answer.box[0], y: answer.box[1], xLabel: answer.axes[0], yLabel: answer.axes[1] });
     const { field, rows, groups } = answer;
     const n = answer.grid[0] * answer.grid[1];
     answer.found = decided(field, n, answer.classes.length, state.model === "svm");
@@ -90,19 +87,18 @@ export function mount(host, page) {
     proof.show(answer.certificate);
     page.offer({ plane, python: answer.python });
     plane.node.dataset.drawn = turn;
-    plane.node.dataset.path = known?.key === key() ? "known" : "none";
+    known = known?.key === key() ? known : null;
+    ready();
   }
 
   function tell({ error, without, rows, labels }, support) {
     const percent = (value) => `${digits(100 * value)} %`;
-    const segments = known?.key === key() && known.path.breakpoints;
     plane.description.textContent = `${rows.length} points of ${labels.length} classes; ${percent(error)} on the wrong side. ${sentence.textContent}`;
     numbers.show([
       ["Training error", percent(error), "error"],
       ...(without ? [[without.name, percent(without.value), "without"]] : []),
       ["Points", String(rows.length), "points"],
       ...(support === undefined ? [] : [["Support vectors", String(support), "support"]]),
-      ...(segments ? [["Linear pieces of the path", String(segments), "pieces"]] : []),
     ]);
   }
 
@@ -127,8 +123,12 @@ export function mount(host, page) {
     if (!found?.path || own !== turn || key() !== wanted) return;
     const at = places(shown.grid, shown.box, shown.x);
     known = { key: wanted, at, path: new PATHS[state.model].of(found.path, at) };
-    plane.node.dataset.path = "known";
-    tell(answer, answer.field.support && union(answer.field.support, {}).length);
+    ready();
+  }
+
+  function ready() {
+    plane.node.dataset.path = known ? "known" : "none";
+    pieces.textContent = known?.path.pieces ?? "";
   }
 
   function later(action, wait = REST) {
@@ -143,7 +143,7 @@ export function mount(host, page) {
       element("p", { class: "row" }, back, button("Reset points", () => page.change({ edits: [] }))),
       element("p", { class: "quiet" }, "Drag a point; double click adds one, Shift+click changes its class, Alt+click deletes it. ", KEYS)),
     element("div", { class: "picture" }, plane.node, sentence),
-    element("div", { class: "side" }, numbers.node, proof.node, page.buttons())));
+    element("div", { class: "side" }, numbers.node, proof.node, pieces, page.buttons())));
 
   return {
     async show() {

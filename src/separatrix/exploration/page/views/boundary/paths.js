@@ -133,7 +133,10 @@ export class SvmPath {
     this.values = new Float32Array(this.n * this.traces.length);
   }
 
-  get breakpoints() { return this.traces.reduce((sum, t) => sum + t.starts.length, 0); }
+  get pieces() {
+    const count = this.traces.reduce((sum, t) => sum + t.starts.length, 0);
+    return `The slider runs along the exact path: α is linear in C on each of its ${count.toLocaleString("en")} pieces${this.end < 100 ? `, known up to C = ${this.end.toPrecision(3)}` : ""}.`;
+  }
 
   at(C) {
     this.traces.forEach((t, p) => t.write(C, this.values.subarray(p * this.n, (p + 1) * this.n)));
@@ -148,6 +151,8 @@ export class LogisticPath {
     for (const name of ["C", "coefs", "intercepts"]) this[name] = unpack(path[name]);
     this.values = new Float32Array(at.n * path.classes.length);
   }
+
+  get pieces() { return `The slider runs between ${this.C.length} certified fits; coefficients are taken as linear in log C between them.`; }
 
   at(C) {
     const { x, y, n } = this.places;
@@ -185,6 +190,8 @@ export class NeighborsPath {
     this.counts = new Float32Array(this.n * path.classes.length);
     this.values = new Float32Array(this.counts.length);
   }
+
+  get pieces() { return `Votes for every k up to ${this.end} come from one search.`; }
 
   at(k) {
     const { n, near, end, counts, values } = this;
