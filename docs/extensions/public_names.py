@@ -46,7 +46,6 @@ HEADINGS = {
     "export": "Export",
     "verification": "Verification",
     "messages": "Errors and warnings",
-    "exploration": "Exploration",
     "pictures": "Pictures",
 }
 
