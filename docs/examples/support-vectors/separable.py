@@ -22,12 +22,10 @@ names = iris.target_names[iris.target]
 for a, b in (("setosa", "versicolor"), ("setosa", "virginica"), ("versicolor", "virginica")):
     pair = np.isin(names, [a, b])
     found = sx.linear_separability(iris.data[pair], names[pair])
-    by = (
-        f"margin {found.margin:.2f} cm"
-        if found.separable
-        else f"{sum(map(len, found.support))} flowers"
-    )
-    print(f"{a}, {b}: {'separable' if found.separable else 'not separable'}, proved by {by}")
+    if found.separable:
+        print(f"{a}, {b}: separable, proved by a hyperplane {found.margin:.2f} cm from any flower")
+    else:
+        print(f"{a}, {b}: not separable, proved by {sum(map(len, found.support))} flowers")
 
 # %%
 # The last pair: a weighted mean of some versicolors *is* a weighted mean of some virginicas.
@@ -39,8 +37,7 @@ for kind, rows, weights in zip(proof.classes, proof.support, proof.weights, stri
     print(f"{kind:>10}: mean of rows {rows.tolist()} = {(weights @ X[rows]).round(9)}")
 
 # %%
-# A perceptron on these flowers never comes to rest. It says so itself, with the warning SEP003 that
-# is caught here,
+# A perceptron on these flowers never comes to rest. It says so itself, in the warning SEP003.
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     wandering = sx.Perceptron(order="given", max_epochs=100, standardize=True).fit(X, y)
@@ -48,8 +45,7 @@ print(caught[0].message)
 PerceptronTraceDisplay.from_estimator(wandering)
 
 # %%
-# while on setosa and the others it stops, within a number of mistakes that was known before it
-# began.
+# On setosa and the others it stops, within a number of mistakes that was known before it began.
 setosa = names == "setosa"
 calm = sx.Perceptron(order="given", max_epochs=100).fit(iris.data, setosa)
 bound = sx.linear_separability(iris.data, setosa).mistake_bound

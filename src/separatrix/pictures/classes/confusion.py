@@ -133,6 +133,7 @@ class ConfusionMatrixDisplay(Display):
     def _draw(self, ax: Any) -> None:
         from matplotlib.patches import Rectangle
 
+        ax.grid(visible=False)  # whatever the settings of matplotlib: cells are the grid
         (k, answers), proportions = self.counts.shape, self.proportions
         for i in range(k):
             for j in range(answers):
