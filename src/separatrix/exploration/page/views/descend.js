@@ -98,6 +98,13 @@ export function mount(host, page) {
       : "Drag anywhere in the picture to start there; with the picture focused, arrow keys move the start.";
   }
 
+  /** What one sees; no step that stays constant ends at a kink, or with one row a step. */
+  function sentence(status) {
+    if (status !== "diverged" && state.batch === "one") return "One row a step: it wanders about the minimum, the wider the longer the step.";
+    if (status === "oscillating" && !shape.smooth) return "It circles about the minimum: the hinge has kinks, and the step stays constant.";
+    return STATUS[status] ?? status;
+  }
+
   function drawWalk() {
     const last = walk.values.length - 1;
     player.set(last, state.at);
@@ -111,13 +118,13 @@ export function mount(host, page) {
     limit.classList.toggle("over", shape.smooth && walk.step > bound);
     const away = shape.best && Math.hypot(walk.points[2 * at] - shape.best[0], walk.points[2 * at + 1] - shape.best[1]);
     numbers.show([
-      ["Loss", digits(walk.values[at], 6), "loss"], ["Minimum", digits(shape.least, 6), "least"],
+      ["Loss, mean a row", digits(walk.values[at], 6), "loss"], ["Its minimum", digits(shape.least, 6), "least"],
       ["Distance to the minimum", digits(away, 4), "distance"], ["Step size η", digits(walk.step, 5), "step"],
       ["Step limit 2/L", shape.smooth ? digits(bound, 5) : "–", "bound"], ["Condition of the Hessian", digits(shape.condition, 4), "condition"],
       ["Rows", String(shape.rows), "rows"]]);
-    const text = STATUS[walk.status] ?? walk.status;
+    const text = sentence(walk.status);
     if (verdict.textContent !== text) verdict.textContent = text;
-    verdict.classList.toggle("over", walk.status === "diverged" || walk.status === "oscillating");
+    verdict.classList.toggle("over", walk.status === "diverged" || (walk.status === "oscillating" && shape.smooth));
     proof.show(shape.certificate);
     page.offer({ plane: [surface.plane, fall.plane], python: walk.python });
   }
@@ -127,7 +134,7 @@ export function mount(host, page) {
     player.set(perceptron.wrong.length, state.at);
     perceptron.show(player.at);
     numbers.show([
-      ["Update", `${player.at} of ${perceptron.wrong.length}`, "update"], ["Mistakes", String(perceptron.wrong.length), "mistakes"],
+      ["Update", `${player.at} of ${perceptron.wrong.length}`, "update"], ["Mistakes", `${perceptron.wrong.length}${given.cut ? "+" : ""}`, "mistakes"],
       ["Epoch", String(player.at ? perceptron.epochs[player.at - 1] : 0), "epoch"],
       ["Bound (R/γ)²", given.bound === null ? "–" : digits(given.bound, 5), "bound"], ["Rows", String(perceptron.classes.length), "rows"]]);
     verdict.textContent = given.converged

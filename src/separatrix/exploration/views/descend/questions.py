@@ -18,7 +18,7 @@ from separatrix.rows.block import Floats
 from separatrix.statistics.standardizer import Standardizer
 
 #: Columns and rows of the grid of a surface.
-GRID = 56, 42
+GRID = 72, 54
 #: Epochs and updates of a perceptron.
 EPOCHS, UPDATES = 40, 400
 SURFACE = ("loss", "terms", "x", "y", "target", "label", "standardize")

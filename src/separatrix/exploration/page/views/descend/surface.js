@@ -10,7 +10,7 @@ const LEVELS = 14;
 export class SurfacePicture {
   /** onstart(place, done): the start was moved. */
   constructor({ onstart }) {
-    this.plane = new Plane({ label: "Surface of the loss", left: 66 });
+    this.plane = new Plane({ label: "Surface of the loss", left: 66, right: 24 });
     for (const name of ["levels", "way", "marks"]) this.plane.layer(name);
     const { svg: host } = this.plane;
     host.setAttribute("tabindex", "0");
@@ -85,7 +85,7 @@ export class SurfacePicture {
 
 /** The loss above its minimum against the step, logarithmic. */
 export class Fall {
-  constructor() { this.plane = new Plane({ label: "Loss by step", height: 210, left: 66 }); }
+  constructor() { this.plane = new Plane({ label: "Loss by step", height: 210, left: 66, right: 24 }); }
 
   show(values, least, at) {
     const floor = least ?? Math.min(...values);
