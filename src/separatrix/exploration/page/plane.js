@@ -131,14 +131,19 @@ export class Plane {
   }
 }
 
-/** The color of a CSS variable as [r, g, b], in the theme that is shown. */
+const colors = new Map();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => colors.clear());
+
+/** The color of a CSS variable as [r, g, b], in the theme that is shown; computed once a theme. */
 export function color(name) {
-  const probe = element("span", { hidden: true });
-  probe.style.color = `var(${name})`;
-  document.body.append(probe);
-  const found = getComputedStyle(probe).color.match(/[\d.]+/g).slice(0, 3).map(Number);
-  probe.remove();
-  return found;
+  if (!colors.has(name)) {
+    const probe = element("span", { hidden: true });
+    probe.style.color = `var(${name})`;
+    document.body.append(probe);
+    colors.set(name, getComputedStyle(probe).color.match(/[\d.]+/g).slice(0, 3).map(Number));
+    probe.remove();
+  }
+  return colors.get(name);
 }
 
 export const series = (i) => `var(--series-${(i % 6) + 1})`;

@@ -28,6 +28,7 @@ export function mount(host, page) {
   const [numbers, proof] = [figures(), certificate()];
   const own = element("div", { class: "controls" });
   let answer = null; // of the last fit
+  let chosen = {}; // its model, and the place of the pair whose margins are drawn
   let known = null; // the path: {key, path}
   let [moving, joined, timer, turn] = [false, false, null, 0];
 
@@ -59,8 +60,8 @@ export function mount(host, page) {
     const { at } = known;
     const found = decided(field, at.n, answer.classes.length, state.model === "svm");
     shade(plane, answer, found);
-    lines(plane, answer, field, at.n, state);
-    const support = field.support && union(field.support, state).map((i) => answer.rows[i]);
+    lines(plane, answer, field, at.n, chosen);
+    const support = field.support && union(field.support, chosen).map((i) => answer.rows[i]);
     points.rings(new Set(support));
     const wrong = answer.groups.reduce((sum, g, i) => sum + (answer.classes[found.winner[at.cells + i]] !== g), 0);
     const without = field.without ?? (support && union(field.support, {}).length / answer.rows.length);
@@ -77,12 +78,12 @@ export function mount(host, page) {
     answer.found = decided(field, n, answer.classes.length, state.model === "svm");
     shade(plane, answer, answer.found);
     outlines(plane, answer);
-    lines(plane, answer, field, n, state);
-    const ringed = new Set(union(field.support ?? [], state));
+    lines(plane, answer, field, n, chosen);
+    const ringed = new Set(union(field.support ?? [], chosen));
     points.show(Array.from(rows, (row, i) => ({
       row, x: answer.x[2 * i], y: answer.x[2 * i + 1], group: groups[i], label: answer.labels[groups[i]], ring: ringed.has(row),
     })));
-    sentence.textContent = caption(state, answer);
+    sentence.textContent = caption(chosen, answer);
     tell(answer, field.support && union(field.support, {}).length);
     proof.show(answer.certificate);
     page.offer({ plane, python: answer.python });
@@ -110,6 +111,7 @@ export function mount(host, page) {
     if (!found || own !== turn) return;
     const [x, rows, groups] = [unpack(found.points.x), unpack(found.points.rows), unpack(found.points.groups)];
     answer = { ...found, x, rows, groups, field: { ...found.field, values: unpack(found.field.values) } };
+    chosen = { model: state.model, pair: pairOf(state.pair, found) };
     draw();
     if (rest) later(trace, rows.length < 800 ? REST : 5 * REST); // a long path waits for a calm hand
     else later(() => { moving = false; fit(); });
@@ -174,6 +176,14 @@ function region({ grid: [columns, rows], box, found, classes }, [x, y]) {
   return classes[found.winner[cell(y, box[1], rows) * columns + cell(x, box[0], columns)]];
 }
 
+/** The place of the pair that is called "A | B" among the pairs of a model; −1 for none. */
+function pairOf(name, { labels, classes, field }) {
+  return (field.pairs ?? []).findIndex((both) => {
+    const [a, b] = both.map((c) => labels[classes[c]]);
+    return name === `${a} | ${b}` || name === `${b} | ${a}`;
+  });
+}
+
 /** Support vectors of the chosen pair, or of all. */
 function union(lists, { pair }) {
   return lists[pair] && lists.length > 1 ? lists[pair] : [...new Set(lists.flat())];
@@ -215,7 +225,6 @@ function control({ name, label, options, start, ...more }, page, slide) {
 
 /** Which pair of several classes has its margins drawn. */
 function pairs(labels, page) {
-  const options = [["", "None: boundaries only"]];
-  labels.forEach((a, i) => labels.slice(i + 1).forEach((b) => options.push([String(options.length - 1), `${a} | ${b}`])));
-  return choice({ label: "Margins of a pair", options, value: String(page.state.pair ?? ""), onchange: (v) => page.change({ pair: v === "" ? null : Number(v) }) }).node;
+  const options = [["", "None: boundaries only"], ...labels.flatMap((a, i) => labels.slice(i + 1).map((b) => `${a} | ${b}`))];
+  return choice({ label: "Margins of a pair", options, value: page.state.pair ?? "", onchange: (v) => page.change({ pair: v || null }) }).node;
 }
