@@ -8,6 +8,7 @@ Files come from a list made at the start, so that no path of the disk is ever op
 from __future__ import annotations
 
 import json
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -48,16 +49,12 @@ def application(session: Session) -> Any:
         return Response(content, media_type=kind)
 
     def about(_: Request) -> Response:
-        return _json(session.describe())
+        return Response(_json(session.describe()), media_type="application/json")
 
     async def reply(request: Request) -> Response:
         view, question = request.path_params["view"], request.path_params["question"]
         body = await request.body()
-        status, answer = await run_in_threadpool(answered, session, view, question, body)
-        return _json(answer, status)
-
-    def _json(answer: Any, status: int = 200) -> Response:
-        text = json.dumps(answer, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+        status, text = await run_in_threadpool(answered, session, view, question, body)
         return Response(text, status, media_type="application/json")
 
     return Starlette(
@@ -70,14 +67,21 @@ def application(session: Session) -> Any:
     )
 
 
-def answered(session: Session, view: str, question: str, body: bytes) -> tuple[int, Any]:
-    """Status and answer of a question; a refusal says why, and a defect says no more than that."""
+def answered(session: Session, view: str, question: str, body: bytes) -> tuple[int, str]:
+    """Status and answer of a question; a refusal says why, a defect is printed where we started."""
     try:
         function = question_of(view, question)
         if function is None:
-            return 404, {"error": f"There is no question {view}/{question}."}
-        return 200, function(session, State(json.loads(body)))
+            return 404, _json({"error": f"There is no question {view}/{question}."})
+        return 200, _json(function(session, State(json.loads(body))))
     except InputError as problem:
-        return 400, {"error": str(problem)}
+        return 400, _json({"error": str(problem)})
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
-        return 400, {"error": "The question is not JSON."}
+        return 400, _json({"error": "The question is not JSON."})
+    except Exception as defect:
+        traceback.print_exc()
+        return 500, _json({"error": f"A defect of separatrix: {type(defect).__name__}."})
+
+
+def _json(answer: Any) -> str:
+    return json.dumps(answer, allow_nan=False, ensure_ascii=False, separators=(",", ":"))

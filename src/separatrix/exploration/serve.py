@@ -50,7 +50,7 @@ class Page:
         self.port = guard.port = listener.getsockname()[1]
         config = uvicorn.Config(
             guard,
-            log_level="error",
+            log_level="critical",  # a tab that is closed while it waits is no error
             access_log=False,
             server_header=False,
             proxy_headers=False,
