@@ -19,11 +19,12 @@ export function mount(host, page) {
   state.model ??= "least squares";
   state.edits ??= [];
   const size = matchMedia("(max-width: 44rem)").matches ? { width: 420, height: 400 } : {};
-  const plane = new Plane({ label: "Target against its columns", ...size });
+  const plane = new Plane({ label: "Target against its columns", left: 68, ...size });
   layers(plane);
   const numbers = figures();
   const held = figures();
   const proof = certificate();
+  proof.show(null);
   const caption = element("p", { class: "quiet" });
   const terms = element("table", { class: "terms" });
   const pointed = element("section", { hidden: true }, element("h3", {}, "The chosen point"), held.node);
@@ -118,7 +119,7 @@ export function mount(host, page) {
     const shown = list();
     points.current = shown.findIndex((p) => p.row === state.point);
     points.show(shown);
-    if (!field()) drawStem(plane, shown[points.current], answer.point?.residual);
+    if (!field()) drawStem(plane, answer.names.length === 1 ? shown[points.current] : null, answer.point?.residual);
   }
 
   const unit = (v) => `${digits(v)}`;
@@ -146,7 +147,8 @@ export function mount(host, page) {
     const what = field()
       ? "Color is the predicted target; a point that stands out from its surroundings has a large residual."
         + (answer.influence ? " Ringed: Cook's distance above 4/n." : answer.outliers.length ? " Ringed: outliers." : "")
-      : [answer.bands.length && state.bands !== false ? "Dark band: the curve; light band: new points, both 95 %." : "",
+      : [answer.at === null ? "" : `The curve is that at ${answer.names[1]} ${digits(answer.at)}; fainter points are further from it.`,
+        answer.bands.length && state.bands !== false ? "Dark band: the curve; light band: new points, both 95 %." : "",
         answer.reference ? "Dashed: least squares." : "", answer.without ? "Dotted: without the chosen point." : "",
         answer.influence ? "Large points have a large Cook's distance; above 4/n they are orange." : "",
         answer.outliers.length ? `${answer.outliers.length} outliers are orange.` : ""].filter(Boolean).join(" ");

@@ -16,6 +16,7 @@ export function mount(host, page) {
   const plane = new Plane({ label: "Parts of the prediction", width: narrow ? 400 : 640, height: 420, left: narrow ? 150 : 210, right: narrow ? 62 : 70 });
   const numbers = figures();
   const proof = certificate();
+  proof.show(null);
   const head = element("h2", {});
   const caption = element("p", { class: "quiet" });
   const chances = element("div", { class: "chances" });

@@ -72,9 +72,10 @@ def terms_of(model: Any, scene: Scene, summary: Summary | None) -> list[list[Any
         return [[_named(name, scene), float(b), finite(float(e))] for name, b, e in rows]
     if not hasattr(model, "coef_"):
         return []
-    names = getattr(model, "term_names_", None) or scene.names
+    terms = getattr(model, "term_names_", None)
+    names = scene.names if terms is None else [_named(term, scene) for term in terms]
     pairs = zip(("intercept", *names), [model.intercept_, *model.coef_], strict=True)
-    return [[_named(name, scene), float(b), None] for name, b in pairs]
+    return [[name, float(b), None] for name, b in pairs]
 
 
 def influence_of(summary: Summary | None) -> dict[str, Any] | None:
@@ -113,8 +114,6 @@ def without(scene: Scene, model: Any, row: int, places: Floats) -> Floats | None
 
 def _named(name: str, scene: Scene) -> str:
     """x0^2 x1 → the names of the columns."""
-    if name in (*scene.names, "intercept"):
-        return name
     for i in range(len(scene.names)):
         name = name.replace(f"x{i}", f"\0{i}")
     for i, column in enumerate(scene.names):

@@ -142,7 +142,7 @@ def _ranges(inner: Any, schema: Schema) -> dict[str, tuple[float, float]]:
     elif hasattr(inner, "center_") and len(inner.center_) == len(encoding.terms):  # a polynomial
         low, high = inner.center_ - inner.scale_, inner.center_ + inner.scale_
     else:
-        points = getattr(inner, "points_", None)
+        points: Any = getattr(inner, "points_", None)
         expansions = getattr(inner, "expansions_", ())
         if points is None and len(expansions):
             points = np.vstack([np.asarray(part.centers) for part in expansions])
