@@ -23,7 +23,7 @@ from separatrix.cluster.kmeans import KMeans
 from separatrix.cluster.kmedoids import KMedoids
 from separatrix.cluster.lloyd.iterations import lloyd
 from separatrix.cluster.lloyd.nearest import nearest_centers
-from separatrix.cluster.pam import Singles, k_medoids, pairwise_distances
+from separatrix.cluster.pam import Singles, _alternate, _Assignment, _swap, pairwise_distances
 from separatrix.distances.vectors import Euclidean
 from separatrix.rows.block import Floats, Ints
 
@@ -96,16 +96,17 @@ def kmedoids_sweeps(
     model = KMedoids(k, init=init, n_init=1, random_state=seed)
     medoids = model._initial_medoids(distance, weight, order, model._generator())
     found = [_medoid_sweep(z, order, medoids, "start")]
-    for step, method in (("move", "alternate"), ("swap", "pam")):
-        begin = medoids
-        for t in range(1, max_iter + 1):
-            if step == "move":  # an alternation depends on the medoids alone, a swap on its pass
-                begin, t = medoids, 1
-            run = k_medoids(distance, weight, begin, method=method, max_iter=t)
-            if not np.array_equal(run.indices, medoids):
-                found.append(_medoid_sweep(z, order, run.indices, step))
-            medoids = run.indices
-            if run.converged:
+    assignment = _Assignment(distance, weight)
+    for step in ("move", "swap"):
+        for _ in range(max_iter):  # each step depends on the medoids alone
+            before = medoids.copy()
+            if step == "move":
+                medoids, _, done = _alternate(assignment, medoids, 1)
+            else:
+                _, done = _swap(assignment, medoids, 1)
+            if not np.array_equal(before, medoids):
+                found.append(_medoid_sweep(z, order, medoids, step))
+            if done:
                 break
     return found
 
