@@ -6,6 +6,7 @@ Twenty columns that overlap: how much penalty do they need?
 twenty columns on pupils, teachers and money, eight of which are products of the others.
 """
 
+import numpy as np
 from statsmodels.datasets import star98
 
 import separatrix as sx
@@ -19,13 +20,12 @@ X = table.drop(columns=["NABOVE", "NBELOW"])
 # Ridge regression for a hundred penalties, and the error of every district predicted by all the
 # others: one decomposition gives both, no model is fitted twice.
 
-model = sx.RidgeCV(alphas=None, standardize=True).fit(X, y)
+model = sx.RidgeCV(np.geomspace(1e4, 1e-2, 100), standardize=True).fit(X, y)
 squares = sx.LinearRegression().fit(X, y)
 leverage = squares.summary().leverage
 left_out = (((y - squares.predict(X)) / (1 - leverage)) ** 2).mean()
-print(
-    f"penalty {model.alpha_:.2f}: root mean square {100 * (-model.best_score_) ** 0.5:.2f} points"
-)
+error = 100 * (-model.best_score_) ** 0.5
+print(f"penalty {model.alpha_:.2f}: root mean square {error:.2f} points")
 print(f"no penalty: {100 * left_out**0.5:.2f} points")
 
 ValidationCurveDisplay.from_estimator(model)

@@ -13,7 +13,7 @@ from separatrix.samples import sample
 
 rows = sx.scan(sample("diabetes").path, target="progression")
 models = ["linear", "ridge", "lasso", "neighbors"]
-study = sx.run_study(rows, models=models, repeats=3, nested=True)
+study = sx.run_study(rows, models=models, repeats=2, nested=True)
 
 # %%
 # Inside: the score by which a model was chosen. Outside: its score on the fold that had no part in
@@ -33,7 +33,7 @@ plt.ylabel("RMSE of each outer fold")
 plt.legend()
 
 # %%
-# Would other folds have chosen another model? Three draws:
+# Would other folds have chosen another model? Two draws:
 
 for score in study.repeats.scores:
     print(f"{score.name:10} {score.mean:.2f} ± {score.corrected_error:.2f},", end=" ")
