@@ -31,6 +31,12 @@ export function digits(value, n = 4) {
   return text.replace(/-/g, "−");
 }
 
+/** A long name without its middle: names of classes often differ at their ends. */
+export function short(text, most) {
+  const half = Math.max(1, (most - 1) / 2);
+  return text.length > most ? `${text.slice(0, Math.ceil(half))}…${text.slice(-Math.floor(half))}` : text;
+}
+
 /**
  * A slider from low to high, linear or logarithmic; `steps` places.
  * oninput(value) while it moves, onchange(value) when it rests. set(value) moves it silently.

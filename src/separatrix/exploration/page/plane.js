@@ -1,6 +1,6 @@
 // A picture with two axes: an SVG, and a canvas of colors behind it.
 
-import { digits, element, svg } from "./elements.js";
+import { digits, element, short, svg } from "./elements.js";
 
 let count = 0;
 
@@ -64,8 +64,8 @@ export class Plane {
     const middle = (this.top + bottom) / 2;
     this.axes.replaceChildren(
       ...marks,
-      svg("text", { x: (this.left + this.width - this.right) / 2, y: this.height - 8, "text-anchor": "middle" }, xLabel),
-      svg("text", { x: 14, y: middle, "text-anchor": "middle", transform: `rotate(-90 14 ${middle})` }, yLabel),
+      svg("text", { x: (this.left + this.width - this.right) / 2, y: this.height - 8, "text-anchor": "middle" }, short(xLabel, (this.width - this.left) / 6.5)),
+      svg("text", { x: 14, y: middle, "text-anchor": "middle", transform: `rotate(-90 14 ${middle})` }, short(yLabel, (bottom - this.top) / 6.5)),
     );
   }
 

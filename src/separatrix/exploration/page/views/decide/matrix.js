@@ -1,7 +1,6 @@
 // Costs of several classes: a small table, a row for each true class, a column for each prediction.
 
-import { element } from "../../elements.js";
-import { short } from "./pictures.js";
+import { element, short } from "../../elements.js";
 
 export function costMatrix({ labels, costs, onchange }) {
   const cell = (i, j) => {

@@ -1,6 +1,6 @@
 // The four pictures: confusion, ROC, risk against coverage, calibration.
 
-import { digits, svg } from "../../elements.js";
+import { digits, short, svg } from "../../elements.js";
 import { Plane, series } from "../../plane.js";
 
 const SIZE = { width: 440, height: 300, left: 62, right: 14, top: 10, bottom: 44 };
@@ -8,12 +8,6 @@ const UNIT = [-0.02, 1.02];
 
 /** A fraction in per cent. */
 export const percent = (v) => (v === null ? "–" : `${digits(100 * v, 3)}\u00a0%`);
-
-/** A long name without its middle: names of classes often differ at their ends. */
-export function short(text, most) {
-  const half = Math.max(1, (most - 1) / 2);
-  return text.length > most ? `${text.slice(0, Math.ceil(half))}…${text.slice(-Math.floor(half))}` : text;
-}
 
 const names = (labels, most) => labels.map((label, i) => [i, short(label, most)]);
 
