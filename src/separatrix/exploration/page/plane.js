@@ -40,6 +40,11 @@ export class Plane {
       width: percent(inner.width, width), height: percent(inner.height, height),
     });
     this.node = element("div", { class: "plane" }, this.canvas, this.svg);
+    // a picture shrinks with the screen, its letters no further than they can be read
+    new ResizeObserver(() => {
+      const shrunk = (0.9 * width) / (this.svg.clientWidth || width);
+      this.svg.style.setProperty("--letters", Math.min(1.5, Math.max(1, shrunk)).toFixed(2));
+    }).observe(this.svg);
     this.layers = new Map();
     this.range({ x: [0, 1], y: [0, 1] });
   }
