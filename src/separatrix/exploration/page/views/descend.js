@@ -56,7 +56,7 @@ export function mount(host, page) {
   const terms = choice({ label: "Coefficients", options: [["two", "slopes of two columns"], ["intercept", "intercept and slope"]], value: state.terms, onchange: (v) => fresh({ terms: v }) });
   const across = choice({ label: "Column", options: table.numbers, value: state.x, onchange: (x) => fresh({ x }) });
   const up = choice({ label: "Second column", options: table.numbers, value: state.y, onchange: (y) => fresh({ y }) });
-  const target = choice({ label: "Target", options: targets, value: state.target, onchange: (v) => { fresh({ target: v, label: null }); } });
+  const target = choice({ label: "Target", options: targets, value: state.target, onchange: (v) => fresh({ target: v, label: table.classes[v]?.[0] }) });
   const label = choice({ label: "Class against the others", options: labels(), value: state.label ?? labels()[0]?.[0], onchange: (v) => fresh({ label: v }) });
   const standard = tick({ label: "Standardize the columns", value: state.standardize, onchange: (standardize) => fresh({ standardize }) });
   const rate = slider({ label: "Step size η · L", value: state.rate, low: 0.02, high: 4, log: true, oninput: (v) => set({ rate: v }) });
