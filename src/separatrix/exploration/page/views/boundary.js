@@ -8,7 +8,7 @@ import { Plane } from "../plane.js";
 import { KEYS, Points, spoken, withEdit } from "../points.js";
 import { unpack } from "../server.js";
 import { caption, CONTROLS, MODELS } from "./boundary/controls.js";
-import { lines, outlines, shade } from "./boundary/draw.js";
+import { lines, outlines, shade, sketch } from "./boundary/draw.js";
 import { decided } from "./boundary/field.js";
 import { PATHS, places } from "./boundary/paths.js";
 
@@ -60,7 +60,7 @@ export function mount(host, page) {
     const { at } = known;
     const found = decided(field, at.n, answer.classes.length, state.model === "svm");
     shade(plane, answer, found);
-    lines(plane, answer, field, at.n, chosen);
+    sketch(plane, answer, field, at.n, chosen);
     const support = field.support && union(field.support, chosen).map((i) => answer.rows[i]);
     points.rings(new Set(support));
     const wrong = answer.groups.reduce((sum, g, i) => sum + (answer.classes[found.winner[at.cells + i]] !== g), 0);
@@ -78,7 +78,7 @@ export function mount(host, page) {
     answer.found = decided(field, n, answer.classes.length, state.model === "svm");
     shade(plane, answer, answer.found);
     outlines(plane, answer);
-    lines(plane, answer, field, n, chosen);
+    (moving ? sketch : lines)(plane, answer, field, n, chosen);
     const ringed = new Set(union(field.support ?? [], chosen));
     points.show(Array.from(rows, (row, i) => ({
       row, x: answer.x[2 * i], y: answer.x[2 * i + 1], group: groups[i], label: answer.labels[groups[i]], ring: ringed.has(row),

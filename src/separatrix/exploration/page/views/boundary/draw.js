@@ -19,31 +19,64 @@ export function shade(plane, { grid, classes }, { winner, strength }) {
   });
 }
 
-/** Boundaries, and with `pair` f = 0 and ±1 of that binary SVM. */
-export function lines(plane, answer, field, n, { model, pair }) {
-  const layer = plane.layer("lines");
+/** [class, level, segments] of the boundaries, and with `pair` of f = 0 and ±1 of that binary SVM. */
+function levels(answer, field, n, { model, pair }) {
   const [columns, rows] = answer.grid;
   const [xs, ys] = [between(answer.box[0], columns), between(answer.box[1], rows)];
   const cells = columns * rows;
-  const path = (values, level) => contourPath(plane, contour(values, xs, ys, level));
-  const drawn = [];
   const k = answer.classes.length;
   const smooth = model !== "neighbors" && model !== "boxes";
   const chosen = k === 2 ? 0 : pair;
   const margins = model === "svm" && field.pairs[chosen];
-  for (const values of smooth && !(margins && k > 2) ? advantages(field, n, cells, k) : []) drawn.push(["line", "f0", path(values, 0)]);
+  const found = [];
+  for (const values of smooth && !(margins && k > 2) ? advantages(field, n, cells, k) : []) found.push(["line", 0, contour(values, xs, ys, 0)]);
   if (margins) {
     const f = field.values.subarray(chosen * n, chosen * n + cells);
-    if (k > 2) drawn.push(["line", "f0", path(f, 0)]);
-    drawn.push(["thin dashed margin", "f1", path(f, 1)], ["thin dashed margin", "f-1", path(f, -1)]);
+    if (k > 2) found.push(["line", 0, contour(f, xs, ys, 0)]);
+    for (const level of [1, -1]) found.push(["thin dashed margin", level, contour(f, xs, ys, level)]);
   }
+  return found;
+}
+
+/** The lines as paths of the picture. */
+export function lines(plane, answer, field, n, chosen) {
+  const layer = plane.layer("lines");
+  const drawn = levels(answer, field, n, chosen);
   while (layer.children.length > drawn.length) layer.lastChild.remove();
-  drawn.forEach(([name, level, d], i) => {
+  drawn.forEach(([name, level, segments], i) => {
     const node = layer.children[i] ?? layer.appendChild(svg("path", {}));
     node.setAttribute("class", name);
-    node.setAttribute("data-level", level);
-    node.setAttribute("d", d);
+    node.setAttribute("data-level", `f${level}`);
+    node.setAttribute("d", contourPath(plane, segments));
   });
+  layer.setAttribute("visibility", "visible");
+  plane.sketch?.getContext("2d").clearRect(0, 0, plane.sketch.width, plane.sketch.height);
+}
+
+/** The lines on a canvas of their own while a hand moves: thousands of points are not painted anew. */
+export function sketch(plane, answer, field, n, chosen) {
+  if (!plane.sketch) {
+    plane.sketch = plane.canvas.cloneNode();
+    plane.canvas.after(plane.sketch);
+  }
+  const { sketch: canvas } = plane;
+  const ratio = devicePixelRatio || 1;
+  const [width, height] = [canvas.clientWidth * ratio, canvas.clientHeight * ratio].map(Math.round);
+  if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+  const pen = canvas.getContext("2d");
+  pen.clearRect(0, 0, width, height);
+  pen.strokeStyle = `rgb(${color("--ink").join()})`;
+  const [[x0, x1], [y0, y1]] = answer.box;
+  for (const [, level, segments] of levels(answer, field, n, chosen)) {
+    pen.lineWidth = ratio * (level ? 1.2 : 2);
+    pen.globalAlpha = level ? 0.7 : 1; // segments of a grid cannot be dashed evenly
+    pen.beginPath();
+    for (const ends of segments) {
+      ends.forEach(([x, y], at) => pen[at ? "lineTo" : "moveTo"](((x - x0) / (x1 - x0)) * width, ((y1 - y) / (y1 - y0)) * height));
+    }
+    pen.stroke();
+  }
+  plane.layer("lines").setAttribute("visibility", "hidden");
 }
 
 /** Ellipses, boxes or cells, whichever the model has. */
