@@ -28,7 +28,7 @@ export function mount(host, page) {
   let controls = [];
 
   host.append(element("div", { class: "view model" },
-    element("div", { class: "controls" }, element("h2", {}, "What if"), element("p", { class: "quiet" }, "The reference row has the means of the training rows, and their most frequent levels."), resets, inputs),
+    element("div", { class: "controls" }, element("h2", {}, "What if"), element("p", { class: "quiet" }, "The reference row has the means and the most frequent levels of the training rows where they are stored, else the middle of a range and the first level."), resets, inputs),
     element("div", { class: "picture" }, head, plane.node, caption),
     element("div", { class: "side" }, numbers.node, chances, whose, proof.node, page.buttons()),
     board));
