@@ -34,6 +34,7 @@ PAGES = [
     ROOT / "docs" / "guide" / "complexity.md",
     ROOT / "docs" / "guide" / "learning-curves.md",
     ROOT / "docs" / "guide" / "hypotheses.md",
+    ROOT / "docs" / "guide" / "sites.md",
 ]
 
 

@@ -56,6 +56,17 @@ def test_sums_of_sites_are_those_of_all_rows() -> None:
     )
 
 
+def test_rows_in_memory_are_in_the_parts_of_a_stream() -> None:
+    rows = sx.scan(visits(1), target="y")
+    halves = [rows.read().take(slice(start, None, 2)) for start in (0, 1)]
+    total = merge_moments([summarize(half, PARTS) for half in halves])
+    assert total.counts == summarize(rows, PARTS).counts
+    x = np.random.default_rng(0).normal(size=(60, 2))  # arrays are in memory from the start
+    parts = [sx.scan(x[at], target=x[at, 0]) for at in (slice(0, 20), slice(20, 60), slice(None))]
+    first, second, whole = (summarize(rows, PARTS).counts for rows in parts)
+    assert {part: first[part] + second[part] for part in whole} == whole
+
+
 def test_files_of_classes_return_as_they_were_and_fit(tmp_path) -> None:
     saved = stored(visits(1))
     save_moments(saved, tmp_path / "a.moments")

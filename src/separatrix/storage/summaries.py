@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from separatrix.messages import InputError
 from separatrix.rows.parts import Parts
-from separatrix.rows.rows import Rows
+from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Kind
 from separatrix.rows.sources.reader import no_usable_rows
 from separatrix.statistics.by_class.parts import ClassMomentsByPart
@@ -20,7 +20,8 @@ def summarize(rows: Rows, parts: Parts | None = None, *, min_rows: int = 1) -> S
 
         μ = Σ w x / Σ w,    S = Σ w (x − μ)(x − μ)ᵀ        for every fold and the test part
 
-    Those of several tables add up to the moments of all their rows.
+    Those of several tables add up to the moments of all their rows: the part of a row follows from
+    its content and the seed alone, also where rows are in memory.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ def summarize(rows: Rows, parts: Parts | None = None, *, min_rows: int = 1) -> S
             "Imputation by regression needs several passes over the rows.",
             remedy="Summarize with --missing mean or --missing indicator.",
         )
-    labeled = rows.with_parts(parts)
+    labeled = _by_content(rows, parts)
     groups: Grouped[Moments] | ClassMomentsByPart
     if schema.targets[0].kind is Kind.NUMERIC:
         groups = labeled.reduce(Grouped(Moments()))
@@ -76,6 +77,18 @@ def summarize(rows: Rows, parts: Parts | None = None, *, min_rows: int = 1) -> S
         raise no_usable_rows(schema, rows.dropped, None)
     stored.require_rows(min_rows)
     return stored
+
+
+def _by_content(rows: Rows, parts: Parts) -> Rows:
+    """Rows with parts that are the same whichever other rows a table has, as those of a stream.
+
+    Parts of exact size, which rows in memory have elsewhere, depend on all of them; so do parts in
+    order of time, and those stay as they are.
+    """
+    if not isinstance(rows, InMemory) or rows.keys.times is not None:
+        return rows.with_parts(parts)
+    groups = rows.keys.groups
+    return rows.with_parts(parts.assign(rows.hashes if groups is None else groups))
 
 
 def merge_moments(stored: Sequence[StoredMoments], *, min_rows: int = 1) -> StoredMoments:
