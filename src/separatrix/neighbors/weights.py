@@ -71,13 +71,8 @@ def gaussian_weights(distances: Floats, h: float) -> Floats:
     nearest = distances.min(axis=1)[:, None]
     # d² − min² as a product: the square of a large distance would overflow
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        weights = distances - nearest
-        weights /= h
-        weights *= (distances + nearest) / h
-        weights *= -0.5
-        np.exp(weights, out=weights)
-        np.copyto(weights, 1.0, where=distances == nearest)  # also where both are infinite
-        return weights
+        square = ((distances - nearest) / h) * ((distances + nearest) / h)
+        return np.where(distances == nearest, 1.0, np.exp(-0.5 * square))
 
 
 def _given_weights(function: Callable[[Any], Any], distances: Floats) -> Floats:
