@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from separatrix.exploration.state import State
@@ -20,11 +19,7 @@ if TYPE_CHECKING:
 Question = Callable[["Session", State], Mapping[str, Any]]
 
 #: Views in the order of the page.
-VIEWS = tuple(
-    name
-    for name in ("boundary", "line", "decide", "groups", "descend", "model")
-    if Path(__file__).with_name(name).is_dir()
-)
+VIEWS = ("boundary", "line", "decide", "groups", "descend", "model")
 
 
 def question_of(view: str, question: str) -> Question | None:
