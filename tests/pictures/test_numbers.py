@@ -1,10 +1,12 @@
 """What the pictures show is right: numbers against independent references."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.cluster.hierarchy import linkage
 from sklearn.base import BaseEstimator
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import LassoCV as SklearnLassoCV
@@ -17,6 +19,7 @@ from separatrix import (
     LinearRegression,
     LogisticPath,
     LogisticRegression,
+    RidgeCV,
 )
 from separatrix.estimators.coefficient_inference import inference
 from separatrix.messages import InputError
@@ -24,9 +27,11 @@ from separatrix.pictures import (
     CoefficientDisplay,
     ConfusionMatrixDisplay,
     CrossValidationDisplay,
+    DendrogramDisplay,
     GeneralizationGapDisplay,
     LearningCurveDisplay,
     LeverageDisplay,
+    PredictedActualDisplay,
     QuantileQuantileDisplay,
     RegularizationPathDisplay,
     ResidualDisplay,
@@ -135,13 +140,15 @@ def test_path_of_a_logistic_model_is_drawn_over_one_over_c():
 
 
 def test_penalties_over_decades_have_powers_of_ten_and_within_one_1_2_5():
-    def ticks(last):
-        display = RegularizationPathDisplay([0.1, last], [[1.0], [0.0]], ("age",)).plot()
+    def ticks(last, first=0.1):
+        display = RegularizationPathDisplay([first, last], [[1.0], [0.0]], ("age",)).plot()
         display.figure_.canvas.draw()
         return {text.get_text() for text in display.ax_.get_xticklabels()}
 
     assert {"10⁻¹", "10³"} <= ticks(1000.0)
     assert {"0.2", "0.5"} <= ticks(1.0)
+    assert 4 <= len(ticks(3e9) & {f"10{power}" for power in "⁰¹²³⁴⁵⁶⁷⁸⁹"}) <= 6
+    assert {"0.2", "0.5", "1", "2", "5"} <= ticks(8.0, first=0.2)
 
 
 def test_only_the_longest_of_many_are_shown_and_it_is_stated():
@@ -194,6 +201,21 @@ def test_a_model_without_penalty_is_marked_at_the_end_of_the_path_or_beside_it()
         RegularizationPathDisplay(alphas, coefs, names, reference=np.zeros(3))
 
 
+def test_a_frame_with_text_is_scaled_by_the_encoding_of_the_model():
+    table = pd.DataFrame({"age": X[:, 0], "town": np.array(["a", "b", "c"])[np.arange(len(X)) % 3]})
+    model = RidgeCV([0.1, 1.0]).fit(table, Y)
+    design = np.column_stack([X[:, 0], table["town"] == "b", table["town"] == "c"]).astype(float)
+    for display in (RegularizationPathDisplay, CoefficientDisplay):
+        assert display.from_estimator(model, table).names == ("age", "town=b", "town=c")
+        for rows in (table, design):
+            found = display.from_estimator(model, rows).scale
+            np.testing.assert_allclose(found, design.std(axis=0), rtol=1e-12)
+    with pytest.raises(InputError, match=r"town.*text.*was fitted to numbers"):
+        RegularizationPathDisplay.from_estimator(RidgeCV([1.0]).fit(design, Y), table)
+    with pytest.raises(InputError, match=r"2\).*3 coefficients"):
+        RegularizationPathDisplay.from_estimator(model, design[:, :2])
+
+
 def test_path_with_a_penalty_of_zero_and_a_constant_path():
     display = RegularizationPathDisplay([0.0, 1.0, 10.0], np.zeros((3, 2)), ("a", "b"), 1.0)
     assert display.alphas.tolist() == [1, 10]
@@ -217,6 +239,18 @@ def test_the_valley_of_the_error_agrees_with_scikit_learn():
         ValidationCurveDisplay.from_estimator(LinearRegression().fit(X, Y))
     with pytest.raises(InputError, match="3 penalties"):
         ValidationCurveDisplay([1, 2, 3], np.ones((2, 5)))
+
+
+def test_the_legend_says_which_rows_the_error_is_of():
+    def legend(display):
+        return display.plot().ax_.get_legend().get_texts()[0].get_text()
+
+    left_out = ValidationCurveDisplay.from_estimator(RidgeCV([0.1, 1.0, 10.0]).fit(X, Y))
+    assert legend(left_out) == "mean over rows left out"
+    assert left_out.description.startswith("Leave-one-out RMSE")
+    assert left_out.ax_.get_ylabel() == "leave-one-out RMSE"
+    assert legend(ValidationCurveDisplay([1, 2], [3, 4])) == "one fold"
+    assert legend(ValidationCurveDisplay([1, 2], [[3, 3], [4, 4]])) == "mean over 2 folds"
 
 
 def test_a_cliff_does_not_flatten_the_valley():
@@ -322,6 +356,15 @@ def test_worst_rows_are_named_by_the_names_given():
         named = [w.strip("(),.") for w in display.description.split() if w.startswith("id")]
         assert named == ["id21", "id7", "id40"]
         assert all(f">{name}<" in display.to_svg() for name in named)
+
+
+def test_labels_of_rows_go_by_position_whatever_their_index():
+    labels = pd.Series(list("abcdef"), index=range(100, 106))
+    x, y = np.arange(6.0), np.array([0.0, 0, 0, 9, 0, 0])
+    assert "row d (" in PredictedActualDisplay(y, np.zeros(6), labels).description
+    assert "row d (" in ResidualDisplay.from_predictions(y, 0 * y, row_labels=labels).description
+    tree = DendrogramDisplay.from_linkage(linkage(x[:, None]), leaf_labels=labels).plot()
+    assert {text.get_text() for text in tree.ax_.get_xticklabels()} == set("abcdef")
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])

@@ -6,9 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
+from separatrix.estimators.coefficient_inference import SupportsEncoding
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
+from separatrix.rows.sources.frames import is_frame, refuse_odd_column
+from separatrix.rows.sources.new_rows import rows_like
 
 
 def column_names(X: Any, names: Sequence[object] | None = None) -> tuple[str, ...]:
@@ -37,6 +41,36 @@ def labeled_rows(X: Any, labels: Any) -> tuple[Floats, Any]:
     if x.ndim != 2 or given.shape != (len(x),) or not x.size:
         raise InputError(f"Rows of shape {x.shape} and labels of shape {given.shape}.")
     return x, given
+
+
+def design_deviations(model: Any, X: Any, count: int) -> Floats:
+    """The standard deviation of each of the ``count`` columns of a linear model's design.
+
+    A data frame is encoded as the training rows of the model were; a matrix is the design itself.
+    """
+    from separatrix.matrices.products import products
+    from separatrix.matrices.scales import column_scales
+
+    encoding = model.encoding_ if isinstance(model, SupportsEncoding) else None
+    if is_frame(X) and encoding is not None and not encoding.is_identity:
+        x = encoding.apply(rows_like(X, encoding.schema).collect()).x
+    else:
+        x = X if sparse.issparse(X) else _numbers(model, X)
+    if x.ndim != 2 or x.shape[1] != count:
+        raise InputError(
+            f"X has shape {x.shape}, and the model has {count} coefficients.",
+            remedy="Give the table that the model was fitted to, or its design, or no X.",
+        )
+    return column_scales(products(x), np.ones(x.shape[0]))[1]
+
+
+def _numbers(model: Any, X: Any) -> Floats:
+    try:
+        return np.asarray(X, dtype=float)
+    except (TypeError, ValueError):
+        why = f"{type(model).__name__} was fitted to numbers"
+        refuse_odd_column(X, why, "Give the matrix that it was fitted to, or no X.")
+        raise
 
 
 def _frame(X: Any) -> Any:

@@ -15,8 +15,8 @@ Labels = Sequence[object] | None
 
 
 def row_names(labels: Labels, count: int) -> Sequence[object]:
-    """Labels of the rows, or their positions."""
-    return range(count) if labels is None or len(labels) != count else labels
+    """Labels of the rows by position, whatever their index; without labels the positions."""
+    return range(count) if labels is None or len(labels) != count else list(labels)
 
 
 def largest_rows(values: Floats, labels: Labels, digits: int) -> str:

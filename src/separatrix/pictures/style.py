@@ -6,6 +6,7 @@ its fallback (see :mod:`separatrix.pictures.svg`), so that a page can recolor th
 
 from __future__ import annotations
 
+import math
 import textwrap
 from typing import Any
 
@@ -168,7 +169,8 @@ def log_axis(ax: Any) -> None:
 
     def narrow() -> bool:
         low, high = sorted(ax.get_xlim())  # of penalties the axis is inverted
-        return bool(high < 30 * low)
+        powers = math.floor(math.log10(high)) - math.ceil(math.log10(low)) + 1
+        return bool(high < 30 * low or powers < 2)
 
     class Decades(LogLocator):  # type: ignore[misc]
         def __call__(self) -> Any:
@@ -185,6 +187,7 @@ def log_axis(ax: Any) -> None:
 
 
 def _power(value: float) -> str:
-    lead, power = f"{value:.0e}".split("e")
+    lead, power = f"{value:.3e}".split("e")
+    lead = lead.rstrip("0").rstrip(".")
     raised = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
     return f"10{raised}" if lead == "1" else f"{lead}·10{raised}"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import number, plural
+from separatrix.pictures.largest import row_names
 from separatrix.pictures.points import BESIDE, annotate
 from separatrix.pictures.style import MUTED, group_style, label_text, style_axes, text_color
 from separatrix.rows.block import Floats
@@ -235,10 +236,8 @@ class DendrogramDisplay(Display):
             ax.set_xlabel(f"{n:,} leaves")
             return
         if self.shown == n:
-            names: list[str] = [
-                label_text(node if self.leaf_labels is None else self.leaf_labels[node], 14)
-                for node in bottom
-            ]
+            labels = row_names(self.leaf_labels, n)
+            names = [label_text(labels[node], 14) for node in bottom]
             ax.set_xlabel("" if self.leaf_labels is not None else "row number")
         else:
             names = [f"{tree.sizes[node - n]:,}" if node >= n else "1" for node in bottom]

@@ -12,6 +12,7 @@ from separatrix.estimators.coefficient_inference import inference
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, number, plural
+from separatrix.pictures.inputs import design_deviations
 from separatrix.pictures.points import annotate, reference_line
 from separatrix.pictures.style import BLUE, MUTED, PAPER, WIDTH, label_text, style_axes
 from separatrix.rows.block import Floats
@@ -74,14 +75,14 @@ class CoefficientDisplay(Display):
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any = None, *, max_shown: int = 20) -> Self:
-        """From a fitted linear model; with the design ``X`` coefficients are standardized."""
+        """From a fitted linear model; with its table or design ``X`` they are standardized."""
         found = inference(model)
         if found is None:
             raise InputError(
                 f"{type(model).__name__} has no single coefficient vector to draw.",
                 remedy="Build CoefficientDisplay(names, estimates) for one output at a time.",
             )
-        scale = None if X is None else np.std(np.asarray(X, dtype=float), axis=0)
+        scale = None if X is None else design_deviations(model, X, found.estimates.size)
         axis = f"change of the {_scored(model)} per standard deviation"
         return cls(found.names, found.estimates, found.intervals, scale, max_shown, axis)
 

@@ -158,6 +158,8 @@ class ValidationCurveDisplay(Display):
         Mean squared error of each fold at each penalty.
     chosen : float or None, default=None
         The selected penalty.
+    leave_one_out : bool, default=False
+        Whether every row was left out once, and ``errors`` are the means over these rows.
 
     Attributes
     ----------
@@ -184,6 +186,7 @@ class ValidationCurveDisplay(Display):
     alphas: Floats
     errors: Floats
     chosen: float | None = None
+    leave_one_out: bool = False
 
     title: ClassVar[str] = "Validation curve over the penalty"
 
@@ -209,7 +212,9 @@ class ValidationCurveDisplay(Display):
             problem=f"{type(model).__name__} stores no errors over the penalty",
             remedy="RidgeCV and LassoCV do.",
         )
-        return cls(model.alphas_, model.mse_path_, float(model.alpha_))
+        one = np.size(model.mse_path_) == np.size(model.alphas_)
+        left_out = one and getattr(model, "cv", False) is None
+        return cls(model.alphas_, model.mse_path_, float(model.alpha_), left_out)
 
     @property
     def mean(self) -> Floats:
@@ -239,7 +244,8 @@ class ValidationCurveDisplay(Display):
     @property
     def description(self) -> str:
         """The caption, after what is drawn."""
-        return f"Cross-validation RMSE over the penalty. {self.caption}"
+        name = self._validation
+        return f"{name[0].upper()}{name[1:]} RMSE over the penalty. {self.caption}"
 
     @property
     def caption(self) -> str:
@@ -263,6 +269,18 @@ class ValidationCurveDisplay(Display):
         which = f"Penalties up to {high} are" if flat else f"Penalties {low} to {high} are"
         return f"{text} {which} within one standard error ({self.errors.shape[1]} folds)."
 
+    @property
+    def _validation(self) -> str:
+        return "leave-one-out" if self.leave_one_out else "cross-validation"
+
+    @property
+    def _averaged(self) -> str:
+        """What the curve is, for the legend."""
+        if self.leave_one_out:
+            return "mean over rows left out"
+        k = self.errors.shape[1]
+        return "one fold" if k == 1 else f"mean over {k} folds"
+
     def _error(self, at: int) -> str:
         return number(float(np.sqrt(self.mean[at])), 4)
 
@@ -272,7 +290,7 @@ class ValidationCurveDisplay(Display):
         if spread.any():
             ends = np.sqrt(np.maximum(mean - spread, 0.0)), np.sqrt(mean + spread)
             fill_band(ax, self.alphas, *ends, label="± 1 standard error")
-        ax.plot(self.alphas, root, color=BLUE, label=f"mean over {self.errors.shape[1]} folds")
+        ax.plot(self.alphas, root, color=BLUE, label=self._averaged)
         at = self.alphas[self.best], root[self.best]
         mark_point(ax, *at, f"minimum {self._error(self.best)}")
         penalty_axis(ax)
@@ -281,5 +299,5 @@ class ValidationCurveDisplay(Display):
         style_axes(ax)
         if self.chosen is not None and self.chosen > 0:
             mark_value(ax, self.chosen, "chosen")
-        ax.set_ylabel("cross-validation RMSE")
+        ax.set_ylabel(f"{self._validation} RMSE")
         ax.legend(frameon=False, fontsize=9, loc="best")

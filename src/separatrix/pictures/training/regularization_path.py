@@ -11,7 +11,7 @@ from separatrix.estimators.coefficient_inference import names_of
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, number
-from separatrix.pictures.inputs import require_fitted
+from separatrix.pictures.inputs import design_deviations, require_fitted
 from separatrix.pictures.points import BESIDE, annotate, mark_value, reference_line, spread_labels
 from separatrix.pictures.style import MUTED, SERIES, label_text, penalty_axis, style_axes
 from separatrix.rows.block import Floats
@@ -89,7 +89,8 @@ class RegularizationPathDisplay(Display):
     def from_estimator(cls, model: Any, X: Any = None) -> Self:
         """From a model with ``alphas_``, ``coefs_`` and ``alpha_``; ``X`` gives the scale.
 
-        Of a model with ``Cs_`` and ``C_``, such as ``LogisticPath``, the penalty is 1/C.
+        ``X`` is the table of the fit, which is encoded as it was then, or the design itself. Of a
+        model with ``Cs_`` and ``C_``, such as ``LogisticPath``, the penalty is 1/C.
         """
         alphas, chosen = _penalties(model)
         coefs = np.squeeze(np.asarray(model.coefs_, dtype=float))
@@ -99,7 +100,7 @@ class RegularizationPathDisplay(Display):
             raise InputError("The paths of several outputs cannot be drawn in one plot.")
         if coefs.shape[0] != alphas.size:
             coefs = coefs.T
-        scale = None if X is None else np.std(np.asarray(X, dtype=float), axis=0)
+        scale = None if X is None else design_deviations(model, X, coefs.shape[1])
         return cls(
             alphas,
             coefs,
