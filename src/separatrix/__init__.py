@@ -45,7 +45,7 @@ HOMES = {
     "PosteriorComparison": "separatrix.bayes.logistic.comparison",
     "LogisticRegressionCV": "separatrix.logistic.cross_validation.logistic_regression_cv",
     "LogisticPath": "separatrix.logistic.logistic_path",
-    "LogisticCV": "separatrix.logistic.logistic_path",
+    "LogisticCV": "separatrix.logistic.cross_validation.logistic_cv",
     "SVC": "separatrix.svm.svc",
     "SVR": "separatrix.svm.svr",
     "NuSVC": "separatrix.svm.nu.nu_svc",

@@ -205,7 +205,8 @@ from separatrix.linear.robust.quantile import (
 from separatrix.linear.robust.regressors import HuberRegressor as HuberRegressor
 from separatrix.linear.total_least_squares import TotalLeastSquares as TotalLeastSquares
 from separatrix.logistic.gradient_descent import GradientDescent as GradientDescent
-from separatrix.logistic.logistic_path import LogisticCV as LogisticCV, LogisticPath as LogisticPath
+from separatrix.logistic.cross_validation.logistic_cv import LogisticCV as LogisticCV
+from separatrix.logistic.logistic_path import LogisticPath as LogisticPath
 from separatrix.logistic.cross_validation.logistic_regression_cv import (
     LogisticRegressionCV as LogisticRegressionCV,
 )

@@ -113,10 +113,11 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
 
     References
     ----------
-    M. Sadinle, J. Lei and L. Wasserman, Least ambiguous set-valued classifiers with bounded error
-    levels, 2019. Y. Romano, M. Sesia and E. Candès, Classification with valid and adaptive
-    coverage, 2020. A. Angelopoulos, S. Bates, J. Malik and M. Jordan, Uncertainty sets for image
-    classifiers using conformal prediction, 2021.
+    - M. Sadinle, J. Lei and L. Wasserman, Least ambiguous set-valued classifiers with bounded error
+      levels, 2019.
+    - Y. Romano, M. Sesia and E. Candès, Classification with valid and adaptive coverage, 2020.
+    - A. Angelopoulos, S. Bates, J. Malik and M. Jordan, Uncertainty sets for image classifiers
+      using conformal prediction, 2021.
 
     Examples
     --------

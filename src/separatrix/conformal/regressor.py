@@ -104,10 +104,11 @@ class ConformalRegressor(RegressorMixin, ConformalModel):
 
     References
     ----------
-    J. Lei, M. G'Sell, A. Rinaldo, R. Tibshirani and L. Wasserman, Distribution-free predictive
-    inference for regression, 2018. R. Barber, E. Candès, A. Ramdas and R. Tibshirani, Predictive
-    inference with the jackknife+, 2021. Y. Romano, E. Patterson and E. Candès, Conformalized
-    quantile regression, 2019.
+    - J. Lei, M. G'Sell, A. Rinaldo, R. Tibshirani and L. Wasserman, Distribution-free predictive
+      inference for regression, 2018.
+    - R. Barber, E. Candès, A. Ramdas and R. Tibshirani, Predictive inference with the jackknife+,
+      2021.
+    - Y. Romano, E. Patterson and E. Candès, Conformalized quantile regression, 2019.
 
     Examples
     --------

@@ -86,9 +86,9 @@ class LinearDiscriminantAnalysis(
 
     References
     ----------
-    R. A. Fisher, "The use of multiple measurements in taxonomic problems", 1936.
-    O. Ledoit and M. Wolf, "A well-conditioned estimator for large-dimensional covariance
-    matrices", 2004.
+    - R. A. Fisher, "The use of multiple measurements in taxonomic problems", 1936.
+    - O. Ledoit and M. Wolf, "A well-conditioned estimator for large-dimensional covariance
+      matrices", 2004.
 
     Examples
     --------

@@ -124,8 +124,8 @@ class Perceptron(SparseCoefficients, LinearClassifier):
 
     References
     ----------
-    F. Rosenblatt, "The perceptron: a probabilistic model", Psychological Review, 1958.
-    A. B. J. Novikoff, "On convergence proofs on perceptrons", 1962.
+    - F. Rosenblatt, "The perceptron: a probabilistic model", Psychological Review, 1958.
+    - A. B. J. Novikoff, "On convergence proofs on perceptrons", 1962.
 
     Examples
     --------

@@ -155,8 +155,9 @@ class PlattCalibration(Calibration):
 
     References
     ----------
-    J. Platt, Probabilistic outputs for support vector machines, 1999. H.-T. Lin, C.-J. Lin and
-    R. C. Weng, A note on Platt's probabilistic outputs for support vector machines, 2007.
+    - J. Platt, Probabilistic outputs for support vector machines, 1999.
+    - H.-T. Lin, C.-J. Lin and R. C. Weng, A note on Platt's probabilistic outputs for support
+      vector machines, 2007.
 
     Examples
     --------
@@ -196,9 +197,9 @@ class IsotonicCalibration(Calibration):
 
     References
     ----------
-    B. Zadrozny and C. Elkan, Transforming classifier scores into accurate multiclass
-    probability estimates, KDD, 2002.
-    T. Fawcett and A. Niculescu-Mizil, PAV and the ROC convex hull, Machine Learning 68, 2007.
+    - B. Zadrozny and C. Elkan, Transforming classifier scores into accurate multiclass probability
+      estimates, KDD, 2002.
+    - T. Fawcett and A. Niculescu-Mizil, PAV and the ROC convex hull, Machine Learning 68, 2007.
 
     Examples
     --------

@@ -25,7 +25,7 @@ from separatrix.estimators.wrapped import WrappedClassifier
 from separatrix.hypotheses.boxes.box_classifier import BoxClassifier
 from separatrix.linear.elastic_net.lasso_cv import LassoCV
 from separatrix.linear.ridge.ridge_cv import RidgeCV
-from separatrix.logistic.logistic_path import LogisticCV
+from separatrix.logistic.cross_validation.logistic_cv import LogisticCV
 from separatrix.logistic.logistic_regression import LogisticRegression
 from separatrix.messages import InputError
 from separatrix.neighbors.k_neighbors import KNeighborsClassifier, KNeighborsRegressor

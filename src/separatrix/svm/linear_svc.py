@@ -119,10 +119,10 @@ class LinearSVC(SparseCoefficients, ProbabilityMixin, LinearClassifier, LinearSV
 
     References
     ----------
-    C. Cortes and V. Vapnik, Support-vector networks, Machine Learning 20, 1995.
-    K. Crammer and Y. Singer, On the algorithmic implementation of multiclass kernel-based vector
-    machines, Journal of Machine Learning Research 2, 2001.
-    R.-E. Fan et al., LIBLINEAR: a library for large linear classification, 2008.
+    - C. Cortes and V. Vapnik, Support-vector networks, Machine Learning 20, 1995.
+    - K. Crammer and Y. Singer, On the algorithmic implementation of multiclass kernel-based vector
+      machines, Journal of Machine Learning Research 2, 2001.
+    - R.-E. Fan et al., LIBLINEAR: a library for large linear classification, 2008.
 
     Examples
     --------

@@ -119,8 +119,9 @@ class SVC(CalibratedPairs):
 
     References
     ----------
-    C. Cortes and V. Vapnik, Support-vector networks, Machine Learning 20, 1995.
-    J. Platt, Fast training of support vector machines using sequential minimal optimization, 1998.
+    - C. Cortes and V. Vapnik, Support-vector networks, Machine Learning 20, 1995.
+    - J. Platt, Fast training of support vector machines using sequential minimal optimization,
+      1998.
 
     Examples
     --------

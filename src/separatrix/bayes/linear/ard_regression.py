@@ -105,8 +105,8 @@ class ARDRegression(BayesianLinearModel):
 
     References
     ----------
-    MacKay, Bayesian interpolation, Neural Computation 4, 1992.
-    Tipping and Faul, Fast marginal likelihood maximisation for sparse Bayesian models, 2003.
+    - MacKay, Bayesian interpolation, Neural Computation 4, 1992.
+    - Tipping and Faul, Fast marginal likelihood maximisation for sparse Bayesian models, 2003.
 
     Examples
     --------

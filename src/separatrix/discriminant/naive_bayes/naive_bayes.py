@@ -97,6 +97,11 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
     GaussianNB : Numeric columns only.
     LinearDiscriminantAnalysis : Correlated numeric columns.
 
+    References
+    ----------
+    P. Domingos and M. Pazzani, On the optimality of the simple Bayesian classifier under zero-one
+    loss, Machine Learning 29, 1997.
+
     Examples
     --------
     >>> import separatrix as sx
@@ -298,12 +303,7 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         if isinstance(X, Rows):
             X = X.collect().x
         x = validate_data(
-            self,
-            X,
-            reset=False,
-            accept_sparse="csr",
-            dtype=np.float64,
-            ensure_all_finite="allow-nan",
+            self, X, reset=False, accept_sparse="csr", dtype=float, ensure_all_finite="allow-nan"
         )
         terms = Terms(tuple(Term(name) for name in self.schema_.names))
         x = sparse.csr_array(x) if sparse.issparse(x) else x

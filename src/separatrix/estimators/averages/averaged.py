@@ -156,8 +156,8 @@ class AveragedRegressor(RegressorMixin, _Averaged):
 
     References
     ----------
-    D. H. Wolpert, Stacked generalization, Neural Networks 5, 1992.
-    L. Breiman, Stacked regressions, Machine Learning 24, 1996.
+    - D. H. Wolpert, Stacked generalization, Neural Networks 5, 1992.
+    - L. Breiman, Stacked regressions, Machine Learning 24, 1996.
 
     Examples
     --------

@@ -84,9 +84,9 @@ class ModelAverage(MixtureOfModels):
 
     References
     ----------
-    Burnham and Anderson, Model Selection and Multimodel Inference, 2002.
-    Yao, Vehtari, Simpson and Gelman, Using stacking to average Bayesian predictive distributions,
-    Bayesian Analysis 13, 2018.
+    - Burnham and Anderson, Model Selection and Multimodel Inference, 2002.
+    - Yao, Vehtari, Simpson and Gelman, Using stacking to average Bayesian predictive distributions,
+      Bayesian Analysis 13, 2018.
 
     Examples
     --------

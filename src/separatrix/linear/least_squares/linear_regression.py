@@ -70,9 +70,8 @@ class LinearRegression(InferenceMixin, PartialFitMixin, RegressorMixin, MomentEs
 
     References
     ----------
-    R. D. Cook, Detection of influential observation in linear regression, Technometrics 19,
-    1977.
-    D. A. Belsley, E. Kuh and R. E. Welsch, Regression Diagnostics, Wiley, 1980.
+    - R. D. Cook, Detection of influential observation in linear regression, Technometrics 19, 1977.
+    - D. A. Belsley, E. Kuh and R. E. Welsch, Regression Diagnostics, Wiley, 1980.
 
     Examples
     --------

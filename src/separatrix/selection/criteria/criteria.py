@@ -64,9 +64,9 @@ def criteria(
 
     References
     ----------
-    Rissanen, MDL denoising, IEEE Transactions on Information Theory 46, 2000.
-    Hurvich and Tsai, Regression and time series model selection in small samples, 1989.
-    Cherkassky and Mulier, Learning from Data, 1998, chapter 4.
+    - Rissanen, MDL denoising, IEEE Transactions on Information Theory 46, 2000.
+    - Hurvich and Tsai, Regression and time series model selection in small samples, 1989.
+    - Cherkassky and Mulier, Learning from Data, 1998, chapter 4.
 
     Examples
     --------

@@ -55,9 +55,9 @@ class BootstrapBiasVariance:
 
     References
     ----------
-    B. Efron, Bootstrap methods: another look at the jackknife, Annals of Statistics 7, 1979.
-    S. Geman, E. Bienenstock and R. Doursat, Neural networks and the bias/variance dilemma,
-    Neural Computation 4, 1992.
+    - B. Efron, Bootstrap methods: another look at the jackknife, Annals of Statistics 7, 1979.
+    - S. Geman, E. Bienenstock and R. Doursat, Neural networks and the bias/variance dilemma, Neural
+      Computation 4, 1992.
 
     Examples
     --------
@@ -146,9 +146,9 @@ def bootstrap_bias_variance(
 
     References
     ----------
-    B. Efron, Bootstrap methods: another look at the jackknife, Annals of Statistics 7, 1979.
-    S. Geman, E. Bienenstock and R. Doursat, Neural networks and the bias/variance dilemma,
-    Neural Computation 4, 1992.
+    - B. Efron, Bootstrap methods: another look at the jackknife, Annals of Statistics 7, 1979.
+    - S. Geman, E. Bienenstock and R. Doursat, Neural networks and the bias/variance dilemma, Neural
+      Computation 4, 1992.
 
     Examples
     --------
