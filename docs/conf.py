@@ -41,6 +41,7 @@ autodoc_typehints = "none"  # numpydoc's sections state the types
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
+toc_object_entries_show_parents = "hide"  # the page is of the class: its name says nothing
 
 # Examples: all run when the site is built, and one that fails stops it.
 sphinx_gallery_conf = {

@@ -17,7 +17,7 @@ from sphinx.application import Sphinx
 from sphinx.util.nodes import make_refnode
 
 import separatrix
-from separatrix import pictures
+from separatrix import pictures, storage
 
 #: Folder of the library → heading of its part of the reference, in the order of the page.
 HEADINGS = {
@@ -42,7 +42,7 @@ HEADINGS = {
     "optimize": "Optimization",
     "statistics": "Statistics of rows",
     "rows": "Tables",
-    "storage": "Files of models",
+    "storage": "Files of models, and moments that add up",
     "export": "Export",
     "verification": "Verification",
     "messages": "Errors and warnings",
@@ -66,8 +66,15 @@ def names() -> dict[str, dict[str, Any]]:
     groups: dict[str, dict[str, Any]] = {folder: {} for folder in HEADINGS}
     for name, home in separatrix.HOMES.items():
         groups[home.split(".")[1]][name] = getattr(importlib.import_module(home), name)
-    groups["pictures"] |= {name: getattr(pictures, name) for name in pictures.__all__}
+    for package in (pictures, storage):
+        own = {name: getattr(package, name) for name in package.__all__}
+        groups[package.__name__.split(".")[1]] |= own
     return {folder: dict(sorted(named.items())) for folder, named in groups.items() if named}
+
+
+def module(folder: str, name: str) -> str:
+    """Where a public name is imported from."""
+    return "separatrix" if name in separatrix.HOMES else f"separatrix.{folder}"
 
 
 def summary(thing: Any) -> str:
@@ -75,10 +82,10 @@ def summary(thing: Any) -> str:
     return (inspect.getdoc(thing) or "").partition("\n\n")[0].replace("\n", " ")
 
 
-def page(name: str, thing: Any, module: str) -> str:
+def page(name: str, thing: Any, home: str) -> str:
     """The page of a name: its docstring, and those of its methods."""
-    lines = [name, "=" * len(name), "", f".. currentmodule:: {module}", ""]
-    examples = ["", f".. minigallery:: {module}.{name}"]
+    lines = [name, "=" * len(name), "", f".. currentmodule:: {home}", ""]
+    examples = ["", f".. minigallery:: {home}.{name}"]
     examples += ["   :add-heading: In the gallery", "   :heading-level: -", ""]
     if not inspect.isclass(thing):
         return "\n".join([*lines, f".. autofunction:: {name}", *examples])
@@ -109,7 +116,8 @@ def left_out(thing: type) -> list[str]:
 def index(groups: dict[str, dict[str, Any]]) -> str:
     """The list of all names, each with its first line."""
     lines = ["Reference", "=========", "", "Every public name; all are attributes of"]
-    lines += ["``separatrix``, pictures of ``separatrix.pictures``.", ""]
+    lines += ["``separatrix``, pictures of ``separatrix.pictures`` and moments of"]
+    lines += ["``separatrix.storage``.", ""]
     for folder, named in groups.items():
         heading = HEADINGS[folder]
         lines += [heading, "-" * len(heading), "", ".. list-table::", "   :widths: 30 70", ""]
@@ -126,8 +134,7 @@ def write(app: Sphinx) -> None:
     groups = names()
     pages = {"index": index(groups)}
     for key, named in groups.items():
-        module = "separatrix.pictures" if key == "pictures" else "separatrix"
-        pages |= {name: page(name, thing, module) for name, thing in named.items()}
+        pages |= {name: page(name, thing, module(key, name)) for name, thing in named.items()}
     folder.mkdir(exist_ok=True)
     for path in folder.iterdir():
         if path.stem not in pages:
