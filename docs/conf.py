@@ -25,6 +25,7 @@ extensions = [
     "numpydoc",
     "sphinx_design",
     "public_names",
+    "displays",
     "sphinx_gallery.gen_gallery",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}

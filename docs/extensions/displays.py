@@ -115,3 +115,19 @@ def reset(*_: Any) -> None:
 def _get_sg_image_scraper() -> Any:
     """Found by sphinx-gallery under the name of this module."""
     return scrape
+
+
+def forget(app: Any) -> None:
+    """Remove the pages of examples that are gone: a page that nothing lists is an error."""
+    source, made = Path(app.srcdir) / "examples", Path(app.srcdir) / "gallery"
+    for page in made.glob("*/*.py.md5"):
+        name = page.name.removesuffix(".py.md5")
+        if not (source / page.parent.name / f"{name}.py").exists():
+            for path in page.parent.glob(f"{name}.*"):
+                path.unlink()
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Called by Sphinx."""
+    app.connect("builder-inited", forget)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -179,9 +179,8 @@ def plain_text(_: Sphinx, what: str, __: str, thing: Any, ___: Any, lines: list[
             parts = re.split(r"(``.*?``|:\w+:`.*?`|\*\*.*?\*\*|`.*?`_?)", line)
             parts[::2] = [re.sub(r"(?<=\w)_(?!\w)|\|", r"\\\g<0>", text) for text in parts[::2]]
             line = "".join(parts)
-            lines[i] = re.sub(
-                r"^(\s*)(?=[A-Z]\. )", r"\1\\", line
-            )  # an author, not item B. of a list
+            # an author or a symbol, not item B. of a list
+            lines[i] = re.sub(r"^(\s*(?:- )?)(?=[A-Za-z]\. )", r"\1\\", line)
 
 
 def link_names(app: Sphinx, tree: nodes.document, page: str) -> None:
