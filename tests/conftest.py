@@ -10,6 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# A pause of a busy computer is no failure.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 #: The folder in which test processes that share the work claim modules; unset: one does all.
 QUEUE = os.environ.get("SEPARATRIX_TEST_QUEUE", "")

@@ -66,6 +66,21 @@ class Page {
     }
   }
 
+  /** Do something once the hand rests; another call, or none, takes its place. */
+  rest(action = null, wait = 0) {
+    if (this.resting) this.pending -= 1;
+    clearTimeout(this.resting);
+    this.resting = null;
+    if (!action) return;
+    this.pending += 1;
+    document.body.dataset.idle = "false";
+    this.resting = setTimeout(() => {
+      this.rest();
+      if (this.open) action();
+      requestAnimationFrame(idle);
+    }, wait);
+  }
+
   say(text) { if (this.open) say(text); }
 
   /** What "Save picture" and "Python" give: a Plane or several, and a text (or a function that gives one). */

@@ -57,6 +57,7 @@ export function mount(host, page) {
     const value = state[PATHS[state.model]?.slider];
     if (known?.key !== key() || value > known.path.end) return false;
     const field = known.path.at(value);
+    proof.show({ holds: true, text: "On the path; its certificate follows when the slider rests." });
     const { at } = known;
     const found = decided(field, at.n, answer.classes.length, state.model === "svm");
     shade(plane, answer, found);
@@ -105,6 +106,7 @@ export function mount(host, page) {
 
   async function fit() {
     clearTimeout(timer);
+    page.rest();
     const own = ++turn;
     const rest = !moving;
     const found = await page.ask("fit", { moving });
@@ -114,7 +116,7 @@ export function mount(host, page) {
     chosen = { model: state.model, pair: pairOf(state.pair, found) };
     draw();
     if (rest) later(trace, rows.length < 800 ? REST : 5 * REST); // a long path waits for a calm hand
-    else later(() => { moving = false; fit(); });
+    else settle();
   }
 
   /** Ask for the whole path of what is shown. */
@@ -133,7 +135,13 @@ export function mount(host, page) {
     pieces.textContent = known?.path.pieces ?? "";
   }
 
-  function later(action, wait = REST) {
+  /** The whole fit, and its certificate, once the hand rests. */
+  function settle() {
+    clearTimeout(timer);
+    page.rest(() => { moving = false; fit(); }, REST);
+  }
+
+  function later(action, wait) {
     clearTimeout(timer);
     timer = setTimeout(() => page.open && action(), wait);
   }
@@ -153,7 +161,7 @@ export function mount(host, page) {
       back.disabled = !state.edits.length;
       if (moving && answer && follow()) {
         turn += 1; // what is under way is overtaken
-        later(() => { moving = false; fit(); });
+        settle();
       } else await fit();
     },
   };
