@@ -165,9 +165,17 @@ def own_method(name: str, thing: type) -> bool:
     return not name.startswith("_") and inspect.isroutine(member) and home.startswith("separatrix")
 
 
+def formulas(thing: Any) -> set[str]:
+    """The indented lines at the head of a docstring; numpydoc takes the indent of lone ones."""
+    head = re.split(r"\n\w[\w ]+\n---", inspect.getdoc(thing) or "")[0]
+    return {line.strip() for line in head.splitlines() if line.startswith("    ")} - {""}
+
+
 def plain_text(_: Sphinx, what: str, __: str, thing: Any, ___: Any, lines: list[str]) -> None:
     """Absolute values, names that end in an underscore and initials are text, not markup."""
     example = False
+    lone = formulas(thing)
+    lines[:] = [f"    {line}" if line in lone else line for line in lines]
     alone = left_out(thing) if what == "class" else []
     if what == "class" and any(own_method(name, thing) for name in {*dir(thing)} - {*alone}):
         lines += ["", ".. rubric:: Methods", ""]

@@ -111,9 +111,9 @@ default="k-means++"
 
     References
     ----------
-    Lloyd, S. P. (1982). Least squares quantization in PCM. IEEE Transactions on Information
-    Theory 28.
-    Arthur, D. and Vassilvitskii, S. (2007). k-means++: the advantages of careful seeding. SODA.
+    - S. P. Lloyd, Least squares quantization in PCM, IEEE Transactions on Information Theory 28,
+      1982.
+    - D. Arthur and S. Vassilvitskii, k-means++: the advantages of careful seeding, SODA, 2007.
 
     Examples
     --------

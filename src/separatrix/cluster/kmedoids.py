@@ -119,9 +119,9 @@ default="k-medoids++"
 
     References
     ----------
-    Kaufman, L. and Rousseeuw, P. J. (1990). Finding Groups in Data. Wiley.
-    Schubert, E. and Rousseeuw, P. J. (2021). Fast and eager k-medoids clustering. Information
-    Systems 101.
+    - L. Kaufman and P. J. Rousseeuw, Finding Groups in Data, Wiley, 1990.
+    - E. Schubert and P. J. Rousseeuw, Fast and eager k-medoids clustering, Information Systems 101,
+      2021.
 
     Examples
     --------

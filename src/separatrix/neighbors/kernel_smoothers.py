@@ -208,8 +208,8 @@ class NadarayaWatson(RegressorMixin, InstanceBasedRegressor, KernelSmoother):
 
     References
     ----------
-    Nadaraya, E. A. (1964). On estimating regression. Theory of Probability and its Applications 9.
-    Watson, G. S. (1964). Smooth regression analysis. Sankhyā A 26.
+    - E. A. Nadaraya, On estimating regression, Theory of Probability and its Applications 9, 1964.
+    - G. S. Watson, Smooth regression analysis, Sankhyā A 26, 1964.
 
     Examples
     --------
