@@ -188,7 +188,7 @@ def plain_text(_: Sphinx, what: str, __: str, thing: Any, ___: Any, lines: list[
             parts[::2] = [re.sub(r"(?<=\w)_(?!\w)|\|", r"\\\g<0>", text) for text in parts[::2]]
             line = "".join(parts)
             # an author or a symbol, not item B. of a list
-            lines[i] = re.sub(r"^(\s*(?:- )?)(?=[A-Za-z]\. )", r"\1\\", line)
+            lines[i] = re.sub(r"^(\s*(?:- )?)(?=[A-Za-z]\.( |$))", r"\1\\", line)
 
 
 def link_names(app: Sphinx, tree: nodes.document, page: str) -> None:
