@@ -72,3 +72,15 @@ def test_what_is_no_edit_is_refused(edit):
     points = Points(np.zeros((2, 2)), np.array(["a", "b"]), np.arange(2))
     with pytest.raises(sx.InputError):
         edited(points, [edit], 2)
+
+
+def test_a_model_in_place_of_a_table_is_opened_as_one(tmp_path):
+    model = sx.LinearRegression().fit([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0])
+    sx.save(model, tmp_path / "model.sx")
+    for given in (tmp_path, tmp_path / "model.sx"):
+        page = sx.explore(given, browser=False)
+        page.close()
+        assert page.session.shown is None
+        assert page.session.model == str(given)
+    with pytest.raises(sx.InputError, match="no such file"):
+        sx.explore(tmp_path / "other.sx", browser=False)

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from separatrix.exploration.guard import Guard
-from separatrix.exploration.session import Session
+from separatrix.exploration.session import Session, stored_at
 from separatrix.exploration.table import ROWS, Table, read_table
 from separatrix.messages import InputError
 
@@ -119,7 +119,7 @@ def explore(
     Parameters
     ----------
     table : table, default=None
-        Whatever :func:`separatrix.scan` takes.
+        Whatever :func:`separatrix.scan` takes; or a model file, or the folder of a study.
     target : str, default=None
         The column to predict; the page can choose another.
     model : path, default=None
@@ -151,7 +151,9 @@ def explore(
     """
     if table is None and model is None:
         raise InputError("There is nothing to explore.", remedy="Give a table or a model.")
-    shown = None if table is None else described(table, target, rows, options)
+    stored = stored_at(table)
+    shown = None if table is None or stored else described(table, target, rows, options)
+    model = stored if model is None else model
     page = Page(Session(shown, None if model is None else str(Path(model)))).start()
     return page.open() if browser else page
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -13,8 +14,17 @@ from separatrix.messages import InputError
 
 T = TypeVar("T")
 
+#: The file of a model in the folder of a study.
+MODEL = "model.sx"
+
 #: Fits that are remembered: as many as one goes back and forth between.
 REMEMBERED = 24
+
+
+def stored_at(table: Any) -> Path | None:
+    """The path of a model or a study that is given in place of a table; None for a table."""
+    path = Path(table) if isinstance(table, str | Path) else None
+    return path if path and (path.suffix == ".sx" or (path / MODEL).is_file()) else None
 
 
 @dataclass
@@ -25,6 +35,10 @@ class Session:
     model: str | None = None
     remembered: dict[Hashable, Any] = field(default_factory=dict, repr=False)
     lock: Any = field(default_factory=Lock, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.model is not None and not Path(self.model).exists():
+            raise InputError("there is no such file or folder.", file=self.model)
 
     @property
     def table(self) -> Table:

@@ -16,7 +16,6 @@ from separatrix.cli.options import (
     with_file,
 )
 from separatrix.cli.output import print_json, say
-from separatrix.cli.places import MODEL
 from separatrix.cli.progress import progress
 from separatrix.messages import InputError
 
@@ -70,9 +69,9 @@ def explore(
       separatrix explore diabetes-separatrix
     """
     from separatrix.exploration.serve import Page, described
-    from separatrix.exploration.session import Session
+    from separatrix.exploration.session import Session, stored_at
 
-    stored = _stored(table)
+    stored = stored_at(table)
     with progress(quiet=as_json) as report:
         shown = None
         if stored is None:
@@ -82,7 +81,7 @@ def explore(
                 shown = described(table_at(table), target, rows, options)
             except InputError as problem:
                 raise with_file(problem, table) from problem
-        model = stored if model is None else _existing(model)
+        model = stored if model is None else model
         page = Page(Session(shown, None if model is None else str(model))).start()
     try:
         if as_json:
@@ -108,17 +107,3 @@ def _announce(address: str, shown: Any) -> None:
 def _given(reading: dict[str, Any]) -> dict[str, Any]:
     """Options of reading that were typed; a page leaves missing values out row by row."""
     return {name: value for name, value in as_written(reading).items() if value is not None}
-
-
-def _stored(table: str) -> Path | None:
-    """The path of a model or a study in place of a table; None for a table."""
-    path = Path(table)
-    if path.suffix == ".sx" or (path / MODEL).is_file():
-        return _existing(path)
-    return None
-
-
-def _existing(path: Path) -> Path:
-    if not path.exists():
-        raise InputError("there is no such file or folder.", file=str(path))
-    return path

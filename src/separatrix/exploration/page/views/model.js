@@ -56,7 +56,7 @@ export function mount(host, page) {
   function build() {
     controls = stored.columns.map(control);
     inputs.replaceChildren(...controls.map((c) => c.node));
-    const mean = button("Reference row", () => page.change({ row: null, label: null }));
+    const mean = button("Reference row", () => page.change({ row: stored.columns.map((c) => c.start), label: null }));
     resets.replaceChildren(mean);
     if (stored.rows) {
       const number = element("input", { type: "number", min: 1, max: stored.rows, value: 1, "aria-label": "Row of the table" });
@@ -125,6 +125,8 @@ export function mount(host, page) {
         const found = await page.ask("about");
         if (!found || stored) return;
         stored = found;
+        // a row of the table to begin with: all parts of the reference row are zero
+        if (!state.row && stored.rows) state.row = (await page.ask("table_row", { number: 1 }))?.row;
         build();
       }
       const answer = await page.ask("explain");

@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 
 from separatrix.estimators.wrapped import schema_of
-from separatrix.exploration.session import Session
+from separatrix.exploration.session import MODEL, Session
 from separatrix.exploration.table import Table
 from separatrix.messages import InputError
 from separatrix.rows.schema import Column, Kind, Schema, Term
 from separatrix.rows.sources.new_rows import rows_like
 from separatrix.storage.model_file import load, load_study
 
-#: The model in the folder of a study.
-MODEL = "model.sx"
 #: How dates are stored: days since 1970.
 DATE = "date"
 
