@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from separatrix.cli.options import (
 )
 from separatrix.cli.output import print_json, say
 from separatrix.cli.progress import progress
-from separatrix.messages import InputError
+from separatrix.messages import InputError, SeparatrixWarning
 
 
 @click.command(short_help="Play with models of a table in the browser.")
@@ -71,6 +72,8 @@ def explore(
     from separatrix.exploration.serve import Page, described
     from separatrix.exploration.session import Session, stored_at
 
+    # what a fit has to say stands on the page, in its certificate
+    warnings.filterwarnings("ignore", category=SeparatrixWarning)
     stored = stored_at(table)
     with progress(quiet=as_json) as report:
         shown = None
