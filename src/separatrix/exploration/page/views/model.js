@@ -103,7 +103,8 @@ export function mount(host, page) {
     chances.replaceChildren(...bars(stored.classes, answer.probabilities));
     whose.hidden = answer.parts?.kind === "neighbors";
     plane.node.hidden = !answer.parts;
-    caption.textContent = answer.parts?.note ?? "";
+    const still = !state.row && answer.parts?.kind === "terms" ? " Move a slider: parts are zero at the reference row." : "";
+    caption.textContent = `${answer.parts?.note ?? ""}${still}`;
     if (answer.parts) drawParts(plane, answer.parts, answer.label);
     plane.description.textContent = `${stored.target} is predicted as ${said}. ${describe(answer.parts)}`;
     page.offer({ plane, python: answer.python });

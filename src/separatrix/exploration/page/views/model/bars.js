@@ -20,7 +20,8 @@ const shortened = (text, most = 32) => (text.length > most ? `${text.slice(0, mo
 /** Horizontal bars [[name, from, to, text, color]] under one another. */
 function rows(plane, list, xLabel, ends) {
   const [low, high] = ends ?? [Math.min(...list.flatMap((b) => [b[1], b[2]])), Math.max(...list.flatMap((b) => [b[1], b[2]]))];
-  const margin = 0.06 * (high - low || 1);
+  // a row of no parts still has an axis that can be read
+  const margin = high - low > 1e-3 * Math.abs(high) ? 0.06 * (high - low) : 0.05 * (Math.abs(high) || 1);
   plane.range({
     x: [ends ? low : low - margin, high + margin], y: [0, list.length], xLabel, yLabel: "",
     yTicks: list.map(([name], i) => [list.length - i - 0.5, shortened(name)]),
