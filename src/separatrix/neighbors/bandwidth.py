@@ -52,7 +52,8 @@ def log_loss(probability: Floats, target: Floats) -> Floats:
 
 def kernel_mean(distances: Floats, w: Floats, y: Floats, h: float) -> Floats:
     """Σ w κ y / Σ w κ with κ = exp(−d²/2h²), relative to the nearest point against underflow."""
-    weights = gaussian_weights(distances, h) * w
+    weights = gaussian_weights(distances, h)
+    weights *= w
     return np.asarray(weights @ y / weights.sum(axis=1, keepdims=True))
 
 

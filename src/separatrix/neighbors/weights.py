@@ -11,6 +11,9 @@ from separatrix.kernels import Gaussian
 from separatrix.messages import InputError, check_option
 from separatrix.rows.block import Floats, Ints
 
+#: Numbers of a block that stays in the cache of a processor.
+IN_CACHE = 32_768
+
 
 def _inverse_distance(distances: Floats) -> Floats:
     """1/d; where some neighbor has d = 0, one for those and zero for the others."""
@@ -68,11 +71,20 @@ def distance_weights(weights: Any, distances: Floats) -> Floats:
 
 def gaussian_weights(distances: Floats, h: float) -> Floats:
     """exp(−d²/2h²) relative to the nearest, so that not all underflow far from the data."""
-    nearest = distances.min(axis=1)[:, None]
-    # d² − min² as a product: the square of a large distance would overflow
+    weights: Floats = np.empty(distances.shape)
+    rows = max(1, IN_CACHE // max(1, distances.shape[1]))
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        square = ((distances - nearest) / h) * ((distances + nearest) / h)
-        return np.where(distances == nearest, 1.0, np.exp(-0.5 * square))
+        for start in range(0, len(distances), rows):
+            d, part = distances[start : start + rows], weights[start : start + rows]
+            nearest = d.min(axis=1)[:, None]
+            # d² − min² as a product: the square of a large distance would overflow
+            np.subtract(d, nearest, out=part)
+            part /= h
+            part *= (d + nearest) / h
+            part *= -0.5
+            np.exp(part, out=part)
+            part[d == nearest] = 1.0  # also where both are infinite
+    return weights
 
 
 def _given_weights(function: Callable[[Any], Any], distances: Floats) -> Floats:
