@@ -140,7 +140,7 @@ def test_few_points_and_points_on_one_place_are_no_defect(name):
     session = Session(described(few, "c", 2_000, {}))
     for state in ({"x": "a"}, {"x": "a", "z": "b"}, {"x": "a", "edits": [["move", 0, 2.0, 3.0]]}):
         answer = QUESTIONS["fit"](session, State({"model": name, **state}))
-        json.dumps(answer, allow_nan=False)
+        assert json.loads(json.dumps(answer, allow_nan=False))["points"]
 
 
 def test_a_process_has_bands_and_draws_and_is_saved(visit):

@@ -5,12 +5,15 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from separatrix.messages import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from separatrix.exploration.table import Table
 
 
 class State:
@@ -50,6 +53,11 @@ class State:
             raise InputError(f"{name} is {value!r}.", remedy=did_you_mean(str(value), known))
         return str(value)
 
+    def class_column(self, table: Table) -> str:
+        """The column whose classes are meant: as chosen, else the target if it has classes."""
+        default = table.target if table.target in table.classes else None
+        return self.choice("target", table.classes, default)
+
     def flag(self, name: str, default: bool = False) -> bool:
         """Yes or no."""
         value = self.values.get(name, default)
@@ -70,6 +78,13 @@ def packed(values: ArrayLike, dtype: str = "float32") -> dict[str, Any]:
     array = np.ascontiguousarray(values, dtype=np.dtype(dtype).newbyteorder("<"))
     data = base64.b64encode(array.tobytes()).decode("ascii")
     return {"dtype": dtype, "shape": list(array.shape), "data": data}
+
+
+def certified(certificate: Any) -> dict[str, Any] | None:
+    """A certificate for the page: whether it holds, and its words; None where there is none."""
+    if certificate is None:
+        return None
+    return {"holds": bool(certificate.holds), "text": str(certificate)}
 
 
 def finite(value: float | None) -> float | None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from separatrix.exploration.code import fitting
 from separatrix.exploration.edits import Points, edited
+from separatrix.exploration.grid import cells
 from separatrix.exploration.session import Session
 from separatrix.exploration.state import State
 from separatrix.exploration.table import Table
@@ -61,9 +62,7 @@ class Picture:
     @cached_property
     def cells(self) -> Floats:
         """Places of the grid, row by row from the lowest."""
-        (x0, x1), (y0, y1) = self.box
-        x, y = np.linspace(x0, x1, self.grid[0]), np.linspace(y0, y1, self.grid[1])
-        return np.column_stack([np.tile(x, len(y)), np.repeat(y, len(x))])
+        return cells(self.box, self.grid)
 
     def python(self, model: str) -> str:
         """The lines that make the same model."""
@@ -82,8 +81,7 @@ class Picture:
 def picture(session: Session, state: State) -> Picture:
     """The plane, the points and the classes of a state."""
     table = session.table
-    default = table.target if table.target in table.classes else None
-    target = state.choice("target", table.classes, default)
+    target = state.class_column(table)
     numbers = [name for name in table.numbers if name != target]
     projected = state.choice("plane", ["columns", "discriminant"]) == "discriminant"
     edits, grid = state.items("edits"), COARSE if state.flag("moving") else GRID

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import State, finite, packed
+from separatrix.exploration.state import State, certified, finite, packed
 from separatrix.exploration.views.boundary import outlines
 from separatrix.exploration.views.boundary.models import MODELS
 from separatrix.exploration.views.boundary.paths import PATHS
@@ -25,7 +25,6 @@ def fit(session: Session, state: State) -> dict[str, Any]:
     choice = MODELS[name](state, points.x)
     model = choice.estimator.fit(points.x, points.y)
     index = [labels.index(label) for label in model.classes_.tolist()]
-    certificate = model.certificate_
     return {
         "points": {
             "x": packed(points.x, "float64"),
@@ -42,7 +41,7 @@ def fit(session: Session, state: State) -> dict[str, Any]:
         "error": float(np.mean(model.predict(points.x) != points.y)),
         "without": _without(model, name, points.x, points.y),
         "outlines": _outlines(model, name, shown),
-        "certificate": {"holds": bool(certificate.holds), "text": str(certificate)},
+        "certificate": certified(model.certificate_),
         "python": shown.python(choice.text),
     }
 

@@ -103,8 +103,7 @@ def _command(session: Session, state: State, target: str, chosen: Chosen, labels
 def _found(session: Session, state: State) -> tuple[str, CrossValidatedProbabilities]:
     """The target, and probabilities of its classes; fitted once."""
     table = session.table
-    default = table.target if table.target in table.classes else None
-    target = state.choice("target", table.classes, default)
+    target = state.class_column(table)
     model, text = calibrated(state)
     _refuse_few(target, table.labels(target))
     rows = table.scanned(target)

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import separatrix as sx
+from separatrix.exploration.grid import cells
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import State, finite, packed
+from separatrix.exploration.state import State, certified, finite, packed
+from separatrix.exploration.table import Table
 from separatrix.exploration.views.descend.steps import descend, perceptron_updates, stochastic
 from separatrix.exploration.views.descend.surface import LOSSES, Surface, surface
 from separatrix.messages import InputError
@@ -29,20 +31,18 @@ def shape(session: Session, state: State) -> dict[str, Any]:
     f, names = _surface(session, state)
     best, proof = session.once(("minimum", _key(state)), f.minimum)
     box = _box(f, best)
-    x, y = (np.linspace(low, high, n) for (low, high), n in zip(box.tolist(), GRID, strict=True))
-    grid = np.column_stack([np.tile(x, len(y)), np.repeat(y, len(x))])
     curvature = np.linalg.eigvalsh(f.hessian(np.zeros(2) if best is None else best))
     return {
         "names": names,
         "box": box.tolist(),
         "grid": GRID,
-        "values": packed(f.values(grid), "float64"),
+        "values": packed(f.values(cells(box, GRID)), "float64"),
         "best": None if best is None else best.tolist(),
         "least": None if best is None else f.value(best),
         "lipschitz": f.lipschitz(),
         "condition": finite(float(curvature[-1] / max(curvature[0], 1e-300))),
         "smooth": f.loss != "hinge",
-        "certificate": None if best is None else {"holds": bool(proof.holds), "text": str(proof)},
+        "certificate": None if best is None else certified(proof),
         "rows": len(f.z),
     }
 
@@ -104,7 +104,7 @@ def perceptron(session: Session, state: State) -> dict[str, Any]:
         "converged": found.converged,
         "cut": len(found.rows) >= UPDATES,
         "bound": finite(float(model.mistake_bound_)),
-        "certificate": {"holds": bool(model.certificate_.holds), "text": str(model.certificate_)},
+        "certificate": certified(model.certificate_),
         "python": "\n".join(
             [
                 *_reading(session, state, names, label),
@@ -146,8 +146,7 @@ def _rows(
     names = [state.choice("x", table.numbers)]
     if both:
         names.append(state.choice("y", table.numbers, table.numbers[-1]))
-    options = [*table.classes, *(n for n in table.numbers if n not in table.classes)]
-    target = state.choice("target", options, table.target)
+    target = _target(table, state)
     x, y = table.arrays(names, target)
     if len(x) < 3:
         raise InputError("fewer than three rows have no missing value.")
@@ -155,6 +154,12 @@ def _rows(
         return x, y if numbers else y > np.median(y), names, None
     label = state.choice("label", table.classes[target])
     return x, (y == label).astype(float) if numbers else y == label, names, label
+
+
+def _target(table: Table, state: State) -> str:
+    """The target: classes, or numbers, which are compared with their median."""
+    options = [*table.classes, *(n for n in table.numbers if n not in table.classes)]
+    return state.choice("target", options, table.target)
 
 
 def _classes(session: Session, state: State) -> tuple[Floats, NDArray[Any], list[str], str]:
@@ -183,8 +188,7 @@ def _first(box: Floats) -> Floats:
 
 def _reading(session: Session, state: State, names: list[str], label: str | None) -> list[str]:
     table = session.table
-    options = [*table.classes, *(n for n in table.numbers if n not in table.classes)]
-    target = state.choice("target", options, table.target)
+    target = _target(table, state)
     lines = ["import numpy as np", "import separatrix as sx"]
     lines += ["from separatrix.exploration import read_table", ""]
     lines.append(f"X, y = {table.source}.arrays({names!r}, {target!r})")

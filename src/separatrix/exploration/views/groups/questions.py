@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 import separatrix as sx
 from separatrix.cluster.sweeps import Sweep
+from separatrix.exploration.grid import cells
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import State, packed
+from separatrix.exploration.state import State, certified, packed
 from separatrix.exploration.views.groups.cloud import Cloud, cloud
 from separatrix.exploration.views.groups.methods import METHODS, clusters, estimator, sweeps
 from separatrix.messages import InputError
@@ -59,7 +60,7 @@ def tree(session: Session, state: State) -> dict[str, Any]:
         "tops": packed(found.max_heights, "float64"),
         "first": packed(found.first_leaf, "int32"),
         "inversions": len(found.inversions),
-        "certificate": _certified(model),
+        "certificate": certified(model.certificate_),
     }
 
 
@@ -91,12 +92,10 @@ def certificate(session: Session, state: State) -> dict[str, Any]:
         warnings.simplefilter("ignore")  # the certificate has the same reason
         model.fit(at.x)
     same = bool((model.labels_ == _sweeps(session, state)[-1].labels).all())
-    answer: dict[str, Any] = {"certificate": _certified(model) if same else None}
+    answer: dict[str, Any] = {"certificate": certified(model.certificate_) if same else None}
     if state.choice("method", METHODS) == "kernel" and at.directions is None:
-        (x0, x1), (y0, y1) = _box(at.places)
-        x, y = np.linspace(x0, x1, GRID[0]), np.linspace(y0, y1, GRID[1])
-        grid = np.column_stack([np.tile(x, len(y)), np.repeat(y, len(x))])
-        answer |= {"grid": GRID, "regions": packed(model.predict(grid), "uint8")}
+        regions = model.predict(cells(_box(at.places), GRID))
+        answer |= {"grid": GRID, "regions": packed(regions, "uint8")}
     return answer
 
 
@@ -140,11 +139,6 @@ def _box(places: Floats) -> Floats:
     low, high = places.min(axis=0), places.max(axis=0)
     margin = 0.06 * np.where(high > low, high - low, 1.0)
     return np.column_stack([low - margin, high + margin])
-
-
-def _certified(model: Any) -> dict[str, Any]:
-    proof = model.certificate_
-    return {"holds": bool(proof.holds), "text": str(proof)}
 
 
 def _python(state: State, at: Cloud, comparable: bool) -> str:

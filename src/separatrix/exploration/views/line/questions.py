@@ -8,7 +8,7 @@ import numpy as np
 
 import separatrix as sx
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import State, packed
+from separatrix.exploration.state import State, certified, packed
 from separatrix.exploration.views.line.measures import (
     errors_of,
     influence_of,
@@ -57,7 +57,7 @@ def fit(session: Session, state: State) -> dict[str, Any]:
         "errors": None if slow else errors_of(model, scene, summary),
         "terms": terms_of(model, scene, summary),
         "path": path_of(session, scene, name) if name in PATHS else None,
-        "certificate": _certificate(model),
+        "certificate": certified(getattr(model, "certificate_", None)),
         "note": _note(model, scene),
         "python": scene.python(text),
     }
@@ -115,13 +115,6 @@ def _draws(model: Any, places: Floats, state: State) -> list[Any]:
 def _without(scene: Scene, model: Any, row: int, places: Floats) -> Any:
     found = without(scene, model, row, places)
     return None if found is None or not np.isfinite(found).all() else packed(found, "float64")
-
-
-def _certificate(model: Any) -> dict[str, Any] | None:
-    certificate = getattr(model, "certificate_", None)
-    if certificate is None:
-        return None
-    return {"holds": bool(certificate.holds), "text": str(certificate)}
 
 
 def _note(model: Any, scene: Scene) -> str:

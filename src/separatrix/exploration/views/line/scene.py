@@ -9,6 +9,7 @@ import numpy as np
 
 from separatrix.exploration.code import fitting
 from separatrix.exploration.edits import Points, edited, in_python
+from separatrix.exploration.grid import cells
 from separatrix.exploration.session import Session
 from separatrix.exploration.state import State
 from separatrix.exploration.table import Table
@@ -88,15 +89,12 @@ def places_of(scene: Scene, state: State, *, pairs: bool) -> tuple[Floats, list[
     x = np.linspace(x0, x1, CURVE)
     if len(scene.names) == 1:
         return x[:, None], [CURVE]
-    z0, z1 = scene.box[1]
     if state.choice("picture", ["field", "slice"]) == "slice":
         at = state.number("at", float(np.median(scene.before.x[:, 1])), -1e300, 1e300)
         return np.column_stack([x, np.full(CURVE, at)]), [CURVE]
     many = pairs and FIELD[0] * FIELD[1] * len(scene.points) > PAIRS
-    columns, rows = COARSE if many else FIELD
-    across, up = np.linspace(x0, x1, columns), np.linspace(z0, z1, rows)
-    grid = np.column_stack([np.tile(across, rows), np.repeat(up, columns)])
-    return grid, [columns, rows]
+    shape = COARSE if many else FIELD
+    return cells(scene.box[:2], shape), list(shape)
 
 
 def most_correlated(table: Table, names: list[str], target: str) -> str:

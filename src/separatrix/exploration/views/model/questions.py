@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import State, finite
+from separatrix.exploration.state import State, certified, finite
 from separatrix.exploration.table import Table
 from separatrix.exploration.views.model.parts import apart
 from separatrix.exploration.views.model.stored import Stored, row_of, stored
@@ -34,9 +34,7 @@ def about(session: Session, _: State) -> dict[str, Any]:
             [score.metric, *(finite(v) for v in (score.value, score.low, score.high))]
             for score in getattr(study, "test", ())
         ],
-        "certificate": None
-        if certificate is None
-        else {"holds": bool(certificate.holds), "text": str(certificate)},
+        "certificate": certified(certificate),
     }
 
 
