@@ -14,8 +14,11 @@ from collections.abc import Callable
 from threading import Timer
 from typing import Any
 
+from llvmlite.binding import Linkage
 from numba import njit
 from numba.core import event
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 
 #: Seconds of compilation after which a line says what is going on.
 PATIENCE = 1.0
@@ -24,6 +27,33 @@ EVERY_TIME = (
     "Compiling numerical loops: a few seconds for each kind of model in every process, since no "
     "folder to store them is writable. Set NUMBA_CACHE_DIR to one that is."
 )
+
+
+class _OwnCopies(JITCodeLibrary):  # type: ignore[misc]
+    """The machine code of a loop, in which all that it calls is its own.
+
+    A loop is optimized together with copies of the loops that it calls. Numba leaves those to be
+    shared, so that the first of equal name in a process stands for all: one that was optimized by
+    itself where it has just been compiled, the caller's copy where that was loaded. They add in
+    different orders, and the same table had other last digits in the first process than later.
+    """
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
+                function.linkage = Linkage.internal
+        super()._optimize_final_module()
+
+
+class _LoopCompiler(Compiler):  # type: ignore[misc]
+    """Numba's compiler, into a library of one's own copies."""
+
+    def define_pipelines(self) -> Any:
+        state = self.state
+        if state.library is None:
+            state.library = _OwnCopies(state.targetctx.codegen(), state.func_id.func_qualname)
+            state.library.enable_object_caching()
+        return super().define_pipelines()
 
 
 def compiled(loop: Any = None, *, fastmath: set[str] | bool = False, inline: str = "never") -> Any:
@@ -36,6 +66,7 @@ def compiled(loop: Any = None, *, fastmath: set[str] | bool = False, inline: str
         return lambda loop: compiled(loop, fastmath=fastmath, inline=inline)
     options: dict[str, Any] = {"nogil": True, "fastmath": fastmath, "inline": inline}
     options["no_cfunc_wrapper"] = True  # nothing calls loops by address: less to compile
+    options["pipeline_class"] = _LoopCompiler
     try:
         return njit(cache=True, **options)(loop)
     except RuntimeError as problem:
