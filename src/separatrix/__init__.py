@@ -4,11 +4,7 @@ Public names are imported on first use, so that ``import separatrix`` is fast; t
 ``__init__.pyi``.
 """
 
-from __future__ import annotations
-
-import importlib
-
-TYPE_CHECKING = False  # typing itself is not imported: the command starts sooner
+TYPE_CHECKING = False  # nothing is imported here: the command heeds signals sooner
 if TYPE_CHECKING:
     from typing import Any
 
@@ -235,7 +231,9 @@ HOMES = {
 __all__ = ["__version__", *HOMES]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
+    import importlib
+
     home = HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'separatrix' has no attribute {name!r}")

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import separatrix
-from separatrix.cli.main import run
+from separatrix.cli.outcome import run
 from tests.sketches import sketches
 
 

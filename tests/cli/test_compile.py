@@ -8,7 +8,7 @@ from numba.core.caching import CompileResultCacheImpl
 import separatrix
 from separatrix import compilation
 from separatrix.cli.compiling import command, first_fits
-from separatrix.cli.main import run
+from separatrix.cli.outcome import run
 from separatrix.compilation import compiled
 
 

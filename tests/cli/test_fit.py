@@ -182,7 +182,7 @@ def test_a_terminal_gets_a_bar_and_no_color_where_none_is_wanted(here, table) ->
     main, side = pty.openpty()
     env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "TERM": "xterm-256color", "NO_COLOR": "1"}
     words = ["fit", str(table), "--target", "y", "--models", "linear"]
-    code = "import tests.sketches, separatrix.cli.main as cli\n"
+    code = "import tests.sketches, separatrix.cli.outcome as cli\n"
     code += f"with tests.sketches.sketches():\n    raise SystemExit(cli.run({words!r}))"
     env["PYTHONPATH"] += f"{os.pathsep}{Path(__file__).parents[2]}"
     with subprocess.Popen([sys.executable, "-c", code], stdout=side, stderr=side, env=env) as child:

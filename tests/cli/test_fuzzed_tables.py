@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 
-from separatrix.cli.main import run
+from separatrix.cli.outcome import run
 from tests.cli.tables import FuzzedTable, tables
 
 #: More examples are tried by hand: SEPARATRIX_FUZZ=300.

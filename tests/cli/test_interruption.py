@@ -186,7 +186,7 @@ def test_an_interruption_before_the_command_is_loaded_shows_no_traceback() -> No
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "class Finder:\n"
         "    def find_spec(self, name, *_):\n"
-        "        if name == 'separatrix.cli.main':\n"
+        "        if name == 'separatrix.cli.outcome':\n"
         "            signal.raise_signal(signal.SIGINT)\n"
         "sys.meta_path.insert(0, Finder())\n"
         "cli.main(['merge'])\n"
@@ -196,3 +196,99 @@ def test_an_interruption_before_the_command_is_loaded_shows_no_traceback() -> No
         130,
         "interrupted: Interrupted; no partial results were written.\n",
     )
+
+
+def test_nothing_is_imported_before_signals_are_heeded() -> None:
+    """Python shows a traceback where an import is interrupted: none may come first."""
+    import subprocess
+
+    import separatrix
+
+    folder = str(Path(separatrix.__file__).parents[1])
+    code = (
+        f"import os, sys; sys.path.insert(0, {folder!r}); before = set(sys.modules)\n"
+        "import separatrix.cli\n"
+        "print(sorted(set(sys.modules) - before))\n"
+    )
+    words = [sys.executable, "-I", "-S", "-c", code]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['separatrix', 'separatrix.cli']"
+
+
+def test_the_command_can_be_called_again() -> None:
+    """``separatrix.cli.main`` stays the function that it was, whatever a command has imported."""
+    import subprocess
+
+    code = (
+        "import separatrix.cli\n"
+        "for _ in range(2):\n"
+        "    try:\n"
+        "        separatrix.cli.main(['--version'])\n"
+        "    except SystemExit as end:\n"
+        "        assert end.code == 0\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("separatrix") == 2
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from separatrix.cli.outcome import run
+import separatrix.report
+def stop(_, page):
+    Path(page).with_name(".report.html.0123abcd.partial").write_text("half")
+    print("writing", flush=True)
+    sys.stdin.read()
+separatrix.report.write = stop
+run(["fit", "table.csv", "--target", "y", "--models", "ridge", "--out", "m"])
+"""
+
+
+@pytest.mark.usefixtures("plain_page")
+def test_what_a_killed_run_left_is_removed_by_the_next_and_what_runs_is_not(
+    command, here, table, monkeypatch
+) -> None:
+    import subprocess
+
+    from separatrix import temporary
+
+    monkeypatch.setattr(temporary, "_NEW", 0.0)
+    words = ("fit", table, "--target", "y", "--models", "linear", "--out", "m")
+    others = (".m.notes.partial", ".n.0123abcd.partial", "m.0123abcd.partial")
+    for name in others:
+        (here / name).write_text("not ours, or of another place")
+    for _ in ("beside the place", "in the place"):
+        with subprocess.Popen(
+            [sys.executable, "-c", KILLED], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ) as child:
+            for line in child.stdout:
+                if line == b"writing\n":
+                    break
+            before = {p for p in here.rglob("*.partial") if p.is_dir()}
+            assert len(before) == 1
+            assert command(*words).code == 0  # while the other one is at work
+            assert {p for p in here.rglob("*.partial") if p.is_dir()} == before
+            child.kill()
+        assert command(*words).code == 0
+        assert {p.name for p in here.rglob("*.partial")} == set(others)
+
+
+def test_a_killed_spool_of_standard_input_is_removed_by_the_next(tmp_path, monkeypatch) -> None:
+    import io
+    import tempfile
+
+    from separatrix import scan, temporary
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(temporary, "_NEW", 0.0)
+    (tmp_path / ".separatrix-input.csv.0123abcd.partial").write_text("x,y\n1")
+    rows = []
+    for _ in range(2):  # the first is still in use when the second comes
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"x,y\n1,2\n3,5\n")))
+        rows.append(scan("-", target="y"))
+    assert [len(given.read()) for given in rows] == [2, 2]
+    assert len(list(tmp_path.iterdir())) == 2
+    rows.clear()
+    assert list(tmp_path.iterdir()) == []

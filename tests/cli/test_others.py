@@ -13,7 +13,7 @@ import sys
 import pytest
 
 import separatrix as sx
-from separatrix.cli.main import OPENING, run
+from separatrix.cli.outcome import OPENING, run
 from separatrix.messages import WARNINGS
 from tests.sketches import sketches
 
@@ -224,7 +224,7 @@ HEAVY = {"sklearn", "numba", "matplotlib", "pyarrow", "numpy", "scipy", "rich", 
 @pytest.mark.parametrize("words", ["'--help'", "'fit', '--help'", "'--version'"])
 def test_help_loads_nothing_heavy(words) -> None:
     code = (
-        "import sys; from separatrix.cli.main import run; "
+        "import sys; from separatrix.cli.outcome import run; "
         f"run([{words}]); print(sorted({HEAVY!r} & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import separatrix as sx
-from separatrix.cli.main import run
+from separatrix.cli.outcome import run
 
 HOUSE = "area,rooms,age,lot,district,garden,heating\n"
 NEW = HOUSE + "70,3,10,100,moon,true,gas\n50,2,90,,mars,false,\n60,2,20,80,moon,true,gas\n"

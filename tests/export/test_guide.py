@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from separatrix.cli.main import run
+from separatrix.cli.outcome import run
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "export.md"
 

@@ -17,7 +17,7 @@ import pytest
 
 import separatrix as sx
 from separatrix import InputError, Moments, scan
-from separatrix.cli.main import run
+from separatrix.cli.outcome import run
 from separatrix.rows.distributed import passes, pieces, scheduler
 from separatrix.rows.parts import Parts
 from separatrix.statistics.grouped import Grouped

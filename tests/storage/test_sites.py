@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.cli.main import run
+from separatrix.cli.outcome import run
 from separatrix.messages import InputError
 from separatrix.rows.schema import NO_TERMS, Term
 from separatrix.storage import load_moments, merge_moments, save_moments, summarize

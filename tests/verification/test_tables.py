@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.cli.main import run
+from separatrix.cli.outcome import run
 from separatrix.samples import sample
 from separatrix.storage import load, load_study, save
 

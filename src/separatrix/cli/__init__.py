@@ -1,9 +1,7 @@
 """The command ``separatrix``: one file a command, nothing heavy before it is needed."""
 
-from __future__ import annotations
-
+import _signal as signal  # the part in C: ``signal`` imports for milliseconds what we do not need
 import os
-import signal
 import sys
 
 TYPE_CHECKING = False
@@ -19,7 +17,7 @@ ENDING = tuple(
 NO_RESULTS = "Interrupted; no partial results were written."
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: "Sequence[str] | None" = None) -> None:
     """Run the command and leave with its exit code; an interruption never shows a traceback.
 
     Until the rest of the command is imported and heeds signals, one of them just ends it.
@@ -28,9 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for number in ENDING:
         if signal.getsignal(number) in usual:  # one that the parent ignores stays ignored
             signal.signal(number, end_at_once)
-    from separatrix.cli.main import main as run_command
+    from separatrix.cli.outcome import run
 
-    run_command(arguments)
+    sys.exit(run(list(sys.argv[1:] if arguments is None else arguments)))
 
 
 def end_at_once(number: int, _: object) -> None:

@@ -6,10 +6,10 @@ when something is created, so something is, and removed again.
 
 from __future__ import annotations
 
-import secrets
 from pathlib import Path
 
 from separatrix.messages import InputError
+from separatrix.temporary import remove_leftovers, temporary
 
 MODEL, REPORT, PREDICTIONS, RESULT = "model.sx", "report.html", "predictions.csv", "result.json"
 ASSIGNMENTS = "assignments.csv"
@@ -22,6 +22,7 @@ def ready(place: Path) -> Path:
     try:
         _refuse_lacking(place.parent)
         _refuse_taken(place)
+        remove_leftovers(place)
         trial = temporary(place)
         trial.mkdir()
         trial.rmdir()
@@ -40,12 +41,6 @@ def ready_file(path: Path) -> Path:
         raise cannot_write(path, problem) from problem
     check_writable(path)
     return path
-
-
-def temporary(place: Path) -> Path:
-    """A temporary name on the disk of ``place``, which can be a disk of its own."""
-    name = f"{secrets.token_hex(4)}.partial"
-    return place / f".{name}" if place.is_dir() else place.with_name(f".{place.name[:40]}.{name}")
 
 
 def _refuse_lacking(parent: Path) -> None:

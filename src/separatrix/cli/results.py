@@ -15,12 +15,13 @@ import numpy as np
 
 from separatrix.cli.failure import SCHEMA_VERSION, Interrupted, uninterrupted
 from separatrix.cli.ids import Ids
-from separatrix.cli.places import ASSIGNMENTS, MODEL, PREDICTIONS, REPORT, RESULT, temporary
+from separatrix.cli.places import ASSIGNMENTS, MODEL, PREDICTIONS, REPORT, RESULT
 from separatrix.messages import InputError
 from separatrix.storage import save
 from separatrix.storage.files import cannot_write, write_text
 from separatrix.study.document import document_of, plain
 from separatrix.study.result import Predictions, Study
+from separatrix.temporary import held, remove_leftovers, temporary
 
 
 def write_all(study: Study, place: Path, ids: Ids) -> dict[str, Any]:
@@ -45,14 +46,16 @@ def write_all(study: Study, place: Path, ids: Ids) -> dict[str, Any]:
 
 def all_or_nothing(place: Path, write: Callable[[Path], None]) -> None:
     """``write`` fills a directory under a temporary name; its files move to ``place`` together."""
+    remove_leftovers(place)
     partial = temporary(place)
     complete = False
     try:
         partial.mkdir()
-        write(partial)
-        with uninterrupted():
-            _move(partial, place)
-            complete = True
+        with held(partial):
+            write(partial)
+            with uninterrupted():
+                _move(partial, place)
+                complete = True
     except KeyboardInterrupt as end:
         if complete:
             raise Interrupted(f"Interrupted; the results in {place}/ are complete.") from end

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from separatrix.messages import InputError
+from separatrix.temporary import held, remove_leftovers, temporary
 
 
 @contextmanager
@@ -27,11 +27,12 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except OSError as problem:
         raise cannot_write(target, problem) from problem
     try:
-        with partial.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(final)
+        with held(partial):
+            with partial.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(final)
     except BaseException as problem:  # Ctrl-C included: leave nothing behind
         partial.unlink(missing_ok=True)
         if isinstance(problem, OSError) and problem.errno is not None:  # others come from reading
@@ -54,7 +55,8 @@ def _begun(target: Path) -> tuple[Path, Path]:
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a directory")
     final = Path(os.path.realpath(target))  # of a link, the file that it points to
-    partial = final.with_name(f".{final.name[:40]}.{secrets.token_hex(4)}.partial")
+    remove_leftovers(final)
+    partial = temporary(final)
     partial.open("xb").close()
     return final, partial
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import separatrix as sx
-from separatrix.cli.main import run as command
+from separatrix.cli.outcome import run as command
 from separatrix.export.onnx import export as exports
 from separatrix.export.onnx.export import columns_of, onnx_file
 from separatrix.messages import InputError

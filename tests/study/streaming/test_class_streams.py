@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.svm import LinearSVC as ReferenceSVC
 
 import separatrix as sx
-from separatrix.cli.main import run
+from separatrix.cli.outcome import run
 from separatrix.messages import InputError
 from separatrix.rows import rows as rows_module
 from separatrix.storage import load, load_study

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from separatrix.messages import InputError, did_you_mean
@@ -21,6 +22,7 @@ from separatrix.rows.sources.places.archives import chosen_member, members
 from separatrix.rows.sources.places.files import ARCHIVES, join_place, split_place, stored_bytes
 from separatrix.rows.sources.places.partitions import partitions_of
 from separatrix.rows.sources.places.remote import is_remote, listed, local_path, missing_remote
+from separatrix.temporary import held, remove_leftovers, temporary
 
 
 def is_path(source: object) -> bool:
@@ -151,12 +153,19 @@ def _standard_input(
     kinds: Mapping[str, Kind], options: TextOptions | None, expected: Iterable[str]
 ) -> CsvSource:
     """Spooled to a temporary file, since a table may be read more than once."""
-    with tempfile.NamedTemporaryFile(suffix=".csv", delete=False) as spool:
-        try:
-            shutil.copyfileobj(sys.stdin.buffer, spool)
-        except BaseException:  # interrupted, or the disk is full: nothing stays behind
-            Path(spool.name).unlink(missing_ok=True)
-            raise
-    source = CsvSource([spool.name], kinds, ["standard input"], options, expected)
-    weakref.finalize(source, Path(spool.name).unlink, missing_ok=True)
+    place = Path(tempfile.gettempdir()) / "separatrix-input.csv"
+    remove_leftovers(place)
+    spool = temporary(place)
+    stack = ExitStack()
+    stack.callback(spool.unlink, missing_ok=True)
+    try:
+        spool.touch(0o600, exist_ok=False)  # nobody else may read it
+        with spool.open("wb") as file:
+            stack.enter_context(held(spool))
+            shutil.copyfileobj(sys.stdin.buffer, file)
+    except BaseException:  # interrupted, or the disk is full: nothing stays behind
+        stack.close()
+        raise
+    source = CsvSource([str(spool)], kinds, ["standard input"], options, expected)
+    weakref.finalize(source, stack.close)
     return source

@@ -1,4 +1,4 @@
-"""The entry point: runs the command, and turns every outcome into a message and an exit code.
+"""The command as a whole, and every outcome of it as a message and an exit code.
 
 0 success   1 a score is worse than --min-score, or a claim is refuted   2 usage or bad input
 70 a defect of separatrix   130 interrupted (143 by SIGTERM, 129 by a closed terminal)
@@ -11,7 +11,6 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Sequence
 
 import click
 
@@ -78,17 +77,11 @@ for _command in (
     separatrix.add_command(_command)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command and leave with its exit code."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+def run(given: list[str]) -> int:
+    """Run the command; the exit code."""
     for stream in ("stdout", "stderr"):
         if getattr(sys, stream) is None:  # closed by the parent process
             setattr(sys, stream, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
-    sys.exit(run(given))
-
-
-def run(given: list[str]) -> int:
-    """Run the command; the exit code."""
     with Interruptions() as interruptions:
         return _outcome(given, interruptions)
 
