@@ -1,6 +1,7 @@
 """The command ``separatrix``: one file a command, nothing heavy before it is needed."""
 
-import _signal as signal  # the part in C: ``signal`` imports for milliseconds what we do not need
+# the part in C: ``signal`` imports for milliseconds what is not needed here
+import _signal as signal  # type: ignore[import-not-found]
 import os
 import sys
 
