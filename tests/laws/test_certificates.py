@@ -83,3 +83,30 @@ def test_a_quantity_that_was_not_promised_may_be_absent_but_not_too_large() -> N
     assert not replace(only_kkt, gap=1.0).holds
     assert Certificate("By construction", promised=()).holds
     assert not Certificate("Says nothing of itself").holds
+
+
+def test_a_gap_counts_relative_to_the_objective() -> None:
+    """Whatever the unit, a gap of the size of the objective does not hold."""
+    for unit in (1e-300, 1e-13, 1.0, 1e13):
+        large = replace(SHOWN, primal=2.0 * unit, dual=unit, gap=unit)
+        assert not large.holds
+        assert large.relative_gap == 0.5
+        assert replace(large, dual=2.0 * unit, gap=1e-9 * unit).holds
+
+
+def test_what_rounding_or_the_size_of_the_data_excuse_is_said() -> None:
+    tiny = replace(SHOWN, primal=1e-20, dual=0.0, gap=1e-20)
+    assert not tiny.holds
+    rounded = replace(tiny, rounding=1e-19)
+    assert rounded.holds
+    assert "The objective is zero up to rounding errors of 1.0e-19." in str(rounded)
+    within = replace(rounded, primal=1e-18, dual=1e-18 - 1e-20)
+    assert within.holds
+    assert "The gap is within the rounding errors of the objective, 1.0e-19." in str(within)
+    scaled = replace(tiny, scale=3.0, scale_of="half the variance of the target")
+    assert scaled.holds
+    assert "The gap is 3.3e-21 of half the variance of the target, 3." in str(scaled)
+    assert not replace(rounded, rounding=np.nan).holds
+    assert not replace(rounded, rounding=np.inf).holds
+    for plain in (SHOWN, tiny):
+        assert "rounding" not in str(plain)

@@ -161,9 +161,9 @@ def test_a_certificate_that_is_not_a_number_does_not_hold():
     rows = rows_of(rng.normal(size=(30, 2)), rng.integers(0, 2, 30), 2)
     problem = build_problem(rows, rows.reduce(Moments()), terms(2), LogisticOptions(penalty=1.0))
     none = np.zeros((3, 1))
-    lost = certify_logistic(problem, np.full((3, 1), np.nan), none, 1.0, tolerance=1e3, scale=1.0)
+    lost = certify_logistic(problem, np.full((3, 1), np.nan), none, 1.0, tolerance=1e3)
     assert np.isnan(lost.certificate.primal)
     assert not lost.certificate.holds
-    far = certify_logistic(problem, none, none, 1.0, tolerance=1e-8, scale=1.0)
+    far = certify_logistic(problem, none, none, 1.0, tolerance=1e-8)
     assert np.isfinite(far.certificate.primal)
     assert not far.certificate.holds

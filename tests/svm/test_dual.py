@@ -78,7 +78,7 @@ def test_primal_and_dual_meet_where_another_solver_ends(n, C, kernel, regression
     assert abs(found.beta.sum()) <= 1e-9 * weight.sum()
     assert (found.beta >= problem.low).all()
     assert (found.beta <= problem.high).all()
-    size = 1e-3 + proof.scale
+    size = 1e-3 + proof.primal
     assert proof.gap <= 1e-6 * size
     assert_allclose(proof.dual, other, rtol=0, atol=1e-7 * size)
 

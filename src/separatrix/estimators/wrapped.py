@@ -240,6 +240,7 @@ def joint_certificate(claim: str, parts: Sequence[Any], *notes: str) -> Certific
             primal=np.nan,  # the objective is that of the part
             dual=np.nan,
             gap=own.relative_gap,
+            rounding=own.relative_rounding,
             scale=np.nan,
             notes=(*own.notes, *notes),
         )
@@ -247,6 +248,7 @@ def joint_certificate(claim: str, parts: Sequence[Any], *notes: str) -> Certific
     return Certificate(
         claim,
         gap=worst.relative_gap,
+        rounding=worst.relative_rounding,
         kkt=worst.kkt,
         tolerance=worst.tolerance,
         notes=(*_parts_in_words(known, len(parts)), *notes),

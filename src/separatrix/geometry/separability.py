@@ -239,7 +239,7 @@ def _hull_certificate(found: NearestPoints, disjoint: bool) -> Certificate:
         dual=max(found.low - found.high, 0.0),
         gap=found.duality_gap,
         tolerance=1e-9,
-        scale=found.scale,
+        rounding=8.0 * EPS * found.scale,
         notes=(
             f"They are convex combinations of {_row_count(found.rows_a)} of A and of "
             f"{_row_count(found.rows_b)} of B.",

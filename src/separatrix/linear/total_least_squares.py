@@ -250,7 +250,8 @@ def _certificate(
         dual=dual,
         gap=primal - dual,
         tolerance=1e-8,
-        scale=normals.level**2 / EPS,
+        # singular values are known to ``level``
+        rounding=float(np.sum(2.0 * normals.smallest * normals.level + normals.level**2)),
         condition=float(np.linalg.norm(r) / separation) if separation > 0 else np.inf,
         rank=len(coef),
         dependent=dependent,

@@ -33,7 +33,6 @@ def certify_logistic(
     factor: float,
     *,
     tolerance: float = np.nan,
-    scale: float = np.nan,
 ) -> CertifiedPoint:
     """Certificate at θ − step, in one pass over the rows.
 
@@ -58,7 +57,6 @@ def certify_logistic(
         gap=factor * float(np.maximum(primal - dual, 0.0)),
         kkt=float(kkt),
         tolerance=tolerance,
-        scale=scale,
         statistic="the rows",
     )
     return CertifiedPoint(certificate, theta, float(found.value))

@@ -141,14 +141,8 @@ def solve_logistic(
     """Minimize from ``start`` and certify; ``priors`` are the class proportions."""
     found = minimize(problem, start, options)
     factor = 1.0 / options.penalty if options.penalty > 0.0 else 1.0
-    entropy = -float(np.sum(priors * np.log(np.maximum(priors, np.finfo(float).tiny))))
     certificate, theta, loss = certify_logistic(
-        problem,
-        found.theta,
-        found.step,
-        factor,
-        tolerance=options.tol,
-        scale=factor * problem.weight * entropy,
+        problem, found.theta, found.step, factor, tolerance=options.tol
     )
     preconditioner, wide = problem.preconditioner, isinstance(problem, WideLogistic)
     certificate = replace(

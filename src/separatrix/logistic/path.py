@@ -94,12 +94,7 @@ def certified_path(start: StartingPoint, Cs: Floats, options: LogisticOptions) -
     points, certified = [], True
     for C, (problem, found) in zip(Cs, solve_path(start, Cs, options), strict=True):
         certificate, theta, loss = certify_logistic(
-            problem,
-            found.theta,
-            found.step,
-            float(C),
-            tolerance=options.tol,
-            scale=float(C) * problem.weight,
+            problem, found.theta, found.step, float(C), tolerance=options.tol
         )
         certified &= certificate.holds
         coef, intercept = problem.unscale(theta)

@@ -23,6 +23,7 @@ from separatrix.optimize.losses import Loss
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
 
+EPS = float(np.finfo(float).eps)
 #: A dual point that is scaled into its domain stays inside by this factor.
 INSIDE = 1.0 - 1e-15
 
@@ -58,14 +59,18 @@ def certify_primal_dual(
     imbalance: Floats | float = 0.0,
     v_scale: Floats | float = 1.0,
     z_scale: float = 1.0,
+    z_size: Floats | None = None,
     scale: float = np.nan,
+    scale_of: str = "",
 ) -> Certificate:
     """Certificate of (b, a) from a dual point u, with v = −Xᵀ(c u σ) and imbalance = Σ c u σ.
 
     The gap is the smaller of those at u and at t·u, t being the scale that makes v feasible for
     the penalty. An imbalance that rounding leaves is charged to the gap at |a|; the KKT residual
     is the largest of |imbalance| / Σ c|u|, the distance of v to ∂p(b) in units of ``v_scale``, and
-    the distance of (z, u) to the graph of ∂ℓ with z in units of ``z_scale``.
+    the distance of (z, u) to the graph of ∂ℓ with z in units of ``z_scale``. The rounding error of
+    the objective is what errors of ε · ``z_size``, the sizes of the terms that z is the sum of,
+    leave in the losses.
     """
     gaps = [_gap(loss, penalty, c, z, u, coef, v)]
     t = penalty.feasible_scale(v)
@@ -86,9 +91,18 @@ def certify_primal_dual(
         gap=gap,
         kkt=float(np.max(conditions)),
         tolerance=tolerance,
+        rounding=rounding_of_losses(loss, c, z, np.abs(z) if z_size is None else z_size),
         scale=scale,
+        scale_of=scale_of,
         statistic="the rows",
     )
+
+
+def rounding_of_losses(loss: Loss, c: Floats, z: Floats, size: Floats) -> float:
+    """The change of Σ c ℓ(z) if every z is off by ε times the ``size`` of its terms."""
+    value, error = loss.value(z), EPS * size
+    off = np.maximum(np.abs(loss.value(z + error) - value), np.abs(loss.value(z - error) - value))
+    return float(c @ off)
 
 
 def _gap(
@@ -108,6 +122,7 @@ def joint_certificate(certificates: Sequence[Certificate]) -> Certificate:
         gap=gap,
         dual=primal - gap,
         kkt=float(np.max([c.kkt for c in certificates])),
+        rounding=sum(c.rounding for c in certificates),
         scale=sum(c.scale for c in certificates),
     )
 

@@ -16,10 +16,12 @@ class Certificate:
     """Proof of optimality that can be checked from the data without solving again.
 
     gap = primal − dual bounds how far the objective can be above its minimum, and ``kkt`` is the
-    largest violation of the optimality conditions, relative to the size of their terms. Both are
-    compared with ``tolerance``, the gap relative to ``scale`` (the objective of a model without
-    coefficients, for example). ``digits`` is the number of decimal digits of the worst coefficient
-    that rounding errors leave.
+    largest violation of the optimality conditions, relative to the size of their terms. The gap
+    holds if gap ≤ tolerance · max(|primal|, |dual|) + rounding, where ``rounding`` is the error
+    that rounding can leave in the objective. A squared error may truly be zero: its ``scale``, a
+    size that the data alone fix and that ``scale_of`` names, then takes the place of a smaller
+    objective. The words say so wherever the gap is not small relative to the objective itself.
+    ``digits`` is the number of decimal digits of the worst coefficient that rounding errors leave.
 
     ``promised`` lists the quantities that the method guarantees. It fails closed: a promised
     quantity that is not finite does not hold. A method that promises neither states its property
@@ -32,7 +34,9 @@ class Certificate:
     gap: float = np.nan
     kkt: float = np.nan
     tolerance: float = np.nan
+    rounding: float = 0.0
     scale: float = np.nan
+    scale_of: str = ""
     condition: float = np.nan
     rank: int | None = None
     digits: float = np.nan
@@ -43,16 +47,42 @@ class Certificate:
 
     @property
     def relative_gap(self) -> float:
-        """The duality gap as a fraction of the largest of primal, dual and ``scale``."""
-        sizes = [abs(v) for v in (self.primal, self.dual, self.scale) if np.isfinite(v)]
-        return self.gap / max(*sizes, np.finfo(float).tiny) if sizes else self.gap
+        """The duality gap as a fraction of the largest of primal, dual and ``scale``.
+
+        A certificate without an objective states its gap as such a fraction.
+        """
+        return self.gap / self._size if self.gap else self.gap
+
+    @property
+    def relative_rounding(self) -> float:
+        """``rounding`` in the units of the relative gap."""
+        return self.rounding / self._size
 
     @property
     def holds(self) -> bool:
         """Whether all that was promised is finite, and all that was measured within tolerance."""
-        measured = {"gap": self.relative_gap, "kkt": self.kkt}
-        shown = all(measured[name] <= self.tolerance for name in self.promised)
-        return shown and not any(value > self.tolerance for value in measured.values())
+        small = {"gap": self._gap_is_small, "kkt": self.kkt <= self.tolerance}
+        measured = {"gap": self.gap, "kkt": self.kkt}
+        return all(
+            small[name] if name in self.promised else small[name] or np.isnan(value)
+            for name, value in measured.items()
+        )
+
+    @property
+    def _gap_is_small(self) -> bool:
+        known = np.isfinite([self.gap, self.rounding]).all()
+        return bool(known and self.gap <= self.tolerance * self._size + self.rounding)
+
+    @property
+    def _objective_size(self) -> float:
+        """max(|primal|, |dual|), or 1 of a gap that is a fraction already; never zero."""
+        sizes = [abs(value) for value in (self.primal, self.dual) if np.isfinite(value)]
+        return max(*sizes, np.finfo(float).tiny) if sizes else 1.0
+
+    @property
+    def _size(self) -> float:
+        """What the gap is compared with: the objective, or ``scale`` where that is larger."""
+        return float(np.fmax(self._objective_size, self.scale))
 
     def __str__(self) -> str:
         return " ".join(self._sentences())
@@ -66,6 +96,7 @@ class Certificate:
             )
         elif np.isfinite(self.gap):
             sentences.append(f"Relative duality gap {self.gap:.1e}.")
+        sentences += self._what_the_gap_is_compared_with()
         if np.isfinite(self.kkt):
             sentences.append(f"KKT residual {self.kkt:.1e}.")
         if self.promised and not self.holds:
@@ -84,6 +115,17 @@ class Certificate:
         if np.isfinite(self.digits):
             sentences.append(f"About {self.digits:.0f} correct digits (from {self.statistic}).")
         return sentences + list(self.notes)
+
+    def _what_the_gap_is_compared_with(self) -> list[str]:
+        """Said where the gap is not small relative to the objective itself."""
+        objective, allowed = self._objective_size, self.tolerance * self._size
+        if not self._gap_is_small or self.gap <= self.tolerance * objective:
+            return []
+        if self.gap <= allowed:
+            return [f"The gap is {self.relative_gap:.1e} of {self.scale_of}, {self.scale:.3g}."]
+        if objective <= self.rounding:
+            return [f"The objective is zero up to rounding errors of {self.rounding:.1e}."]
+        return [f"The gap is within the rounding errors of the objective, {self.rounding:.1e}."]
 
 
 class Status(StrEnum):

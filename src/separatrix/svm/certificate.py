@@ -135,14 +135,13 @@ def _certify(
         imbalance=float(beta.sum()) if problem.balances else 0.0,
         v_scale=v_scale,
         z_scale=problem.unit,
-        scale=_constant_objective(problem) if not problem.hard else np.nan,
     )
     if not problem.hard:
         return found
     # the hyperplane scaled until no row is inside the margin is feasible, as is any α ≥ 0
     margin, dual = float(z.min()), found.dual
     primal = penalty.value(coef) / margin**2 if margin > 0.0 else np.inf
-    return replace(found, primal=primal, dual=dual, gap=max(primal - dual, 0.0), scale=abs(dual))
+    return replace(found, primal=primal, dual=dual, gap=max(primal - dual, 0.0))
 
 
 def badness(proof: Certificate) -> tuple[bool, float, float]:
@@ -160,13 +159,6 @@ def _finite_cost(problem: SVMProblem, beta: Floats) -> Floats:
 
 def _loss(problem: SVMProblem, scores: Floats) -> float:
     return float(problem.cost @ problem.slack(scores))
-
-
-def _constant_objective(problem: SVMProblem) -> float:
-    """The objective of the best constant."""
-    zero = np.zeros(problem.n)
-    b = problem.best_intercept(zero, zero) if problem.balances else 0.0
-    return _loss(problem, zero + b)
 
 
 def term_sizes(x: Matrix, weight: Floats) -> Floats:

@@ -82,7 +82,6 @@ def certify_squared(
     if problem.free_intercept:
         v[d] = 0.0  # out of balance at most by ``imbalance``
     size += penalty.l1 + penalty.l2 * np.abs(coef)
-    zero = problem.argument(np.zeros(problem.n))
     return certify_primal_dual(
         problem.loss,
         penalty,
@@ -96,7 +95,6 @@ def certify_squared(
         intercept=0.0 if penalized else b,
         imbalance=total if problem.free_intercept else 0.0,
         v_scale=size,
-        scale=float(c @ problem.loss.value(zero)),
     )
 
 

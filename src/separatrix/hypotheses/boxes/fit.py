@@ -12,6 +12,9 @@ from separatrix.hypotheses.boxes.version_space import VersionSpace, version_spac
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints
 
+#: Rounding error of a pairwise sum of up to 2⁶⁴ weights, relative to the sum.
+ROUNDING = 64.0 * float(np.finfo(float).eps)
+
 
 @dataclass(frozen=True)
 class ClassSpace:
@@ -54,7 +57,8 @@ def certificate(spaces: list[ClassSpace]) -> Certificate:
     bound = min(errors, sum(found.bound for found in spaces))
     gap = errors - bound
     total = sum(found.weight for found in spaces)
-    exact = gap <= 1e-9 * max(total, 1.0)
+    rounding = ROUNDING * total
+    exact = gap <= rounding
     if errors == 0.0:
         claim = "Each box contains all rows of its class and no other row"
     elif exact:
@@ -70,6 +74,6 @@ def certificate(spaces: list[ClassSpace]) -> Certificate:
         dual=errors if exact else bound,
         gap=0.0 if exact else gap,
         tolerance=1e-9,
-        scale=total,
+        rounding=rounding,
         promised=("gap",),
     )

@@ -108,7 +108,9 @@ class EllipsoidClassifier(EnclosingClassifier):
             dual=dual,
             gap=primal - dual,
             tolerance=1e-9,
+            # a difference of logarithms is a ratio of volumes, whatever the logarithms are
             scale=float(max(self.ranks_.sum(), 1)),
+            scale_of="one for each dimension of a logarithm of volumes",
             notes=tuple(flat[:12]),
             promised=("gap",),
         )

@@ -90,6 +90,7 @@ def _certify_target(
         tolerance=options.tol,
         v_scale=found.x_scale * np.sqrt(found.y_variance),
         scale=0.5 * found.y_variance,
+        scale_of="half the variance of the target",
     )
 
 

@@ -16,6 +16,8 @@ from separatrix.statistics.moments import Moments
 CLAIM = "Least squares: no other coefficients fit these rows better"
 RIDGE_CLAIM = "Ridge: no other coefficients have a smaller sum of squares plus penalty"
 TOLERANCE = 1e-8
+#: The size that the data give a sum of squares which may itself be zero.
+NULL_MODEL = "half the sum of squares of the target about its mean"
 
 
 def certify_from_moments(
@@ -46,6 +48,7 @@ def certify_from_moments(
         kkt=float(np.max(np.abs(equilibrated / size), initial=0.0)),
         tolerance=TOLERANCE,
         scale=0.5 * float(yy.sum()),
+        scale_of=NULL_MODEL,
         statistic="moments",
     )
 
@@ -80,6 +83,7 @@ def certify_wide(
         kkt=float(np.max(np.abs(x.T @ residual) / size, initial=0.0)),
         tolerance=TOLERANCE,
         scale=0.5 * float((y**2).sum()),
+        scale_of=NULL_MODEL,
         rank=rank,
         statistic="the rows",
         dependent=tuple(dependent),
@@ -113,6 +117,7 @@ def certify_ridge_rows(
                 v_scale=np.sqrt(squares + a) * max(length, np.finfo(float).tiny),
                 z_scale=max(length, np.finfo(float).tiny),
                 scale=0.5 * length**2,
+                scale_of=NULL_MODEL,
             )
         )
     return joint_certificate(found)

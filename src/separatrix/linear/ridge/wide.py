@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from separatrix.linear.elastic_net.problem import sparse_variances
-from separatrix.linear.least_squares.certificate import RIDGE_CLAIM, TOLERANCE
+from separatrix.linear.least_squares.certificate import NULL_MODEL, RIDGE_CLAIM, TOLERANCE
 from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
 from separatrix.matrices.gram import column_squares, row_gram, standardized_copy
 from separatrix.matrices.products import products
@@ -152,6 +152,7 @@ def dual_certificate(
         kkt=float(np.max(np.linalg.norm(left, axis=0) / length, initial=0.0)),
         tolerance=TOLERANCE,
         scale=0.5 * float((size**2).sum()),
+        scale_of=NULL_MODEL,
         statistic="the rows",
     )
 

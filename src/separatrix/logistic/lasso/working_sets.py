@@ -46,9 +46,6 @@ class WorkingSets:
         self.intercept = problem.design.intercept
         self.free = self.intercept and not problem.penalty_scale[-1] > 0.0
         self.penalized = self.intercept and not self.free
-        share = np.bincount(rows.codes, rows.w) / rows.w.sum()
-        entropy = -float(np.sum(share[share > 0.0] * np.log(share[share > 0.0])))
-        self.scale = float(rows.w.sum()) * entropy
         self.columns = columns_of(rows.z, ones=self.penalized)
         self.at = np.zeros(0, dtype=np.int64)
         self.before: tuple[Floats, Floats] | None = None  # gradient and thresholds of the last
@@ -189,13 +186,9 @@ class WorkingSets:
 
     def _needed(self, known: AllColumns, point: SetPoint, tol: float, weight: float) -> float:
         """The violation that would close the gap, which is about proportional to it."""
-        gap = 0.5 * tol * self._size(point) / max(known.gap, 1e-300)
+        gap = 0.5 * tol * point.objective / max(known.gap, 1e-300)
         kkt = 0.5 * tol * weight / max(known.largest, 1e-300)
         return 0.3 * known.largest * min(gap, kkt, 0.3)
 
     def _solved(self, known: AllColumns, point: SetPoint, tol: float, weight: float) -> bool:
-        return known.largest <= 0.5 * tol * weight and known.gap <= 0.5 * tol * self._size(point)
-
-    def _size(self, point: SetPoint) -> float:
-        """What the gap is compared with; where the loss nearly vanishes, a part of it at zero."""
-        return max(point.objective, 0.01 * self.scale)
+        return known.largest <= 0.5 * tol * weight and known.gap <= 0.5 * tol * point.objective

@@ -120,7 +120,6 @@ class _Descent:
         self.solve: LinearSolver = lambda g: g / self.bound
         self.bound = (0.25 * problem.weight + problem.ridge)[:, None]
         self.unpenalized = not problem.ridge.any()
-        self.scale = problem.weight * _entropy(problem)
 
     def run(self, theta: Floats, at: Callable[[Floats], Point], part: float) -> Point:
         """Descend from θ until the conditions hold with ``part`` of the tolerance."""
@@ -180,13 +179,13 @@ class _Descent:
             return False
         if self.unpenalized:
             slack = float(np.sum(np.abs(g * here.theta)))
-            return slack <= part * self.tol * max(self.scale, abs(here.value))
+            return slack <= part * self.tol * abs(here.value)
         penalized = self.problem.ridge > 0.0
         gap = float(np.sum(g[penalized] ** 2 / (2.0 * q[penalized])))
         if g.shape[1] > 1:  # one free intercept is balanced at the end
             # once by the inequality of Fenchel and Young, once as the certificate's charge
             gap += 2.0 * float(np.sum(np.abs(g * here.theta)[~penalized]))
-        return gap <= part * self.tol * max(self.scale, abs(here.value))
+        return gap <= part * self.tol * abs(here.value)
 
     def _separation(self, here: Point) -> Separation | None:
         if here.margin > 0.0:
@@ -270,9 +269,3 @@ def _balanced(problem: WideLogistic, found: Point) -> Floats:
         shift -= first / second
     theta[-1] += shift
     return theta if np.isfinite(shift) and abs(shift) < 1e-3 else found.theta
-
-
-def _entropy(problem: WideLogistic) -> float:
-    """The loss per row of the class proportions."""
-    p = np.maximum(problem.preconditioner.y_center, np.finfo(float).tiny)
-    return -float(np.sum(p * np.log(p)))

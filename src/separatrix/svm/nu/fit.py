@@ -107,7 +107,6 @@ def fit_one_class(gram: GramMatrix, w: Floats, nu: float, options: SolverOptions
         gap=max(float(terms.sum()) + rho * float(alpha.sum() - nu * w.sum()), 0.0),
         kkt=max(problem.violation(alpha, f) / unit, abs(float(alpha.sum() / (nu * w.sum())) - 1.0)),
         tolerance=options.tol,
-        scale=unit * nu * float(w.sum()),
         notes=(NO_MARGIN,) if abs(rho) <= problem.unit else (),
     )
     if not gram.mercer:

@@ -183,7 +183,6 @@ def certify_multiclass(
         dual=primal - gap,
         gap=gap,
         tolerance=tolerance,
-        scale=float(problem.cost.sum()),
         statistic="the rows",
         promised=("gap",),
     )
