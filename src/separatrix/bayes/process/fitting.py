@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 
 from separatrix.bayes.process.evidence import Evidence, Factored, TrainingRows, factorize
 from separatrix.bayes.process.learning import Learned, Sample, learn
+from separatrix.bayes.process.noise import SplitKernel
 from separatrix.bayes.process.starts import (
     box_around,
     data_starts,
@@ -32,6 +33,8 @@ from separatrix.rows.block import Floats
 SMALLEST, NEXT, SMALL, WHOLE = 256, 1024, 600, 256
 #: Gain in nats that the last step may leave: of small tables, and of others.
 TOLERANCE, LARGE_TOLERANCE = 1e-13, 1e-8
+#: Noise of the rows where none is known, over the mean variance: scikit-learn's, of variance 1.
+RELATIVE_NOISE = 1e-10
 #: Noise added where the covariance is not positive definite, over the mean variance.
 JITTERS = (1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
 
@@ -82,6 +85,16 @@ def fit_process(kernel: Kernel, rows: TrainingRows, plan: Plan) -> FittedProcess
             f"numbers; a noise variance of {jitter:.3g} was added to every row.",
         )
     return FittedProcess(kernel, rows, found, learned, jitter)
+
+
+def least_noise(kernel: Kernel, rows: TrainingRows, plan: Plan) -> float:
+    """Noise that only keeps K positive definite: RELATIVE_NOISE of the variance of f.
+
+    Of kernels that are learned it is the variance that y suggests, else that of the kernel.
+    """
+    learns = plan.optimizer is not None and len(kernel.theta)
+    split = SplitKernel(natural_kernel(kernel, rows) if learns else kernel)
+    return RELATIVE_NOISE * float(np.average(split.function_variance(rows.x), weights=rows.w))
 
 
 def learn_kernel(kernel: Kernel, rows: TrainingRows, plan: Plan) -> Learned:

@@ -70,7 +70,9 @@ def check_noise(noise: Any) -> float:
 
 
 def check_alpha(alpha: Any, n: int) -> Floats:
-    """A noise variance for each of n rows."""
+    """A noise variance for each of n rows; none yet where that of the kernel decides."""
+    if alpha is None:
+        return np.zeros(n)
     values = np.asarray(alpha, dtype=float)
     if values.ndim > 1 or (values.ndim == 1 and len(values) not in (1, n)):
         raise InputError(

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.bayes.process.certificate import certify
 from separatrix.bayes.process.evidence import Evidence, Factored, TrainingRows, factorize
-from separatrix.bayes.process.fitting import FittedProcess, Plan, fit_process
+from separatrix.bayes.process.fitting import FittedProcess, Plan, fit_process, least_noise
 from separatrix.bayes.process.inducing.fit import check_count
 from separatrix.bayes.process.inducing.regression import InducingRegression
 from separatrix.bayes.process.intervals import (
@@ -59,8 +59,10 @@ class GaussianProcessRegressor(RegressorMixin, TunableProcess, InducingRegressio
         Covariance of f, of :mod:`separatrix.kernels` or scikit-learn's; white noise in it is the
         noise of y. None is a variance times a Gaussian kernel with a length scale for each column,
         plus noise, all learned.
-    alpha : float or array-like of shape (n,), default=1e-10
-        Known noise variance of the training rows, added to that of the kernel.
+    alpha : float, array-like of shape (n,) or None, default=None
+        Known noise variance of the training rows, added to that of the kernel. None is 10⁻¹⁰ of
+        the kernel's variance in the units of y, which keeps K positive definite and nothing else;
+        of a kernel of variance 1 that is scikit-learn's 1e-10.
     optimizer : "fmin_l_bfgs_b", callable or None, default="fmin_l_bfgs_b"
         None leaves the hyperparameters as they are. A function is called as in scikit-learn; the
         name stands for our own ascent, by values, gradients and average information.
@@ -141,7 +143,7 @@ class GaussianProcessRegressor(RegressorMixin, TunableProcess, InducingRegressio
         self,
         kernel: Any = None,
         *,
-        alpha: Any = 1e-10,
+        alpha: Any = None,
         optimizer: Any = "fmin_l_bfgs_b",
         n_restarts_optimizer: int = 0,
         normalize_y: bool = False,
@@ -194,7 +196,10 @@ class GaussianProcessRegressor(RegressorMixin, TunableProcess, InducingRegressio
             int(self.n_restarts_optimizer),
             self.random_state,
         )
-        self._accept(fit_process(given_kernel(self.kernel, self.noise, width(x)), rows, plan))
+        kernel = given_kernel(self.kernel, self.noise, width(x))
+        if self.alpha is None:
+            rows = rows.with_noise(least_noise(kernel, rows, plan))
+        self._accept(fit_process(kernel, rows, plan))
         return self
 
     def _check_options(self) -> None:

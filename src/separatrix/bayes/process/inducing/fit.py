@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.bayes.process.evidence import TrainingRows
-from separatrix.bayes.process.fitting import Plan, learn_kernel
+from separatrix.bayes.process.fitting import Plan, learn_kernel, least_noise
 from separatrix.bayes.process.inducing.sample import HashedSample, sampled
 from separatrix.bayes.process.inducing.search import SAMPLE_ROWS, Model
 from separatrix.bayes.process.inducing.stages import InducingFit, InducingSearch
@@ -34,14 +34,26 @@ EXACT_ROWS = 1_000
 
 
 def fit_inducing(
-    rows: Rows, kernel: Kernel, targets: Targets, noise: float, n_inducing: Any, plan: Plan
+    rows: Rows,
+    kernel: Kernel,
+    targets: Targets,
+    known: tuple[float, float | None],
+    n_inducing: Any,
+    plan: Plan,
 ) -> InducingFit:
-    """Fit to rows that are a design already; ``noise`` is known and added to the kernel's."""
+    """Fit to rows that are a design already.
+
+    ``known`` are variances added to the kernel's noise: of y, and of the training rows (None is the
+    least that keeps K positive definite).
+    """
     count = check_count(n_inducing)
     sample = sampled(rows, SAMPLE_ROWS)
     if sample.x is None:
         raise InputError("No row has a positive weight.", remedy="Give at least one row.")
-    search = RegressionSearch(rows, sample, Model(kernel, targets, noise), plan)
+    noise, alpha = known
+    if alpha is None:
+        alpha = least_noise(kernel, training_rows(sample, targets, noise, SAMPLE_ROWS), plan)
+    search = RegressionSearch(rows, sample, Model(kernel, targets, noise + alpha), plan)
     if count is not None:
         return search.with_points(min(count, len(sample.w)), automatic=False)
     most = min(MOST_POINTS, len(sample.w))
@@ -67,6 +79,16 @@ def check_count(n_inducing: Any) -> int | None:
     return int(n_inducing)
 
 
+def training_rows(
+    sample: HashedSample, targets: Targets, noise: float, count: int
+) -> TrainingRows:
+    """The first rows of a sample, for the exact evidence."""
+    x = take_items(sample.x, slice(0, count))
+    columns = targets.of(x, sample.y[:count])
+    k, w = targets.outputs, sample.w[:count]
+    return TrainingRows(x, columns[:, :k], w, np.full(len(w), noise), columns[:, k:])
+
+
 class RegressionSearch(InducingSearch):
     """Hyperparameters by the exact evidence of some rows first."""
 
@@ -84,11 +106,7 @@ class RegressionSearch(InducingSearch):
         self.box = box_around(natural, self.theta)
 
     def _training(self, count: int) -> TrainingRows:
-        x = take_items(self.sample.x, slice(0, count))
-        columns = self.model.targets.of(x, self.sample.y[:count])
-        k, w = self.model.targets.outputs, self.sample.w[:count]
-        known = np.full(len(w), self.model.noise)
-        return TrainingRows(x, columns[:, :k], w, known, columns[:, k:])
+        return training_rows(self.sample, self.model.targets, self.model.noise, count)
 
     def is_exact(self, count: int) -> bool:
         """Whether the first evidence is that of all rows, and every row is a point."""

@@ -95,7 +95,7 @@ class InducingRegression(ProcessPredictions):
         prepared = prepare(self._training_rows(X, y, sample_weight))
         numeric(prepared.moments.targets)
         self.encoding_ = prepared.encoding
-        known, rows = float(self.alpha) + check_noise(self.noise), stored(prepared.rows)
+        rows = stored(prepared.rows)
         self._standardize_targets(prepared.moments)
         if self.trend == "none":
             self.basis_ = TrendBasis.of("none", None, None)
@@ -109,6 +109,7 @@ class InducingRegression(ProcessPredictions):
             self.random_state,
         )
         kernel = given_kernel(self.kernel, self.noise, len(self.encoding_.names))
+        known = (check_noise(self.noise), None if self.alpha is None else float(self.alpha))
         fit = fit_inducing(rows, kernel, self._targets, known, self.n_inducing, plan)
         return self._accept_inducing(fit)
 
