@@ -48,8 +48,31 @@ def test_no_box_makes_fewer_errors(seed, d):
     assert found.errors == pytest.approx(least)
     assert w[inside != positive].sum() == pytest.approx(least)
     assert found.bound <= least
-    if least < w[positive].sum():  # a box of rows outweighed everywhere is worse than none
-        assert found.exact
+    assert found.exact
+
+
+def test_a_class_that_is_better_off_without_a_box_is_stated():
+    x, y = np.full((3, 1), 4.0), [0, 0, 1]
+    for model in (sx.BoxClassifier(concept=1), sx.UnionOfBoxes(1)):
+        model.fit(x, y)
+        assert model.errors_[-1] == 2.0  # none at all has 1
+        assert "had better have no box" in str(model.certificate_)
+    assert "no box" not in str(sx.BoxClassifier().fit(X, Y).certificate_)
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=40, deadline=None)
+def test_a_certificate_counts_the_box_of_no_rows(seed):
+    """On few places, so that rows are tied and outweighed: all boxes, and the empty one."""
+    rng = np.random.default_rng(seed)
+    n, d = rng.integers(2, 10), rng.integers(1, 3)
+    x = rng.integers(0, 3, (n, d)).astype(float)
+    y = np.r_[0, 1, rng.integers(0, 2, n - 2)]
+    w = rng.integers(1, 4, n).astype(float)
+    model = sx.BoxClassifier(concept=1).fit(x, y, sample_weight=w)
+    least, without = fewest_by_list(x, y == 1, w), w[y == 1].sum()
+    assert model.certificate_.primal == model.certificate_.dual == least
+    assert ("no box" in str(model.certificate_)) == (without < least)
 
 
 def test_a_class_outweighed_everywhere_still_has_a_box():

@@ -44,6 +44,25 @@ def test_the_errors_are_those_of_the_boxes():
         assert (inside != (label == Y)).sum() == model.errors_[label]
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_no_box_more_less_or_elsewhere_makes_fewer_errors(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 4, 12).astype(float)
+    y, w = np.r_[0, 1, rng.integers(0, 2, 10)], rng.integers(1, 4, 12).astype(float)
+    model = sx.UnionOfBoxes(2).fit(x[:, None], y, sample_weight=w)
+    assert "in one column" not in str(model.certificate_)
+    for label, spaces in enumerate(model.spaces_):
+        own = x[y == label]
+        every = [(x >= a) & (x <= b) for a in own for b in own if a <= b]
+        boxes = [space.specific.contains(x[:, None]) for space in spaces]
+        others = [boxes[:k] + boxes[k + 1 :] for k in range(len(boxes))]
+        unions = [[*rest, box] for rest in others for box in every]
+        unions += [rest for rest in others if rest]
+        unions += [[*boxes, box] for box in every if len(boxes) < 2]
+        least = min(w[np.any(union, axis=0) != (y == label)].sum() for union in unions)
+        assert model.errors_[label] <= least
+
+
 def test_rejects_where_none_or_several_claim():
     x = np.array([[0.0], [1], [4], [5], [8], [9]])
     model = sx.UnionOfBoxes(2, hypothesis="specific", reject=True).fit(x, [0, 0, 1, 1, 0, 0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 import warnings
 from collections.abc import Callable
@@ -43,6 +44,24 @@ def test_units_do_not_matter(row: Row, factor: float) -> None:
     _assert_agree(row, outcome(row, scaled, x * scale), outcome(row, plain, x))
     if hasattr(plain, "coef_"):
         _assert_agree(row, scaled.coef_ * scale[: plain.coef_.shape[-1]], plain.coef_)
+
+
+@those(lambda row: row.task == "regression" and row.target_free)
+@pytest.mark.parametrize("factor", [1e-8, 1e8])
+def test_units_of_the_target_do_not_matter(row: Row, factor: float) -> None:
+    """Predictions and their intervals are in units of the target, and certificates hold in any."""
+    x, y = table(row)
+    plain, times = row.make().fit(x, y), row.for_target_times
+    scaled = (row.make() if times is None else times(factor)).fit(x, factor * y)
+    _assert_agree(row, outcome(row, scaled, x) / factor, outcome(row, plain, x))
+    assert scaled.certificate_.holds is plain.certificate_.holds
+    if "return_std" in inspect.signature(plain.predict).parameters:
+        for noisy, other in zip(
+            scaled.predict(x, return_std=True), plain.predict(x, return_std=True), strict=True
+        ):
+            _assert_agree(row, noisy / factor, other)
+    if hasattr(plain, "predict_interval"):
+        _assert_agree(row, scaled.predict_interval(x) / factor, plain.predict_interval(x))
 
 
 @those(lambda r: r.unit_free and r.shift_free and r.make().get_params().get("fit_intercept", True))

@@ -12,7 +12,7 @@ from tests.drop_in.plugin import same_named
 SAME = same_named()
 
 #: Defaults that differ, each with its reason on the page for users of scikit-learn.
-OTHER_DEFAULTS: dict[str, set[str]] = {}
+OTHER_DEFAULTS: dict[str, set[str]] = {"GaussianProcessRegressor": {"alpha"}}
 
 
 def parameters(cls: type) -> list[inspect.Parameter]:

@@ -7,13 +7,27 @@ from tests.registry import objectives as of
 from tests.registry.row import Row
 
 ROWS: list[Row] = [
-    Row("BayesianRidge", lambda: sx.BayesianRidge(), unit_free=False, objective=of.posterior),
+    Row(
+        "BayesianRidge",
+        lambda: sx.BayesianRidge(),
+        unit_free=False,
+        for_target_times=lambda f: sx.BayesianRidge(alpha_2=1e-6 * f**2, lambda_2=1e-6 * f**2),
+        objective=of.posterior,
+    ),
     Row(
         "BayesianRidge, standardized",
         lambda: sx.BayesianRidge(standardize=True),
         objective=of.posterior,
     ),
-    Row("ARDRegression", lambda: sx.ARDRegression(), unit_free=False, objective=of.relevance),
+    Row(
+        "ARDRegression",
+        lambda: sx.ARDRegression(),
+        unit_free=False,
+        for_target_times=lambda f: sx.ARDRegression(
+            alpha_2=1e-6 * f**2, lambda_2=1e-6 * f**2, threshold_lambda=1e4 / f**2
+        ),
+        objective=of.relevance,
+    ),
     Row(
         "ARDRegression, standardized",
         lambda: sx.ARDRegression(standardize=True),
@@ -38,6 +52,7 @@ ROWS: list[Row] = [
     Row(
         "BayesianLinearRegression",
         lambda: sx.BayesianLinearRegression(2.0, 0.1),
+        for_target_times=lambda f: sx.BayesianLinearRegression(2.0 / f**2, 0.1 * f**2),
         unit_free=False,
         objective=of.posterior,
     ),
@@ -74,6 +89,9 @@ ROWS: list[Row] = [
         "GaussianProcessRegressor with inducing points",
         lambda: sx.GaussianProcessRegressor(
             4.0 * sx.Gaussian(4.0) + sx.White(0.1), optimizer=None, n_inducing=40
+        ),
+        for_target_times=lambda f: sx.GaussianProcessRegressor(
+            4.0 * f**2 * sx.Gaussian(4.0) + sx.White(0.1 * f**2), optimizer=None, n_inducing=40
         ),
         unit_free=False,
     ),

@@ -39,6 +39,7 @@ ROWS: list[Row] = [
     Row(
         "LeastAbsoluteRegressor with epsilon",
         lambda: sx.LeastAbsoluteRegressor(epsilon=0.2),
+        for_target_times=lambda f: sx.LeastAbsoluteRegressor(epsilon=0.2 * f),
         additive=False,
         objective=of.epsilon_insensitive,
     ),
@@ -52,6 +53,7 @@ ROWS: list[Row] = [
         "TotalLeastSquares",
         lambda: sx.TotalLeastSquares(),
         unit_free=False,
+        target_free=False,
         objective=of.orthogonal,
     ),
     Row(
@@ -67,11 +69,26 @@ ROWS: list[Row] = [
         objective=of.least_squares_classes,
         classes=(2, 3),
     ),
-    Row("Lasso", lambda: sx.Lasso(0.1), unit_free=False, objective=of.elastic_net),
-    Row("Lasso, standardized", lambda: sx.Lasso(0.1, standardize=True), objective=of.elastic_net),
+    Row(
+        "Lasso",
+        lambda: sx.Lasso(0.1),
+        unit_free=False,
+        for_target_times=lambda f: sx.Lasso(0.1 * f),
+        objective=of.elastic_net,
+    ),
+    Row(
+        "Lasso, standardized",
+        lambda: sx.Lasso(0.1, standardize=True),
+        for_target_times=lambda f: sx.Lasso(0.1 * f, standardize=True),
+        objective=of.elastic_net,
+    ),
     Row(
         "ElasticNet, standardized",
         lambda: sx.ElasticNet(0.1, standardize=True),
+        # alpha times l1_ratio has the units of the target, alpha times 1 - l1_ratio has none
+        for_target_times=lambda f: sx.ElasticNet(
+            0.05 * (f + 1.0), l1_ratio=f / (f + 1.0), standardize=True
+        ),
         objective=of.elastic_net,
     ),
     Row(

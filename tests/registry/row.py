@@ -24,6 +24,10 @@ class Row:
     task: str = "regression"
     #: Multiplying a feature by 10⁸ changes nothing but its coefficient.
     unit_free: bool = True
+    #: Multiplying the target by a number multiplies the predictions by it.
+    target_free: bool = True
+    #: f → the estimator whose parameters with units are those for a target times f.
+    for_target_times: Callable[[float], Any] | None = None
     #: Reads Rows in blocks through a statistic, so the block size must not matter.
     additive: bool = True
     #: Adding a constant to a feature changes only the intercept.

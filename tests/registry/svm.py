@@ -37,6 +37,7 @@ ROWS: list[Row] = [
     Row(
         "SVR, standardized",
         lambda: sx.SVR(C=100.0, standardize=True),
+        for_target_times=lambda f: sx.SVR(C=100.0 * f, epsilon=0.1 * f, standardize=True),
         additive=False,
         objective=of.kernel_svr(of.rbf_scale),
         parameters=of.dual_parameters_of_regression,
@@ -44,6 +45,7 @@ ROWS: list[Row] = [
     Row(
         "SVR, linear",
         lambda: sx.SVR(kernel="linear"),
+        for_target_times=lambda f: sx.SVR(kernel="linear", C=f, epsilon=0.1 * f),
         unit_free=False,
         additive=False,
         precision=1e-6,
@@ -61,6 +63,7 @@ ROWS: list[Row] = [
     Row(
         "NuSVR, standardized",
         lambda: sx.NuSVR(C=10.0, standardize=True),
+        for_target_times=lambda f: sx.NuSVR(C=10.0 * f, standardize=True),
         additive=False,
         precision=1e-6,
         objective=of.kernel_svr(of.rbf_scale),
@@ -130,6 +133,7 @@ ROWS: list[Row] = [
     Row(
         "LinearSVR",
         lambda: sx.LinearSVR(epsilon=0.1),
+        for_target_times=lambda f: sx.LinearSVR(epsilon=0.1 * f, C=f),
         unit_free=False,
         shift_free=False,
         additive=False,
@@ -138,6 +142,9 @@ ROWS: list[Row] = [
     Row(
         "LinearSVR, squared",
         lambda: sx.LinearSVR(epsilon=0.1, loss="squared_epsilon_insensitive"),
+        for_target_times=lambda f: sx.LinearSVR(
+            epsilon=0.1 * f, loss="squared_epsilon_insensitive"
+        ),
         unit_free=False,
         shift_free=False,
         additive=False,
@@ -146,6 +153,7 @@ ROWS: list[Row] = [
     Row(
         "LinearSVR, standardized",
         lambda: sx.LinearSVR(C=0.5, standardize=True),
+        for_target_times=lambda f: sx.LinearSVR(C=0.5 * f, standardize=True),
         additive=False,
         objective=of.svr,
     ),

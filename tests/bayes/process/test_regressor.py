@@ -48,12 +48,36 @@ def test_units_change_length_scales_and_variances_only(
     model: sx.GaussianProcessRegressor, factor: float
 ) -> None:
     scale = np.array([factor, 1.0, 1.0 / factor])
-    other = sx.GaussianProcessRegressor(alpha=1e-10 * factor**2).fit(X * scale, factor * Y)
+    other = sx.GaussianProcessRegressor().fit(X * scale, factor * Y)
     assert_allclose(other.predict(X * scale), factor * model.predict(X), rtol=1e-6, atol=1e-6)
     free = ~model.learned_.at_limit
     shift = np.log([factor**2, *scale, factor**2])
     assert_allclose((other.kernel_.theta - shift)[free], model.kernel_.theta[free], atol=1e-5)
     assert_allclose(other.log_evidence_ + len(X) * np.log(factor), model.log_evidence_, atol=1e-6)
+
+
+@pytest.mark.parametrize("factor", [1e-8, 1e-6, 1e8])
+@pytest.mark.parametrize(
+    "options", [{"n_inducing": "auto"}, {"n_inducing": 20}, {"kernel": 1.0 * sx.Matern(1.0)}]
+)
+def test_predictions_and_intervals_are_in_units_of_the_target(options, factor: float) -> None:
+    mean, std = sx.GaussianProcessRegressor(**options).fit(X, Y).predict(X, return_std=True)
+    other = sx.GaussianProcessRegressor(**options).fit(X, factor * Y)
+    again, deviation = other.predict(X, return_std=True)
+    assert_allclose(again / factor, mean, atol=1e-4 * Y.std())
+    assert_allclose(deviation / factor, std, rtol=1e-4, atol=1e-6 * Y.std())
+    assert other.certificate_.holds
+
+
+def test_noise_that_was_not_given_is_scikit_learns_at_unit_variance() -> None:
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+
+    for kernel in (RBF(1.5), 1.0 * RBF(0.7) + WhiteKernel(0.1)):
+        ours = sx.GaussianProcessRegressor(kernel, optimizer=None).fit(X, Y)
+        theirs = GaussianProcessRegressor(kernel, optimizer=None).fit(X, Y)
+        assert np.allclose(ours.row_noise_, 1e-10, rtol=1e-12)
+        assert_allclose(ours.predict(X + 0.1), theirs.predict(X + 0.1), rtol=1e-6)
 
 
 def test_without_noise_the_function_interpolates() -> None:

@@ -1,8 +1,9 @@
 """The box with the fewest errors: rows of a class outside of it, and others inside.
 
-    minimize over boxes B   Σ w [x ∉ B, positive] + Σ w [x ∈ B, negative]
+    minimize over boxes B with a positive row   Σ w [x ∉ B, positive] + Σ w [x ∈ B, negative]
 
-The errors are the weight of all positive rows minus the gain of B, the weight of its positive rows
+A box without any positive row would be no description of them: it is not a candidate even where it
+makes fewer errors, as with rows outweighed by others at the same place. The errors are the weight of all positive rows minus the gain of B, the weight of its positive rows
 less that of its negative ones. An optimal box is tight: each face is at a positive row. So only the
 order of values counts, and no unit does. In one column the largest gain is that of a range, found
 in one pass; in several, branch and bound (:mod:`separatrix.hypotheses.boxes.loops.search`) starts
@@ -32,7 +33,7 @@ MANY = 50_000
 
 @dataclass(frozen=True)
 class FewestErrors:
-    """A tight closed box, its weight of errors, and the least errors that any box can have."""
+    """A tight closed box, its weight of errors, and the fewest of any box with a positive row."""
 
     lower: Floats
     upper: Floats
@@ -42,7 +43,7 @@ class FewestErrors:
 
     @property
     def exact(self) -> bool:
-        """Whether no box has fewer errors."""
+        """Whether no box with a positive row has fewer errors."""
         return self.bound >= self.errors - 1e-9 * max(self.errors, 1.0)
 
 
@@ -95,9 +96,12 @@ def box_of_largest_gain(x: Floats, signed: Floats, max_nodes: int) -> LargestGai
     faces = zip(values, box.T.tolist(), strict=True)
     ends = np.array([[v[low], v[high]] for v, (low, high) in faces]).T
     inside = positive & ((x >= ends[0]) & (x <= ends[1])).all(axis=1)
-    if not inside.any():  # no box gains, and one without rows loses nothing
-        point, gain = _best_point(x, signed)
-        return LargestGain(point, point, gain, max(bound, gain), nodes)
+    if gain <= 0.0 or not inside.any():
+        point, net = _best_point(x, signed)
+        if net <= 0.0:  # every positive row is outweighed where it is: more rows lose more
+            return LargestGain(point, point, net, net, nodes)
+        if net > gain or not inside.any():
+            return LargestGain(point, point, net, max(bound, net), nodes)
     own = x[inside]
     return LargestGain(own.min(axis=0), own.max(axis=0), gain, bound, nodes)
 

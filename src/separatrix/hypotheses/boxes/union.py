@@ -53,7 +53,9 @@ def class_union(
     spaces.sort(key=lambda space: (*space.specific.lower, *space.specific.upper))
     covered, others = float(w[own & union].sum()), float(w[~own & union].sum())
     weight = float(w[own].sum())
-    exact = all(box.exact for box in boxes) and _nothing_to_add(signed, union, boxes, n_boxes)
+    exact = all(box.exact for box in boxes) and _nothing_to_add(
+        x, signed, union, boxes, n_boxes, max_nodes
+    )
     return ClassUnion(spaces, weight - covered + others, exact, covered, others, weight)
 
 
@@ -98,13 +100,19 @@ def _refined(
     slack = 1e-12 * float(np.abs(signed).sum())
     for _ in range(MOST_ROUNDS):
         better = False
-        for k in range(len(boxes)):
+        for k in reversed(range(len(boxes))):
             left = np.where(_covered(x, boxes[:k] + boxes[k + 1 :]), 0.0, signed)
-            if not (left > 0.0).any():
+            if not (left > 0.0).any():  # the others have all rows of the class
+                if len(boxes) > 1:
+                    del boxes[k]
+                    better = True
                 continue
             gain = float(left[boxes[k].contains(x)].sum())
             box = box_of_largest_gain(x, left, max_nodes)
-            if box.gain > gain + slack:
+            if len(boxes) > 1 and max(box.gain, gain) <= 0.0:
+                del boxes[k]
+                better = True
+            elif box.gain > gain + slack:
                 boxes[k], better = box, True
             else:  # the same gain, and what is known of the largest one
                 boxes[k] = LargestGain(boxes[k].lower, boxes[k].upper, gain, box.bound)
@@ -114,7 +122,15 @@ def _refined(
 
 
 def _nothing_to_add(
-    signed: Floats, union: NDArray[np.bool_], boxes: list[LargestGain], n_boxes: int
+    x: Floats,
+    signed: Floats,
+    union: NDArray[np.bool_],
+    boxes: list[LargestGain],
+    n_boxes: int,
+    max_nodes: int,
 ) -> bool:
-    """Whether no further box is allowed, or none can gain: no positive row is left outside."""
-    return len(boxes) == n_boxes or not (signed[~union] > 0.0).any()
+    """Whether no further box is allowed, or none can gain among the rows that are left."""
+    left = np.where(union, 0.0, signed)
+    if len(boxes) == n_boxes or not (left > 0.0).any():
+        return True
+    return box_of_largest_gain(x, left, max_nodes).bound <= 1e-12 * float(np.abs(signed).sum())

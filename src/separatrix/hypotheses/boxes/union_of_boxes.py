@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.estimators.class_labels import ClassLabels, coded_rows
 from separatrix.hypotheses.boxes.box import Box
 from separatrix.hypotheses.boxes.box_classifier import HYPOTHESES, dense
+from separatrix.hypotheses.boxes.fit import without_a_box
 from separatrix.hypotheses.boxes.rules import any_of, rule
 from separatrix.hypotheses.boxes.union import ClassUnion, class_union
 from separatrix.hypotheses.boxes.version_space import VersionSpace
@@ -123,10 +124,11 @@ class UnionOfBoxes(ClassifierMixin, Claims, ClassLabels):
         if errors > 0.0:
             exact = all(one.exact for one in found)
             claim = (
-                "No change of one box makes fewer errors"
+                "No other place of one box, and none more or less, makes fewer errors"
                 if exact
                 else "No change of one box in one column makes fewer errors"
             ) + " (rows of a class outside of its boxes, others inside)"
+            claim += without_a_box([(one.errors, one.weight) for one in found])
         self.certificate_ = Certificate(claim, primal=errors, promised=())
         self._set_labels()
 
