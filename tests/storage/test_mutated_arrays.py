@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -60,18 +62,44 @@ def test_changed_arrays_are_refused_or_predict(name: str, tmp_path: Path) -> Non
         changes = list(mutations(array))
         for change in changes[crc32(tensor.encode()) % 5 :: 5]:
             try:
-                loaded = sx.load(stored(model, tmp_path / "m.sx", **{tensor: change}))
-                for method in METHODS:
-                    if hasattr(loaded, method):
-                        getattr(loaded, method)(x)
+                use(sx.load(stored(model, tmp_path / "m.sx", **{tensor: change})), x)
             except sx.InputError:
                 continue
+
+
+def use(model: Any, x: np.ndarray) -> None:
+    """All that a model says of itself and of rows."""
+    repr(model), str(model.certificate_)
+    for method in METHODS:
+        if hasattr(model, method):
+            getattr(model, method)(x)
+    if "return_std" in inspect.signature(model.predict).parameters:
+        model.predict(x, return_std=True)
+        for method in {"leave_one_out", "hyperparameter_intervals"} & set(dir(model)):
+            getattr(model, method)()
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"trend": "linear", "normalize_y": True}, {"n_inducing": 8}], ids=str
+)
+@pytest.mark.filterwarnings("ignore")
+def test_every_change_of_a_process_is_refused_or_predicts(options, tmp_path: Path) -> None:
+    x, y = table(ROWS["GaussianProcessRegressor"], n=20)
+    model = sx.GaussianProcessRegressor(**options).fit(x, y)
+    tensors: dict[str, np.ndarray] = {}
+    encode(model, tensors, "model")
+    for tensor, array in sorted(tensors.items()):
+        for change in mutations(array):
+            path = stored(model, tmp_path / "m.sx", **{tensor: change})
+            with contextlib.suppress(sx.InputError):
+                use(sx.load(path), x)
 
 
 @pytest.mark.parametrize(
     ("name", "array", "reason"),
     [
         ("KNeighborsClassifier", "codes_", "indices out of range"),
+        ("GaussianProcessRegressor", "row_noise_", "not finite"),
         ("KMeans", "cluster_centers_", "not finite"),
         ("GaussianDiscriminant", "means_", "not finite"),
         ("KMeans, standardized", "standardizer_.mean", "not finite"),

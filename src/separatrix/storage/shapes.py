@@ -1,8 +1,9 @@
 """What the arrays of a stored object must agree on: shapes, ranges of indices, finite numbers.
 
 A line of a schema names an array and its dimensions, one letter each. A letter stands for the same
-number throughout an object; ``*`` is any number. After the dimensions, ``finite`` refuses NaN and
-infinity, ``<k`` asks for integers from 0 to k − 1, and ``≤k`` for integers from 0 to k.
+number throughout an object; ``*`` is any number, ``…`` any further dimensions. After the
+dimensions, ``finite`` refuses NaN and infinity, ``<k`` asks for integers from 0 to k − 1, and
+``≤k`` for integers from 0 to k.
 """
 
 from __future__ import annotations
@@ -39,6 +40,14 @@ RECORDS = {
         *("own_variances n d finite", "codes n <k", "log_priors k k", "extreme e <n"),
         "extreme_variances e k d finite",
     ),
+    "Posterior": (
+        *("center d finite", "scale d finite", "directions d r finite", "variances r finite"),
+    ),
+    "TrendBasis": ("centers c finite", "scales c finite", "columns q <c"),
+    "Learned": ("theta p finite", "gradient p", "curvature p p", "at_limit p"),
+    "InducingState": (
+        *("points m *", "gram m m finite", "inner m q finite", "squares q q finite"),
+    ),
     "Calibration": ("scores n", "codes n"),
     "Examples": ("x n d finite", "codes n", "w n"),
     "IsotonicMap": ("low m", "high m", "value m finite"),
@@ -59,13 +68,16 @@ ATTRIBUTES = (
     "range_ * d finite",
     *("feature_count_ k d finite", "feature_log_prob_ k d", "class_log_prior_ k", "class_count_ k"),
     *("points_ n *", "sample_weight_ n", "codes_ n <k", "output_codes_ n k", "targets_ n * finite"),
+    *("X_train_ n d finite", "y_train_ n … finite", "alpha_ n … finite", "row_weight_ n finite"),
+    *("row_noise_ n finite", "target_mean_ t finite", "target_scale_ t finite"),
+    *("X_offset_ d finite", "X_scale_ d finite"),
     *("X_fit_ n *", "weights_fit_ n", "norms_ c", "labels_fit_ n <c"),
     *("cluster_centers_ c d finite", "sizes_ c", "medoid_indices_ c", "exemplar_indices_ *"),
     *("exponents_ b d", "basis_coef_ b t finite", "basis_intercept_ t finite", "center_ d"),
     *("scale_ d", "weights_ m", "estimators_ m", "folds_ q", "category_codes_ q"),
 )
 #: Data classes of an estimator whose letters are those of the estimator, by attribute.
-SHARED = {"standardizer_": "d", "scores_": "dk"}
+SHARED = {"standardizer_": "d", "posterior_": "d", "scores_": "dk"}
 
 
 def disagreement(model: Any, columns: int | None) -> str:
@@ -128,6 +140,8 @@ def _shape_error(value: Any, letters: list[str], sizes: dict[str, int]) -> str:
         shape = value.shape
     else:
         return ""
+    if letters[-1] == "…":
+        letters = letters[:-1] + ["*"] * (len(shape) - len(letters) + 1)
     if len(shape) != len(letters):
         return f"has {len(shape)} dimensions, not {len(letters)}"
     for letter, size in zip(letters, shape, strict=True):

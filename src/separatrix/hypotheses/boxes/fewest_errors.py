@@ -3,11 +3,12 @@
     minimize over boxes B with a positive row   Σ w [x ∉ B, positive] + Σ w [x ∈ B, negative]
 
 A box without any positive row would be no description of them: it is not a candidate even where it
-makes fewer errors, as with rows outweighed by others at the same place. The errors are the weight of all positive rows minus the gain of B, the weight of its positive rows
-less that of its negative ones. An optimal box is tight: each face is at a positive row. So only the
-order of values counts, and no unit does. In one column the largest gain is that of a range, found
-in one pass; in several, branch and bound (:mod:`separatrix.hypotheses.boxes.loops.search`) starts
-from a box that no change of one column improves.
+makes fewer errors, as with rows outweighed by others at the same place. The errors are the weight
+of all positive rows minus the gain of B, the weight of its positive rows less that of its negative
+ones. An optimal box is tight: each face is at a positive row. So only the order of values counts,
+and no unit does. In one column the largest gain is that of a range, found in one pass; in several,
+branch and bound (:mod:`separatrix.hypotheses.boxes.loops.search`) starts from a box that no change
+of one column improves.
 """
 
 from __future__ import annotations

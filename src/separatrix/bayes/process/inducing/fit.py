@@ -79,9 +79,7 @@ def check_count(n_inducing: Any) -> int | None:
     return int(n_inducing)
 
 
-def training_rows(
-    sample: HashedSample, targets: Targets, noise: float, count: int
-) -> TrainingRows:
+def training_rows(sample: HashedSample, targets: Targets, noise: float, count: int) -> TrainingRows:
     """The first rows of a sample, for the exact evidence."""
     x = take_items(sample.x, slice(0, count))
     columns = targets.of(x, sample.y[:count])
