@@ -237,6 +237,13 @@ WARNINGS: dict[str, WarningEntry] = {
             "A parameter of a prior has units (a rate, a threshold), and in those of this table it "
             "decides the answer more than the rows do.",
         ),
+        WarningEntry(
+            "SEP020",
+            "separating column unused",
+            "Rows of one class agree in a column (or a combination of columns) in which classes "
+            "differ: it tells them apart without error. A linear discriminant analysis divides by "
+            "the spread within classes, which is zero there, and leaves the column out.",
+        ),
     )
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -158,3 +160,40 @@ def test_portions_of_classes_that_were_announced():
     for make in (sx.GaussianNB, sx.GaussianDiscriminant, sx.NaiveBayes, sx.BasicLinearClassifier):
         with pytest.raises(sx.InputError, match=r"'c'.* do not exist"):
             make().partial_fit(x, y, list("ab"))
+
+
+def left_out(x, y, **options) -> list[str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        sx.LinearDiscriminantAnalysis(**options).fit(x, y)
+    return [str(w.message) for w in caught if str(w.message).startswith("SEP020")]
+
+
+@pytest.mark.parametrize("options", [{}, {"solver": "lsqr"}, {"solver": "eigen"}], ids=str)
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+def test_a_column_that_separates_and_is_left_out_is_named(options, scale: float) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((60, 3)), np.repeat([0, 1, 2], 20)
+    x[:, 1] = scale * (y == 1)
+    (text,) = left_out(x, y, **options)
+    assert "column 'x1'" in text
+    x[:, 1] = x[:, 0] + (y == 1)  # no column by itself, and its sum with another one
+    (text,) = left_out(x * [scale, 1.0, 1.0], y, **options)
+    assert "'x0', 'x1'" in text
+    assert "'x2'" not in text
+    wide = np.column_stack([y == 1, rng.standard_normal((60, 200))]).astype(float)
+    (text,) = left_out(wide, y)
+    assert "column 'x0'" in text
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_columns_that_depend_on_others_separate_nothing(seed: int) -> None:
+    """Constant, repeated and dependent columns, far from zero, in any units, or many for few."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(6, 50)), int(rng.integers(1, 12))
+    x = rng.standard_normal((n, d)) * 10.0 ** rng.integers(-6, 7, d)
+    x = np.column_stack([x, x @ rng.standard_normal((d, 2)), x[:, 0], np.ones(n)])
+    y = np.r_[0, 1, 0, 1, rng.integers(0, 3, n - 4)]
+    assert not left_out(x, y)
+    assert not left_out(x + 1e9 * rng.standard_normal(x.shape[1]), y)
+    assert not left_out(rng.standard_normal((20, 200)), rng.permutation(np.arange(20) % 3))

@@ -28,6 +28,11 @@ from separatrix.rows.block import Floats, Ints
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.standardizer import EPS, Standardizer, zero_if_constant
 
+#: Distance of class means, in standard deviations within classes, at which normal classes do not
+#: overlap: 3 rows in ten million are on the wrong side of the middle.
+SEPARATED = 10.0
+#: Part of the largest weight in a direction up to which a column is not named.
+SMALL_PART = 0.1
 REMEDY = (
     "Use RegularizedDiscriminantAnalysis, which shrinks it towards what the classes have in common "
     "(as do alpha, beta, shrinkage or reg_param above 0), share one covariance, or give fewer "
@@ -71,7 +76,48 @@ def fit_matrices(problem: GaussianProblem) -> GaussianFit:
         scores = QuadraticScores(m.grand_mean, maps, white_means, offset)
     covariance = covariance[0] if shared else covariance
     rank = basis.shape[1]
-    return GaussianFit(scores, covariance, rank, white.condition, white.error, degenerate)
+    unused = () if problem.tol is None or degenerate else unused_columns(problem, covariance, rank)
+    return GaussianFit(scores, covariance, rank, white.condition, white.error, degenerate, unused)
+
+
+def unused_columns(
+    problem: GaussianProblem, covariance: Floats | None, rank: int
+) -> tuple[str, ...]:
+    """Columns of a direction left out for its want of spread, though class means differ there.
+
+    They differ by more than SEPARATED standard deviations within classes (or roundings of one), so
+    that the direction tells classes apart without error. Classes of a single row cannot vary and do
+    not count, nor do combinations of columns where rows are too few for all of them to vary.
+    Without ``covariance`` only single columns are looked at.
+    """
+    m = problem.moments
+    several = m.count > 1
+    variances = m.within if m.within.ndim == 1 else np.diag(m.within)
+    between = m.between if m.between.ndim == 1 else np.diag(m.between)
+    total = total_standardizer(variances + between, m.grand_mean)
+    within = np.sqrt(np.maximum(variances, 0.0))
+    within = zero_if_constant(within, np.abs(m.grand_mean) + scale_or_one(total))
+    varies = within > 0.0
+    means = m.mean[several] - m.grand_mean
+    gap = zero_if_constant(np.ptp(means, axis=0), np.abs(m.grand_mean)) if len(means) else within
+    found = np.flatnonzero(~varies & (gap > 0.0))
+    if not len(found) and covariance is not None and rank < min(varies.sum(), _freedom(m)):
+        unit = within[varies]
+        inner = covariance[np.ix_(varies, varies)] / unit / unit[:, None]
+        values, vectors = np.linalg.eigh(inner)
+        values, vectors = values[: len(unit) - rank], vectors[:, : len(unit) - rank]
+        means = (means[:, varies] / unit) @ vectors
+        direction = np.linalg.svd(means - means.mean(axis=0), full_matrices=False)[2][0]
+        spread = np.sqrt(max(float(values @ direction**2), 10 * len(unit) * EPS))
+        if np.ptp(means @ direction) > SEPARATED * spread:
+            weights = np.abs(vectors @ direction)
+            found = np.flatnonzero(varies)[weights > SMALL_PART * weights.max()]
+    return tuple(problem.column_names[j] for j in found)
+
+
+def _freedom(m: ClassMoments) -> int:
+    """The most directions in which rows can differ from their class means."""
+    return int(m.count.sum() - np.count_nonzero(m.count))
 
 
 def linear_scores(problem: GaussianProblem, whitening: Floats) -> LinearScores:

@@ -27,7 +27,7 @@ from separatrix.estimators.precision import number_type
 from separatrix.geometry.class_scores import ClassScores, Postprocess, log_softmax, softmax
 from separatrix.geometry.normal import MultivariateNormal
 from separatrix.geometry.quadric import Quadric, real_roots
-from separatrix.messages import InputError
+from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Block, Floats, Matrix
 from separatrix.rows.encoding import Encoding, identity
@@ -46,6 +46,8 @@ Statistics = tuple[ClassMoments, Encoding, Floats | None]
 SHRINKAGE, SHRINKAGES = 2.0**-256, 8
 #: Scores of rows and classes that are held at a time for predictions.
 MAX_SCORES = 4_000_000
+#: Columns that a warning names.
+MAX_NAMED = 12
 
 
 class GaussianClassifier(ClassifierMixin, ClassLabels):
@@ -162,6 +164,15 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
             fit = FITS[COVARIANCES[options.covariance]](problem)
         else:
             fit = fit_rows(problem, block)
+        if fit.unused:
+            names, several = ", ".join(map(repr, fit.unused[:MAX_NAMED])), len(fit.unused) > 1
+            names += ", …" * (len(fit.unused) > MAX_NAMED)
+            warn(
+                "SEP020",
+                f"rows of one class do not differ in column{'s' * several} {names}"
+                f"{' or a combination of them' * several}, and classes do: that alone tells them "
+                "apart, and this model leaves it out.",
+            )
         self.scores_, self.certificate_ = fit.scores, certify(options, fit, problem.means.shape[1])
         self.priors_ = self._rounded(priors)
         self.means_ = self._rounded(moments.mean.copy())

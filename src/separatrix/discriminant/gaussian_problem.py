@@ -95,6 +95,7 @@ class GaussianProblem:
 class GaussianFit:
     """Scores and covariances of the classes, and how well determined they are.
 
+    ``unused`` names the columns of a direction that is left out though it tells classes apart.
     ``degenerate`` says that in some direction no class varies. Else ``error`` is the largest entry
     of |AᵀΣA − I| over the whitening maps A; or, where scores are solved for without them, that of
     Σw − (μ − c) in standard deviations, relative to that of μ − c.
@@ -106,6 +107,7 @@ class GaussianFit:
     condition: float
     error: float
     degenerate: bool = False
+    unused: tuple[str, ...] = ()
 
 
 def total_standardizer(variance: Floats, center: Floats) -> Standardizer:

@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from separatrix.discriminant.centered_rows import DenseRows, centered_rows
-from separatrix.discriminant.class_covariances import fit_matrices
+from separatrix.discriminant.class_covariances import fit_matrices, unused_columns
 from separatrix.discriminant.gaussian_problem import (
     GaussianFit,
     GaussianProblem,
@@ -108,7 +108,8 @@ def _shared(problem: GaussianProblem, block: Block) -> GaussianFit | None:
     error = float(np.abs(white.T @ white - np.eye(len(values))).max(initial=0.0))
     scores = LinearScores(center, coef[:k], offset, coef[k])
     condition = float(values.max() / values.min())
-    return GaussianFit(scores, m.within, len(values), condition, error)
+    unused = unused_columns(problem, None, len(values))
+    return GaussianFit(scores, m.within, len(values), condition, error, unused=unused)
 
 
 def _in_span(problem: GaussianProblem, block: Block) -> GaussianFit:
