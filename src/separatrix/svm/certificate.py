@@ -93,7 +93,7 @@ def certify_linear_svm(
 
     Each column of that condition is measured against the size of its terms.
     """
-    size = term_sizes(problem.x, np.abs(beta) + 1e-9 * _finite_cost(problem, beta))
+    size = term_sizes(problem.x, np.abs(beta))
     size += problem.ridge * np.abs(w)
     scores, v, ridge = problem.scores(w, b), problem.gradient(beta), problem.ridge
     if problem.intercept and not problem.balances:

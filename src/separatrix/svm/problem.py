@@ -29,8 +29,13 @@ from separatrix.rows.block import Floats, Ints, Matrix
 _MAX_ITER, _MAX_ITER_PER_ROW = 1_000_000, 1_000
 #: Breakpoints of the loss in b that are sorted without narrowing them down first.
 _SORTED = 50_000
-#: β this close to a bound, relative to it, is set to the bound.
+#: β this close to a bound, relative to the largest β, is set to the bound.
 _AT_BOUND = 1e-10
+#: Costs C κ(x, x), in units of the scores, that leave all digits to a solver: sums of β κ are then
+#: at most 10⁵ times the margin. Larger ones are reached in steps of this factor.
+_MODERATE, _COST_STEP = 1e5, 1e3
+#: Rows are near their margin, in units of the scores, where rounding may put them across it.
+_NEAR = 1e-6
 
 
 @dataclass(frozen=True)
@@ -99,6 +104,31 @@ class SVMProblem:
         """The problem with all costs multiplied by ``factor``."""
         return replace(self, low=self.low * factor, high=self.high * factor)
 
+    def cost_stages(self, size: float) -> list[float]:
+        """Fractions of all costs to solve with, one after the other until one solves all.
+
+        ``size`` is the largest κ(x, x). A cost so large that rounding of the scores counts for
+        more than ‖f‖² rarely matters: where the classes are separable no α reaches it, and else
+        only the α of rows that have reached a smaller cost go on growing.
+        """
+        fraction = _MODERATE * self.unit / (size * float(self.cost.max(initial=0.0)) or 1.0)
+        found, step = [], 10.0  # the first two are close: what follows is extrapolated from them
+        while fraction < 1.0:
+            found.append(fraction)
+            fraction, step = fraction * step, _COST_STEP
+        return [*found, 1.0]
+
+    def extrapolated(
+        self, beta: Floats, fraction: float, before: Floats, last: float, to: float = 1.0
+    ) -> Floats:
+        """β at the fraction ``to`` of the costs, from β at a smaller and at the ``last`` fraction.
+
+        β is piecewise linear in the costs: beyond the last breakpoint rows at their bound grow
+        with it, and the others as far as they balance.
+        """
+        growth = (to - fraction) / (fraction - last)
+        return np.asarray(np.clip(beta + growth * (beta - before), to * self.low, to * self.high))
+
     def capped(self, cap: float) -> Self:
         """The problem with costs of at most ``cap``."""
         return replace(self, low=np.maximum(self.low, -cap), high=np.minimum(self.high, cap))
@@ -151,7 +181,7 @@ class SVMProblem:
 
     def snapped(self, beta: Floats) -> Floats:
         """β with coefficients within rounding of a bound set to it, and Σβ = 0 restored."""
-        near = _AT_BOUND * self.cost
+        near = _AT_BOUND * np.minimum(self.cost, np.abs(beta).max(initial=0.0))
         beta = np.where(beta >= self.high - near, self.high, beta)
         beta = np.where(beta <= self.low + near, self.low, beta)
         beta = np.where(np.abs(beta) <= near, 0.0, beta)
@@ -228,6 +258,20 @@ class LinearProblem(SVMProblem):
     def scores(self, w: Floats, b: float) -> Floats:
         """w·x + b for every row."""
         return np.asarray(self.x @ w) + b
+
+    def score_rounding(self, w: Floats, b: float) -> Floats:
+        """What rounding may change in the score of a row near its margin; zero for others.
+
+        A sum of d products is known to d roundings of the sum of their sizes, in any order.
+        """
+        short = np.abs(self.shortfall(self.scores(w, b)))
+        near = np.flatnonzero((short <= _NEAR * self.unit).any(axis=0))
+        size = abs(b) + np.abs(self.x[near]) @ np.abs(w)
+        if self.regression:
+            size = size + np.abs(self.t[near])
+        noise = np.zeros(self.n)
+        noise[near] = (len(w) + 4) * np.finfo(float).eps * size
+        return noise
 
     def gradient(self, beta: Floats) -> Floats:
         """Xᵀβ, which is ρw at the optimum."""

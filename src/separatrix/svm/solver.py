@@ -11,20 +11,27 @@ where the classes are not separable.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from separatrix.geometry.common_point import CommonPoint
 from separatrix.geometry.separation_proof import Undecided, separation_proof
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate, Status
 from separatrix.rows.block import Floats, Ints
-from separatrix.svm.certificate import KERNEL_CLAIM, certify_kernel_svm, certify_linear_svm
+from separatrix.svm.certificate import (
+    KERNEL_CLAIM,
+    badness,
+    certify_kernel_svm,
+    certify_linear_svm,
+)
 from separatrix.svm.dual.active_set import DualSolution, solve_active_set
 from separatrix.svm.dual.gram_matrix import GramMatrix
 from separatrix.svm.dual.smo import ShrinkingSMO
+from separatrix.svm.primal.active_set import LinearSolution
 from separatrix.svm.primal.solver import divided, few_columns, solve_linear
 from separatrix.svm.problem import (
     Budget,
@@ -44,6 +51,16 @@ _NARROW = 1e-5
 _RESOLVED = 1e8
 #: Limit of steps in the primal, and its relative gap, where the problem is one of a kernel.
 _STEPS, _GAP = 2_000, 1e-9
+#: Fraction of the costs that is moderate down to which interior points are tried with all at once.
+_STEEP = 1e-5
+#: C κ(x, x), in units of the scores, from which on sums of β κ have lost the scores.
+_LOST = 2e10
+#: What rounding of the scores may cost, relative to the objective, before the margin moves.
+_NEGLIGIBLE = 1e-9
+#: How far inside the margin the rows may be that a move of it is to clear.
+_REACHES = (1e-12, 1e-9, 1e-6)
+#: Relative gap of a problem of so few rows, where rounding allows it.
+_EXACT = 1e-6
 #: Names of the groups of rows, by number.
 GROUPS = np.array(["non-support", "free", "bound"], dtype="<U11")
 
@@ -98,23 +115,103 @@ def fit_linear_svm(
     """The hyperplane w·x + b with the least objective."""
     bounded = problem.capped(_separable_bound(problem, classes)) if problem.hard else problem
     budget = options.budget(problem.n)
-    found = solve_linear(bounded, options.tol, budget)
-    beta = bounded.snapped(bounded.combine(found.alpha))
-    certificate = certify_linear_svm(
-        problem, found.w, found.b, beta, tolerance=max(options.tol, 1e-9), claim=claim
-    )
+    tolerance = max(options.tol, 1e-9)
+    found = _best_hyperplane(problem, bounded, options.tol, budget, tolerance, claim)
+    return _linear_record(problem, found, rows, budget.n_iter, str(found.status))
+
+
+@dataclass(frozen=True)
+class _Hyperplane:
+    """w, b and β of a linear problem, with their certificate."""
+
+    w: Floats
+    b: float
+    beta: Floats
+    certificate: Certificate
+    status: Status
+
+
+def _linear_record(
+    problem: LinearProblem, found: _Hyperplane, rows: Ints, n_iter: int, status: str
+) -> BinarySVM:
     return BinarySVM(
         rows,
-        beta,
+        found.beta,
         problem.cost,
         problem.slack(problem.scores(found.w, found.b)),
         found.b,
         float(problem.ridge @ found.w**2),
-        certificate,
-        budget.n_iter,
-        str(found.status),
+        found.certificate,
+        n_iter,
+        status,
         found.w,
     )
+
+
+def _best_hyperplane(
+    problem: LinearProblem,
+    bounded: LinearProblem,
+    tol: float,
+    budget: Budget,
+    tolerance: float,
+    claim: str,
+) -> _Hyperplane:
+    """The hyperplane of least gap; ``bounded`` is the problem with finite costs.
+
+    Costs of one fraction after the other are tried until the relative gap is at most ``tol``.
+    """
+    best, before, last = None, None, 0.0
+    fractions = bounded.cost_stages(_largest_square(bounded))
+    if fractions[0] > _STEEP:
+        fractions = [1.0, *fractions[:-1]]
+    for fraction in fractions:
+        part = bounded.with_cost(fraction) if fraction < 1.0 else bounded
+        found = _solve_inside(bounded, part, tol, budget)
+        beta = part.snapped(part.combine(found.alpha))
+        duals = [beta]
+        if before is not None:
+            duals.append(bounded.extrapolated(beta, fraction, before, last))
+        for dual in duals:
+            proof = certify_linear_svm(
+                problem, found.w, found.b, dual, tolerance=tolerance, claim=claim
+            )
+            if best is None or badness(proof) < badness(best.certificate):
+                best = _Hyperplane(found.w, found.b, dual, proof, found.status)
+        if best.certificate.gap <= tol * best.certificate.primal or budget.exhausted:
+            break
+        before, last = (beta, fraction) if fraction < 1.0 else (None, 0.0)
+    return best
+
+
+def _largest_square(problem: LinearProblem) -> float:
+    """The largest ‖x‖² in units of the penalty; of centered columns where the intercept is free."""
+    x, scale = problem.x, 1.0 / problem.ridge
+    if sparse.issparse(x):
+        return float((x.multiply(x) @ scale).max(initial=0.0))
+    center = x.mean(axis=0) if problem.balances else 0.0
+    parts = (x[i : i + 20_000] for i in range(0, problem.n, 20_000))
+    return max(float(((part - center) ** 2 @ scale).max()) for part in parts)
+
+
+def _solve_inside(
+    problem: LinearProblem, part: LinearProblem, tol: float, budget: Budget
+) -> LinearSolution:
+    """The solution of ``part``, the ``problem`` at a fraction of its costs, clear of rounding.
+
+    Where rounding of the scores of rows on the margin would cost more than it should, the margin
+    is moved away from the rows by as much: w and b grow, or the tube of regression is narrower.
+    """
+    found = solve_linear(part, tol, budget)
+    noise = problem.score_rounding(found.w, found.b)
+    risk, value = float(problem.cost @ noise), problem.objective(found.w, found.b)
+    if risk <= _NEGLIGIBLE * value:
+        return found
+    if problem.regression:
+        epsilon = max(problem.epsilon - 2.0 * float(noise.max()), 0.0)
+        return solve_linear(replace(part, epsilon=epsilon), tol, budget)
+    factor = _outward(problem, problem.t * problem.scores(found.w, found.b), noise)
+    moved = problem.objective(factor * found.w, factor * found.b)
+    return replace(found, w=factor * found.w, b=factor * found.b) if moved < value + risk else found
 
 
 # -- kernels ---------------------------------------------------------------------------------------
@@ -134,21 +231,17 @@ def fit_kernel_svm(
         by_columns = _fit_by_columns(gram, problem, rows, options, budget, classes)
         if by_columns is not None:
             return by_columns
-    found = _solve_by_smo(gram, problem, options, budget, classes)
-    b = problem.best_intercept(found.beta, found.f)
-    certificate = certify_kernel_svm(
-        problem, found.beta, found.f, b, tolerance=options.tol, mercer=gram.mercer
-    )
+    found = _best_expansion(gram, problem, options, budget, classes)
     return BinarySVM(
         rows,
         found.beta,
         problem.cost,
-        problem.slack(found.f + b),
-        b,
+        problem.slack(found.f + found.b),
+        found.b,
         float(found.beta @ found.f),
-        certificate,
+        found.certificate,
         budget.n_iter,
-        str(Status.SOLVED if found.violation <= options.tol * problem.unit else budget.status),
+        str(Status.SOLVED if found.solved else budget.status),
     )
 
 
@@ -173,58 +266,150 @@ def _fit_by_columns(
     linear = linear_problem(problem, gram.x)
     bounded = linear.capped(_separable_bound(linear, classes)) if problem.hard else linear
     steps = Budget(_STEPS, options.deadline)
-    found = solve_linear(bounded, _GAP, steps)
+    found = _best_hyperplane(linear, bounded, _GAP, steps, options.tol, KERNEL_CLAIM)
     budget.n_iter += steps.n_iter
-    beta = bounded.snapped(bounded.combine(found.alpha))
-    f = linear.scores(found.w, 0.0)
-    b = problem.best_intercept(beta, f)
-    certificate = certify_linear_svm(
-        linear, found.w, b, beta, tolerance=options.tol, claim=KERNEL_CLAIM
-    )
-    if not certificate.holds and not budget.out_of_time:
+    if not found.certificate.holds and not budget.out_of_time:
         return None
-    return BinarySVM(
-        rows,
-        beta,
-        problem.cost,
-        problem.slack(f + b),
-        b,
-        float(found.w @ found.w),
-        certificate,
-        budget.n_iter,
-        str(Status.SOLVED if certificate.holds else budget.status),
-        found.w,
-    )
+    status = Status.SOLVED if found.certificate.holds else budget.status
+    return _linear_record(linear, found, rows, budget.n_iter, str(status))
 
 
-def _solve_by_smo(
+@dataclass(frozen=True)
+class _Expansion:
+    """β, f = Kβ and b of a kernel problem, with their certificate."""
+
+    beta: Floats
+    f: Floats
+    b: float
+    certificate: Certificate
+    solved: bool
+    #: The objective, and what rounding of the scores may add to it.
+    value: float
+
+    def better_than(self, other: _Expansion) -> bool:
+        """Whether its objective is clearly lower, or as low with a better certificate."""
+        if abs(self.value - other.value) > _EXACT * min(self.value, other.value):
+            return self.value < other.value
+        return badness(self.certificate) < badness(other.certificate)
+
+
+def _best_expansion(
     gram: GramMatrix,
     problem: SVMProblem,
     options: SolverOptions,
     budget: Budget,
     classes: tuple[str, str],
-) -> DualSolution:
-    bounded = problem
+) -> _Expansion:
+    """The kernel expansion of least gap, by one fraction of the costs after the other."""
+    bounded, largest = problem, float(np.abs(gram.diagonal).max(initial=0.0))
     if problem.hard:
-        bounded = problem.capped(1.0 / (_NARROW**2 * max(float(gram.diagonal.max()), 1e-300)))
-    found = solve_dual(gram, bounded, options, budget)
-    if problem.hard and (np.abs(found.beta) >= 0.999 * bounded.cost).any():
-        raise _not_separable(gram, problem, found, classes)
-    return found
+        bounded = problem.capped(1.0 / (_NARROW**2 * max(largest, 1e-300)))
+    tol = options.tol if problem.n > DIRECT else min(options.tol, _EXACT)
+    best, before, last, start = None, None, 0.0, None
+    fractions = bounded.cost_stages(largest) if gram.mercer else [1.0]
+    steepest = _LOST * problem.unit / (largest * float(bounded.cost.max(initial=0.0)) or 1.0)
+    fractions = [fraction for fraction in fractions if fraction <= steepest] or fractions[:1]
+    for fraction, following in zip(fractions, [*fractions[1:], 1.0], strict=True):
+        part = bounded.with_cost(fraction) if fraction < 1.0 else bounded
+        steps = replace(budget, max_iter=budget.n_iter + -(-budget.remaining // 2))
+        found = solve_dual(gram, part, options, steps if fraction < 1.0 else budget, start)
+        budget.n_iter = max(budget.n_iter, steps.n_iter)
+        solved = found.violation <= options.tol * problem.unit
+        points = [(found.beta, found.f)]
+        if before is not None:
+            beta = bounded.extrapolated(found.beta, fraction, before, last)
+            points.append((beta, gram.times(beta)))
+        for beta, f in points:
+            new = _clear_of_rounding(gram, problem, bounded, beta, f, options.tol, solved)
+            if best is None or new.better_than(best):
+                best = new
+        proof = best.certificate
+        if not gram.mercer or proof.gap <= tol * proof.primal or budget.exhausted:
+            break
+        if problem.hard and fraction == 1.0 and (np.abs(found.beta) >= 0.999 * bounded.cost).any():
+            raise _not_separable(gram, problem, found, classes)
+        start = found.beta
+        if before is not None:
+            start = bounded.extrapolated(found.beta, fraction, before, last, following)
+        before, last = found.beta, fraction
+    return best
+
+
+def _clear_of_rounding(
+    gram: GramMatrix,
+    problem: SVMProblem,
+    bounded: SVMProblem,
+    beta: Floats,
+    f: Floats,
+    tolerance: float,
+    solved: bool,
+) -> _Expansion:
+    """β and b with their certificate, both grown where rounding of the scores would cost much.
+
+    No β may grow beyond its bound.
+    """
+    b = bounded.best_intercept(beta, f)
+    noise = _score_rounding(gram, beta, b)
+    value, risk = _value(bounded, beta, f, b, noise)
+    if not problem.regression and risk > _NEGLIGIBLE * value:
+        factor = _outward(bounded, problem.t * (f + b), noise)
+        if (factor * np.abs(beta) <= problem.cost).all():
+            beta, f, b = factor * beta, factor * f, factor * b
+            value, risk = _value(bounded, beta, f, b, noise)
+    proof = certify_kernel_svm(problem, beta, f, b, tolerance=tolerance, mercer=gram.mercer)
+    return _Expansion(beta, f, b, proof, solved, value + risk)
+
+
+def _value(
+    problem: SVMProblem, beta: Floats, f: Floats, b: float, noise: Floats
+) -> tuple[float, float]:
+    """The objective, and what rounding of the scores may add to it."""
+    losses = float(problem.cost @ problem.slack(f + b))
+    short = problem.shortfall(f + b).max(axis=0)
+    more = float(problem.cost @ np.maximum(short + noise, 0.0)) - losses
+    return 0.5 * float(beta @ f) + losses, more
+
+
+def _score_rounding(gram: GramMatrix, beta: Floats, b: float) -> Floats:
+    """What rounding may change in the score of every row: |κ(x, z)| ≤ √(κ(x, x) κ(z, z))."""
+    root = np.sqrt(np.abs(gram.diagonal))
+    count = np.count_nonzero(beta) + 4
+    return np.asarray(count * np.finfo(float).eps * (abs(b) + root * float(root @ np.abs(beta))))
 
 
 def solve_dual(
-    gram: GramMatrix, problem: SVMProblem, options: SolverOptions, budget: Budget
+    gram: GramMatrix,
+    problem: SVMProblem,
+    options: SolverOptions,
+    budget: Budget,
+    start: Floats | None = None,
 ) -> DualSolution:
-    """β with a violation of at most ``tol`` units, or the best when the budget is exhausted."""
+    """β with a violation of at most ``tol`` units, or the best when the budget is exhausted.
+
+    The search begins at the feasible ``start``, or at zero.
+    """
     tol = options.tol * problem.unit
+    beta = np.zeros(problem.n) if start is None else start.copy()
     if problem.n > DIRECT:
-        return ShrinkingSMO(gram, problem, tol, budget, options.cache_size).run()
+        return ShrinkingSMO(gram, problem, tol, budget, options.cache_size, beta).run()
     whole = np.ascontiguousarray(gram.square(np.arange(problem.n)), dtype=float)
-    beta, f = np.zeros(problem.n), np.zeros(problem.n)
+    f = whole @ beta
     size = problem.unit + float(np.abs(problem.t).max(initial=0.0))
     violation = solve_active_set(whole, problem, beta, f, tol, _ROUNDING * size, budget)
     return DualSolution(beta, f, violation)
+
+
+def _outward(problem: SVMProblem, z: Floats, noise: Floats) -> float:
+    """The factor of f and b that clears the rows near the margin of rounding at the least cost.
+
+    z = t (f + b); a factor 1 + δ adds at most 2δ of the objective to that of the optimum.
+    """
+    factors = [1.0]
+    for reach in _REACHES:
+        near = (z >= 1.0 - reach) & (z < 1.0 + noise)
+        factors.append(float(np.max((1.0 + noise[near]) / z[near], initial=1.0)))
+    losses = [float(problem.cost @ np.maximum(1.0 + noise - s * z, 0.0)) for s in factors]
+    return factors[int(np.argmin(losses))]
 
 
 # -- hard margins ----------------------------------------------------------------------------------

@@ -52,12 +52,14 @@ class ShrinkingSMO:
         tol: float,
         budget: Budget,
         cache_size: float,
+        beta: Floats,
     ) -> None:
+        """``beta`` is the feasible start."""
         self.gram, self.problem = gram, problem
         self.tol, self.unit, self.budget = tol, problem.unit, budget
         self.buffers = Buffers(gram, cache_size)
         self.single = gram.single
-        self.beta, self.f = np.zeros(problem.n), np.zeros(problem.n)
+        self.beta, self.f = beta, gram.times(beta)
 
     def run(self) -> DualSolution:
         """Optimize growing active sets; a solution is accepted by gradients of double precision."""
