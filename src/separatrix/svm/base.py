@@ -328,8 +328,10 @@ def _cause_of_inaccuracy(gram: GramMatrix, svms: list[BinarySVM]) -> str:
                 f"{spread.max() / spread.min():.0e}, so that the problem is ill-conditioned: "
                 "standardize=True helps."
             )
-    beta = max(float(np.abs(svm.beta).max(initial=0.0)) for svm in svms)
-    size = beta * float(np.abs(gram.diagonal).max())
+    cost = max(
+        float(np.where(np.isinf(svm.C), np.abs(svm.beta), svm.C).max(initial=0.0)) for svm in svms
+    )
+    size = cost * float(np.abs(gram.diagonal).max())
     if size < _RESOLVED:
         return ""
     return (

@@ -177,7 +177,8 @@ def _best_hyperplane(
             )
             if best is None or badness(proof) < badness(best.certificate):
                 best = _Hyperplane(found.w, found.b, dual, proof, found.status)
-        if best.certificate.gap <= tol * best.certificate.primal or budget.exhausted:
+        proof = best.certificate
+        if (proof.holds and proof.gap <= tol * proof.primal) or budget.exhausted:
             break
         before, last = (beta, fraction) if fraction < 1.0 else (None, 0.0)
     return best
@@ -288,7 +289,9 @@ class _Expansion:
 
     def better_than(self, other: _Expansion) -> bool:
         """Whether its objective is clearly lower, or as low with a better certificate."""
-        if abs(self.value - other.value) > _EXACT * min(self.value, other.value):
+        if abs(self.value - other.value) > self.certificate.tolerance * min(
+            self.value, other.value
+        ):
             return self.value < other.value
         return badness(self.certificate) < badness(other.certificate)
 
@@ -312,7 +315,8 @@ def _best_expansion(
     for fraction, following in zip(fractions, [*fractions[1:], 1.0], strict=True):
         part = bounded.with_cost(fraction) if fraction < 1.0 else bounded
         steps = replace(budget, max_iter=budget.n_iter + -(-budget.remaining // 2))
-        found = solve_dual(gram, part, options, steps if fraction < 1.0 else budget, start)
+        steps = steps if fraction < 1.0 else budget
+        found = _solve_inside_tube(gram, bounded, part, options, steps, start)
         budget.n_iter = max(budget.n_iter, steps.n_iter)
         solved = found.violation <= options.tol * problem.unit
         points = [(found.beta, found.f)]
@@ -324,15 +328,43 @@ def _best_expansion(
             if best is None or new.better_than(best):
                 best = new
         proof = best.certificate
-        if not gram.mercer or proof.gap <= tol * proof.primal or budget.exhausted:
+        if gram.mercer and np.isfinite(proof.gap) and proof.gap <= tol * proof.primal:
             break
         if problem.hard and fraction == 1.0 and (np.abs(found.beta) >= 0.999 * bounded.cost).any():
             raise _not_separable(gram, problem, found, classes)
+        if budget.exhausted:
+            break
         start = found.beta
         if before is not None:
             start = bounded.extrapolated(found.beta, fraction, before, last, following)
         before, last = found.beta, fraction
     return best
+
+
+def _solve_inside_tube(
+    gram: GramMatrix,
+    problem: SVMProblem,
+    part: SVMProblem,
+    options: SolverOptions,
+    budget: Budget,
+    start: Floats | None,
+) -> DualSolution:
+    """The dual of ``part``; of regression with a tube narrower by what rounding may cost much."""
+    found = solve_dual(gram, part, options, budget, start)
+    if not problem.regression or not gram.mercer:
+        return found
+    b = part.best_intercept(found.beta, found.f)
+    noise = _score_rounding(gram, found.beta, b) + np.finfo(float).eps * np.abs(problem.t)
+    value, risk = _value(problem, found.beta, found.f, b, noise)
+    if risk <= _NEGLIGIBLE * value or not problem.epsilon:
+        return found
+    size = problem.unit + float(np.abs(problem.t).max(initial=0.0))
+    clear = 2.0 * (float(noise.max()) + max(found.violation, _ROUNDING * size))
+    narrow = replace(part, epsilon=max(problem.epsilon - clear, 0.0))
+    inside = solve_dual(gram, narrow, options, budget, found.beta)
+    b = part.best_intercept(inside.beta, inside.f)
+    lower = sum(_value(problem, inside.beta, inside.f, b, noise)) < value + risk
+    return inside if lower else found
 
 
 def _clear_of_rounding(

@@ -6,12 +6,17 @@ primal solves them (:mod:`separatrix.svm.primal.newton`, :mod:`separatrix.svm.pr
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
 import numpy as np
+from scipy import sparse
+from scipy.optimize import nnls
 
 from separatrix.optimize.duality import certify_primal_dual
-from separatrix.optimize.solution import Certificate
+from separatrix.optimize.solution import Certificate, Status
 from separatrix.rows.block import Floats, Ints
-from separatrix.svm.certificate import term_sizes
+from separatrix.svm.certificate import badness, term_sizes
 from separatrix.svm.primal.crammer_singer import (
     MulticlassProblem,
     certify_multiclass,
@@ -20,8 +25,15 @@ from separatrix.svm.primal.crammer_singer import (
 from separatrix.svm.primal.l1_newton import solve_sparse
 from separatrix.svm.primal.newton import solve_squared
 from separatrix.svm.primal.squared_problem import SquaredProblem
-from separatrix.svm.problem import SolverOptions
+from separatrix.svm.problem import Budget, SolverOptions
 from separatrix.svm.solver import BinarySVM
+
+#: C κ(x, x) at which slacks are about 1e-8, known to eight digits, and cost 1e-8 of the objective.
+_MODERATE = 1e8
+#: An excess below this, in units of the scores, may be more rounding than excess; rows with one.
+_NEAR, _MOST_NEAR = 1e-6, 1000
+#: How far a hyperplane is moved beyond the nearest rows.
+_CLEAR = 1e-14
 
 
 def fit_squared_svm(
@@ -29,29 +41,120 @@ def fit_squared_svm(
 ) -> BinarySVM:
     """The hyperplane w·x + b with the least objective."""
     budget = options.budget(problem.n)
-    solve = solve_sparse if problem.penalty.l1.any() else solve_squared
-    found = solve(problem, options.tol, budget)
-    w, b = problem.restore(found.theta)
-    scores = np.asarray(problem.x @ w) + b
-    excess = problem.excess(scores)
-    beta = 2.0 * problem.cost * excess
-    certificate = certify_squared(
-        problem, w, b, tolerance=max(options.tol, 1e-9), claim=claim, beta=found.beta
-    )
-    penalty = problem.penalty
+    tolerance = max(options.tol, 1e-9)
+    found = _candidate(problem, problem, options.tol, budget, tolerance, claim)
+    if not found.certificate.holds and not budget.exhausted:
+        found = min(
+            (found, *_accurate(problem, found, options.tol, budget, tolerance, claim)),
+            key=lambda candidate: badness(candidate.certificate),
+        )
+    w, b, penalty = found.w, found.b, problem.penalty
+    excess = problem.excess(np.asarray(problem.x @ w) + b)
     weight = np.where(penalty.l2 > 0.0, penalty.l2, penalty.l1**2)[: len(w)]
     return BinarySVM(
         rows,
-        beta,
+        2.0 * problem.cost * excess if found.beta is None else found.beta,
         np.full(problem.n, np.inf),
         np.abs(excess),
         b,
         float(weight @ w**2),
-        certificate,
+        found.certificate,
         budget.n_iter,
         str(found.status),
         w,
     )
+
+
+@dataclass(frozen=True)
+class _Hyperplane:
+    """w, b, and β (None where it follows from the excesses), with their certificate."""
+
+    w: Floats
+    b: float
+    beta: Floats | None
+    certificate: Certificate
+    status: Status
+
+
+def _candidate(
+    problem: SquaredProblem,
+    part: SquaredProblem,
+    tol: float,
+    budget: Budget,
+    tolerance: float,
+    claim: str,
+) -> _Hyperplane:
+    """The solution of ``part``, certified as one of the ``problem``."""
+    solve = solve_sparse if problem.penalty.l1.any() else solve_squared
+    found = solve(part, tol, budget)
+    w, b = part.restore(found.theta)
+    beta = found.beta
+    if part is not problem:
+        scores = np.asarray(problem.x @ w) + b
+        beta = 2.0 * part.cost * part.excess(scores)
+        if problem.epsilon is None:  # no row is short of its margin by less than this
+            z = problem.argument(scores)
+            near = (z < 1.0) & (z > 1.0 - _NEAR)
+            factor = (1.0 + _CLEAR) / float(z[near].min()) if near.any() else 1.0
+            w, b = factor * w, factor * b
+    proof = certify_squared(problem, w, b, tolerance=tolerance, claim=claim, beta=beta)
+    return _Hyperplane(w, b, beta, proof, found.status)
+
+
+def _accurate(
+    problem: SquaredProblem,
+    found: _Hyperplane,
+    tol: float,
+    budget: Budget,
+    tolerance: float,
+    claim: str,
+) -> Iterator[_Hyperplane]:
+    """Solutions where C is so large that the small excesses, and β = 2 c e with them, are rounding.
+
+    β of rows with hardly any excess is the one ≥ 0 for which Xᵀβ is nearest to ρw; where the
+    hyperplane itself is lost, that of a smaller C is moved until no row has a small excess.
+    """
+    beta = _beta_of_near_rows(problem, found.w, found.b)
+    if beta is not None:
+        proof = certify_squared(
+            problem, found.w, found.b, tolerance=tolerance, claim=claim, beta=beta
+        )
+        yield replace(found, beta=beta, certificate=proof)
+    squares = problem.x.multiply(problem.x) if sparse.issparse(problem.x) else problem.x**2
+    size = problem.penalty.l2 + problem.penalty.l1**2
+    largest = float((squares @ (1.0 / size[: problem.x.shape[1]])).max())
+    fraction = _MODERATE / (largest * float(problem.cost.max()))
+    if fraction < 1.0:
+        part = replace(problem, cost=fraction * problem.cost)
+        yield _candidate(problem, part, tol, budget, tolerance, claim)
+
+
+def _beta_of_near_rows(problem: SquaredProblem, w: Floats, b: float) -> Floats | None:
+    """β = 2 c e, and of rows with an excess of nearly zero by least squares; None of too many."""
+    scores = np.asarray(problem.x @ w) + b
+    z, unit = problem.argument(scores), 1.0
+    kink = np.abs(z) - problem.epsilon if problem.epsilon is not None else 1.0 - z
+    sign = problem.t if problem.epsilon is None else np.sign(z)
+    if problem.epsilon is not None:
+        unit = float(np.abs(problem.t).max(initial=0.0)) or 1.0
+    near = np.flatnonzero(np.abs(kink) <= _NEAR * unit)
+    if problem.penalty.l1.any() or not 0 < len(near) <= _MOST_NEAR:
+        return None
+    beta = 2.0 * problem.cost * problem.excess(scores)
+    beta[near] = 0.0
+    x = problem.x[near]
+    columns = (x.toarray() if sparse.issparse(x) else np.asarray(x)).T * sign[near]
+    ridge, coef = problem.penalty.l2, w
+    aim, size = -np.asarray(problem.x.T @ beta), term_sizes(problem.x, np.abs(beta))
+    if problem.intercept:
+        columns, coef = np.vstack([columns, sign[near]]), np.append(w, b)
+        aim, size = np.append(aim, -beta.sum()), np.append(size, np.abs(beta).sum())
+    aim, size = aim + ridge * coef, size + ridge * np.abs(coef)
+    used = size > 0.0
+    columns, aim = columns[used] / size[used, None], aim[used] / size[used]
+    largest = float(np.abs(columns).max(initial=0.0)) or 1.0
+    beta[near] = sign[near] / largest * nnls(columns / largest, aim)[0]
+    return beta
 
 
 def certify_squared(
