@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.laws.data import outcome, table
+import separatrix as sx
+from tests.laws.data import fitted, outcome, table
 from tests.registry import REGISTRY, Row
 
 every = pytest.mark.parametrize("row", REGISTRY, ids=lambda row: row.name)
@@ -20,8 +21,15 @@ def test_values_that_are_no_numbers(row: Row, bad: float) -> None:
         pytest.skip("NaN is a missing value here, and missing values have tests of their own")
     x, y = table(row)
     x[3, 1] = bad
-    with pytest.raises(ValueError, match=r"(?i)nan|infinit"):
+    with pytest.raises(sx.InputError, match=r"(?i)nan|infinit") as refusal:
         row.make().fit(x, y)
+    assert "\n" not in str(refusal.value)
+    assert "sklearn" not in str(refusal.value)
+    model = fitted(row.name)
+    for method in ("predict", "predict_proba", "decision_function", "transform"):
+        if hasattr(model, method):
+            with pytest.raises(sx.InputError, match=r"row 4, column 'x1'.*(NaN|infinity)"):
+                getattr(model, method)(x)
 
 
 @every

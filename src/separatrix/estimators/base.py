@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
+from sklearn.utils import validation
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.frames import as_matrix, like_training, reads_tables
 from separatrix.estimators.targets import refuse_texts
@@ -29,6 +30,7 @@ from separatrix.rows.sources.frames import (
     is_frame,
     odd_column,
     refuse_infinite,
+    refuse_not_finite,
     refuse_odd_column,
 )
 from separatrix.rows.sources.new_rows import rows_like
@@ -62,6 +64,17 @@ def refuse_targets(y: Any, sample_weight: Any) -> None:
             "Rows carry their own target and weights.",
             remedy="Name them in scan(…, target=…, weight=…) and call fit(rows).",
         )
+
+
+def validate_data(model: Any, X: Any, *y: Any, **options: Any) -> Any:
+    """Rows checked by scikit-learn; values that are not finite are refused by row and column."""
+    try:
+        return validation.validate_data(model, X, *y, **options)
+    except ValueError:
+        finite = options.get("ensure_all_finite", True)
+        if finite:
+            refuse_not_finite(X, nan=finite == "allow-nan")
+        raise
 
 
 class RowsEstimator(BaseEstimator):
@@ -164,8 +177,7 @@ class RowsEstimator(BaseEstimator):
 
     def _refuse_missing(self, rows: InMemory) -> None:
         """Raise if the rows contain NaN or infinity."""
-        values = rows.block.x.data if sparse.issparse(rows.block.x) else rows.block.x
-        assert_all_finite(values, estimator_name=type(self).__name__, input_name="X")
+        refuse_not_finite(rows.block.x)
 
     def _name_columns(self, rows: Rows) -> None:
         """Set ``n_features_in_`` and, unless the rows are a bare matrix, ``feature_names_in_``."""

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix.distances.base import Metric
 from separatrix.distances.missing import NanEuclidean
 from separatrix.distances.names import FunctionMetric, PrecomputedDistances, metric_from
-from separatrix.estimators.base import RowsEstimator, check_sample_weight
+from separatrix.estimators.base import RowsEstimator, check_sample_weight, validate_data
 from separatrix.estimators.skipped_values import skips_missing, with_missing
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints, Matrix, unit_weights

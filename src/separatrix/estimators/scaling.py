@@ -16,9 +16,9 @@ from typing import Any, Self
 import numpy as np
 from scipy import linalg, sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
-from separatrix.estimators.base import RowsEstimator, check_sample_weight
+from separatrix.estimators.base import RowsEstimator, check_sample_weight, validate_data
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Matrix
 from separatrix.rows.encoding import identity

@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import TransformerMixin
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from separatrix.estimators.base import RowsEstimator
+from separatrix.estimators.base import RowsEstimator, validate_data
 from separatrix.rows.block import Matrix, to_array
 from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import Rows, column_names

@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from separatrix.estimators.base import RowsEstimator
+from separatrix.estimators.base import RowsEstimator, validate_data
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import identity

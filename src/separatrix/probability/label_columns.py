@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_consistent_length, validate_data
+from sklearn.utils.validation import check_consistent_length
 
-from separatrix.estimators.base import check_sample_weight
+from separatrix.estimators.base import check_sample_weight, validate_data
 from separatrix.rows.block import Floats, Ints
 
 

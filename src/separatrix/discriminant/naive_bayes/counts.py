@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix.discriminant.naive_bayes.portions import stated_classes
-from separatrix.estimators.base import check_sample_weight
+from separatrix.estimators.base import check_sample_weight, validate_data
 from separatrix.estimators.class_labels import (
     ClassLabels,
     coded_rows,
@@ -27,7 +27,7 @@ from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints, Matrix
 from separatrix.rows.rows import Rows
-from separatrix.rows.sources.frames import is_frame, odd_column, refuse_infinite
+from separatrix.rows.sources.frames import is_frame, odd_column, refuse_infinite, refuse_not_finite
 from separatrix.statistics.class_counts import class_counts
 
 #: What ``force_alpha=False`` raises a smaller ``alpha`` to, as in scikit-learn.
@@ -106,8 +106,7 @@ class CountNaiveBayes(ClassifierMixin, ClassLabels):
         weight = np.bincount(codes, w, len(self.classes_)).astype(np.float64)
         found = class_counts(self._counted(x), codes, w, len(self.classes_))
         if not (found.non_negative and np.isfinite(found.counts.sum())):
-            values: Any = x.data if sparse.issparse(x) else x
-            assert_all_finite(values, estimator_name=type(self).__name__, input_name="X")
+            refuse_not_finite(x)
             if not found.non_negative:
                 raise InputError(
                     f"Negative values in data passed to {type(self).__name__} (input X), which "
@@ -197,8 +196,7 @@ class CountNaiveBayes(ClassifierMixin, ClassLabels):
         with np.errstate(invalid="ignore"):
             scores = self._joint(x)
         if not np.isfinite(scores).all():  # a value that is not finite shows in the scores
-            values: Any = x.data if sparse.issparse(x) else x
-            assert_all_finite(values, estimator_name=type(self).__name__, input_name="X")
+            refuse_not_finite(x)
         return scores
 
     def predict_log_proba(self, X: Any) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix.discriminant.class_posterior import prior_by_column
 from separatrix.discriminant.gaussian_options import class_priors
@@ -18,6 +18,7 @@ from separatrix.discriminant.naive_bayes.column_moments import ClassColumnMoment
 from separatrix.discriminant.naive_bayes.density import NaiveBayesDensity
 from separatrix.discriminant.naive_bayes.level_counts import matrix_moments
 from separatrix.discriminant.naive_bayes.lookup import level_lookup, sparse_scores
+from separatrix.estimators.base import validate_data
 from separatrix.estimators.class_labels import ClassLabels
 from separatrix.geometry.class_scores import log_softmax, softmax
 from separatrix.messages import InputError

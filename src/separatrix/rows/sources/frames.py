@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from separatrix.messages import InputError
 
@@ -72,18 +73,45 @@ def refuse_odd_column(x: Any, why: str, remedy: str, *, nan: bool = False) -> No
 
 def refuse_infinite(x: Any) -> None:
     """Refuse a frame of plain numbers of which one is infinite, by row and column."""
-    values = np.asarray(x) if is_frame(x) else np.empty(0)
-    if values.dtype.kind != "f" or np.isfinite(values.sum(dtype=float)):
+    if is_frame(x):
+        refuse_not_finite(x, nan=True)
+
+
+def refuse_not_finite(x: Any, *, nan: bool = False) -> None:
+    """Refuse a frame or matrix of which a value is infinite, or not a number unless ``nan``."""
+    values = x.data if sparse.issparse(x) else np.asarray(x)
+    if values.dtype.kind == "O":
+        try:
+            values = values.astype(float)
+        except (TypeError, ValueError):
+            return
+    if values.dtype.kind != "f" or not (sparse.issparse(x) or values.ndim == 2):
         return
-    row, column = (found[:1].tolist() for found in np.nonzero(np.isinf(values)))
-    if row:
-        names = x.column_names if hasattr(x, "column_names") else list(x.columns)
-        raise InputError(
-            "Input X contains infinity.",
-            row=row[0] + 1,
-            column=str(names[column[0]]),
-            remedy="Correct the value, or leave it empty as missing.",
-        )
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=float)):
+            return
+    odd = np.isinf(values) if nan else ~np.isfinite(values)
+    if not odd.any():
+        return
+    if sparse.issparse(x):
+        entries = x.tocoo()
+        odd = np.isinf(entries.data) if nan else ~np.isfinite(entries.data)
+        row, column, value = (part[odd][0] for part in (*entries.coords, entries.data))
+    else:
+        row, column = np.argwhere(odd)[0]
+        value = values[row, column]
+    names = x.column_names if hasattr(x, "column_names") else getattr(x, "columns", None)
+    more, missing = np.count_nonzero(odd) - 1, np.isnan(value)
+    also = f", and so do{'es' * (more == 1)} {more} other value{'s' * (more > 1)}" if more else ""
+    raise InputError(
+        f"Input X contains {'NaN' if missing else 'infinity'}{also}.",
+        row=int(row) + 1,
+        column=f"x{column}" if names is None else str(list(names)[column]),
+        remedy="Leave such rows out, or fill in what is missing: scan(…, missing='mean'), "
+        "TableEncoder, or an imputer before this model in a pipeline."
+        if missing
+        else "Correct the value, or leave it empty as missing.",
+    )
 
 
 def items_of(x: Any) -> list[Any]:
