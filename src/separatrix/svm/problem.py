@@ -34,6 +34,8 @@ _AT_BOUND = 1e-10
 #: Costs C κ(x, x), in units of the scores, that leave all digits to a solver: sums of β κ are then
 #: at most 10⁵ times the margin. Larger ones are reached in steps of this factor.
 _MODERATE, _COST_STEP = 1e5, 1e3
+#: How far inside the margin rows may be that moving it is to clear.
+_REACHES = (1e-12, 1e-9, 1e-6)
 #: Rows are near their margin, in units of the scores, where rounding may put them across it.
 _NEAR = 1e-6
 
@@ -105,18 +107,8 @@ class SVMProblem:
         return replace(self, low=self.low * factor, high=self.high * factor)
 
     def cost_stages(self, size: float) -> list[float]:
-        """Fractions of all costs to solve with, one after the other until one solves all.
-
-        ``size`` is the largest κ(x, x). A cost so large that rounding of the scores counts for
-        more than ‖f‖² rarely matters: where the classes are separable no α reaches it, and else
-        only the α of rows that have reached a smaller cost go on growing.
-        """
-        fraction = _MODERATE * self.unit / (size * float(self.cost.max(initial=0.0)) or 1.0)
-        found, step = [], 10.0  # the first two are close: what follows is extrapolated from them
-        while fraction < 1.0:
-            found.append(fraction)
-            fraction, step = fraction * step, _COST_STEP
-        return [*found, 1.0]
+        """Fractions of all costs to solve with; ``size`` is the largest κ(x, x)."""
+        return cost_stages(size * float(self.cost.max(initial=0.0)) / self.unit)
 
     def extrapolated(
         self, beta: Floats, fraction: float, before: Floats, last: float, to: float = 1.0
@@ -307,6 +299,38 @@ def linear_problem(
     return LinearProblem(
         problem.t, *bounds, intercept, x=x, ridge=rho, intercept_ridge=intercept_ridge
     )
+
+
+# -- large costs ---------------------------------------------------------------------------------
+
+
+def cost_stages(largest: float) -> list[float]:
+    """Fractions of all costs to solve with, one after the other until one solves all.
+
+    ``largest`` is the largest C κ(x, x), in units of the scores. A cost so large that rounding of
+    the scores counts for more than ‖f‖² rarely matters: where the classes are separable no α
+    reaches it, and else only the α of rows that have reached a smaller cost go on growing.
+    """
+    fraction = _MODERATE / (largest or 1.0)
+    found, step = [], 10.0  # the first two are close: what follows is extrapolated from them
+    while fraction < 1.0:
+        found.append(fraction)
+        fraction, step = fraction * step, _COST_STEP
+    return [*found, 1.0]
+
+
+def clearing_factor(z: Floats, cost: Floats, noise: Floats) -> float:
+    """The factor of all scores that clears rows near the margin of rounding at the least cost.
+
+    z are the margins, one on the margin; a factor 1 + δ adds at most 2δ of the objective to that
+    of the optimum.
+    """
+    factors = [1.0]
+    for reach in _REACHES:
+        near = (z >= 1.0 - reach) & (z < 1.0 + noise)
+        factors.append(float(np.max((1.0 + noise[near]) / z[near], initial=1.0)))
+    losses = [float(cost @ np.maximum(1.0 + noise - factor * z, 0.0)) for factor in factors]
+    return factors[int(np.argmin(losses))]
 
 
 # -- when to stop --------------------------------------------------------------------------------

@@ -38,6 +38,7 @@ from separatrix.svm.problem import (
     LinearProblem,
     SolverOptions,
     SVMProblem,
+    clearing_factor,
     linear_problem,
 )
 
@@ -57,8 +58,6 @@ _STEEP = 1e-5
 _LOST = 2e10
 #: What rounding of the scores may cost, relative to the objective, before the margin moves.
 _NEGLIGIBLE = 1e-9
-#: How far inside the margin the rows may be that a move of it is to clear.
-_REACHES = (1e-12, 1e-9, 1e-6)
 #: Relative gap of a problem of so few rows, where rounding allows it.
 _EXACT = 1e-6
 #: Names of the groups of rows, by number.
@@ -210,7 +209,7 @@ def _solve_inside(
     if problem.regression:
         epsilon = max(problem.epsilon - 2.0 * float(noise.max()), 0.0)
         return solve_linear(replace(part, epsilon=epsilon), tol, budget)
-    factor = _outward(problem, problem.t * problem.scores(found.w, found.b), noise)
+    factor = clearing_factor(problem.t * problem.scores(found.w, found.b), problem.cost, noise)
     moved = problem.objective(factor * found.w, factor * found.b)
     return replace(found, w=factor * found.w, b=factor * found.b) if moved < value + risk else found
 
@@ -384,7 +383,7 @@ def _clear_of_rounding(
     noise = _score_rounding(gram, beta, b)
     value, risk = _value(bounded, beta, f, b, noise)
     if not problem.regression and risk > _NEGLIGIBLE * value:
-        factor = _outward(bounded, problem.t * (f + b), noise)
+        factor = clearing_factor(problem.t * (f + b), bounded.cost, noise)
         if (factor * np.abs(beta) <= problem.cost).all():
             beta, f, b = factor * beta, factor * f, factor * b
             value, risk = _value(bounded, beta, f, b, noise)
@@ -429,19 +428,6 @@ def solve_dual(
     size = problem.unit + float(np.abs(problem.t).max(initial=0.0))
     violation = solve_active_set(whole, problem, beta, f, tol, _ROUNDING * size, budget)
     return DualSolution(beta, f, violation)
-
-
-def _outward(problem: SVMProblem, z: Floats, noise: Floats) -> float:
-    """The factor of f and b that clears the rows near the margin of rounding at the least cost.
-
-    z = t (f + b); a factor 1 + δ adds at most 2δ of the objective to that of the optimum.
-    """
-    factors = [1.0]
-    for reach in _REACHES:
-        near = (z >= 1.0 - reach) & (z < 1.0 + noise)
-        factors.append(float(np.max((1.0 + noise[near]) / z[near], initial=1.0)))
-    losses = [float(problem.cost @ np.maximum(1.0 + noise - s * z, 0.0)) for s in factors]
-    return factors[int(np.argmin(losses))]
 
 
 # -- hard margins ----------------------------------------------------------------------------------

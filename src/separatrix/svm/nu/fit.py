@@ -16,7 +16,12 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate, Status
 from separatrix.rows.block import Floats, Ints
-from separatrix.svm.certificate import INDEFINITE_CLAIM, certify_kernel_svm
+from separatrix.svm.certificate import (
+    INDEFINITE_CLAIM,
+    badness,
+    certify_kernel_svm,
+    certify_linear_svm,
+)
 from separatrix.svm.dual.gram_matrix import GramMatrix
 from separatrix.svm.nu.problem import NuProblem, nu_classification, nu_regression, one_class
 from separatrix.svm.nu.solver import solve_nu
@@ -25,6 +30,8 @@ from separatrix.svm.problem import (
     SolverOptions,
     SVMProblem,
     classification_problem,
+    cost_stages,
+    linear_problem,
     regression_problem,
 )
 from separatrix.svm.solver import BinarySVM
@@ -80,15 +87,39 @@ def fit_nu_svc(
 def fit_nu_svr(
     gram: GramMatrix, t: Floats, cost: Floats, nu: float, options: SolverOptions
 ) -> tuple[BinarySVM, float]:
-    """The ν-SVR of targets t, and the ε that it found."""
-    problem, budget = nu_regression(t, cost, nu), options.budget(gram.n)
-    gamma, f, solved = solve_nu(gram, problem, options, budget)
-    beta = problem.beta(gamma, gram.n)
-    beta[np.abs(beta) <= _ZERO * cost] = 0.0
-    first, second = problem.level(gamma, f)
-    epsilon, b = max(0.5 * (second - first), 0.0), -0.5 * (first + second)
-    costs, every = regression_problem(t, cost, epsilon), np.arange(gram.n)
-    return _record(gram, costs, beta, f, b, nu, every, options, budget, solved), epsilon
+    """The ν-SVR of targets t, and the ε that it found.
+
+    A large cost is reached by stages: w, b and ε no longer change beyond the last breakpoint, and
+    α⁺ and α⁻ go on growing with the cost.
+    """
+    whole, budget = nu_regression(t, cost, nu), options.budget(gram.n)
+    steep = float(np.abs(gram.diagonal).max()) * float(cost.max()) / whole.unit
+    best, before, last = None, None, 0.0
+    for fraction in cost_stages(steep) if gram.mercer else [1.0]:
+        problem = nu_regression(t, fraction * cost, nu)
+        steps = replace(budget, max_iter=budget.n_iter + -(-budget.remaining // 2))
+        steps = steps if fraction < 1.0 else budget
+        gamma, f, solved = solve_nu(gram, problem, options, steps)
+        budget.n_iter = steps.n_iter
+        first, second = problem.level(gamma, f)
+        epsilon, b = max(0.5 * (second - first), 0.0), -0.5 * (first + second)
+        coef = problem.beta(gamma, gram.n) @ gram.x if gram.linear else None
+        gammas = [gamma]
+        if before is not None:
+            gammas.append(whole.part.extrapolated(gamma, fraction, before, last))
+        costs = regression_problem(t, cost, epsilon)
+        for each in gammas:
+            beta = problem.beta(each, gram.n)
+            beta[np.abs(beta) <= _ZERO * cost] = 0.0
+            scores = f if each is gamma or coef is not None else gram.times(beta)
+            every = np.arange(gram.n)
+            new = _record(gram, costs, beta, scores, b, nu, every, options, budget, solved, coef)
+            if best is None or badness(new.certificate) < badness(best[0].certificate):
+                best = new, epsilon
+        if best[0].certificate.holds or budget.exhausted:
+            break
+        before, last = gamma, fraction
+    return best
 
 
 def fit_one_class(gram: GramMatrix, w: Floats, nu: float, options: SolverOptions) -> BinarySVM:
@@ -134,11 +165,21 @@ def _record(
     options: SolverOptions,
     budget: Budget,
     solved: bool,
+    coef: Floats | None = None,
 ) -> BinarySVM:
-    """The solution as that of the problem with costs, its certificate completed by Σα = νΣc."""
-    certificate = certify_kernel_svm(
-        problem, beta, f, b, tolerance=options.tol, mercer=gram.mercer, claim=NU_CLAIM
-    )
+    """The solution as that of the problem with costs, its certificate completed by Σα = νΣc.
+
+    ``coef`` is the w of the linear kernel, which large β may have lost in their sum.
+    """
+    if coef is None:
+        certificate = certify_kernel_svm(
+            problem, beta, f, b, tolerance=options.tol, mercer=gram.mercer, claim=NU_CLAIM
+        )
+    else:
+        linear = linear_problem(problem, gram.x)
+        certificate = certify_linear_svm(
+            linear, coef, b, beta, tolerance=options.tol, claim=NU_CLAIM
+        )
     total = nu * float(problem.cost.sum())
     short = abs(total - float(np.abs(beta).sum())) / total
     if problem.regression:  # fewer than ν are support vectors where ε = 0
@@ -150,5 +191,7 @@ def _record(
         notes=(*certificate.notes, f"Coefficients sum to the fraction ν = {nu:g} of their bounds."),
     )
     status = str(Status.SOLVED if solved else budget.status)
-    slack, square = problem.slack(f + b), float(beta @ f)
-    return BinarySVM(rows, beta, problem.cost, slack, b, square, certificate, budget.n_iter, status)
+    slack = problem.slack(f + b)
+    square = float(beta @ f) if coef is None else float(coef @ coef)
+    record = (rows, beta, problem.cost, slack, b, square, certificate, budget.n_iter, status)
+    return BinarySVM(*record) if coef is None else BinarySVM(*record, coef)

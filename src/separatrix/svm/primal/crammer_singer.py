@@ -29,12 +29,14 @@ from separatrix.rows.block import Floats, Ints, Matrix
 from separatrix.svm.loops.crammer_singer import multiclass_epoch
 from separatrix.svm.loops.dual_coordinate_descent import shuffle
 from separatrix.svm.primal.multiclass_interior_point import InteriorPoint
-from separatrix.svm.problem import Budget
+from separatrix.svm.problem import Budget, clearing_factor, cost_stages
 
 #: Coefficients of all classes, and numbers in the rows, up to which interior points are used.
 COEFFICIENTS, ENTRIES = 1_000, 30_000_000
 #: Steps without progress after which rounding prevents more.
 _STALLED = 10
+#: Relative gap at a fraction of the costs, from which the solution at all of them is extrapolated.
+_STAGE = 1e-12
 #: Epochs between two checks of the gap.
 _EPOCHS = 20
 
@@ -58,6 +60,24 @@ class MulticlassProblem:
     def solution(self, alpha: Floats) -> MulticlassSolution:
         """W = Σ α x for feasible α."""
         return MulticlassSolution(np.asarray(self.x.T @ alpha), alpha, Status.SOLVED)
+
+    def feasible(self, alpha: Floats) -> Floats:
+        """α with αₖ ≤ 0 of other classes, and what balances them, at most c, of the own one."""
+        rows, others = np.arange(len(alpha)), np.minimum(alpha, 0.0)
+        others[rows, self.codes] = 0.0
+        total = -others.sum(axis=1)
+        others *= np.minimum(1.0, self.cost / np.where(total > 0.0, total, 1.0))[:, None]
+        others[rows, self.codes] = -others.sum(axis=1)
+        return others
+
+    def clear_of_rounding(self, w: Floats) -> Floats:
+        """W, grown where rounding of the scores of rows on the margin would cost much."""
+        scores = np.asarray(self.x @ w)
+        own = scores[np.arange(len(scores)), self.codes]
+        scores[np.arange(len(scores)), self.codes] = -np.inf
+        size = np.abs(self.x) @ np.abs(w).max(axis=1)
+        noise = 2.0 * (len(w) + 4) * np.finfo(float).eps * size
+        return np.asarray(clearing_factor(own - scores.max(axis=1), self.cost, noise) * w)
 
     def shifted_scores(self, w: Floats) -> Floats:
         """G = [k ≠ y] + wₖ·x, (n x K)."""
@@ -87,22 +107,52 @@ def multiclass_problem(
 
 
 def solve_multiclass(problem: MulticlassProblem, tol: float, budget: Budget) -> MulticlassSolution:
-    """Steps until the relative gap is at most ``tol``, or the budget is used up."""
+    """Steps until the relative gap is at most ``tol``, or the budget is used up.
+
+    A large C is reached by the stages of :func:`~separatrix.svm.problem.cost_stages`.
+    """
+    square = np.asarray(problem.x.multiply(problem.x).sum(axis=1)).ravel()
+    best, least, before, last = None, np.inf, None, 0.0
+    for fraction in cost_stages(float((problem.cost * square).max(initial=0.0))):
+        part = replace(problem, cost=fraction * problem.cost)
+        found = _solve(part, tol if fraction == 1.0 else _STAGE, budget)
+        w = problem.clear_of_rounding(found.w)
+        alphas = [found.alpha]
+        if before is not None:
+            growth = (1.0 - fraction) / (fraction - last)
+            alphas.append(problem.feasible(found.alpha + growth * (found.alpha - before)))
+        for alpha in alphas:
+            primal, gap, _ = multiclass_gap(problem, w, alpha)
+            if best is None or gap < least:
+                best, least = MulticlassSolution(w, alpha, found.status), gap
+                relative = gap / primal
+        if relative <= tol or budget.exhausted:
+            break
+        before, last = found.alpha, fraction
+    return best
+
+
+def _solve(problem: MulticlassProblem, tol: float, budget: Budget) -> MulticlassSolution:
     n, d = problem.x.shape
     if min(n, d) * problem.classes > COEFFICIENTS or n * d > ENTRIES:
         return solve_by_rows(problem, tol, budget)
     if d <= n:
-        return solve_interior(problem, problem.x.toarray(), tol, budget)
+        return solve_interior(problem, problem.x.toarray(), None, tol, budget)
     gram = np.asarray((problem.x @ problem.x.T).toarray())
     values, vectors = linalg.eigh(gram, check_finite=False)
     used = values > 1e-14 * max(float(values[-1]), np.finfo(float).tiny)
-    return solve_interior(problem, vectors[:, used] * np.sqrt(values[used]), tol, budget)
+    root = np.sqrt(values[used])
+    basis = np.asarray(problem.x.T @ (vectors[:, used] / root))
+    return solve_interior(problem, vectors[:, used] * root, basis, tol, budget)
 
 
 def solve_interior(
-    problem: MulticlassProblem, x: Floats, tol: float, budget: Budget
+    problem: MulticlassProblem, x: Floats, basis: Floats | None, tol: float, budget: Budget
 ) -> MulticlassSolution:
-    """Interior-point steps; ``x`` are the rows, or their coordinates in the space they span."""
+    """Interior-point steps; ``x`` are the rows, or their coordinates in a ``basis`` of their span.
+
+    W is Σ α x, or where large α cancel in that sum the W of the steps.
+    """
     at, relative = InteriorPoint.start(x, problem.own), np.inf
     best, least, stalled, status = problem.solution(at.feasible_alpha), np.inf, 0, Status.SOLVED
     while stalled <= _STALLED and relative > 0.1 * tol:
@@ -111,11 +161,13 @@ def solve_interior(
             break
         budget.n_iter += 1
         at = at.step()
-        found = problem.solution(at.feasible_alpha)
-        primal, gap, _ = multiclass_gap(problem, found.w, found.alpha)
-        stalled = 0 if gap < 0.9 * least else stalled + 1
-        if gap < least:
-            best, least, relative = found, gap, gap / primal
+        alpha, before = at.feasible_alpha, least
+        for w in (problem.solution(alpha).w, at.w if basis is None else basis @ at.w):
+            primal, gap, _ = multiclass_gap(problem, w, alpha)
+            if gap < least:
+                best, least = MulticlassSolution(w, alpha, Status.SOLVED), gap
+                relative = gap / primal
+        stalled = 0 if least < 0.9 * before else stalled + 1
     return replace(best, status=status)
 
 

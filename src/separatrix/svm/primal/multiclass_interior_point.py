@@ -38,17 +38,16 @@ class InteriorPoint:
 
     @classmethod
     def start(cls, x: Floats, own: Floats) -> InteriorPoint:
-        """A feasible point: equal multipliers of all classes, scaled to the largest dual value."""
+        """W = 0 and equal multipliers of all classes: as far from all bounds as can be.
+
+        W = Σ α x holds from the first full step on. From there steps would be short for many
+        times, were the multipliers made so small that it holds at once.
+        """
         error = np.where(own > 0.0, 0.0, 1.0)
-        cost, classes = own.sum(axis=1, keepdims=True), own.shape[1]
-        alpha = own - cost / classes
-        w = x.T @ alpha
-        square = float(np.sum(w**2))
-        scale = min(1.0, -float(np.sum(error * alpha)) / square) if square > 0.0 else 1.0
-        w = scale * w
-        g = error + x @ w
-        tau = g.max(axis=1) + 1.0
-        return cls(x, own, error, w, tau, tau[:, None] - g, own - scale * alpha)
+        gamma = np.repeat(own.sum(axis=1, keepdims=True) / own.shape[1], own.shape[1], axis=1)
+        tau = np.full(len(x), 2.0)
+        w = np.zeros((x.shape[1], own.shape[1]))
+        return cls(x, own, error, w, tau, tau[:, None] - error, gamma)
 
     @property
     def feasible_alpha(self) -> Floats:
