@@ -60,9 +60,10 @@ def indicator(condition: Expression) -> Expression:
 
 
 def is_level(value: Expression, column: InputColumn, level: str) -> Expression:
-    """Whether a value is this level."""
-    texts = column.spellings[level]
-    return OneOf(value, texts)
+    """Whether a value is this level; one of the pooled levels is any text but the others."""
+    if level == column.pooled:
+        return All((Not(IsMissing(value)), Not(OneOf(value, known_texts(column)))))
+    return OneOf(value, column.spellings[level])
 
 
 def _term(b: Builder, term: DesignTerm, column: InputColumn) -> Value:

@@ -81,6 +81,8 @@ def _column(column: InputColumn) -> dict[str, Any]:
     if column.levels:
         found["levels"] = list(column.levels)
         found["unseen"] = column.unseen
+    if column.pooled:
+        found["pooled"] = column.pooled
     return found
 
 

@@ -25,7 +25,8 @@ class InputColumn:
     texts. ``unseen`` says what a level outside ``levels`` is: ``"missing"``, ``"zeros"`` (a level
     of its own, which no term has) or ``"error"``. With ``refuses_missing`` a row without a value
     is refused. ``display`` is that of :class:`~separatrix.rows.schema.Column`: of ``"date"`` and
-    ``"datetime"`` the numbers are days since 1970-01-01.
+    ``"datetime"`` the numbers are days since 1970-01-01. ``pooled`` names the level of every text
+    outside ``levels``; it is empty where there is none.
     """
 
     name: str
@@ -36,6 +37,7 @@ class InputColumn:
     missing_numbers: tuple[float, ...] = ()
     unseen: str = "missing"
     refuses_missing: bool = False
+    pooled: str = ""
     #: A value that occurs, for rows made up to check an export.
     typical: float = 0.0
 
@@ -142,13 +144,15 @@ def input_column(column: Column, schema: Schema) -> InputColumn:
     """A column with its policies for missing values and unseen levels."""
     given = IN_EVERY_COLUMN if schema.na is None else schema.na
     discrete = column.kind is Kind.DISCRETE
+    named = tuple(level for level in column.levels if level != column.pooled)
     return InputColumn(
         column.name,
         column.kind,
-        column.levels if discrete else (),
+        named if discrete else (),
         column.display,
         tuple(sorted({*given, *column.notation.na})) if discrete else (),
         () if discrete else column.notation.sentinels,
-        schema.unseen,
+        "zeros" if column.pooled else schema.unseen,
+        pooled=column.pooled,
         typical=column.placeholder,
     )

@@ -144,9 +144,10 @@ def _take_rows(x: Matrix, index: NDArray[Any] | slice) -> Matrix:
 def _place_columns(x: Matrix, at: list[int], width: int) -> Matrix:
     """Column j of x becomes column at[j] of ``width`` columns; the others are zero."""
     if sparse.issparse(x):
-        moved = sparse.csr_array((x.data, np.asarray(at)[x.indices], x.indptr), (x.shape[0], width))
-        moved.sort_indices()
-        return moved
+        indices = np.asarray(at, dtype=x.indices.dtype)[x.indices]
+        moved = sparse.csr_array((x.data, indices, x.indptr), (x.shape[0], width))
+        # sorting moves the values, too, which are those of x
+        return moved if moved.has_sorted_indices else moved.sorted_indices()
     wide = np.zeros((x.shape[0], width), order="F")
     wide[:, at] = x
     return wide

@@ -137,9 +137,13 @@ def constant_columns(block: Block) -> list[str]:
         return []
     x = block.x
     if sparse.issparse(x):
-        columns = sparse.csc_array(x)
-        low, high = columns.min(axis=0).toarray().ravel(), columns.max(axis=0).toarray().ravel()
-        same = low == high
+        if not x.has_canonical_format:
+            x = sparse.csr_array(x, copy=True)
+            x.sum_duplicates()
+        first = x[[0]].toarray().ravel()
+        other = np.bincount(x.indices, x.data != first[x.indices], x.shape[1])
+        present = np.bincount(x.indices, minlength=x.shape[1])
+        same = (other == 0.0) & ((first == 0.0) | (present == x.shape[0]))
     else:
         same = (x == x[0]).all(axis=0)
     return [name for name, at in column_positions(block.terms).items() if same[at].all()]

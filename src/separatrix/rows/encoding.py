@@ -40,7 +40,9 @@ class TermMap:
         if self.is_identity:
             return x
         if sparse.issparse(x):
-            return sparse.csr_array(x @ self.matrix)
+            mapped = sparse.csr_array(x @ self.matrix)
+            mapped.sort_indices()
+            return mapped
         out = np.zeros((x.shape[0], len(self.new)), order="F")
         for i, j, weight in self.entries:
             out[:, j] += x[:, i] if weight == 1.0 else weight * x[:, i]
@@ -51,7 +53,7 @@ class TermMap:
         """The matrix of the map (old terms x new terms), sparse."""
         i, j, weight = zip(*self.entries, strict=True) if self.entries else ((), (), ())
         return sparse.csr_array(
-            (np.array(weight, dtype=float), (np.array(i, dtype=int), np.array(j, dtype=int))),
+            (np.array(weight, dtype=float), (np.array(i, np.int32), np.array(j, np.int32))),
             shape=(len(self.old), len(self.new)),
         )
 

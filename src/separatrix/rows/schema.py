@@ -75,6 +75,9 @@ class Column:
     ``"time"`` and ``"duration"`` (seconds), ``"year"``; empty for plain numbers. Of a target that
     holds classes it is the type of the labels: ``"integer"``, ``"number"``, ``"boolean"``; empty
     for text.
+
+    ``pooled`` is the one of the levels that stands for every other: no level is unseen then. Empty
+    where each level stands for itself.
     """
 
     name: str
@@ -83,6 +86,7 @@ class Column:
     placeholder: float = 0.0
     notation: Notation = PLAIN
     display: str = ""
+    pooled: str = ""
 
     # Formats that write text for a kind give text back.
     def __getstate__(self) -> list[Any]:

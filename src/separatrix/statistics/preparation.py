@@ -187,7 +187,10 @@ def learn_encoding(
             notes.append(f"Column {column.name!r} is left out: it has no value in any row.")
         elif column.kind is Kind.DISCRETE:
             levels = sorted(str(term.level) for term in means)
-            reference_levels[column.name] = reference = _most_frequent(means)
+            reference = _most_frequent(means)
+            if column.pooled in levels:  # a level without a coefficient, as those that come later
+                reference = column.pooled
+            reference_levels[column.name] = reference
             terms += [Term(column.name, level) for level in levels if level != reference]
             column = replace(column, levels=tuple(sorted({*column.levels, *levels})))
         else:

@@ -24,13 +24,34 @@ MAX_POSTERIOR_WORK = 3e7
 CS = [10.0**power for power in (-4, -3, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2, 3)]
 
 
+#: Megabytes of kernel values that an SVM keeps: two fifths of what a study may take beside the
+#: table.
+KERNEL_CACHE = 200.0
+#: Rows whose neighbors are always looked for, in all folds.
+FEWEST_QUERIES = 500
+#: Newton steps of a Huber regression, about; each is a product XᵀWX.
+HUBER_STEPS = 20
+
+
 @dataclass(frozen=True)
 class Size:
-    """What the cost of a fit depends on: rows, columns of the design, classes (1 for numbers)."""
+    """What the cost of a fit depends on: rows, columns of the design, classes (1 for numbers).
+
+    ``work`` is what a candidate may take in operations, ``memory`` in bytes; ``folds`` are those of
+    the comparison.
+    """
 
     rows: int
     terms: int
     classes: int = 1
+    folds: int = 5
+    work: float = math.inf
+    memory: float = math.inf
+
+    @property
+    def numbers(self) -> float:
+        """Numbers of the design, filled in."""
+        return float(self.rows) * self.terms
 
 
 @dataclass(frozen=True)
@@ -46,6 +67,10 @@ class Candidate:
     (:class:`separatrix.selection.tuning.Tunable`); ``share`` is its share of the work allowed.
     One ``on_request`` is compared only if named: others do as well on every table of the benchmark.
     ``several`` are options for more than two classes.
+
+    ``operations`` are those that it cannot do without, however few rows it tunes on, and ``copies``
+    how often it holds the design with every zero filled in (0: never, or a few rows of it). One
+    that needs more of either than a study may take is left out unless it is requested by name.
     """
 
     name: str
@@ -63,6 +88,28 @@ class Candidate:
     on_request: bool = False
     several: dict[str, Any] = field(default_factory=dict)
     too_expensive: Callable[[Size], str] | None = None
+    operations: Callable[[Size], float] | None = None
+    copies: Callable[[Size], float] | None = None
+
+    def memory(self, size: Size) -> float:
+        """Bytes that it holds at once, beside the table."""
+        return 0.0 if self.copies is None else 8.0 * size.numbers * self.copies(size)
+
+    def reason_against(self, size: Size) -> str:
+        """Why it is not compared unless it is requested by name; empty if it is."""
+        reason = "" if self.too_expensive is None else self.too_expensive(size)
+        work = 0.0 if self.operations is None else self.operations(size)
+        if reason:
+            return reason
+        shape = f"{size.rows:,} rows of {size.terms:,} columns"
+        if work > size.work:
+            return f"{shape} are {power(work)} operations, and it may take {power(size.work)}"
+        if self.memory(size) > size.memory:
+            return (
+                f"{shape} as it needs them take {self.memory(size) / 1e9:.1f} GB, and a study of "
+                f"this table may take {size.memory / 1e9:.1f} GB beside it"
+            )
+        return ""
 
     def sized(self, size: Size) -> Candidate:
         """The same with the options for so many classes."""
@@ -75,6 +122,12 @@ class Candidate:
         cls = class_in(MODELS, self.model)
         assert cls is not None, self.model
         return cls(**self.options, **({"cv": folds} if self.folds else {}))
+
+
+def power(operations: float) -> str:
+    """2e10 as 2·10¹⁰."""
+    digits, exponent = f"{operations:.0e}".split("e")
+    return f"{digits}·10" + str(int(exponent)).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def _tuned(name: str, label: str, model: str, **options: Any) -> Candidate:
@@ -113,6 +166,25 @@ def _posterior_cost(size: Size) -> str:
     return f"the posterior of {count:,} coefficients takes long on {size.rows:,} rows"
 
 
+def _huber_operations(size: Size) -> float:
+    return size.folds * HUBER_STEPS * size.numbers * size.terms
+
+
+def _search_operations(size: Size) -> float:
+    """Distances of the fewest rows that are predicted, by both metrics."""
+    return FEWEST_QUERIES * size.numbers
+
+
+def _term_copies(size: Size) -> float:
+    """The squares and products of all columns, as many as there are, standardized."""
+    return 2.0 * (size.terms + 3)
+
+
+def _standardized_copies(_: Size) -> float:
+    """The design, its columns standardized, and the training rows of two folds at a time."""
+    return 4.0
+
+
 #: In order of complexity: of two that are equally good, the one above is taken.
 CANDIDATES = (
     Candidate(BASELINE, "mean of the target", REGRESSION, "MeanRegressor", from_moments=True),
@@ -133,7 +205,14 @@ CANDIDATES = (
         {"standardize": True},
         from_moments=True,
     ),
-    Candidate("huber", "Huber loss", REGRESSION, "HuberRegressor", too_expensive=_unpenalized_cost),
+    Candidate(
+        "huber",
+        "Huber loss",
+        REGRESSION,
+        "HuberRegressor",
+        too_expensive=_unpenalized_cost,
+        operations=_huber_operations,
+    ),
     Candidate(
         "least_absolute",
         "least absolute deviations",
@@ -148,6 +227,7 @@ CANDIDATES = (
         "PolynomialRegression",
         tunable=True,
         too_expensive=_polynomial_cost,
+        copies=_term_copies,
     ),
     Candidate(
         "neighbors",
@@ -157,12 +237,15 @@ CANDIDATES = (
         {"standardize": True},
         tunable=True,
         slow=True,
+        operations=_search_operations,
+        copies=_standardized_copies,
     ),
     Candidate(
         "svr",
         "RBF ε-SVR, tuned",
         REGRESSION,
         "SVRSearch",
+        {"cache_size": KERNEL_CACHE},
         slow=True,
         tunable=True,
     ),
@@ -174,6 +257,7 @@ CANDIDATES = (
         slow=True,
         tunable=True,
         share=0.5,
+        copies=_standardized_copies,
     ),
     _classes(BASELINE, "class priors", "MostFrequentClassifier"),
     _classes(
@@ -237,6 +321,7 @@ CANDIDATES = (
         "regularized LDA–QDA",
         "RegularizedDiscriminantAnalysis",
         tunable=True,
+        copies=_standardized_copies,
     ),
     _classes(
         "neighbors",
@@ -245,11 +330,14 @@ CANDIDATES = (
         options={"standardize": True},
         tunable=True,
         slow=True,
+        operations=_search_operations,
+        copies=_standardized_copies,
     ),
     _classes(
         "svm",
         "RBF SVM, tuned",
         "SVCSearch",
+        options={"cache_size": KERNEL_CACHE},
         slow=True,
         tunable=True,
     ),
@@ -260,6 +348,7 @@ CANDIDATES = (
         slow=True,
         tunable=True,
         share=0.2,
+        copies=_standardized_copies,
     ),
 )
 
@@ -271,7 +360,7 @@ def candidates(
     known = {c.name: c for c in CANDIDATES if c.task == task}
     if requested is None:
         usual = [c for c in known.values() if not c.on_request]
-        reasons = {c.name: c.too_expensive(size) if c.too_expensive else "" for c in usual}
+        reasons = {c.name: c.reason_against(size) for c in usual}
         messages = [left_out(name, reason) for name, reason in reasons.items() if reason]
         return [c.sized(size) for c in usual if not reasons[c.name]], messages
     for name in requested:

@@ -14,6 +14,7 @@ import numpy as np
 
 from separatrix.rows.parts import Parts
 from separatrix.rows.profile import profile
+from separatrix.rows.rare_levels import pool_rare_levels
 from separatrix.rows.row_sample import Both, RowSample
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.statistics.grouped import Grouped
@@ -40,7 +41,7 @@ from separatrix.study.guaranteed.run import calibrated
 from separatrix.study.numbers.moments import study_moments
 from separatrix.study.numbers.run import study_regression
 from separatrix.study.result import Study
-from separatrix.study.size import in_small_blocks, reason_to_stream
+from separatrix.study.size import in_small_blocks, reason_to_stream, study_memory
 from separatrix.study.tasks import CLASSIFICATION, REGRESSION
 from separatrix.study.training_part import digest_of
 from separatrix.study.uncertainty import LEVEL
@@ -217,10 +218,19 @@ def _study_rows(
     options.refuse_for(task)
     validation = options.validation
     validation.refuse_for(time=table.schema.time, average=options.average)
+    table = _within_work(table, options.effort, parts.folds)
     columns = profile(table)
     folds = _split(table, parts, validation.leave_one_out)
     classes = table.block.y.shape[1] if task == CLASSIFICATION else 1
-    size = Size(len(folds.training), len(table.block.terms), classes)
+    memory = study_memory(len(table), len(table.schema.by_name))
+    size = Size(
+        len(folds.training),
+        len(table.block.terms),
+        classes,
+        folds.k,
+        options.effort.work,
+        memory,
+    )
     compared, omitted = candidates(task, models, size)
     found, warned = with_warnings(lambda: check_table(table))
     messages += inferred.about(table, columns, folds, parts) + found + omitted
@@ -234,6 +244,13 @@ def _study_rows(
     study = study_regression if task == REGRESSION else study_classes
     done = explained(study(design, options), folds)
     return replace(done, digest=digest, guaranteed=calibrated(done, folds))
+
+
+def _within_work(table: InMemory, effort: Effort, folds: int) -> InMemory:
+    """The table with no more levels than the moments of the design may have columns."""
+    most = effort.columns(len(table), folds)
+    reason = f"effort {effort.name} allows {most:,} columns for {len(table):,} rows"
+    return pool_rare_levels(table, most, reason)
 
 
 def _with_task(table: InMemory, task: str | None) -> tuple[InMemory, str, list[str]]:

@@ -11,6 +11,9 @@ from separatrix.rows.sources.stream import TableRows
 
 #: Never read more than this into memory.
 MAX_BYTES = 4 << 30
+#: A study in memory takes at most so many times the table as numbers, and so much beside: half of
+#: that is the interpreter with its libraries and compiled loops.
+TABLES, BESIDE, LIBRARIES = 3.0, 1e9, 0.5e9
 #: Rows of a block where many models predict each of them.
 SMALL_BLOCK_ROWS = 16_384
 
@@ -35,6 +38,11 @@ def in_small_blocks(rows: Rows) -> Rows:
     smaller = copy(rows)
     smaller.block_rows = min(rows.block_rows, SMALL_BLOCK_ROWS)
     return smaller
+
+
+def study_memory(rows: int, columns: int) -> float:
+    """Bytes that a study of a table in memory may take beside the table and the libraries."""
+    return (TABLES - 1.0) * 8.0 * rows * columns + BESIDE - LIBRARIES
 
 
 def memory_budget() -> float:

@@ -167,7 +167,7 @@ class SVCSearch(ParameterSearch, SVC):
 
         def scores(parameters: Mapping[str, Any], train: Ints, test: Ints) -> Floats:
             C, kernel = parameters["C"], Gaussian(parameters["bandwidth"])
-            svm = SVC(C=C, kernel=kernel, tol=TOLERANCE, cache_size=500.0)
+            svm = SVC(C=C, kernel=kernel, tol=TOLERANCE, cache_size=self.cache_size)
             svm.fit(data.z[train], codes[train], data.w[train])
             found = svm._scores(data.z[test])
             return found[:, 0] if k == 2 else coupled_scores(-found, k)

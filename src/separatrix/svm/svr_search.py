@@ -127,7 +127,11 @@ class SVRSearch(ParameterSearch, SVR):
         def values(parameters: Mapping[str, Any], train: Ints, test: Ints) -> Floats:
             C, epsilon, bandwidth = (parameters[p] for p in ("C", "epsilon", "bandwidth"))
             svm = SVR(
-                C=C, epsilon=epsilon, kernel=Gaussian(bandwidth), tol=TOLERANCE, cache_size=500.0
+                C=C,
+                epsilon=epsilon,
+                kernel=Gaussian(bandwidth),
+                tol=TOLERANCE,
+                cache_size=self.cache_size,
             )
             return svm.fit(data.z[train], y[train], data.w[train]).predict(data.z[test])
 

@@ -61,5 +61,5 @@ def _values(block: Block, column: InputColumn) -> list[Any]:
                 for i in np.flatnonzero(x[:, at]):
                     values[i] = level
         if column.unseen == "zeros":
-            values = ["" if v is None else v for v in values]
+            values = [column.pooled if v is None else v for v in values]
     return [None if lacks else v for v, lacks in zip(values, gone, strict=True)]

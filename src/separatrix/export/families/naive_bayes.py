@@ -92,7 +92,7 @@ def _density(
                         is_level(x, column, level),
                         float(density.probabilities[i, position[Term(column.name, level)] - d]),
                     )
-                    for level in column.levels
+                    for level in (*column.levels, *filter(None, [column.pooled]))
                 ]
             found = _cases(known, lambda p: float(np.log(p)) if p > 0.0 else 0.0)
             if found != ZERO and len(known) > FEW:

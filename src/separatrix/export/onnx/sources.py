@@ -125,6 +125,11 @@ class Table(Source):
 
     def levels(self, column: InputColumn, levels: list[str]) -> Value:
         """Whether the text is each of the levels (n x L)."""
+        if column.pooled in levels:
+            named = [level for level in levels if level != column.pooled]
+            others = ~(self._known(column) | self._empty(column))
+            joined = self.graph.concat([self.levels(column, named), others])
+            return joined.columns(*([*named, column.pooled].index(level) for level in levels))
         spellings, value = column.spellings, self.values[column.name]
         found = value.equals(np.array([levels], dtype=object))
         others = [spellings[level][-1] for level in levels]

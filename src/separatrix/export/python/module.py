@@ -69,6 +69,7 @@ def _comments(program: Program) -> list[str]:
         if column.kind is Kind.DISCRETE:
             shown = ", ".join(ascii(level) for level in column.levels[:12])
             what = f"one of {shown}{', ...' if len(column.levels) > 12 else ''}"
+            what += ", or any other text" if column.pooled else ""
         found += textwrap.wrap(f"  {column.name!a}: {what}", WIDTH - 4, subsequent_indent="    ")
     return found
 

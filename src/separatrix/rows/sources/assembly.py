@@ -62,25 +62,32 @@ def _to_csr(columns: tuple[Column, ...], decoded: Columns, terms: Terms, n: int)
         found.codes.min(initial=0) >= MISSING_CODE for found in levels
     ):
         return _levels_to_csr(levels, len(terms), n)
-    entries: list[tuple[NDArray[np.intp], NDArray[np.intp], Floats]] = []
+    entries: list[tuple[NDArray[np.int32], NDArray[np.int32], Floats]] = []
     j = 0
     for column in columns:
         found = decoded[column.name]
         if isinstance(found, Levels):
-            rows = np.flatnonzero(found.codes >= 0)
-            entries.append((rows, j + found.codes[rows], np.ones(len(rows))))
+            rows = _rows_where(found.codes >= 0)
+            entries.append(
+                (rows, np.int32(j) + found.codes[rows].astype(np.int32), np.ones(len(rows)))
+            )
             j += len(found.names)
         else:
             values = np.where(np.isnan(found.values), column.placeholder, found.values)
-            rows = np.flatnonzero(values)
-            entries.append((rows, np.full(len(rows), j), values[rows]))
+            rows = _rows_where(values != 0.0)
+            entries.append((rows, np.full(len(rows), j, dtype=np.int32), values[rows]))
             j += 1
         if found.missing is not None:
-            rows = np.flatnonzero(found.missing)
-            entries.append((rows, np.full(len(rows), j), np.ones(len(rows))))
+            rows = _rows_where(found.missing)
+            entries.append((rows, np.full(len(rows), j, dtype=np.int32), np.ones(len(rows))))
             j += 1
     i, at, data = (np.concatenate(part) for part in zip(*entries, strict=True))
     return sparse.csr_array((data, (i, at)), shape=(n, len(terms)))
+
+
+def _rows_where(mask: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Positions in half of the memory: a batch has fewer than 2³¹ rows."""
+    return np.flatnonzero(mask).astype(np.int32)
 
 
 def _levels_to_csr(columns: list[Levels], width: int, n: int) -> Matrix:

@@ -161,6 +161,13 @@ class MatchedRows(Rows):
             to_missing: list[Term] = []
             if column.kind is Kind.DISCRETE:
                 others = self._unseen(block, column, old, start)
+                if column.pooled:
+                    at = len(new) + column.levels.index(column.pooled)
+                    entries += [
+                        (block.terms.position[term], at, 1.0)
+                        for term in old
+                        if term.level is not None and term.level not in column.levels
+                    ]
                 added(unseen, {column.name: others})
                 if self.schema.unseen == "missing":
                     to_missing = [Term(column.name, level=level) for level in others]

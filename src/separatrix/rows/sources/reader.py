@@ -239,8 +239,10 @@ def join(schema: Schema, batches: list[DecodedBatch], file: str | None) -> InMem
     dropped = sum(batch.dropped for batch in batches)
     if not sum(batch.block.n for batch in batches):
         raise no_usable_rows(schema, dropped, file)
-    block = concatenate([batch.block for batch in batches if batch.block.n])
-    block = block.aligned(schema.ordered(block.terms), schema.ordered(block.targets))
+    blocks = [batch.block for batch in batches if batch.block.n]
+    terms = schema.ordered({term for block in blocks for term in block.terms})
+    targets = schema.ordered({term for block in blocks for term in block.targets})
+    block = concatenate([block.aligned(terms, targets) for block in blocks])
     rows = InMemory(
         _with_levels(schema, block),
         block,

@@ -69,7 +69,10 @@ class BatchedRows(Rows):
 
     def read(self) -> InMemory:
         """Read the whole table into memory."""
+        import pyarrow as pa
+
         batches = self._gathered()
+        pa.default_memory_pool().release_unused()
         rows = join(self.schema, batches, self.name)
         self.dropped = rows.dropped
         unseen = reduce(added, (batch.unseen for batch in batches), Counts())

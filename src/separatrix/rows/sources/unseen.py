@@ -29,7 +29,12 @@ Counts = dict[str, Counter[str]]
 def recode(
     found: Levels, column: Column, policy: str, file: str | None, row_ids: Ints
 ) -> tuple[Levels, Counter[str]]:
-    """Codes into the known levels of a column, and the rows of every other level."""
+    """Codes into the known levels of a column, and the rows of every other level.
+
+    Of a column with pooled levels every other one is among those.
+    """
+    if column.pooled:
+        return into(found, column.levels, column.levels.index(column.pooled)), Counter()
     known = set(column.levels)
     others = [code for code, name in enumerate(found.names) if name not in known]
     if others and policy == "error":

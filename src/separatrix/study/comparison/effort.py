@@ -7,13 +7,18 @@ fewer folds, fewer rows. One that cannot is left out, with the reason.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from separatrix.messages import check_option
 from separatrix.selection.tuning import NORMAL, QUICK, THOROUGH
+from separatrix.study.candidates import power
 
 EFFORTS = {"quick": QUICK, "normal": NORMAL, "thorough": THOROUGH}
+
+#: Operations of an eigendecomposition of d columns over d³ (Golub and Van Loan, table 8.3.1).
+DECOMPOSITION = 9.0
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,15 @@ class Effort:
         """Operations that one candidate may take."""
         return EFFORTS[self.name]
 
+    def columns(self, rows: int, folds: int) -> int:
+        """Columns of a design whose moments and their decompositions on all folds stay within.
+
+        n d² for the moments, and (k + 1)·c·d³ for the decompositions of k folds and of all rows.
+        """
+        by_rows = math.sqrt(self.work / max(rows, 1))
+        by_columns = (self.work / ((folds + 1) * DECOMPOSITION)) ** (1.0 / 3.0)
+        return int(min(by_rows, by_columns))
+
     def about(self, proportions: Sequence[float]) -> str:
         """What the models that tune may do, each and in all.
 
@@ -37,12 +51,6 @@ class Effort:
         """
         total = self.work * sum(proportions)
         return (
-            f"Effort {self.name}: at most {_power(self.work)} operations for a model that tunes, "
-            f"{_power(total)} in all (override: `effort`)."
+            f"Effort {self.name}: at most {power(self.work)} operations for a model that tunes, "
+            f"{power(total)} in all (override: `effort`)."
         )
-
-
-def _power(operations: float) -> str:
-    """2e10 as 2·10¹⁰."""
-    digits, exponent = f"{operations:.0e}".split("e")
-    return f"{digits}·10" + str(int(exponent)).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))

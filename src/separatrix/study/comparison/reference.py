@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from separatrix.rows.block import Floats, Ints
+from separatrix.rows.block import Floats, Ints, to_array
 from separatrix.selection.tuning import TuningData
 
 NAME, LABEL = "boosting", "gradient-boosted trees"
@@ -66,9 +66,10 @@ def _predicted(data: TuningData, train: Ints, test: Ints) -> Floats:
     if not data.n_classes:
         loss = "absolute_error" if data.loss == "absolute" else "squared_error"
         model = HistGradientBoostingRegressor(loss=loss, **options)
-        return np.asarray(model.fit(data.x[train], data.y[train], w).predict(data.x[test]))
+        model.fit(to_array(data.x[train]), data.y[train], w)
+        return np.asarray(model.predict(to_array(data.x[test])))
     trees = HistGradientBoostingClassifier(**options)
-    trees.fit(data.x[train], data.y[train], w)
+    trees.fit(to_array(data.x[train]), data.y[train], w)
     p = np.zeros((len(test), data.n_classes))
-    p[:, trees.classes_.astype(int)] = trees.predict_proba(data.x[test])
+    p[:, trees.classes_.astype(int)] = trees.predict_proba(to_array(data.x[test]))
     return p

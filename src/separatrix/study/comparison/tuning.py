@@ -12,6 +12,8 @@ from separatrix.selection.tuning import TuningData
 from separatrix.statistics.preparation import prepare
 from separatrix.study.folds import RowFolds, truth_of
 
+#: Larger designs stay sparse where they are: each candidate fills in the rows that it needs.
+MAX_DENSE_BYTES = 100e6
 #: What searches minimize, by what candidates are compared by.
 LOSSES = {
     "error": "error",
@@ -32,7 +34,8 @@ def tuning_data(folds: RowFolds, classes: Any, metric: str, work: float) -> Tuni
     block = prepare(rows).rows.collect()
     truth = truth_of(rows)
     w: Floats = unit_weights(block.w, len(truth))
-    x = block.x if folds.design is not folds.table else block.dense()
+    dense = 8.0 * block.n * len(block.terms) <= MAX_DENSE_BYTES
+    x = block.dense() if dense and folds.design is folds.table else block.x
     y = codes_of(truth, classes) if len(classes) else np.asarray(truth, dtype=float)
     loss = LOSSES.get(metric, "log_loss")
     return TuningData(x, y, w, folds.pairs(), len(classes), loss, work)

@@ -1,0 +1,138 @@
+"""Rare levels of categorical columns as one level, where a table has more levels than it can carry.
+
+    kept levels of a column = {l : Σ w of the rows of l ≥ c},   c the least with Σ columns ≤ most
+
+Every level that stays has a column of the design, and a coefficient; those in fewer rows share one,
+as does any level that comes later. The threshold is the same for all columns, and counts weights,
+so that neither the order of rows nor repeated rows matter.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from separatrix.rows.block import Block
+from separatrix.rows.encoding import TermMap
+from separatrix.rows.rows import InMemory
+from separatrix.rows.schema import Column, Schema, Term
+
+#: Columns of so few levels keep them all: they are factors as surveys and experiments have them.
+FEW_LEVELS = 20
+#: What the level of all rare ones is called, unless a level is called so already.
+OTHERS = "other levels"
+
+
+def pool_rare_levels(rows: InMemory, most: int, reason: str) -> InMemory:
+    """The rows with so many levels pooled that the design has at most ``most`` columns.
+
+    ``reason`` says in a sentence where the limit is from. Columns without a frequent level are left
+    out, as all of their rows would agree.
+    """
+    schema, counts = rows.schema, count_levels(rows.block)
+    many = [c for c in schema.columns if len(counts.get(c.name, ())) > FEW_LEVELS]
+    sizes = np.array([w for c in many for w in counts[c.name].values()])
+    others = len(rows.block.terms) - len(sizes)
+    threshold = _threshold(sizes, max(most - others, FEW_LEVELS))
+    found = [p for c in many if (p := _pooled(c, counts[c.name], threshold)).pooled]
+    if not found:
+        return rows
+    read = rows.with_hashes()
+    read.schema, read.block = _with_pools(schema, rows.block, {p.column.name: p for p in found})
+    read.notes = (*rows.notes, *(pool.sentence(reason) for pool in found))
+    return read
+
+
+def count_levels(block: Block) -> dict[str, dict[str, float]]:
+    """The weight of the rows of every level that occurs, by column."""
+    found: dict[str, dict[str, float]] = {}
+    for term, weight in zip(block.terms, block.rmatvec(block.weights).tolist(), strict=True):
+        if term.level is not None and weight > 0.0:
+            found.setdefault(term.column, {})[term.level] = weight
+    return found
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """A column with its frequent levels, and the weights of those that are pooled."""
+
+    column: Column
+    kept: dict[str, float]
+    pooled: dict[str, float]
+    threshold: float
+
+    @property
+    def is_constant(self) -> bool:
+        return not self.kept
+
+    @property
+    def new(self) -> Column:
+        """The column with the frequent levels and that of all others."""
+        name = OTHERS
+        while name in self.kept or name in self.pooled:
+            name = f"({name})"
+        return replace(self.column, levels=tuple(sorted((*self.kept, name))), pooled=name)
+
+    def sentence(self, reason: str) -> str:
+        name, total = self.column.name, len(self.kept) + len(self.pooled)
+        ignore = f"kinds={{{name!r}: 'ignore'}}"
+        if self.is_constant:
+            return (
+                f"Column {name!r} is left out: none of its {total:,} levels is in "
+                f"{self.threshold:,.6g} rows, and {reason} (override: a larger `effort`, or group "
+                "its levels)."
+            )
+        w = sum(self.pooled.values())
+        share = w / (w + sum(self.kept.values()))
+        return (
+            f"Column {name!r} has {total:,} levels: the {len(self.kept):,} in at least "
+            f"{self.threshold:,.6g} rows are kept, the others ({share:.0%} of the rows) and any "
+            f"that come later are one level {self.new.pooled!r}, as {reason} (override: a larger "
+            f"`effort` keeps more; `{ignore}` leaves it out)."
+        )
+
+
+def _threshold(sizes: np.ndarray, most: int) -> float:
+    """The least weight of a level such that at most so many levels have it."""
+    if len(sizes) <= most:
+        return 0.0
+    ordered = np.sort(sizes)[::-1]
+    above = ordered[ordered > ordered[most]]  # levels of equal weight are kept or pooled together
+    return float(above[-1]) if len(above) else math.nextafter(float(ordered[0]), math.inf)
+
+
+def _pooled(column: Column, counts: dict[str, float], threshold: float) -> _Pool:
+    kept = {level: w for level, w in counts.items() if w >= threshold}
+    pooled = {level: w for level, w in counts.items() if w < threshold}
+    if len(pooled) == 1:  # one rare level alone is no group
+        kept, pooled = counts, {}
+    return _Pool(column, kept, pooled, threshold)
+
+
+def _with_pools(schema: Schema, block: Block, pools: dict[str, _Pool]) -> tuple[Schema, Block]:
+    """Schema and block with the pooled levels added up."""
+    columns = tuple(
+        pools[c.name].new if c.name in pools else c
+        for c in schema.columns
+        if c.name not in pools or not pools[c.name].is_constant
+    )
+    schema = replace(schema, columns=columns)
+    becomes = [_pooled_term(term, schema) for term in block.terms]
+    terms = schema.ordered({term for term in becomes if term is not None})
+    entries = tuple(
+        (i, terms.position[term], 1.0) for i, term in enumerate(becomes) if term is not None
+    )
+    x = TermMap(block.terms, terms, entries).rows(block.x)
+    return schema, replace(block, x=x, terms=terms)
+
+
+def _pooled_term(term: Term, schema: Schema) -> Term | None:
+    """The term that a raw one becomes; None where its column is left out."""
+    column = schema.by_name.get(term.column)
+    if column is None:
+        return None
+    if column.pooled and term.level is not None and term.level not in column.levels:
+        return Term(column.name, column.pooled)
+    return term
