@@ -132,8 +132,9 @@ def logistic(model: Any, coef: Any, intercept: Any, x: Any, y: Any) -> float:
     if coef.ndim == 1:
         loss = np.sum(np.logaddexp(0.0, -sign_of(model, y) * (x @ coef + intercept)))
     else:
-        scores = x @ coef.T + intercept
-        loss = np.sum(logsumexp(scores, axis=1) - scores[y[:, None] == model.classes_])
+        scores, own = x @ coef.T + intercept, y[:, None] == model.classes_
+        behind = np.where(own, -np.inf, scores - scores[own][:, None])
+        loss = np.sum(np.logaddexp(0.0, logsumexp(behind, axis=1)))
     C = C_of(model)
     if np.isinf(C):
         return float(loss)
@@ -149,8 +150,9 @@ def bayesian_logistic(model: Any, coef: Any, intercept: Any, x: Any, y: Any) -> 
     """
     b, a = np.atleast_2d(coef * x.std(axis=0)), np.atleast_1d(intercept + x.mean(axis=0) @ coef.T)
     if len(b) > 1:
-        scores = x @ coef.T + intercept
-        loss = np.sum(logsumexp(scores, axis=1) - scores[y[:, None] == model.classes_])
+        scores, own = x @ coef.T + intercept, y[:, None] == model.classes_
+        behind = np.where(own, -np.inf, scores - scores[own][:, None])
+        loss = np.sum(np.logaddexp(0.0, logsumexp(behind, axis=1)))
         k = len(b)
         b = (b[:, None] - b)[np.triu_indices(k, 1)] * np.sqrt(2 / k)
         a = (a[:, None] - a)[np.triu_indices(k, 1)] * np.sqrt(2 / k)

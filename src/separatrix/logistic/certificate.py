@@ -17,6 +17,9 @@ from separatrix.optimize.penalties import ElasticNet
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
 
+#: Rounding error of a sum over rows, relative to that of its absolute terms.
+ROUNDING = 64.0 * float(np.finfo(float).eps)
+
 
 class CertifiedPoint(NamedTuple):
     """A certificate, the point θ it belongs to, and the loss Σ w ℓ there."""
@@ -34,19 +37,18 @@ def certify_logistic(
     *,
     tolerance: float = np.nan,
 ) -> CertifiedPoint:
-    """Certificate at θ − step, in one pass over the rows.
+    """Certificate of the coefficients that are returned for θ − step, in one pass over the rows.
 
-    ``factor`` turns F into the objective of the estimators. In a column without penalty, what
-    rounding leaves of the dual gradient is charged to the gap at the size of its coefficient.
+    ``factor`` turns F into the objective of the estimators. What rounding leaves of the dual
+    gradient is charged to the gap at the size of its coefficient.
     """
+    step = theta - problem.as_returned(theta - step)
     found = problem.dual(theta, step)
     theta = theta - step
     penalty = problem.penalty
-    v = -found.dual_gradient
-    penalized = (penalty.l1 > 0.0) | (penalty.l2 > 0.0)
+    v, slack = _without_rounding(penalty, theta, -found.dual_gradient, found.value, problem.weight)
     t = _feasible_scale(v, penalty)
-    conjugate = float(penalty.conjugate(t * v)[penalized].sum())
-    slack = float(np.abs(t * v * theta)[~penalized].sum())
+    conjugate = float(penalty.conjugate(t * v).sum())
     primal = found.value + penalty.value(theta)
     dual = max(-t * found.entropy - conjugate - slack, 0.0)  # no loss is below zero
     kkt = penalty.distance(theta, -found.gradient).max(initial=0.0) / problem.weight
@@ -60,6 +62,34 @@ def certify_logistic(
         statistic="the rows",
     )
     return CertifiedPoint(certificate, theta, float(found.value))
+
+
+def gap_at(
+    penalty: ElasticNet, theta: Floats, gradient: Floats, loss: float, weight: float
+) -> float:
+    """The gap of F at θ by the probabilities there, from Σ w ℓ, its gradient and Σ w.
+
+    With ℓ(s) + ℓ*(r) = r·s it is (1 − t) Σ w ℓ + p(θ) + p*(t v) − t v·θ; what rounding leaves of v
+    counts once in that and once as the charge of the certificate.
+    """
+    v, slack = _without_rounding(penalty, theta, -gradient, loss, weight)
+    t = _feasible_scale(v, penalty)
+    return (1.0 - t) * loss + float(penalty.excess(theta, t * v).sum()) + 2.0 * slack
+
+
+def _without_rounding(
+    penalty: ElasticNet, theta: Floats, v: Floats, loss: float, weight: float
+) -> tuple[Floats, float]:
+    """v nearer to ∂p(θ) by its rounding errors, and Σ |v·θ| of what was taken from it.
+
+    v = Σ w (y − p) z adds up terms whose absolute values sum to √(Σ w ℓ · Σ w z²) at most, as
+    |y − p|² ≤ ℓ, and z² is 1 on average. In a column without penalty all of v is taken: it is
+    what an iteration left.
+    """
+    free = (penalty.l1 == 0.0) & (penalty.l2 == 0.0)
+    error = np.where(free, np.inf, ROUNDING * np.sqrt(max(loss, 0.0) * weight))
+    off = np.clip(penalty.offset(theta, v), -error, error)
+    return v - off, float(np.abs(off * theta).sum())
 
 
 def _feasible_scale(v: Floats, penalty: ElasticNet) -> float:

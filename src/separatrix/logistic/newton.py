@@ -34,8 +34,12 @@ MAX_FULL = 2500
 SAMPLE_COST = 2e9
 #: Fraction of the predicted decrease that a step must achieve (Armijo).
 SUFFICIENT_DECREASE = 1e-4
+#: Fraction of it (½ of a quadratic, 1 − 1/e of an exponential) from which a longer step is tried.
+FAR = 0.6
 #: Steps of L-BFGS after which the Hessian of the sample is computed again.
 STALE = 12
+#: Eigenvalue of a Hessian of unit diagonal below which a direction may have no curvature.
+SINGULAR = 1e-10
 #: Passes after which a fit without penalty that has not converged is checked for separation.
 SEPARATION_CHECKS = (12, 16, 24, 40, 80, 160)
 
@@ -120,12 +124,18 @@ def hessian_solver(hessian: Floats, problem: LogisticProblem) -> LinearSolver:
 
 def flat_solver(hessian: Floats, problem: LogisticProblem) -> LinearSolver:
     """The same for vectors over (score, column), or several of them as columns."""
+    return cholesky_solver(with_shift(hessian, problem))
+
+
+def with_shift(hessian: Floats, problem: LogisticProblem) -> Floats:
+    """The Hessian, with a curvature along common shifts of all scores."""
     width, k = problem.shape
     full = hessian.copy()
     if k > 1:
-        shift = np.arange(width)
-        full.reshape(k, width, k, width)[:, shift, :, shift] += problem.weight / k**2
-    return cholesky_solver(full)
+        by_column, shift = full.reshape(k, width, k, width), np.arange(width)
+        own = np.diag(full).reshape(k, width).mean(axis=0)
+        by_column[:, shift, :, shift] += own[:, None, None] / k
+    return full
 
 
 def sampled_solver(problem: LogisticProblem, theta: Floats) -> LinearSolver:
@@ -170,7 +180,7 @@ class _Newton:
     def damped_direction(self, at: Evaluation, damping: float) -> Floats:
         """(H + δI)⁻¹∇F, for points where the Hessian nearly vanishes (Levenberg)."""
         assert at.hessian is not None
-        ridge = damping * self.problem.weight * np.eye(len(at.hessian))
+        ridge = damping * size_of(self.problem, at.value) * np.eye(len(at.hessian))
         return hessian_solver(at.hessian + ridge, self.problem)(at.gradient)
 
     def update(self, theta: Floats, step: Floats, change: Floats) -> None:
@@ -197,10 +207,11 @@ class _LBFGS:
 
     def damped_direction(self, at: Evaluation, damping: float) -> Floats:
         """A direction by an upper bound of the Hessian; the stored pairs are dropped."""
-        bound = 0.25 * self.problem.weight + self.problem.ridge[:, None]
+        size = size_of(self.problem, at.value)
+        bound = 0.25 * size + self.problem.ridge[:, None]
         self.solve = lambda g: g / bound
         self.memory.clear()
-        return np.asarray(at.gradient / (bound + damping * self.problem.weight))
+        return np.asarray(at.gradient / (bound + damping * size))
 
     def update(self, theta: Floats, step: Floats, change: Floats) -> None:
         """Store a step; a preconditioner that took many is computed anew where it got to."""
@@ -210,6 +221,15 @@ class _LBFGS:
             self.memory.clear()
             return
         self.memory.add(step, change)
+
+
+def size_of(problem: LogisticProblem, value: float) -> float:
+    """What gradients and curvatures are compared with where F is ``value``.
+
+    In standardized columns both are about Σ w at the start, and vanish with F where the classes
+    are nearly separable.
+    """
+    return min(problem.weight, max(value, float(np.finfo(float).tiny)))
 
 
 # -- the descent -------------------------------------------------------------------------------
@@ -224,7 +244,8 @@ def _descend(
     unpenalized = not problem.ridge.any()
     while True:
         step = method.direction(at)
-        converged = _converged(at, step, theta, options.tol * problem.weight, method)
+        tolerance = options.tol * size_of(problem, at.value)
+        converged = _converged(at, step, theta, tolerance, method)
         new, separation = None, None
         if unpenalized:
             if at.margin > 0.0:
@@ -232,9 +253,9 @@ def _descend(
             elif not converged and len(history) in SEPARATION_CHECKS:
                 separation = quasi_separation(problem, theta, step)
         if separation is None and not converged and len(history) <= options.max_iter:
-            new = _next(method, theta, step, at, options.tol * problem.weight)
+            new = _next(method, theta, step, at, tolerance)
         if new is None:
-            if unpenalized and not converged and separation is None:
+            if unpenalized and separation is None and (not converged or _flat(problem, method)):
                 separation = separation_by_linear_program(problem)
             stopped = Status.LIMIT if len(history) > options.max_iter else Status.ROUNDING
             status = Status.SOLVED if converged else stopped
@@ -251,6 +272,18 @@ def _descend(
         method.update(there, there - theta, evaluation.gradient - at.gradient)
         theta, at = there, evaluation
         history.append(at.value)
+
+
+def _flat(problem: LogisticProblem, method: _Newton | _LBFGS) -> bool:
+    """Whether the Hessian shows no curvature in some direction, as where probabilities are 0 or 1.
+
+    Columns are independent where there is no penalty: nothing else leaves it singular.
+    """
+    if method.hessian is None:
+        return False
+    hessian = with_shift(method.hessian, problem)
+    unit = np.sqrt(np.maximum(np.diag(hessian), float(np.finfo(float).tiny)))
+    return float(np.linalg.eigvalsh(hessian / np.outer(unit, unit))[0]) < SINGULAR
 
 
 def _converged(
@@ -275,6 +308,29 @@ def _next(
     return new
 
 
+def _further(
+    method: _Newton | _LBFGS,
+    theta: Floats,
+    step: Floats,
+    reached: tuple[Floats, Evaluation],
+    value: float,
+    predicted: float,
+) -> tuple[Floats, Evaluation]:
+    """The step doubled while F decreases by more than its model says: far from the minimum.
+
+    Without penalty that far is where separable classes have none, which shows at once.
+    """
+    t = 1.0
+    while method.problem.ridge.any() and reached[1].value - value < -FAR * t * predicted:
+        t *= 2.0
+        new = theta - t * step
+        there = method.evaluate(new)
+        if not there.value < reached[1].value:
+            break
+        reached = new, there
+    return reached
+
+
 def _backtrack(
     method: _Newton | _LBFGS, theta: Floats, step: Floats, at: Evaluation
 ) -> tuple[Floats, Evaluation] | None:
@@ -285,7 +341,7 @@ def _backtrack(
         there = method.evaluate(new)
         change = there.value - at.value
         if change <= -SUFFICIENT_DECREASE * t * predicted:
-            return new, there
+            return _further(method, theta, t * step, (new, there), at.value, t * predicted)
         size = np.abs(there.gradient).max(initial=0.0)
         if abs(change) <= 1e-13 * abs(at.value) and size < 0.9 * np.abs(at.gradient).max():
             return new, there

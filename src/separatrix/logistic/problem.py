@@ -177,10 +177,16 @@ class LogisticProblem:
         p = self.preconditioner
         if p.rotation is not None:
             return None
-        constant = (
-            (intercept + p.center @ coef)[None, :] if self.design.intercept else intercept[:0]
-        )
+        # columns far from zero cancel in it: what is left are the digits of the intercept
+        center = p.center.astype(np.longdouble)
+        constant = (intercept + (center[:, None] * coef).sum(axis=0)).astype(float)
+        constant = constant[None, :] if self.design.intercept else constant[:0]
         return np.vstack([coef * p.scale[:, None], constant.reshape(-1, coef.shape[1])])
+
+    def as_returned(self, theta: Floats) -> Floats:
+        """θ of the doubles that stand for it in the units of the table."""
+        found = self.rescale(*self.unscale(theta))
+        return theta if found is None else found
 
 
 def build_problem(

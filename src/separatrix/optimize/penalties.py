@@ -35,9 +35,13 @@ class ElasticNet:
         ∂p(bⱼ) is the point ℓⱼ sign(bⱼ) + qⱼbⱼ where bⱼ ≠ 0, and the interval [−ℓⱼ, ℓⱼ] at zero,
         which reaches down to −∞ when negative coefficients are forbidden.
         """
-        at_zero = np.maximum((v if self.positive else np.abs(v)) - self.l1, 0.0)
-        elsewhere = np.abs(v - self.l1 * np.sign(b) - self.l2 * b)
-        return np.where(b == 0.0, at_zero, elsewhere)
+        return np.abs(self.offset(b, v))
+
+    def offset(self, b: Floats, v: Floats) -> Floats:
+        """vⱼ less the nearest point of ∂p(bⱼ)."""
+        least = v if self.positive else np.maximum(v, -self.l1)
+        at_zero = v - np.minimum(least, self.l1)
+        return np.where(b == 0.0, at_zero, v - self.l1 * np.sign(b) - self.l2 * b)
 
     def conjugate(self, v: Floats) -> Floats:
         """p*(v) by coordinate: (|vⱼ| − ℓⱼ)₊² / 2qⱼ; without ℓ₂ part 0 within ±ℓⱼ and +∞ outside."""

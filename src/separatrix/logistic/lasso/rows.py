@@ -12,6 +12,7 @@ from separatrix.logistic.problem import LogisticProblem
 from separatrix.logistic.wide.problem import WideLogistic
 from separatrix.matrices.products import products
 from separatrix.matrices.standardized import Standardized
+from separatrix.probability.likelihood.derivatives import class_variances
 from separatrix.probability.likelihood.loops import softmax_by_class
 from separatrix.rows.block import Floats, Ints
 from separatrix.threads import parallel_map, pieces
@@ -69,7 +70,7 @@ class LassoRows:
             own = np.empty_like(there)
             value = softmax_by_class(there, self.codes[rows], self.w[rows], own)
             residual[:, rows], p[:, rows] = own, there
-            h[:, rows] = self.w[rows] * np.maximum(there * (1.0 - there), floor)
+            h[:, rows] = np.maximum(class_variances(there, own), self.w[rows] * floor)
             return float(value)
 
         value = sum(parallel_map(part, pieces(n, MIN_ROWS)))

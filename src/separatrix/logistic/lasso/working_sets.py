@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from separatrix.logistic.certificate import gap_at
 from separatrix.logistic.lasso.columns import columns_of
 from separatrix.logistic.lasso.descent import SetPenalty, SetPoint, descend, point_of
 from separatrix.logistic.lasso.rows import LassoRows
-from separatrix.logistic.newton import DescentResult
+from separatrix.logistic.newton import DescentResult, size_of
 from separatrix.logistic.problem import LogisticOptions, LogisticProblem
 from separatrix.optimize.penalties import ElasticNet
 from separatrix.optimize.solution import Status
@@ -46,6 +47,7 @@ class WorkingSets:
         self.intercept = problem.design.intercept
         self.free = self.intercept and not problem.penalty_scale[-1] > 0.0
         self.penalized = self.intercept and not self.free
+        self.weight = problem.weight
         self.columns = columns_of(rows.z, ones=self.penalized)
         self.at = np.zeros(0, dtype=np.int64)
         self.before: tuple[Floats, Floats] | None = None  # gradient and thresholds of the last
@@ -71,7 +73,7 @@ class WorkingSets:
                 status = Status.SOLVED
             elif passes >= options.max_iter:
                 status = Status.LIMIT
-            elif target < 1e-17 * problem.weight:
+            elif target < 1e-17 * size_of(problem, point.objective):
                 status = Status.ROUNDING
             else:
                 theta = self._theta(point)
@@ -168,21 +170,13 @@ class WorkingSets:
         if self.intercept:
             gradient = np.vstack([gradient, residual.sum(axis=1)])
         theta = self._theta(point)
-        penalty = ElasticNet(l1[:, None], l2[:, None])
+        shape = theta.shape
+        penalty = ElasticNet(
+            np.broadcast_to(l1[:, None], shape), np.broadcast_to(l2[:, None], shape)
+        )
         violation = penalty.distance(theta, -gradient).max(axis=1)
-        gap = self._gap(point.at.value, theta, gradient, penalty)
+        gap = gap_at(penalty, theta, gradient, point.at.value, self.weight)
         return AllColumns(gradient[:d], violation[:d], float(violation.max(initial=0.0)), gap)
-
-    def _gap(self, loss: float, theta: Floats, gradient: Floats, penalty: ElasticNet) -> float:
-        """f + p(θ) − D with the dual point t·(p − y), by ℓ(s) + ℓ*(r) = r s."""
-        penalized = ((penalty.l1 > 0.0) | (penalty.l2 > 0.0))[:, 0]
-        lasso = penalized & (penalty.l2 == 0.0)[:, 0]
-        size = np.abs(gradient[lasso]) / penalty.l1[lasso]
-        t = 1.0 / max(float(size.max(initial=0.0)), 1.0)
-        inner = float(np.sum(theta[penalized] * gradient[penalized]))
-        conjugate = float(penalty.conjugate(t * gradient)[penalized & ~lasso].sum())
-        slack = 2.0 * float(np.abs(gradient * theta)[~penalized].sum())
-        return (1.0 - t) * loss + t * inner + penalty.value(theta) + conjugate + slack
 
     def _needed(self, known: AllColumns, point: SetPoint, tol: float, weight: float) -> float:
         """The violation that would close the gap, which is about proportional to it."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from separatrix.compilation import compiled
 from separatrix.kernels.loops.gaussian import FLAGS, LEAST, exponential
-from separatrix.probability.likelihood.loops import dot, total_of
+from separatrix.probability.likelihood.loops import total_of
 
 #: Stands for the score of the true class where the largest of the others is sought.
 FAR_BELOW = 1e30
@@ -153,16 +153,23 @@ def softmax_rows(scores, codes, w, residual):
             other = max(other, row[j])
         row[true] = own
         top = max(own, other)
+        away = own - top
         for j in range(k):
             out[j] = exponential(max(row[j] - top, LEAST))
-        mass = max(total_of(out), 1.0)  # the largest term is e⁰
-        level = math.log(mass) + top
-        total += weight * (level - own)
-        entropy += weight * (dot(out, row) / mass - level)
+        out[true] = 0.0
+        inner = 0.0
+        for j in range(k):
+            inner += out[j] * (row[j] - top)
+        rest, e = total_of(out), math.exp(away)
+        mass = max(rest + e, 1.0)  # the largest term is e⁰
+        # what the other classes leave keeps its digits however small it is
+        level = math.log1p(rest) if own >= other else math.log(mass)
+        total += weight * (level - away)
+        entropy += weight * ((inner + e * away) / mass - level)
         factor = weight / mass
         for j in range(k):
             out[j] *= factor
-        out[true] -= weight
+        out[true] = -factor * rest
         if weight > 0.0 and own - other < margin:
             margin = own - other
     return total, entropy, margin

@@ -122,6 +122,7 @@ class LogisticGradient(FieldStatistic):
                 )
             else:
                 value, margin = softmax_loss(scores, indicators, w, residual)
+                variance = class_variances(scores, residual)
             self.value += value
             self.margin = min(self.margin, margin)
             self.gradient += z.T @ residual
@@ -129,6 +130,12 @@ class LogisticGradient(FieldStatistic):
 
     def _add_hessian(self, z: Floats, probability: Floats, variance: Floats, w: Floats) -> None:
         """The gradient alone needs nothing more."""
+
+
+def class_variances(probability: Floats, residual: Floats) -> Floats:
+    """W p (1 − p), from w (p − y) as well: 1 − p keeps its digits where p is nearly one."""
+    negative = np.minimum(residual, 0.0)
+    return np.asarray(np.maximum(residual, 0.0) * (1.0 - probability) - negative * probability)
 
 
 class LogisticHessian(LogisticGradient):
@@ -166,12 +173,12 @@ class LogisticHessian(LogisticGradient):
         weighted = (np.sqrt(w)[:, None] * probability)[:, :, None] * z[:, None, :]
         flat = weighted.reshape(len(z), k * width)
         gram = flat.T @ flat
-        self.hessian -= gram
-        own = np.sqrt(w[:, None] * probability * (1.0 - probability))
+        own = np.sqrt(variance)
         for j in range(k):
             at = slice(j * width, (j + 1) * width)
             np.multiply(z, own[:, [j]], out=weighted[:, j])
-            self.hessian[at, at] += gram[at, at] + weighted[:, j].T @ weighted[:, j]
+            gram[at, at] = -weighted[:, j].T @ weighted[:, j]
+        self.hessian -= gram
 
 
 class LogisticHessianBlocks(LogisticGradient):
@@ -184,11 +191,8 @@ class LogisticHessianBlocks(LogisticGradient):
         width, k = point.shape
         self.blocks = np.zeros((k, width, width))
 
-    def _add_hessian(self, z: Floats, probability: Floats, variance: Floats, w: Floats) -> None:
-        if self.design.n_scores > 1:
-            own = np.sqrt(w[:, None] * probability * (1.0 - probability))
-        else:
-            own = np.sqrt(variance)[:, None]
+    def _add_hessian(self, z: Floats, _p: Floats, variance: Floats, _w: Floats) -> None:
+        own = np.sqrt(variance).reshape(len(z), -1)
         for j in range(own.shape[1]):
             weighted = z * own[:, [j]]
             self.blocks[j] += weighted.T @ weighted

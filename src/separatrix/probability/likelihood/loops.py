@@ -17,7 +17,7 @@ from separatrix.statistics.loops.class_sums import add_products
 
 #: Rows of a block, in an odd number of cache lines.
 BLOCK = 136
-#: Taken from the score of the true class where the largest of the others is sought.
+#: Stands for the score of the true class where the largest of the others is sought.
 FAR_BELOW = 1e300
 
 
@@ -122,12 +122,11 @@ def binary_dual(x, indicators, w, center, point, step, gradient, dual_gradient):
         p = (1.0 if score >= 0.0 else e) / (1.0 + e)
         q = (e if score >= 0.0 else 1.0) / (1.0 + e)
         p, q = p * (1.0 - q * move), q * (1.0 + p * move)
-        if p < 0.0 or q < 0.0:
+        less = min(p, q)
+        if less < 0.0:
             entropy = np.inf
-        if p > 0.0:
-            entropy += weight * p * math.log(p)
-        if q > 0.0:
-            entropy += weight * q * math.log(q)
+        elif less > 0.0:  # the logarithm of the larger one, which may be 1 to the last digit
+            entropy += weight * (less * math.log(less) + max(p, q) * math.log1p(-less))
         residual = -weight * wrong if positive else weight * wrong
         dual_residual = -weight * q if positive else weight * p
         for j in range(d):
@@ -170,19 +169,31 @@ def softmax_loss(scores, indicators, w, residual):
     n, k = scores.shape
     for i in range(n):
         row, own_class, out, weight = scores[i], indicators[i], residual[i], w[i]
-        own, other = dot(row, own_class), -FAR_BELOW
-        for j in range(k):
-            other = max(other, row[j] - FAR_BELOW * own_class[j])
+        true = 0
+        for j in range(1, k):
+            if own_class[j] > 0.5:
+                true = j
+        own = row[true]
+        row[true] = -FAR_BELOW
+        other = row[0]
+        for j in range(1, k):
+            other = max(other, row[j])
         top = max(own, other)
         for j in range(k):
             row[j] = exponential(max(row[j] - top, LEAST))
-        mass = max(total_of(row), 1.0)  # the largest term is e⁰
-        total += weight * (math.log(mass) + top - own)
+        row[true] = 0.0
+        rest = total_of(row)
+        e = math.exp(own - top)
+        mass = max(rest + e, 1.0)  # the largest term is e⁰
+        # what the other classes leave keeps its digits however small it is
+        total += weight * (math.log1p(rest) if own >= other else math.log(mass) + top - own)
         scale = 1.0 / mass
         for j in range(k):
             p = scale * row[j]
             row[j] = p
-            out[j] = weight * (p - own_class[j])
+            out[j] = weight * p
+        row[true] = scale * e
+        out[true] = -weight * scale * rest
         if weight > 0.0 and own - other < margin:
             margin = own - other
     return total, margin
@@ -200,16 +211,26 @@ def dual_probabilities(probability, step, indicators, w):
     total = 0.0
     n, k = probability.shape
     for i in range(n):
-        mean = 0.0
+        mean, top, true = 0.0, 0, 0
         for j in range(k):
             mean += probability[i, j] * step[i, j]
+            if probability[i, j] > probability[i, top]:
+                top = j
+            if indicators[i, j] > 0.5:
+                true = j
+        rest, largest = 0.0, probability[i, top] * (1.0 - (step[i, top] - mean))
         for j in range(k):
             p = probability[i, j] * (1.0 - (step[i, j] - mean))
+            probability[i, j] = w[i] * p
             if p < 0.0:
                 total = np.inf
-            elif p > 0.0:
+            elif p > 0.0 and j != top:
                 total += w[i] * p * math.log(p)
-            probability[i, j] = w[i] * (p - indicators[i, j])
+                rest += p
+        # the largest is 1 less the rest, which may be all that is known of it
+        if rest < 1.0:
+            total += w[i] * largest * math.log1p(-rest)
+        probability[i, true] = -w[i] * rest if true == top else probability[i, true] - w[i]
     return total
 
 
@@ -221,7 +242,7 @@ def softmax_by_class(scores, codes, w, residual):
     many rows are computed at once.
     """
     n_classes, n = scores.shape
-    top, total = np.empty(BLOCK), np.empty(BLOCK)
+    top, own, rest = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     value = 0.0
     for start in range(0, n, BLOCK):
         m = min(BLOCK, n - start)
@@ -231,22 +252,25 @@ def softmax_by_class(scores, codes, w, residual):
             for r in range(m):
                 top[r] = max(top[r], row[r])
         for r in range(m):
-            value -= w[start + r] * (scores[codes[start + r], start + r] - top[r])
-        total[:] = 0.0
+            own[r] = scores[codes[start + r], start + r] - top[r]
+        rest[:] = 0.0
         for k in range(n_classes):
             row = scores[k, start : start + m]
             for r in range(m):
                 e = exponential(max(row[r] - top[r], LEAST))
                 row[r] = e
-                total[r] += e
+                rest[r] += e if codes[start + r] != k else 0.0
         for r in range(m):
-            value += w[start + r] * math.log(total[r])
-            total[r] = 1.0 / total[r]
+            # what the other classes leave keeps its digits however small it is
+            e = math.exp(own[r])
+            level = math.log1p(rest[r]) if own[r] >= 0.0 else math.log(rest[r] + e)
+            value += w[start + r] * (level - own[r])
+            top[r] = 1.0 / (rest[r] + e)
         for k in range(n_classes):
             row, out = scores[k, start : start + m], residual[k, start : start + m]
             for r in range(m):
-                row[r] *= total[r]
+                row[r] *= top[r]
                 out[r] = w[start + r] * row[r]
         for r in range(m):
-            residual[codes[start + r], start + r] -= w[start + r]
+            residual[codes[start + r], start + r] = -w[start + r] * rest[r] * top[r]
     return value
