@@ -57,10 +57,11 @@ class Calibration(BaseEstimator):
 class LogisticCalibration(Calibration):
     """Logistic calibration from the class means of the scores, in closed form.
 
-        p = 1 / (1 + exp(−γ(d − d₀)) / r),   γ = (d̄⁺ − d̄⁻)/σ²,   d₀ = (d̄⁺ + d̄⁻)/2
+        p = 1 / (1 + exp(−γ(d − d₀)) / r),   γ = max(d̄⁺ − d̄⁻, 0)/σ²,   d₀ = (d̄⁺ + d̄⁻)/2
 
     d̄ are the class means of the signed distances and σ² the variance about them; exact where the
-    distances are normal with equal variance. For the basic linear classifier γ = ‖μ⁺ − μ⁻‖/σ² and
+    distances are normal with equal variance. Scores that run against the classes say nothing: all
+    probabilities are then equal. For the basic linear classifier γ = ‖μ⁺ − μ⁻‖/σ² and
     d₀ = 0.
 
     Parameters
@@ -130,7 +131,10 @@ class LogisticCalibration(Calibration):
 class PlattCalibration(Calibration):
     """Platt scaling: the sigmoid of maximum likelihood.
 
-        max over γ, b of the likelihood of p = 1 / (1 + exp(−γ s − b))
+        max over γ ≥ 0, b of the likelihood of p = 1 / (1 + exp(−γ s − b))
+
+    Like every calibration it is nondecreasing in the score: scores that run against the classes,
+    as those of rows left out of pure noise do, give equal probabilities.
 
     Parameters
     ----------

@@ -6,7 +6,13 @@ If the scores of both classes are normal with one variance σ², the sigmoid is 
 γ = (d̄⁺ − d̄⁻)/σ², d₀ = (d̄⁺ + d̄⁻)/2 with d̄ the class means, and r the ratio of the classes.
 Platt scaling maximizes the likelihood instead:
 
-    min over γ, b of  Σ w [log(1 + e^m) − t m],     m = γ z + b,   z the standardized scores
+    min over γ ≥ 0, b of  Σ w [log(1 + e^m) − t m],     m = γ z + b,   z the standardized scores
+
+A score grows with its class, and a calibration is a nondecreasing function of it: γ ≥ 0 in both.
+This is what keeps out-of-fold scores honest. A row that is left out lacks in its own model: the
+proportion and the mean of its class there are lower than elsewhere, so that among scores without
+information those of a class run *against* it (all the way, where each row is left out alone). A
+negative slope would read the label back.
 """
 
 from __future__ import annotations
@@ -49,7 +55,7 @@ class SigmoidMap:
 
 
 def fit_class_means(rows: BinaryScores, ratio: float | None = None) -> SigmoidMap:
-    """The sigmoid of two normal classes with equal variance, in closed form.
+    """The sigmoid of two normal classes with equal variance, in closed form; γ is at least 0.
 
     σ² is the pooled variance about the class means (1/N). Scores that do not vary within the
     classes give a step function: σ is then taken as the size of a rounding error.
@@ -63,7 +69,7 @@ def fit_class_means(rows: BinaryScores, ratio: float | None = None) -> SigmoidMa
         mean[k] = s.mean() if w is None else w @ s / weight[k]
         deviation = s - mean[k]
         square[k] = deviation @ deviation if w is None else w @ (deviation * deviation)
-    difference = mean[1] - mean[0]
+    difference = max(mean[1] - mean[0], 0.0)
     rounding = EPS * np.abs(mean).max()
     variance = max(square.sum() / weight.sum(), rounding**2, float(np.finfo(float).tiny))
     odds = weight[1] / weight[0] if ratio is None else ratio
@@ -78,7 +84,7 @@ def _unscaled(slope: float, center: float, log_ratio: float, unit: float) -> Sig
 
 
 def fit_platt(rows: BinaryScores, *, smooth: bool = True) -> tuple[SigmoidMap, Certificate]:
-    """The maximum likelihood sigmoid (Platt scaling), by Newton's method in two variables.
+    """The maximum likelihood sigmoid (Platt scaling), by Newton's method in two variables; γ ≥ 0.
 
     ``smooth`` replaces the targets 1 and 0 by (N⁺+1)/(N⁺+2) and 1/(N⁻+2), which keeps the sigmoid
     finite where a threshold separates the classes.
@@ -92,13 +98,20 @@ def fit_platt(rows: BinaryScores, *, smooth: bool = True) -> tuple[SigmoidMap, C
     else:
         found = _minimized(problem, start)
         slope, offset = float(found[0]), float(found[1])
+    notes = ("Targets are smoothed by one row of each class.",) if smooth else ()
+    if slope < 0.0:  # the objective is convex: its least value at γ ≥ 0 is at γ = 0
+        slope, offset = 0.0, float(start[1])
+        notes += ("Scores run against the classes: the slope is 0, and all probabilities equal.",)
     at = np.array([slope, offset])
+    derivatives = problem.gradient(at) / problem.weight
+    if slope == 0.0:  # at the bound it may grow inward
+        derivatives[0] = min(derivatives[0], 0.0)
     certificate = Certificate(
         "Platt scaling: the sigmoid of maximum likelihood",
         primal=problem.value(at),
-        kkt=float(np.abs(problem.gradient(at)).max() / problem.weight),
+        kkt=float(np.abs(derivatives).max()),
         tolerance=1e-7,
-        notes=("Targets are smoothed by one row of each class.",) if smooth else (),
+        notes=notes,
         promised=("kkt",),
     )
     slope /= problem.unit or 1.0

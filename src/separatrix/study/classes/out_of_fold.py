@@ -14,7 +14,7 @@ from separatrix.estimators.wrapped import decision_scores, log_odds
 from separatrix.rows.block import Floats, Ints, unit_weights
 from separatrix.rows.rows import InMemory
 from separatrix.selection.tuning import Tuning, TuningData
-from separatrix.study.candidates import Candidate
+from separatrix.study.candidates import BASELINE, Candidate
 from separatrix.study.comparison.cross_validation import cross_validate, muted
 from separatrix.study.design import probabilities_for
 from separatrix.study.folds import SHOWN_ROWS, RowFolds, thinned, truth_of
@@ -86,6 +86,8 @@ def predict_out_of_fold(
 
     A candidate that tunes does so on these folds: its fits give the predictions as well.
     """
+    if candidate.name == BASELINE and not folds.ordered:
+        return _constant(candidate, folds, classes, data)
     if folds.leave_one_out:
         return _left_out(candidate, folds, classes, data)
     if candidate.tunable:
@@ -116,6 +118,21 @@ def _joined(parts: Sequence[OutOfFold], **found_besides: Any) -> OutOfFold:
         **found_besides,
     )
     return found.take(np.argsort(found.rows))
+
+
+def _constant(
+    candidate: Candidate, folds: RowFolds, classes: NDArray[Any], data: TuningData
+) -> OutOfFold:
+    """The baseline, fitted to all training rows: the best that equal answers to all rows can do.
+
+    The proportions of the other rows run against the class of a row that is left out: where the
+    classes are equally frequent its own is the rarer one without it, every time. A baseline that is
+    wrong about all rows would be beaten by any model, on pure noise too.
+    """
+    at = folds.training
+    with muted():
+        model = folds.fitted(candidate, at)
+    return replace(_predict(model, folds.source(candidate), at, 0, classes), fold=data.fold)
 
 
 def _left_out(

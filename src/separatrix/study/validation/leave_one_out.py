@@ -162,17 +162,14 @@ def _units(folds: RowFolds) -> list[Ints]:
 
 
 def _baseline(folds: RowFolds, data: TuningData) -> Floats:
-    """The mean of the target, or the proportions of the classes, over all other units."""
+    """The mean of the target over all other units."""
     _, unit = np.unique(folds.unit_keys[folds.training], return_inverse=True)
     k, w = int(unit.max()) + 1, data.w
-    y = np.eye(data.n_classes)[data.y] if data.n_classes else np.asarray(data.y)[:, None]
-    sums = np.stack([np.bincount(unit, w * column, k) for column in y.T], axis=1)
-    weight = np.bincount(unit, w, k)
+    sums, weight = np.bincount(unit, w * data.y, k), np.bincount(unit, w, k)
     rest = weight.sum() - weight
     if (rest <= 0).any():
         raise InputError("All weight is in one row or group, which cannot be left out.")
-    means = ((sums.sum(axis=0) - sums) / rest[:, None])[unit]
-    return means if data.n_classes else np.asarray(means[:, 0])
+    return np.asarray(((sums.sum() - sums) / rest)[unit])
 
 
 def refuse_work(candidate: Candidate, data: TuningData, fits: int) -> None:
