@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol, Self
 
@@ -104,8 +104,9 @@ class Tuning:
     ``predictions`` of the rows at positions ``rows`` are scores, probabilities or numbers, as
     ``kind`` says ("scores", "probabilities", "values"); several outputs make several columns.
     ``deviations`` are those of normal predictive distributions about predicted numbers, None where
-    the model has none; ``start`` is where the fit to all rows may begin. ``note`` says what was
-    left out to stay within the work allowed.
+    the model has none; ``start`` is where the fit to all rows may begin, and ``starts`` where fits
+    without each fold may, which have seen nothing of it. ``note`` says what was left out to stay
+    within the work allowed.
     """
 
     parameters: Mapping[str, Any]
@@ -118,6 +119,16 @@ class Tuning:
     note: str = ""
     deviations: Floats | None = None
     start: Any = None
+    starts: tuple[Any, ...] = ()
+
+    def without(self, fold: int) -> Tuning:
+        """The search with what it found without a fold; as it is where folds are predicted alike."""
+        found = self
+        if self.starts:
+            found = replace(found, start=self.starts[fold])
+        if fold < len(self.by_fold):
+            found = replace(found, parameters=self.grid[self.by_fold[fold]])
+        return found
 
     @property
     def parameters_by_fold(self) -> dict[str, tuple[Any, ...]]:

@@ -86,7 +86,7 @@ def predict_out_of_fold(
 
     A candidate that tunes does so on these folds: its fits give the predictions as well.
     """
-    if candidate.name == BASELINE and not folds.ordered:
+    if candidate.name == BASELINE:
         return _constant(candidate, folds, classes, data)
     if folds.leave_one_out:
         return _left_out(candidate, folds, classes, data)
@@ -127,12 +127,15 @@ def _constant(
 
     The proportions of the other rows run against the class of a row that is left out: where the
     classes are equally frequent its own is the rarer one without it, every time. A baseline that is
-    wrong about all rows would be beaten by any model, on pure noise too.
+    wrong about all rows would be beaten by any model, on pure noise too; and so would the
+    proportions of the few rows that are the earliest in time.
     """
-    at = folds.training
     with muted():
-        model = folds.fitted(candidate, at)
-    return replace(_predict(model, folds.source(candidate), at, 0, classes), fold=data.fold)
+        model = folds.fitted(candidate, folds.training)
+    scored = np.flatnonzero(data.fold >= 0)
+    at = folds.training[scored]
+    found = _predict(model, folds.source(candidate), at, 0, classes)
+    return replace(found, fold=data.fold[scored])
 
 
 def _left_out(

@@ -68,8 +68,12 @@ def _predicted(data: TuningData, train: Ints, test: Ints) -> Floats:
         model = HistGradientBoostingRegressor(loss=loss, **options)
         model.fit(to_array(data.x[train]), data.y[train], w)
         return np.asarray(model.predict(to_array(data.x[test])))
+    p = np.zeros((len(test), data.n_classes))
+    known = np.unique(data.y[train])
+    if len(known) == 1:  # as the earliest rows in time may be: trees of one class predict two
+        p[:, known] = 1.0
+        return p
     trees = HistGradientBoostingClassifier(**options)
     trees.fit(to_array(data.x[train]), data.y[train], w)
-    p = np.zeros((len(test), data.n_classes))
     p[:, trees.classes_.astype(int)] = trees.predict_proba(to_array(data.x[test]))
     return p

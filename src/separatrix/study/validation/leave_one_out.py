@@ -51,7 +51,9 @@ class FoldModels:
 
     def fitted(self, folds: RowFolds, rows: Ints, fold: int) -> Any:
         """The model of a fold, fitted to some rows."""
-        return folds.fitted(self.candidates[fold], rows, _for_fold(self.tuning, fold))
+        return folds.fitted(
+            self.candidates[fold], rows, None if self.tuning is None else self.tuning.without(fold)
+        )
 
 
 def fold_models(candidate: Candidate, folds: RowFolds, data: TuningData) -> FoldModels:
@@ -125,10 +127,7 @@ def closed_form(models: FoldModels, folds: RowFolds, data: TuningData) -> Floats
 
 
 def _parameters(tuning: Tuning | None, fold: int) -> dict[str, Any]:
-    if tuning is None:
-        return {}
-    at = tuning.by_fold
-    return dict(tuning.grid[at[fold]] if fold < len(at) else tuning.parameters)
+    return {} if tuning is None else dict(tuning.without(fold).parameters)
 
 
 def _own(candidate: Candidate, data: TuningData, theta: dict[str, Any]) -> Floats | None:
@@ -145,13 +144,6 @@ def _own(candidate: Candidate, data: TuningData, theta: dict[str, Any]) -> Float
     own = np.asarray(fits.own, dtype=float)
     expected = (data.n, data.n_classes) if data.n_classes else (data.n,)
     return own if own.shape == expected and np.isfinite(own).all() else None
-
-
-def _for_fold(tuning: Tuning | None, fold: int) -> Tuning | None:
-    """The search with the parameters that it chose without a fold."""
-    if tuning is None or fold >= len(tuning.by_fold):
-        return tuning
-    return replace(tuning, parameters=tuning.grid[tuning.by_fold[fold]])
 
 
 def _units(folds: RowFolds) -> list[Ints]:

@@ -128,6 +128,9 @@ def tune_classes(data: TuningData) -> Tuning:
     rest = parallel_map(lambda pair: fold(pair, first[0]), known[1:])
     every = np.flatnonzero(data.w > 0.0)
     whole = learned_kernel(data, z, spread_over_classes(codes, every, sizes.learned), first[0])
-    start = TunedClasses(_kernel().with_theta(whole.theta), MOST_TAKEN)
+    start, *starts = (
+        TunedClasses(_kernel().with_theta(end.theta), MOST_TAKEN)
+        for end in (whole, first[0], *(end for end, _ in rest))
+    )
     found = [p for _, p in (first, *rest)]
-    return predicted_folds(known, found, "probabilities", sizes.taken, start)
+    return predicted_folds(known, found, "probabilities", sizes.taken, start, starts)

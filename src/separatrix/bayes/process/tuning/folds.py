@@ -197,9 +197,9 @@ def _predictive(found: Factored, rows: TrainingRows, new: Floats) -> PredictiveD
 
 @dataclass(frozen=True)
 class FoldFit:
-    """Where the ascents of a fold ended, and predictions of its rows."""
+    """The kernel learned without the rows of a fold, and predictions of them."""
 
-    ends: Ends
+    learned: LearnedKernel
     mean: Floats
     deviation: Floats
 
@@ -219,7 +219,7 @@ def fit_fold(
         assert found is not None
     answer = _predictive(found, rows, z[test])
     mean = scaled.center + scaled.scale * answer.mean
-    return FoldFit(chosen.ends, mean, scaled.scale * answer.scale)
+    return FoldFit(chosen, mean, scaled.scale * answer.scale)
 
 
 def tune_process(data: TuningData) -> Tuning:
@@ -227,12 +227,13 @@ def tune_process(data: TuningData) -> Tuning:
     z, sizes = np.ascontiguousarray(to_array(data.z), dtype=float), Sizes.of(data)
     pairs = data.folds.pairs
     first = fit_fold(data, z, pairs[0], sizes, None)
-    rest = parallel_map(lambda pair: fit_fold(data, z, pair, sizes, first.ends), pairs[1:])
+    rest = parallel_map(lambda pair: fit_fold(data, z, pair, sizes, first.learned.ends), pairs[1:])
     fits = [first, *rest]
     scaled = ScaledRows.of(data, z, np.arange(data.n))
-    start = learn_kernels(scaled, sizes.learned, first.ends)
+    start = learn_kernels(scaled, sizes.learned, first.learned.ends)
     deviation = np.concatenate([fit.deviation for fit in fits])
-    found = predicted_folds(pairs, [fit.mean for fit in fits], "values", sizes.taken, start)
+    means, starts = [fit.mean for fit in fits], [fit.learned for fit in fits]
+    found = predicted_folds(pairs, means, "values", sizes.taken, start, starts)
     return replace(found, deviations=deviation)
 
 
@@ -242,8 +243,12 @@ def predicted_folds(
     kind: str,
     taken: int,
     start: Any,
+    starts: Sequence[Any],
 ) -> Tuning:
-    """Predictions of the test rows of every fold, nothing else tuned; ``start`` is for a fit."""
+    """Predictions of the test rows of every fold, nothing else tuned.
+
+    ``start`` is for a fit to all rows, and ``starts`` for fits that leave out rows of a fold.
+    """
     largest, note = max(len(train) for train, _ in pairs), ""
     if largest > taken:
         note = f"each fold was predicted from {taken} of {largest} rows"
@@ -257,4 +262,5 @@ def predicted_folds(
         kind,
         note,
         start=start,
+        starts=tuple(starts),
     )
