@@ -48,6 +48,26 @@ def test_the_share_limits_what_noise_would_allow() -> None:
     assert chosen(linear=noisy, ridge=HARD).winner == "ridge"
 
 
+def test_of_few_rows_the_standard_error_of_the_difference_decides_alone() -> None:
+    few = slice(40)  # their mean loss is known to some 15 %
+    simple = HARD[few] * 1.1 + noise(1.0, 2)[few]
+    apart = difference(simple, HARD[few], ONES[few])
+    assert SHARE * HARD[few].mean() < apart.mean < apart.standard_error
+    losses = {"baseline": HARD[few] + 5.0, "linear": simple, "svr": HARD[few]}
+    choice = choose(losses, ONES[few], metric="error")
+    assert choice.winner == "linear"
+    assert "of the best, svr, and within the standard error of its loss" in choice.reason
+
+
+def test_fifty_states_are_too_few_for_a_kernel() -> None:
+    from statsmodels.datasets import statecrime
+
+    table = statecrime.load_pandas().data
+    study = sx.run_study(sx.scan(table, target="murder"), models=["linear", "svr"])
+    assert study.winner == "linear"
+    assert next(s.value for s in study.test if s.metric == "r2") > 0.8
+
+
 def test_the_rule_best_takes_the_least_loss_and_names_the_other() -> None:
     choice = chosen("best", linear=HARD + 0.005 + noise(0.2, 1), lasso=HARD)
     assert choice.winner == "lasso"

@@ -122,7 +122,7 @@ class Tuning:
     starts: tuple[Any, ...] = ()
 
     def without(self, fold: int) -> Tuning:
-        """The search with what it found without a fold; as it is where folds are predicted alike."""
+        """The search with what it found without a fold."""
         found = self
         if self.starts:
             found = replace(found, start=self.starts[fold])

@@ -25,7 +25,9 @@ RULES = ("one_se", "best")
 #: Standard errors of the difference by which the baseline must be beaten: chance alone beats it
 #: half of the time.
 BASELINE_ERRORS = 2.0
-#: A simpler model may be worse than the best by at most this share of its loss.
+#: A simpler model may be worse than the best by at most this share of its loss, where the loss is
+#: known that well; else by no more than the standard error of the loss. Of few rows that of the
+#: difference then decides alone.
 SHARE = 0.05
 #: What each metric is called in a sentence.
 METRIC_NAMES = {
@@ -60,6 +62,9 @@ class Paired(Protocol):
     def difference(self, name: str, other: str) -> Difference:
         """The loss of one minus that of the other."""
 
+    def standard_error(self, name: str) -> float:
+        """The standard error of the mean loss of a candidate."""
+
 
 @dataclass(frozen=True)
 class RowLosses:
@@ -81,6 +86,10 @@ class RowLosses:
         """The loss of one minus that of the other."""
         return difference(self.losses[name], self.losses[other], self.w)
 
+    def standard_error(self, name: str) -> float:
+        """The standard error of the mean loss of a candidate."""
+        return standard_error(self.losses[name], self.w)
+
 
 def choose(
     losses: Mapping[str, Floats],
@@ -92,6 +101,10 @@ def choose(
     refusal: str = "",
 ) -> Choice:
     """The winner among candidates, simplest first, by their losses on the same rows.
+
+    Of the others the simplest wins whose loss exceeds the least by no more than one standard error
+    of the difference, nor by more than 5 % of the least; where the least is not known to 5 %, as on
+    few rows, its own standard error takes the place of the 5 %.
 
     The baseline wins unless some candidate beats it by two standard errors, in these losses or in
     ``evidence``: other losses of the same rows, such as the log loss where errors are counted.
@@ -118,9 +131,12 @@ def choose_paired(
     means = {name: losses.mean(name) for name in names}
     best = min(names, key=lambda name: means[name])
     apart = {name: losses.difference(name, best) for name in names}
-    simplest = next(name for name in names if _as_good(apart[name], means[best]))
+    material = max(SHARE * abs(means[best]), losses.standard_error(best))
+    simplest = next(n for n in names if apart[n].mean <= min(apart[n].standard_error, material))
     winner, other = (simplest, best) if rule == "one_se" else (best, simplest)
-    why = _reason(winner, best, names, metric, rule, apart[winner])
+    known = losses.standard_error(best) <= SHARE * abs(means[best])
+    limit = f"{100 * SHARE:.0f} % of it" if known else "the standard error of its loss"
+    why = _reason(winner, best, names, metric, rule, apart[winner], limit)
     return Choice(winner, rule, metric, why, best, other, apart)
 
 
@@ -132,10 +148,6 @@ def _beat_baseline(losses: Paired) -> bool:
     return any(gain.mean > BASELINE_ERRORS * gain.standard_error for gain in gains)
 
 
-def _as_good(difference: Difference, least: float) -> bool:
-    return difference.mean <= min(difference.standard_error, SHARE * abs(least))
-
-
 def _reason(
     winner: str,
     best: str,
@@ -143,6 +155,7 @@ def _reason(
     metric: str,
     rule: str,
     difference: Difference,
+    limit: str,
 ) -> str:
     measure = METRIC_NAMES.get(metric, metric)
     if len(names) == 1:
@@ -154,10 +167,10 @@ def _reason(
     if winner == best:
         return (
             f"{winner} has the smallest cross-validated {measure}, and no simpler model comes "
-            f"within one standard error of the difference and {100 * SHARE:.0f} % of it."
+            f"within one standard error of the difference and {limit}."
         )
     return (
-        f"{winner} is the simplest model whose cross-validated {measure} is within one standard "
-        f"error of the difference ({difference.mean:.2g} ± {difference.standard_error:.2g}) and "
-        f"{100 * SHARE:.0f} % of the best, {best}."
+        f"{winner} is the simplest model whose cross-validated {measure} comes within one standard "
+        f"error of the difference ({difference.mean:.2g} ± {difference.standard_error:.2g}) of the "
+        f"best, {best}, and within {limit}."
     )

@@ -275,3 +275,7 @@ class PairedSums:
     def difference(self, name: str, other: str) -> Difference:
         """The loss of one minus that of the other."""
         return self.sums.difference(self.columns[name], self.columns[other], self.metric)
+
+    def standard_error(self, name: str) -> float:
+        """The standard error of the mean loss of a candidate."""
+        return self.sums.score(self.columns[name], self.metric).standard_error
