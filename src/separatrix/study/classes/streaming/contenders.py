@@ -28,7 +28,7 @@ from separatrix.rows.rows import InMemory
 from separatrix.selection.tuning import Tuning, best_by_fold
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.class_preparation import prepare_classes
-from separatrix.study.candidates import CS, Candidate
+from separatrix.study.candidates import BASELINE, CS, Candidate
 from separatrix.study.classes.streaming.data import ClassData, fold_weights
 from separatrix.study.classes.streaming.linear_paths import (
     ALL,
@@ -39,7 +39,7 @@ from separatrix.study.classes.streaming.linear_paths import (
 )
 from separatrix.study.classes.streaming.path_losses import LogisticLoss, SquaredHingeLoss
 from separatrix.study.comparison.cross_validation import muted
-from separatrix.study.folds import thinned
+from separatrix.study.folds import TEST, thinned
 from separatrix.svm.linear_svc import LinearSVC
 
 #: Candidates that follow from class moments, and those that need further passes.
@@ -108,9 +108,11 @@ def closed_form(candidate: Candidate, data: ClassData, loss: str, work: float) -
         return _regularized(candidate, data, loss, work)
     if candidate.name == "naive_bayes" and data.simulated:
         _refuse_indicators(data)
-    k = len(data.folds)
+    k, constant = len(data.folds), candidate.name == BASELINE  # of all folds, as in memory
     with muted():
-        models = {f: candidate.make(k).fit(data.class_rows(f)) for f in data.folds}
+        models = {
+            f: candidate.make(k).fit(data.class_rows(TEST if constant else f)) for f in data.folds
+        }
     return Contender(candidate, models, lambda: candidate.make(k).fit(data.class_rows()))
 
 
