@@ -50,7 +50,7 @@ BAD = {
         ["table.csv", "row 31", "'a'", "infinite"],
     ),
     "text among numbers": (
-        text(*GOOD[:40], swapped(GOOD[40], 1, "oops"), *GOOD[41:]),
+        text(*GOOD[:40], *(swapped(line, 1, "oops") for line in GOOD[40:])),
         ["table.csv", "row 41", "'b'", "'oops'", "--kind b=discrete"],
     ),
     "two columns of one name": (text(*GOOD, header="a,a,y"), ["table.csv", "'a'", "Rename"]),
@@ -85,6 +85,20 @@ def test_tables_that_cannot_be_used(command, here, case) -> None:
     ran_json = command("fit", "table.csv", "--target", "y", "--json")
     assert ran_json.code == 2
     assert ran_json.document["error"]["message"] == problem.removeprefix("error: ")
+
+
+@pytest.mark.usefixtures("plain_page")
+def test_one_bad_value_is_missing_and_strict_refuses_it(command, here) -> None:
+    lines = [*GOOD[:40], swapped(GOOD[40], 1, "oops"), *GOOD[41:]]
+    (here / "table.csv").write_bytes(text(*lines))
+    ran = command("fit", "table.csv", "--target", "y", "--models", "linear")
+    assert ran.code == 0
+    assert "Column 'b': 1 of" in ran.err
+    assert "'oops' in row 41" in ran.err
+    assert "--strict refuses" in ran.err
+    ran = command("fit", "table.csv", "--target", "y", "--strict")
+    assert ran.code == 2
+    assert "row 41, column 'b': 'oops' is not a number" in ran.err
 
 
 @pytest.mark.usefixtures("plain_page")

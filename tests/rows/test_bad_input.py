@@ -68,7 +68,7 @@ def test_words_among_numbers(tmp_path, monkeypatch):
     lines[150] = "many,150"
     path = csv(tmp_path, "x,y\n" + "\n".join(lines))
     words = ["t.csv", "row 151", "'x'", "'many'", "kinds={'x': 'discrete'}"]
-    refused(words, lambda: read(path))
+    refused(words, lambda: read(path, strict=True))
     frame = pd.DataFrame({"x": ["1", " 2.5", "", "three"], "y": range(4)})
     refused(["row 4", "'x'", "'three'"], lambda: read(frame, kinds={"x": "numeric"}))
     good = prepare(scan(frame[:3], target="y", kinds={"x": "numeric"})).moments

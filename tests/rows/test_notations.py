@@ -136,15 +136,19 @@ def test_times_of_day(tmp_path, block):
     half, _ = column(written(tmp_path, [f"{line.replace(',', ' PM,')}" for line in lines]))
     np.testing.assert_array_equal(half[:12], np.where(np.arange(12) == 11, 0, 43200) + plain[:12])
     with pytest.raises(InputError, match="row 31, column 'x': 'noon'"):
-        column(written(tmp_path, [*lines, "noon,1"]))
+        column(written(tmp_path, [*lines, "noon,1"]), strict=True)
 
 
-def test_impossible_dates_are_refused_by_row(tmp_path):
+def test_impossible_dates_are_refused_by_row_or_missing(tmp_path):
     lines = [f"{i % 28 + 1}/02/2022,{i}" for i in range(40)]
     for bad in ("31/02/2022", "soon", "22/13/2022"):
         path = written(tmp_path, [*lines, f"{bad},1"])
         with pytest.raises(InputError, match=rf"row 41, column 'x': '{bad}' is not a date"):
-            column(path)
+            column(path, strict=True)
+        found, notes = column(path)
+        np.testing.assert_array_equal(np.isnan(found), [False] * 40 + [True])
+        assert f"Column 'x': 1 of 41 values is not a date and is read as missing, '{bad}'" in notes
+        assert "row 41" in notes
 
 
 # -- missing values --------------------------------------------------------------------------------
@@ -274,7 +278,37 @@ def test_a_late_decimal_comma_changes_the_rows_before_it(tmp_path, long_way):
 def test_a_late_word_is_refused_by_row(tmp_path, long_way):
     path = written(tmp_path, [*(f"{i},{i}" for i in range(1500)), "many,1"])
     with pytest.raises(InputError, match="row 1501, column 'x': 'many' is not a number"):
-        scan(path, target="y").reduce(Moments())
+        scan(path, target="y", strict=True).reduce(Moments())
+    rows = scan(path, target="y")
+    assert rows.reduce(Moments()).count == 1501
+    assert "1 of 1,501 values is not a number and is read as missing, 'many'" in rows.notes[-1]
+
+
+def test_a_few_texts_among_numbers_are_missing(tmp_path, block):
+    lines = [f"{i},{i}" for i in range(60)]
+    lines[20], lines[50] = "oops,20", "n/k,50"
+    path = written(tmp_path, lines)
+    found, notes = column(path)
+    np.testing.assert_array_equal(np.flatnonzero(np.isnan(found)), [20, 50])
+    assert "2 of 60 values are not numbers and are read as missing, the first 'oops'" in notes
+    assert "in row 21" in notes
+    assert "strict=True" in notes
+    with pytest.raises(InputError, match="row 21, column 'x': 'oops'"):
+        column(path, strict=True)
+    with pytest.raises(InputError, match="row 21, column 'x': 'oops'"):
+        column(path, na="")  # the caller has said what is missing
+    assert len(scan(path, target="x").read()) == 58
+    with pytest.raises(InputError, match="row 21, column 'x': 'oops'"):  # more than a few
+        column(written(tmp_path, [*lines, "a,1", "b,1"]))
+
+
+def test_a_number_among_times_is_missing(tmp_path):
+    lines = [f"{8 + i % 9}:{i % 60:02d},{i}" for i in range(200)]
+    lines[170] = "9.12,170"
+    found, notes = column(written(tmp_path, lines))
+    assert np.flatnonzero(np.isnan(found)).tolist() == [170]
+    assert found[0] == 8 * 3600
+    assert "1 of 200 values is not a time and is read as missing, '9.12' in row 171" in notes
 
 
 # -- two readings ----------------------------------------------------------------------------------
@@ -349,9 +383,14 @@ def test_options_are_checked():
 def test_mixtures_are_refused_by_row_and_column(tmp_path, texts, words, block):
     path = written(tmp_path, [f"{text};{i}" for i, text in enumerate(texts)], "x;y")
     with pytest.raises(InputError) as fault:
-        column(path)
+        column(path, strict=True)
     for word in words:
         assert word in str(fault.value), fault.value
+    if {"no % sign", "'$'", "'1.5'"} & {*words}:  # two ways of writing, and no slip
+        with pytest.raises(InputError):
+            column(path)
+    else:
+        assert np.isnan(column(path)[0]).sum() == 1
 
 
 @pytest.mark.parametrize(

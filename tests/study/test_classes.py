@@ -286,3 +286,20 @@ def test_what_cannot_be_tested_has_a_reason() -> None:
     assert (
         run_study(sx.scan(words, target="y"), models=["nearest_centroid"]).covariance_tests is None
     )
+
+
+def test_many_classes_are_compared_where_that_is_requested():
+    rng = np.random.default_rng(0)
+    code = np.repeat(np.arange(14), [7, 5, 7, 1, 1, 6, 1, 1, 8, 9, 6, 2, 9, 1])
+    x = rng.normal(size=(64, 3)) + rng.normal(size=(14, 3))[code] * 3
+    table = {f"x{j}": x[:, j] for j in range(3)} | {"kind": [f"k{c}" for c in code]}
+    with pytest.raises(sx.InputError, match="task='classification'"):
+        sx.run_study(sx.scan(table, target="kind"))
+    study = sx.run_study(
+        sx.scan(table, target="kind"), task="classification", models=["naive_bayes"]
+    )
+    assert any("14 classes in 64 rows" in message for message in study.messages)
+    names = {f"x{j}": x[:, j] for j in range(3)} | {"who": [f"n{i}" for i in range(64)]}
+    with pytest.raises(sx.InputError, match="too many for classes") as fault:
+        sx.run_study(sx.scan(names, target="who"), task="classification")
+    assert "task='classification'" not in str(fault.value)

@@ -60,6 +60,11 @@ text_options = together(
         default=None,
         help="Whether the first line of text files names the columns.",
     ),
+    click.option(
+        "--strict",
+        is_flag=True,
+        help="Refuse any text among numbers or dates, instead of reading a few as missing.",
+    ),
 )
 
 #: How columns are read: kinds, missing values, unknown levels; how they are written.
@@ -90,7 +95,7 @@ column_options = together(
 )
 
 #: Parameters of ``scan`` that options of the same name give.
-WRITTEN = ("decimal", "thousands", "dates", "na", "encoding", "delimiter", "header")
+WRITTEN = ("decimal", "thousands", "dates", "na", "encoding", "delimiter", "header", "strict")
 
 #: Which columns say what binds rows together, and which only tell them apart.
 role_options = together(
@@ -298,6 +303,7 @@ FLAGS = {
     "encoding": "--encoding",
     "delimiter": "--delimiter",
     "header": "--header",
+    "strict": "--strict",
     "cluster": "--cluster",
     "method": "--method",
     "k": "-k",

@@ -40,6 +40,7 @@ def scan(
     encoding: str | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
+    strict: bool = False,
     block_rows: int = BLOCK_ROWS,
     cluster: Any = None,
 ) -> Rows:
@@ -94,6 +95,10 @@ def scan(
     header : bool, default=None
         Whether the first line of text files names the columns; None recognizes it. Without a
         header, columns are called ``column_1``, ``column_2`` and so on.
+    strict : bool, default=False
+        Whether any text among numbers or dates is refused. A few of them (5 % at most) are read as
+        missing values otherwise, and ``rows.notes`` says how many and which one is the first; where
+        `na` is given, none are.
     block_rows : int, default=65536
         Largest number of rows per block.
     cluster : str or distributed.Client, default=None
@@ -126,7 +131,7 @@ def scan(
     if isinstance(source, Rows):
         raise InputError("The source is Rows already.", remedy="Pass it to fit as it is.")
     ids = (id,) if isinstance(id, str) else tuple(id)
-    text = text_options(decimal, thousands, dates, na, encoding, delimiter, header)
+    text = text_options(decimal, thousands, dates, na, encoding, delimiter, header, strict)
     options = partial(read_options, missing=missing, unseen=unseen, kinds=kinds, ids=ids, text=text)
     library = type(source).__module__.split(".")[0]
     if library in ("dask", "dask_expr", "pyspark"):

@@ -256,12 +256,13 @@ def _within_work(table: InMemory, effort: Effort, folds: int) -> InMemory:
 def _with_task(table: InMemory, task: str | None) -> tuple[InMemory, str, list[str]]:
     """The table with its target encoded for the task; the task; what was inferred."""
     messages: list[str] = []
+    requested = task
     if task is None:
         found = tasks.infer_task(table.schema.targets[0], [table.block])
         task = found.task
         messages.append(found.message)
     if task == CLASSIFICATION:
-        table = tasks.with_classes(table)
+        table = tasks.with_classes(table, requested)
     inferred.refuse_constant_target(truth_of(table), table.schema.targets[0].name)
     return table, task, messages
 

@@ -19,6 +19,9 @@ REGRESSION, CLASSIFICATION = "regression", "classification"
 #: Whole numbers with at most so many distinct values, each of them common, name classes.
 MOST_CLASSES = 10
 ROWS_PER_CLASS = 5
+#: Rows of a class, on average, from which a requested classification goes on: one to learn from,
+#: one to tune on, one to test.
+ROWS_TO_LEARN = 3
 #: So many if the target is called a class, or if they occur about equally often.
 MOST_NUMBERED_CLASSES, MOST_EQUAL_CLASSES = 100, 50
 #: About equally often: in at least this part of an equal share, and in so many rows.
@@ -112,11 +115,22 @@ def refuse_task(task: str, target: Column) -> None:
         )
 
 
-def refuse_many_classes(k: int, n: int, target: Column) -> None:
-    """Refuse classes of so few rows each that they are rather numbers, dates or names."""
+def refuse_many_classes(k: int, n: int, target: Column, task: str | None = None) -> list[str]:
+    """Refuse classes of so few rows each that they are rather numbers, dates or names.
+
+    Where ``task`` was requested as classification, a message says that they are many, unless most
+    classes have one row alone: such a class is either learned or tested, and never both.
+    """
     if k <= max(MOST_CLASSES, n // ROWS_PER_CLASS):
-        return
+        return []
     what = "numbers" if target.kind is Kind.NUMERIC else "texts"
+    possible = ROWS_TO_LEARN * k <= n
+    if possible and task == CLASSIFICATION:
+        return [
+            f"Target {target.name!r} has {k} classes in {n} rows, {n / k:.1f} rows each: classes "
+            "of one row are not predicted, and scores are rough (give more rows, or join classes)."
+        ]
+    classes = "If they are classes all the same, use `task='classification'`. " * possible
     remedy = (
         "Use `task='regression'`."
         if target.kind is Kind.NUMERIC
@@ -126,18 +140,25 @@ def refuse_many_classes(k: int, n: int, target: Column) -> None:
     raise InputError(
         f"the target has {k} distinct {what} in {n} rows, too many for classes.",
         column=target.name,
-        remedy=remedy,
+        remedy=classes + remedy,
     )
 
 
-def with_classes(table: InMemory) -> InMemory:
-    """The same rows with a numeric target read as classes (0, 1, …: one indicator for each)."""
+def with_classes(table: InMemory, task: str | None = None) -> InMemory:
+    """The same rows with a numeric target read as classes (0, 1, …: one indicator for each).
+
+    ``task`` is the one that was requested; what it allows is among the notes of the table.
+    """
     target = table.schema.targets[0]
     if target.kind is not Kind.NUMERIC:
-        refuse_many_classes(len(table.block.targets), table.block.n, target)
-        return table
+        many = refuse_many_classes(len(table.block.targets), table.block.n, target, task)
+        if not many:
+            return table
+        rows = table.with_hashes()
+        rows.notes = (*table.notes, *many)
+        return rows
     values, codes = np.unique(table.block.y[:, 0], return_inverse=True)
-    refuse_many_classes(len(values), len(codes), target)
+    many = refuse_many_classes(len(values), len(codes), target, task)
     named = [level_name(value) for value in values]
     levels = tuple(sorted(named))  # by text, as when the column is read as discrete
     y: Floats = np.eye(len(levels))[[levels.index(name) for name in named]][codes]
@@ -145,6 +166,7 @@ def with_classes(table: InMemory) -> InMemory:
     schema = replace(table.schema, targets=(Column(target.name, Kind.DISCRETE, levels=levels),))
     rows = table.with_hashes()
     rows.schema, rows.block = schema, replace(table.block, y=y, targets=terms)
+    rows.notes = (*table.notes, *many)
     return rows
 
 

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 from separatrix.messages import InputError
 from separatrix.rows.notations.numbers import Separators
-from separatrix.rows.notations.tally import MAX_CODES, Place, Tally
+from separatrix.rows.notations.tally import MAX_CODES, MAX_MISFITS, Place, Tally
 from separatrix.rows.schema import Notation
 from separatrix.rows.sources.columns import text_in_dates, text_in_numbers
 
 #: From this part of its texts on, a column of numbers with other texts is refused.
 NUMERIC_FRACTION = 0.7
+#: Up to this part of its texts, those that are not numbers or dates are slips, and read as missing;
+#: of more, another way of writing is likelier.
+SLIPS = 0.05
 #: With fewer texts than this, dates with other texts among them are levels.
 MIN_DATES = 10
 
@@ -32,42 +35,61 @@ def promising(tally: Tally) -> bool:
 def decide(tally: Tally, hints: Hints, *, forced: bool) -> Notation | None:
     """How the column is written; None if it holds levels.
 
-    ``forced`` says that the caller declared it numeric: then no text is tolerated.
+    ``forced`` says that the caller declared it numeric. A few texts that do not fit are missing
+    values of the notation.
     """
     if tally.forms:
-        form = _preferred(tally, hints)
-        given = tally.options.na is not None
-        na = tuple(sorted(tally.na))
-        if not isinstance(form, Separators):
-            return Notation(dates=form, na=na, na_given=given)
-        return Notation(form.decimal, form.thousands, _unit(tally), na=na, na_given=given)
+        return _written(tally, _preferred(tally.forms, hints), ())
     best = tally.best
     if best.misfit is None:
         return None
-    if not isinstance(best.form, Separators):
-        if forced or (
-            tally.present >= MIN_DATES and best.fitting >= NUMERIC_FRACTION * tally.present
-        ):
-            raise text_in_dates(*_where(tally, best.misfit), best.form)
+    if isinstance(best.form, Separators):
+        levels = len(tally.codes) <= MAX_CODES and 2 * len(tally.codes) <= best.fitting
+        levels = levels and all(code.isdigit() for code in tally.codes)  # such as 0, 1, 2, 3+
+    else:
+        levels = tally.present < MIN_DATES
+    if not forced and (levels or best.fitting < NUMERIC_FRACTION * tally.present):
         return None
-    few = len(tally.codes) <= MAX_CODES and 2 * len(tally.codes) <= best.fitting
-    few = few and all(code.isdigit() for code in tally.codes)  # such as 0, 1, 2, 3+
-    if forced or (best.fitting >= NUMERIC_FRACTION * tally.present and not few):
+    slips = slips_of(tally)
+    if slips:
+        return _written(tally, _preferred([guess.form for guess in tally.guesses], hints), slips)
+    if isinstance(best.form, Separators):
         raise text_in_numbers(*_where(tally, best.misfit))
-    return None
+    raise text_in_dates(*_where(tally, best.misfit), best.form)
+
+
+def slips_of(tally: Tally) -> tuple[str, ...]:
+    """The texts of a column of numbers or dates that are neither, if they are few enough.
+
+    Numbers with other separators and dates in another order are no slips: the column is written in
+    two ways.
+    """
+    best, strict = tally.best, tally.options.strict or tally.options.na is not None
+    few = tally.present - best.fitting <= SLIPS * tally.present
+    if strict or best.misfit is None or not few or len(best.misfits) > MAX_MISFITS:
+        return ()
+    texts = sorted(best.misfits)
+    return () if tally.fits_otherwise(texts, best.form) else tuple(texts)
+
+
+def _written(tally: Tally, form: Separators | str, slips: tuple[str, ...]) -> Notation:
+    na, given = tuple(sorted({*tally.na, *slips})), tally.options.na is not None
+    if not isinstance(form, Separators):
+        return Notation(dates=form, na=na, na_given=given)
+    return Notation(form.decimal, form.thousands, _unit(tally), na=na, na_given=given)
 
 
 def _where(tally: Tally, place: Place) -> tuple[str, str, str | None, int]:
     return place.text, tally.name, place.file, place.row
 
 
-def _preferred(tally: Tally, hints: Hints) -> Separators | str:
-    """One of the notations that fit all texts: as the other columns, else the most usual one."""
-    numbers = [form for form in tally.forms if isinstance(form, Separators)]
+def _preferred(forms: list[Separators | str], hints: Hints) -> Separators | str:
+    """One of the notations that fit equally: as the other columns, else the most usual one."""
+    numbers = [form for form in forms if isinstance(form, Separators)]
     if numbers:
         like = [form for form in numbers if form.decimal == hints.decimal]
         return (like or numbers)[0]
-    orders = [form for form in tally.forms if isinstance(form, str)]
+    orders = [form for form in forms if isinstance(form, str)]
     if "year-first" in orders:
         return "year-first"
     return hints.dates if hints.dates in orders else orders[-1]

@@ -14,6 +14,7 @@ from separatrix.rows.sources.file_source import FileSource
 
 if TYPE_CHECKING:
     from separatrix.rows.notations.recognize import Recognized
+    from separatrix.rows.notations.tally import Tally
 
 #: How many columns are named before the rest is only counted.
 NAMED = 4
@@ -37,8 +38,24 @@ def reading_notes(
         for name, column in columns.items():
             if column.kind is Kind.DISCRETE and is_text(found.sample.batch[name].type):
                 counts[name] |= _marks(found, name)
+    yield from (note for name, note in found.slips.items() if name in columns)
     given = options.separators and not found.ambiguous
     yield from number_notes(used, counts, found.ambiguous, announced=not given)
+
+
+def slips_note(tally: Tally, notation: Notation) -> str:
+    """How many texts of a column are read as missing since they do not fit, and the first."""
+    first, count = tally.best.misfit, tally.present - tally.best.fitting
+    assert first is not None
+    what = "a number" if not notation.dates else "a time" if notation.dates == CLOCK else "a date"
+    many = f"{count:,} of {tally.present:,} values are not {what[2:]}s and are"
+    one = f"1 of {tally.present:,} values is not {what} and is"
+    where = f"{first.text!r} in row {first.row}" + (f" of {first.file}" if first.file else "")
+    return (
+        f"Column {tally.name!r}: {one if count == 1 else many} read as missing, "
+        f"{'' if count == 1 else 'the first '}{where} (override: correct them, "
+        f"`kinds={{{tally.name!r}: 'discrete'}}` reads levels; `strict=True` refuses them)."
+    )
 
 
 def _marks(found: Recognized, name: str) -> dict[str, int]:

@@ -16,7 +16,10 @@ DELIMITERS = (",", ";", "\t", "|")
 
 @dataclass(frozen=True)
 class TextOptions:
-    """Separators, order of dates, missing values, and the layout of a text file."""
+    """Separators, order of dates, missing values, and the layout of a text file.
+
+    With ``strict``, a text among numbers or dates is refused, however rare such texts are.
+    """
 
     decimal: str | None = None
     thousands: str | None = None
@@ -25,6 +28,7 @@ class TextOptions:
     encoding: str | None = None
     delimiter: str | None = None
     header: bool | None = None
+    strict: bool = False
 
     @property
     def separators(self) -> bool:
@@ -40,6 +44,7 @@ def text_options(
     encoding: str | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
+    strict: bool = False,
 ) -> TextOptions:
     """Check the options."""
     for name, value, known in (
@@ -58,9 +63,8 @@ def text_options(
             f"`delimiter` cannot be {delimiter!r}.", remedy="Give one character, such as ';'."
         )
     tokens = None if na is None else tuple(dict.fromkeys(map(_token, _listed(na))))
-    return TextOptions(
-        decimal, thousands, dates, tokens, _known_encoding(encoding), delimiter, header
-    )
+    encoding = _known_encoding(encoding)
+    return TextOptions(decimal, thousands, dates, tokens, encoding, delimiter, header, strict)
 
 
 def _listed(na: Sequence[object] | str | float) -> Sequence[object]:

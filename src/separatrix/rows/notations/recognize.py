@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from separatrix.rows.notations.decide import Hints, decide, promising
 from separatrix.rows.notations.missing import SentinelTally, sentinels_given
+from separatrix.rows.notations.notes import slips_note
 from separatrix.rows.notations.numbers import Separators
 from separatrix.rows.notations.options import TextOptions
 from separatrix.rows.notations.tally import Tally
@@ -37,7 +38,8 @@ PASS_ROWS = 65_536
 class Recognized:
     """A source with the notation of every column that is not written plainly.
 
-    ``counts`` are the missing values by column and token, for the notes.
+    ``counts`` are the missing values by column and token, for the notes, and ``slips`` sentences on
+    texts that are read as missing because they are neither numbers nor dates.
     """
 
     source: Source
@@ -45,6 +47,7 @@ class Recognized:
     notations: dict[str, Notation] = field(default_factory=dict)
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     ambiguous: set[str] = field(default_factory=set)
+    slips: dict[str, str] = field(default_factory=dict)
 
 
 def recognize(
@@ -152,6 +155,8 @@ def _decide_all(
                 continue  # text by declaration, such as the codes of a data frame
         found.notations[name] = notation
         found.counts[name] = dict(tally.na)
+        if not tally.forms:
+            found.slips[name] = slips_note(tally, notation)
         if _two_readings(tally):
             found.ambiguous.add(name)
 
@@ -200,6 +205,7 @@ def _decide_points(
         found.source = source.as_text(points)
         found.sample = head(found.source, batch.schema.names)
         found.notations |= points
+        found.slips |= {n: grouped.slips[n] for n in points if n in grouped.slips}
         found.ambiguous |= set(points)
 
 

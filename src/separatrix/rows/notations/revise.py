@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from separatrix.rows.notations.decide import Hints, decide
 from separatrix.rows.notations.missing import sentinels_given
-from separatrix.rows.notations.notes import number_notes
+from separatrix.rows.notations.notes import number_notes, slips_note
 from separatrix.rows.notations.options import TextOptions
 from separatrix.rows.notations.recognize import sentinel_tallies, tallied
 from separatrix.rows.schema import Column, Kind, Notation, Schema
@@ -55,6 +55,8 @@ class Reconsideration:
         before = reading.schema.notation(name)
         notation = replace(notation, sentinels=before.sentinels)
         _change(reading, name, notation, {name: dict(tally.na)})
+        if not tally.forms:
+            reading.notes += (slips_note(tally, notation),)
 
 
 @dataclass(frozen=True)

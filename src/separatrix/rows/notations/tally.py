@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 #: Distinct numbers are counted up to one more than this: so few may be codes of levels.
 MAX_CODES = 10
+#: Distinct texts that a notation does not fit are kept up to one more than this: a column with more
+#: is not one of numbers with a few slips.
+MAX_MISFITS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +36,12 @@ class Place:
 
 @dataclass
 class Guess:
-    """A notation, the number of texts that it fits, and the first that it does not."""
+    """A notation, the number of texts that it fits, the first that it does not, and the others."""
 
     form: Separators | str
     fitting: int = 0
     misfit: Place | None = None
+    misfits: set[str] = field(default_factory=set)
 
 
 @dataclass
@@ -86,19 +90,31 @@ class Tally:
         for guess in self.guesses:
             fits = self._fits(texts, parts, guess.form)
             guess.fitting += int(fits.sum())
-            if guess.misfit is None and not fits.all():
-                i = int(fits.argmin())
-                guess.misfit = _place(texts, rows, i, location)
+            if fits.all():
+                continue
+            others = pc.unique(texts.filter(pa.array(~fits)))
+            guess.misfits.update(others[: MAX_MISFITS + 1 - len(guess.misfits)].to_pylist())
+            if guess.misfit is None:
+                guess.misfit = _place(texts, rows, int(fits.argmin()), location)
         alive = [guess for guess in self.guesses if guess.misfit is None]
-        self.guesses = alive or [max(self.guesses, key=lambda guess: guess.fitting)]
+        most = self.best.fitting
+        self.guesses = alive or [guess for guess in self.guesses if guess.fitting == most]
 
     def _fits(self, texts: pa.Array, parts: Parts, form: Separators | str) -> NDArray[np.bool_]:
-        import pyarrow.compute as pc
-
         if isinstance(form, Separators):
             return np.asarray(number_fits(parts, form), dtype=bool)
-        found = pc.match_substring_regex(texts, dates.pattern_of(form))
-        return np.asarray(pc.fill_null(found, False), dtype=bool)
+        distinct = texts.dictionary_encode()
+        is_date = ~np.isnan(dates.to_days(distinct.dictionary, form))
+        return np.asarray(is_date[np.asarray(distinct.indices)], dtype=bool)
+
+    def fits_otherwise(self, texts: list[str], form: Separators | str) -> bool:
+        """Whether some texts are numbers as well, or dates as well, in another notation."""
+        import pyarrow as pa
+
+        array = pa.array(texts, pa.string())
+        parts = taken_apart(array)
+        others = SEPARATORS if isinstance(form, Separators) else DATES
+        return any(self._fits(array, parts, other).any() for other in others)
 
     def _count_units(
         self, texts: pa.Array, parts: Parts, rows: NDArray[np.intp], location: Location

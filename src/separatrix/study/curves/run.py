@@ -137,12 +137,13 @@ def _in_memory(
             "Learning curves take rows at random, and a time column puts them in order.",
             remedy="Leave out `time`, or use run_study, whose curve respects it.",
         )
+    requested = task
     if task is None:
         seen = tasks.infer_task(table.schema.targets[0], [table.block])
         task = seen.task
         messages.append(seen.message)
     if task == CLASSIFICATION:
-        table = tasks.with_classes(table)
+        table = tasks.with_classes(table, requested)
     inferred.refuse_constant_target(truth_of(table), table.schema.targets[0].name)
     found, warned = with_warnings(lambda: check_table(table))
     n_rows = len(table)
