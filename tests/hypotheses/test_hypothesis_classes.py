@@ -164,3 +164,37 @@ def test_membership_on_the_boundary_is_exact():
 def test_bad_input_is_refused_in_one_sentence(make, words):
     with pytest.raises(sx.InputError, match=words.replace("^", r"\^")):
         make()
+
+
+class Ends(sx.Hypothesis):
+    """Points at one end of the first column."""
+
+    def __init__(self, threshold: float) -> None:
+        self.threshold = threshold
+
+    def contains(self, points):
+        return np.asarray(points)[:, 0] >= self.threshold
+
+
+class OwnClass(sx.HypothesisClass):
+    """A class with the one method that a class needs."""
+
+    def consistent(self, points, labels):
+        inside = points[labels, 0]
+        found = Ends(inside.min() if len(inside) else points.max() + 1.0)
+        return found if (found.contains(points) == labels).all() else None
+
+
+def test_a_class_of_ones_own_needs_consistent_alone():
+    assert sx.shatters(OwnClass(), [1.0]).shattered
+    assert not sx.shatters(OwnClass(), [1.0, 2.0]).shattered
+    assert not sx.shatters(OwnClass(), [[1.0, 5.0], [2.0, 3.0]]).shattered
+    with pytest.raises(sx.InputError, match=r"how many columns its points have.*dimension"):
+        sx.vc_dimension(OwnClass())
+
+
+def test_a_class_that_says_its_columns_is_searched():
+    class InThePlane(OwnClass):
+        dimension = 2
+
+    assert sx.vc_dimension(InThePlane()).dimension == 1

@@ -34,6 +34,21 @@ def close(a, b, tolerance: float = 1e-12) -> None:
     assert np.abs(a - b).max(initial=0.0) <= tolerance * (1.0 + np.abs(b).max(initial=0.0))
 
 
+@VECTORS
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_values_that_are_not_finite_are_refused(row: KernelRow, bad: float) -> None:
+    """On the diagonal as beside it: a Gram matrix never mixes a value with none."""
+    x, kernel = draw(row, 5), row.kernel
+    odd = x.copy()
+    odd[2, 1] = bad
+    for compute in (kernel.gram, kernel.diagonal, kernel.squared_distance, kernel.gradient):
+        with pytest.raises(sx.InputError, match="row 3, column 'x1'"):
+            compute(odd)
+    for pair in ((x, odd), (odd, x)):
+        with pytest.raises(sx.InputError, match="row 3, column 'x1'"):
+            kernel.gram(*pair)
+
+
 @ALL
 def test_the_gram_matrix_is_exactly_symmetric(row: KernelRow) -> None:
     gram = row.kernel.gram(draw(row))

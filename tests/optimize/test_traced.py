@@ -79,3 +79,21 @@ def test_limits_and_refusals() -> None:
         sx.Quadratic([[1.0, 2.0], [0.0, 1.0]], [0.0, 0.0])
     with pytest.raises(sx.InputError, match="two classes"):
         sx.LogisticLoss(X, np.arange(80))
+
+
+@pytest.mark.parametrize(
+    "matrix", [[[1.0, 0.0], [0.0, -1.0]], [[-1, 0], [0, -2]], [[1, 0], [0, 0]]]
+)
+def test_a_function_without_a_minimum_is_called_one(matrix) -> None:
+    function = sx.Quadratic(matrix, [1.0, 1.0])
+    trace = sx.conjugate_gradient(function, [0.5, 0.3])
+    assert "unbounded" in trace.status
+    assert "unbounded" in str(trace.certificate)
+    assert not trace.certificate.holds
+    falling = sx.conjugate_gradient(_WithoutSecondDerivatives(function), [0.5, 0.3])
+    assert "unbounded" in falling.status
+
+
+class _WithoutSecondDerivatives:
+    def __init__(self, function) -> None:
+        self.value, self.gradient = function.value, function.gradient

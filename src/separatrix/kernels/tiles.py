@@ -11,6 +11,7 @@ from scipy import sparse
 
 from separatrix.kernels.base import Array, Items, PreparedKernel, mirror_lower
 from separatrix.messages import InputError
+from separatrix.rows.sources.frames import refuse_not_finite
 from separatrix.threads import MIN_PIECES, parallel_map, pieces
 
 #: Rows and columns of a tile: multiplied, then transformed while it is still in the cache. Columns
@@ -180,10 +181,12 @@ def common_matrices(x: Items, z: Items) -> tuple[Any, Any]:
 
 
 def as_matrix(x: Items) -> Any:
-    """Rows of numbers as a C-contiguous array or as CSR, in float32 or float64."""
+    """Rows of finite numbers as a C-contiguous array or as CSR, in float32 or float64."""
     if sparse.issparse(x):
         dtype = np.float32 if x.dtype == np.float32 else np.float64
-        return sparse.csr_array(x, dtype=dtype)
+        x = sparse.csr_array(x, dtype=dtype)
+        refuse_not_finite(x)
+        return x
     try:
         x = np.asarray(x)
         x = np.ascontiguousarray(x, dtype=np.float32 if x.dtype == np.float32 else np.float64)
@@ -197,6 +200,7 @@ def as_matrix(x: Items) -> Any:
             f"A kernel of rows of numbers needs a matrix; this has {x.ndim} dimension(s).",
             remedy="One column is x.reshape(-1, 1), one row is x.reshape(1, -1).",
         )
+    refuse_not_finite(x)
     return x
 
 

@@ -141,6 +141,7 @@ class Status(StrEnum):
     DIVERGED = "diverged"
     OSCILLATING = "oscillating"
     SEPARABLE = "separable"
+    UNBOUNDED = "no minimum: unbounded below"
 
 
 @dataclass(frozen=True)

@@ -176,8 +176,9 @@ def conjugate_gradient(
         if found is None and float(gradient @ direction) != -float(gradient @ gradient):
             direction = -gradient  # restart before giving up
             found = _line_search(problem, x, f, gradient, direction, length)
-        if found is None:
-            return recorder.trace(Status.ROUNDING, _certificate(Status.ROUNDING, f, kkt, tol))
+        if found is None or np.isinf(found[0]):
+            status = Status.ROUNDING if found is None else Status.UNBOUNDED
+            return recorder.trace(status, _certificate(status, f, kkt, tol))
         length, f = found
         x = x + length * direction
         before, gradient = gradient, np.asarray(problem.gradient(x), dtype=float)
@@ -191,23 +192,26 @@ def conjugate_gradient(
 def _line_search(
     problem: Problem, x: Floats, f: float, gradient: Floats, direction: Floats, length: float
 ) -> tuple[float, float] | None:
-    """A step length and the value there; None where rounding hides any decrease."""
+    """A step length and the value there; None where rounding hides any decrease.
+
+    The length is infinite where the function falls in proportion to the step as far as steps go.
+    """
     slope = float(gradient @ direction)
     curvature = _curvature(problem, x, direction)
     t = -slope / curvature if curvature > 0.0 else 2.0 * length
-    quadratic = curvature > 0.0
+    quadratic, falls = curvature > 0.0, False
     for _ in range(60):
         value = float(problem.value(x + t * direction))
         if value <= f + ARMIJO * t * slope:
             if quadratic or not _improves(problem, x, direction, t, value):
-                return t, value
-            t *= 2.0
+                return (t, value) if value > -np.inf else (np.inf, value)
+            t, falls = 2.0 * t, True
             continue
         if abs(value - f) <= 8.0 * np.finfo(float).eps * abs(f) and quadratic:
             there = np.abs(np.asarray(problem.gradient(x + t * direction))).max()
             return (t, value) if there < np.abs(gradient).max() else None
-        t *= 0.5
-    return None
+        t, falls = 0.5 * t, False
+    return (np.inf, value) if falls else None
 
 
 def _improves(problem: Problem, x: Floats, direction: Floats, t: float, value: float) -> bool:

@@ -104,6 +104,8 @@ class BooleanFunctions(HypothesisClass):
 
     name: ClassVar[str] = "Boolean functions"
 
+    dimension: int
+
     def __init__(self, X: Any = None, y: Any = None, *, n_inputs: int | None = None) -> None:
         inputs, outputs = _examples(X, y, n_inputs)
         self.dimension = d = inputs.shape[1]

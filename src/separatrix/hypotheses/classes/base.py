@@ -48,12 +48,14 @@ class Hypothesis(ABC):
 class HypothesisClass(ABC):
     """Base class of hypothesis classes; a class of your own needs :meth:`consistent` alone.
 
+    A search for points (:func:`vc_dimension`) needs to know how many columns they have as well.
+
         h is consistent with labels y on points x:   x ∈ h  ⇔  y = 1
 
     Attributes
     ----------
-    dimension : int
-        Number of columns of the points.
+    dimension : int or None
+        Number of columns of the points; None takes those of given points.
     name : str
         What the hypotheses are called, in the plural.
     argument : str
@@ -92,7 +94,7 @@ class HypothesisClass(ABC):
     1
     """
 
-    dimension: int
+    dimension: int | None = None
     name: ClassVar[str] = "hypotheses"
     argument: str = ""
     bound: int | None = None
@@ -120,9 +122,10 @@ class HypothesisClass(ABC):
 def check_points(hypotheses: HypothesisClass, points: Any) -> Floats:
     """Points as an n x d array of finite numbers."""
     x = np.asarray(points, dtype=np.float64)
+    d = hypotheses.dimension
     if x.ndim == 1:
-        x = x[:, None] if hypotheses.dimension == 1 else x[None, :]
-    if x.ndim != 2 or x.shape[1] != hypotheses.dimension:
+        x = x[:, None] if d in (1, None) else x[None, :]
+    if x.ndim != 2 or d not in (x.shape[1], None):
         raise InputError(
             f"{hypotheses.name.capitalize()} are sets of points with {hypotheses.dimension} "
             f"coordinates, and the points have shape {np.shape(points)}.",

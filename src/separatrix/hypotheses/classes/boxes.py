@@ -72,6 +72,8 @@ class Boxes(HypothesisClass):
 
     name: ClassVar[str] = "boxes"
 
+    dimension: int
+
     def __init__(self, dimension: int = 2) -> None:
         self.dimension = check_count(dimension, "dimension")
         self.bound = 2 * self.dimension

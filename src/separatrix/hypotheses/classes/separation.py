@@ -24,6 +24,8 @@ T = TypeVar("T")
 class Separated(HypothesisClass):
     """What half-spaces and balls share: Radon's theorem bounds both."""
 
+    dimension: int
+
     def __init__(self, dimension: int = 2) -> None:
         self.dimension = check_count(dimension, "dimension")
         self.bound = self.dimension + 1

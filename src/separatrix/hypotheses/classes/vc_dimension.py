@@ -11,6 +11,7 @@ import numpy as np
 from separatrix.hypotheses.classes.base import HypothesisClass, check_count
 from separatrix.hypotheses.classes.configurations import arrangements, regular_arrangements
 from separatrix.hypotheses.classes.shattering import MAX_POINTS, OutOfWork, Shattering, decide
+from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 
 
@@ -168,6 +169,11 @@ def vc_dimension(
     >>> [sx.vc_dimension(h).dimension for h in (sx.Boxes(2), sx.Hyperplanes(2), sx.Triangles())]
     [4, 3, 7]
     """
+    if hypotheses.dimension is None:
+        raise InputError(
+            f"{hypotheses!r} does not say how many columns its points have.",
+            remedy="Set dimension in the class, as in: dimension = 2.",
+        )
     tries, most = (
         check_count(n_arrangements, "n_arrangements"),
         check_count(max_points, "max_points"),
@@ -212,6 +218,7 @@ class _Search:
         """A shattered set of n points; None if there is none among those tried."""
         self.refuted = []
         d, every = self.hypotheses.dimension, self.hypotheses.configurations(n)
+        assert d is not None
         self.exhaustive = every is not None
         try:
             if every is None:

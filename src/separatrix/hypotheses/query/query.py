@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_clusterer, is_regressor
 
 from separatrix.hypotheses.query.diversity import spread_out
 from separatrix.hypotheses.query.strategies import (
@@ -134,6 +135,14 @@ def query(
     [1, 2]
     """
     check_option("strategy", strategy, STRATEGIES)
+    for member in model if isinstance(model, Sequence) else [model]:
+        if is_regressor(member) or is_clusterer(member):
+            raise InputError(
+                f"{type(member).__name__} is not a classifier: what a label would tell is asked of "
+                "classes.",
+                remedy="For numbers, ask where the predictive distribution is widest "
+                "(GaussianProcessRegressor.predictive) or models of a list differ most.",
+            )
     if not isinstance(k, int | np.integer) or k < 1:
         raise InputError(f"k={k!r} must be a whole number above zero.")
     several = isinstance(model, Sequence)

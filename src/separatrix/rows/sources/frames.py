@@ -101,8 +101,8 @@ def refuse_not_finite(x: Any, *, nan: bool = False) -> None:
         row, column = np.argwhere(odd)[0]
         value = values[row, column]
     names = x.column_names if hasattr(x, "column_names") else getattr(x, "columns", None)
-    more, missing = np.count_nonzero(odd) - 1, np.isnan(value)
-    also = f", and so do{'es' * (more == 1)} {more} other value{'s' * (more > 1)}" if more else ""
+    more, missing = int(np.count_nonzero(odd)) - 1, bool(np.isnan(value))
+    also = f" here, and in {more} other value{'s' * (more > 1)}" if more else ""
     raise InputError(
         f"Input X contains {'NaN' if missing else 'infinity'}{also}.",
         row=int(row) + 1,
