@@ -226,3 +226,42 @@ def test_constant_targets_and_two_rows() -> None:
     assert np.isfinite(two.predict_interval(NEW, level=0.5)).all()
     with pytest.raises(InputError, match="n_samples=1"):
         sx.ConformalRegressor(sx.LinearRegression()).fit(X[:1], Y[:1])
+
+
+@pytest.mark.parametrize("method", ["split", "cv+", "jackknife+"])
+@pytest.mark.parametrize("conformity", ["aps", "raps"])
+def test_certain_classes_have_sets_of_one_label(method: str, conformity: str) -> None:
+    """Where nearly all labels have a probability of 1 up to rounding, only doubt adds labels."""
+    covered, sizes = [], []
+    for seed in range(6):
+        order = np.random.default_rng(seed).permutation(len(X))
+        train, test = order[:100], order[100:]
+        base = sx.LinearDiscriminantAnalysis()
+        model = sx.ConformalClassifier(
+            base, method=method, conformity=conformity, random_state=seed
+        ).fit(X[train], LABELS[train])
+        sets = model.predict_set(X[test], level=0.9)
+        at = np.searchsorted(model.classes_, LABELS[test])
+        covered.append(sets[np.arange(50), at].mean())
+        sizes.append(sets.sum(axis=1).mean())
+        assert sets[np.arange(50), model.predict_proba(X[test]).argmax(axis=1)].all()
+    assert np.mean(covered) > 0.9
+    assert np.mean(sizes) < 1.1
+
+
+def test_sets_by_mass_are_the_fewest_likely_labels_that_have_it() -> None:
+    """Romano, Sesia and Candès: the labels by probability, to the first whose total reaches τ."""
+    rng = np.random.default_rng(0)
+    centers = rng.standard_normal((4, 2))
+    labels = rng.integers(0, 4, 300)
+    x = centers[labels] + rng.standard_normal((300, 2))
+    base = sx.LinearDiscriminantAnalysis().fit(x[:100], labels[:100])
+    model = sx.ConformalClassifier(base, conformity="aps").calibrate(x[100:200], labels[100:200])
+    p, sets = base.predict_proba(x[200:]), model.predict_set(x[200:], level=0.8)
+    tau = np.sort(model.scores_)[int(np.ceil(0.8 * 101)) - 1]
+    for probabilities, found in zip(p, sets, strict=True):
+        order = np.argsort(-probabilities)
+        many = int(np.searchsorted(np.cumsum(probabilities[order]), tau, side="right")) + 1
+        assert set(np.flatnonzero(found)) == set(order[:many].tolist())
+    inside = sets[np.arange(100), labels[200:]].mean()
+    assert 0.7 < inside < 0.95

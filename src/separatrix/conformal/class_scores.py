@@ -2,10 +2,13 @@
 
     lac      1 − p_k                                     the smallest sets on average
     margin   max over j ≠ k of p_j − p_k
-    aps      Σ p_j over the classes above k, + p_k       (or + u p_k with u uniform)
+    aps      Σ p_j over the classes above k              (and + u p_k with u uniform)
     raps     aps + λ (rank of k − c)₊                    large sets are discouraged
 
-Classes are above one another by probability, of equals the first in order.
+Classes are above one another by probability, of equals the first in order. So the set of aps at a
+mass τ is the fewest likely classes that have it, with the one that reaches τ (Romano et al.); the
+likeliest has score 0, whatever its probability, and is in every set. Were p_k counted in whole,
+labels found with near certainty would have scores next to 1, as all other labels of such rows do.
 """
 
 from __future__ import annotations
@@ -57,12 +60,11 @@ class ClassScore:
     def _masses(self, p: Floats, u: Floats | None) -> Floats:
         order = np.argsort(-p, axis=-1, kind="stable")
         sorted_p = np.take_along_axis(p, order, axis=-1)
-        # one minus what is below, so that labels of no account tie at exactly one
-        after = np.cumsum(sorted_p[..., ::-1], axis=-1)[..., ::-1] - sorted_p
-        after[..., -1] = 0.0
-        mass = 1.0 - after
+        # one minus what is not above, so that labels of no account tie at exactly one
+        mass = 1.0 - np.cumsum(sorted_p[..., ::-1], axis=-1)[..., ::-1]
+        mass[..., 0] = 0.0
         if self.randomized and u is not None:
-            mass = mass - (1.0 - u.reshape(-1, *([1] * (p.ndim - 1)))) * sorted_p
+            mass = mass + u.reshape(-1, *([1] * (p.ndim - 1))) * sorted_p
         if self.name == "raps":
             ranks = np.arange(1, p.shape[-1] + 1)
             mass = mass + float(self.penalty) * np.maximum(ranks - int(self.free_ranks), 0)

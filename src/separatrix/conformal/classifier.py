@@ -67,8 +67,8 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
         of the labels above it, with a penalty on more than ``free_ranks`` labels.
     randomized : bool, default=False
         Whether the probability of the label itself counts in part, at random, so that sets by
-        "aps" and "raps" are no larger than they need to be. The same row may then have
-        another set in another place of ``X``.
+        "aps" and "raps" are no larger than they need to be, and may be empty. The same row may
+        then have another set in another place of ``X``.
     penalty, free_ranks : float and int, default=0.01 and 1
         λ and c of "raps".
     cv : int, splitter or iterable of (train, test), default=5

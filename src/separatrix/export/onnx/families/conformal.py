@@ -112,12 +112,11 @@ def _class_scores(model: Any, found: Classes, source: Source) -> Value:
 
 
 def _masses(model: Any, p: Value, k: int) -> Value:
-    """The probability of a label and of all above it, with a penalty on more than some."""
+    """The probability of all labels above a label, with a penalty on more than some."""
     ordered, order = p.graph.smallest(p, k, largest=True)
-    after = ordered.op("CumSum", np.array(1), reverse=1) - ordered
-    last = np.zeros((1, k), dtype=bool)
-    last[0, -1] = True
-    mass = 1.0 - p.graph.constant(last).where(0.0, after)
+    first = np.zeros((1, k), dtype=bool)
+    first[0, 0] = True
+    mass = p.graph.constant(first).where(0.0, 1.0 - ordered.op("CumSum", np.array(1), reverse=1))
     if model.conformity == "raps":
         beyond = np.maximum(np.arange(1, k + 1) - int(model.free_ranks), 0)
         mass = mass + (float(model.penalty) * beyond)[None, :]
