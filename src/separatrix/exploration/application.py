@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import State
-from separatrix.exploration.views import question_of
+from separatrix.exploration.state import State, finite
+from separatrix.exploration.views import questions_of
 from separatrix.messages import InputError
 
 PAGE = Path(__file__).with_name("page")
@@ -70,7 +71,7 @@ def application(session: Session) -> Any:
 def answered(session: Session, view: str, question: str, body: bytes) -> tuple[int, str]:
     """Status and answer of a question; a refusal says why, a defect is printed where we started."""
     try:
-        function = question_of(view, question)
+        function = questions_of(view).get(question)
         if function is None:
             return 404, _json({"error": f"There is no question {view}/{question}."})
         return 200, _json(function(session, State(json.loads(body))))
@@ -84,4 +85,16 @@ def answered(session: Session, view: str, question: str, body: bytes) -> tuple[i
 
 
 def _json(answer: Any) -> str:
-    return json.dumps(answer, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return json.dumps(answer, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    except ValueError:  # a loss that is infinite, say: JSON has no such number
+        return _json(_known(answer))
+
+
+def _known(answer: Any) -> Any:
+    """The answer with null for numbers that are not finite."""
+    if isinstance(answer, Mapping):
+        return {name: _known(value) for name, value in answer.items()}
+    if isinstance(answer, list | tuple):
+        return [_known(value) for value in answer]
+    return finite(answer) if isinstance(answer, float) else answer

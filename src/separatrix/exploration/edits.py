@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.exploration.state import brief
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
 
@@ -38,7 +39,7 @@ def edited(points: Points, edits: Sequence[Any], total: int) -> Points:
     rows = points.rows.copy()
     for edit in edits:
         if not isinstance(edit, list) or not edit:
-            raise InputError(f"{edit!r} is no edit.")
+            raise InputError(f"{brief(edit)} is no edit.")
         match edit:
             case ["move", row, *place]:
                 x[_at(rows, row)] = _place(place, x.shape[1])
@@ -53,7 +54,7 @@ def edited(points: Points, edits: Sequence[Any], total: int) -> Points:
                 at = _at(rows, row)
                 x, y, rows = np.delete(x, at, 0), np.delete(y, at), np.delete(rows, at)
             case _:
-                raise InputError(f"{edit!r} is no edit.")
+                raise InputError(f"{brief(edit)} is no edit.")
     return Points(x, y.astype(points.y.dtype if points.y.dtype.kind == "f" else str), rows)
 
 
@@ -79,23 +80,23 @@ def in_python(points: Points, edits: Sequence[Any], total: int) -> list[str]:
 
 def _at(rows: Ints, row: Any) -> int:
     if not isinstance(row, int) or not (rows == row).any():
-        raise InputError(f"there is no point {row!r}.")
+        raise InputError(f"there is no point {brief(row)}.")
     return int(np.argmax(rows == row))
 
 
 def _place(place: Sequence[Any], d: int) -> list[float]:
     if len(place) != d or not all(_is_number(value) for value in place):
-        raise InputError(f"{list(place)!r} is no place of {d} numbers.")
+        raise InputError(f"{brief(list(place))} is no place of {d} numbers.")
     return [float(value) for value in place]
 
 
 def _value(value: Any, y: NDArray[Any]) -> Any:
     if y.dtype.kind == "f":
         if not _is_number(value):
-            raise InputError(f"the target {value!r} is no number.")
+            raise InputError(f"the target {brief(value)} is no number.")
         return float(value)
     if not isinstance(value, str) or value not in set(y.tolist()):
-        raise InputError(f"there is no class {value!r}.")
+        raise InputError(f"there is no class {brief(value)}.")
     return value
 
 

@@ -33,14 +33,14 @@ class State:
             or not isinstance(value, int | float)
             or not low <= value <= high
         ):
-            raise InputError(f"{name} is {value!r}, not a number from {low:g} to {high:g}.")
+            raise InputError(f"{name} is {brief(value)}, not a number from {low:g} to {high:g}.")
         return float(value)
 
     def whole(self, name: str, default: int, low: int, high: int) -> int:
         """A whole number within bounds."""
         value = self.number(name, default, low, high)
         if value != int(value):
-            raise InputError(f"{name} is {value!r}, not a whole number.")
+            raise InputError(f"{name} is {brief(value)}, not a whole number.")
         return int(value)
 
     def choice(self, name: str, options: Iterable[str], default: str | None = None) -> str:
@@ -50,11 +50,17 @@ class State:
             raise InputError(f"the table has nothing to choose for {name}.")
         value = self.values.get(name, known[0] if default is None else default)
         if value not in known:
-            raise InputError(f"{name} is {value!r}.", remedy=did_you_mean(str(value), known))
+            near = did_you_mean(value if isinstance(value, str) else "", known)
+            raise InputError(f"{name} is {brief(value)}.", remedy=near)
         return str(value)
 
     def class_column(self, table: Table) -> str:
         """The column whose classes are meant: as chosen, else the target if it has classes."""
+        if not table.classes:
+            raise InputError(
+                "no column of the table has two classes or more, and not too many of them.",
+                remedy="Choose another view, or another table.",
+            )
         default = table.target if table.target in table.classes else None
         return self.choice("target", table.classes, default)
 
@@ -62,7 +68,7 @@ class State:
         """Yes or no."""
         value = self.values.get(name, default)
         if not isinstance(value, bool):
-            raise InputError(f"{name} is {value!r}, not true or false.")
+            raise InputError(f"{name} is {brief(value)}, not true or false.")
         return value
 
     def items(self, name: str, most: int = 1_000) -> Sequence[Any]:
@@ -71,6 +77,12 @@ class State:
         if not isinstance(value, list) or len(value) > most:
             raise InputError(f"{name} is not a list of at most {most:,} items.")
         return value
+
+
+def brief(value: Any) -> str:
+    """A value of a state in a message, not the whole of a long one."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
 
 
 def packed(values: ArrayLike, dtype: str = "float32") -> dict[str, Any]:

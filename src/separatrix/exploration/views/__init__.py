@@ -22,10 +22,10 @@ Question = Callable[["Session", State], Mapping[str, Any]]
 VIEWS = ("boundary", "line", "decide", "groups", "descend", "model")
 
 
-def question_of(view: str, question: str) -> Question | None:
-    """The function that answers a question of a view; None if there is none."""
+def questions_of(view: str) -> Mapping[str, Question]:
+    """The questions of a view; none where there is no such view."""
     if view not in VIEWS:
-        return None
+        return {}
     module = importlib.import_module(f"separatrix.exploration.views.{view}.questions")
     questions: dict[str, Question] = module.QUESTIONS
-    return questions.get(question)
+    return questions

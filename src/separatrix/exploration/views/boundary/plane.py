@@ -11,7 +11,7 @@ import numpy as np
 
 from separatrix.exploration.code import fitting
 from separatrix.exploration.edits import Points, edited
-from separatrix.exploration.grid import cells
+from separatrix.exploration.grid import cells, frame
 from separatrix.exploration.session import Session
 from separatrix.exploration.state import State
 from separatrix.exploration.table import Table
@@ -55,9 +55,7 @@ class Picture:
     @cached_property
     def box(self) -> Floats:
         """The rectangle of the picture: all points of the table, with a margin."""
-        low, high = self.before.x.min(axis=0), self.before.x.max(axis=0)
-        margin = 0.06 * (high - low) + 1e-9 * np.abs(high)
-        return np.column_stack([low - margin, high + margin])
+        return frame(self.before.x)
 
     @cached_property
     def cells(self) -> Floats:
@@ -103,6 +101,8 @@ def _projected(table: Table, names: Sequence[str], target: str) -> tuple[Points,
     if len(names) < 2:
         raise InputError("the discriminant plane needs two columns of numbers.")
     x, y = table.arrays(names, target)
+    if len(set(y.tolist())) < 2:
+        raise InputError("rows without a missing value are of one class: a plane needs two.")
     plane = discriminant_plane(x, np.unique(y, return_inverse=True)[1], names=tuple(names))
     kinds = ["discriminant"] * plane.n_discriminant + ["variance"] * 2
     axes = [f"{kinds[i]} {i + 1}: mostly {', '.join(plane.top_columns(i))}" for i in range(2)]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import separatrix as sx
-from separatrix.exploration.grid import cells
+from separatrix.exploration.grid import cells, frame
 from separatrix.exploration.session import Session
 from separatrix.exploration.state import State, certified, finite, packed
 from separatrix.exploration.table import Table
@@ -90,12 +90,10 @@ def perceptron(session: Session, state: State) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(x, y)
-    low, high = x.min(axis=0), x.max(axis=0)
-    margin = 0.06 * (high - low)
     return {
         "places": packed(x, "float64"),
         "classes": packed(y.astype(int), "int32"),
-        "box": np.column_stack([low - margin, high + margin]).tolist(),
+        "box": frame(x).tolist(),
         "names": names,
         "label": label,
         "weights": packed(weights, "float64"),
@@ -132,6 +130,11 @@ def _made(session: Session, state: State) -> tuple[Surface, list[str]]:
     loss = state.choice("loss", LOSSES)
     x, y, names, _ = _rows(session, state, loss == "squares", both=not intercept)
     made = surface(x, y, loss, intercept=intercept, standardize=state.flag("standardize", True))
+    if not made.lipschitz() > 0.0:
+        raise InputError(
+            f"{' and '.join(names)} vary so little that their squares vanish.",
+            remedy="Choose other columns, or multiply them by a power of ten.",
+        )
     labels = (
         ["intercept", f"slope of {names[0]}"] if intercept else [f"slope of {n}" for n in names]
     )

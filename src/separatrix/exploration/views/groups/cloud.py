@@ -72,6 +72,10 @@ def _cloud(session: Session, state: State) -> Cloud:
     table = session.table
     principal = state.choice("plane", ["principal", "columns"]) == "principal"
     names = list(table.numbers)
+    if not names:
+        raise InputError(
+            "groups need a column of numbers that vary.", remedy="Choose another view."
+        )
     if not principal:
         names = [state.choice("x", names), state.choice("y", names, names[-1])]
     rows = table.complete(names)

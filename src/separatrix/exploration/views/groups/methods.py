@@ -84,13 +84,17 @@ def sweeps(session: Session, state: State, cloud: Cloud) -> list[Sweep]:
 def estimator(state: State, cloud: Cloud) -> tuple[Any, str]:
     """The estimator of the state, and its Python."""
     method = state.choice("method", METHODS)
-    standardize = {"standardize": True} if cloud.standardizer is not None else {}
     if method == "tree":
-        given: dict[str, Any] = {"linkage": state.choice("linkage", LINKAGES), **standardize}
-        return sx.AgglomerativeClustering(**given), _call("AgglomerativeClustering", given)
+        return tree_estimator(state, cloud)
+    standardize = _standardize(cloud)
     k, seed = clusters(state, cloud), state.whole("seed", 0, 0, 2**31 - 1)
     if method == "kernel":
-        given = {"gamma": gamma(state), "n_init": 1, "random_state": seed, **standardize}
+        given: dict[str, Any] = {
+            "gamma": gamma(state),
+            "n_init": 1,
+            "random_state": seed,
+            **standardize,
+        }
         return sx.KernelKMeans(k, **given), _call("KernelKMeans", given, k)
     init = initial(state, cloud)
     if isinstance(init, str):
@@ -101,6 +105,16 @@ def estimator(state: State, cloud: Cloud) -> tuple[Any, str]:
     if method == "kmedoids":
         return sx.KMedoids(k, **given), _call("KMedoids", given, k)
     return sx.KMeans(k, **given), _call("KMeans", given, k)
+
+
+def tree_estimator(state: State, cloud: Cloud) -> tuple[Any, str]:
+    """The estimator of the tree of the state, and its Python."""
+    given = {"linkage": state.choice("linkage", LINKAGES), **_standardize(cloud)}
+    return sx.AgglomerativeClustering(**given), _call("AgglomerativeClustering", given)
+
+
+def _standardize(cloud: Cloud) -> dict[str, Any]:
+    return {"standardize": True} if cloud.standardizer is not None else {}
 
 
 def _call(name: str, given: dict[str, Any], *first: Any) -> str:

@@ -11,13 +11,19 @@ from numpy.typing import NDArray
 
 import separatrix as sx
 from separatrix.cluster.sweeps import Sweep
-from separatrix.exploration.grid import cells
+from separatrix.exploration.grid import cells, frame
 from separatrix.exploration.session import Session
 from separatrix.exploration.state import State, certified, packed
 from separatrix.exploration.views.groups.cloud import Cloud, cloud
-from separatrix.exploration.views.groups.methods import METHODS, clusters, estimator, sweeps
+from separatrix.exploration.views.groups.methods import (
+    METHODS,
+    clusters,
+    estimator,
+    sweeps,
+    tree_estimator,
+)
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats, Ints
+from separatrix.rows.block import Ints
 
 #: What the sweeps depend on.
 CAUSES = ("data", "plane", "x", "y", "standardize", "method", "k", "init", "seed", "start")
@@ -94,7 +100,7 @@ def certificate(session: Session, state: State) -> dict[str, Any]:
     same = bool((model.labels_ == _sweeps(session, state)[-1].labels).all())
     answer: dict[str, Any] = {"certificate": certified(model.certificate_) if same else None}
     if state.choice("method", METHODS) == "kernel" and at.directions is None:
-        regions = model.predict(cells(_box(at.places), GRID))
+        regions = model.predict(cells(frame(at.places), GRID))
         answer |= {"grid": GRID, "regions": packed(regions, "uint8")}
     return answer
 
@@ -108,7 +114,7 @@ def _sweeps(session: Session, state: State) -> list[Sweep]:
 def _tree(session: Session, state: State) -> Any:
     key = ("tree", repr([state.values.get(name) for name in (*CAUSES[:5], "linkage")]))
     at = cloud(session, state)
-    return session.once(key, lambda: estimator(state, at)[0].fit(at.x))
+    return session.once(key, lambda: tree_estimator(state, at)[0].fit(at.x))
 
 
 def _labels(session: Session, state: State) -> NDArray[np.integer]:
@@ -126,19 +132,13 @@ def _points(at: Cloud) -> dict[str, Any]:
     return {
         "places": packed(at.places, "float64"),
         "numbers": packed(at.numbers, "int32"),
-        "box": _box(at.places).tolist(),
+        "box": frame(at.places).tolist(),
         "axes": at.axes,
         "share": at.share,
         "columns": at.x.shape[1],
         "standardized": at.standardizer is not None,
         "scale": None if at.directions is not None else at.scale.tolist(),
     }
-
-
-def _box(places: Floats) -> Floats:
-    low, high = places.min(axis=0), places.max(axis=0)
-    margin = 0.06 * np.where(high > low, high - low, 1.0)
-    return np.column_stack([low - margin, high + margin])
 
 
 def _python(state: State, at: Cloud, comparable: bool) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from separatrix.exploration.code import fitting
 from separatrix.exploration.edits import Points, edited, in_python
-from separatrix.exploration.grid import cells
+from separatrix.exploration.grid import cells, frame
 from separatrix.exploration.session import Session
 from separatrix.exploration.state import State
 from separatrix.exploration.table import Table
@@ -46,9 +46,7 @@ class Scene:
     @property
     def box(self) -> Floats:
         """The range of every column and of the target, with a margin; edits do not change it."""
-        low, high = self.before.x.min(axis=0), self.before.x.max(axis=0)
-        margin = 0.06 * (high - low)
-        return np.column_stack([low - margin, high + margin])
+        return frame(self.before.x)
 
     def python(self, model: str) -> str:
         """The Python that makes the same model."""
@@ -56,7 +54,11 @@ class Scene:
         if changes:  # an edit moves a point in its columns and its target at once
             changes = ["X = np.column_stack([X, y])", *changes, "X, y = X[:, :-1], X[:, -1]"]
         if self.target in self.table.classes:
-            changes = ["y = y.astype(float)", *changes]
+            true = self.target in self.table.booleans
+            changes = [
+                "y = (y == 'True').astype(float)" if true else "y = y.astype(float)",
+                *changes,
+            ]
         lines = [*changes, f"model = {model}.fit(X, y)"]
         return fitting(self.table, self.names, self.target, lines)
 
@@ -64,18 +66,20 @@ class Scene:
 def scene_of(session: Session, state: State) -> Scene:
     """The scene of a state: by default the column that correlates most with the target."""
     table = session.table
+    if len(table.numbers) < 2:
+        raise InputError(
+            "a line needs two columns of numbers that vary.", remedy="Choose another view."
+        )
     target = state.choice("target", table.numbers, _target(table))
     others = [name for name in table.numbers if name != target]
-    if not others:
-        raise InputError("a line needs a column of numbers besides its target.")
     first = state.choice("x", others, most_correlated(table, others, target))
     second = state.choice("z", ["", *(name for name in others if name != first)])
     names = (first, second) if second else (first,)
-    X, y = table.arrays(names, target)
-    places = np.column_stack([X, y.astype(float)])
+    rows = table.complete((*names, target))
+    places = table.matrix((*names, target))[rows]
     if len(places) < 3:
         raise InputError("fewer than three rows have values in all of these columns.")
-    before = Points(places, places[:, -1].copy(), table.complete(names, target))
+    before = Points(places, places[:, -1].copy(), rows)
     edits = state.items("edits")
     return Scene(table, names, target, before, edited(before, edits, len(table)), edits)
 

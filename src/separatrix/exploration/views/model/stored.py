@@ -11,6 +11,7 @@ import numpy as np
 
 from separatrix.estimators.wrapped import schema_of
 from separatrix.exploration.session import MODEL, Session
+from separatrix.exploration.state import brief
 from separatrix.exploration.table import Table
 from separatrix.messages import InputError
 from separatrix.rows.schema import Column, Kind, Schema, Term
@@ -196,8 +197,8 @@ def _checked(column: Mapping[str, Any], value: Any) -> Any:
         return None
     if column["kind"] == "level":
         if value not in column["levels"]:
-            raise InputError(f"{column['name']} has no level {value!r}.")
+            raise InputError(f"{column['name']} has no level {brief(value)}.")
         return value
     if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > 1e300:
-        raise InputError(f"{column['name']} is {value!r}, not a number.")
+        raise InputError(f"{column['name']} is {brief(value)}, not a number.")
     return float(value)
