@@ -1,6 +1,8 @@
 """``separatrix explore``: serves until Ctrl-C, and says where."""
 
 import json
+import os
+import pty
 import signal
 import subprocess
 import sys
@@ -23,6 +25,21 @@ def test_the_page_is_served_until_interrupted():
     assert about["table"]["target"] == "cultivar"
     assert running.returncode == 0
     assert "Ctrl-C ends it" in words
+
+
+def test_a_closed_terminal_ends_it():
+    """Also where no signal says so: the process is of another session than the terminal."""
+    words = [sys.executable, "-m", "separatrix", "explore", "sample:wine", "--no-browser"]
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        words, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+    ) as running:
+        os.close(theirs)
+        said = b""
+        while b"http://" not in said:
+            said += os.read(ours, 4096)
+        os.close(ours)
+        running.wait(60)
 
 
 def test_mistakes_are_explained(command):

@@ -4,6 +4,8 @@ import contextlib
 import http.client
 import json
 import socket
+import subprocess
+import sys
 
 import pytest
 
@@ -91,7 +93,9 @@ def test_questions_come_as_json_from_the_page(request_to):
     assert request_to("boundary/fit", "POST", body, **foreign)[0] == 403
 
 
-@pytest.mark.parametrize("body", ["", "{", "[]", "[" * 100_000, '{"x": NaN}', "\udcff"])
+@pytest.mark.parametrize(
+    "body", ["", "{", "[]", "[" * 100_000, '{"x": NaN}', "9" * 5_000, "\udcff"]
+)
 def test_what_is_no_state_is_refused_in_words(request_to, body):
     raw = body.encode("utf-8", "surrogateescape")
     status, content, _ = request_to("boundary/fit", "POST", raw, Content_Type="application/json")
@@ -154,3 +158,27 @@ def test_values_of_a_state_are_bounded():
     ):
         with pytest.raises(InputError):
             read()
+
+
+def test_what_questions_import_is_imported_before_the_first_is_answered():
+    """Two threads that import modules in a circle get some that are not complete."""
+    code = (
+        "import json, sys\n"
+        "from separatrix.exploration import read_table\n"
+        "from separatrix.exploration.application import answered\n"
+        "from separatrix.exploration.session import Session\n"
+        "from separatrix.samples import sample\n"
+        "session = Session(read_table(str(sample('wine').path), 'cultivar'))\n"
+        "answered(session, 'none', 'none', b'{}')\n"
+        "known = set(sys.modules)\n"
+        "for view, question, state in json.loads(sys.argv[1]):\n"
+        "    status, text = answered(session, view, question, json.dumps(state).encode())\n"
+        "    assert status == 200, text\n"
+        "print([name for name in set(sys.modules) - known if not name.startswith('separatrix')])\n"
+    )
+    asked = [("boundary", "fit", {"model": name}) for name in ("svm", "perceptron", "process")]
+    asked += [("line", "fit", {"model": name}) for name in ("ridge", "huber", "process")]
+    asked += [("groups", "certificate", {}), ("descend", "perceptron", {}), ("decide", "code", {})]
+    words = [sys.executable, "-c", code, json.dumps(asked)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "[]", done.stderr

@@ -15,7 +15,7 @@ from typing import Any
 
 from separatrix.exploration.session import Session
 from separatrix.exploration.state import State, finite
-from separatrix.exploration.views import questions_of
+from separatrix.exploration.views import load_views, questions_of
 from separatrix.messages import InputError
 
 PAGE = Path(__file__).with_name("page")
@@ -42,14 +42,14 @@ def application(session: Session) -> Any:
 
     stored = files()
 
-    def page(request: Request) -> Response:
+    async def page(request: Request) -> Response:
         name = request.path_params.get("name", "index.html")
         if name not in stored:
             return Response("There is no such file.", 404, media_type="text/plain")
         content, kind = stored[name]
         return Response(content, media_type=kind)
 
-    def about(_: Request) -> Response:
+    async def about(_: Request) -> Response:
         return Response(_json(session.describe()), media_type="application/json")
 
     async def reply(request: Request) -> Response:
@@ -71,17 +71,23 @@ def application(session: Session) -> Any:
 def answered(session: Session, view: str, question: str, body: bytes) -> tuple[int, str]:
     """Status and answer of a question; a refusal says why, a defect is printed where we started."""
     try:
+        load_views()
         function = questions_of(view).get(question)
         if function is None:
             return 404, _json({"error": f"There is no question {view}/{question}."})
-        return 200, _json(function(session, State(json.loads(body))))
+        return 200, _json(function(session, State(_parsed(body))))
     except InputError as problem:
         return 400, _json({"error": str(problem)})
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
-        return 400, _json({"error": "The question is not JSON."})
     except Exception as defect:
         traceback.print_exc()
         return 500, _json({"error": f"A defect of separatrix: {type(defect).__name__}."})
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):  # no JSON, no UTF-8, or a number of thousands of digits
+        raise InputError("the question is not JSON.") from None
 
 
 def _json(answer: Any) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import secrets
+import signal
 import socket
 import threading
 import webbrowser
@@ -13,6 +16,7 @@ from typing import Any, Self
 from separatrix.exploration.guard import Guard
 from separatrix.exploration.session import Session, stored_at
 from separatrix.exploration.table import ROWS, Table, read_table
+from separatrix.exploration.views import load_views
 from separatrix.messages import InputError
 
 #: Seconds until the server must answer.
@@ -75,8 +79,15 @@ class Page:
         return self
 
     def wait(self) -> None:
-        """Serve until the thread ends, or the caller is interrupted."""
+        """Serve until the thread ends, the terminal is closed, or the caller is interrupted.
+
+        Not every process hears (SIGHUP) that its terminal was closed; one that ignores it goes on.
+        """
+        load_views()  # the page asks soon, and the caller has nothing to do
+        ignored = hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         while self._thread is not None and self._thread.is_alive():
+            if not ignored and any(map(_hung_up, range(3))):
+                break
             self._thread.join(0.2)
 
     def close(self) -> None:
@@ -101,6 +112,15 @@ class Page:
 
     def _repr_html_(self) -> str:
         return f'<a href="{self.address}" target="_blank" rel="noreferrer">{self.address}</a>'
+
+
+def _hung_up(descriptor: int) -> bool:
+    """Whether a file is a terminal that was closed."""
+    try:
+        os.get_terminal_size(descriptor)
+    except OSError as problem:
+        return problem.errno == errno.EIO
+    return False
 
 
 def explore(

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
+from functools import cache
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+import separatrix
 from separatrix.exploration.state import State
 
 if TYPE_CHECKING:
@@ -20,6 +23,26 @@ Question = Callable[["Session", State], Mapping[str, Any]]
 
 #: Views in the order of the page.
 VIEWS = ("boundary", "line", "decide", "groups", "descend", "model")
+
+_loading = Lock()
+
+
+@cache
+def _load() -> None:
+    for view in VIEWS:
+        questions_of(view)
+    for name in separatrix.HOMES:
+        getattr(separatrix, name)
+
+
+def load_views() -> None:
+    """Import what any question may need, once, in one thread, while all others wait.
+
+    Modules of SciPy and scikit-learn import one another: threads that begin at different ones wait
+    for each other, and Python then hands out modules that are not complete.
+    """
+    with _loading:
+        _load()
 
 
 def questions_of(view: str) -> Mapping[str, Question]:
