@@ -220,7 +220,7 @@ def kernel_svr(gram: Callable[[Any, Any], Any]) -> Callable[..., float]:
 
     def objective(model: Any, beta: Any, intercept: float, x: Any, y: Any) -> float:
         k = gram(model, x)
-        epsilon = getattr(model, "epsilon_", None) or model.epsilon
+        epsilon = model.epsilon_ if hasattr(model, "epsilon_") else model.epsilon
         excess = np.maximum(np.abs(y - k @ beta - intercept) - epsilon, 0.0)
         return 0.5 * float(beta @ k @ beta) + C_of(model) * float(excess.sum())
 

@@ -20,6 +20,9 @@ from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Matrix
 from separatrix.svm.problem import LinearProblem, SVMProblem
 
+#: Relative difference of two objectives that counts as none.
+_SAME = 1e-9
+
 KERNEL_CLAIM = (
     "Support vectors: no other hyperplane in the kernel's feature space has a lower objective"
 )
@@ -142,6 +145,15 @@ def _certify(
     margin, dual = float(z.min()), found.dual
     primal = penalty.value(coef) / margin**2 if margin > 0.0 else np.inf
     return replace(found, primal=primal, dual=dual, gap=max(primal - dual, 0.0))
+
+
+def is_better(proof: Certificate, other: Certificate) -> bool:
+    """Whether a point is better than another: certified, or of lower objective, or of less gap."""
+    if proof.holds != other.holds:
+        return proof.holds
+    if abs(proof.primal - other.primal) > _SAME * min(proof.primal, other.primal):
+        return proof.primal < other.primal
+    return badness(proof) < badness(other)
 
 
 def badness(proof: Certificate) -> tuple[bool, float, float]:

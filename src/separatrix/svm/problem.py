@@ -319,6 +319,15 @@ def cost_stages(largest: float) -> list[float]:
     return [*found, 1.0]
 
 
+def score_rounding(diagonal: Floats, beta: Floats, b: float) -> Floats:
+    """What rounding may change in Σ β κ(x, ·) + b of every row.
+
+    ``diagonal`` holds κ(x, x): |κ(x, z)| ≤ √(κ(x, x) κ(z, z)).
+    """
+    root, count = np.sqrt(np.abs(diagonal)), np.count_nonzero(beta) + 4
+    return np.asarray(count * np.finfo(float).eps * (abs(b) + root * float(root @ np.abs(beta))))
+
+
 def clearing_factor(z: Floats, cost: Floats, noise: Floats) -> float:
     """The factor of all scores that clears rows near the margin of rounding at the least cost.
 

@@ -27,6 +27,7 @@ from separatrix.svm.certificate import (
     badness,
     certify_kernel_svm,
     certify_linear_svm,
+    is_better,
 )
 from separatrix.svm.dual.active_set import DualSolution, solve_active_set
 from separatrix.svm.dual.gram_matrix import GramMatrix
@@ -40,6 +41,7 @@ from separatrix.svm.problem import (
     SVMProblem,
     clearing_factor,
     linear_problem,
+    score_rounding,
 )
 
 #: Rows up to which the whole Gram matrix is computed, and the solution is exact up to rounding.
@@ -174,7 +176,7 @@ def _best_hyperplane(
             proof = certify_linear_svm(
                 problem, found.w, found.b, dual, tolerance=tolerance, claim=claim
             )
-            if best is None or badness(proof) < badness(best.certificate):
+            if best is None or is_better(proof, best.certificate):
                 best = _Hyperplane(found.w, found.b, dual, proof, found.status)
         proof = best.certificate
         if (proof.holds and proof.gap <= tol * proof.primal) or budget.exhausted:
@@ -353,7 +355,7 @@ def _solve_inside_tube(
     if not problem.regression or not gram.mercer:
         return found
     b = part.best_intercept(found.beta, found.f)
-    noise = _score_rounding(gram, found.beta, b) + np.finfo(float).eps * np.abs(problem.t)
+    noise = score_rounding(gram.diagonal, found.beta, b) + np.finfo(float).eps * np.abs(problem.t)
     value, risk = _value(problem, found.beta, found.f, b, noise)
     if risk <= _NEGLIGIBLE * value or not problem.epsilon:
         return found
@@ -380,7 +382,7 @@ def _clear_of_rounding(
     No β may grow beyond its bound.
     """
     b = bounded.best_intercept(beta, f)
-    noise = _score_rounding(gram, beta, b)
+    noise = score_rounding(gram.diagonal, beta, b)
     value, risk = _value(bounded, beta, f, b, noise)
     if not problem.regression and risk > _NEGLIGIBLE * value:
         factor = clearing_factor(problem.t * (f + b), bounded.cost, noise)
@@ -399,13 +401,6 @@ def _value(
     short = problem.shortfall(f + b).max(axis=0)
     more = float(problem.cost @ np.maximum(short + noise, 0.0)) - losses
     return 0.5 * float(beta @ f) + losses, more
-
-
-def _score_rounding(gram: GramMatrix, beta: Floats, b: float) -> Floats:
-    """What rounding may change in the score of every row: |κ(x, z)| ≤ √(κ(x, x) κ(z, z))."""
-    root = np.sqrt(np.abs(gram.diagonal))
-    count = np.count_nonzero(beta) + 4
-    return np.asarray(count * np.finfo(float).eps * (abs(b) + root * float(root @ np.abs(beta))))
 
 
 def solve_dual(

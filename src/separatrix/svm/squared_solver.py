@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -16,14 +17,14 @@ from scipy.optimize import nnls
 from separatrix.optimize.duality import certify_primal_dual
 from separatrix.optimize.solution import Certificate, Status
 from separatrix.rows.block import Floats, Ints
-from separatrix.svm.certificate import badness, term_sizes
+from separatrix.svm.certificate import is_better, term_sizes
 from separatrix.svm.primal.crammer_singer import (
     MulticlassProblem,
     certify_multiclass,
     solve_multiclass,
 )
 from separatrix.svm.primal.l1_newton import solve_sparse
-from separatrix.svm.primal.newton import solve_squared
+from separatrix.svm.primal.newton import SquaredSolution, solve_squared
 from separatrix.svm.primal.squared_problem import SquaredProblem
 from separatrix.svm.problem import Budget, SolverOptions
 from separatrix.svm.solver import BinarySVM
@@ -42,12 +43,13 @@ def fit_squared_svm(
     """The hyperplane w·x + b with the least objective."""
     budget = options.budget(problem.n)
     tolerance = max(options.tol, 1e-9)
-    found = _candidate(problem, problem, options.tol, budget, tolerance, claim)
-    if not found.certificate.holds and not budget.exhausted:
-        found = min(
-            (found, *_accurate(problem, found, options.tol, budget, tolerance, claim)),
-            key=lambda candidate: badness(candidate.certificate),
-        )
+    certified = {"tolerance": tolerance, "claim": claim}
+    candidates = _candidates(problem, options.tol, budget, certified)
+    found = next(candidates)
+    for other in candidates:
+        if found.certificate.holds or budget.exhausted:
+            break
+        found = other if is_better(other.certificate, found.certificate) else found
     w, b, penalty = found.w, found.b, problem.penalty
     excess = problem.excess(np.asarray(problem.x @ w) + b)
     weight = np.where(penalty.l2 > 0.0, penalty.l2, penalty.l1**2)[: len(w)]
@@ -76,57 +78,65 @@ class _Hyperplane:
     status: Status
 
 
-def _candidate(
-    problem: SquaredProblem,
-    part: SquaredProblem,
-    tol: float,
-    budget: Budget,
-    tolerance: float,
-    claim: str,
-) -> _Hyperplane:
-    """The solution of ``part``, certified as one of the ``problem``."""
-    solve = solve_sparse if problem.penalty.l1.any() else solve_squared
-    found = solve(part, tol, budget)
-    w, b = part.restore(found.theta)
-    beta = found.beta
-    if part is not problem:
-        scores = np.asarray(problem.x @ w) + b
-        beta = 2.0 * part.cost * part.excess(scores)
-        if problem.epsilon is None:  # no row is short of its margin by less than this
-            z = problem.argument(scores)
-            near = (z < 1.0) & (z > 1.0 - _NEAR)
-            factor = (1.0 + _CLEAR) / float(z[near].min()) if near.any() else 1.0
-            w, b = factor * w, factor * b
-    proof = certify_squared(problem, w, b, tolerance=tolerance, claim=claim, beta=beta)
-    return _Hyperplane(w, b, beta, proof, found.status)
-
-
-def _accurate(
-    problem: SquaredProblem,
-    found: _Hyperplane,
-    tol: float,
-    budget: Budget,
-    tolerance: float,
-    claim: str,
+def _candidates(
+    problem: SquaredProblem, tol: float, budget: Budget, certified: dict[str, Any]
 ) -> Iterator[_Hyperplane]:
-    """Solutions where C is so large that the small excesses, and β = 2 c e with them, are rounding.
+    """Solutions, one after the other until the certificate of one holds.
 
-    β of rows with hardly any excess is the one ≥ 0 for which Xᵀβ is nearest to ρw; where the
-    hyperplane itself is lost, that of a smaller C is moved until no row has a small excess.
+    Where C is very large, small excesses, and β = 2 c e with them, are lost to rounding. Then the
+    hyperplane of a smaller C is moved until no row has a small excess; next, β of rows with hardly
+    any excess is the one ≥ 0 for which Xᵀβ is nearest to ρw.
     """
-    beta = _beta_of_near_rows(problem, found.w, found.b)
-    if beta is not None:
-        proof = certify_squared(
-            problem, found.w, found.b, tolerance=tolerance, claim=claim, beta=beta
-        )
-        yield replace(found, beta=beta, certificate=proof)
-    squares = problem.x.multiply(problem.x) if sparse.issparse(problem.x) else problem.x**2
-    size = problem.penalty.l2 + problem.penalty.l1**2
-    largest = float((squares @ (1.0 / size[: problem.x.shape[1]])).max())
-    fraction = _MODERATE / (largest * float(problem.cost.max()))
+    fraction = _MODERATE / (_largest_slope(problem) * float(problem.cost.max()) or 1.0)
     if fraction < 1.0:
-        part = replace(problem, cost=fraction * problem.cost)
-        yield _candidate(problem, part, tol, budget, tolerance, claim)
+        yield _at_smaller_cost(problem, fraction, tol, budget, certified)
+    found = _solve(problem, tol, budget)
+    w, b = problem.restore(found.theta)
+    proof = certify_squared(problem, w, b, beta=found.beta, **certified)
+    yield _Hyperplane(w, b, found.beta, proof, found.status)
+    beta = _beta_of_near_rows(problem, w, b)
+    if beta is not None:
+        proof = certify_squared(problem, w, b, beta=beta, **certified)
+        yield _Hyperplane(w, b, beta, proof, found.status)
+
+
+def _solve(problem: SquaredProblem, tol: float, budget: Budget) -> SquaredSolution:
+    solve = solve_sparse if problem.penalty.l1.any() else solve_squared
+    return solve(problem, tol, budget)
+
+
+def _largest_slope(problem: SquaredProblem) -> float:
+    """The largest ‖x‖², or Σ|x| with an ℓ₁ penalty, in units of the penalty."""
+    d, penalty, x = problem.x.shape[1], problem.penalty, problem.x
+    if penalty.l1.any():
+        return float((abs(x) @ (1.0 / penalty.l1[:d])).max())
+    squares = x.multiply(x) if sparse.issparse(x) else x**2
+    return float((squares @ (1.0 / penalty.l2[:d])).max())
+
+
+def _at_smaller_cost(
+    problem: SquaredProblem, fraction: float, tol: float, budget: Budget, certified: dict[str, Any]
+) -> _Hyperplane:
+    """The solution at a fraction of all costs, moved until no row has an excess of nearly zero."""
+    part = replace(problem, cost=fraction * problem.cost)
+    found = _solve(part, tol, budget)
+    w, b = part.restore(found.theta)
+    z = problem.argument(np.asarray(problem.x @ w) + b)
+    if problem.epsilon is None:
+        near = (z < 1.0) & (z > 1.0 - _NEAR)
+        factor = (1.0 + _CLEAR) / float(z[near].min()) if near.any() else 1.0
+    else:
+        unit = float(np.abs(problem.t).max(initial=0.0)) or 1.0
+        over = np.abs(z) - problem.epsilon
+        short = float(over[over < _NEAR * unit].max(initial=0.0)) + _CLEAR * unit
+        part, factor = replace(part, epsilon=max(problem.epsilon - 2.0 * short, 0.0)), 1.0
+        found = _solve(part, tol, budget)
+        w, b = part.restore(found.theta)
+    excess = part.excess(np.asarray(problem.x @ w) + b)
+    beta = 2.0 * part.cost * excess if found.beta is None else found.beta
+    w, b = factor * w, factor * b
+    proof = certify_squared(problem, w, b, beta=beta, **certified)
+    return _Hyperplane(w, b, beta, proof, found.status)
 
 
 def _beta_of_near_rows(problem: SquaredProblem, w: Floats, b: float) -> Floats | None:

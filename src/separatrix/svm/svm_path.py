@@ -31,7 +31,7 @@ from separatrix.svm.path.cross_validation import (
     path_training,
 )
 from separatrix.svm.path.figures import svm_figures
-from separatrix.svm.path.scores import certify_at, gaps_along
+from separatrix.svm.path.scores import certify_point, clear_of_rounding, gaps_along
 from separatrix.svm.path.state import NON_SUPPORT
 from separatrix.svm.path.trace import SVMTrace
 from separatrix.svm.tuning.validation import feature_variance
@@ -316,10 +316,16 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
 
     def _predict_at(self, C: float) -> Self:
         """Set ``C_`` and what follows from it."""
-        weights, b = self._weights(C)
+        self._within(C)
         data = self._data
         self.C_ = C
-        proofs = [certify_at(path, data.gram, C, mercer=data.mercer) for path in self.paths_]
+        points = [clear_of_rounding(path, data.gram, C) for path in self.paths_]
+        weights = np.stack([beta for beta, _ in points], axis=1)
+        b = np.array([b for _, b in points])
+        proofs = [
+            certify_point(path, data.gram, C, *point, mercer=data.mercer)
+            for path, point in zip(self.paths_, points, strict=True)
+        ]
         self.certificate_ = max(proofs, key=badness)
         self.__dict__.pop("coef_", None)
         if isinstance(self.kernel_, Linear):

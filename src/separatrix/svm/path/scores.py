@@ -15,7 +15,7 @@ from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
 from separatrix.svm.certificate import certify_kernel_svm
 from separatrix.svm.path.trace import SVMTrace
-from separatrix.svm.problem import classification_problem
+from separatrix.svm.problem import classification_problem, clearing_factor, score_rounding
 
 #: Segments whose α are computed at a time.
 _CHUNK = 256
@@ -96,9 +96,28 @@ def gaps_along(trace: SVMTrace, gram: Floats, C: Floats, *, mercer: bool = True)
 
 def certify_at(trace: SVMTrace, gram: Floats, C: float, *, mercer: bool = True) -> Certificate:
     """The certificate at one C, from the Gram matrix, β and b alone."""
+    return certify_point(
+        trace, gram, C, trace.y * trace.alpha(C), trace.intercept(C), mercer=mercer
+    )
+
+
+def certify_point(
+    trace: SVMTrace, gram: Floats, C: float, beta: Floats, b: float, *, mercer: bool = True
+) -> Certificate:
+    """The certificate of β and b as the solution at C."""
     claim = f"Support vector machine at C = {C:.6g}, on a path of {len(trace)} linear segments"
     problem = classification_problem(trace.y, C * trace.w)
-    beta, b = trace.y * trace.alpha(C), trace.intercept(C)
     return certify_kernel_svm(
         problem, beta, gram @ beta, b, tolerance=1e-6, claim=claim, mercer=mercer
     )
+
+
+def clear_of_rounding(trace: SVMTrace, gram: Floats, C: float) -> tuple[Floats, float]:
+    """β and b at C, grown where rounding of rows on the margin would cost much and β may grow."""
+    alpha, b = trace.alpha(C), trace.intercept(C)
+    beta, cost = trace.y * alpha, C * trace.w
+    z = trace.y * (gram @ beta + b)
+    factor = clearing_factor(z, cost, score_rounding(np.diag(gram), beta, b))
+    if (factor * alpha <= cost).all():
+        return factor * beta, factor * b
+    return beta, b

@@ -112,7 +112,7 @@ def solve_multiclass(problem: MulticlassProblem, tol: float, budget: Budget) -> 
     A large C is reached by the stages of :func:`~separatrix.svm.problem.cost_stages`.
     """
     square = np.asarray(problem.x.multiply(problem.x).sum(axis=1)).ravel()
-    best, least, before, last = None, np.inf, None, 0.0
+    best, before, last, value, least, relative = None, None, 0.0, np.inf, np.inf, np.inf
     for fraction in cost_stages(float((problem.cost * square).max(initial=0.0))):
         part = replace(problem, cost=fraction * problem.cost)
         found = _solve(part, tol if fraction == 1.0 else _STAGE, budget)
@@ -123,8 +123,9 @@ def solve_multiclass(problem: MulticlassProblem, tol: float, budget: Budget) -> 
             alphas.append(problem.feasible(found.alpha + growth * (found.alpha - before)))
         for alpha in alphas:
             primal, gap, _ = multiclass_gap(problem, w, alpha)
-            if best is None or gap < least:
-                best, least = MulticlassSolution(w, alpha, found.status), gap
+            close = abs(primal - value) <= tol * primal
+            if best is None or (gap < least if close else primal < value):
+                best, value, least = MulticlassSolution(w, alpha, found.status), primal, gap
                 relative = gap / primal
         if relative <= tol or budget.exhausted:
             break
