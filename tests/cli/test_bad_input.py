@@ -50,7 +50,7 @@ BAD = {
         ["table.csv", "row 31", "'a'", "infinite"],
     ),
     "text among numbers": (
-        text(*GOOD[:40], *(swapped(line, 1, "oops") for line in GOOD[40:])),
+        text(*GOOD[:40], *(swapped(line, 1, "oops") for line in GOOD[40:50]), *GOOD[50:]),
         ["table.csv", "row 41", "'b'", "'oops'", "--kind b=discrete"],
     ),
     "two columns of one name": (text(*GOOD, header="a,a,y"), ["table.csv", "'a'", "Rename"]),

@@ -38,8 +38,11 @@ from separatrix.rows.split import Keys, joined
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: A discrete column with more levels than this is refused: it holds identifiers.
+#: A discrete column with more levels than this is refused where moments of all are to be computed:
+#: those of d columns are d² numbers. In memory, rare levels may still be pooled.
 MAX_LEVELS = 5000
+#: A target of more classes is refused: it has a number for every row and class.
+MAX_CLASSES = 1000
 
 
 @dataclass(frozen=True)
@@ -200,7 +203,10 @@ class BatchReader:
             elif column.levels:
                 known = tuple(dict.fromkeys(column.levels + found.names))
                 recoded[column.name] = into(found, known)
-            elif len(found.names) > MAX_LEVELS:
+            elif column in self.schema.targets:
+                if len(found.names) > MAX_CLASSES:
+                    raise too_many_classes(column.name, location.file)
+            elif len(found.names) > MAX_LEVELS and not self.with_hashes:
                 raise too_many_levels(column.name, location.file)
         return recoded, unseen
 
@@ -220,6 +226,17 @@ def too_many_levels(name: str, file: str | None) -> InputError:
         file=file,
         column=name,
         remedy=f"Leave it out with kinds={{{name!r}: 'ignore'}}, or group its levels.",
+    )
+
+
+def too_many_classes(name: str, file: str | None) -> InputError:
+    """The refusal of a target that holds names or identifiers."""
+    return InputError(
+        f"the target has more than {MAX_CLASSES} distinct texts, too many for classes.",
+        file=file,
+        column=name,
+        remedy="Name another target; if these are numbers, say how they are written: `decimal`, "
+        "`thousands`, `na`.",
     )
 
 

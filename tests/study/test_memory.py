@@ -1,0 +1,65 @@
+"""A study stays within the memory that its table allows, in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import separatrix as sx
+
+#: What a study may take, as documented: three times the table as numbers, and a gigabyte.
+TABLES, BESIDE = 3, 1e9
+CHILD = """
+import resource, sys
+from separatrix.cli import main
+try:
+    main(sys.argv[1:])
+finally:
+    print("PEAK", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
+"""
+
+
+def big_table(n, levels):
+    rng = np.random.default_rng(0)
+    shop = np.minimum(rng.pareto(1.0, n) * 40, levels - 1).astype(int)
+    shop[:levels] = np.arange(levels)
+    day = rng.choice(["mo", "tu", "we", "th", "fr"], n)
+    x = rng.normal(size=(n, 4))
+    y = x @ [1.0, -1.0, 0.5, 0.0] + 0.3 * rng.normal(size=levels)[shop] + rng.normal(size=n)
+    columns = {f"x{j}": x[:, j] for j in range(4)}
+    names = np.array([f"shop {i:05d}" for i in range(levels)])
+    return pa.table(columns | {"shop": names[shop], "day": day, "y": y})
+
+
+def test_the_peak_of_a_table_with_many_levels(tmp_path) -> None:
+    n, levels = 300_000, 6_000
+    table = big_table(n, levels)
+    pq.write_table(table, tmp_path / "t.parquet")
+    command = ["fit", "t.parquet", "--target", "y", "--models", "ridge", "--effort", "quick"]
+    ran = subprocess.run(
+        [sys.executable, "-c", CHILD, *command],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(Path(sx.__file__).parents[1])},
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    peak = 1024 * int(ran.stderr.split("PEAK ")[-1])
+    assert peak < TABLES * 8 * n * table.num_columns + BESIDE
+    said = " ".join(ran.stderr.split())
+    assert f"Column 'shop' has {levels:,} levels" in said
+    assert "override: a larger --effort keeps more; --kind shop=ignore leaves it out" in said
+
+
+def test_targets_of_thousands_of_texts_are_refused_before_they_are_numbers() -> None:
+    table = {"x": np.arange(4000.0), "y": [f"n{i % 1500}" for i in range(4000)]}
+    with pytest.raises(sx.InputError, match=r"column 'y': the target has more than 1000 distinct"):
+        sx.run_study(sx.scan(table, target="y"))
