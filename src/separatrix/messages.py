@@ -251,15 +251,21 @@ WARNINGS: dict[str, WarningEntry] = {
 def warn(code: str, text: str) -> None:
     """Issue ``SEP001 text`` as a :class:`SeparatrixWarning`, at the caller's line outside of us."""
     assert code in WARNINGS, code
-    level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("separatrix"):
-        level, frame = level + 1, frame.f_back
-    category = SeparatrixWarning
+    category: type[Warning] = SeparatrixWarning
     if code == "SEP003":
         from separatrix.convergence import NotConvergedWarning
 
         category = NotConvergedWarning
-    warnings.warn(f"{code} {text}", category, stacklevel=level)
+    warn_as(category, f"{code} {text}")
+
+
+def warn_as(category: type[Warning], text: str) -> None:
+    """Issue a warning at the caller's line outside of us: without a code, those of scikit-learn."""
+    level, frame = 2, sys._getframe(1)
+    within = ("separatrix", "sklearn.callback")  # the latter wraps a fit that reports to callbacks
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(within):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, category, stacklevel=level)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

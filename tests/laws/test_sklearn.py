@@ -34,9 +34,6 @@ def by_definition(estimator: Any) -> dict[str, str]:
 
     And those that an on-line method cannot pass: its weights are not repeats.
     """
-    if type(estimator) is sx.Ridge:
-        iterations = "closed form: n_iter_ is None, as scikit-learn's"
-        return {"check_non_transformer_estimators_n_iter": iterations}
     if isinstance(estimator, ON_LINE):
         steps = "a weight multiplies a step"
         pocket = getattr(estimator, "pocket", False)

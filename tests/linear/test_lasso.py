@@ -350,3 +350,17 @@ def test_paths_take_the_older_name_of_a_number_of_penalties() -> None:
     ours, theirs = (of.Lasso.path(x, y, l1_ratio=0.5, alphas=5) for of in (sx, sk))
     assert np.allclose(ours[0], theirs[0])
     assert np.allclose(ours[1], theirs[1], atol=1e-3)
+
+
+def test_refusals_and_warnings_as_in_scikit_learn():
+    x, y = table(20, 4)
+    with pytest.warns(UserWarning, match="recomputing Gram matrix"):
+        sx.ElasticNet(precompute=x.T @ x).fit(x, y)
+    with pytest.raises(ValueError, match=r"Gram matrix.*did not pass validation"):
+        sx.ElasticNet(precompute=np.eye(4)).fit(x, y)
+    with pytest.warns(SeparatrixWarning, match="Objective did not converge"):
+        sx.Lasso(1e-8, max_iter=1).fit(*table(40, 90))
+    with pytest.raises(ValueError, match=r"alphas\[1\] == -1, must be >= 0.0"):
+        sx.LassoCV(alphas=[1, -1]).fit(x, y)
+    with pytest.raises(TypeError, match=r"alphas\[1\] must be an instance of float, not str"):
+        sx.LassoCV(alphas=[1, "2"]).fit(x, y)

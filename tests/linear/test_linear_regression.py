@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.linear_model import LinearRegression as Reference
+from sklearn.linear_model import RANSACRegressor
 
 import separatrix as sx
 from separatrix.linear.least_squares import moments as least_squares
@@ -360,3 +361,14 @@ def test_a_wide_table_with_names_is_solved_as_a_matrix() -> None:
         model = sx.LinearRegression().fit(sx.scan(frame, target="y"))
     assert model.certificate_.statistic == "the rows"
     assert_allclose(model.predict(frame), frame["y"], atol=1e-9)
+
+
+def test_ransac_draws_as_many_rows_as_a_line_needs() -> None:
+    """scikit-learn's RANSACRegressor knows the model as a LinearRegression."""
+    x, y = sample()
+    y[:20] += 50.0  # outliers
+    ours = RANSACRegressor(sx.LinearRegression(), random_state=0).fit(x, y)
+    theirs = RANSACRegressor(Reference(), random_state=0).fit(x, y)
+    assert type(ours.estimator_) is sx.LinearRegression
+    np.testing.assert_array_equal(ours.inlier_mask_, theirs.inlier_mask_)
+    assert_allclose(ours.estimator_.coef_, theirs.estimator_.coef_)

@@ -288,3 +288,44 @@ def test_groups_are_routed_to_the_splitter():
             a, b = (m(cv=cv).fit(x, y, groups=groups) for m in (ours, theirs))
             assert_allclose(a.alpha_, b.alpha_)
             assert_allclose(a.coef_, b.coef_, atol=1e-3)
+
+
+@pytest.mark.parametrize("d", [3, 20])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_copies_are_left_out_together(d: int, container) -> None:
+    """A row of weight w, w equal rows, and folds that keep copies together are the same."""
+    local = np.random.default_rng(d)
+    x, y = local.normal(size=(12, d)), local.normal(size=12)  # pure noise
+    counts = local.integers(1, 4, 12)
+    which = np.repeat(np.arange(12), counts)
+    theirs = reference.RidgeCV(ALPHAS, store_cv_results=True).fit(x, y, sample_weight=counts)
+    weighted = sx.RidgeCV(ALPHAS, store_cv_results=True)
+    weighted.fit(container(x), y, sample_weight=counts.astype(float))
+    repeated = sx.RidgeCV(ALPHAS, store_cv_results=True).fit(container(x[which]), y[which])
+    assert_allclose(weighted.cv_results_, theirs.cv_results_, rtol=1e-6)
+    assert_allclose(repeated.cv_results_ * counts[which, None], weighted.cv_results_[which])
+    left_out = []
+    for train, test in GroupKFold(12).split(x[which], y[which], which):
+        ridge = reference.Ridge(ALPHAS[6], solver="svd").fit(x[which][train], y[which][train])
+        left_out.append((y[which][test] - ridge.predict(x[which][test])) ** 2)
+    error = np.concatenate(left_out).mean()
+    for model in (weighted, repeated, sx.RidgeCV(ALPHAS).fit(container(x[which]), y[which])):
+        assert_allclose(model.mse_path_[6, 0], error, rtol=1e-6)
+        assert model.alpha_ == theirs.alpha_ > ALPHAS[0]
+
+
+def test_refusals_warnings_and_types_as_in_scikit_learn() -> None:
+    x, y = sample()
+    for given, error, text in (
+        ((1, -1), ValueError, r"alphas\[1\] == -1, must be > 0"),
+        ((0.1, "1"), TypeError, r"alphas\[1\] must be an instance of float, not str"),
+    ):
+        with pytest.raises(error, match=text):
+            sx.RidgeCV(given).fit(x, y)
+    with pytest.warns(FutureWarning, match="'svd' mode is not supported for sparse X"):
+        sx.RidgeCV(gcv_mode="svd").fit(sparse.csr_array(x), y)
+    with pytest.raises(ValueError, match="penalties do not correspond: 2 != 1"):
+        sx.Ridge([1.0, 2.0]).fit(x, y)
+    model = sx.Ridge().fit(x, y)
+    assert type(model.intercept_) is np.float64
+    assert model.n_iter_.tolist() == [1]

@@ -9,6 +9,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression as Peer
 from sklearn.linear_model import LogisticRegressionCV as PeerCV
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import KFold
 
 import separatrix as sx
@@ -236,3 +237,38 @@ def test_folds_of_one_class(scoring):
     assert_allclose(ours.coefs_paths_[..., 0], 0.0, atol=1e-12)
     if scoring != "neg_log_loss":  # infinite but for rounding
         assert_allclose(ours.scores_, theirs.scores_, atol=1e-2)
+
+
+@pytest.mark.parametrize("model", [sx.LogisticCV(), sx.LogisticRegressionCV(Cs=3)])
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_default_folds_are_no_more_than_classes_have_rows(model):
+    rows = [at for k in range(3) for at in np.flatnonzero(k == THREE)[:3]]
+    model.fit(X[rows], THREE[rows])
+    folds = model.log_loss_path_.shape[1] if isinstance(model, sx.LogisticCV) else 3
+    assert folds == 3
+    if not isinstance(model, sx.LogisticCV):
+        assert model.scores_[0].shape == (3, 3)
+    with pytest.raises(ValueError, match=r"folds|n_splits"):
+        clone(model).set_params(cv=5).fit(X[rows], THREE[rows])
+
+
+def test_a_warm_start_from_nan_is_refused():
+    model = sx.LogisticRegression(warm_start=True).fit(X, Y)
+    model.coef_[:] = np.nan
+    with pytest.raises(ValueError, match="under-/overflow"):
+        model.fit(X, Y)
+
+
+def test_weights_reach_a_scorer_only_if_it_asks():
+    with config_context(enable_metadata_routing=True):
+        for asks in (True, False):
+            scorer = get_scorer("accuracy").set_score_request(sample_weight=asks)
+            options = {"scoring": scorer, "l1_ratios": (0.0,), "use_legacy_attributes": False}
+            ours = sx.LogisticRegressionCV(**options).fit(X, Y)
+            if asks:
+                theirs = PeerCV(**options, tol=1e-9).fit(X, Y)
+                expected = theirs.score(X, Y, sample_weight=W)
+                assert ours.score(X, Y, sample_weight=W) == pytest.approx(expected)
+            else:
+                with pytest.raises(TypeError, match="sample_weight"):
+                    ours.score(X, Y, sample_weight=W)

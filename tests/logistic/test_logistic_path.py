@@ -97,7 +97,7 @@ def test_invalid_parameters():
         with pytest.raises(sx.InputError):
             model.fit(x, y)
     with pytest.raises(sx.InputError, match="cv=5"):
-        LogisticCV().fit(x, np.where(np.arange(len(x)) < 3, "rare", "common"))
+        LogisticCV(cv=5).fit(x, np.where(np.arange(len(x)) < 3, "rare", "common"))
     with pytest.raises(sx.InputError, match="No summary"):
         LogisticPath(3).fit(x, y).summary()
 

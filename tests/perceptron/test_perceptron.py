@@ -310,7 +310,9 @@ def test_display_shows_the_counted_mistakes() -> None:
 def test_training_is_that_of_scikit_learn(options: dict) -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(120, 3))
-    y = np.array(["a", "b", "c"])[np.digitize(x[:, 0] + 0.5 * rng.normal(size=120), [-0.4, 0.4])]
+    codes = np.digitize(x[:, 0] + 0.5 * rng.normal(size=120), [-0.4, 0.4])
+    first = np.argsort(np.unique(codes, return_index=True)[1])
+    y = np.array(["a", "b", "c"])[np.argsort(first)[codes]]  # in the order in which they appear
     w = rng.uniform(0.5, 2.0, 120)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -331,3 +333,33 @@ def test_training_is_that_of_scikit_learn(options: dict) -> None:
 def test_the_textbook_has_no_penalty() -> None:
     with pytest.raises(sx.InputError, match="textbooks"):
         sx.Perceptron(order="given", penalty="l2").fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize("options", [{}, {"early_stopping": True}, {"class_weight": "balanced"}])
+def test_names_of_classes_and_storage_of_rows_do_not_matter(options: dict) -> None:
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(90, 4)) + 2.0, rng.integers(0, 3, 90)
+    x[:, 0] += y
+    names = np.array(["one", "two", "three"])
+    model = sx.Perceptron(**options).fit(x, y)
+    stored = sx.Perceptron(**options).fit(sparse.csr_array(x), y)
+    assert_array_equal(stored.coef_, model.coef_)
+    assert_array_equal(stored.intercept_, model.intercept_)
+    named = sx.Perceptron(**options).fit(x, names[y])
+    assert_array_equal(named.predict(x), names[model.predict(x)])
+
+
+def test_parts_of_sparse_rows_train_as_dense_ones() -> None:
+    x, y = table(noise=9.0)
+    models = [
+        sx.Perceptron()
+        .partial_fit(rows[:30], y[:30], classes=[-1, 1])
+        .partial_fit(rows[30:], y[30:])
+        for rows in (x, sparse.csr_array(x))
+    ]
+    assert_array_equal(models[0].coef_, models[1].coef_)
+    again = [
+        sx.Perceptron(warm_start=True, max_iter=2, tol=None).fit(rows, y).fit(rows, y)
+        for rows in (x, sparse.csr_array(x))
+    ]
+    assert_array_equal(again[0].intercept_, again[1].intercept_)

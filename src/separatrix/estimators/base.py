@@ -241,7 +241,7 @@ class LinearModel(RowsEstimator):
     def _accept(self, solution: Solution, encoding: Encoding, *, flat: bool) -> None:
         """Set the fitted attributes in scikit-learn's layout: 1-D for a 1-D target."""
         self.coef_ = solution.coef[:, 0].copy() if flat else solution.coef.T.copy()
-        self.intercept_ = float(solution.intercept[0]) if flat else solution.intercept.copy()
+        self.intercept_ = solution.intercept[0] if flat else solution.intercept.copy()
         self.certificate_ = solution.certificate
         self.n_iter_: Any = max(1, solution.iterations)
         self.encoding_ = encoding

@@ -210,11 +210,11 @@ def _warn(
             "those of the last iteration. Use a penalty, such as C=1.",
         )
     elif not holds:
-        warn(
-            "SEP003",
-            f"stopped after {found.passes} passes ({found.status}); see certificate_. Raise "
-            "max_iter.",
-        )
+        reason = f"stopped after {found.passes} passes ({found.status}). "
+        if found.status is Status.LIMIT:
+            reason = "The max_iter was reached which means the coef_ did not converge. "
+        reason += "Increase the number of iterations, or see certificate_."
+        warn("SEP003", f"{options.method} failed to converge: {reason}")
 
 
 def _covariance(problem: LogisticProblem, found: DescentResult, options: LogisticOptions) -> Floats:

@@ -209,6 +209,12 @@ class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
         if not hasattr(self, "coef_"):
             return None
         self.densify()
+        if not (np.isfinite(self.coef_).all() and np.isfinite(self.intercept_).all()):
+            raise InputError(
+                "Floating-point under-/overflow: coefficients of the last fit, from which "
+                "warm_start begins, are not finite.",
+                remedy="Use warm_start=False.",
+            )
         return self.coef_.astype(np.float64), np.asarray(self.intercept_, dtype=np.float64)
 
     def _options(self, C: float) -> LogisticOptions:
@@ -217,6 +223,7 @@ class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
         return replace(
             options,
             intercept_scaling=np.inf if free else float(self.intercept_scaling),
+            method=f"the method in place of {self.solver}",
         )
 
     def tune(self, data: TuningData) -> Tuning:

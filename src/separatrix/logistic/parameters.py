@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
-from separatrix.messages import InputError, check_option
+from separatrix.messages import InputError, check_option, warn_as
 
 LIBLINEAR = "liblinear"
 SOLVERS = ("lbfgs", LIBLINEAR, "newton-cg", "newton-cholesky", "sag", "saga")
@@ -70,29 +69,32 @@ def _check_number(
 def warn_as_there(model: Any) -> None:
     """The warnings that scikit-learn gives about deprecated or inconsistent parameters."""
     if model.penalty != UNSET:
-        _future(
+        warn_as(
+            FutureWarning,
             "'penalty' was deprecated: use l1_ratio=0 for 'l2', l1_ratio=1 for 'l1', a number "
-            "between for 'elasticnet', and C=inf for None."
+            "between for 'elasticnet', and C=inf for None.",
         )
         if model.penalty is None and model.C != 1.0:
-            _user(f"Setting penalty=None will ignore the C of {model.C!r}: it means C=inf.")
+            warn_as(
+                UserWarning,
+                f"Setting penalty=None will ignore the C of {model.C!r}: it means C=inf.",
+            )
     elif model.l1_ratio is None:
-        _future("'l1_ratio=None' was deprecated: use a number from 0 to 1.")
+        warn_as(FutureWarning, "'l1_ratio=None' was deprecated: use a number from 0 to 1.")
     C, ratio = penalty_of(model)
     if model.penalty in ("l1", "l2") and model.l1_ratio != ratio:
-        _user(
+        warn_as(
+            UserWarning,
             f"Inconsistent values: penalty={model.penalty} with l1_ratio={model.l1_ratio}, which "
-            "is unused."
+            "is unused.",
         )
     elif np.isinf(C) and model.l1_ratio not in (None, 0, 1):
-        _user(f"l1_ratio={model.l1_ratio!r} is unused without penalty.")
+        warn_as(UserWarning, f"l1_ratio={model.l1_ratio!r} is unused without penalty.")
+    if model.penalty in ("l1", "l2") and model.l1_ratio not in (None, 0, 1):
+        warn_as(
+            UserWarning,
+            "l1_ratio parameter is only used when penalty is 'elasticnet'. Got "
+            f"(penalty={model.penalty})",
+        )
     if model.n_jobs is not None:
-        _future("'n_jobs' has no effect, and is deprecated.")
-
-
-def _future(text: str) -> None:
-    warnings.warn(text, FutureWarning, stacklevel=5)
-
-
-def _user(text: str) -> None:
-    warnings.warn(text, UserWarning, stacklevel=5)
+        warn_as(FutureWarning, "'n_jobs' has no effect, and is deprecated.")

@@ -26,7 +26,7 @@ from separatrix.rows.block import Floats, Ints
 from separatrix.rows.encoding import identity
 from separatrix.rows.rows import ArrayRows, InMemory
 from separatrix.rows.schema import Terms
-from separatrix.selection.folds import DEFAULT_FOLDS, folds_of
+from separatrix.selection.folds import default_folds, folds_of
 from separatrix.threads import parallel_map
 
 #: ℓ₁ ratio for which the first penalty is computed if the penalty has none.
@@ -133,7 +133,8 @@ def losses_of_folds(
 ) -> list[Floats]:
     """Mean log losses along the path of every fold, folds on threads."""
     codes, x = rows.block.codes(targets), shared_products(rows)
-    cv = DEFAULT_FOLDS if cv is None else cv
+    if cv is None:
+        cv = default_folds(np.bincount(codes, minlength=len(classes)).min())
     if isinstance(cv, int | np.integer):
         _check_rarest(codes, int(cv), classes)
     return parallel_map(

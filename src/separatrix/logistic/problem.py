@@ -36,6 +36,7 @@ class LogisticOptions:
     """``penalty`` is λ = 1/C, ``l1_ratio`` the fraction ρ of its ℓ₁ part.
 
     An intercept a is penalized as a coefficient a/``intercept_scaling``; infinite leaves it free.
+    ``method`` is what messages call the fit.
     """
 
     penalty: float = 0.0
@@ -45,6 +46,7 @@ class LogisticOptions:
     tol: float = 1e-8
     max_iter: int = 100
     intercept_scaling: float = np.inf
+    method: str = "the fit"
 
     @property
     def centered(self) -> bool:

@@ -108,7 +108,7 @@ class PerceptronRegressor(RegressorMixin, LinearModel):
     >>> import separatrix as sx
     >>> X = np.linspace(-1.0, 1.0, 20)[:, None]
     >>> model = sx.PerceptronRegressor().fit(X, 1.0 + 2.0 * X[:, 0])
-    >>> model.coef_.round(4), round(model.intercept_, 4)
+    >>> model.coef_.round(4), round(float(model.intercept_), 4)
     (array([2.]), 1.0)
     """
 

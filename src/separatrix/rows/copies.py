@@ -7,14 +7,14 @@ if columns are independent within a class (within the table, where the target is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
 from separatrix.rows.block import Block, Floats, Ints, to_array
-from separatrix.rows.parts import Hashes, column_of
+from separatrix.rows.parts import Hashes, column_of, hash_block
 from separatrix.rows.schema import Terms
 from separatrix.rows.sources.columns import Levels, Numbers
 
@@ -97,6 +97,21 @@ class Copies:
         once = len(self.hashes) / self.times
         whole = np.bincount(classes, minlength=len(agree)) * (once / len(some))
         return float((whole * np.maximum(whole - 1, 0) / 2 * agree).sum())
+
+
+def merge_copies(block: Block) -> tuple[Block, Ints | None]:
+    """The distinct rows, each with the weight of all its copies, and which of them each row is.
+
+    The block itself and None if no two rows are equal.
+    """
+    target = np.sort(block.y[:, 0])
+    if not (target[1:] == target[:-1]).any():  # as always with a continuous target
+        return block, None
+    _, first, which = np.unique(hash_block(block), return_index=True, return_inverse=True)
+    if len(first) == block.n:
+        return block, None
+    weight = np.bincount(which, block.weights)
+    return replace(block.take(first), w=weight), which.astype(np.int64)
 
 
 def column_positions(terms: Terms) -> dict[str, list[int]]:

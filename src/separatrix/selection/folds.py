@@ -69,6 +69,11 @@ class Folds:
         return cast(Array, np.concatenate(parts)[np.argsort(tests)])
 
 
+def default_folds(most: int) -> int:
+    """The number of folds unless one is named: 5, but no more than ``most``, and 2 at least."""
+    return max(2, min(DEFAULT_FOLDS, int(most)))
+
+
 def folds_of(
     cv: CV,
     n: int,

@@ -13,11 +13,16 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from separatrix.rows.block import Ints
 
 
-def fold_router(model: Any, **others: Any) -> MetadataRouter:
-    """The router of a model whose ``fit`` splits rows by ``cv``, and scores by ``others``."""
+def fold_router(model: Any, *, scores: bool = False, **others: Any) -> MetadataRouter:
+    """The router of a model whose ``fit`` splits rows by ``cv``, and scores by ``others``.
+
+    With ``scores`` its method ``score`` uses them too.
+    """
     router = MetadataRouter(owner=model).add_self_request(model)
     for name, other in others.items():
         mapping = MethodMapping().add(caller="fit", callee="score")
+        if scores:
+            mapping.add(caller="score", callee="score")
         router.add(**{name: other}, method_mapping=mapping)
     splitting = MethodMapping().add(caller="fit", callee="split")
     return router.add(splitter=check_cv(model.cv), method_mapping=splitting)

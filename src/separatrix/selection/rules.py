@@ -6,6 +6,7 @@ Penalties may be in any order; among equals the largest penalty, the simplest mo
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -86,10 +87,25 @@ def number_or_values(name: str, given: Any, remedy: str) -> int | Floats:
         if given < 1:
             raise InputError(f"{name}={given} must be at least 1, or a list of values.")
         return int(given)
-    values = np.sort(np.asarray(given, dtype=float).ravel())
-    if not len(values) or not (np.isfinite(values) & (values > 0.0)).all():
+    values = np.sort(numbers(name, given))
+    if not len(values) or not (values > 0.0).all():
         raise InputError(f"{name} must be finite numbers greater than 0.", remedy=remedy)
     return values
+
+
+def numbers(name: str, given: Any, bound: str = ">= 0.0") -> Floats:
+    """The values given for a parameter, finite and not negative, in their order.
+
+    ``bound`` says in the message what they must be.
+    """
+    values = np.asarray(given, dtype=object).ravel().tolist()
+    for i, value in enumerate(values):
+        if not isinstance(value, Real):
+            kind = type(value).__name__
+            raise TypeError(f"{name}[{i}] must be an instance of float, not {kind}.")
+        if not 0.0 <= float(value) < np.inf:
+            raise InputError(f"{name}[{i}] == {value}, must be {bound}.")
+    return np.array(values, dtype=float)
 
 
 def aic(squares: Floats, freedom: Floats, n: float) -> Floats:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.estimators.additive import TrainingData
-from separatrix.messages import InputError, check_option
+from separatrix.messages import InputError, check_option, warn_as
 
 #: Difference of two Gram matrices, relative to the lengths of the columns, that is rounding.
 SAME_GRAM = 1e-4
@@ -36,13 +36,22 @@ def refuse_other_gram(precompute: Any, data: TrainingData, fit_intercept: bool) 
         raise InputError(f"precompute is a matrix of shape {gram.shape}, not {(d, d)}.")
     if m is None:
         return
-    for about in (m.about_origin(), m) if fit_intercept else (m.about_origin(),):
+    for centered in (True, False) if fit_intercept else (False,):
+        about = m if centered else m.about_origin()
         length = np.sqrt(np.maximum(np.diag(about.xx), np.finfo(float).tiny))
         for factor in (1.0, m.count / m.weight):  # scikit-learn scales weights to a mean of one
             error = np.abs(factor * about.xx - gram) / (factor * np.outer(length, length))
-            if error.max(initial=0.0) <= SAME_GRAM:
-                return
+            if error.max(initial=0.0) > SAME_GRAM:
+                continue
+            if fit_intercept and not centered:
+                warn_as(
+                    UserWarning,
+                    "Gram matrix was provided but X was centered to fit intercept: recomputing "
+                    "Gram matrix.",
+                )
+            return
     raise InputError(
-        "The Gram matrix given as precompute is not that of the columns of X.",
+        "Gram matrix passed in via 'precompute' did not pass validation: it is not that of the "
+        "columns of X.",
         remedy="Leave precompute away: inner products are computed once in any case.",
     )

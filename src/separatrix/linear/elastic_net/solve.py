@@ -108,7 +108,11 @@ def _warn(certificate: Certificate, sweeps: int, options: ElasticNetOptions) -> 
     left = f"a duality gap of {certificate.gap:.1e} is left of an objective of "
     left += f"{certificate.primal:.3g}"
     if sweeps >= options.max_iter:
-        warn("SEP003", f"{left} after {sweeps} sweeps. Raise max_iter, tol or alpha.")
+        warn(
+            "SEP003",
+            "Objective did not converge. You might want to increase the number of iterations. "
+            f"After {sweeps} sweeps {left}. Raise max_iter, tol or alpha.",
+        )
     else:
         warn(
             "SEP003",

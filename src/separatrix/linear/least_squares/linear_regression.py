@@ -78,7 +78,7 @@ class LinearRegression(InferenceMixin, PartialFitMixin, RegressorMixin, MomentEs
     >>> import separatrix as sx
     >>> x = [[1.0], [2.0], [3.0], [4.0]]
     >>> model = sx.LinearRegression().fit(x, [3.1, 4.9, 7.0, 9.0])
-    >>> model.coef_.round(2), round(model.intercept_, 2)
+    >>> model.coef_.round(2), round(float(model.intercept_), 2)
     (array([1.98]), 1.05)
     >>> model.summary().standard_errors.round(3)
     array([0.116, 0.042])
@@ -103,6 +103,18 @@ class LinearRegression(InferenceMixin, PartialFitMixin, RegressorMixin, MomentEs
         self.tol = tol
         self.n_jobs = n_jobs
         self.positive = positive
+
+    def __sklearn_clone__(self) -> LinearRegression:
+        """A clone, before which scikit-learn learns that this is a LinearRegression.
+
+        Its RANSACRegressor draws d + 1 rows for one, and of anything else asks for min_samples.
+        Its linear models are imported here, since only its meta-estimators ask, once they cloned.
+        """
+        from sklearn.linear_model import LinearRegression as Interface
+
+        Interface.register(LinearRegression)
+        found: LinearRegression = super().__sklearn_clone__()
+        return found
 
     def _solve(self, data: TrainingData) -> Solution:
         solution = solve_least_squares(

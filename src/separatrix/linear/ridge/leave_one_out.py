@@ -1,10 +1,11 @@
 """Leave-one-out errors of a ridge path in closed form, from one pass over the rows.
 
-    e₍ᵢ₎ = (yᵢ − ŷᵢ) / (1 − hᵢ),      hᵢ = 1/Σw + Σⱼ uᵢⱼ² λⱼ/(λⱼ + α)
+    e₍ᵢ₎ = (yᵢ − ŷᵢ) / (1 − wᵢ hᵢ),      hᵢ = 1/Σw + Σⱼ uᵢⱼ² λⱼ/(λⱼ + α)
 
-with uᵢⱼ the coordinate of row i along the j-th principal direction, in units of √λⱼ, and hᵢ the
+with uᵢⱼ the coordinate of row i along the j-th principal direction, in units of √λⱼ, and wᵢ hᵢ the
 leverage: the prediction error of row i by the model fitted to the other rows (PRESS). A row of
-weight w stands for w equal rows, one of which is left out.
+weight w stands for w equal rows, all of which are left out: a copy left in would give the target
+away.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from separatrix.statistics.fields import FieldStatistic
 
 
 class LeaveOneOut(FieldStatistic):
-    """Σ w e₍ᵢ₎² for each of k targets and m penalties, and the least 1 − h.
+    """Σ w e₍ᵢ₎² for each of k targets and m penalties, and the least 1 − w h.
 
     ``rotation`` (d x r) takes centred rows to coordinates u, ``shrink`` (r x m) holds λ/(λ + α),
     ``cross`` (r x k) the products of u with the targets; ``base`` is 1/Σw with an intercept, else
@@ -69,9 +70,11 @@ class LeaveOneOut(FieldStatistic):
             np.matmul(z[:n], rotation, out=u[:n])
             np.multiply(u[:n], u[:n], out=square[:n])
             np.matmul(square[:n] @ leverage[0], leverage[1], out=residual_factor[:n])
-            np.subtract(1.0 - self.base, residual_factor[:n], out=residual_factor[:n])
-            counted = residual_factor[:n] if w is None else residual_factor[:n][w > 0]
-            least = float(counted.min(initial=1.0))
+            residual_factor[:n] += self.base
+            if w is not None:
+                residual_factor[:n] *= w[:, None]
+            np.subtract(1.0, residual_factor[:n], out=residual_factor[:n])
+            least = float(residual_factor[:n].min(initial=1.0))
             self.least = min(self.least, least)
             if least < 1e-12:  # a leverage of 1: rounding must not divide by zero
                 np.maximum(residual_factor[:n], 1e-12, out=residual_factor[:n])

@@ -23,9 +23,8 @@ from separatrix.rows.block import Block, Floats
 from separatrix.rows.encoding import Encoding
 from separatrix.selection.leave_one_out import AffineFits
 
-#: scikit-learn's names of solvers, and those that iterate there.
+#: scikit-learn's names of solvers.
 SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
-ITERATIVE = ("lsqr", "sag", "saga")
 
 
 class RidgeBase(RegressorMixin, MomentEstimator):
@@ -83,8 +82,8 @@ class Ridge(PartialFitMixin, RidgeBase):
         Intercept a.
     certificate_ : Certificate
         Duality gap and KKT residual.
-    n_iter_ : ndarray of shape (k,) or None
-        Number of iterations where the solution is iterative, else None.
+    n_iter_ : ndarray of shape (k,)
+        Number of iterations; 1 where the solution is in closed form.
     solver_ : str
         The solver: "cholesky", "svd", or "lbfgs" with ``positive``; the one named by ``solver``.
     moments_ : Moments or None
@@ -139,9 +138,7 @@ class Ridge(PartialFitMixin, RidgeBase):
 
     def _accept(self, solution: Solution, encoding: Encoding, *, flat: bool) -> None:
         super()._accept(solution, encoding, flat=flat)
-        self.n_iter_: Any = None
-        if self.solver_ in ITERATIVE:
-            self.n_iter_ = np.full(solution.coef.shape[1], max(1, solution.iterations), np.int32)
+        self.n_iter_ = np.full(solution.coef.shape[1], self.n_iter_, np.int32)
 
     def _solver(self, data: TrainingData) -> str:
         """The name of the solver, checked."""
@@ -162,14 +159,14 @@ class Ridge(PartialFitMixin, RidgeBase):
     def _alphas(self, targets: int) -> Floats:
         """One penalty per target."""
         alpha = np.atleast_1d(np.asarray(self.alpha, dtype=float))
-        if (
-            alpha.ndim > 1
-            or len(alpha) not in (1, targets)
-            or not (np.isfinite(alpha) & (alpha >= 0)).all()
-        ):
+        remedy = "Give alpha as one number ≥ 0, or one for each target."
+        if alpha.ndim > 1 or not (np.isfinite(alpha) & (alpha >= 0)).all():
+            raise InputError(f"alpha={self.alpha!r} is not a penalty.", remedy=remedy)
+        if len(alpha) not in (1, targets):
             raise InputError(
-                f"alpha={self.alpha!r} must be one number ≥ 0, or one for each of "
-                f"{targets} targets."
+                "Number of targets and number of penalties do not correspond: "
+                f"{len(alpha)} != {targets}.",
+                remedy=remedy,
             )
         return np.broadcast_to(alpha, (targets,))
 

@@ -7,6 +7,7 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.metrics import check_scoring, get_scorer
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,7 +26,7 @@ from separatrix.linear.ridge.validation import (
     left_out_residuals,
     wide_fold_errors,
 )
-from separatrix.messages import InputError, check_option
+from separatrix.messages import InputError, check_option, warn_as
 from separatrix.optimize.solution import Solution
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding, identity
@@ -53,7 +54,8 @@ class RidgeCV(RidgePathBase):
         constant.
     cv : None, int, splitter or iterable of (train, test), default=None
         None is leave-one-out in closed form; otherwise folds, whose moments come from one pass
-        over the rows. A row of weight w counts as w equal rows, one of which is left out.
+        over the rows. Rows that are copies are left out together, as are the w equal rows that
+        a row of weight w stands for.
     gcv_mode : {None, "auto", "svd", "eigen"}, default=None
         Accepted for compatibility with scikit-learn; it has no effect.
     store_cv_results : bool, default=False
@@ -73,7 +75,8 @@ class RidgeCV(RidgePathBase):
     best_score_ : float or ndarray of shape (k,)
         The mean score at ``alpha_``.
     cv_results_ : ndarray of shape (n, m) or (n, k, m)
-        Squared errors of rows left out, or their predictions if ``scoring`` is given.
+        Squared errors of rows left out, times their weights; or their predictions if ``scoring``
+        is given.
     mse_path_ : ndarray of shape (m, folds)
         Mean squared errors of test rows for every penalty; one column for leave-one-out.
     alphas_ : ndarray of shape (m,)
@@ -148,6 +151,12 @@ class RidgeCV(RidgePathBase):
         metadata routing.
         """
         self._check()
+        if self.gcv_mode == "svd" and self.cv is None and sparse.issparse(X):
+            warn_as(
+                FutureWarning,
+                "The 'svd' mode is not supported for sparse X in scikit-learn; gcv_mode is ignored "
+                "here.",
+            )
         found = routed(self, params, sample_weight)
         self._folds = named_folds(self.cv, X, y, found["split"])
         self._score_arguments: Mapping[str, Any] = found["score"]
@@ -260,7 +269,10 @@ class RidgeCV(RidgePathBase):
         residuals = left_out_residuals(path, block, fit_intercept=fit_intercept)
         mse = np.average(residuals**2, axis=0, weights=block.w).T
         self.mse_path_ = mse.mean(axis=1)[:, None]
-        results = residuals**2 if self.scoring is None else block.y[:, :, None] - residuals
+        if self.scoring is None:
+            results = residuals**2 * block.weights[:, None, None]
+        else:
+            results = block.y[:, :, None] - residuals
         if self.store_cv_results:
             self.cv_results_ = results[:, 0] if results.shape[1] == 1 else results
         if self.scoring is None:

@@ -102,8 +102,8 @@ class RidgePathBase(RidgeBase):
 
     def _penalties(self, given: Any) -> Floats:
         """Penalties given by the user, checked."""
-        alphas = np.atleast_1d(np.asarray(given, dtype=float))
-        if alphas.ndim != 1 or not alphas.size or not (np.isfinite(alphas) & (alphas >= 0)).all():
+        alphas = rules.numbers("alphas", given, "> 0.0, or 0 for least squares")
+        if np.ndim(given) > 1 or not len(alphas):
             raise InputError("alphas must be a list of penalties ≥ 0, a number of them, or None.")
         return alphas
 

@@ -17,7 +17,9 @@ from separatrix.linear.ridge.spectrum import RidgeOptions, RidgeTrace
 from separatrix.linear.ridge.trace import path_coefs
 from separatrix.linear.ridge.wide import CenteredRows
 from separatrix.rows.block import Block, Floats, Ints
-from separatrix.rows.rows import ArrayRows, Rows
+from separatrix.rows.copies import merge_copies
+from separatrix.rows.mapped import EncodedRows
+from separatrix.rows.rows import ArrayRows, InMemory, Rows
 from separatrix.selection import rules
 from separatrix.selection.folds import folding, folds_of
 from separatrix.statistics.moments import Moments
@@ -63,13 +65,19 @@ class FixedRegressor(RegressorMixin, BaseEstimator):
 def leave_one_out_errors(path: RidgeTrace, rows: Rows, *, fit_intercept: bool) -> Floats:
     """Mean squared errors of rows left out (m x k).
 
-    In float32 where that cannot matter: many rows, and residuals that are not tiny.
+    Copies are left out together, unless the rows are a stream. In float32 where that cannot
+    matter: many rows, and residuals that are not tiny.
     """
     s = path.spectrum
-    if path.coordinates is not None:
+    source = rows.rows if isinstance(rows, EncodedRows) else rows
+    if path.coordinates is not None or isinstance(source, InMemory):
         block = rows.collect()
-        errors = left_out_residuals(path, block, fit_intercept=fit_intercept)
-        return np.asarray(np.average(errors**2, axis=0, weights=block.w).T)
+        if path.coordinates is not None or _nearly_square(block):
+            errors = left_out_residuals(path, block, fit_intercept=fit_intercept)
+            return np.asarray(np.average(errors**2, axis=0, weights=block.w).T)
+        distinct, which = merge_copies(block)
+        if which is not None:
+            rows = InMemory(rows.schema, distinct)
     unexplained = float(np.min(s.rss(path.alphas).sum(axis=1) / max(s.yy.sum(), 1e-300)))
     if s.weight >= MANY_ROWS and unexplained > 1e-3:
         single = rows.reduce(_statistic(path, fit_intercept, np.float32))
@@ -80,26 +88,53 @@ def leave_one_out_errors(path: RidgeTrace, rows: Rows, *, fit_intercept: bool) -
 
 
 def left_out_residuals(path: RidgeTrace, block: Block, *, fit_intercept: bool) -> Floats:
-    """y − prediction by the other rows, for every row, target and penalty (n x k x m)."""
-    if path.coordinates is not None:
-        return _from_coordinates(path, block, path.coordinates, fit_intercept=fit_intercept)
-    statistic = _statistic(path, fit_intercept, np.float64)
-    found = np.empty((block.n, block.y.shape[1], len(path.alphas)))
-    for rows, k, error in statistic.errors(block):
+    """y − prediction by the rows that differ, by row, target and penalty (n x k x m)."""
+    distinct, which = merge_copies(block)
+    u, statistic = path.coordinates, None
+    if u is None:
+        statistic = _statistic(path, fit_intercept, np.float64)
+        if _nearly_square(block):
+            u = (block.dense() - statistic.x_mean) @ statistic.rotation
+    if u is not None:
+        w = distinct.weights if which is None else distinct.weights[which]
+        independent = np.count_nonzero(distinct.weights)
+        return _from_coordinates(path, block.y, w, u, independent, fit_intercept=fit_intercept)
+    assert statistic is not None
+    found = np.empty((distinct.n, block.y.shape[1], len(path.alphas)))
+    for rows, k, error in statistic.errors(distinct):
         found[rows, k] = error
-    return found
+    return found if which is None else found[which]
 
 
-def _from_coordinates(path: RidgeTrace, block: Block, u: Floats, *, fit_intercept: bool) -> Floats:
-    """The same from the coordinates of the rows, which are not read again."""
+def _nearly_square(block: Block) -> bool:
+    """Whether the rows may be independent of one another: no more than one beyond the columns."""
+    return bool(block.n <= block.x.shape[1] + 1)
+
+
+def _from_coordinates(
+    path: RidgeTrace, y: Floats, w: Floats, u: Floats, distinct: int, *, fit_intercept: bool
+) -> Floats:
+    """The same from the coordinates of the rows, which are not read again.
+
+    ``w`` is the weight of each row with all its copies. Where the distinct rows are independent the
+    fit could reach every target: residual and 1 − w h are both multiples of α, which cancels,
+
+        e₍ᵢ₎ = Σⱼ uᵢⱼ cⱼ/(λⱼ + α) / (w Σⱼ uᵢⱼ²/(λⱼ + α))
+    """
     s = path.spectrum
-    shrink = s.values[:, None] * s.inverse_eigenvalues(path.alphas)
-    cross = s.cross / np.sqrt(s.values)[:, None]
-    rest = 1.0 - (1.0 / s.weight if fit_intercept else 0.0) - u**2 @ shrink
+    nonzero = s.values > s.floor
+    inverse = s.inverse_eigenvalues(path.alphas)[nonzero]
+    shrink = s.values[nonzero, None] * inverse
+    cross = s.cross[nonzero] / np.sqrt(s.values[nonzero])[:, None]
+    rest = 1.0 - w[:, None] * ((1.0 / s.weight if fit_intercept else 0.0) + u**2 @ shrink)
     fitted = np.einsum("nr,rm,rk->nkm", u, shrink, cross, optimize=True)
-    return np.asarray(
-        ((block.y - s.y_mean)[:, :, None] - fitted) / np.maximum(rest, 1e-12)[:, None]
-    )
+    errors = ((y - s.y_mean)[:, :, None] - fitted) / np.maximum(rest, 1e-12)[:, None]
+    if np.count_nonzero(nonzero) == distinct - fit_intercept:
+        counted = w > 0.0
+        u, w = u[counted], w[counted]
+        residual = np.einsum("nr,rm,rk->nkm", u, inverse, cross, optimize=True)
+        errors[counted] = residual / (w[:, None] * (u**2 @ inverse))[:, None]
+    return np.asarray(errors)
 
 
 def _statistic(path: RidgeTrace, fit_intercept: bool, precision: Any) -> LeaveOneOut:

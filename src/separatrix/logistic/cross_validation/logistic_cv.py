@@ -36,7 +36,8 @@ class LogisticCV(LogisticPathBase):
     eps : float, default=1e-4
         The first C as a fraction of the last.
     cv : int, splitter, iterable of (train, test) or None, default=None
-        Folds as in scikit-learn; a number (None is 5) makes stratified ones.
+        Folds as in scikit-learn; a number makes stratified ones. None is 5, or as many as the
+        rarest class has rows, but 2 at least.
     rule : {"min", "one_se", "elbow"}, default="min"
         Take the C of the smallest mean log loss, or the smallest C whose mean log loss is within
         one standard error of it: that of its mean, or of the differences from it ("elbow").

@@ -10,6 +10,7 @@ from sklearn import get_config
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
+from sklearn.utils.metadata_routing import UNUSED, process_routing
 
 from separatrix.estimators.base import check_sample_weight
 from separatrix.logistic.base import LogisticClassifier
@@ -22,7 +23,7 @@ from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.rows import InMemory, Rows
-from separatrix.selection.folds import folding
+from separatrix.selection.folds import default_folds, folding
 from separatrix.selection.routing import fold_router, of_rows, routed
 
 
@@ -43,7 +44,8 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
     fit_intercept : bool, default=True
         Whether scores have an intercept.
     cv : int, splitter, iterable of (train, test) or None, default=None
-        Folds as in scikit-learn: stratified, 5 by default.
+        Folds as in scikit-learn: stratified, 5 by default, or fewer where no class has so many
+        rows.
     dual : bool, default=False
         Taken and unused.
     penalty : {"l1", "l2", "elasticnet"}, default="deprecated"
@@ -134,6 +136,9 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
         "LogisticRegression with C=inf for inference."
     )
 
+    # the scorer asks for the weights of ``score``, or not
+    __metadata_request__score = {"sample_weight": UNUSED}  # noqa: RUF012
+
     def __init__(
         self,
         *,
@@ -196,10 +201,12 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
                 remedy="Leave solver at its default.",
             )
         model.classes_ = self.classes_
-        labels = self.classes_[rows.block.codes(targets)]
-        splitter = check_cv(self.cv, labels, classifier=True)
+        codes = rows.block.codes(targets)
+        labels = self.classes_[codes]
+        cv = default_folds(np.bincount(codes).max()) if self.cv is None else self.cv
+        splitter = check_cv(cv, labels, classifier=True)
         folds = list(splitter.split(np.empty((len(labels), 1)), labels, **found["split"]))
-        scorer, more = scorer_of_classes(self._scorer(), self.classes_), found["score"]
+        scorer, more = scorer_of_classes(self._get_scorer(), self.classes_), found["score"]
 
         if weights is not None and not get_config().get("enable_metadata_routing", False):
             more = {"sample_weight": weights}
@@ -226,11 +233,13 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
         """The score by which C was chosen, on new rows."""
         if sample_weight is not None:
             score_params["sample_weight"] = sample_weight
-        return float(self._scorer()(self, X, y, **score_params))
+        if score_params and get_config().get("enable_metadata_routing", False):
+            score_params = process_routing(self, "score", **score_params).scorer.score
+        return float(self._get_scorer()(self, X, y, **score_params))
 
     def get_metadata_routing(self) -> Any:
         """Which arguments of ``fit`` go to the scorer and to the splitter."""
-        return fold_router(self, scorer=self._scorer())
+        return fold_router(self, scores=True, scorer=self._get_scorer())
 
     # -- parameters -----------------------------------------------------------------------------
 
@@ -269,7 +278,7 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
             standardize=self.standardize,
         )
 
-    def _scorer(self) -> Any:
+    def _get_scorer(self) -> Any:
         chosen = self.scoring
         if chosen is None or (isinstance(chosen, str) and chosen == LATER):
             chosen = "accuracy"
