@@ -329,3 +329,17 @@ def test_refusals_warnings_and_types_as_in_scikit_learn() -> None:
     model = sx.Ridge().fit(x, y)
     assert type(model.intercept_) is np.float64
     assert model.n_iter_.tolist() == [1]
+
+
+@pytest.mark.parametrize(("n", "d"), [(10, 100), (12, 11)])
+def test_rows_left_out_at_a_small_penalty(n: int, d: int) -> None:
+    """Independent rows: residual and 1 − leverage are multiples of α, and both nearly zero."""
+    local = np.random.default_rng(n)
+    x, y = local.normal(size=(n, d)), 100.0 * local.normal(size=n)
+    w = np.where(np.arange(n) % 2, 1.0, 0.5)
+    model = sx.RidgeCV([1e-9, 1e-5], scoring="neg_mean_squared_error", store_cv_results=True)
+    model.fit(x, y, sample_weight=w)
+    for i, alpha in enumerate(model.alphas_):
+        for train, test in LeaveOneOut().split(x):
+            ridge = reference.Ridge(alpha, solver="svd").fit(x[train], y[train], w[train])
+            assert_allclose(model.cv_results_[test, i], ridge.predict(x[test]), rtol=1e-6)

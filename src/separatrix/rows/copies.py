@@ -110,7 +110,7 @@ def merge_copies(block: Block) -> tuple[Block, Ints | None]:
     _, first, which = np.unique(hash_block(block), return_index=True, return_inverse=True)
     if len(first) == block.n:
         return block, None
-    weight = np.bincount(which, block.weights)
+    weight = np.bincount(which, block.weights).astype(np.float64)
     return replace(block.take(first), w=weight), which.astype(np.int64)
 
 

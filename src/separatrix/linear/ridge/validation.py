@@ -94,10 +94,12 @@ def left_out_residuals(path: RidgeTrace, block: Block, *, fit_intercept: bool) -
     if u is None:
         statistic = _statistic(path, fit_intercept, np.float64)
         if _nearly_square(block):
-            u = (block.dense() - statistic.x_mean) @ statistic.rotation
+            u = np.zeros((block.n, len(path.spectrum.values)))
+            nonzero = path.spectrum.values > path.spectrum.floor
+            u[:, nonzero] = (block.dense() - statistic.x_mean) @ statistic.rotation
     if u is not None:
         w = distinct.weights if which is None else distinct.weights[which]
-        independent = np.count_nonzero(distinct.weights)
+        independent = int(np.count_nonzero(distinct.weights))
         return _from_coordinates(path, block.y, w, u, independent, fit_intercept=fit_intercept)
     assert statistic is not None
     found = np.empty((distinct.n, block.y.shape[1], len(path.alphas)))
@@ -122,14 +124,16 @@ def _from_coordinates(
         e₍ᵢ₎ = Σⱼ uᵢⱼ cⱼ/(λⱼ + α) / (w Σⱼ uᵢⱼ²/(λⱼ + α))
     """
     s = path.spectrum
-    nonzero = s.values > s.floor
-    inverse = s.inverse_eigenvalues(path.alphas)[nonzero]
+    nonzero, most = s.values > s.floor, distinct - int(fit_intercept)
+    if np.count_nonzero(nonzero) > most:  # the direction of the mean, left by rounding
+        nonzero[np.argsort(s.values)[: len(s.values) - most]] = False
+    u, inverse = u[:, nonzero], s.inverse_eigenvalues(path.alphas)[nonzero]
     shrink = s.values[nonzero, None] * inverse
     cross = s.cross[nonzero] / np.sqrt(s.values[nonzero])[:, None]
     rest = 1.0 - w[:, None] * ((1.0 / s.weight if fit_intercept else 0.0) + u**2 @ shrink)
     fitted = np.einsum("nr,rm,rk->nkm", u, shrink, cross, optimize=True)
     errors = ((y - s.y_mean)[:, :, None] - fitted) / np.maximum(rest, 1e-12)[:, None]
-    if np.count_nonzero(nonzero) == distinct - fit_intercept:
+    if np.count_nonzero(nonzero) == most:
         counted = w > 0.0
         u, w = u[counted], w[counted]
         residual = np.einsum("nr,rm,rk->nkm", u, inverse, cross, optimize=True)
