@@ -13,12 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from separatrix.logistic.problem import LogisticProblem
+from separatrix.optimize.duality import ROUNDING, without_rounding
 from separatrix.optimize.penalties import ElasticNet
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
-
-#: Rounding error of a sum over rows, relative to that of its absolute terms.
-ROUNDING = 64.0 * float(np.finfo(float).eps)
 
 
 class CertifiedPoint(NamedTuple):
@@ -88,8 +86,7 @@ def _without_rounding(
     """
     free = (penalty.l1 == 0.0) & (penalty.l2 == 0.0)
     error = np.where(free, np.inf, ROUNDING * np.sqrt(max(loss, 0.0) * weight))
-    off = np.clip(penalty.offset(theta, v), -error, error)
-    return v - off, float(np.abs(off * theta).sum())
+    return without_rounding(penalty, theta, v, error)
 
 
 def _feasible_scale(v: Floats, penalty: ElasticNet) -> float:

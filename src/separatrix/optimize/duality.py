@@ -24,6 +24,8 @@ from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
 
 EPS = float(np.finfo(float).eps)
+#: Rounding error of a sum over rows, relative to the sum of its absolute terms.
+ROUNDING = 64.0 * EPS
 #: A dual point that is scaled into its domain stays inside by this factor.
 INSIDE = 1.0 - 1e-15
 
@@ -39,6 +41,9 @@ class Penalty(Protocol):
 
     def distance(self, b: Floats, v: Floats) -> Floats:
         """Distance of v to ∂p(b) by coordinate."""
+
+    def offset(self, b: Floats, v: Floats) -> Floats:
+        """V less the nearest point of ∂p(b), by coordinate."""
 
     def feasible_scale(self, v: Floats) -> float:
         """The largest t ≤ 1 for which p*(t·v) is sure to be finite."""
@@ -66,24 +71,27 @@ def certify_primal_dual(
     """Certificate of (b, a) from a dual point u, with v = −Xᵀ(c u σ) and imbalance = Σ c u σ.
 
     The gap is the smaller of those at u and at t·u, t being the scale that makes v feasible for
-    the penalty. An imbalance that rounding leaves is charged to the gap at |a|; the KKT residual
+    the penalty. What rounding leaves of v and of the imbalance is charged to the gap at |b| and
+    |a|, once for each of the two sides of Fenchel and Young's inequality; the KKT residual
     is the largest of |imbalance| / Σ c|u|, the distance of v to ∂p(b) in units of ``v_scale``, and
     the distance of (z, u) to the graph of ∂ℓ with z in units of ``z_scale``. The rounding error of
     the objective is what errors of ε · ``z_size``, the sizes of the terms that z is the sum of,
     leave in the losses.
     """
-    gaps = [_gap(loss, penalty, c, z, u, coef, v)]
-    t = penalty.feasible_scale(v)
-    if t < 1.0:
-        t *= INSIDE
-        gaps.append(_gap(loss, penalty, c, z, t * u, coef, t * v))
-    gap = float(np.fmin.reduce(gaps)) + float(np.sum(np.abs(np.multiply(intercept, imbalance))))
-    primal = float(c @ loss.value(z)) + penalty.value(coef)
     conditions = [
         _largest(imbalance) / (float(c @ np.abs(u)) or 1.0),
         _largest_ratio(penalty.distance(coef, v), v_scale),
         _largest(loss.violation(z, u, z_scale)[c > 0.0]),
     ]
+    v, charge = without_rounding(penalty, coef, v, ROUNDING * np.asarray(v_scale))
+    gaps = [_gap(loss, penalty, c, z, u, coef, v)]
+    t = penalty.feasible_scale(v)
+    if t < 1.0:
+        t *= INSIDE
+        gaps.append(_gap(loss, penalty, c, z, t * u, coef, t * v))
+    charge += float(np.sum(np.abs(np.multiply(intercept, imbalance))))
+    gap = float(np.fmin.reduce(gaps)) + 2.0 * charge
+    primal = float(c @ loss.value(z)) + penalty.value(coef)
     return Certificate(
         claim=claim,
         primal=primal,
@@ -96,6 +104,15 @@ def certify_primal_dual(
         scale_of=scale_of,
         statistic="the rows",
     )
+
+
+def without_rounding(penalty: Penalty, b: Floats, v: Floats, error: Floats) -> tuple[Floats, float]:
+    """V moved towards ∂p(b) by its rounding ``error`` at most, and Σ |b|·|move|, the charge.
+
+    Thresholds below the rounding errors of v could not be met otherwise.
+    """
+    off = np.clip(penalty.offset(b, v), -error, error)
+    return v - off, float(np.abs(off * b).sum())
 
 
 def rounding_of_losses(loss: Loss, c: Floats, z: Floats, size: Floats) -> float:

@@ -119,12 +119,14 @@ class Certificate:
     def _what_the_gap_is_compared_with(self) -> list[str]:
         """Said where the gap is not small relative to the objective itself."""
         objective, allowed = self._objective_size, self.tolerance * self._size
-        if not self._gap_is_small or self.gap <= self.tolerance * objective:
+        if not self._gap_is_small:
+            return []
+        if objective <= self.rounding:
+            return [f"The objective is zero up to rounding errors of {self.rounding:.1e}."]
+        if self.gap <= self.tolerance * objective:
             return []
         if self.gap <= allowed:
             return [f"The gap is {self.relative_gap:.1e} of {self.scale_of}, {self.scale:.3g}."]
-        if objective <= self.rounding:
-            return [f"The objective is zero up to rounding errors of {self.rounding:.1e}."]
         return [f"The gap is within the rounding errors of the objective, {self.rounding:.1e}."]
 
 

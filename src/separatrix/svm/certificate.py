@@ -54,6 +54,10 @@ class KernelNorm:
         """Zero for v = f."""
         return self.excess(b, v)
 
+    def offset(self, b: Floats, v: Floats) -> Floats:
+        """Zero for v = f."""
+        return self.excess(b, v)
+
     def feasible_scale(self, v: Floats) -> float:  # noqa: ARG002
         """One: nothing has to be scaled."""
         return 1.0

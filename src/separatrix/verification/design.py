@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,14 +40,15 @@ class Design:
 
     def classes(self, known: Sequence[Any]) -> list[int]:
         """The position of every row's class among the known ones."""
-        place = {_text(label): k for k, label in enumerate(known)}
-        try:
-            return [place[_text(label)] for label in self._labels()]
-        except KeyError as unknown:
-            raise InputError(
-                f"the table has class {unknown.args[0]!r}, which the model does not know.",
-                remedy="Give the table of training.",
-            ) from None
+        place = class_positions(known)
+        found = {label: place(label) for label in dict.fromkeys(self._labels())}
+        for label, position in found.items():
+            if position is None:
+                raise InputError(
+                    f"the table has class {_text(label)!r}, which the model does not know.",
+                    remedy="Give the table of training.",
+                )
+        return [found[label] for label in self._labels()]  # type: ignore[misc]
 
     def _labels(self) -> list[Any]:
         if self.labels is not None:
@@ -76,6 +77,27 @@ class Blocks:
         if self._progress is not None and now - self._last > 2.0:
             self._last = now
             self._progress(stage, done, total)
+
+
+def class_positions(known: Sequence[Any]) -> Callable[[Any], int | None]:
+    """The position of a label among the known ones; None for another.
+
+    Two truth values may be written in any way: True, "true", 1 or "1".
+    """
+    place = {_text(label): k for k, label in enumerate(known)}
+    truth = {_TRUTH.get(text.lower()): k for text, k in place.items()}
+    if None in truth or len(truth) < len(place):
+        return lambda label: place.get(_text(label))
+
+    def find(label: Any) -> int | None:
+        text = _text(label)
+        return place.get(text, truth.get(_TRUTH.get(text.lower(), "")))
+
+    return find
+
+
+#: Truth values as tables and files write them.
+_TRUTH = {"true": "1", "1": "1", "false": "0", "0": "0"}
 
 
 def _text(label: Any) -> str:

@@ -157,6 +157,11 @@ def recorded(
         sentence = f"{what} is recorded as {stored:.10g}, and is {rounded(exact):.10g}."
         return Claim(name, REFUTED, sentence, found)
     sentence = f"{what} is {rounded(exact):.10g}, as recorded, to {found:.0f} digits."
+    if digits(Fraction(stored) - exact, exact) < least:
+        sentence = (
+            f"{what} is {rounded(exact):.10g}, and {stored:.10g} is recorded: a difference of "
+            f"rounding, the same to {found:.0f} digits of {rounded(abs(size)):.3g}."
+        )
     return Claim(name, PROVED, sentence, found)
 
 

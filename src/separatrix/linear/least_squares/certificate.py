@@ -6,7 +6,7 @@ import numpy as np
 from scipy import linalg
 
 from separatrix.messages import warn
-from separatrix.optimize.duality import certify_primal_dual, joint_certificate
+from separatrix.optimize.duality import ROUNDING, certify_primal_dual, joint_certificate
 from separatrix.optimize.losses import Squared
 from separatrix.optimize.penalties import ElasticNet
 from separatrix.optimize.solution import Certificate
@@ -47,6 +47,8 @@ def certify_from_moments(
         gap=gap,
         kkt=float(np.max(np.abs(equilibrated / size), initial=0.0)),
         tolerance=TOLERANCE,
+        # the residuals are what cancellation leaves of Σ w y² and of the fitted sums
+        rounding=ROUNDING * float((np.abs(yy) + np.abs(fitted)).sum()),
         scale=0.5 * float(yy.sum()),
         scale_of=NULL_MODEL,
         statistic="moments",

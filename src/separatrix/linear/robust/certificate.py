@@ -101,6 +101,7 @@ class Table:
             gap=gap * unit,
             kkt=float(max(off, imbalance.max(initial=0.0))),
             tolerance=self.tol,
+            rounding=self.noise * float(self.high.sum() + self.low.sum()) * unit,
         )
 
 

@@ -38,6 +38,8 @@ from separatrix.statistics.preconditioner import Preconditioner, column_scales, 
 EPS = float(np.finfo(float).eps)
 #: Least σ, as a fraction of the objective per row.
 FLOOR = 1e-9
+#: Tolerances within which a dual point is found where σ is at its floor, and the loss has kinks.
+FLAT = 100.0
 #: Least-squares residuals, relative to the deviation of y, below which a fit counts as exact.
 EXACT = 1e-9
 #: Largest decrease of σ in one step: where (b, a) are nearly stationary, and elsewhere.
@@ -286,10 +288,10 @@ def _certify(problem: _HuberProblem, found: Solution, moments: Moments, tol: flo
     primal = problem.value(theta)
     if at_floor:
         primal = 2.0 * s.loss.epsilon * sums.absolute + float(beta_total @ penalty_gradient)
-    # the error of a σ at its floor, or that of residuals divided by σ
-    error = 64 * s.noise / sigma
+    # residuals have rounding errors; where σ should be 0, its floor adds its own share
+    rounding = 64.0 * s.noise * moments.weight
     if at_floor:
-        error = min(500 * s.floor * moments.weight / max(primal, EPS), 1e-3)
+        rounding += (1.0 + s.loss.epsilon**2) * s.floor * moments.weight
     # Σ w u·target with Σ w u z = P·β, restated for y itself; u = 0 is feasible
     dual = 2.0 * shrink * (sums.inner + float(penalty_gradient @ s.start) / s.unit)
     dual = min(max(dual - shrink**2 * float(beta_total @ penalty_gradient), 0.0), primal)
@@ -300,7 +302,8 @@ def _certify(problem: _HuberProblem, found: Solution, moments: Moments, tol: flo
         dual=dual * s.unit,
         gap=(primal - dual) * s.unit,
         kkt=np.nan if at_floor else found.certificate.kkt,
-        tolerance=max(tol, error),
+        tolerance=FLAT * tol if at_floor else tol,
+        rounding=rounding * s.unit,
         dependent=s.preconditioner.dependent,
         notes=("A majority of rows lies on the plane exactly: the scale is zero.",) * at_floor,
         promised=("gap",) if at_floor else ("gap", "kkt"),

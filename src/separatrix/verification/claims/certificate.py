@@ -8,13 +8,14 @@ from typing import Any
 
 from separatrix.verification.arithmetic.roots import digits, rounded
 from separatrix.verification.stored.records import Record
-from separatrix.verification.verdict import PROVED, REFUTED, Claim
+from separatrix.verification.verdict import CONSISTENT, PROVED, REFUTED, Claim
 
 #: A gap, relative to the objective, and a KKT residual that rounding in doubles may leave.
 ROUNDED_GAP = Fraction(1, 10**13)
 ROUNDED_KKT = Fraction(1, 10**11)
 #: A measured quantity may be this much above the recorded one.
 FACTOR = 10
+ZERO = Fraction(0)
 
 
 def number(value: Any) -> Fraction | None:
@@ -28,33 +29,45 @@ def gap_claims(
     certificate: Record,
     value: Fraction,
     gap: Fraction,
-    scale: Fraction,
     tolerance: float,
     *,
+    scale: Fraction = ZERO,
+    scale_of: str = "",
+    error: Fraction = ZERO,
     how: str = "exactly",
     rounding: Fraction = ROUNDED_GAP,
 ) -> list[Claim]:
-    """The gap is within the tolerance, is not above the recorded one, and belongs to its bounds."""
-    size = max(abs(value), abs(scale)) or Fraction(1)
-    relative = gap / size
+    """The gap is within the tolerance, is not above the recorded one, and belongs to its bounds.
+
+    The tolerance is one of the objective's ``value``. Where the objective may truly be zero, it is
+    one of ``scale``, which the data fix. A gap within ``error``, or within the rounding errors that
+    the record states, is no more than consistent.
+    """
+    size = max(abs(value), scale)
     shown = f"The objective is above its minimum by at most {rounded(gap):.2g} ({how})"
     limit = min(Fraction(tolerance), number(certificate["tolerance"]) or Fraction(tolerance))
     stated = number(certificate["gap"])
-    if stated is not None and stated / size > limit and gap <= FACTOR * stated:
+    error = max(error, number(certificate.get("rounding", 0.0)) or ZERO)
+    if stated is not None and stated > limit * size + error and gap <= FACTOR * stated:
         admitted = "; the record says that the tolerance was not reached."
         return [Claim("duality gap", PROVED, shown + admitted), *_bounds(certificate, size)]
-    if relative > limit:
-        sentence = (
-            f"{shown}: {rounded(relative):.2g} of it, and the tolerance is {rounded(limit):.1g}."
-        )
-        return [Claim("duality gap", REFUTED, sentence)]
-    claims = [
-        Claim("duality gap", PROVED, f"{shown}; the tolerance is {rounded(limit):.1g} of it.")
-    ]
-    if stated is not None and gap > FACTOR * max(stated, Fraction(0)) + rounding * size:
+    within = f"the tolerance is {rounded(limit):.1g}"
+    if gap <= limit * abs(value):
+        part = f", {rounded(gap / abs(value)):.1g} of it" if gap else ""
+        claim = Claim("duality gap", PROVED, f"{shown}{part}; {within}.")
+    elif gap <= limit * scale:
+        part = f"{rounded(gap / scale):.1g} of {scale_of}, {rounded(scale):.3g}"
+        claim = Claim("duality gap", PROVED, f"{shown}: {part}; {within} of that.")
+    elif gap <= limit * size + error:
+        sentence = f"{shown}: within the rounding errors of its terms, {rounded(error):.1g}."
+        claim = Claim("duality gap", CONSISTENT, sentence, digits(gap, value))
+    else:
+        part = f"{rounded(gap / size):.2g} of it, and {within}" if size else f"{within} of it"
+        return [Claim("duality gap", REFUTED, f"{shown}: {part}.")]
+    if stated is not None and gap > FACTOR * max(stated, ZERO) + rounding * size + error:
         sentence = f"{shown}, and {rounded(stated):.2g} is recorded."
         return [Claim("duality gap", REFUTED, sentence)]
-    return claims + _bounds(certificate, size)
+    return [claim, *_bounds(certificate, size)]
 
 
 def _bounds(certificate: Record, size: Fraction) -> list[Claim]:

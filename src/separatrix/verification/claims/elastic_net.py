@@ -98,7 +98,15 @@ def elastic_net_claims(
         kkt, allowed = max(kkt, found[2]), max(allowed, found[3])
         scale += spread[y][y] / weight / 2
     claims = [recorded("objective", "The objective", certificate["primal"], value, scale)]
-    claims += gap_claims(certificate, value, gap, scale, tolerance, how="from below and above")
+    claims += gap_claims(
+        certificate,
+        value,
+        gap,
+        tolerance,
+        scale=scale,
+        scale_of="half the variance of the target",
+        how="from below and above",
+    )
     return claims + kkt_claims(certificate, kkt, allowed, tolerance)
 
 

@@ -8,10 +8,10 @@ from math import isinf
 from typing import Any
 
 from separatrix.verification.arithmetic.dyadic import exact_dot, exact_sum
-from separatrix.verification.claims.certificate import gap_claims, kkt_claims
+from separatrix.verification.claims.certificate import gap_claims, kkt_claims, number
 from separatrix.verification.claims.linear import coefficients
 from separatrix.verification.claims.linear_svm import ZERO, LinearProblem
-from separatrix.verification.design import Blocks, Design, gathered
+from separatrix.verification.design import Blocks, Design, class_positions, gathered
 from separatrix.verification.stored.records import Record
 from separatrix.verification.verdict import (
     CONSISTENT,
@@ -91,15 +91,15 @@ def _claims(
 ) -> list[Claim]:
     excess = problem.excesses(w, b)
     primal = problem.primal(w, b, excess)
-    scale = problem.constant()
-    objective = recorded("objective", "The objective", certificate["primal"], primal, scale)
+    error = number(certificate.get("rounding", 0.0)) or ZERO
+    objective = recorded("objective", "The objective", certificate["primal"], primal, error * 10**9)
     gap = max(primal - problem.dual(problem.dual_point(w, b, excess)), ZERO)
     tolerance = max(min(float(model.params.get("tol", ACCURACY)), ACCURACY), 1e-9)
-    if not problem.squared and gap > Fraction(tolerance) * max(primal, scale):
+    if not problem.squared and gap > Fraction(tolerance) * primal + error:
         sentence = f"No dual point was found whose gap is less than {float(gap):.2g}."
         return [objective, Claim("duality gap", CONSISTENT, sentence, objective.digits)]
     rounding = Fraction(1, 10**12) if problem.squared else Fraction(tolerance)
-    gaps = gap_claims(certificate, primal, gap, scale, tolerance, rounding=rounding)
+    gaps = gap_claims(certificate, primal, gap, tolerance, rounding=rounding)
     if not problem.squared:
         return [objective, *gaps]
     kkt = problem.stationarity(w, b, problem.squared_beta(excess))
@@ -118,9 +118,12 @@ def class_factors(
             sum((w for w, c in zip(weights, codes, strict=True) if c == j), ZERO) for j in range(k)
         ]
         return [sum(totals, ZERO) / (k * total) for total in totals]
-    known = model["classes_"].values
-    by_text = {str(label): value for label, value in given.items()}
-    return [Fraction(by_text.get(str(label), 1.0)) for label in known]
+    place, found = class_positions(model["classes_"].values), [Fraction(1)] * k
+    for label, value in given.items():
+        at = place(label)
+        if at is not None:
+            found[at] = Fraction(value)
+    return found
 
 
 def _ridge(model: Record, design: Design, weights: list[Fraction]) -> list[Fraction]:

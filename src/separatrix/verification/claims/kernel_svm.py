@@ -77,26 +77,25 @@ def problem_claims(
     gap = max(primal[1] - dual, ZERO)
     if problem.hard and primal[0] is None:
         return [Claim("margin", REFUTED, "A row is on the wrong side of the hyperplane.")]
-    scale = abs(dual) if problem.hard else _constant(problem)
     size = sum((abs(Fraction(b)) for b in problem.beta), ZERO)
     slack = ROUNDING * scores.diagonal * size
     # a score enters a hard margin's P by βᵀKβ and by the square of the smallest margin
     lost = slack * (
         size + 2 * primal[1] if problem.hard else sum(map(Fraction, problem.cost), ZERO)
     )
-    rounding = max(ROUNDED, lost / (max(abs(primal[1]), scale) or 1))
+    rounding = max(ROUNDED, lost / (abs(primal[1]) or 1))
     claims = [
         recorded(
             "objective",
             "The objective",
             certificate["primal"],
             primal[1],
-            max(scale, lost * 10**9),
+            lost * 10**9,
             8.0,
         )
     ]
     claims += gap_claims(
-        certificate, primal[1], gap, scale, tolerance, how="enclosed", rounding=rounding
+        certificate, primal[1], gap, tolerance, error=lost, how="enclosed", rounding=rounding
     )
     if problem.hard:
         return [*claims, Claim("margin", PROVED, "The hyperplane separates the classes.")]
@@ -190,16 +189,6 @@ def _dual(problem: KernelProblem, scores: Scores, moved: int, delta: Fraction) -
         linear -= Fraction(problem.t[moved]) * delta
     shift = max(-2 * delta * scores.own[0], -2 * delta * scores.own[1]) + delta**2 * scores.diagonal
     return linear - (scores.square[1] + shift) / 2
-
-
-def _constant(problem: KernelProblem) -> Fraction:
-    """The objective of the best constant."""
-    if problem.epsilon is None:
-        sides = {1.0: ZERO, -1.0: ZERO}
-        for t, c in zip(problem.t, problem.cost, strict=True):
-            sides[1.0 if t > 0 else -1.0] += Fraction(c)
-        return 2 * min(sides.values())
-    return ZERO
 
 
 def _violation(problem: KernelProblem, scores: Scores) -> Fraction:

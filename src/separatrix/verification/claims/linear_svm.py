@@ -197,22 +197,6 @@ class LinearProblem:
         """β = 2 c e of squared losses."""
         return [s * 2 * c * max(e, ZERO) for c, (e, s) in zip(self.cost, excess, strict=True)]
 
-    def constant(self) -> Fraction:
-        """The objective at w = 0 and b = 0; of hinges that of the best constant."""
-        if self.epsilon is not None:
-            over = (max(abs(Fraction(t)) - self.epsilon, ZERO) for t in self.t)
-            return sum(
-                (c * (e * e if self.squared else e) for c, e in zip(self.cost, over, strict=True)),
-                ZERO,
-            )
-        if self.squared:
-            return sum(self.cost, ZERO)
-        sides = [
-            sum((c for c, t in zip(self.cost, self.t, strict=True) if t * s > 0), ZERO)
-            for s in (1, -1)
-        ]
-        return 2 * min(sides)
-
 
 def _short(value: Fraction) -> Fraction:
     """A number near by with few digits: β need not be exact, only within its bounds."""

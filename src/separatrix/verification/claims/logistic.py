@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import isinf, log
+from math import isinf
 from typing import Any
 
 from separatrix.verification.arithmetic.dyadic import exact_dot, exact_sum
@@ -43,11 +43,10 @@ def logistic(model: Record, blocks: Blocks) -> list[Claim]:
     penalties = _penalties(model, design, weights)
     primal = factor * loss + _penalty(penalties, coef)
     certificate = model["certificate_"]
-    scale = factor * likelihood.total * Fraction(log(len(known)))
     claims = [recorded("objective", "The objective", certificate["primal"], primal, ZERO)]
     dual = _dual(model, likelihood, probabilities, penalties, factor)
     gap = None if dual is None else primal - dual
-    claims += _gap(certificate, primal, gap, scale, model)
+    claims += _gap(certificate, primal, gap, model)
     kkt, allowed = _kkt(model, design, weights, likelihood, probabilities, penalties, coef)
     return claims + kkt_claims(certificate, kkt, allowed, tolerance_of(model))
 
@@ -80,9 +79,7 @@ def _separation(found: Record, design: Design, codes: list[int], k: int) -> Clai
     return Claim("separation", CONSISTENT, sentence, 12.0)
 
 
-def _gap(
-    certificate: Record, primal: Fraction, gap: Fraction | None, scale: Fraction, model: Record
-) -> list[Claim]:
+def _gap(certificate: Record, primal: Fraction, gap: Fraction | None, model: Record) -> list[Claim]:
     if gap is None:
         sentence = "The probabilities of the model are not near a dual point."
         return [Claim("duality gap", CONSISTENT, sentence, 0.0)]
@@ -90,7 +87,6 @@ def _gap(
         certificate,
         primal,
         max(gap, ZERO),
-        scale,
         tolerance_of(model),
         how="enclosed",
         rounding=RECORDED,

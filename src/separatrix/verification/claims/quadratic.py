@@ -94,7 +94,14 @@ def quadratic_claims(
             found, j = _digits(own, best[-sums.d :] if sums.d else [], unit)
             least, name = min((least, name), (found, j))
     claims = [recorded("objective", "The objective", certificate["primal"], value, scale)]
-    claims += gap_claims(certificate, value, gap, scale, tolerance)
+    claims += gap_claims(
+        certificate,
+        value,
+        gap,
+        tolerance,
+        scale=scale,
+        scale_of="half the sum of squares of the target about its mean",
+    )
     claims += kkt_claims(certificate, worst_kkt, allowed, tolerance)
     if dependent:
         claims.append(_dependence(m, [at[k] for k in free], dependent))
