@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import is_classifier
 
 import separatrix as sx
+from separatrix.verification.claims.models import CLAIMS
 from tests.verification.test_linear import refuted
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(70, 3)) * [1.0, 10.0, 0.1] + [3.0, 50.0, 0.0]
 SCORE = X @ [1.0, 0.2, -10.0] - 13.0 + 2.0 * rng.normal(size=70)
 TWO, THREE = np.where(SCORE > 0, "a", "b"), np.digitize(SCORE, [-1.0, 1.0])
+MODEST = rng.normal(size=(60, 2))
 APART = (X[:, 0] > 3.0).astype(int)
 
 MODELS: dict[str, tuple[Any, Any]] = {
@@ -135,3 +141,57 @@ def test_unknown_classes_and_models_are_refused() -> None:
         sx.verify(process, X, SCORE)
     with pytest.raises(sx.InputError, match="columns"):
         sx.verify(model, X[:, :2], TWO)
+
+
+TRUE = {
+    "booleans": lambda y: y,
+    "numbers": lambda y: y.astype(int),
+    "words": lambda y: np.where(y, "true", "false"),
+    "names": lambda y: y.astype(str),
+}
+
+
+@pytest.mark.parametrize("name", sorted(CLAIMS))
+def test_truth_values_are_labels_however_a_table_writes_them(name: str, tmp_path: Path) -> None:
+    """A model fitted to booleans is verified with every spelling of them, and refuted by others."""
+    model = getattr(sx, name)()
+    if not is_classifier(model):
+        return
+    y = (MODEST[:, 0] > 0.0) ^ (MODEST[:, 1] > 1.0)
+    frame = pd.DataFrame(MODEST, columns=["a", "b"])
+    model.fit(frame, y)
+    for spelling in TRUE.values():
+        table = frame.assign(t=spelling(y))
+        table.to_csv(tmp_path / "t.csv", index=False)
+        for given in (table, tmp_path / "t.csv"):
+            assert sx.verify(model, given, "t").holds
+        assert sx.verify(model, MODEST, spelling(y)).holds
+    table = frame.assign(t=y)
+    table.to_parquet(tmp_path / "t.parquet")
+    assert sx.verify(model, tmp_path / "t.parquet", "t").holds
+    with pytest.raises(sx.InputError, match="does not know"):
+        sx.verify(model, MODEST, np.where(y, "yes", "no"))
+    other = y.copy()
+    other[:9] = ~other[:9]
+    assert not sx.verify(model, MODEST, other).holds
+
+
+def test_weights_of_classes_that_are_truth_values() -> None:
+    y = (MODEST[:, 0] > 0.0) ^ (MODEST[:, 1] > 1.0)
+    model = sx.LogisticRegression(class_weight={False: 1.0, True: 3.0}).fit(MODEST, y)
+    assert sx.verify(model, MODEST, y).verdict == "proved"
+
+
+@pytest.mark.parametrize("labels", [[0, 0, 1, 1], [0, 1, 0, 1]])
+def test_a_fit_far_from_its_minimum_is_not_proved_in_units_that_make_it_small(labels: Any) -> None:
+    """An objective of 1e-6 that is twice its minimum: refuted, whatever the null model's loss."""
+    x = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [3.0, 1.0]]) * 1e8
+    model = sx.LogisticRegression(C=1e4, l1_ratio=1.0).fit(x, labels)
+    assert sx.verify(model, x, labels).verdict == "proved"
+    gap = next(c for c in sx.verify(model, x, labels).claims if c.name == "duality gap")
+    assert "of it; the tolerance is 1e-08" in gap.sentence
+    model.coef_ *= 2.0
+    model.intercept_ *= 2.0
+    objective = float(np.abs(model.coef_).sum())
+    model.certificate_ = replace(model.certificate_, primal=objective, dual=objective, gap=0.0)
+    assert "duality gap" in refuted(sx.verify(model, x, labels))
