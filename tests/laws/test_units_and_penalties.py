@@ -50,6 +50,7 @@ def _lowest(row: Row, model: Any, x: Any, y: Any) -> float:
     scores = x @ np.transpose(coef) + intercept
     size = np.abs(scores - scores.mean(axis=0)).max() or 1.0
     unit, free = 0.1 * size / x.std(axis=0), model.get_params().get("fit_intercept", True)
+    unit = unit * np.isfinite(getattr(model, "lambda_", 1.0))  # columns that were pruned stay out
 
     def value(step: Any) -> float:
         move = step[: np.size(coef)].reshape(np.shape(coef)) * unit
