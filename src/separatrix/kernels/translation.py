@@ -48,7 +48,7 @@ def from_sklearn(kernel: Any) -> Kernel:
     kind = type(kernel)
     if kind.__module__ == _HOME and kind.__name__ == "CompoundKernel":
         raise InputError(
-            "A CompoundKernel is several kernels, not one.",
+            "The kernel cannot be a CompoundKernel, which is several kernels.",
             remedy="Give one kernel; several classes share it.",
         )
     translate = _TRANSLATIONS.get(kind.__name__) if kind.__module__ == _HOME else None
@@ -70,6 +70,11 @@ def _limited(kernel: Kernel, **bounds: Any) -> Kernel:
         if isinstance(given, str):
             continue
         pairs = np.atleast_2d(np.asarray(given, dtype=float))
+        if not np.isfinite(pairs).all():
+            raise InputError(
+                f"A kernel object of scikit-learn requires that all bounds are finite, and those "
+                f"of {name} are {pairs.ravel().tolist()}."
+            )
         own = [p for p in kernel.parameters if p == name or p.startswith(f"{name}_")]
         for each, (low, high) in zip(own, np.broadcast_to(pairs, (len(own), 2)), strict=True):
             if not _customary((low, high)):

@@ -50,3 +50,20 @@ def test_very_large_kernels_converge(rows):
     slope = y - expit(mode.f)
     assert np.abs(mode.f - mode.gram @ slope).max() < 1e-6 * np.abs(mode.f).max()
     assert mode.steps < 40
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_model_that_takes_on_theta_is_that_of_theta(rows, classes):
+    x = rows[0]
+    y = np.digitize(x[:, 0], [-0.3, 0.5][: classes - 1])
+    model = sx.GaussianProcessClassifier(2.0 * sx.Gaussian(1.0), optimizer=None).fit(x, y)
+    theta, before = model.kernel_.theta + 0.3, model.predict_proba(x)
+    value = model.log_marginal_likelihood(theta)
+    np.testing.assert_array_equal(model.predict_proba(x), before)
+    assert model.log_marginal_likelihood(theta, clone_kernel=False) == value
+    np.testing.assert_allclose(model.kernel_.theta, theta, rtol=1e-14)
+    assert model.log_marginal_likelihood_value_ == pytest.approx(value, rel=1e-12)
+    kernel = 2.0 * np.exp(0.3) * sx.Gaussian(np.exp(0.3))
+    other = sx.GaussianProcessClassifier(kernel, optimizer=None).fit(x, y)
+    np.testing.assert_allclose(model.predict_proba(x), other.predict_proba(x), rtol=1e-9)
+    assert model.certificate_.holds

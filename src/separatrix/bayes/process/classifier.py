@@ -18,7 +18,13 @@ from separatrix.bayes.process.classification.inducing import (
     fit_inducing_binary,
 )
 from separatrix.bayes.process.classification.inducing_certificate import certify_inducing
-from separatrix.bayes.process.classification.search import Search, evidence_at, fit_binary
+from separatrix.bayes.process.classification.search import (
+    Kernels,
+    LaplaceEvidence,
+    Search,
+    fit_binary,
+    thetas_of,
+)
 from separatrix.bayes.process.classification.starts import search_of, single_rows
 from separatrix.bayes.process.classification.two_classes import coded_parts, two_classes
 from separatrix.bayes.process.inducing.fit import check_count
@@ -154,7 +160,7 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
     @property
     def _structures(self) -> bool:
         """Whether the kernel compares Python objects."""
-        return isinstance(self.kernel, Kernel) and not self.kernel.of_vectors
+        return self.kernel is not None and not kernel_of(self.kernel).of_vectors
 
     def _use_of_frames(self) -> str:
         return "objects" if self._structures else "encode"
@@ -249,7 +255,7 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
     def kernel_(self) -> Any:
         """The kernel with its learned hyperparameters; of several classes one for each process."""
         check_is_fitted(self)
-        kernels = tuple(one.kernel for one in self.binaries_)
+        kernels = Kernels(one.kernel for one in self.binaries_)
         return kernels[0] if len(self.classes_) == 2 else kernels
 
     @property
@@ -268,7 +274,7 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
         """The log evidence; of several processes the mean, as in scikit-learn."""
         if "binaries_" not in vars(self):
             raise AttributeError("log_marginal_likelihood_value_ exists after fit.")
-        return float(np.mean([one.evidence for one in self.binaries_]))
+        return np.mean([one.evidence for one in self.binaries_])
 
     def log_marginal_likelihood(
         self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True
@@ -283,10 +289,9 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
         eval_gradient : bool, default=False
             Whether to return the gradient too; of two classes only.
         clone_kernel : bool, default=True
-            Taken and unused: the model is never changed.
+            Whether the model is left as it is; else it becomes that of θ.
         """
         check_is_fitted(self)
-        del clone_kernel
         if theta is None:
             if eval_gradient:
                 raise InputError("Gradient can only be evaluated for theta!=None")
@@ -301,11 +306,22 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
                 "With inducing points there is no evidence at other hyperparameters.",
                 remedy="Leave n_inducing at None for the process of all rows.",
             )
+        steps, each = int(self.max_iter_predict), thetas_of(exact, np.asarray(theta, dtype=float))
         with one_blas_thread():
-            found = evidence_at(exact, np.asarray(theta, dtype=float), int(self.max_iter_predict))
+            found = [
+                LaplaceEvidence(one.kernel, one.x, one.y, one.w, steps)(own)
+                for one, own in zip(exact, each, strict=True)
+            ]
+            if not clone_kernel:
+                self.binaries_ = [
+                    fit_binary(one.kernel.with_theta(own), one.x, one.y, one.w, None, steps)
+                    for one, own in zip(exact, each, strict=True)
+                ]
+                self.certificate_ = certify(self.binaries_)
         if eval_gradient:
             return found[0]
-        return float(np.mean([value for value, _ in found]))
+        # NumPy's number, as scikit-learn's: arithmetic with single precision stays in double
+        return np.mean([value for value, _ in found])
 
     # -- predictions ---------------------------------------------------------------------------
 

@@ -273,6 +273,10 @@ class GaussianProcessRegressor(RegressorMixin, TunableProcess, InducingRegressio
             self.__dict__["_found"] = found
         return found
 
+    # scikit-learn's names of the units of y, which packages built on its processes read
+    _y_train_mean = property(lambda self: self.target_mean_.squeeze()[()])
+    _y_train_std = property(lambda self: self.target_scale_.squeeze()[()])
+
     @property
     def L_(self) -> Floats:
         """Lower triangular Cholesky factor of K + σ²I; computed again after loading a file."""

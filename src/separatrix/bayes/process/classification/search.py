@@ -112,19 +112,24 @@ def fit_binary(
     return BinaryProcess.of(best, x, y, w, objective.slope, max_steps, found, search.directions)
 
 
-def evidence_at(
-    processes: Sequence[BinaryProcess], theta: Floats, max_steps: int
-) -> list[tuple[float, Floats]]:
-    """Evidence and gradient of several processes at θ, shared or of all in turn."""
+class Kernels(tuple[Kernel, ...]):
+    """The kernel of each process, with the hyperparameters of all in turn as ``theta``."""
+
+    __slots__ = ()
+
+    @property
+    def theta(self) -> Floats:
+        """Logarithms of the hyperparameters of the first, then of the second, and so on."""
+        return np.concatenate([kernel.theta for kernel in self])
+
+
+def thetas_of(processes: Sequence[BinaryProcess], theta: Floats) -> list[Floats]:
+    """θ of each process, from one that all share or from those of all in turn."""
     own = [len(one.kernel.theta) for one in processes]
     shared = len(theta) == own[0]
     if not shared and len(theta) != sum(own):
         raise InputError(f"theta has {len(theta)} entries; a process has {own[0]} hyperparameters.")
-    each = [theta] * len(own) if shared else np.split(theta, np.cumsum(own)[:-1])
-    return [
-        LaplaceEvidence(one.kernel, one.x, one.y, one.w, max_steps)(at)
-        for one, at in zip(processes, each, strict=True)
-    ]
+    return [theta] * len(own) if shared else np.split(theta, np.cumsum(own)[:-1])
 
 
 def spread_rows(y: Floats, count: int, order: Ints) -> Ints:
