@@ -29,6 +29,11 @@ from separatrix.selection.leave_one_out import LeaveOneOutFits
 
 METHODS = ("split", "cv+", "cross-conformal", "jackknife+", "jackknife-minmax")
 JACKKNIFE = ("jackknife+", "jackknife-minmax")
+#: What copies mean where each row is left out alone.
+ONE_BY_ONE = (
+    "Rows are left out one by one, so that the others of a row's copies predict it, and the "
+    "guarantee is for new rows that are copies as often; method='cv+' leaves copies out together."
+)
 
 
 @dataclass(frozen=True)
@@ -81,8 +86,10 @@ class ConformalModel(Wrapper):
                 remedy="Give rows and a kernel or metric, not a matrix of them.",
             )
 
-    def _split(self, n: int) -> tuple[Ints, Ints]:
-        """Positions of training and calibration rows, at random."""
+    def _split(self, rows: LabeledRows) -> tuple[Ints, Ints]:
+        """Positions of training and calibration rows, at random; copies are on one side."""
+        unit = _units(rows)
+        n = int(unit.max(initial=-1)) + 1
         share = float(self.calibration)
         if not 0.0 < share < 1.0:
             raise InputError(f"calibration={self.calibration!r} must be between 0 and 1.")
@@ -93,15 +100,21 @@ class ConformalModel(Wrapper):
             )
         count = min(max(1, round(share * n)), n - 1)
         order = check_random_state(self.random_state).permutation(n)
-        return np.sort(order[count:]), np.sort(order[:count])
+        calibrates = np.isin(unit, order[:count])
+        return np.flatnonzero(~calibrates), np.flatnonzero(calibrates)
 
     def _labels(self, given: LabeledRows, codes: Ints | None = None) -> Ints:
-        """The fold of every row that counts: dealt at random, whatever its target; or by ``cv``."""
+        """The fold of every row that counts: dealt at random, whatever its target; or by ``cv``.
+
+        Copies of a row are in one fold; where rows are left out one by one, as of w rows that a
+        weight stands for, the others stay, and a warning says so.
+        """
         counting = given.positive_weight
         n = len(counting)
         if self.method in JACKKNIFE:
             if n < 2:
                 raise InputError(f"n_samples={n}: two rows are needed to leave one out.")
+            given.copies(counting, ONE_BY_ONE)
             return np.arange(n)
         cv = DEFAULT_FOLDS if self.cv is None else self.cv
         if isinstance(cv, int | np.integer):
@@ -110,8 +123,16 @@ class ConformalModel(Wrapper):
                     f"cv={cv} folds cannot be made of n_samples={n} rows.",
                     remedy=f"Choose cv between 2 and {n}." if n >= 2 else "Give two rows or more.",
                 )
-            order = check_random_state(self.random_state).permutation(n)
-            return np.asarray(order % int(cv), dtype=np.int64)
+            unit = _units(given.take(counting))
+            distinct = int(unit.max()) + 1
+            if distinct < cv:
+                raise InputError(
+                    f"cv={cv} folds cannot be made of {distinct} distinct rows, whose copies stay "
+                    "together.",
+                    remedy="Use fewer folds, or give more rows.",
+                )
+            order = check_random_state(self.random_state).permutation(distinct)
+            return np.asarray((order % int(cv))[unit], dtype=np.int64)
         found = folds_of(cv, len(given.y), rows=counting, codes=codes).labels
         if found is None:
             raise InputError(
@@ -188,6 +209,13 @@ class ConformalModel(Wrapper):
         if self.categories_ is None:
             return np.zeros(n, dtype=np.int64)
         return self.categories_.codes_of(X)
+
+
+def _units(rows: LabeledRows) -> Ints:
+    """The number of what is dealt together: a row, or all copies of one."""
+    every = np.arange(len(rows.y))
+    copied = rows.copies(every)
+    return every if copied is None else np.unique(copied, return_inverse=True)[1]
 
 
 def positive_rows(rows: LabeledRows) -> LabeledRows:

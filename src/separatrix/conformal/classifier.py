@@ -166,7 +166,7 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
         given, rows, score = self._read(X, y, sample_weight)
         with warn_once():
             if self.method == "split":
-                train, test = self._split(len(rows.y))
+                train, test = self._split(rows)
                 model = fitted(self.estimator, rows.take(train))
                 p = self._values(model, rows.take(test).x, score)
                 found = self._scored(score, p, test, np.zeros(len(test), np.int64), [[model]])

@@ -59,6 +59,8 @@ class ConformalRegressor(RegressorMixin, ConformalModel):
         "jackknife+" leaves out every row in turn, in closed form where the model has one (least
         squares, ridge, neighbors, Gaussian processes of fixed kernel), else by n fits: coverage
         ≥ 1 − 2(1 − level), in practice about the level. "jackknife-minmax" is wider: ≥ level.
+        Copies of a row, where chance does not explain them, are on one side of a split and in one
+        fold; leaving rows out one by one warns of them (SEP009).
         "cv+" and "cross-conformal" leave out folds; the second is never wider.
     conformity : {"absolute", "normalized", "quantile"}, default="absolute"
         The score: |y − ŷ|; |y − ŷ| over a standard deviation, that of the model or of
@@ -157,7 +159,7 @@ class ConformalRegressor(RegressorMixin, ConformalModel):
         rows = positive_rows(given)
         with warn_once():
             if self.method == "split":
-                train, test = self._split(len(rows.y))
+                train, test = self._split(rows)
                 part = rows.take(train)
                 models = score.fit(self.estimator, part)
                 found = self._calibrated(score, models, rows.take(test), test)

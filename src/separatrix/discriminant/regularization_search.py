@@ -21,7 +21,7 @@ from separatrix.geometry.class_scores import softmax
 from separatrix.rows.block import Block, Floats, Ints
 from separatrix.rows.rows import ArrayRows, InMemory
 from separatrix.rows.schema import Terms
-from separatrix.selection.folds import Folds, folds_of, leave_each_out
+from separatrix.selection.folds import Folds, folds_of, leave_each_out, warn_of_parted_copies
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.class_preparation import prepare_classes
 from separatrix.statistics.standardizer import EPS
@@ -71,7 +71,9 @@ def table_folds(rows: InMemory, cv: Any, targets: Terms) -> list[ClassFold]:
         test_block = prepared.encoding.apply(rows.block.take(test))
         return ClassFold(moments, replace(test_block, parts=codes[test]))
 
-    return folds_of(cv, len(codes), codes=codes).map(one)
+    folds = folds_of(cv, len(codes), codes=codes)
+    warn_of_parted_copies(rows, folds, cv)
+    return folds.map(one)
 
 
 @dataclass(frozen=True)

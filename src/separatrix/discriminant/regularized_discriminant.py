@@ -29,7 +29,7 @@ from separatrix.messages import InputError, check_option
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import ArrayRows, Rows
-from separatrix.selection.folds import folding, folds_of
+from separatrix.selection.folds import folding, folds_of, warn_of_parted_copies
 from separatrix.selection.rules import minimum
 from separatrix.selection.tuning import Tuning, TuningData
 from separatrix.statistics.class_moments import ClassMoments
@@ -159,6 +159,7 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
 
     def _fit_array(self, rows: ArrayRows) -> Self:
         found = folds_of(self.cv, len(rows), codes=rows.block.parts)
+        warn_of_parted_copies(rows, found, self.cv)
         k, encoding = len(self.classes_), identity(rows.schema)
         total = np.bincount(np.asarray(rows.block.parts), rows.block.w, k).astype(np.float64)
         priors = None if self.priors is None else class_priors(self.priors, total)

@@ -67,7 +67,8 @@ def cross_validated_probabilities(
     labels = np.unique(rows.y)
     two_or_more(labels.tolist())
     codes = codes_of(rows.y, labels)
-    folds = folds_of(cv, len(codes), codes=codes)
+    every = np.arange(len(codes))
+    folds = folds_of(cv, len(codes), codes=codes, copied=lambda: rows.copies(every))
     with warn_once():
         parts = folds.map(lambda train, test: _of_fold(estimator, rows, train, test, labels))
     return CrossValidatedProbabilities(labels, codes, folds.out_of_fold(parts))

@@ -34,8 +34,11 @@ from separatrix.estimators.targets import check_labels, classes, one_number
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
+from separatrix.rows.copies import TOGETHER
+from separatrix.rows.parts import Hashes
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Schema
+from separatrix.selection.folds import copies_of
 
 _collecting: ContextVar[bool] = ContextVar("collecting", default=False)
 
@@ -62,6 +65,12 @@ class LabeledRows:
             return parts
         own, other = (replace(part, x=columns_of(part.x, train)) for part in parts)
         return own, other
+
+    def copies(self, at: NDArray[np.int64], consequence: str = TOGETHER) -> Hashes | None:
+        """A key that rows share with their copies, if chance does not explain these: SEP009."""
+        some = self.take(at)
+        y = some.y if some.y.dtype.kind == "f" else some.y.astype(str)
+        return copies_of(some.x, y, consequence)
 
     @property
     def positive_weight(self) -> NDArray[np.int64]:

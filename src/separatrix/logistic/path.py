@@ -26,7 +26,7 @@ from separatrix.rows.block import Floats, Ints
 from separatrix.rows.encoding import identity
 from separatrix.rows.rows import ArrayRows, InMemory
 from separatrix.rows.schema import Terms
-from separatrix.selection.folds import default_folds, folds_of
+from separatrix.selection.folds import default_folds, folds_of, warn_of_parted_copies
 from separatrix.threads import parallel_map
 
 #: ℓ₁ ratio for which the first penalty is computed if the penalty has none.
@@ -137,9 +137,10 @@ def losses_of_folds(
         cv = default_folds(np.bincount(codes, minlength=len(classes)).min())
     if isinstance(cv, int | np.integer):
         _check_rarest(codes, int(cv), classes)
+    folds = folds_of(cv, len(rows), codes=codes)
+    warn_of_parted_copies(rows, folds, cv)
     return parallel_map(
-        lambda fold: fold_losses(rows, targets, fold, Cs, options, x),
-        list(folds_of(cv, len(rows), codes=codes).pairs),
+        lambda fold: fold_losses(rows, targets, fold, Cs, options, x), list(folds.pairs)
     )
 
 

@@ -138,7 +138,8 @@ class CalibratedClassifier(WrappedClassifier):
         weighted, codes = rows.positive_weight, codes_of(rows.y, self.classes_)
         if cv is None or isinstance(cv, int | np.integer):
             _require_two_of_each(codes[weighted], self.classes_)
-        folds = folds_of(cv, len(codes), rows=weighted, codes=codes[weighted])
+        own, copied = codes[weighted], lambda: rows.copies(weighted)
+        folds = folds_of(cv, len(codes), rows=weighted, codes=own, copied=copied)
         scores = folds.map(
             lambda train, test: self._test_scores(rows, weighted[train], weighted[test])
         )

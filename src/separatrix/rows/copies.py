@@ -22,6 +22,10 @@ from separatrix.rows.sources.columns import Levels, Numbers
 DEPENDENCE = 15.0
 #: Rows from which the agreement of columns is estimated.
 SAMPLE = 4_000
+TOGETHER = (
+    "Copies stay in one part, so that no model is tested on rows that it was fitted to; remove "
+    "them if they are there by mistake."
+)
 #: A single column explains its own copies only if it has no more values than this.
 FEW_VALUES = 50
 
@@ -81,6 +85,15 @@ class Copies:
         """Whether the rows are repeated observations of a few cells: then copies say nothing."""
         return 2 * self.distinct < len(self.hashes) / self.times and self._as_expected
 
+    @property
+    def suspicion(self) -> str:
+        """What there is to say of more copies than chance explains; nothing of others."""
+        if not self.rows or self.by_chance or (self.are_counts and self.times == 1):
+            return ""
+        every = f", the whole table {self.times} times" if self.times > 1 else ""
+        copied = count_copies(self.rows, len(self.hashes))
+        return f"{copied} ({self.distinct} distinct rows{every})."
+
     def _expected_pairs(self) -> float:
         some = np.argsort(self.hashes, kind="stable")[:: max(1, len(self.hashes) // SAMPLE)]
         block = self.block.take(some)
@@ -112,6 +125,12 @@ def merge_copies(block: Block) -> tuple[Block, Ints | None]:
         return block, None
     weight = np.bincount(which, block.weights).astype(np.float64)
     return replace(block.take(first), w=weight), which.astype(np.int64)
+
+
+def count_copies(copies: int, n: int) -> str:
+    """How many of n rows are copies, in words."""
+    verb = "is an exact copy of another" if copies == 1 else "are exact copies of others"
+    return f"{copies} of {n} rows {verb}"
 
 
 def column_positions(terms: Terms) -> dict[str, list[int]]:

@@ -17,10 +17,11 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.messages import InputError
+from separatrix.messages import InputError, warn
 from separatrix.rows.block import Floats, Ints
+from separatrix.rows.copies import TOGETHER, Copies
 from separatrix.rows.encoding import Encoding, identity
-from separatrix.rows.parts import Parts
+from separatrix.rows.parts import Hashes, Parts
 from separatrix.rows.rows import ArrayRows, InMemory, Rows, S
 from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
@@ -34,6 +35,14 @@ Result = TypeVar("Result")
 Array = TypeVar("Array", bound=NDArray[Any])
 
 DEFAULT_FOLDS = 5
+#: Rows among which copies are looked for that folds may part: a few milliseconds.
+CHECKED_ROWS = 4_000
+#: What copies mean to a number of folds that are those of scikit-learn.
+PARTED = (
+    "A number of folds means the folds of scikit-learn here, which part copies: what is chosen may "
+    "be what remembers rows best. Remove copies, or give cv as (train, test) pairs that keep them "
+    "together (GroupKFold)."
+)
 
 
 @dataclass(frozen=True)
@@ -82,13 +91,15 @@ def folds_of(
     *,
     rows: Ints | None = None,
     codes: Ints | None = None,
+    copied: Callable[[], Hashes | None] = lambda: None,
 ) -> Folds:
     """What scikit-learn's ``cv`` means for ``n`` rows.
 
     A whole number k gives k contiguous folds in row order, as scikit-learn does for regression; if
     ``codes`` (the classes of the rows) are given, k stratified folds. ``rows`` are the numbers of
     the rows that take part, those of positive weight for example: folds are then positions among
-    them, while a splitter or a list of (train, test) still refers to all ``n`` rows.
+    them, while a splitter or a list of (train, test) still refers to all ``n`` rows. ``copied``
+    gives :func:`copies_of` those rows, which are dealt together to a number of folds.
     """
     cv = DEFAULT_FOLDS if cv is None else cv
     if isinstance(cv, int | np.integer):
@@ -98,6 +109,9 @@ def folds_of(
                 f"cv={cv} folds cannot be made of n_samples={n} rows.",
                 remedy=f"Choose cv between 2 and {n}." if n >= 2 else "Give at least two rows.",
             )
+        keys = copied()
+        if keys is not None:
+            return Folds.from_labels(deal_copies(keys, int(cv), codes))
         if codes is not None:
             return Folds.from_labels(stratified_labels(codes, int(cv)))
         rows = None
@@ -115,6 +129,74 @@ def stratified_labels(codes: Ints, k: int) -> Ints:
     labels = np.empty(len(codes), dtype=np.int64)
     labels[np.argsort(codes, kind="stable")] = np.arange(len(codes)) % k
     return labels
+
+
+def copies_of(X: Any, y: Any, consequence: str = TOGETHER) -> Hashes | None:
+    """A key for each row, the same for its copies, if there are more than chance explains.
+
+    Rows are copies where all columns and the target are equal (:mod:`separatrix.rows.copies`). A
+    model that is tested on a row which it was fitted to seems to predict what it remembers: folds
+    that we draw keep copies together, and warning SEP009 says so, or another ``consequence``. None
+    where nothing is copied, and for rows that are no table, such as strings or graphs.
+    """
+    from separatrix.rows.scan import scan
+
+    try:
+        rows = (X if isinstance(X, InMemory) else scan(X, y)).read()
+    except (ValueError, TypeError):
+        return None
+    keys, suspicion = _copied(rows)
+    if not suspicion:
+        return None
+    warn("SEP009", f"{suspicion} {consequence}")
+    return keys
+
+
+def _copied(rows: InMemory) -> tuple[Hashes, str]:
+    from separatrix.rows.split import unit_keys, varying_content
+
+    suspicion = Copies(rows.block, varying_content(rows.block, rows.hashes)).suspicion
+    return unit_keys(rows.block, rows.hashes, rows.keys), suspicion
+
+
+def warn_of_parted_copies(rows: InMemory, folds: Folds, cv: CV) -> None:
+    """Warn where a number of folds, made as scikit-learn makes them, parts copies of rows.
+
+    Looked for among some rows, drawn at random once for all: the check must cost nothing beside a
+    fit, and of copies that matter some are there.
+    """
+    if folds.labels is None or not (cv is None or isinstance(cv, int | np.integer)):
+        return
+    n = len(rows)
+    at = (
+        np.sort(np.random.default_rng(0).permutation(n)[:CHECKED_ROWS])
+        if n > CHECKED_ROWS
+        else None
+    )
+    keys, suspicion = _copied(rows if at is None else rows.take(at))
+    if not suspicion:
+        return
+    unit, labels = (
+        np.unique(keys, return_inverse=True)[1],
+        folds.labels[slice(None) if at is None else at],
+    )
+    first = np.full(int(unit.max()) + 1, -1, dtype=np.int64)
+    first[unit] = labels
+    if (first[unit] != labels).any():
+        warn("SEP009", f"{suspicion if at is None else 'Of some rows, ' + suspicion} {PARTED}")
+
+
+def deal_copies(copied: Hashes, k: int, codes: Ints | None = None, seed: int = 0) -> Ints:
+    """A fold for each row, the same for its copies; class by class if ``codes`` are given."""
+    from separatrix.rows.split import deal_again
+
+    distinct = len(np.unique(copied))
+    if distinct < k:
+        raise InputError(
+            f"{k} folds cannot be made of {distinct} distinct rows, whose copies stay together.",
+            remedy=f"Use {distinct} folds or fewer, or give more rows.",
+        )
+    return deal_again(Parts(seed, 0.0, k), "copies together", copied, codes)
 
 
 def _split(cv: CV, n: int, y: Any, groups: Any) -> tuple[tuple[Ints, Ints], ...]:
@@ -199,6 +281,7 @@ def folded(rows: Rows, cv: CV = None) -> Folded:
     else:
         rows = rows.take(folding(rows.block.w, cv))
         folds = folds_of(cv, len(rows), rows.block.y[:, 0])
+        warn_of_parted_copies(rows, folds, cv)
         if folds.labels is None:
             prepared = prepare(rows)
             halves = [_overlapping(rows, train, test) for train, test in folds.pairs]

@@ -13,7 +13,9 @@ from sklearn.utils.validation import column_or_1d
 
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
+from separatrix.rows.parts import Hashes
 from separatrix.rows.rows import Rows
+from separatrix.selection.folds import copies_of
 
 #: A probability below this counts as this.
 SMALLEST = float(np.finfo(float).eps)
@@ -50,6 +52,12 @@ class RefitRows:
         loss = "squared error" if not classes else "log loss" if probable else "error rate"
         codes = np.unique(target, return_inverse=True)[1] if classes else None
         return cls(lambda at: _safe_indexing(X, at), target, w, loss, codes)
+
+    def copies(self, at: Ints | None = None) -> Hashes | None:
+        """A key that rows share with their copies; see :func:`separatrix.selection.folds`."""
+        every = np.arange(len(self.y)) if at is None else at
+        y = self.y[every] if self.codes is None else self.codes[every].astype(str)
+        return copies_of(self.take(every), y)
 
     def with_loss(self, loss: str) -> RefitRows:
         """The same rows, judged by another loss."""

@@ -96,9 +96,9 @@ class CalibratedPairs(KernelClassifier):
         """Scores (n x binary SVMs) of each fold by a model of the others, codes and weights."""
         weighted, codes = rows.positive_weight, codes_of(rows.y, self.classes_)
         plain = clone(self).set_params(probability=DEPRECATED)
-        folds = folds_of(
-            min(FOLDS, len(weighted)), len(codes), rows=weighted, codes=codes[weighted]
-        )
+        copied = rows.copies(weighted)
+        k = min(FOLDS, len(weighted if copied is None else np.unique(copied)))
+        folds = folds_of(k, len(codes), rows=weighted, codes=codes[weighted], copied=lambda: copied)
         with warn_once():
             scores = folds.map(
                 lambda train, test: self._fold_scores(

@@ -27,7 +27,8 @@ def stacked_classes(
 ) -> Average:
     """The mixture of least log loss out of fold."""
     used, codes = rows.positive_weight, codes_of(rows.y, classes)
-    folds = folds_of(cv, len(codes), rows=used, codes=codes[used])
+    own, copied = codes[used], lambda: rows.copies(used)
+    folds = folds_of(cv, len(codes), rows=used, codes=own, copied=copied)
 
     def true_class(train: Any, test: Any) -> Floats:
         parts = [rows.split(model, used[train], used[test]) for model in models]
@@ -45,7 +46,7 @@ def stacked_classes(
 def stacked_numbers(models: list[Any], rows: LabeledRows, cv: Any) -> Average:
     """The average of least squared error out of fold."""
     used = rows.positive_weight
-    folds = folds_of(cv, len(rows.y), rows=used)
+    folds = folds_of(cv, len(rows.y), rows=used, copied=lambda: rows.copies(used))
 
     def predictions(train: Any, test: Any) -> Floats:
         parts = [rows.split(model, used[train], used[test]) for model in models]

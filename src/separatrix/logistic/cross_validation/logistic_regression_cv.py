@@ -23,7 +23,7 @@ from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.rows import InMemory, Rows
-from separatrix.selection.folds import default_folds, folding
+from separatrix.selection.folds import Folds, default_folds, folding, warn_of_parted_copies
 from separatrix.selection.routing import fold_router, of_rows, routed
 
 
@@ -206,6 +206,10 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
         cv = default_folds(np.bincount(codes).max()) if self.cv is None else self.cv
         splitter = check_cv(cv, labels, classifier=True)
         folds = list(splitter.split(np.empty((len(labels), 1)), labels, **found["split"]))
+        fold = np.zeros(len(labels), dtype=np.int64)
+        for number, (_, test) in enumerate(folds):
+            fold[test] = number
+        warn_of_parted_copies(rows, Folds.from_labels(fold), self.cv)
         scorer, more = scorer_of_classes(self._get_scorer(), self.classes_), found["score"]
 
         if weights is not None and not get_config().get("enable_metadata_routing", False):

@@ -115,7 +115,7 @@ def _subsets(figures: list[FitFigures | None]) -> Subsets | None:
 def _fold_losses(models: list[Any], data: RefitRows, cv: Any) -> tuple[Floats, str]:
     used = data.positive_weight
     codes = None if data.codes is None else data.codes[used]
-    folds = folds_of(cv, len(data.y), rows=used, codes=codes)
+    folds = folds_of(cv, len(data.y), rows=used, codes=codes, copied=lambda: data.copies(used))
 
     def losses(train: Any, test: Any) -> Floats:
         fits = (data.fitted(model, used[train]) for model in models)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 
 from separatrix.messages import InputError
@@ -94,8 +95,9 @@ def learning_curves(
         rows = X if isinstance(X, Rows) else scan(X, y, sample_weight)
         return _from_moments(ladder, names, rows, folds, seed)
     data = RefitRows.of(ladder, X, y, sample_weight)
-    nesting = Nesting.of(len(data.y), folds)
-    labels = nesting.dealt(len(data.y), data.codes, seed)
+    copied = data.copies()
+    nesting = Nesting.of(len(data.y if copied is None else np.unique(copied)), folds)
+    labels = nesting.dealt(len(data.y), data.codes, seed, copied)
     found = losses_from_refits(data, labels, nesting, ladder)
     return _curves(found, names, data.loss, 0)
 

@@ -16,8 +16,9 @@ import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
-from separatrix.rows.parts import Parts
+from separatrix.rows.parts import Hashes, Parts
 from separatrix.rows.rows import InMemory
+from separatrix.selection.folds import deal_copies
 from separatrix.statistics.moments import Moments
 
 #: Ranks at most, and the numbers of them that training sets have.
@@ -62,8 +63,14 @@ class Nesting:
         rank = rows.with_parts(Parts(seed + RANK_SEED, 0.0, self.ranks)).block.parts
         return np.asarray(np.asarray(rank) * self.folds + np.asarray(fold), dtype=np.int64)
 
-    def dealt(self, n: int, codes: Ints | None, seed: int) -> Ints:
-        """A part for each of n rows at random, class by class where ``codes`` are given."""
+    def dealt(self, n: int, codes: Ints | None, seed: int, copied: Hashes | None = None) -> Ints:
+        """A part for each of n rows at random, class by class where ``codes`` are given.
+
+        Rows of one key of ``copied`` are in one part.
+        """
+        if copied is not None:
+            fold = deal_copies(copied, self.folds, codes, seed)
+            return deal_copies(copied, self.ranks, codes, seed + RANK_SEED) * self.folds + fold
         chance = np.random.default_rng(seed).random(n)
         order = np.lexsort((chance, np.zeros(n) if codes is None else codes))
         labels = np.empty(n, dtype=np.int64)

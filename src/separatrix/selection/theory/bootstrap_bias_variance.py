@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing
 
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
+from separatrix.selection.folds import copies_of
 from separatrix.selection.theory.designs import check_repeats
 
 Interval = tuple[float, float]
@@ -174,8 +175,15 @@ def bootstrap_bias_variance(
         raise InputError(f"X has {len(X)} rows and y shape {target.shape}; three rows are needed.")
     predictions = np.full((repeats, n), np.nan)
     rng = np.random.default_rng(random_state)
+    copied = copies_of(X, target)
+    units = None if copied is None else np.unique(copied, return_inverse=True)[1]
     for b in range(repeats):
-        rows = rng.integers(0, n, n)
+        if units is None:
+            rows = rng.integers(0, n, n)
+        else:  # a row is drawn with its copies
+            drawn = rng.integers(0, units.max() + 1, units.max() + 1)
+            times = np.bincount(drawn, minlength=units.max() + 1)[units]
+            rows = np.repeat(np.arange(n), times)
         left_out = np.setdiff1d(np.arange(n), rows)
         if len(left_out):
             model = clone(estimator).fit(_safe_indexing(X, rows), _safe_indexing(y, rows))

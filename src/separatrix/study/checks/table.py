@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.messages import warn
-from separatrix.rows.copies import Copies, class_codes
+from separatrix.rows.copies import TOGETHER, Copies, class_codes, count_copies
 from separatrix.rows.row_sample import RowSample
 from separatrix.rows.rows import InMemory
 from separatrix.rows.split import varying_content
@@ -18,10 +18,6 @@ from separatrix.study.checks.dependence import Suspicion, Target
 from separatrix.study.checks.rare_classes import about_rare
 
 #: What becomes of copies.
-TOGETHER = (
-    "Copies stay in one part, so that no model is tested on rows that it was fitted to; remove "
-    "them if they are there by mistake."
-)
 #: Rows of a large table that are looked at first; only what shows there is checked on all rows.
 SAMPLE = 5_000
 #: Numbers among the first rows in which groups and series are looked for.
@@ -54,13 +50,8 @@ def check_stream(sample: RowSample) -> None:
     about = "" if sample.exact else "about "
     warn(
         "SEP009",
-        f"{about}{_copied(sample.copies, sample.rows)}. {TOGETHER}",
+        f"{about}{count_copies(sample.copies, sample.rows)}. {TOGETHER}",
     )
-
-
-def _copied(copies: int, n: int) -> str:
-    verb = "is an exact copy of another" if copies == 1 else "are exact copies of others"
-    return f"{copies} of {n} rows {verb}"
 
 
 def _target(table: InMemory) -> Target:
@@ -86,12 +77,8 @@ def _copies(table: InMemory) -> list[str]:
             f"{found.rows} of {n} rows repeat one of the {found.distinct} distinct rows, as chance "
             "has it with so few values; they are split like any other rows."
         ]
-    if not found.by_chance:
-        every = f", the whole table {found.times} times" if found.times > 1 else ""
-        warn(
-            "SEP009",
-            f"{_copied(found.rows, n)} ({found.distinct} distinct rows{every}). {TOGETHER}",
-        )
+    if found.suspicion:
+        warn("SEP009", f"{found.suspicion} {TOGETHER}")
     return []
 
 

@@ -1,0 +1,135 @@
+"""Copied rows with random targets are no easier to predict, wherever we draw the folds."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import separatrix as sx
+from separatrix.messages import SeparatrixWarning
+
+RNG = np.random.default_rng(3)
+ONCE, TARGET = RNG.normal(size=(60, 3)), RNG.normal(size=60)
+X, Y = np.tile(ONCE, (5, 1)), np.tile(TARGET, 5)
+LABELS = np.tile(RNG.permutation(np.repeat(["u", "v"], 30)), 5)
+#: Root mean square of random targets about any constant; a nearest row doubles the square.
+SPREAD = TARGET.std()
+NEAREST = sx.KNeighborsRegressor(1)
+
+
+def warned(call: Any) -> Any:
+    with pytest.warns(SeparatrixWarning, match="SEP009.*240 of 300 rows are exact copies"):
+        return call()
+
+
+@pytest.mark.parametrize("models", [[NEAREST], [sx.Ridge(1e-6)]], ids=["refits", "moments"])
+def test_learning_curves(models: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        curves = sx.learning_curves(models, X, Y)
+    assert curves.mean[-1, 0] > 0.9 * SPREAD
+
+
+def test_learning_curves_warn_of_copies() -> None:
+    warned(lambda: sx.learning_curves([NEAREST], X, Y))
+    curves = warned(lambda: sx.learning_curves([sx.KNeighborsClassifier(1)], X, LABELS))
+    assert curves.mean[-1, 0] > 0.3
+
+
+def test_criteria() -> None:
+    models = [sx.KNeighborsRegressor(k) for k in (20, 1)]
+    found = warned(lambda: sx.criteria(models, X, Y))
+    losses = found.figures.fold_losses
+    assert losses.mean(axis=1).min() > 0.8 * SPREAD**2
+    assert found.choices["cross-validation"] == 20
+
+
+def test_an_average_gives_no_weight_to_memory() -> None:
+    average = warned(lambda: sx.AveragedRegressor([sx.Ridge(1e6), NEAREST]).fit(X, Y))
+    assert average.weights_[1] < 0.5
+    average = warned(lambda: sx.ModelAverage([sx.Ridge(1e6), NEAREST], "stacking").fit(X, Y))
+    assert average.weights_[1] < 0.5
+    models = [sx.LogisticRegression(C=1e-6), sx.KNeighborsClassifier(1)]
+    average = warned(lambda: sx.AveragedClassifier(models).fit(X, LABELS))
+    assert average.weights_[1] < 0.5
+
+
+def test_bias_and_variance_by_the_bootstrap() -> None:
+    found = warned(lambda: sx.bootstrap_bias_variance(NEAREST, X, Y, 50))
+    assert found.bias_and_noise > 0.8 * SPREAD**2
+    assert found.variance > 0.2 * SPREAD**2
+
+
+@pytest.mark.parametrize("method", ["split", "cv+", "cross-conformal"])
+def test_conformal_intervals_are_as_wide_as_new_rows_need(method: str) -> None:
+    model = warned(lambda: sx.ConformalRegressor(NEAREST, method=method).fit(X, Y))
+    new, y = RNG.normal(size=(400, 3)), RNG.normal(size=400)
+    low, high = model.predict_interval(new, level=0.8).T
+    assert np.mean((low <= y) & (y <= high)) > 0.65
+
+
+def test_leaving_rows_out_one_by_one_warns_of_their_copies() -> None:
+    model = sx.ConformalRegressor(NEAREST, method="jackknife+")
+    with pytest.warns(SeparatrixWarning, match="left out one by one"):
+        model.fit(X, Y)
+
+
+def test_calibrated_probabilities() -> None:
+    for estimator in (sx.KNeighborsClassifier(1), sx.SVC(C=1e3, gamma=10.0)):
+        model = sx.CalibratedClassifier(estimator, method="platt")
+        warned(lambda model=model: model.fit(X, LABELS))
+        assert model.predict_proba(RNG.normal(size=(50, 3))).max() < 0.9
+
+
+def test_probabilities_of_a_support_vector_machine() -> None:
+    model = sx.SVC(C=1e3, gamma=10.0, probability=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, LABELS)
+    assert model.predict_proba(RNG.normal(size=(50, 3))).max() < 0.9
+
+
+def test_rows_that_chance_repeats_are_rows_like_any_other() -> None:
+    few = RNG.integers(0, 2, size=(200, 2)).astype(float)
+    y = RNG.integers(0, 2, size=200)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SeparatrixWarning)
+        sx.learning_curves([sx.KNeighborsClassifier(5)], few, y)
+        sx.CalibratedClassifier(sx.LogisticRegression()).fit(few, y)
+
+
+@pytest.mark.parametrize(
+    ("model", "classes"),
+    [
+        (sx.LassoCV(cv=5), False),
+        (sx.RidgeCV(cv=5), False),
+        (sx.LogisticCV(5, cv=5), True),
+        (sx.LogisticRegressionCV(Cs=3, cv=5), True),
+        (sx.RegularizedDiscriminantAnalysis(cv=5), True),
+    ],
+    ids=lambda v: type(v).__name__,
+)
+def test_folds_of_scikit_learn_stay_and_warn_where_they_part_copies(
+    model: Any, classes: bool
+) -> None:
+    order = np.random.default_rng(0).permutation(len(X))
+    row, x, y = np.tile(np.arange(60), 5)[order], X[order], (LABELS if classes else Y)[order]
+    with pytest.warns(SeparatrixWarning, match="SEP009.*which part copies"):
+        model.fit(x, y)
+    together = [(np.flatnonzero(row % 5 != f), np.flatnonzero(row % 5 == f)) for f in range(5)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SeparatrixWarning)
+        clone(model).set_params(cv=together).fit(x, y)
+        if not classes:  # contiguous folds of sixty rows: copies of a row are beside one another
+            beside = np.argsort(row, kind="stable")
+            clone(model).fit(x[beside], y[beside])
+
+
+def test_copies_are_found_among_many_rows() -> None:
+    many, y = np.tile(RNG.normal(size=(4_000, 2)), (5, 1)), np.tile(RNG.normal(size=4_000), 5)
+    with pytest.warns(SeparatrixWarning, match="SEP009.*which part copies"):
+        sx.LassoCV(cv=5).fit(many, y)
