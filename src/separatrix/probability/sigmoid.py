@@ -98,7 +98,9 @@ def fit_platt(rows: BinaryScores, *, smooth: bool = True) -> tuple[SigmoidMap, C
     else:
         found = _minimized(problem, start)
         slope, offset = float(found[0]), float(found[1])
-    notes = ("Targets are smoothed by one row of each class.",) if smooth else ()
+    notes: tuple[str, ...] = ()
+    if smooth:
+        notes += ("Targets are smoothed by one row of each class.",)
     if slope < 0.0:  # the objective is convex: its least value at γ ≥ 0 is at γ = 0
         slope, offset = 0.0, float(start[1])
         notes += ("Scores run against the classes: the slope is 0, and all probabilities equal.",)
