@@ -12,7 +12,13 @@ from sklearn.utils.validation import check_is_fitted, check_memory
 from separatrix.cluster.base import MetricClusterer
 from separatrix.cluster.connectivity import ConnectedPoints, connected_linkage
 from separatrix.cluster.dendrogram import Dendrogram
-from separatrix.cluster.linkage import LINKAGES, check_euclidean, linkage_of_points
+from separatrix.cluster.linkage import (
+    LINKAGES,
+    check_euclidean,
+    in_unit,
+    linkage_of_points,
+    rescaled,
+)
 from separatrix.cluster.linkage_certificate import certify_connected_linkage, certify_linkage
 from separatrix.distances.base import Metric
 from separatrix.distances.names import PrecomputedDistances
@@ -140,6 +146,7 @@ default="ward"
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Build the tree of the rows of ``X``: a matrix, a frame, Rows, distances or a list."""
         points, w = self._points(X)
+        points, unit = in_unit(points, self.metric_)
         if w is not None and (w != 1.0).any():
             raise InputError(
                 "Agglomerative clustering has one leaf for each row, and no weights.",
@@ -159,7 +166,7 @@ default="ward"
             self.n_connected_components_ = int(connected.n_components)
             table = connected_linkage(connected, self.linkage)
             certificate = certify_connected_linkage(connected, self.linkage, table)
-        self.dendrogram_ = Dendrogram(table)
+        self.dendrogram_ = Dendrogram(rescaled(table, unit))
         self.certificate_ = replace(
             certificate, notes=(*certificate.notes, *self._inversion_notes())
         )

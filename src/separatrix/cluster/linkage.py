@@ -25,7 +25,7 @@ from separatrix.distances.search.neighbors import NeighborSearch
 from separatrix.distances.vectors import Euclidean
 from separatrix.kernels.base import n_items
 from separatrix.messages import InputError, check_option
-from separatrix.rows.block import Floats, Ints
+from separatrix.rows.block import Floats, Ints, unit_of
 from separatrix.threads import one_blas_thread, parallel_map, pieces
 
 LINKAGES = ("single", "complete", "average", "weighted", "centroid", "median", "ward")
@@ -65,7 +65,28 @@ def linkage(X: Any, method: str = "average", metric: Any = "euclidean") -> Float
     chosen = metric_from(metric)
     x = as_square(X) if isinstance(chosen, PrecomputedDistances) else X
     fitted = chosen.fitted(x)
-    return linkage_of_points(fitted.validate(x), method, fitted)
+    points, unit = in_unit(fitted.validate(x), fitted)
+    return rescaled(linkage_of_points(points, method, fitted), unit)
+
+
+def in_unit(points: Any, metric: Metric) -> tuple[Any, float]:
+    """Euclidean points divided by a power of two, which is exact: their squares are numbers."""
+    if type(metric) is not Euclidean:
+        return points, 1.0
+    unit = unit_of(points)
+    return (points if unit == 1.0 else points / unit), unit
+
+
+def rescaled(table: Floats, unit: float) -> Floats:
+    """The merges of points that were divided by ``unit``, with heights in their own units."""
+    with np.errstate(over="ignore"):
+        table[:, 2] *= unit
+    if not np.isfinite(table[:, 2]).all():
+        raise InputError(
+            "The height of a merge is too large for a number (beyond about 1e308).",
+            remedy="Divide all columns by a power of ten.",
+        )
+    return table
 
 
 def linkage_of_points(points: Any, method: str, metric: Metric) -> Floats:
@@ -147,7 +168,7 @@ def _merge_by_distances(metric: Metric, x: Any, kind: int, merges: Merges) -> No
         clusters = _Clusters(square, kind, member, size)
     while len(clusters.member) > 1:
         first, second, height = clusters.reciprocal_pairs()
-        if len(first) < MIN_MERGED * len(clusters.member) - FEW_PAIRS:
+        if len(first) < max(1.0, MIN_MERGED * len(clusters.member) - FEW_PAIRS):
             _chains(clusters, merges)
             return
         merges.append(clusters.member[first], clusters.member[second], height)
@@ -160,7 +181,14 @@ def _chains(clusters: _Clusters, merges: Merges) -> None:
     square = clusters.d[clusters.row_of, :m]
     first, second, height = merges.remaining
     work = np.empty(m, dtype=np.int64), np.zeros(m, dtype=bool), np.empty(m)
-    loops.nearest_neighbor_chain(square, clusters.size, clusters.kind, *work, first, second, height)
+    ended = loops.nearest_neighbor_chain(
+        square, clusters.size, clusters.kind, *work, first, second, height
+    )
+    if not ended:
+        raise InputError(
+            "No two clusters are each other's nearest: the distances are not symmetric.",
+            remedy="Use a metric with d(a, b) = d(b, a).",
+        )
     first[:], second[:] = member[first], member[second]
 
 

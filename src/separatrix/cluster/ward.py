@@ -12,6 +12,7 @@ import numpy as np
 from separatrix.cluster.loops import linkage as loops
 from separatrix.cluster.loops.plusplus import TILE
 from separatrix.cluster.merges import Columns, Merges
+from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
 from separatrix.threads import parallel_map, pieces
 
@@ -43,6 +44,8 @@ def _chains(
     done = 0
     while done < n - 1:
         done = loops.ward_chain(columns, size, member, *work, done, first, second, height)
+        if done < 0:
+            raise InputError("The distances of means are no numbers.", remedy="Scale the columns.")
         left = np.flatnonzero(columns[0] < np.inf)
         columns, size, member = np.ascontiguousarray(columns[:, left]), size[left], member[left]
 

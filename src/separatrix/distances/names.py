@@ -53,9 +53,14 @@ class FunctionMetric(Metric):
         return z
 
     def fill(self, x: list[Any], precomputed: list[Any], out: Floats) -> None:
-        """One call for every pair."""
+        """One call for every pair; each must give a finite number."""
+        self.evaluate(x, precomputed, out)
+        _require_numbers(out)
+
+    def evaluate(self, x: list[Any], z: list[Any], out: Floats) -> None:
+        """Whatever the function gives for every pair."""
         for i, a in enumerate(x):
-            for k, b in enumerate(precomputed):
+            for k, b in enumerate(z):
                 out[i, k] = self.function(a, b)
 
 
@@ -78,6 +83,17 @@ class PairwiseMetric(Metric):
         """Its own distance matrix."""
         dtype = getattr(self.source, "dtype", np.float64)
         out[:] = self.source.pairwise(as_dense_matrix(x).astype(dtype), precomputed.astype(dtype))
+        _require_numbers(out)
+
+
+def _require_numbers(distances: Floats) -> None:
+    """Refuse NaN and infinity from a function of the user: no order of such distances exists."""
+    if not np.isfinite(distances).all():
+        row, column = np.argwhere(~np.isfinite(distances))[0]
+        raise InputError(
+            f"The metric gives {distances[row, column]} for two points, which is no distance.",
+            remedy="Return a finite number, none negative, for every two points.",
+        )
 
 
 @dataclass(frozen=True)
@@ -139,7 +155,10 @@ def sample_distances(metric: Metric, x: Any, max_points: int) -> tuple[Any, Floa
         return sample, sample.copy()
     sample = take_items(x, rows)
     distances = np.empty((len(rows), len(rows)))
-    metric.fill(sample, metric.precompute(sample), distances)
+    if isinstance(metric, FunctionMetric):  # what is no distance is for the caller to judge
+        metric.evaluate(sample, sample, distances)
+    else:
+        metric.fill(sample, metric.precompute(sample), distances)
     return sample, distances
 
 

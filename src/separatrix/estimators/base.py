@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from inspect import getattr_static, isfunction
 from typing import Any
 
@@ -20,12 +22,12 @@ from separatrix.kernels import Kernel, Precomputed, kernel_from
 from separatrix.matrices.products import multiply
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate, Solution
-from separatrix.rows.block import Floats, Matrix, to_array
+from separatrix.rows.block import Floats, Matrix, check_sizes, to_array
 from separatrix.rows.block import check_sample_weight as check_sample_weight
 from separatrix.rows.encoding import Encoding
 from separatrix.rows.mapped import EncodedRows
-from separatrix.rows.rows import ArrayRows, InMemory, Rows, column_means
-from separatrix.rows.schema import Term
+from separatrix.rows.rows import ArrayRows, InMemory, Rows, column_means, target_names
+from separatrix.rows.schema import Term, column_names
 from separatrix.rows.sources.frames import (
     is_frame,
     odd_column,
@@ -57,6 +59,56 @@ COMPUTING = {
 }
 
 
+@contextmanager
+def in_words(**given: Any) -> Iterator[None]:
+    """Turn failed conversions to numbers into refusals that name the row and column at fault."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (OverflowError, TypeError, ValueError) as problem:
+        for name, values in given.items():
+            if np.iscomplexobj(values):
+                raise InputError(
+                    "Complex data not supported.", remedy="Give two real columns for each."
+                ) from problem
+            place, what = _no_number(values)
+            if what:
+                raise InputError(
+                    f"Input {name} contains {what}.",
+                    row=place[0] + 1,
+                    column=_column_at(values, place[1]) if len(place) > 1 else None,
+                    remedy="Correct it, remove the row, or impute missing values (TableEncoder).",
+                ) from problem
+        raise
+
+
+def _no_number(values: Any) -> tuple[tuple[int, ...], str]:
+    """The place of the first value that is no finite number, and what it is; "" if none is."""
+    try:
+        table = np.asarray(to_array(values))
+    except ValueError:  # rows of different lengths
+        return (), ""
+    if table.dtype.kind == "f":
+        table = np.where(np.isfinite(table), 0.0, table)
+    elif table.dtype.kind != "O":
+        return (), ""
+    for place, item in np.ndenumerate(table):
+        if item is None or type(item).__name__ == "NAType" or (_is_real(item) and item != item):
+            return place, "NaN"
+        if _is_real(item) and abs(item) > sys.float_info.max:
+            return place, "infinity, or a number beyond 1.8e308"
+    return (), ""
+
+
+def _column_at(values: Any, j: int) -> str:
+    return str(values.columns[j]) if hasattr(values, "columns") else column_names(j + 1)[j]
+
+
+def _is_real(item: Any) -> bool:
+    return isinstance(item, int | float | np.floating)
+
+
 def refuse_targets(y: Any, sample_weight: Any) -> None:
     """Refuse targets and weights beside :class:`~separatrix.rows.rows.Rows`."""
     if y is not None or sample_weight is not None:
@@ -67,14 +119,15 @@ def refuse_targets(y: Any, sample_weight: Any) -> None:
 
 
 def validate_data(model: Any, X: Any, *y: Any, **options: Any) -> Any:
-    """Rows checked by scikit-learn; values that are not finite are refused by row and column."""
-    try:
-        return validation.validate_data(model, X, *y, **options)
-    except ValueError:
-        finite = options.get("ensure_all_finite", True)
-        if finite:
-            refuse_not_finite(X, nan=finite == "allow-nan")
-        raise
+    """Rows checked by scikit-learn; what is no finite number is refused by row and column."""
+    with in_words(X=X, y=y[0] if y else None):
+        try:
+            return validation.validate_data(model, X, *y, **options)
+        except ValueError:
+            finite = options.get("ensure_all_finite", True)
+            if finite:
+                refuse_not_finite(X, nan=finite == "allow-nan")
+            raise
 
 
 class RowsEstimator(BaseEstimator):
@@ -83,6 +136,7 @@ class RowsEstimator(BaseEstimator):
     _sparse_ok = True
     _multi_output = False
     _missing_ok = False  # NaN is a missing value, and the model can handle it
+    _any_size = False  # the model computes no squares of numbers, or only of scaled ones
     _checks_sums = False  # the fit finds NaN and infinity in its sums, and calls _refuse_missing
     encoding_: Encoding
     _rows: Rows | None = None  # training rows of the last fit in this process, for leverage
@@ -150,9 +204,12 @@ class RowsEstimator(BaseEstimator):
         )
         if encode_target is None:
             target, terms = np.asarray(y, dtype=np.float64), None
+            columns = target.reshape(len(target), -1)
+            check_sizes(columns, target_names(columns.shape[1]), any_size=self._any_size)
         else:
             target, terms = encode_target(y)
         names = getattr(self, "feature_names_in_", None)
+        check_sizes(X, names, any_size=self._any_size)
         w = check_sample_weight(sample_weight, X.shape[0])
         return ArrayRows(
             sparse.csr_array(X) if sparse.issparse(X) else X,

@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from separatrix.estimators.additive import MomentEstimator, TrainingData
 from separatrix.estimators.base import RowsEstimator
 from separatrix.estimators.class_tables import labels_in_order
-from separatrix.estimators.targets import check_labels
+from separatrix.estimators.targets import check_labels, refuse_missing_labels
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.encoding import identity
@@ -101,8 +101,11 @@ class MostFrequentClassifier(ClassifierMixin, RowsEstimator):
     (['b'], [0.33, 0.67])
     """
 
+    _any_size = True
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows` with a discrete target."""
+        refuse_missing_labels(y)
         labels: list[Any] = []
 
         def indicators(values: Any) -> tuple[Floats, list[Term]]:

@@ -15,10 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.distances.base import Metric
 from separatrix.distances.missing import NanEuclidean
 from separatrix.distances.names import FunctionMetric, PrecomputedDistances, metric_from
+from separatrix.distances.vectors import SquaredEuclidean
 from separatrix.estimators.base import RowsEstimator, check_sample_weight, validate_data
 from separatrix.estimators.skipped_values import skips_missing, with_missing
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats, Ints, Matrix, unit_weights
+from separatrix.rows.block import Floats, Ints, Matrix, check_sizes, unit_weights
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import ArrayRows, Rows, column_means
 from separatrix.rows.scan import rows_like
@@ -91,6 +92,14 @@ class PointsEstimator(RowsEstimator):
         named = isinstance(metric, str) and metric == "nan_euclidean"
         return named or isinstance(metric, NanEuclidean) or self._skips_missing
 
+    @property
+    def _any_size(self) -> bool:  # type: ignore[override]
+        """Whether only a metric sees the points, which scales what it squares."""
+        metric = getattr(self, "metric", None)
+        if metric is None or self.standardize:
+            return False
+        return type(metric_from(metric)) is not SquaredEuclidean
+
     def _use_of_frames(self) -> str:
         """A metric on objects takes rows as they are, and a distance matrix is a matrix."""
         metric = getattr(self, "metric", None)
@@ -113,6 +122,7 @@ class PointsEstimator(RowsEstimator):
         finite: Any = "allow-nan" if self._missing_ok else True
         x = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=finite)
         names = getattr(self, "feature_names_in_", None)
+        check_sizes(x, names, any_size=self._any_size)
         w = check_sample_weight(sample_weight, x.shape[0])
         return ArrayRows(
             sparse.csr_array(x) if sparse.issparse(x) else x,

@@ -115,6 +115,14 @@ def known_codes(labels: Any, known: NDArray[Any]) -> NDArray[np.int64]:
     return codes
 
 
+def label_array(labels: Any) -> NDArray[Any]:
+    """Labels of any kind as an array; objects that cannot be sorted are refused."""
+    found = np.asarray(labels)
+    if found.dtype == object:
+        check_labels(found)
+    return found
+
+
 def check_labels(labels: NDArray[Any]) -> None:
     """Refuse missing labels, texts mixed with numbers, and numbers that are no classes."""
     if labels.dtype.kind in "iub":  # integers are always class labels

@@ -26,11 +26,12 @@ from sklearn.utils.validation import has_fit_parameter
 from separatrix.estimators.base import (
     RowsEstimator,
     check_sample_weight,
+    in_words,
     refuse_targets,
     require_labels,
 )
 from separatrix.estimators.class_tables import labels_in_order, with_classes
-from separatrix.estimators.targets import check_labels, classes, one_number
+from separatrix.estimators.targets import check_labels, classes, one_number, refuse_missing_labels
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
@@ -107,8 +108,10 @@ def labeled_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> LabeledRows:
         labels = labels_in_order(rows.schema.targets[0], levels)
         return LabeledRows(rows, labels[rows.block.y.argmax(axis=1)], rows.block.w)
     require_labels(model, y)
-    labels = column_or_1d(y, warn=True)
-    assert_all_finite(labels, input_name="y")
+    refuse_missing_labels(y)
+    with in_words(y=y):
+        labels = column_or_1d(y, warn=True)
+        assert_all_finite(labels, input_name="y")
     check_labels(labels)
     X, labels = indexable(X, labels)
     return LabeledRows(X, np.asarray(labels), check_sample_weight(sample_weight, len(labels)))
@@ -122,8 +125,9 @@ def numbered_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> LabeledRows
         one_number(rows.block.targets)
         return LabeledRows(rows, rows.block.y[:, 0], rows.block.w)
     require_labels(model, y)
-    numbers = column_or_1d(y, warn=True, dtype=np.float64)
-    assert_all_finite(numbers, input_name="y")
+    with in_words(y=y):
+        numbers = column_or_1d(y, warn=True, dtype=np.float64)
+        assert_all_finite(numbers, input_name="y")
     X, numbers = indexable(X, numbers)
     return LabeledRows(X, numbers, check_sample_weight(sample_weight, len(numbers)))
 

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.estimators.base import in_words
+from separatrix.estimators.targets import label_array
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, check_sample_weight, unit_weights
 
@@ -60,26 +62,18 @@ def binary_scores(
 
 def _checked(y: Any, score: Any, sample_weight: Any) -> tuple[NDArray[Any], Floats, Floats | None]:
     """Labels, scores and weights of equal length; rows of weight zero are dropped."""
-    truth, s = np.asarray(y), np.asarray(score, dtype=float)
+    with in_words(score=score):
+        truth, s = label_array(y), np.asarray(score, dtype=float)
     if truth.ndim != 1 or truth.shape != s.shape:
         raise InputError(f"y has shape {truth.shape} and score {s.shape}: one score per row.")
     if not np.isfinite(s).all():
         row = int(np.flatnonzero(~np.isfinite(s))[0])
         raise InputError(f"The score is {s[row]}, which cannot be ranked.", row=row + 1)
-    w = check_sample_weight(sample_weight, s.size)
+    w = check_sample_weight(sample_weight, s.size, any_size=True)
     if w is None or w.all():
         return truth, s, w
     positive = w > 0
     return truth[positive], s[positive], w[positive]
-
-
-def unit_of(values: Floats) -> float:
-    """The power of two next below the largest absolute value: dividing by it is exact.
-
-    Squares and products of the scaled values neither overflow nor underflow.
-    """
-    largest = float(np.abs(values).max(initial=0.0))
-    return float(np.ldexp(1.0, int(np.frexp(largest)[1]) - 1)) if largest else 1.0
 
 
 def _two_classes(truth: NDArray[Any]) -> tuple[NDArray[Any], Flags | None]:

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.estimators.base import in_words
+from separatrix.estimators.targets import label_array
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
 from separatrix.probability.binary_scores import BinaryScores, binary_scores
@@ -258,8 +260,8 @@ class TemperatureCalibration(BaseEstimator):
 
     def fit(self, scores: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to the scores of every class (n x K) and one label for each row."""
-        s, truth = _table(scores), np.asarray(y)
-        w = unit_weights(check_sample_weight(sample_weight, len(s)), len(s))
+        s, truth = _table(scores), label_array(y)
+        w = unit_weights(check_sample_weight(sample_weight, len(s), any_size=True), len(s))
         if truth.shape != (len(s),):
             raise InputError(f"y has shape {truth.shape}, and scores {s.shape}: one label per row.")
         self.classes_, codes = np.unique(truth[w > 0], return_inverse=True)
@@ -279,7 +281,8 @@ class TemperatureCalibration(BaseEstimator):
 
 
 def _table(scores: Any) -> Floats:
-    s = np.asarray(scores, dtype=float)
+    with in_words(scores=scores):
+        s = np.asarray(scores, dtype=float)
     if s.ndim != 2 or s.shape[1] < 2:
         raise InputError(f"scores has shape {s.shape}: a column for each class is needed.")
     if not np.isfinite(s).all():
@@ -289,7 +292,8 @@ def _table(scores: Any) -> Floats:
 
 
 def _vector(scores: Any) -> Floats:
-    s = np.asarray(scores, dtype=float)
+    with in_words(scores=scores):
+        s = np.asarray(scores, dtype=float)
     if s.ndim == 2 and s.shape[1] == 1:
         s = s[:, 0]
     if s.ndim != 1:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from separatrix.optimize.solution import Certificate
-from separatrix.probability.binary_scores import BinaryScores, unit_of
-from separatrix.rows.block import Floats
+from separatrix.probability.binary_scores import BinaryScores
+from separatrix.rows.block import Floats, unit_of
 from separatrix.threads import parallel_map
 
 #: Rows from which the two classes are sorted on two threads.

@@ -26,9 +26,9 @@ from scipy.special import expit, logit
 from separatrix.messages import InputError
 from separatrix.optimize.newton import newton
 from separatrix.optimize.solution import Certificate
-from separatrix.probability.binary_scores import BinaryScores, unit_of
+from separatrix.probability.binary_scores import BinaryScores
 from separatrix.probability.loops import sigmoid_newton
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, unit_of
 
 EPS = float(np.finfo(float).eps)
 LARGEST = float(np.finfo(float).max)

@@ -17,8 +17,7 @@ from scipy.special import logsumexp, softmax
 
 from separatrix.optimize.newton import newton
 from separatrix.optimize.solution import Certificate
-from separatrix.probability.binary_scores import unit_of
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, unit_of
 
 
 @dataclass(frozen=True)

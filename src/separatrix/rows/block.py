@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from scipy import sparse
 
 from separatrix.messages import InputError
 from separatrix.rows.buffers import scratch
-from separatrix.rows.schema import Terms
+from separatrix.rows.schema import Terms, column_names
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -23,13 +24,92 @@ def unit_weights(w: Floats | None, n: int) -> Floats:
     return np.ones(n) if w is None else w
 
 
+def unit_of(values: Floats) -> float:
+    """The power of two next below the largest absolute value: dividing by it is exact.
+
+    Squares and products of the scaled values neither overflow nor underflow.
+    """
+    largest = float(np.abs(values).max(initial=0.0))
+    return float(np.ldexp(1.0, int(np.frexp(largest)[1]) - 1)) if largest else 1.0
+
+
 def to_array(x: Matrix) -> Floats:
     """A dense or sparse matrix as a dense array (itself where it is dense)."""
     return np.asarray(x.toarray() if sparse.issparse(x) else x)
 
 
-def check_sample_weight(sample_weight: Any, n: int) -> Floats | None:
-    """Sample weights as an array of length n, validated; None stays None."""
+#: The squares of a column's numbers are sums of at least 1e-300 and at most n times 1e300: both
+#: within the normal range of doubles, 1e±308, with room for n and for products with weights.
+SMALLEST, LARGEST = 1e-150, 1e150
+#: Rows whose numbers show of most columns that they are not tiny, before all rows are looked at.
+FIRST_ROWS = 64
+
+
+def check_sizes(x: Matrix, names: Sequence[str] | None, *, any_size: bool = False) -> None:
+    """Refuse columns whose squares overflow or vanish; NaN and infinity are refused elsewhere.
+
+    Where numbers may be of ``any_size`` only the differences of rows must not overflow.
+    """
+    values = x.data if sparse.issparse(x) else x
+    if not values.size:
+        return
+    greatest = max(float(values.max()), -float(values.min()))
+    if any_size:
+        if not greatest < LARGEST:
+            _check_differences(x, names)
+        return
+    with np.errstate(invalid="ignore"):
+        first = np.fmax.reduce(np.abs(to_array(x[:FIRST_ROWS])), axis=0)
+    if greatest <= LARGEST and (first >= SMALLEST).all():
+        return
+    low, high = _ranges(x)
+    size = np.maximum(np.abs(low), np.abs(high))
+    for wrong, what, remedy in (
+        ((size > LARGEST) & (size < np.inf), "large: their squares overflow (beyond", "Divide"),
+        ((size > 0.0) & (size < SMALLEST), "small: their squares vanish (below", "Multiply"),
+    ):
+        if wrong.any():
+            raise InputError(
+                f"holds numbers too {what} about 1e{150 if remedy == 'Divide' else -150}).",
+                column=_name(names, int(np.flatnonzero(wrong)[0])),
+                remedy=f"{remedy} the column by a power of ten.",
+            )
+
+
+def _check_differences(x: Matrix, names: Sequence[str] | None) -> None:
+    """Refuse rows whose distance, at most the sum of the ranges of all columns, overflows."""
+    low, high = _ranges(x)
+    with np.errstate(over="ignore", invalid="ignore"):
+        span = high - low
+        too_far = span.sum() == np.inf
+    if too_far and np.isfinite(low).all() and np.isfinite(high).all():
+        raise InputError(
+            "holds numbers too large: their differences overflow (beyond about 1e308).",
+            column=_name(names, int(np.argmax(span))),
+            remedy="Divide all columns by a power of ten.",
+        )
+
+
+def _name(names: Sequence[str] | None, j: int) -> str:
+    return column_names(j + 1)[j] if names is None else str(names[j])
+
+
+def _ranges(x: Matrix) -> tuple[Floats, Floats]:
+    """The least and the greatest number of every column; NaN is not considered."""
+    if sparse.issparse(x):
+        return x.nanmin(axis=0).toarray().ravel(), x.nanmax(axis=0).toarray().ravel()
+    return np.fmin.reduce(x, axis=0), np.fmax.reduce(x, axis=0)
+
+
+#: Weights are numbers of rows; sums of squares, and of their products with weights, stay finite.
+LIGHTEST, HEAVIEST = 1e-100, 1e100
+
+
+def check_sample_weight(sample_weight: Any, n: int, *, any_size: bool = False) -> Floats | None:
+    """Sample weights as an array of length n, validated; None stays None.
+
+    ``any_size`` is for those who divide them by their size.
+    """
     if sample_weight is None:
         return None
     w = np.asarray(sample_weight, dtype=float)
@@ -43,6 +123,13 @@ def check_sample_weight(sample_weight: Any, n: int) -> Floats | None:
         raise InputError("sample_weight must be finite and not negative.")
     if not w.any():
         raise InputError("sample_weight is zero for every row: nothing is left to fit.")
+    least, most = float(w[w > 0].min()), float(w.max())
+    if not any_size and (least < LIGHTEST or most > HEAVIEST):
+        raise InputError(
+            f"sample_weight goes from {least:.1g} to {most:.1g}, beyond the range from 1e-100 to "
+            "1e100 in which sums with weights are computed.",
+            remedy="A weight counts rows: divide all by a constant, and set the smallest to zero.",
+        )
     return w
 
 

@@ -125,7 +125,8 @@ def nearest_neighbor_chain(d, size, kind, chain, merged, row, first, second, hei
 
     Each cluster of a chain is the nearest of the one before it. Distances along the chain decrease,
     so that it ends in two clusters that are each other's nearest, and these merge. There is room
-    for a ``chain`` and a ``row`` of distances; nothing is ``merged`` at first.
+    for a ``chain`` and a ``row`` of distances; nothing is ``merged`` at first. Returns whether all
+    merged: a chain that does not end (of distances that are not symmetric, say) ends the loop.
     """
     n, length = d.shape[0], 0
     for i in range(n):
@@ -142,6 +143,8 @@ def nearest_neighbor_chain(d, size, kind, chain, merged, row, first, second, hei
             distance = d[tip, nearest]
             if length > 1 and d[tip, chain[length - 2]] <= distance:
                 break
+            if length == n:
+                return False
             chain[length] = nearest
             length += 1
         other = chain[length - 2]
@@ -155,6 +158,7 @@ def nearest_neighbor_chain(d, size, kind, chain, merged, row, first, second, hei
         for s in range(n):
             d[other, s] = d[s, other] = row[s]
             d[s, tip] = np.inf
+    return True
 
 
 @compiled
@@ -226,14 +230,15 @@ def ward_chain(columns, size, name, chain, point, near, merge, first, second, he
     Merging a and b raises the scatter within clusters by |a||b|/(|a|+|b|) ‖μ_a − μ_b‖²; the height
     is the square root of twice that. ``columns`` (d x slots) and ``size`` are overwritten; empty
     slots lie at infinity. Ends early, like :func:`centroid_linkage`. There is room for a ``chain``
-    and a ``point`` and for distances ``near`` of all slots.
+    and a ``point`` and for distances ``near`` of all slots. −1 where a chain does not end, as of
+    means that are not finite.
     """
     d, slots = columns.shape
     length = 0
     while merge < first.size:
         if length == 0:
             chain[0] = 0
-            while columns[0, chain[0]] == np.inf:
+            while chain[0] < slots - 1 and columns[0, chain[0]] == np.inf:
                 chain[0] += 1
             length = 1
         while True:
@@ -251,6 +256,8 @@ def ward_chain(columns, size, name, chain, point, near, merge, first, second, he
             if length > 1 and near[chain[length - 2]] <= closest:
                 other = chain[length - 2]
                 break
+            if length == slots:
+                return -1
             chain[length] = nearest
             length += 1
         length -= 2

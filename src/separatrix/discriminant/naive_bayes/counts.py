@@ -96,6 +96,7 @@ class CountNaiveBayes(ClassifierMixin, ClassLabels):
         x, labels = validate_data(
             self, X, y, reset=reset, accept_sparse="csr", ensure_all_finite=False
         )
+        _refuse_dates(x)
         w = check_sample_weight(sample_weight, x.shape[0])
         self.classes_ = present_labels(labels, w, known, closed=known is not None)
         two_or_more(self.classes_.tolist())
@@ -193,6 +194,7 @@ class CountNaiveBayes(ClassifierMixin, ClassLabels):
         if not (sparse.issparse(X) or type(X) is np.ndarray) or hasattr(self, "encoding_"):
             return self._joint(self._design(X))
         x = validate_data(self, X, reset=False, accept_sparse="csr", ensure_all_finite=False)
+        _refuse_dates(x)
         with np.errstate(invalid="ignore"):
             scores = self._joint(x)
         if not np.isfinite(scores).all():  # a value that is not finite shows in the scores
@@ -236,3 +238,12 @@ def linear_scores(x: Matrix, coef: Floats, constant: Floats) -> Floats:
     possible = np.where(always, -np.inf, terms)
     scores[terms < possible.max(axis=1, keepdims=True)] = -np.inf
     return scores
+
+
+def _refuse_dates(x: Matrix) -> None:
+    """Refuse times and durations, which scikit-learn's validation takes for numbers."""
+    if x.dtype.kind in "mM":
+        raise InputError(
+            f"Input X holds values of type {x.dtype}, and counts are numbers.",
+            remedy="Give counts, or leave such columns out.",
+        )

@@ -133,6 +133,7 @@ class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
     """
 
     _sparse_ok = False
+    _any_size = True
     spaces_: list[VersionSpace]
 
     def __init__(

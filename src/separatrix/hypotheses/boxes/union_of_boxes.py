@@ -79,6 +79,7 @@ class UnionOfBoxes(ClassifierMixin, Claims, ClassLabels):
     """
 
     _sparse_ok = False
+    _any_size = True
     spaces_: list[list[VersionSpace]]
 
     def __init__(
