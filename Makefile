@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 # Bytecode is stored: tests start many processes, and each would compile all that it imports again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types layers loops queue unit unit-1 unit-2 format bench docs spark clean
+.PHONY: demo test lint types layers loops queue unit unit-1 unit-2 bounds format bench docs spark clean
 .DEFAULT_GOAL := demo
 
 # uv installs in seconds what takes pip a minute; where it cannot be had, or finds no index, pip does.
@@ -59,6 +59,11 @@ unit-1 unit-2: queue
 
 queue: loops $(VENV)/tools
 	@rm -rf $(QUEUE) && mkdir $(QUEUE)
+
+# Hostile numbers once more, with all loops compiled to check their bounds, into a cache of their own.
+bounds: $(VENV)/tools
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds \
+	  $(BIN)/python -m pytest -q tests/laws/test_hostile_numbers.py
 
 format: $(VENV)/tools
 	$(BIN)/ruff format .

@@ -23,8 +23,9 @@ def fit_diagonals(problem: GaussianProblem) -> GaussianFit:
     """Scores and variances of classes with diagonal or spherical covariances."""
     m, shrinkage, means = problem.moments, problem.shrinkage, problem.means
     shared, spherical = problem.shared, problem.covariance.endswith("spherical")
-    total, pooled = m.within + m.between, m.within
-    own = np.tile(pooled, (len(means), 1)) if shared else m.covariances
+    pooled = np.maximum(m.within, 0.0)  # rounding: weights of which one is nearly all
+    total = pooled + m.between
+    own = np.tile(pooled, (len(means), 1)) if shared else np.maximum(m.covariances, 0.0)
     standardizer = total_standardizer(total, m.grand_mean)
     if spherical:
         any_varies = bool((standardizer.scale > 0.0).any())

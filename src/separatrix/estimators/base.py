@@ -68,6 +68,8 @@ def in_words(**given: Any) -> Iterator[None]:
         raise
     except (OverflowError, TypeError, ValueError) as problem:
         for name, values in given.items():
+            if values is None:
+                continue
             if np.iscomplexobj(values):
                 raise InputError(
                     "Complex data not supported.", remedy="Give two real columns for each."

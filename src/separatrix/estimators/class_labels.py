@@ -188,6 +188,21 @@ def two_or_more(labels: Iterable[object]) -> None:
         )
 
 
+#: Classes of one row each for which pairs of classes are still few.
+FEW_CLASSES = 20
+
+
+def refuse_singletons(n: int, labels: NDArray[Any]) -> None:
+    """Raise if each of many rows is a class of its own, where pairs of classes are compared."""
+    if n > FEW_CLASSES and len(labels) == n:
+        first, second = labels[:2].tolist()
+        raise InputError(
+            f"Each of the {n} rows is a class of its own ({first!r}, {second!r}, …): no class has "
+            "a second row to learn from.",
+            remedy="Is the target a number or an identifier? Use a regressor, or another column.",
+        )
+
+
 @dataclass(frozen=True)
 class CodedRows:
     """Design matrix, class codes and weights of the rows of positive weight, and the encoding.

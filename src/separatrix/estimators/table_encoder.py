@@ -121,7 +121,7 @@ class TableEncoder(TransformerMixin, RowsEstimator):
         )
         if sparse.issparse(x):
             x = to_array(x)
-        _refuse_objects(x)
+        x = _plain_objects(x)
         names = getattr(self, "feature_names_in_", column_names(x.shape[1]))
         return {str(name): x[:, j] for j, name in enumerate(names)}
 
@@ -149,12 +149,16 @@ class TableEncoder(TransformerMixin, RowsEstimator):
         return tags
 
 
-def _refuse_objects(x: Any) -> None:
-    """Refuse values that are neither numbers nor text, as scikit-learn does."""
+def _plain_objects(x: Any) -> Any:
+    """Refuse values that are neither numbers nor text, as scikit-learn does; pandas' NA is None."""
     if x.dtype.kind != "O":
-        return
+        return x
+    plain = x.copy()
     for (i, j), value in np.ndenumerate(x):
-        if value is not None and not isinstance(value, str | int | float | np.generic):
+        if type(value).__name__ == "NAType":
+            plain[i, j] = None
+        elif value is not None and not isinstance(value, str | int | float | np.generic):
             what = type(value).__name__
             where = f"row {i + 1}, column {j + 1}"
             raise TypeError(f"{where}: argument must be a string or a number, not {what}.")
+    return plain

@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.class_labels import ClassLabels, coded_items
+from separatrix.estimators.class_labels import ClassLabels, coded_items, refuse_singletons
 from separatrix.estimators.wrapped import (
     LabeledRows,
     columns_of,
@@ -109,6 +109,7 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
             block, self.encoding_ = rows.block, identity(rows.schema)
             assert block.parts is not None
             codes = block.parts
+        refuse_singletons(len(codes), self.classes_)
         all_rows = LabeledRows(block.x, codes, block.w)
         weighted = all_rows.positive_weight
         if is_pairwise(self.estimator) or len(weighted) == len(codes):

@@ -13,7 +13,13 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.class_labels import ClassLabels, coded_items, coded_rows, outputs_of
+from separatrix.estimators.class_labels import (
+    ClassLabels,
+    coded_items,
+    coded_rows,
+    outputs_of,
+    refuse_singletons,
+)
 from separatrix.estimators.targets import known_codes
 from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError, check_option
@@ -72,6 +78,7 @@ class KernelClassifier(ClassifierMixin, ClassLabels, KernelSVM):
         else:
             data = coded_rows(self, X, y, sample_weight, self.class_weight)
             self.encoding_ = data.encoding
+        refuse_singletons(len(data.codes), self.classes_)
         self.class_weight_ = data.class_weight
         gram = self._gram_matrix(data.x, data.w, data.rows, data.n_samples, data.sample_weight)
         svms = self._fit_svms(gram, data.codes, data.w, options)

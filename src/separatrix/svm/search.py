@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from separatrix.estimators.class_labels import coded_rows, outputs_of
+from separatrix.estimators.class_labels import coded_rows, outputs_of, refuse_singletons
 from separatrix.estimators.class_weights import weights_by_class
 from separatrix.kernels import Gaussian
 from separatrix.rows.block import Floats, Ints
@@ -33,6 +33,7 @@ LINEAR_TOLERANCE = 1e-3
 def _class_data(model: Any, X: Any, y: Any, sample_weight: Any) -> TuningData:
     """The rows of classes with their folds."""
     data = coded_rows(model, X, y, sample_weight, model.class_weight)
+    refuse_singletons(len(data.codes), model.classes_)
     folds = search_folds(model.cv, data.codes, data.rows, data.n_samples)
     return TuningData(data.x, data.codes, data.w, folds, len(model.classes_))
 

@@ -55,8 +55,9 @@ def recompute_products(
     matrix = alpha * xx
     matrix[np.diag_indices_from(matrix)] += lam
     matrix *= np.multiply.outer(unit, unit)
-    factor = linalg.cholesky(matrix, lower=True, check_finite=False)
-    inverse = linalg.solve_triangular(factor, np.eye(len(unit)), lower=True, check_finite=False)
+    inverse = _inverse_root(matrix)
+    if inverse is None:
+        return Recomputed(max(residual, 0.0), np.full(len(unit), np.nan), np.nan, np.inf)
     variances = np.einsum("ij,ij->j", inverse, inverse) * unit**2
     freedom = float(len(unit) - lam @ variances)
     condition = float(np.square(np.linalg.norm(inverse, 2)) * len(unit))
@@ -76,10 +77,21 @@ def recompute_rows(
     gram = row_gram(block.x, columns.mean, divisor, root)
     size = float(np.diag(gram).max(initial=0.0)) + ratio
     gram[np.diag_indices(n)] += ratio
-    factor = linalg.cholesky(gram, lower=True, check_finite=False)
-    inverse = linalg.solve_triangular(factor, np.eye(n), lower=True, check_finite=False)
+    inverse = _inverse_root(gram)
+    if inverse is None:
+        return Recomputed(float(left @ left), None, np.nan, np.inf)
     trace = float(np.einsum("ij,ij->", inverse, inverse))
     return Recomputed(float(left @ left), None, n - ratio * trace, size * trace)
+
+
+def _inverse_root(matrix: Floats) -> Floats | None:
+    """L⁻¹ of matrix = LLᵀ; None where rounding leaves it no positive definite matrix."""
+    try:
+        factor = linalg.cholesky(matrix, lower=True, check_finite=False)
+    except linalg.LinAlgError:
+        return None
+    unit = np.eye(len(matrix))
+    return np.asarray(linalg.solve_triangular(factor, unit, lower=True, check_finite=False))
 
 
 def certify(

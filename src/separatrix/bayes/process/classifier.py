@@ -35,6 +35,7 @@ from separatrix.estimators.class_labels import (
     ClassLabels,
     coded_items,
     coded_rows,
+    refuse_singletons,
 )
 from separatrix.kernels import Constant, Gaussian, Kernel
 from separatrix.kernels.base import Items, take_items
@@ -197,6 +198,7 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
         else:
             data = coded_rows(self, X, y, sample_weight)
             self.encoding_ = data.encoding
+        refuse_singletons(len(data.codes), self.classes_)
         x: Any = data.x if self._structures else np.ascontiguousarray(to_array(data.x))
         kernel = self._given_kernel(width(x))
         x, codes, w = single_rows(kernel, x, data.codes, data.w)

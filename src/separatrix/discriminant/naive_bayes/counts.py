@@ -25,7 +25,7 @@ from separatrix.geometry.class_scores import log_softmax, softmax
 from separatrix.matrices.products import products
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Floats, Ints, Matrix
+from separatrix.rows.block import LARGEST, Floats, Ints, Matrix
 from separatrix.rows.rows import Rows
 from separatrix.rows.sources.frames import is_frame, odd_column, refuse_infinite, refuse_not_finite
 from separatrix.statistics.class_counts import class_counts
@@ -199,6 +199,9 @@ class CountNaiveBayes(ClassifierMixin, ClassLabels):
             scores = self._joint(x)
         if not np.isfinite(scores).all():  # a value that is not finite shows in the scores
             refuse_not_finite(x)
+            values: Any = x.data if sparse.issparse(x) else x
+            if values.size and abs(values).max() > LARGEST:
+                raise InputError("The score of a row overflows.", remedy="Divide X by a constant.")
         return scores
 
     def predict_log_proba(self, X: Any) -> Floats:

@@ -1,0 +1,214 @@
+"""Numbers that no table should hold: a finite answer or one sentence, soon, and never a crash.
+
+``make bounds`` runs this module with the bounds of all compiled loops checked
+(``NUMBA_BOUNDSCHECK=1`` and a cache of its own): what overflows within a loop must not lead it out
+of its arrays. A few loops are checked so in every run.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import inspect
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
+
+import separatrix as sx
+from separatrix.cli.compiling.first_fits import _required
+
+#: Seconds after which a fit of two dozen rows counts as one without end, on any computer.
+PATIENCE = 120.0
+N = 24
+
+
+class Case(NamedTuple):
+    """A table with numbers and labels as targets, and weights."""
+
+    name: str
+    x: Any
+    y: Any
+    labels: Any
+    w: Any = None
+
+
+def plain() -> Case:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((N, 3)) @ (np.eye(3) + 0.3)
+    y = x @ np.array([1.5, -2.0, 0.5]) + 0.3 * rng.standard_normal(N)
+    return Case("plain", x, y, np.array(["a", "b", "c"])[np.digitize(y, [-1.0, 1.0])])
+
+
+def cases() -> Iterator[Case]:
+    start = plain()
+    x, y = start.x, start.y
+    rng = np.random.default_rng(1)
+
+    def with_value(value: float) -> Any:
+        changed = x.copy()
+        changed[3, 1] = value
+        return changed
+
+    def objects(values: list[Any]) -> Any:
+        found = np.empty(N, dtype=object)
+        found[:] = (values * N)[:N]
+        return found
+
+    for scale in (1e200, 1e-200, 1e307, 1e-310):
+        yield start._replace(name=f"X times {scale:g}", x=x * scale)
+        yield start._replace(name=f"y times {scale:g}", y=y * scale)
+    yield start._replace(name="one huge value", x=with_value(1e300))
+    far = with_value(-1.7e308)
+    far[4, 1] = 1.7e308
+    yield start._replace(name="differences overflow", x=far)
+    yield start._replace(name="columns of all sizes", x=x * [1e200, 1e-200, 1.0])
+    yield start._replace(name="constant", x=np.full_like(x, 1e308))
+    for w in (1e300, 1e-300):
+        yield start._replace(name=f"weights {w:g}", w=np.full(N, w))
+    yield start._replace(name="mixed weights", w=10.0 ** rng.choice([-150.0, 150.0], N))
+    yield start._replace(name="one heavy row", w=np.r_[np.ones(N - 1), 1e18])
+    days = np.datetime64("2020-01-01") + np.arange(3 * N).reshape(N, 3)  # dependent columns
+    yield start._replace(name="times", x=days)
+    yield start._replace(
+        name="frame of times", x=pd.DataFrame(days.astype("M8[ns]"), columns=list("abc"))
+    )
+    yield start._replace(name="times as target", y=days[:, 0], labels=days[:, 0])
+    for value in ("text", None, pd.NA, 10**400):
+        mixed = x.astype(object)
+        mixed[2, 1] = value
+        yield start._replace(name=f"an object {str(value)[:6]}", x=mixed)
+    yield start._replace(name="complex", x=x + 1j)
+    for values in ([1, "a", 2.5], [1, 2, pd.NA], ["u", "v", None]):
+        yield start._replace(name=f"labels {values}", y=objects(values), labels=objects(values))
+    few = np.array(list("aba"))
+    for n in (1, 2, 3):
+        yield Case(f"{n} rows", x[:n], y[:n], few[:n])
+    yield start._replace(name="every row a class", labels=np.array([f"c{i:02d}" for i in range(N)]))
+
+
+def models() -> Iterator[Any]:
+    for name, _ in sx.HOMES.items():
+        model = getattr(sx, name)
+        if inspect.isclass(model) and issubclass(model, BaseEstimator):
+            clusters = (3,) if "KMe" in name else ()
+            yield pytest.param(
+                lambda m=model, c=clusters: m(*_required(m.__name__, m), *c), id=name
+            )
+    for linkage in ("single", "complete", "average", "centroid"):
+        yield pytest.param(
+            lambda linkage=linkage: sx.AgglomerativeClustering(linkage=linkage), id=linkage
+        )
+    for name, make in {
+        "LinearSVC, hinge": lambda: sx.LinearSVC(loss="hinge"),
+        "SVC, linear": lambda: sx.SVC(kernel="linear"),
+        "LogisticRegression, ℓ₁": lambda: sx.LogisticRegression(l1_ratio=1.0, solver="saga"),
+        "LogisticRegression, no penalty": lambda: sx.LogisticRegression(C=np.inf),
+        "OneVsOne of logistic": lambda: sx.OneVsOne(sx.LogisticRegression()),
+    }.items():
+        yield pytest.param(make, id=name)
+
+
+def fitted(model: Any, case: Case) -> tuple[Any, Any]:
+    """The fitted model, and what it was fitted to."""
+    parameters = inspect.signature(model.fit).parameters
+    weights = {} if case.w is None else {"sample_weight": case.w}
+    x = case.x
+    if model.__sklearn_tags__().input_tags.positive_only and np.asarray(x).dtype.kind == "f":
+        x = np.abs(x)
+    if is_classifier(model):
+        return model.fit(x, case.labels, **weights), x
+    if is_regressor(model):
+        return model.fit(x, case.y, **weights), x
+    if "X" in parameters:
+        return model.fit(x, **(weights if "sample_weight" in parameters else {})), x
+    score = np.asarray(x)[:, 0]  # a calibration: of one score, or one for each class
+    each = isinstance(model, sx.TemperatureCalibration)
+    score = np.column_stack([score, score[::-1]]) if each else score
+    labels = np.arange(len(score)) % 2 == 0 if case.labels[0] == plain().labels[0] else case.labels
+    return model.fit(score, labels, **weights), score
+
+
+def not_finite(values: Any) -> bool:
+    found = np.asarray(values)
+    return found.dtype.kind == "f" and not bool(np.isfinite(found).all())
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("make", list(models()))
+def test_a_finite_answer_or_a_sentence(make: Any) -> None:
+    faulthandler.dump_traceback_later(PATIENCE, exit=True)
+    try:
+        for case in cases():
+            try:
+                model, x = fitted(make(), case)
+                answers = {
+                    name: getattr(model, name)(x)
+                    for name in ("predict", "predict_proba", "decision_function", "transform")
+                    if hasattr(model, name)
+                }
+            except sx.InputError:
+                continue
+            except np.linalg.LinAlgError as raw:
+                raise AssertionError(case.name) from raw
+            except ValueError:  # in scikit-learn's words
+                continue
+            answers |= {name: getattr(model, name, 0.0) for name in ("coef_", "intercept_")}
+            wrong = [name for name, values in answers.items() if not_finite(values)]
+            assert not wrong, (case.name, wrong)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.mark.parametrize("scale", [2.0**660, 2.0**-660, 2.0**1000, 2.0**-1000])
+@pytest.mark.parametrize(
+    "linkage", ["ward", "single", "centroid", "median", "average", "complete", "weighted"]
+)
+def test_linkages_have_no_unit(linkage: str, scale: float) -> None:
+    x = plain().x
+    model = sx.AgglomerativeClustering(3, linkage=linkage)
+    distances = model.fit(x).distances_
+    np.testing.assert_array_equal(model.fit(x * scale).distances_, distances * scale)
+    assert model.certificate_.holds
+
+
+def test_functions_that_are_no_distance_are_refused() -> None:
+    rng, x = np.random.default_rng(0), plain().x
+    for linkage in ("average", "complete"):
+        model = sx.AgglomerativeClustering(3, linkage=linkage, metric=lambda a, b: np.nan)
+        with pytest.raises(sx.InputError, match="no distance"):
+            model.fit(x)
+        model.set_params(metric=lambda a, b: rng.random())
+        with suppress(sx.InputError):  # where no pair is nearest in both directions
+            model.fit(x)
+
+
+#: Loops that index by what they computed; to compile them with their bounds checked takes seconds.
+CHECKED = """
+import numpy as np, separatrix as sx, sklearn.datasets
+from separatrix.cluster.linkage import linkage_of_points
+from separatrix.distances.vectors import Euclidean
+x = sklearn.datasets.load_iris().data[:100] * 1e200
+assert np.isfinite(sx.AgglomerativeClustering().fit(x).distances_).all()
+try:
+    linkage_of_points(x, "ward", Euclidean())  # as no estimator calls it: squares overflow
+except sx.InputError as refusal:
+    print(refusal)
+"""
+
+
+def test_overflow_leads_no_loop_out_of_its_arrays(tmp_path: Path) -> None:
+    environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", CHECKED],
+        env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "no numbers" in done.stdout
