@@ -139,7 +139,7 @@ def test_bad_simulations_are_one_sentence(options):
 
 def test_models_of_numbers_are_refused_as_such():
     model = sx.LinearRegression().fit(np.eye(3), [1.0, 2.0, 3.0])
-    for asked in (model, [model, model]):
+    for models in (model, [model, model]):
         with pytest.raises(sx.InputError, match="LinearRegression is not a classifier") as refusal:
-            sx.query(asked, np.eye(3))
+            sx.query(models, np.eye(3))
         assert "CalibratedClassifier" not in str(refusal.value)
