@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import separatrix as sx
+from separatrix.messages import InputError
 from separatrix.rows.rows import ArrayRows
 from separatrix.selection.curves.nesting import Nesting
 from separatrix.selection.curves.power_law import fit_power_law
@@ -154,3 +155,10 @@ def test_refusals() -> None:
         sx.learning_curves(sx.KNeighborsRegressor(), sx.scan(X, Y))
     with pytest.raises(sx.InputError, match="number of rows"):
         sx.learning_curves(sx.Ridge(), X, Y).extrapolate(0)
+
+
+def test_one_class_has_no_curve_and_says_so() -> None:
+    x = np.random.default_rng(0).normal(size=(80, 2))
+    models = [sx.LogisticRegression(C=1.0), sx.LogisticRegression(C=10.0)]
+    with pytest.raises(InputError, match="only one class"):
+        sx.learning_curves(models, x, np.zeros(80, dtype=int))

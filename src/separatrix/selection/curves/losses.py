@@ -93,10 +93,15 @@ def losses_from_refits(
     models: Sequence[Any],
     tick: Callable[[], None] = lambda: None,
 ) -> Losses:
-    """Losses of any models, each refitted to every training set; ``tick`` after each fold."""
+    """Losses of any models, each refitted to every training set; ``tick`` after each fold.
+
+    A model may need more rows than the smallest sets have; where no model can be fitted to any set,
+    its own refusal says why.
+    """
     k, levels = nesting.folds, len(nesting.levels)
     validation = np.full((levels, len(models), k), np.nan)
     training, weights = validation.copy(), np.empty((levels, k))
+    refusal: Exception | None = None
     for fold in range(k):
         test = nesting.test(labels, fold)
         for i, level in enumerate(nesting.levels):
@@ -104,19 +109,16 @@ def losses_from_refits(
             weights[i, fold] = len(train) if rows.w is None else rows.w[train].sum()
             with _unwarned():
                 for j, model in enumerate(models):
-                    found = _losses_of_refit(rows, model, train, test)
-                    validation[i, j, fold], training[i, j, fold] = found
+                    try:
+                        fitted = rows.fitted(model, train)
+                        found = rows.mean_loss(fitted, test), rows.mean_loss(fitted, train)
+                        validation[i, j, fold], training[i, j, fold] = found
+                    except (ValueError, ZeroDivisionError) as why:
+                        refusal = why
         tick()
+    if refusal is not None and np.isnan(validation).all():
+        raise refusal
     return Losses(weights.mean(axis=1), validation, training)
-
-
-def _losses_of_refit(rows: RefitRows, model: Any, train: Ints, test: Ints) -> tuple[float, float]:
-    """Mean losses on test and training rows; NaN where there are too few rows, or one class."""
-    try:
-        fitted = rows.fitted(model, train)
-        return rows.mean_loss(fitted, test), rows.mean_loss(fitted, train)
-    except (ValueError, ZeroDivisionError):
-        return np.nan, np.nan
 
 
 @contextmanager
