@@ -29,7 +29,13 @@ def main(arguments: "Sequence[str] | None" = None) -> None:
             signal.signal(number, end_at_once)
     from separatrix.cli.outcome import run
 
-    sys.exit(run(list(sys.argv[1:] if arguments is None else arguments)))
+    code = run(list(sys.argv[1:] if arguments is None else arguments))
+    watch = sys.modules.get("separatrix.rows.sources.watch")
+    if watch is not None and watch.LOST:  # a query that nothing stops would be waited for
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def end_at_once(number: int, _: object) -> None:

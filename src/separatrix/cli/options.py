@@ -65,6 +65,14 @@ text_options = together(
         is_flag=True,
         help="Refuse any text among numbers or dates, instead of reading a few as missing.",
     ),
+    click.option(
+        "--limit",
+        "limits",
+        multiple=True,
+        metavar="NAME=NUMBER",
+        help="Of a query or workbook: seconds (60), rows (1e8) or bytes (2e9) it may take; "
+        "inf for none. Repeatable.",
+    ),
 )
 
 #: How columns are read: kinds, missing values, unknown levels; how they are written.
@@ -95,7 +103,17 @@ column_options = together(
 )
 
 #: Parameters of ``scan`` that options of the same name give.
-WRITTEN = ("decimal", "thousands", "dates", "na", "encoding", "delimiter", "header", "strict")
+WRITTEN = (
+    "decimal",
+    "thousands",
+    "dates",
+    "na",
+    "encoding",
+    "delimiter",
+    "header",
+    "strict",
+    "limits",
+)
 
 #: Which columns say what binds rows together, and which only tell them apart.
 role_options = together(
@@ -215,7 +233,22 @@ def as_written(options: dict[str, Any]) -> dict[str, Any]:
     found = {name: options.get(name) for name in WRITTEN}
     found["delimiter"] = named.get(found["delimiter"] or "", found["delimiter"])
     found["na"] = found["na"] or None
+    found["limits"] = limits_of(found["limits"] or ()) or None
     return found
+
+
+def limits_of(given: tuple[str, ...]) -> dict[str, float]:
+    """``("seconds=600",)`` as a mapping."""
+    limits = {}
+    for text in given:
+        name, _, number = text.partition("=")
+        try:
+            limits[name] = float(number)
+        except ValueError:
+            raise InputError(
+                f"--limit {text!r} has no number.", remedy="Write it as --limit seconds=600."
+            ) from None
+    return limits
 
 
 def with_file(problem: InputError, table: str) -> InputError:
@@ -304,6 +337,7 @@ FLAGS = {
     "delimiter": "--delimiter",
     "header": "--header",
     "strict": "--strict",
+    "limits": "--limit",
     "cluster": "--cluster",
     "method": "--method",
     "k": "-k",

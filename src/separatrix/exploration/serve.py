@@ -199,6 +199,8 @@ def _words(options: dict[str, Any]) -> list[str]:
     for name, value in options.items():
         if name == "kinds":
             found += [word for pair in (value or {}).items() for word in ("--kind", "=".join(pair))]
+        elif name == "limits":
+            found += [word for k, v in (value or {}).items() for word in ("--limit", f"{k}={v:g}")]
         elif isinstance(value, bool):
             found.append(f"--{name}" if value else f"--no-{name}")
         elif isinstance(value, list | tuple):

@@ -41,6 +41,7 @@ def scan(
     delimiter: str | None = None,
     header: bool | None = None,
     strict: bool = False,
+    limits: Mapping[str, float] | None = None,
     block_rows: int = BLOCK_ROWS,
     cluster: Any = None,
 ) -> Rows:
@@ -99,6 +100,11 @@ def scan(
         Whether any text among numbers or dates is refused. A few of them (5 % at most) are read as
         missing values otherwise, and ``rows.notes`` says how many and which one is the first; where
         `na` is given, none are.
+    limits : mapping of str to float, default=None
+        What a query or view of a database, or a workbook, may take before it is given up:
+        ``"seconds"`` of computing (60), ``"rows"`` of the result (1e8), ``"bytes"`` of memory
+        (2 GB, of which a value of SQLite may take a 32nd, the plan of DuckDB an eighth, and a cell
+        of a workbook counts 100). ``float("inf")`` is no limit.
     block_rows : int, default=65536
         Largest number of rows per block.
     cluster : str or distributed.Client, default=None
@@ -131,7 +137,7 @@ def scan(
     if isinstance(source, Rows):
         raise InputError("The source is Rows already.", remedy="Pass it to fit as it is.")
     ids = (id,) if isinstance(id, str) else tuple(id)
-    text = text_options(decimal, thousands, dates, na, encoding, delimiter, header, strict)
+    text = text_options(decimal, thousands, dates, na, encoding, delimiter, header, strict, limits)
     options = partial(read_options, missing=missing, unseen=unseen, kinds=kinds, ids=ids, text=text)
     library = type(source).__module__.split(".")[0]
     if library in ("dask", "dask_expr", "pyspark"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 
 import duckdb
 import numpy as np
@@ -10,7 +11,6 @@ import pandas as pd
 import pytest
 
 from separatrix import InputError, scan
-from separatrix.rows.sources.databases import sqlite_guard
 
 from .conftest import write_duckdb, write_sqlite
 
@@ -93,10 +93,57 @@ def test_queries_and_views_of_sqlite_stay_in_the_file(folder, inside, words):
     assert _state(folder) == before
 
 
-def test_a_query_without_end_is_given_up(folder, monkeypatch):
-    monkeypatch.setattr(sqlite_guard, "PATIENCE", 0.1)
-    with pytest.raises(InputError, match="gave no row in"):
-        scan(f"{folder / 't.sqlite'}::endless", target="y")
+ENDLESS = (
+    "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n AS x, n AS y FROM c"
+)
+SELF = "SELECT a.range AS x, b.range AS y FROM range(1000000) a, range(1000000) b"
+
+
+@pytest.mark.parametrize(
+    ("inside", "limits", "words"),
+    [
+        ("t.sqlite::endless", {"seconds": 0.2}, r"more than 0\.2 seconds"),
+        (f"t.sqlite::{ENDLESS}", {"seconds": 0.2}, r"limits=\{'seconds': 2\}"),
+        (
+            f"t.sqlite::{ENDLESS} LIMIT 3000",
+            {"rows": 2000},
+            r"has more than 2,000 rows.*'rows': 2e",
+        ),
+        (
+            "t.sqlite::SELECT printf('%.*c', 2000000000, 'x') AS x, 1 AS y",
+            {"seconds": 0.2},
+            "than 0",
+        ),
+        ("t.sqlite::SELECT zeroblob(80000000) AS x, 1 AS y", {}, r"too big.*'bytes'"),
+        (f"t.duckdb::{SELF}", {"seconds": 0.2}, "more than 0.2 seconds"),
+        (f"t.duckdb::{SELF}", {"rows": 100_000}, "more than 100,000 rows"),
+        ("t.duckdb::SELECT repeat('x', 300000000) AS x, 1 AS y", {"bytes": 5e7}, "of memory"),
+        (
+            "t.duckdb::SELECT sum(range) AS x, 1 AS y FROM range(100000000000)",
+            {"seconds": 0.2},
+            "0.2",
+        ),
+    ],
+)
+def test_what_would_not_end_is_given_up_and_the_limit_named(folder, inside, limits, words):
+    before = time.monotonic()
+    with pytest.raises(InputError, match=words):
+        scan(str(folder / inside), target="y", limits=limits).read()
+    assert time.monotonic() - before < 20
+
+
+def test_tables_are_as_long_as_their_file(folder):
+    for file in ("t.sqlite", "t.duckdb"):
+        assert len(scan(f"{folder / file}::t", target="y", limits={"rows": 2}).read()) == 12
+        with pytest.raises(InputError, match="more than 2 rows"):
+            scan(f"{folder / file}::SELECT * FROM t", target="y", limits={"rows": 2}).read()
+
+
+def test_limits_that_are_none(folder):
+    with pytest.raises(InputError, match="Did you mean 'seconds'"):
+        scan(folder / "t.sqlite", limits={"second": 3})
+    with pytest.raises(InputError, match="positive number"):
+        scan(folder / "t.sqlite", limits={"rows": 0})
 
 
 @pytest.mark.parametrize(

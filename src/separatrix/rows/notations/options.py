@@ -1,9 +1,10 @@
-"""How the caller says that a table is written; None leaves it to recognition."""
+"""How the caller says that a table is written, and how much work reading it may be."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 from separatrix.messages import InputError, did_you_mean
 
@@ -15,10 +16,24 @@ DELIMITERS = (",", ";", "\t", "|")
 
 
 @dataclass(frozen=True)
-class TextOptions:
-    """Separators, order of dates, missing values, and the layout of a text file.
+class Limits:
+    """What a query of a database may take, and a workbook, before it is given up.
 
-    With ``strict``, a text among numbers or dates is refused, however rare such texts are.
+    Seconds of work of the library that computes it, rows of the result, bytes of memory. Tables of
+    a database are as long as their file: of them only the time to the next rows is limited.
+    """
+
+    seconds: float = 60.0
+    rows: float = 1e8
+    bytes: float = 2.0 * 2**30
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """Separators, order of dates, missing values, the layout of a text file; limits of reading.
+
+    None leaves to recognition how a table is written. With ``strict``, a text among numbers or
+    dates is refused, however rare such texts are.
     """
 
     decimal: str | None = None
@@ -29,6 +44,7 @@ class TextOptions:
     delimiter: str | None = None
     header: bool | None = None
     strict: bool = False
+    limits: Limits = Limits()
 
     @property
     def separators(self) -> bool:
@@ -45,6 +61,7 @@ def text_options(
     delimiter: str | None = None,
     header: bool | None = None,
     strict: bool = False,
+    limits: Mapping[str, Any] | None = None,
 ) -> TextOptions:
     """Check the options."""
     for name, value, known in (
@@ -64,7 +81,21 @@ def text_options(
         )
     tokens = None if na is None else tuple(dict.fromkeys(map(_token, _listed(na))))
     encoding = _known_encoding(encoding)
-    return TextOptions(decimal, thousands, dates, tokens, encoding, delimiter, header, strict)
+    most = _limits(limits or {})
+    return TextOptions(decimal, thousands, dates, tokens, encoding, delimiter, header, strict, most)
+
+
+def _limits(given: Mapping[str, Any]) -> Limits:
+    known = [field.name for field in fields(Limits)]
+    for name, value in given.items():
+        if name not in known:
+            raise InputError(f"`limits` has no {name!r}.", remedy=did_you_mean(name, known))
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not value > 0:
+            raise InputError(
+                f"`limits` of {name} cannot be {value!r}.", remedy="Give a positive number, or inf."
+            )
+    return Limits(**given)
 
 
 def _listed(na: Sequence[object] | str | float) -> Sequence[object]:

@@ -116,4 +116,4 @@ def source_of(
         return SqliteSource(places, options, partitions)
     from separatrix.rows.sources.databases.duckdb import DuckdbSource
 
-    return DuckdbSource(places, None, partitions)
+    return DuckdbSource(places, options, partitions)

@@ -20,11 +20,15 @@ _OTHER = re.compile(
 
 @dataclass(frozen=True)
 class Selection:
-    """A table of a database, or a query; ``relation`` stands after FROM."""
+    """A table of a database, or a query; ``relation`` stands after FROM.
+
+    ``computed`` says that its rows are not stored: a query or a view.
+    """
 
     relation: str
     query: str | None = None
     note: str | None = None
+    computed: bool = False
 
 
 def quoted(name: str) -> str:
@@ -43,7 +47,7 @@ def selection(inside: str | None, tables: list[str], file: str) -> Selection:
         return Selection(quoted(folded[0]))
     if _QUERY.match(inside):
         query = inside.strip().rstrip(";").rstrip()
-        return Selection(f"(\n{query}\n)", query)
+        return Selection(f"(\n{query}\n)", query, computed=True)
     if _OTHER.match(inside) or _COMMENT.match(inside) or ";" in inside:
         raise not_a_query(file)
     raise InputError(

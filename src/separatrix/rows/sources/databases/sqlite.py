@@ -8,10 +8,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from separatrix.rows.notations.options import TextOptions
+from separatrix.rows.notations.options import Limits, TextOptions
 from separatrix.rows.sources.columns import Location
 from separatrix.rows.sources.databases.queries import (
     Selection,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 #: Columns whose types one query finds.
 _AT_ONCE = 200
 _TABLES = (
-    "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
+    "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view') "
     "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
 )
 _TYPES = {"integer": Cells.INTEGER, "real": Cells.NUMBER, "text": Cells.TEXT, "blob": Cells.BYTES}
@@ -57,12 +58,13 @@ class SqliteSource(FileSource):
         partitions: Partitions | None = None,
     ) -> None:
         super().__init__(paths, None, partitions)
-        self.na = missing_texts(options or TextOptions())
+        options = options or TextOptions()
+        self.na, self.limits = missing_texts(options), options.limits
 
     @cached_property
     def selections(self) -> tuple[Selection, ...]:
         """The table or query of every file."""
-        return tuple(_selected(path) for path in self.paths)
+        return tuple(_selected(path, self.limits) for path in self.paths)
 
     @property
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -74,7 +76,7 @@ class SqliteSource(FileSource):
         """The columns, with the types of their cells."""
         found: dict[str, Cells] = {}
         for path, selected in zip(self.paths, self.selections, strict=True):
-            with closing(guarded(path)) as database:
+            with closing(guarded(path, self.limits, selected.computed)) as database:
                 names = _columns(database, selected, path)
                 refuse_duplicates(names, path)
                 refuse_difference(list(found) or names, self.paths[0], names, path)
@@ -99,7 +101,7 @@ class SqliteSource(FileSource):
         """The bytes of this many columns of numbers in memory."""
         rows = 0
         for path, selected in zip(self.paths, self.selections, strict=True):
-            with closing(guarded(path)) as database:
+            with closing(guarded(path, self.limits, selected.computed)) as database:
                 rows += int(database.all(f"SELECT count(*) FROM {selected.relation}")[0][0])
         return 8.0 * rows * columns
 
@@ -111,7 +113,7 @@ class SqliteSource(FileSource):
         wanted = ", ".join(map(quoted, columns))
         for (path, shown), selected in zip(self.files, self.selections, strict=True):
             start = 0
-            with closing(guarded(path)) as database:
+            with closing(guarded(path, self.limits, selected.computed)) as database:
                 for cells in database.batches(f"SELECT {wanted} FROM {selected.relation}", rows):
                     values = list(zip(*cells, strict=True))
                     arrays = [array_of(v, t, self.na) for v, t in zip(values, types, strict=True)]
@@ -120,10 +122,13 @@ class SqliteSource(FileSource):
                     start += len(cells)
 
 
-def _selected(path: str) -> Selection:
+def _selected(path: str, limits: Limits) -> Selection:
     file, inside = split_place(path)
-    with closing(guarded(path)) as database:
-        return selection(inside, [str(name) for (name,) in database.all(_TABLES)], file)
+    with closing(guarded(path, limits)) as database:
+        found = {str(name): kind == "view" for name, kind in database.all(_TABLES)}
+    selected = selection(inside, list(found), file)
+    views = {quoted(name) for name, view in found.items() if view}
+    return replace(selected, computed=selected.computed or selected.relation in views)
 
 
 def _columns(database: Guarded, selected: Selection, path: str) -> list[str]:

@@ -8,15 +8,16 @@ view that is stored in the file.
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from separatrix.messages import InputError
+from separatrix.rows.notations.options import Limits
 from separatrix.rows.sources.databases.queries import failed_query
 from separatrix.rows.sources.places.files import split_place
+from separatrix.rows.sources.watch import Watch, raised
 
 _ALLOWED = {
     sqlite3.SQLITE_SELECT,
@@ -30,21 +31,18 @@ _DENIED = frozenset(
         *("random", "randomblob"),
     }
 )
-#: Longest text or number of bytes in a cell; longest statement.
-_MOST_BYTES, _LONGEST = 64 << 20, 1 << 20
-#: Seconds without a row after which a query is given up.
-PATIENCE = 300.0
-#: Steps of SQLite between two looks at the clock.
-_STEPS = 200_000
+#: Longest statement.
+_LONGEST = 1 << 20
+#: Part of the limit of memory that one cell may take (64 MB), and the most that SQLite knows.
+_PART, _MOST = 32, 1_000_000_000
 
 
 class Guarded:
     """A connection that only reads."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self._since = time.monotonic()
-        self._late = False
+    def __init__(self, path: str, limits: Limits, computed: bool) -> None:
+        self.path, self.limits = path, limits
+        self._cell = int(min(limits.bytes / _PART, _MOST))
         self._denied: list[str] = []
         file, _ = split_place(path)
         try:
@@ -52,20 +50,21 @@ class Guarded:
             self._protect()
         except sqlite3.Error as reason:
             raise _unreadable(path, reason) from reason
+        stop = self._connection.interrupt
+        self._watched = Watch(limits, path, "the query", stop, computed=computed)
 
     def _protect(self) -> None:
         connection = self._connection
         for pragma in ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON"):
             connection.execute(f"PRAGMA {pragma}").close()
         for limit, value in (
-            (sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES),
+            (sqlite3.SQLITE_LIMIT_LENGTH, self._cell),
             (sqlite3.SQLITE_LIMIT_SQL_LENGTH, _LONGEST),
             (sqlite3.SQLITE_LIMIT_ATTACHED, 0),
             (sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0),
         ):
             connection.setlimit(limit, value)
         connection.set_authorizer(self._decide)
-        connection.set_progress_handler(self._tick, _STEPS)
 
     def _decide(self, action: int, first: Any, name: Any, *_: Any) -> int:
         if action == sqlite3.SQLITE_FUNCTION:
@@ -79,10 +78,6 @@ class Guarded:
         else:
             self._denied.append(_ACTIONS.get(action, "a statement that does more than read"))
         return sqlite3.SQLITE_DENY
-
-    def _tick(self) -> int:
-        self._late = time.monotonic() - self._since > PATIENCE
-        return int(self._late)
 
     def columns(self, query: str) -> list[str]:
         """Names of the columns of a query."""
@@ -99,19 +94,19 @@ class Guarded:
         """The rows of a query, some at a time."""
         cursor = self._run(query)
         while True:
-            self._since = time.monotonic()
             try:
-                found = cursor.fetchmany(rows)
+                found = self._watched(lambda: cursor.fetchmany(rows))
             except sqlite3.Error as reason:
                 raise self._explained(reason) from reason
             if not found:
                 return
+            self._watched.count(len(found))
             yield found
 
     def _run(self, query: str) -> sqlite3.Cursor:
-        self._since, self._denied = time.monotonic(), []
+        self._denied = []
         try:
-            return self._connection.execute(query)
+            return self._watched(lambda: self._connection.execute(query))
         except (sqlite3.ProgrammingError, sqlite3.Warning):
             raise  # several statements: a matter of the caller
         except (sqlite3.Error, ValueError) as reason:
@@ -125,11 +120,11 @@ class Guarded:
                 file=self.path,
                 remedy="Give a query that only reads its tables.",
             )
-        if self._late:
+        if "too big" in str(reason):
             return InputError(
-                f"the query gave no row in {PATIENCE:.0f} seconds.",
+                f"a value of the query is too big: it has more than {self._cell:,} bytes.",
                 file=self.path,
-                remedy="Write its result to a table first, and give that.",
+                remedy=f"Leave it out, or raise the limit: {raised(self.limits, 'bytes')}.",
             )
         if "decode to UTF-8" in str(reason):
             return InputError(
@@ -144,13 +139,14 @@ class Guarded:
         return failed_query(reason, self.path)
 
     def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()
+        """Close the connection, unless a query works on that nothing stops."""
+        if not self._watched.lost:
+            self._connection.close()
 
 
-def guarded(path: str) -> Guarded:
+def guarded(path: str, limits: Limits, computed: bool = False) -> Guarded:
     """A connection to the database at a place."""
-    return Guarded(path)
+    return Guarded(path, limits, computed)
 
 
 #: What is refused, in words.

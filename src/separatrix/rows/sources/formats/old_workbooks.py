@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from typing import IO
 
 from separatrix.messages import InputError
+from separatrix.rows.notations.options import Limits
+from separatrix.rows.sources.watch import raised
 
-#: Bytes of a file, bytes of memory (65 536 x 256 cells take about 1.2 GB), and seconds.
-MOST_BYTES, MEMORY, SECONDS = 512 << 20, 2 << 30, 300
-_TRIAL = f"""
+#: Part of the limit of memory that the file itself may take; 65 536 x 256 cells take 1.2 GB.
+_PART = 4
+_TRIAL = """
 import io, sys
+memory = float(sys.argv[1])
 try:
     import resource
-    resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY}))
+    if memory < sys.maxsize:
+        resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 except ImportError:
     pass
@@ -32,24 +37,26 @@ except MemoryError:
 """
 
 
-def try_workbook(raw: IO[bytes], path: str) -> None:
+def try_workbook(raw: IO[bytes], path: str, limits: Limits) -> None:
     """Refuse a workbook that fails other than by an error, which the library gives again."""
-    data = raw.read(MOST_BYTES + 1)
+    most = int(min(limits.bytes / _PART, sys.maxsize - 1))
+    data = raw.read(most + 1)
     raw.seek(0)
     try:
         ended = subprocess.run(
-            [sys.executable, "-c", _TRIAL],
+            [sys.executable, "-c", _TRIAL, str(limits.bytes)],
             input=data,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            timeout=SECONDS,
+            timeout=min(limits.seconds, threading.TIMEOUT_MAX),
             check=False,
         ).returncode
     except subprocess.TimeoutExpired:
         ended = -1
-    if ended not in (0, 1) or len(data) > MOST_BYTES:
+    if ended not in (0, 1) or len(data) > most:
         raise InputError(
             "takes more memory or time than any sheet of this format should: it is not read.",
             file=path,
-            remedy="Save the sheet as CSV, and give that.",
+            remedy="Save the sheet as CSV and give that, or raise the limits: "
+            f"{raised(limits, 'bytes')} or {raised(limits, 'seconds')}.",
         )

@@ -14,11 +14,13 @@ from functools import partial
 from typing import IO, Any
 
 from separatrix.messages import InputError
+from separatrix.rows.notations.options import Limits
 from separatrix.rows.sources.formats.old_workbooks import try_workbook
 from separatrix.rows.sources.places.compression import Unpacked, damaged
+from separatrix.rows.sources.watch import raised
 
-#: Cells of a sheet, of which the library takes about 70 bytes each; bytes of a workbook, unpacked.
-MOST_CELLS, MOST_BYTES = 20_000_000, 2 << 30
+#: Bytes of memory for a cell: the library takes about 70, and its parts are read beside them.
+_CELL = 100
 _CHUNK = 1 << 20
 #: Cells of a sheet with a place that is none.
 _NOWHERE = 1 << 62
@@ -40,29 +42,30 @@ Texts = Callable[[], Iterator[bytes]]
 _DECLARED = (b"<!DOCTYPE", b"<!ENTITY", b"<!doctype", b"<!entity")
 
 
-def check_workbook(raw: IO[bytes], path: str) -> None:
+def check_workbook(raw: IO[bytes], path: str, limits: Limits) -> None:
     """Refuse a workbook that is built to fill memory; its content, not its name, tells how."""
     archived = raw.read(2) == b"PK"
     raw.seek(0)
     if not archived:
-        try_workbook(raw, path)
+        try_workbook(raw, path, limits)
         return
+    most = limits.bytes / _CELL
     try:
         with zipfile.ZipFile(raw) as archive:
             total = sum(info.file_size for info in archive.infolist())
-            if total > MOST_BYTES:
-                raise _too_large(path, f"{total / 2**30:.0f} GB of text")
+            if total > limits.bytes:
+                raise _too_large(path, f"{total / 2**30:.3g} GB of text", limits)
             for info in archive.infolist():
                 if info.flag_bits & 1:
                     raise protected(path)
                 if info.filename.lower().endswith("workbook.bin"):
                     raise _suspicious(path, "is a binary workbook (.xlsb)")
                 texts = partial(_tags, archive, info, path)
-                cells = _xlsx_cells(texts)
+                cells = _xlsx_cells(texts, most)
                 if info.filename.lower() == "content.xml":  # of OpenDocument
                     cells = max(cells, _ods_cells(texts))
-                if cells > MOST_CELLS:
-                    raise _too_large(path, f"{cells:,} cells up to the last one")
+                if cells > most:
+                    raise _too_large(path, f"{cells:,} cells up to the last one", limits)
     except (zipfile.BadZipFile, NotImplementedError, OSError, RuntimeError, EOFError) as reason:
         raise damaged(path, reason) from reason
     raw.seek(0)
@@ -87,21 +90,21 @@ def _tags(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: str) -> Iterato
         yield data[: len(data) - len(rest)]
 
 
-def _xlsx_cells(texts: Texts) -> int:
+def _xlsx_cells(texts: Texts, most: float) -> int:
     """Cells of a sheet up to the last one with a value; a quick bound is enough where it is low."""
     bound = _xlsx_bound(texts())
-    return bound if bound <= MOST_CELLS else _xlsx_exact(texts())
+    return bound if bound is not None and bound <= most else _xlsx_exact(texts())
 
 
-def _xlsx_bound(texts: Iterator[bytes]) -> int:
-    """Rows times columns where all tags are written as usual; beyond the limit if one is not."""
+def _xlsx_bound(texts: Iterator[bytes]) -> int | None:
+    """Rows times columns where all tags are written as usual; None if one is not."""
     rows = columns = 0
     for text in texts:
         cells, lines = _CELL_AT.findall(text), _LINE_AT.findall(text)
         begun = text.count(b"<c") - sum(map(text.count, _OTHERS))
         usual = begun == len(cells) and text.count(b"<row") == len(lines)
         if not usual or b":c" in text or b":row" in text:
-            return MOST_CELLS + 1
+            return None
         columns = max(columns, max(map(_number, {letters for letters, _ in cells}), default=0))
         digits = {*lines, *(number for _, number in cells)}
         rows = max(rows, max(map(int, digits), default=0))
@@ -159,11 +162,12 @@ def _ods_cells(texts: Texts) -> int:
     return most
 
 
-def _too_large(path: str, what: str) -> InputError:
+def _too_large(path: str, what: str, limits: Limits) -> InputError:
     return InputError(
-        f"has {what}, more than is read from a workbook ({MOST_CELLS:,} cells).",
+        f"has {what}, more than is read from a workbook ({limits.bytes / _CELL:,.0f} cells).",
         file=path,
-        remedy="Save the sheet as CSV; that is read as a stream, whatever its size.",
+        remedy="Save the sheet as CSV; that is read as a stream, whatever its size. Or raise the "
+        f"limit: {raised(limits, 'bytes')}.",
     )
 
 

@@ -30,6 +30,7 @@ from separatrix.rows.sources.formats.workbook_limits import check_workbook, prot
 from separatrix.rows.sources.places.files import split_place, stored_bytes
 from separatrix.rows.sources.places.partitions import Partitions
 from separatrix.rows.sources.source import LocatedBatch, refuse_difference, refuse_duplicates
+from separatrix.rows.sources.watch import Watch
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -238,10 +239,16 @@ def _read(path: str, options: TextOptions, expected: frozenset[str]) -> _Sheet:
     file, inside = split_place(path)
     try:
         with stored_bytes(file) as raw:
-            check_workbook(raw, file)
-            book = calamine.CalamineWorkbook.from_filelike(raw)
-            name, notes = _chosen(book, inside, file)
-            cells = book.get_sheet_by_name(name)
+
+            def read() -> tuple[Any, list[str]]:
+                check_workbook(raw, file, options.limits)
+                book = calamine.CalamineWorkbook.from_filelike(raw)
+                name, notes = _chosen(book, inside, file)
+                return book.get_sheet_by_name(name), notes
+
+            cells, notes = Watch(options.limits, path, "the workbook", raw.close, computed=True)(
+                read
+            )
     except (InputError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except calamine.PasswordError:
