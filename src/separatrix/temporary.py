@@ -37,7 +37,7 @@ def _named(place: Path) -> list[tuple[Path, str]]:
 
 
 @contextmanager
-def held(partial: Path) -> Iterator[None]:
+def locked(partial: Path) -> Iterator[None]:
     """While entered, what has this temporary name is no leftover."""
     if fcntl is None:
         yield

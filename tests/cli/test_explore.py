@@ -35,9 +35,9 @@ def test_a_closed_terminal_ends_it():
         words, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
     ) as running:
         os.close(theirs)
-        said = b""
-        while b"http://" not in said:
-            said += os.read(ours, 4096)
+        printed = b""
+        while b"http://" not in printed:
+            printed += os.read(ours, 4096)
         os.close(ours)
         running.wait(60)
 

@@ -176,9 +176,13 @@ def test_what_questions_import_is_imported_before_the_first_is_answered():
         "    assert status == 200, text\n"
         "print([name for name in set(sys.modules) - known if not name.startswith('separatrix')])\n"
     )
-    asked = [("boundary", "fit", {"model": name}) for name in ("svm", "perceptron", "process")]
-    asked += [("line", "fit", {"model": name}) for name in ("ridge", "huber", "process")]
-    asked += [("groups", "certificate", {}), ("descend", "perceptron", {}), ("decide", "code", {})]
-    words = [sys.executable, "-c", code, json.dumps(asked)]
+    questions = [("boundary", "fit", {"model": name}) for name in ("svm", "perceptron", "process")]
+    questions += [("line", "fit", {"model": name}) for name in ("ridge", "huber", "process")]
+    questions += [
+        ("groups", "certificate", {}),
+        ("descend", "perceptron", {}),
+        ("decide", "code", {}),
+    ]
+    words = [sys.executable, "-c", code, json.dumps(questions)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "[]", done.stderr

@@ -166,8 +166,8 @@ def structures(name: str, rng: np.random.Generator, session: Session) -> list[An
     return []
 
 
-def asked(sessions: dict[str, Session]) -> Iterator[tuple[str, Session, str, str]]:
-    """Sessions with the questions that may be asked of them."""
+def possible(sessions: dict[str, Session]) -> Iterator[tuple[str, Session, str, str]]:
+    """Sessions with the questions that may be possible of them."""
     for name, session in sessions.items():
         for view in VIEWS:
             for question in questions_of(view):
@@ -179,7 +179,7 @@ def test_every_state_is_answered_or_refused_in_a_sentence(sessions, monkeypatch,
     readings, rng = Readings(monkeypatch), np.random.default_rng(1)
     wrong = []
     for attempt in range(ATTEMPTS):
-        for name, session, view, question in asked(sessions):
+        for name, session, view, question in possible(sessions):
             readings.question = name, view, question
             if attempt and rng.random() < 0.5:
                 continue
@@ -191,8 +191,10 @@ def test_every_state_is_answered_or_refused_in_a_sentence(sessions, monkeypatch,
             text.encode()  # no half of a pair of UTF-16
             answer = json.loads(text, parse_constant=lambda word: pytest.fail(f"JSON has {word}"))
             if status == 400:
-                said = answer["error"]
-                fine = 10 <= len(said) <= 600 and said.endswith((".", "?")) and "\n" not in said
+                reason = answer["error"]
+                fine = (
+                    10 <= len(reason) <= 600 and reason.endswith((".", "?")) and "\n" not in reason
+                )
             else:
                 fine = status == 200
             if not fine:

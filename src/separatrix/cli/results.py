@@ -21,7 +21,7 @@ from separatrix.storage import save
 from separatrix.storage.files import cannot_write, write_text
 from separatrix.study.document import document_of, plain
 from separatrix.study.result import Predictions, Study
-from separatrix.temporary import held, remove_leftovers, temporary
+from separatrix.temporary import locked, remove_leftovers, temporary
 
 
 def write_all(study: Study, place: Path, ids: Ids) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def all_or_nothing(place: Path, write: Callable[[Path], None]) -> None:
     complete = False
     try:
         partial.mkdir()
-        with held(partial):
+        with locked(partial):
             write(partial)
             with uninterrupted():
                 _move(partial, place)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sqlite3
+import threading
 import time
 
 import duckdb
@@ -11,6 +13,7 @@ import pandas as pd
 import pytest
 
 from separatrix import InputError, scan
+from separatrix.cli.options import with_flags
 
 from .conftest import write_duckdb, write_sqlite
 
@@ -127,9 +130,32 @@ SELF = "SELECT a.range AS x, b.range AS y FROM range(1000000) a, range(1000000) 
 )
 def test_what_would_not_end_is_given_up_and_the_limit_named(folder, inside, limits, words):
     before = time.monotonic()
-    with pytest.raises(InputError, match=words):
+    with pytest.raises(InputError, match=words) as refusal:
         scan(str(folder / inside), target="y", limits=limits).read()
-    assert time.monotonic() - before < 20
+    assert str(refusal.value).count("file ") == 1
+    assert with_flags(str(refusal.value)).count("--limit ") == 1
+    assert time.monotonic() - before < 60
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "t.sqlite::endless",
+        "t.sqlite::SELECT printf('%.*c', 2000000000, 'x') AS x, 1 AS y",
+        "t.duckdb::SELECT sum(range) AS x, 1 AS y FROM range(100000000000)",
+    ],
+)
+def test_an_interruption_acts_while_a_database_works(folder, inside):
+    main = threading.main_thread().ident
+    timer = threading.Timer(0.5, signal.pthread_kill, (main, signal.SIGINT))
+    before, old = time.monotonic(), signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            scan(str(folder / inside), target="y").read()
+    finally:
+        signal.signal(signal.SIGINT, old)
+    assert time.monotonic() - before < 30
 
 
 def test_tables_are_as_long_as_their_file(folder):

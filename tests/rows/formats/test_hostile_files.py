@@ -261,3 +261,18 @@ def test_old_workbooks(tmp_path):
     (tmp_path / "evil.xls").write_bytes(data)
     with pytest.raises(InputError, match="takes more memory or time"):
         scan(f"{tmp_path / 'evil.xls'}::Monthly")
+
+
+def test_limits_of_a_workbook_are_stated_and_can_be_raised(tmp_path):
+    book = openpyxl.Workbook()
+    for row in [("x", "y"), *((i, i * i) for i in range(200))]:
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    for limits, words in (
+        ({"bytes": 1_000}, r"GB of text, more than .*limits=\{'bytes': 1e\+04\}"),
+        ({"bytes": 35_000}, r"cells up to the last one, more than .* \(350 cells\)"),
+        ({"seconds": 1e-9}, r"the workbook takes more than 1e-09 seconds\. Save the sheet as CSV"),
+    ):
+        with pytest.raises(InputError, match=words):
+            scan(tmp_path / "t.xlsx", target="y", limits=limits)
+    assert len(scan(tmp_path / "t.xlsx", target="y", limits={"bytes": 1e5}).read()) == 200

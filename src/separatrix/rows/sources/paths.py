@@ -22,7 +22,7 @@ from separatrix.rows.sources.places.archives import chosen_member, members
 from separatrix.rows.sources.places.files import ARCHIVES, join_place, split_place, stored_bytes
 from separatrix.rows.sources.places.partitions import partitions_of
 from separatrix.rows.sources.places.remote import is_remote, listed, local_path, missing_remote
-from separatrix.temporary import held, remove_leftovers, temporary
+from separatrix.temporary import locked, remove_leftovers, temporary
 
 
 def is_path(source: object) -> bool:
@@ -161,7 +161,7 @@ def _standard_input(
     try:
         spool.touch(0o600, exist_ok=False)  # nobody else may read it
         with spool.open("wb") as file:
-            stack.enter_context(held(spool))
+            stack.enter_context(locked(spool))
             shutil.copyfileobj(sys.stdin.buffer, file)
     except BaseException:  # interrupted, or the disk is full: nothing stays behind
         stack.close()

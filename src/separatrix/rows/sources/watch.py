@@ -36,6 +36,8 @@ class Watch:
     ) -> None:
         self.limits, self.path, self.what, self.stop = limits, path, what, stop
         self.computed = computed
+        written = "Check that it has an end, write its result to a table"
+        self._instead = "Save the sheet as CSV" if what == "the workbook" else written
         self.lost = False
         self._spent, self._rows = 0.0, 0
 
@@ -88,8 +90,8 @@ class Watch:
         return InputError(
             f"{self.what} {what}.",
             file=self.path,
-            remedy="Check that it has an end, write its result to a table and give that, or raise "
-            f"the limit: {raised(self.limits, name)}.",
+            remedy=f"{self._instead} and give that, or raise the limit: "
+            f"{raised(self.limits, name)}.",
         )
 
 

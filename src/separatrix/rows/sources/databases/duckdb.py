@@ -198,7 +198,7 @@ def _selected(path: str, limits: Limits) -> Selection:
             for name, schema, kind in connection.execute(_TABLES).fetchall()
         }
         plain = [shown for shown, (schema, *_) in found.items() if schema == "main"]
-        if inside in found and inside not in plain:
+        if inside is not None and inside in found and inside not in plain:
             selected = Selection(quoted(inside))
         else:
             selected = selection(inside, plain or list(found), file)

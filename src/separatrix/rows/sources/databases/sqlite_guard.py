@@ -107,8 +107,8 @@ class Guarded:
         self._denied = []
         try:
             return self._watched(lambda: self._connection.execute(query))
-        except (sqlite3.ProgrammingError, sqlite3.Warning):
-            raise  # several statements: a matter of the caller
+        except (InputError, sqlite3.ProgrammingError, sqlite3.Warning):
+            raise  # a limit, or several statements: a matter of the caller
         except (sqlite3.Error, ValueError) as reason:
             raise self._explained(reason) from reason
 
