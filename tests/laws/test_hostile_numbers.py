@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 import separatrix as sx
@@ -177,6 +178,44 @@ def test_linkages_have_no_unit(linkage: str, scale: float) -> None:
     distances = model.fit(x).distances_
     np.testing.assert_array_equal(model.fit(x * scale).distances_, distances * scale)
     assert model.certificate_.holds
+
+
+@pytest.mark.parametrize("scale", [2.0**660, 2.0**-660, 2.0**-1000])
+@pytest.mark.parametrize(
+    "make",
+    [
+        sx.KNeighborsClassifier, sx.KNeighborsRegressor, sx.KernelVoteClassifier, sx.NadarayaWatson,
+        sx.NearestExemplar, sx.BoxClassifier, sx.UnionOfBoxes,
+    ],
+)  # fmt: skip
+def test_metrics_and_boxes_have_no_unit(make: Any, scale: float) -> None:
+    x, target = plain().x, plain().labels if is_classifier(make()) else plain().y
+    found = make().fit(x * scale, target).predict(x * scale)
+    expected = make().fit(x, target).predict(x)
+    if is_classifier(make()):
+        np.testing.assert_array_equal(found, expected)
+    else:
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
+
+
+def test_refusals_name_the_column_and_the_range() -> None:
+    x, y = plain().x, plain().y
+    for size, words in ((1e200, "too large: their squares"), (1e-200, "too small: their squares")):
+        with pytest.raises(sx.InputError, match=rf"column 'b': holds numbers {words}"):
+            sx.SVR().fit(pd.DataFrame(x * [1.0, size, 1.0], columns=list("abc")), y)
+        with pytest.raises(sx.InputError, match=rf"column 'y': holds numbers {words}"):
+            sx.Ridge().fit(x, y * size)
+        with pytest.raises(sx.InputError, match="sample_weight goes from"):
+            sx.Ridge().fit(x, y, sample_weight=np.full(N, size))
+    mixed = x.astype(object)
+    mixed[2, 1] = pd.NA
+    with pytest.raises(sx.InputError, match="row 3, column 'x1': Input X contains NaN"):
+        sx.Ridge().fit(mixed, y)
+    sparse = np.where(x > 0.0, x, 0.0)
+    with pytest.raises(sx.InputError, match="column 'x0': holds numbers too small"):
+        sx.LogisticRegression().fit(csr_array(sparse * 1e-200), plain().labels)
+    nothing = np.column_stack([x, np.zeros(N)])  # zeros are no small numbers
+    assert sx.Ridge().fit(nothing, y).certificate_.holds
 
 
 def test_functions_that_are_no_distance_are_refused() -> None:
