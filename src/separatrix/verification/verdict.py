@@ -146,13 +146,24 @@ def recorded(
     exact: Fraction,
     size: Fraction,
     least: float = RECORDED_DIGITS,
+    *,
+    error: Fraction = Fraction(0),
 ) -> Claim:
-    """The claim that a recorded number is the exact one, to ``least`` digits of ``size``."""
+    """The claim that a recorded number is the exact one, to ``least`` digits of ``size``.
+
+    Where they are nearer than the ``error`` to which it could be recomputed it is consistent.
+    """
     if not isinstance(stored, int | float) or not isfinite(stored):
         return Claim(
             name, REFUTED, f"{what} is recorded as {stored}, and is {rounded(exact):.10g}."
         )
     found = digits(Fraction(stored) - exact, max(abs(exact), abs(size)))
+    if found < least and abs(Fraction(stored) - exact) <= error:
+        sentence = (
+            f"{what} is {rounded(exact):.10g}, and {stored:.10g} is recorded: within the errors of "
+            f"its terms, {rounded(error):.1g}."
+        )
+        return Claim(name, CONSISTENT, sentence, found)
     if found < least:
         sentence = f"{what} is recorded as {stored:.10g}, and is {rounded(exact):.10g}."
         return Claim(name, REFUTED, sentence, found)

@@ -59,6 +59,23 @@ class Penalty:
         return max(v - self.below if self.positive else abs(v) - self.below, Fraction(0))
 
 
+#: Rounding of a sum over rows in doubles, relative to that of its absolute terms.
+SUMS = Fraction(1, 1 << 46)
+
+
+def settled(p: Penalty, b: Fraction, v: Fraction, error: Fraction) -> tuple[Fraction, Fraction]:
+    """V moved towards ∂p(b) by ``error`` at most, and |b| times the move.
+
+    A threshold below the rounding errors of sums could not be met by any dual point in doubles.
+    """
+    if b:
+        point = (p.below if b > 0 else -p.below) + p.q * b
+    else:
+        point = min(v if p.positive else max(v, -p.below), p.below)
+    off = min(max(v - point, -error), error)
+    return v - off, abs(b * off)
+
+
 def elastic_net_claims(
     sums: Sums,
     coef: list[list[float]],
@@ -88,14 +105,14 @@ def elastic_net_claims(
         penalties.append(
             Penalty(alpha * l1_ratio * below, alpha * l1_ratio * above, ridge, positive)
         )
-    value = gap = scale = kkt = allowed = Fraction(0)
+    value = gap = scale = kkt = allowed = near = Fraction(0)
     for target, y in enumerate(sums.targets):
         b = [Fraction(coef[target][j - 1]) for j in used]
         found = _one(
             sums, spread, used, b, Fraction(intercept[target]), y, penalties, fit_intercept
         )
         value, gap = value + found[0], gap + found[1]
-        kkt, allowed = max(kkt, found[2]), max(allowed, found[3])
+        kkt, allowed, near = max(kkt, found[2]), max(allowed, found[3]), near + found[4]
         scale += spread[y][y] / weight / 2
     claims = [recorded("objective", "The objective", certificate["primal"], value, scale)]
     claims += gap_claims(
@@ -105,6 +122,7 @@ def elastic_net_claims(
         tolerance,
         scale=scale,
         scale_of="half the variance of the target",
+        error=gap if near <= Fraction(tolerance) * value else Fraction(0),
         how="from below and above",
     )
     return claims + kkt_claims(certificate, kkt, allowed, tolerance)
@@ -119,8 +137,11 @@ def _one(
     y: int,
     penalties: list[Penalty],
     fit_intercept: bool,
-) -> tuple[Fraction, Fraction, Fraction, Fraction]:
-    """P, the gap, the KKT residual and what rounding explains of it, of one target."""
+) -> tuple[Fraction, Fraction, Fraction, Fraction, Fraction]:
+    """P, the gap, the KKT residual and what rounding explains of it, of one target.
+
+    Last, the gap with the rounding errors of v charged to it at the size of the coefficients.
+    """
     weight = sums.weight
     v = [(spread[j][y] - _dot(spread[j], used, b)) / weight for j in used]
     yy, kappa = spread[y][y] / weight, spread[y][y] / weight - _dot(spread[y], used, b) / weight
@@ -149,7 +170,16 @@ def _one(
             kkt = max(kkt, p.distance(bj, vj) / unit / size)
     if fit_intercept:
         rounding += abs(sums.mean(y)) / size * ROUNDING
-    return primal, primal - max(dual, Fraction(0)), kkt, rounding
+    gap = primal - max(dual, Fraction(0))
+    near = off * off / 2
+    for j, p, bj, vj in zip(used, penalties, b, v, strict=True):
+        unit = root_above(spread[j][j] / weight)
+        moved, charge = settled(p, bj, vj, SUMS * unit * size)
+        limit = p.scale(moved)
+        if limit is not None and limit < 1:
+            return primal, gap, kkt, rounding, gap
+        near += p.value(bj) + p.conjugate(moved) - moved * bj + 2 * charge
+    return primal, gap, kkt, rounding, near
 
 
 def _dot(row: list[Fraction], used: list[int], b: list[Fraction]) -> Fraction:

@@ -92,7 +92,9 @@ def _claims(
     excess = problem.excesses(w, b)
     primal = problem.primal(w, b, excess)
     error = number(certificate.get("rounding", 0.0)) or ZERO
-    objective = recorded("objective", "The objective", certificate["primal"], primal, error * 10**9)
+    objective = recorded(
+        "objective", "The objective", certificate["primal"], primal, ZERO, error=error
+    )
     gap = max(primal - problem.dual(problem.dual_point(w, b, excess)), ZERO)
     tolerance = max(min(float(model.params.get("tol", ACCURACY)), ACCURACY), 1e-9)
     if not problem.squared and gap > Fraction(tolerance) * primal + error:

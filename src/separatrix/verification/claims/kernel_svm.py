@@ -90,8 +90,9 @@ def problem_claims(
             "The objective",
             certificate["primal"],
             primal[1],
-            lost * 10**9,
+            ZERO,
             8.0,
+            error=lost,
         )
     ]
     claims += gap_claims(

@@ -43,10 +43,13 @@ def logistic(model: Record, blocks: Blocks) -> list[Claim]:
     penalties = _penalties(model, design, weights)
     primal = factor * loss + _penalty(penalties, coef)
     certificate = model["certificate_"]
-    claims = [recorded("objective", "The objective", certificate["primal"], primal, ZERO)]
+    error = factor * likelihood.error
+    claims = [
+        recorded("objective", "The objective", certificate["primal"], primal, ZERO, error=error)
+    ]
     dual = _dual(model, likelihood, probabilities, penalties, factor)
     gap = None if dual is None else primal - dual
-    claims += _gap(certificate, primal, gap, model)
+    claims += _gap(certificate, primal, gap, model, error)
     kkt, allowed = _kkt(model, design, weights, likelihood, probabilities, penalties, coef)
     return claims + kkt_claims(certificate, kkt, allowed, tolerance_of(model))
 
@@ -79,7 +82,9 @@ def _separation(found: Record, design: Design, codes: list[int], k: int) -> Clai
     return Claim("separation", CONSISTENT, sentence, 12.0)
 
 
-def _gap(certificate: Record, primal: Fraction, gap: Fraction | None, model: Record) -> list[Claim]:
+def _gap(
+    certificate: Record, primal: Fraction, gap: Fraction | None, model: Record, error: Fraction
+) -> list[Claim]:
     if gap is None:
         sentence = "The probabilities of the model are not near a dual point."
         return [Claim("duality gap", CONSISTENT, sentence, 0.0)]
@@ -88,6 +93,7 @@ def _gap(certificate: Record, primal: Fraction, gap: Fraction | None, model: Rec
         primal,
         max(gap, ZERO),
         tolerance_of(model),
+        error=error,
         how="enclosed",
         rounding=RECORDED,
     )

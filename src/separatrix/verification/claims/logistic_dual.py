@@ -188,10 +188,17 @@ class Likelihood:
         for w, p in zip(self.weights, probabilities, strict=True):
             own = 0
             for value in p:
-                if value > 1 << 24:  # smaller ones count for nothing: every term is positive
+                if (
+                    value > 1 << 4
+                ):  # smaller ones count for less than a row's error: every term is positive
                     own += (value - 2) * max(0, -log(value + 2) - LOG_ERROR - POINT) >> POINT
             total += w * max(0, own - ROW_ERROR)
         return fraction(total, POINT + self.weight_shift)
+
+    @property
+    def error(self) -> Fraction:
+        """What fixed point may lose of the loss and of the entropy together."""
+        return 4 * self.total * Fraction(ROW_ERROR, ONE)
 
     @cached_property
     def total(self) -> Fraction:
