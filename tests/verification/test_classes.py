@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -195,3 +196,23 @@ def test_a_fit_far_from_its_minimum_is_not_proved_in_units_that_make_it_small(la
     objective = float(np.abs(model.coef_).sum())
     model.certificate_ = replace(model.certificate_, primal=objective, dual=objective, gap=0.0)
     assert "duality gap" in refuted(sx.verify(model, x, labels))
+
+
+@pytest.mark.parametrize(("unit", "cost"), [(1e6, 1.0), (1.0, 1e12), (1e8, 1.0), (1e6, 1e9)])
+def test_gaps_of_support_vectors_are_compared_with_the_objective(unit: float, cost: float) -> None:
+    """Costs far above what a separable table needs: the objective is that of the hard margin."""
+    x, y = unit * np.array([[1.0, 2.0], [-1.0, 2.0], [-1.0, -2.0], [3.0, 1.0]]), [-1, -1, 1, 1]
+    for model in (
+        sx.SVC(kernel="linear", C=cost),
+        sx.LinearSVC(loss="hinge", C=cost),
+        sx.LinearSVC(C=cost),
+    ):
+        assert sx.verify(model.fit(x, y), x, y).holds, model
+        worse = copy.deepcopy(model)
+        if hasattr(model, "svms_") and model.__class__ is sx.SVC:
+            worse.svms_[0].beta[:] *= 0.5
+            worse.dual_coef_ = 0.5 * model.dual_coef_
+            worse.expansions_[0].weights[:] *= 0.5
+        else:
+            worse.coef_ = 0.5 * model.coef_
+        assert sx.verify(worse, x, y).verdict == "refuted", worse

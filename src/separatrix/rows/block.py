@@ -119,10 +119,13 @@ def check_sample_weight(sample_weight: Any, n: int, *, any_size: bool = False) -
         raise ValueError("Sample weights must be 1D array or scalar")
     if w.shape != (n,):
         raise ValueError(f"sample_weight.shape == {w.shape}, expected {(n,)}!")
+    if np.isfinite(w).all() and not (w > 0).any():
+        raise InputError(
+            "Invalid input - all samples have zero or negative weights.",
+            remedy="sample_weight must be positive for some of the rows.",
+        )
     if not np.isfinite(w).all() or (w < 0).any():
         raise InputError("sample_weight must be finite and not negative.")
-    if not w.any():
-        raise InputError("sample_weight is zero for every row: nothing is left to fit.")
     least, most = float(w[w > 0].min()), float(w.max())
     if not any_size and (least < LIGHTEST or most > HEAVIEST):
         raise InputError(

@@ -207,16 +207,17 @@ class LinearSVC(SparseCoefficients, ProbabilityMixin, LinearClassifier, LinearSV
                     remedy="Standardize the columns beforehand.",
                 )
             return
-        if (self.penalty, self.loss) == ("l1", "hinge"):
+        refused = {
+            ("l1", "squared_hinge"): True,
+            ("l2", "hinge"): False,
+            ("l1", "hinge"): self.dual,
+        }
+        pair = (self.penalty, self.loss)
+        if pair == ("l1", "hinge") or (self.dual != "auto" and self.dual == refused.get(pair)):
             raise InputError(
-                "penalty='l1' with loss='hinge' is not offered.",
-                remedy="Use loss='squared_hinge'.",
-            )
-        needs = {("l1", "squared_hinge"): False, ("l2", "hinge"): True}
-        if self.dual != needs.get((self.penalty, self.loss), self.dual) and self.dual != "auto":
-            raise InputError(
-                f"penalty={self.penalty!r} with loss={self.loss!r} has no dual={self.dual!r}.",
-                remedy="Use dual='auto'.",
+                f"Unsupported set of arguments: penalty={self.penalty!r}, loss={self.loss!r}, "
+                f"dual={self.dual} are not offered together.",
+                remedy="Use loss='squared_hinge' with penalty='l1', and dual='auto'.",
             )
 
     def _class_factors(self, data: CodedRows) -> Floats:

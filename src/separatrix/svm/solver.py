@@ -247,6 +247,35 @@ def fit_kernel_svm(
     )
 
 
+def _clear_expansion(
+    gram: GramMatrix,
+    problem: LinearProblem,
+    bounded: LinearProblem,
+    found: _Hyperplane,
+    tolerance: float,
+) -> _Hyperplane:
+    """w = Xᵀβ with β clear of rounding, where that has the same objective.
+
+    Predictions by Σ β κ(x, ·) are then as good as those by w·x + b.
+    """
+    if problem.regression:
+        return found
+    beta, w = found.beta, problem.gradient(found.beta)
+    noise = score_rounding(gram.diagonal, beta, found.b)
+    z = problem.t * problem.scores(w, found.b)
+    risk = float(bounded.cost @ np.maximum(1.0 + noise - z, 0.0))
+    risk -= float(bounded.cost @ np.maximum(1.0 - z, 0.0))
+    factor = clearing_factor(z, bounded.cost, noise)
+    negligible = risk <= _NEGLIGIBLE * found.certificate.primal
+    if negligible or not (factor * np.abs(beta) <= problem.cost).all():
+        return found
+    w, b, beta = factor * w, factor * found.b, factor * beta
+    proof = certify_linear_svm(problem, w, b, beta, tolerance=tolerance, claim=KERNEL_CLAIM)
+    if proof.primal > found.certificate.primal * (1.0 + _NEGLIGIBLE) or not proof.holds:
+        return found
+    return _Hyperplane(w, b, beta, proof, found.status)
+
+
 def _large(gram: GramMatrix, problem: SVMProblem) -> bool:
     """Whether terms C κ(x, x) of the scores are so large that sums of them lose the scores."""
     cost = float(problem.cost.max(initial=0.0))
@@ -269,6 +298,7 @@ def _fit_by_columns(
     bounded = linear.capped(_separable_bound(linear, classes)) if problem.hard else linear
     steps = Budget(_STEPS, options.deadline)
     found = _best_hyperplane(linear, bounded, _GAP, steps, options.tol, KERNEL_CLAIM)
+    found = _clear_expansion(gram, linear, bounded, found, options.tol)
     budget.n_iter += steps.n_iter
     if not found.certificate.holds and not budget.out_of_time:
         return None

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from separatrix.kernels import Custom, Kernel, Linear, Precomputed, PreparedKernel
 from separatrix.kernels.base import finite_diagonal, n_items, take_items
@@ -22,6 +23,8 @@ from separatrix.threads import parallel_map, pieces
 LARGE = 1e30
 #: Megabytes beyond which allocating memory for vector kernels costs more than computing rows again.
 _WORTHWHILE = 48.0
+#: Columns up to which sparse rows are filled in.
+_NARROW = 64
 #: Numbers that are added up on one thread, and the fewest columns of a piece.
 _SERIAL, _COLUMNS = 200_000, 128
 #: Rows that the cache holds in any case.
@@ -42,13 +45,18 @@ class GramMatrix:
         self.diagonal: Floats = finite_diagonal(kernel, x)
         self.single = self._allows_single()
         self._x32: Any = None
+        # sparse rows of few columns are as fast, and equal to the last bit, as the same dense ones
+        narrow = sparse.issparse(x) and x.shape[1] <= _NARROW and self._is_ours()
+        self._rows: Any = x.toarray() if narrow else x
 
     def _allows_single(self) -> bool:
         """Only kernels of this library on dense rows; others may not expect float32."""
         if not isinstance(self.x, np.ndarray) or not self.kernel.of_vectors:
             return False
-        ours = not any(isinstance(leaf, Custom | Precomputed) for leaf in _leaves(self.kernel))
-        return bool(ours and np.abs(self.diagonal).max(initial=0.0) < LARGE)
+        return bool(self._is_ours() and np.abs(self.diagonal).max(initial=0.0) < LARGE)
+
+    def _is_ours(self) -> bool:
+        return not any(isinstance(leaf, Custom | Precomputed) for leaf in _leaves(self.kernel))
 
     def items(self, index: NDArray[Any] | slice, single: bool = False) -> Any:
         """Some of the rows of x, as float32 if wanted and allowed."""
@@ -60,11 +68,15 @@ class GramMatrix:
             self._x32 = np.ascontiguousarray(self.x - center, dtype=np.float32)
         return self._x32[index]
 
+    def _items(self, index: NDArray[Any] | slice, single: bool = False) -> Any:
+        """Some of the rows as the kernel takes them here, sparse ones of few columns as dense."""
+        return self.items(index, single) if self._rows is self.x else self._rows[index]
+
     def prepare(self, index: Ints, single: bool = False) -> PreparedKernel:
         """The kernel with its second argument fixed to the rows of ``index``."""
         if self.precomputed:
             return self.kernel.prepare(np.ascontiguousarray(self.x[np.ix_(index, index)]))
-        return self.kernel.prepare(self.items(index, single))
+        return self.kernel.prepare(self._items(index, single))
 
     def square(self, index: Ints, single: bool = False) -> NDArray[Any]:
         """All pairs of some rows, exactly symmetric."""
@@ -75,7 +87,7 @@ class GramMatrix:
         """κ of the rows ``at`` (rows of the result) with the rows ``of``, written to ``memory``."""
         if self.precomputed:
             return np.ascontiguousarray(self.x[np.ix_(at, of)], dtype=float)
-        x, prepared = self.items(at), self.kernel.prepare(self.items(of))
+        x, prepared = self._items(at), self.kernel.prepare(self._items(of))
         n = n_items(x)
         return prepared.rows(x, memory[: n * len(prepared)].reshape(n, -1))
 
@@ -86,8 +98,8 @@ class GramMatrix:
         if self.precomputed:
             return np.asarray(self.x[np.ix_(at, of)] @ beta)
         weights = beta.astype(np.float32 if single and self.single else np.float64)[:, None]
-        prepared = self.kernel.prepare(self.items(of, single))
-        return np.asarray(prepared.dot(self.items(at, single), weights)[:, 0], dtype=float)
+        prepared = self.kernel.prepare(self._items(of, single))
+        return np.asarray(prepared.dot(self._items(at, single), weights)[:, 0], dtype=float)
 
     def times(self, beta: Floats) -> Floats:
         """Kβ in double precision."""

@@ -17,6 +17,8 @@ from separatrix.svm.certificate import certify_kernel_svm
 from separatrix.svm.path.trace import SVMTrace
 from separatrix.svm.problem import classification_problem, clearing_factor, score_rounding
 
+#: Rows that rounding may put across their margin, and what that may cost relative to ‖w‖².
+_NEAR, _NEGLIGIBLE = 1e-6, 1e-9
 #: Segments whose α are computed at a time.
 _CHUNK = 256
 
@@ -116,8 +118,11 @@ def clear_of_rounding(trace: SVMTrace, gram: Floats, C: float) -> tuple[Floats, 
     """β and b at C, grown where rounding of rows on the margin would cost much and β may grow."""
     alpha, b = trace.alpha(C), trace.intercept(C)
     beta, cost = trace.y * alpha, C * trace.w
-    z = trace.y * (gram @ beta + b)
-    factor = clearing_factor(z, cost, score_rounding(np.diag(gram), beta, b))
-    if (factor * alpha <= cost).all():
+    f = gram @ beta
+    z, noise = trace.y * (f + b), score_rounding(np.diag(gram), beta, b)
+    factor = clearing_factor(z, cost, noise)
+    near = np.abs(1.0 - z) <= _NEAR
+    matters = float(cost[near] @ noise[near]) > _NEGLIGIBLE * float(beta @ f)
+    if matters and (factor * alpha <= cost).all():
         return factor * beta, factor * b
     return beta, b

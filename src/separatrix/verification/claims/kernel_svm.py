@@ -79,9 +79,10 @@ def problem_claims(
         return [Claim("margin", REFUTED, "A row is on the wrong side of the hyperplane.")]
     size = sum((abs(Fraction(b)) for b in problem.beta), ZERO)
     slack = ROUNDING * scores.diagonal * size
-    # a score enters a hard margin's P by βᵀKβ and by the square of the smallest margin
+    # a score enters a hard margin's P by βᵀKβ and by the square of the smallest margin, and that
+    # of finite costs where its row has a loss
     lost = slack * (
-        size + 2 * primal[1] if problem.hard else sum(map(Fraction, problem.cost), ZERO)
+        size + 2 * primal[1] if problem.hard else size + _cost_of_losses(problem, scores)
     )
     rounding = max(ROUNDED, lost / (abs(primal[1]) or 1))
     claims = [
@@ -168,13 +169,15 @@ def _primal(problem: KernelProblem, scores: Scores) -> tuple[Fraction | None, Fr
     value = scores.square[1] / 2
     rows = zip(problem.t, problem.cost, scores.low, scores.high, strict=True)
     for t, c, low, high in rows:
-        if problem.epsilon is None:
-            loss = 1 - (low if t > 0 else -high)
-        else:
-            loss = max(Fraction(t) - low, high - Fraction(t)) - Fraction(problem.epsilon)
-        if loss > 0:
-            value += Fraction(c) * loss
+        value += Fraction(c) * max(_loss(problem, t, low, high), ZERO)
     return ZERO, value
+
+
+def _loss(problem: KernelProblem, t: float, low: Fraction, high: Fraction) -> Fraction:
+    """The loss of a row from above; zero or less where it has none."""
+    if problem.epsilon is None:
+        return 1 - (low if t > 0 else -high)
+    return max(Fraction(t) - low, high - Fraction(t)) - Fraction(problem.epsilon)
 
 
 def _dual(problem: KernelProblem, scores: Scores, moved: int, delta: Fraction) -> Fraction:
@@ -190,6 +193,13 @@ def _dual(problem: KernelProblem, scores: Scores, moved: int, delta: Fraction) -
         linear -= Fraction(problem.t[moved]) * delta
     shift = max(-2 * delta * scores.own[0], -2 * delta * scores.own[1]) + delta**2 * scores.diagonal
     return linear - (scores.square[1] + shift) / 2
+
+
+def _cost_of_losses(problem: KernelProblem, scores: Scores) -> Fraction:
+    """Σ c of the rows that have a loss."""
+    rows = zip(problem.t, problem.cost, scores.low, scores.high, strict=True)
+    costs = (c for t, c, low, high in rows if _loss(problem, t, low, high) > 0)
+    return sum(map(Fraction, costs), ZERO)
 
 
 def _violation(problem: KernelProblem, scores: Scores) -> Fraction:

@@ -85,18 +85,27 @@ class LinearProblem:
         return v
 
     def dual_point(
-        self, w: list[float], b: float, excess: list[tuple[Fraction, int]]
+        self, w: list[float], b: float, excess: list[tuple[Fraction, int]], *, search: bool = False
     ) -> list[Fraction]:
-        """β within its bounds, balanced where it has to be."""
-        beta = self.squared_beta(excess) if self.squared else self._hinges(w, b, excess)
-        return self._balanced(beta)
+        """β within its bounds, balanced where it has to be.
+
+        That of squared losses is 2 c e, or with ``search`` found for the rows on their margin.
+        """
+        known = self.squared and not search
+        return self._balanced(self.squared_beta(excess) if known else self._hinges(w, b, excess))
+
+    def excess_error(self, beta: list[Fraction], excess: list[tuple[Fraction, int]]) -> Fraction:
+        """The largest |β|/2c − e of squared losses."""
+        rows = zip(self.cost, beta, excess, strict=True)
+        return max(abs(abs(v) / (2 * c) - max(e, ZERO)) for c, v, (e, _) in rows if c)
 
     def _hinges(
         self, w: list[float], b: float, excess: list[tuple[Fraction, int]]
     ) -> list[Fraction]:
         """|β| = c beyond the margin; on it what a search finds, made exact where it is inside."""
         beta = [
-            s * c if e > ON_MARGIN else ZERO for c, (e, s) in zip(self.cost, excess, strict=True)
+            s * c * (2 * e if self.squared else 1) if e > ON_MARGIN else ZERO
+            for c, (e, s) in zip(self.cost, excess, strict=True)
         ]
         free = [i for i, (e, _) in enumerate(excess) if abs(e) <= ON_MARGIN]
         bounds = {i: self._bounds(i, excess[i][1]) for i in free}
@@ -123,7 +132,7 @@ class LinearProblem:
         return beta
 
     def _bounds(self, i: int, sign: int) -> tuple[Fraction, Fraction]:
-        c = self.cost[i]
+        c = self.cost[i] * (2 * ON_MARGIN if self.squared else 1)
         if self.epsilon == 0:
             return -c, c
         return min(sign * c, ZERO), max(sign * c, ZERO)
