@@ -178,10 +178,12 @@ def _best_hyperplane(
             )
             if best is None or is_better(proof, best.certificate):
                 best = _Hyperplane(found.w, found.b, dual, proof, found.status)
+        assert best is not None
         proof = best.certificate
         if (proof.holds and proof.gap <= tol * proof.primal) or budget.exhausted:
             break
         before, last = (beta, fraction) if fraction < 1.0 else (None, 0.0)
+    assert best is not None
     return best
 
 
@@ -358,6 +360,7 @@ def _best_expansion(
             new = _clear_of_rounding(gram, problem, bounded, beta, f, options.tol, solved)
             if best is None or new.better_than(best):
                 best = new
+        assert best is not None
         proof = best.certificate
         if gram.mercer and np.isfinite(proof.gap) and proof.gap <= tol * proof.primal:
             break
@@ -369,6 +372,7 @@ def _best_expansion(
         if before is not None:
             start = bounded.extrapolated(found.beta, fraction, before, last, following)
         before, last = found.beta, fraction
+    assert best is not None
     return best
 
 

@@ -116,9 +116,11 @@ def fit_nu_svr(
             new = _record(gram, costs, beta, scores, b, nu, every, options, budget, solved, coef)
             if best is None or badness(new.certificate) < badness(best[0].certificate):
                 best = new, epsilon
+        assert best is not None
         if best[0].certificate.holds or budget.exhausted:
             break
         before, last = gamma, fraction
+    assert best is not None
     return best
 
 

@@ -130,6 +130,7 @@ def solve_multiclass(problem: MulticlassProblem, tol: float, budget: Budget) -> 
         if relative <= tol or budget.exhausted:
             break
         before, last = found.alpha, fraction
+    assert best is not None
     return best
 
 
