@@ -203,7 +203,7 @@ def _solve_inside(
     """The solution of ``part``, the ``problem`` at a fraction of its costs, clear of rounding.
 
     Where rounding of the scores of rows on the margin would cost more than it should, the margin
-    is moved away from the rows by as much: w and b grow, or the tube of regression is narrower.
+    is moved away from the rows by as much: w and b grow, or ε of regression is smaller.
     """
     found = solve_linear(part, tol, budget)
     noise = problem.score_rounding(found.w, found.b)
@@ -349,7 +349,7 @@ def _best_expansion(
         part = bounded.with_cost(fraction) if fraction < 1.0 else bounded
         steps = replace(budget, max_iter=budget.n_iter + -(-budget.remaining // 2))
         steps = steps if fraction < 1.0 else budget
-        found = _solve_inside_tube(gram, bounded, part, options, steps, start)
+        found = _solve_clear_of_epsilon(gram, bounded, part, options, steps, start)
         budget.n_iter = max(budget.n_iter, steps.n_iter)
         solved = found.violation <= options.tol * problem.unit
         points = [(found.beta, found.f)]
@@ -376,7 +376,7 @@ def _best_expansion(
     return best
 
 
-def _solve_inside_tube(
+def _solve_clear_of_epsilon(
     gram: GramMatrix,
     problem: SVMProblem,
     part: SVMProblem,
@@ -384,7 +384,7 @@ def _solve_inside_tube(
     budget: Budget,
     start: Floats | None,
 ) -> DualSolution:
-    """The dual of ``part``; of regression with a tube narrower by what rounding may cost much."""
+    """The dual of ``part``; of regression with an ε smaller by what rounding may cost much."""
     found = solve_dual(gram, part, options, budget, start)
     if not problem.regression or not gram.mercer:
         return found
