@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import separatrix as sx
+from separatrix.selection.folds import Folds
+from separatrix.selection.tuning import TuningData
 
 #: What a study may take, as documented: three times the table as numbers, and a gigabyte.
 TABLES, BESIDE = 3, 1e9
@@ -63,3 +65,19 @@ def test_targets_of_thousands_of_texts_are_refused_before_they_are_numbers() -> 
     table = {"x": np.arange(4000.0), "y": [f"n{i % 1500}" for i in range(4000)]}
     with pytest.raises(sx.InputError, match=r"column 'y': the target has more than 1000 distinct"):
         sx.run_study(sx.scan(table, target="y"))
+
+
+def test_rows_that_candidates_can_afford_are_nested_and_spread() -> None:
+    rng = np.random.default_rng(0)
+    for n in (7, 64, 1000):
+        y = rng.integers(0, 3, n)
+        folds = Folds.from_labels(rng.permutation(n) % 5)
+        data = TuningData(rng.normal(size=(n, 2)), y, np.ones(n), folds, 3)
+        assert data.spread(n).tolist() == list(range(n))
+        few, more = data.spread(n // 4), data.spread(n // 2)
+        assert set(few) <= set(more)
+        assert len(few) == n // 4
+        share = np.bincount(y[more], minlength=3) / np.bincount(y, minlength=3)
+        if n == 1000:
+            np.testing.assert_allclose(share, 0.5, atol=0.03)
+            assert (np.abs(np.bincount(data.fold[few]) - n / 20) <= 5).all()

@@ -200,17 +200,7 @@ def _rows_within(data: TuningData, d: int, points: int) -> tuple[Ints, str]:
         size = max(MIN_ROWS, int(0.9 * size))
     if size == n:
         return np.arange(n), ""
-    order = np.lexsort((np.arange(n), _fold_of(data), data.y))
-    at = np.sort(order[((np.arange(size) + 0.5) * (n / size)).astype(np.int64)])
-    return at, f"C was chosen on {size} of {n} rows"
-
-
-def _fold_of(data: TuningData) -> Ints:
-    """A fold that tests each row."""
-    fold = np.zeros(data.n, dtype=np.int64)
-    for f, (_, test) in enumerate(data.folds.pairs):
-        fold[test] = f
-    return fold
+    return data.spread(size), f"C was chosen on {size} of {n} rows"
 
 
 def _work(data: TuningData, n: int, d: int, points: int) -> float:

@@ -186,13 +186,8 @@ def _queries(data: TuningData, d: int) -> tuple[list[Ints], str]:
     fraction = max(data.work / max(cost, 1.0), MIN_QUERIES / total)
     if fraction >= 1.0:
         return tests, ""
-    selected = []
-    for test in tests:
-        # in the order of classes or numbers, so that the selection has all of them
-        ordered = test[np.argsort(data.y[test], kind="stable")]
-        size = max(1, int(len(test) * fraction))
-        at = (np.arange(size) + 0.5) * (len(test) / size)
-        selected.append(np.sort(ordered[at.astype(np.int64)]))
+    some = data.spread(int(data.n * fraction))
+    selected = [np.intersect1d(test, some) for test in tests]
     used = sum(map(len, selected))
     return selected, f"neighbors were compared on {used} of {total} rows"
 

@@ -69,6 +69,24 @@ class TuningData:
             found[test] = number
         return found
 
+    def spread(self, size: int) -> Ints:
+        """So many of the rows, spread over classes (or numbers) and folds.
+
+        The rows of a smaller size are among those of a larger one: candidates that can afford
+        different numbers of rows are compared on the rows of the smallest.
+        """
+        return np.sort(self._by_spread[:size])
+
+    @cached_property
+    def _by_spread(self) -> Ints:
+        """Rows ordered by target and fold, taken at places 0, 1/2, 1/4, 3/4, 1/8 … of the order."""
+        order = np.lexsort((np.arange(self.n), self.fold, np.ravel(self.y)))
+        bits = max(1, int(self.n - 1).bit_length())
+        place, reverse = np.arange(self.n), np.zeros(self.n, dtype=np.int64)
+        for bit in range(bits):
+            reverse |= ((place >> bit) & 1) << (bits - 1 - bit)
+        return np.asarray(order[np.argsort(reverse)])
+
     @cached_property
     def z(self) -> Matrix:
         """Standardized columns, rounded."""
