@@ -21,7 +21,7 @@ from separatrix.probability.decision_surface import (
     decision_surface,
     utilities,
 )
-from separatrix.rows.block import Block, Floats, unit_weights
+from separatrix.rows.block import Block, Floats, to_array, unit_weights
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Kind, Term
 from separatrix.study.folds import SHOWN_ROWS, RowFolds, thinned, truth_of
@@ -111,13 +111,13 @@ class NumericColumns:
 
     def values(self, block: Block) -> tuple[Floats, NDArray[np.bool_]]:
         """The numeric values of a block, and which of them are missing."""
-        raw, terms = block.dense(), block.terms
-        x, missing = raw[:, self._at], np.zeros((block.n, len(self._at)), dtype=bool)
+        x = to_array(block.x[:, self._at])
+        missing = np.zeros((block.n, len(self._at)), dtype=bool)
         for i, name in enumerate(self.names):
-            at = terms.position.get(Term(name, missing=True))
+            at = block.terms.position.get(Term(name, missing=True))
             if at is not None:
-                missing[:, i] = raw[:, at] > 0
-        return np.asarray(x), missing
+                missing[:, i] = np.ravel(to_array(block.x[:, [at]])) > 0
+        return x, missing
 
     def of(self, block: Block) -> Floats:
         """The numeric values of a block, missing ones at the mean of their column."""
@@ -129,7 +129,7 @@ class NumericColumns:
         """A row with each other column at its most frequent value; and in words."""
         terms = self.table.block.terms
         row, texts = np.zeros(len(terms)), []
-        totals = np.asarray(self.table.block.dense().mean(axis=0))
+        totals = np.ravel(self.table.block.x.mean(axis=0))
         others: dict[str, list[int]] = {}
         numeric = frozenset(self._at)
         for j, term in enumerate(terms):
