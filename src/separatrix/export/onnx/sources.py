@@ -127,8 +127,8 @@ class Table(Source):
         """Whether the text is each of the levels (n x L)."""
         if column.pooled in levels:
             named = [level for level in levels if level != column.pooled]
-            others = ~(self._known(column) | self._empty(column))
-            joined = self.graph.concat([self.levels(column, named), others])
+            rest = ~(self._known(column) | self._empty(column))
+            joined = self.graph.concat([self.levels(column, named), rest])
             return joined.columns(*([*named, column.pooled].index(level) for level in levels))
         spellings, value = column.spellings, self.values[column.name]
         found = value.equals(np.array([levels], dtype=object))
