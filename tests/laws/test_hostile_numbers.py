@@ -218,6 +218,14 @@ def test_refusals_name_the_column_and_the_range() -> None:
     assert sx.Ridge().fit(nothing, y).certificate_.holds
 
 
+@pytest.mark.parametrize("folds", [[], [(np.arange(N), [])]])
+def test_folds_without_rows_are_refused(folds: Any) -> None:
+    for make in (sx.LogisticRegressionCV, sx.LogisticCV, sx.LassoCV, sx.RidgeCV):
+        target = plain().labels if is_classifier(make()) else plain().y
+        with pytest.raises(sx.InputError, match="cv"):
+            make(cv=folds).fit(plain().x, target)
+
+
 def test_functions_that_are_no_distance_are_refused() -> None:
     rng, x = np.random.default_rng(0), plain().x
     for linkage in ("average", "complete"):

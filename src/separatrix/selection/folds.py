@@ -205,7 +205,16 @@ def _split(cv: CV, n: int, y: Any, groups: Any) -> tuple[tuple[Ints, Ints], ...]
     if isinstance(cv, Iterable) and not hasattr(cv, "split"):
         cv = list(cv)
     splits = check_cv(cv, y, classifier=False).split(np.empty((n, 1)), y, groups)
-    return tuple((_row_numbers(train, n), _row_numbers(test, n)) for train, test in splits)
+    return require_rows((_row_numbers(train, n), _row_numbers(test, n)) for train, test in splits)
+
+
+def require_rows(pairs: Iterable[tuple[Ints, Ints]]) -> tuple[tuple[Ints, Ints], ...]:
+    """The folds, refused where there is none or one without rows to train or to test on."""
+    folds = tuple(pairs)
+    if not folds or not all(len(train) and len(test) for train, test in folds):
+        what = "A fold of cv has no rows to train or to test on." if folds else "cv has no folds."
+        raise InputError(what, remedy="Give pairs of row numbers (train, test), none empty.")
+    return folds
 
 
 def _positions(

@@ -23,7 +23,13 @@ from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.rows import InMemory, Rows
-from separatrix.selection.folds import Folds, default_folds, folding, warn_of_parted_copies
+from separatrix.selection.folds import (
+    Folds,
+    default_folds,
+    folding,
+    require_rows,
+    warn_of_parted_copies,
+)
 from separatrix.selection.routing import fold_router, of_rows, routed
 
 
@@ -205,7 +211,8 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
         labels = self.classes_[codes]
         cv = default_folds(np.bincount(codes).max()) if self.cv is None else self.cv
         splitter = check_cv(cv, labels, classifier=True)
-        folds = list(splitter.split(np.empty((len(labels), 1)), labels, **found["split"]))
+        split = splitter.split(np.empty((len(labels), 1)), labels, **found["split"])
+        folds = list(require_rows(split))
         fold = np.zeros(len(labels), dtype=np.int64)
         for number, (_, test) in enumerate(folds):
             fold[test] = number
