@@ -15,6 +15,7 @@ import pytest
 import separatrix as sx
 from separatrix.selection.folds import Folds
 from separatrix.selection.tuning import TuningData
+from separatrix.study.candidates import Size, candidates, refuse_memory
 
 #: What a study may take, as documented: three times the table as numbers, and a gigabyte.
 TABLES, BESIDE = 3, 1e9
@@ -81,3 +82,22 @@ def test_rows_that_candidates_can_afford_are_nested_and_spread() -> None:
         if n == 1000:
             np.testing.assert_allclose(share, 0.5, atol=0.03)
             assert (np.abs(np.bincount(data.fold[few]) - n / 20) <= 5).all()
+
+
+def test_work_and_memory_leave_candidates_out_or_refuse_them() -> None:
+    def size(work: float, memory: float) -> Size:
+        return Size(200_000, 200, work=work, memory=memory)
+
+    _, none = candidates("regression", None, size(np.inf, np.inf))
+    compared, messages = candidates("regression", None, size(1e9, 1e9))
+    said = " ".join(messages)
+    assert {"huber", "neighbors", "gp"}.isdisjoint(c.name for c in compared)
+    assert not any(m.startswith(("huber", "gp")) for m in none)
+    assert "huber is left out: 200,000 rows of 200 columns are" in said
+    assert "gp is left out: 200,000 rows of 200 columns as it needs them take 1.3 GB" in said
+    assert "override: `models=['gp']`" in said
+    asked, _ = candidates("regression", ["gp"], size(1e9, 1e9))
+    assert "gp" in {c.name for c in asked}
+    refuse_memory(asked, size(1e9, 1e9), available=2e9)
+    with pytest.raises(sx.InputError, match=r"gp needs about 1\.3 GB"):
+        refuse_memory(asked, size(1e9, 1e9), available=1e9)

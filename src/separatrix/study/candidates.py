@@ -373,6 +373,18 @@ def candidates(
     return [c.sized(size) for c in known.values() if c.name in {BASELINE, *requested}], []
 
 
+def refuse_memory(compared: Sequence[Candidate], size: Size, available: float) -> None:
+    """Refuse, before any work is done, a requested candidate that does not fit into memory."""
+    for candidate in compared:
+        needed = candidate.memory(size)
+        if needed > available:
+            raise InputError(
+                f"{candidate.name} needs about {needed / 1e9:.1f} GB for {size.rows:,} rows of "
+                f"{size.terms:,} columns, and this computer has {available / 1e9:.1f} GB.",
+                remedy="Leave it out of `models`, or give fewer rows or columns.",
+            )
+
+
 def left_out(name: str, reason: str) -> str:
     """The message on a candidate that is not compared."""
     return f"{name} is left out: {reason} (override: `models=['{name}']`)."

@@ -21,7 +21,7 @@ from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
 from separatrix.storage import StoredMoments
 from separatrix.study import inferred, tasks
-from separatrix.study.candidates import Size, candidates
+from separatrix.study.candidates import Size, candidates, refuse_memory
 from separatrix.study.checks.table import check_stream, check_table
 from separatrix.study.classes.run import study_classes
 from separatrix.study.classes.streaming.run import study_class_moments, study_class_stream
@@ -41,7 +41,12 @@ from separatrix.study.guaranteed.run import calibrated
 from separatrix.study.numbers.moments import study_moments
 from separatrix.study.numbers.run import study_regression
 from separatrix.study.result import Study
-from separatrix.study.size import in_small_blocks, reason_to_stream, study_memory
+from separatrix.study.size import (
+    in_small_blocks,
+    physical_memory,
+    reason_to_stream,
+    study_memory,
+)
 from separatrix.study.tasks import CLASSIFICATION, REGRESSION
 from separatrix.study.training_part import digest_of
 from separatrix.study.uncertainty import LEVEL
@@ -232,6 +237,7 @@ def _study_rows(
         memory,
     )
     compared, omitted = candidates(task, models, size)
+    refuse_memory(compared, size, physical_memory())
     found, warned = with_warnings(lambda: check_table(table))
     messages += inferred.about(table, columns, folds, parts) + found + omitted
     messages += validation.about(len(compared), table.schema.group)

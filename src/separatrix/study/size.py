@@ -50,4 +50,9 @@ def memory_budget() -> float:
     limit = os.environ.get("SEPARATRIX_MEMORY")
     if limit:
         return float(limit) * 1e6
-    return min(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 4, MAX_BYTES)
+    return min(physical_memory() / 4, MAX_BYTES)
+
+
+def physical_memory() -> float:
+    """Bytes that this computer has."""
+    return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
