@@ -96,6 +96,8 @@ def test_work_and_memory_leave_candidates_out_or_refuse_them() -> None:
     assert "huber is left out: 200,000 rows of 200 columns are" in said
     assert "gp is left out: 200,000 rows of 200 columns as it needs them take 1.3 GB" in said
     assert "override: `models=['gp']`" in said
+    diamonds = Size(43_152, 26, work=2e10, memory=5.1e8)  # the peak of polynomial is 0.26 GB there
+    assert not candidates("regression", None, diamonds)[1]
     asked, _ = candidates("regression", ["gp"], size(1e9, 1e9))
     assert "gp" in {c.name for c in asked}
     refuse_memory(asked, size(1e9, 1e9), available=2e9)

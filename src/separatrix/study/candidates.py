@@ -176,8 +176,8 @@ def _search_operations(size: Size) -> float:
 
 
 def _term_copies(size: Size) -> float:
-    """The squares and products of all columns, as many as there are, standardized."""
-    return 2.0 * (size.terms + 3)
+    """The d (d + 3) / 2 squares and products of d columns, and these standardized."""
+    return size.terms + 3.0
 
 
 def _standardized_copies(_: Size) -> float:
