@@ -94,7 +94,7 @@ def test_a_gap_counts_relative_to_the_objective() -> None:
         assert replace(large, dual=2.0 * unit, gap=1e-9 * unit).holds
 
 
-def test_what_rounding_or_the_size_of_the_data_excuse_is_said() -> None:
+def test_the_words_name_what_rounding_or_the_size_of_the_data_excuses() -> None:
     tiny = replace(SHOWN, primal=1e-20, dual=0.0, gap=1e-20)
     assert not tiny.holds
     rounded = replace(tiny, rounding=1e-19)

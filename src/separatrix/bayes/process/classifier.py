@@ -272,7 +272,7 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
         return self.binaries_[0].evidence
 
     @property
-    def log_marginal_likelihood_value_(self) -> float:
+    def log_marginal_likelihood_value_(self) -> np.floating[Any]:
         """The log evidence; of several processes the mean, as in scikit-learn."""
         if "binaries_" not in vars(self):
             raise AttributeError("log_marginal_likelihood_value_ exists after fit.")
@@ -315,11 +315,11 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
                 for one, own in zip(exact, each, strict=True)
             ]
             if not clone_kernel:
-                self.binaries_ = [
+                anew = [
                     fit_binary(one.kernel.with_theta(own), one.x, one.y, one.w, None, steps)
                     for one, own in zip(exact, each, strict=True)
                 ]
-                self.certificate_ = certify(self.binaries_)
+                self.binaries_, self.certificate_ = anew, certify(anew)
         if eval_gradient:
             return found[0]
         # NumPy's number, as scikit-learn's: arithmetic with single precision stays in double
