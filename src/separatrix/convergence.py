@@ -12,4 +12,4 @@ from separatrix.messages import SeparatrixWarning
 
 
 class NotConvergedWarning(SeparatrixWarning, ConvergenceWarning):
-    """SEP003, which scikit-learn's users catch as a ``ConvergenceWarning``."""
+    """SEP003, and SEP004 of ``KMeans``, which scikit-learn names a ``ConvergenceWarning``."""

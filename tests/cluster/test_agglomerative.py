@@ -104,7 +104,7 @@ def test_cut_at_a_distance(level: float) -> None:
 
 @pytest.mark.parametrize("params", [{"distance_threshold": 1.0}, {"n_clusters": None}])
 def test_n_clusters_and_distance_threshold_exclude_each_other(params: dict) -> None:
-    with pytest.raises(sx.InputError, match="one of the two"):
+    with pytest.raises(sx.InputError, match="Exactly one of"):
         sx.AgglomerativeClustering(**params).fit(X)
 
 

@@ -12,7 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestCentroid
+from sklearn.neighbors import (
+    KNeighborsClassifier,
+    KNeighborsRegressor,
+    NearestCentroid,
+    kneighbors_graph,
+    radius_neighbors_graph,
+)
 
 import separatrix as sx
 from separatrix.distances.search.neighbors import NeighborSearch
@@ -332,3 +338,27 @@ def test_n_jobs_limits_the_threads_of_a_search(monkeypatch: pytest.MonkeyPatch) 
     model.kneighbors(x)
     model.set_params(n_jobs=None).kneighbors(x)
     assert counts == [3, 3, 8]
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_graph_functions_of_scikit_learn_take_a_fitted_search(standardize: bool) -> None:
+    search = sx.NearestNeighbors(n_neighbors=3, standardize=standardize).fit(X)
+    for include_self, query in ((False, None), (True, X)):
+        near = kneighbors_graph(search, 3, include_self=include_self, mode="distance")
+        np.testing.assert_allclose(
+            near.toarray(), search.kneighbors_graph(query, 3, "distance").toarray(), atol=1e-12
+        )
+        within = radius_neighbors_graph(search, 0.4, include_self=include_self)
+        assert (within != search.radius_neighbors_graph(query, 0.4)).nnz == 0
+
+
+def test_messages_of_searches_are_those_of_scikit_learn() -> None:
+    with pytest.raises(sx.InputError, match='"kd_tree" does not support 0 < p < 1'):
+        sx.KNeighborsRegressor(algorithm="kd_tree", p=0.5).fit(X, Y)
+    with pytest.warns(UserWarning, match="Continuing the execution with `algorithm='brute'`"):
+        sx.KNeighborsRegressor(p=0.5).fit(X, Y)
+    with pytest.raises(sx.InputError, match='must be one of "connectivity", or "distance"'):
+        sx.NearestNeighbors().fit(X).kneighbors_graph(X, mode="near")
+    model = sx.KNeighborsRegressor(weights=np.zeros_like).fit(X, Y)
+    with pytest.raises(sx.InputError, match="is getting zero weights"):
+        model.predict(X)

@@ -201,7 +201,7 @@ default="ward"
             raise InputError(f"compute_full_tree={full!r} must be True, False or 'auto'.")
         if (self.n_clusters is None) == (level is None):
             raise InputError(
-                "Cut by n_clusters or by distance_threshold: one of the two must be None.",
+                "Exactly one of n_clusters and distance_threshold has to be set, the other None.",
                 remedy="Use n_clusters=None with a distance_threshold.",
             )
         if level is not None and not full:

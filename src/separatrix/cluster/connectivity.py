@@ -55,8 +55,9 @@ class ConnectedPoints:
         if self.n_components > 1:
             warn(
                 "SEP015",
-                f"the number of connected components of connectivity is {self.n_components}; "
-                "the nearest points of every two are joined.",
+                f"the number of connected components of the connectivity matrix is "
+                f"{self.n_components} > 1. Completing it to avoid stopping the tree early: the "
+                "nearest points of every two are joined.",
             )
             added = self._bridges(component)
             first, second = np.r_[first, added[:, 0]], np.r_[second, added[:, 1]]

@@ -32,9 +32,10 @@ from separatrix.cluster.lloyd.sparse_rows import (
     squared_distances,
 )
 from separatrix.cluster.lloyd.streaming import certify_kmeans, sample_rows, streaming_lloyd
+from separatrix.convergence import NotConvergedWarning
 from separatrix.estimators.base import check_sample_weight
 from separatrix.estimators.metric_inputs import as_dense
-from separatrix.messages import InputError, check_option, warn
+from separatrix.messages import InputError, check_option, warn, warn_as
 from separatrix.rows.block import Block, Floats, Matrix
 from separatrix.rows.encoding import identity
 from separatrix.rows.rows import ArrayRows, InMemory, Rows
@@ -188,6 +189,11 @@ default="k-means++"
         if isinstance(self.init, str):
             check_option("init", self.init, INITIALIZATIONS, "an array of centers, a function")
         check_option("algorithm", self.algorithm, ("lloyd", "elkan"))
+        if self.algorithm == "elkan" and self.n_clusters == 1:
+            warn_as(
+                RuntimeWarning,
+                "algorithm='elkan' doesn't make sense for a single cluster: both are one step.",
+            )
         if not self.tol >= 0.0:
             raise InputError(f"tol={self.tol!r} must not be negative.")
 
@@ -248,6 +254,12 @@ default="k-means++"
         if isinstance(self.init, str):
             draw = INITIALIZATIONS[self.init][int(sparse.issparse(x))]
             return [draw(x, w, self.n_clusters, rng) for _ in range(n_init)]
+        if not callable(self.init) and n_init > 1:
+            warn_as(
+                RuntimeWarning,
+                "Explicit initial center position passed: performing only one init in KMeans "
+                f"instead of n_init={n_init}.",
+            )
         if callable(self.init):
             state, k = check_random_state(int(rng.integers(2**31 - 1))), self.n_clusters
             drawn = [self.init(x, k, random_state=state) for _ in range(n_init)]
@@ -256,11 +268,17 @@ default="k-means++"
 
     def _given_centers(self, centers: Any, x: Floats) -> Floats:
         given = np.array(as_dense(centers) if sparse.issparse(centers) else centers, dtype=float)
-        if given.shape != (self.n_clusters, x.shape[1]) or not np.isfinite(given).all():
+        needed = (self.n_clusters, x.shape[1])
+        if given.shape != needed:
+            many = given.ndim == 2 and given.shape[0] == self.n_clusters
+            what = "features of the data" if many else "clusters"
             raise InputError(
-                f"init has shape {given.shape}; {self.n_clusters} finite centers of "
-                f"{x.shape[1]} columns are needed."
+                f"The shape of the initial centers {given.shape} does not match the number of "
+                f"{what} {needed[many]}.",
+                remedy=f"Give init as an array of shape {needed}.",
             )
+        if not np.isfinite(given).all():
+            raise InputError("Initial centers are finite numbers, and some in init are not.")
         return given
 
     def _set_result(self, rows: Rows, best: LloydResult, variance: float) -> None:
@@ -283,10 +301,13 @@ default="k-means++"
                 "raise it, or raise tol.",
             )
         if not best.cluster_weights.all():
-            warn(
-                "SEP004",
-                f"the table has fewer distinct rows than n_clusters={self.n_clusters}; "
-                f"{int((best.cluster_weights == 0).sum())} clusters are empty.",
+            # scikit-learn warns of it as a ConvergenceWarning, which programs may filter
+            warn_as(
+                NotConvergedWarning,
+                "SEP004 Number of distinct clusters "
+                f"({int(np.count_nonzero(best.cluster_weights))}) found smaller than n_clusters "
+                f"({self.n_clusters}). Possibly due to duplicate points in X: the other clusters "
+                "are empty.",
             )
 
     # -- new rows ----------------------------------------------------------------------------------

@@ -170,7 +170,9 @@ def evenly_spaced(n: int, most: int) -> Ints:
 def require_square(distances: Any) -> None:
     """Refuse a distance matrix of points that is not square."""
     if distances.shape[0] != distances.shape[1]:
-        raise InputError(f"The distance matrix of points is square, not {distances.shape}.")
+        raise InputError(
+            f"Distance matrix should be square, got matrix of shape {distances.shape}."
+        )
 
 
 NAMES: dict[str, Callable[[], Metric]] = {

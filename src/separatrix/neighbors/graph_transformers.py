@@ -7,12 +7,11 @@ from typing import Any, Self
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.messages import check_option
 from separatrix.neighbors.nearest_neighbors import UnlabeledNeighbors
 from separatrix.neighbors.queries import (
-    MODES,
     KNeighborsQueries,
     RadiusQueries,
+    check_mode,
     check_n_neighbors,
     check_radius,
 )
@@ -115,7 +114,7 @@ class KNeighborsTransformer(_GraphTransformer, KNeighborsQueries, UnlabeledNeigh
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Index ``X``: a matrix, Rows, or a list of objects that the metric compares."""
-        check_option("mode", self.mode, MODES)
+        check_mode(self.mode)
         check_n_neighbors(self.n_neighbors)
         self._fit_unlabeled(X)
         return self
@@ -209,7 +208,7 @@ class RadiusNeighborsTransformer(_GraphTransformer, RadiusQueries, UnlabeledNeig
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Index ``X``: a matrix, Rows, or a list of objects that the metric compares."""
-        check_option("mode", self.mode, MODES)
+        check_mode(self.mode)
         check_radius(self.radius)
         self._fit_unlabeled(X)
         return self

@@ -180,8 +180,9 @@ class NeighborsPredictor(KNeighborsQueries):
         total = weights.sum(axis=1, keepdims=True)
         if not (total > 0.0).all():
             raise InputError(
-                "All neighbors of some row have a weight of zero.",
-                remedy="Give a function for weights that is positive for one of them.",
+                "All neighbors of some sample is getting zero weights.",
+                remedy="Please modify 'weights' to avoid this case if you are using a user-defined "
+                "function.",
             )
         effective = total[:, 0] ** 2 / (weights * values).sum(axis=1)
         return WeightedNeighbors(found.indices, weights / total, effective)

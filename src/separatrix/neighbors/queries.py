@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn import get_config
+from sklearn.neighbors._base import KNeighborsMixin, RadiusNeighborsMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.distances.search import NeighborLists
 from separatrix.distances.search.neighbors import NeighborSearch
 from separatrix.kernels.base import n_items
-from separatrix.messages import InputError, check_option
+from separatrix.messages import InputError
 from separatrix.neighbors.search_parameters import SearchParameters
 from separatrix.threads import thread_limit
 
@@ -21,7 +22,11 @@ MODES = ("connectivity", "distance")
 
 
 class NeighborsModel(SearchParameters):
-    """Training points with an exact search for neighbors."""
+    """Training points with an exact search for neighbors.
+
+    Models of neighbors are scikit-learn's ``KNeighborsMixin`` and ``RadiusNeighborsMixin``, whose
+    methods they all have their own: its functions take a fitted search only if it is one of these.
+    """
 
     _searches = True
     _search_cache: NeighborSearch | None = None
@@ -42,12 +47,20 @@ class NeighborsModel(SearchParameters):
             raise AttributeError("n_samples_fit_: not fitted yet")
         return n_items(self.points_)
 
+    @property
+    def _fit_X(self) -> Any:
+        """The training points as queries, by the name that functions of scikit-learn read."""
+        if "points_" not in vars(self):
+            raise AttributeError("_fit_X: not fitted yet")
+        scaled = self.standardizer_
+        return self.points_ if scaled is None else scaled.inverse_transform(self.points_)
+
     def __getstate__(self) -> dict[str, Any]:
         """Without the search index, which is rebuilt from the points."""
         return {k: v for k, v in super().__getstate__().items() if k != "_search_cache"}
 
 
-class KNeighborsQueries(NeighborsModel):
+class KNeighborsQueries(KNeighborsMixin, NeighborsModel):
     """The k nearest training points, by default ``n_neighbors`` of them."""
 
     n_neighbors: Any
@@ -81,14 +94,14 @@ class KNeighborsQueries(NeighborsModel):
         Without X, the graph of the training points, none of which is its own neighbor.
         """
         check_is_fitted(self, "points_")
-        check_option("mode", mode, MODES)
+        check_mode(mode)
         distances, indices = self.kneighbors(X, n_neighbors)
         starts = np.arange(0, indices.size + 1, indices.shape[1])
         values = distances.ravel() if mode == "distance" else np.ones(indices.size)
         return as_matrix(values, indices.ravel(), starts, self.n_samples_fit_)
 
 
-class RadiusQueries(NeighborsModel):
+class RadiusQueries(RadiusNeighborsMixin, NeighborsModel):
     """All training points within a distance, by default ``radius``."""
 
     radius: Any
@@ -141,7 +154,7 @@ class RadiusQueries(NeighborsModel):
         Without X, the graph of the training points, none of which is its own neighbor. The entries
         of a row come nearest first if ``sort_results``.
         """
-        check_option("mode", mode, MODES)
+        check_mode(mode)
         near = self._near(X, radius)
         near = near.nearest_first() if sort_results else near
         values = near.distances if mode == "distance" else np.ones(len(near.indices))
@@ -155,6 +168,15 @@ def as_matrix(values: Any, indices: Any, starts: Any, n: int) -> Any:
     return (sparse.csr_array if arrays else sparse.csr_matrix)(
         (values, indices, starts), shape=shape
     )
+
+
+def check_mode(mode: Any) -> None:
+    """Refuse a graph of anything but ones or distances."""
+    if mode not in MODES:
+        raise InputError(
+            f'Unsupported mode, must be one of "connectivity", or "distance" but got "{mode}" '
+            "instead."
+        )
 
 
 def check_n_neighbors(k: Any) -> int:

@@ -86,7 +86,13 @@ class SearchParameters(InstanceBasedModel):
             fits = name in known if isinstance(name, str) else self.algorithm == "ball_tree"
             weighted = parameters.get("w") is not None and self.algorithm == "kd_tree"
             pairwise = hasattr(name, "pairwise")
-            if below_one or weighted or not (fits or pairwise):
+            if below_one:
+                raise InputError(
+                    f'algorithm="{self.algorithm}" does not support 0 < p < 1 for the Minkowski '
+                    "metric.",
+                    remedy='To resolve this problem either set p >= 1 or algorithm="brute".',
+                )
+            if weighted or not (fits or pairwise):
                 raise InputError(
                     f"algorithm={self.algorithm!r} does not support metric={self.metric!r} with "
                     "these parameters.",
@@ -94,8 +100,8 @@ class SearchParameters(InstanceBasedModel):
                 )
         elif below_one:
             warnings.warn(
-                "Mind that for 0 < p < 1, Minkowski metrics are not distance metrics: they violate "
-                "the triangle inequality.",
+                "Mind that for 0 < p < 1, Minkowski metrics are not distance metrics. Continuing "
+                "the execution with `algorithm='brute'`: the triangle inequality does not hold.",
                 UserWarning,
                 4,
             )
