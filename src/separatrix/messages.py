@@ -88,8 +88,8 @@ class SeparatrixWarning(UserWarning):
     """A warning with a code, such as ``SEP001 dependent columns: …``.
 
     Mute one code with ``warnings.filterwarnings("ignore", "SEP001")``. All codes are listed in the
-    guide, and printed by ``separatrix explain SEP001``. SEP003, a solver that was stopped early, is
-    scikit-learn's ``ConvergenceWarning`` as well.
+    guide, and printed by ``separatrix explain SEP001``. SEP003, a solver that was stopped early,
+    and SEP004 of empty clusters of ``KMeans`` are scikit-learn's ``ConvergenceWarning`` as well.
 
     See Also
     --------
