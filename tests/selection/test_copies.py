@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 
 import separatrix as sx
-from separatrix.messages import SeparatrixWarning
+from separatrix.messages import InputError, SeparatrixWarning
 
 RNG = np.random.default_rng(3)
 ONCE, TARGET = RNG.normal(size=(60, 3)), RNG.normal(size=60)
@@ -93,6 +93,27 @@ def test_probabilities_of_a_support_vector_machine() -> None:
     assert model.predict_proba(RNG.normal(size=(50, 3))).max() < 0.9
 
 
+@pytest.mark.parametrize(
+    "model", [sx.SVCSearch(), sx.LinearSVCSearch()], ids=lambda v: type(v).__name__
+)
+def test_searches_of_classes_do_not_remember(model: Any) -> None:
+    warned(lambda: model.fit(X, LABELS))
+    assert model.score_path_.mean(axis=1).min() > 0.8 * np.log(2)
+
+
+def test_a_search_of_numbers_does_not_remember() -> None:
+    model = warned(lambda: sx.SVRSearch().fit(X, Y))
+    assert model.score_path_.mean(axis=1).min() > 0.8 * SPREAD**2
+
+
+def test_the_path_of_a_support_vector_machine_does_not_remember() -> None:
+    path = warned(lambda: sx.SVMPath(kernel=sx.Gaussian(0.1)).fit(X, LABELS))
+    assert path.errors_.mean(axis=1).min() > 0.3
+    one = np.tile(np.where(np.arange(60) == 0, "u", "v"), 5)
+    with pytest.raises(InputError, match="rarest class has 1 that differ"):
+        warned(lambda: sx.SVMPath(kernel=sx.Gaussian(0.1)).fit(X, one))
+
+
 def test_rows_that_chance_repeats_are_rows_like_any_other() -> None:
     few = RNG.integers(0, 2, size=(200, 2)).astype(float)
     y = RNG.integers(0, 2, size=200)
@@ -127,6 +148,22 @@ def test_folds_of_scikit_learn_stay_and_warn_where_they_part_copies(
         if not classes:  # contiguous folds of sixty rows: copies of a row are beside one another
             beside = np.argsort(row, kind="stable")
             clone(model).fit(x[beside], y[beside])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        sx.LassoCV(cv=5),
+        sx.RidgeCV(cv=5),
+        sx.RidgeCV(cv=5, scoring="neg_mean_absolute_error"),
+    ],
+    ids=["lasso", "ridge", "ridge by another score"],
+)
+def test_folds_of_few_rows_and_many_columns_warn_too(model: Any) -> None:
+    order = RNG.permutation(80)
+    x, y = np.tile(RNG.normal(size=(40, 200)), (2, 1))[order], np.tile(Y[:40], 2)[order]
+    with pytest.warns(SeparatrixWarning, match="SEP009 40 of 80 rows.*which part copies"):
+        model.fit(x, y)
 
 
 def test_copies_are_found_among_many_rows() -> None:

@@ -162,3 +162,5 @@ def test_one_class_has_no_curve_and_says_so() -> None:
     models = [sx.LogisticRegression(C=1.0), sx.LogisticRegression(C=10.0)]
     with pytest.raises(InputError, match="only one class"):
         sx.learning_curves(models, x, np.zeros(80, dtype=int))
+    with pytest.raises(InputError, match="the target holds classes"):  # from moments
+        sx.learning_curves(sx.Ridge(), sx.scan(x, np.repeat("a", 80)))

@@ -19,7 +19,15 @@ from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.mapped import EncodedRows
 from separatrix.rows.rows import ArrayRows, InMemory, Rows, column_names
 from separatrix.rows.schema import Column, Schema
-from separatrix.selection.folds import CV, FoldMoments, folded, folding, folds_of
+from separatrix.selection.folds import (
+    CV,
+    FoldMoments,
+    Folds,
+    folded,
+    folding,
+    folds_of,
+    warn_of_parted_copies,
+)
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import prepare
 
@@ -52,14 +60,20 @@ class TrainingData:
     def folds(self, cv: CV) -> Sequence[tuple[Source, Source]]:
         """The training and test side of every fold, as moments or as rows."""
         if self.block is not None:
-            rows = self.rows.rows if isinstance(self.rows, EncodedRows) else self.rows
-            assert isinstance(rows, InMemory)
-            rows = rows.take(folding(rows.block.w, cv))
-            pairs = folds_of(cv, len(rows), rows.block.y[:, 0]).pairs
-            return [_design_blocks(rows.take(a), rows.take(b)) for a, b in pairs]
+            rows, folds = self.row_folds(cv)
+            return folds.map(lambda a, b: _design_blocks(rows.take(a), rows.take(b)))
         if self.halves is None:
             raise needs_rows()
         return self.halves
+
+    def row_folds(self, cv: CV) -> tuple[InMemory, Folds]:
+        """The rows in memory that take part, and their folds; warns where these part copies."""
+        rows = self.rows.rows if isinstance(self.rows, EncodedRows) else self.rows
+        assert isinstance(rows, InMemory)
+        rows = rows.take(folding(rows.block.w, cv))
+        folds = folds_of(cv, len(rows), rows.block.y[:, 0])
+        warn_of_parted_copies(rows, folds, cv)
+        return rows, folds
 
     @property
     def source(self) -> Source:

@@ -12,6 +12,7 @@ from separatrix.estimators.class_labels import coded_rows, outputs_of, refuse_si
 from separatrix.estimators.class_weights import weights_by_class
 from separatrix.kernels import Gaussian
 from separatrix.rows.block import Floats, Ints
+from separatrix.selection.folds import copies_of
 from separatrix.selection.tuning import Tuning, TuningData
 from separatrix.svm.linear_svc import LinearSVC
 from separatrix.svm.pairs import coupled_scores
@@ -34,7 +35,13 @@ def _class_data(model: Any, X: Any, y: Any, sample_weight: Any) -> TuningData:
     """The rows of classes with their folds."""
     data = coded_rows(model, X, y, sample_weight, model.class_weight)
     refuse_singletons(len(data.codes), model.classes_)
-    folds = search_folds(model.cv, data.codes, data.rows, data.n_samples)
+    folds = search_folds(
+        model.cv,
+        data.codes,
+        data.rows,
+        data.n_samples,
+        lambda: copies_of(data.x, data.codes.astype(str)),
+    )
     return TuningData(data.x, data.codes, data.w, folds, len(model.classes_))
 
 

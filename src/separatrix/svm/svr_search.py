@@ -10,6 +10,7 @@ import numpy as np
 from separatrix.kernels import Gaussian
 from separatrix.kernels.base import take_items
 from separatrix.rows.block import Floats, Ints
+from separatrix.selection.folds import copies_of
 from separatrix.selection.tuning import Tuning, TuningData
 from separatrix.svm.kernel_regressor import regression_table
 from separatrix.svm.parameter_search import ParameterSearch
@@ -111,8 +112,9 @@ class SVRSearch(ParameterSearch, SVR):
         deadline = self._deadline()
         x, target, w, self.encoding_ = regression_table(self, X, y, sample_weight)
         rows = np.flatnonzero(w > 0.0)
-        folds = search_folds(self.cv, None, rows, len(w))
-        data = TuningData(take_items(x, rows), target[rows], w[rows], folds, loss="squared")
+        x, target = take_items(x, rows), target[rows]
+        folds = search_folds(self.cv, None, rows, len(w), lambda: copies_of(x, target))
+        data = TuningData(x, target, w[rows], folds, loss="squared")
         return self.fit_tuned(X, self._searched(data, deadline), y, sample_weight)
 
     def tune(self, data: TuningData) -> Tuning:

@@ -21,7 +21,7 @@ from separatrix.rows.copies import merge_copies
 from separatrix.rows.mapped import EncodedRows
 from separatrix.rows.rows import ArrayRows, InMemory, Rows
 from separatrix.selection import rules
-from separatrix.selection.folds import folding, folds_of
+from separatrix.selection.folds import folding
 from separatrix.statistics.moments import Moments
 from separatrix.threads import parallel_map
 
@@ -181,7 +181,7 @@ def wide_fold_errors(
     """The same for few rows of many columns, all folds from one n x n matrix."""
     assert data.block is not None
     whole = data.block.take(folding(data.block.w, cv))
-    pairs = folds_of(cv, whole.n, whole.y[:, 0]).pairs
+    pairs = data.row_folds(cv)[1].pairs
     gram = CenteredRows.of(whole, options.fit_intercept, False).unweighted_gram()
 
     def errors(fold: tuple[Ints, Ints]) -> tuple[Floats, Floats]:

@@ -55,6 +55,7 @@ def losses_from_moments(
     count = sum(step.points for step in steps)
     validation = np.full((levels, count, k), np.nan)
     training, weights = validation.copy(), np.empty((levels, k))
+    refusals: list[Exception] = []
     for fold in range(k):
         outside = nesting.left_out(parts, fold)
         if not outside.weight:
@@ -65,19 +66,27 @@ def losses_from_moments(
                 continue
             sides = (inside, outside) if design is None else design(inside, outside)
             with _unwarned():
-                found = [step_errors(step, *sides) for step in steps]
+                found = [step_errors(step, *sides, refusals) for step in steps]
             validation[level, :, fold] = np.concatenate([test for test, _ in found])
             training[level, :, fold] = np.concatenate([train for _, train in found])
+    _refuse_nothing(validation, refusals)
     return Losses(weights.mean(axis=1), validation, training)
 
 
-def step_errors(step: Step, train: Moments, test: Moments) -> tuple[Floats, Floats]:
-    """Squared errors on test and training rows of every point of a step; NaN if it has no fit."""
+def step_errors(
+    step: Step, train: Moments, test: Moments, refusals: list[Exception] | None = None
+) -> tuple[Floats, Floats]:
+    """Squared errors on test and training rows of every point of a step; NaN if it has no fit.
+
+    Why it has none is appended to ``refusals``.
+    """
     if step.terms is not None:
         train, test = some_terms(train, step.terms), some_terms(test, step.terms)
     try:
         model = clone(step.model).fit(train)
-    except ValueError:  # too few rows for this model: its curve starts further right
+    except ValueError as why:  # too few rows for this model: its curve starts further right
+        if refusals is not None:
+            refusals.append(why)
         return np.full(step.points, np.nan), np.full(step.points, np.nan)
     many = step.points > 1
     coefs = np.atleast_2d(model.coefs_ if many else model.coef_)
@@ -101,7 +110,7 @@ def losses_from_refits(
     k, levels = nesting.folds, len(nesting.levels)
     validation = np.full((levels, len(models), k), np.nan)
     training, weights = validation.copy(), np.empty((levels, k))
-    refusal: Exception | None = None
+    refusals: list[Exception] = []
     for fold in range(k):
         test = nesting.test(labels, fold)
         for i, level in enumerate(nesting.levels):
@@ -114,11 +123,16 @@ def losses_from_refits(
                         found = rows.mean_loss(fitted, test), rows.mean_loss(fitted, train)
                         validation[i, j, fold], training[i, j, fold] = found
                     except (ValueError, ZeroDivisionError) as why:
-                        refusal = why
+                        refusals.append(why)
         tick()
-    if refusal is not None and np.isnan(validation).all():
-        raise refusal
+    _refuse_nothing(validation, refusals)
     return Losses(weights.mean(axis=1), validation, training)
+
+
+def _refuse_nothing(validation: Floats, refusals: list[Exception]) -> None:
+    """Where no model can be fitted to any training set, the last refusal says why."""
+    if refusals and np.isnan(validation).all():
+        raise refusals[-1]
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from separatrix.kernels.mercer import check_mercer
 from separatrix.kernels.precomputed import training_gram
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints, Matrix
-from separatrix.selection.folds import DEFAULT_FOLDS, Folds, folds_of
+from separatrix.selection.folds import DEFAULT_FOLDS, Folds, copies_of, folds_of
 from separatrix.svm.path.scores import Steps, error_steps, scores_along
 from separatrix.svm.path.trace import SVMTrace, trace_svm
 
@@ -102,18 +102,25 @@ def _distant_center(x: Matrix) -> Floats | None:
 
 
 def path_folds(data: PathTraining, cv: Any) -> Folds:
-    """Stratified folds of the weighted rows, at most as many as the rarest class has rows."""
-    cv = DEFAULT_FOLDS if cv is None else cv
+    """Stratified folds of the weighted rows, at most as many as the rarest class has rows.
+
+    Copies of a row are one row here, and in one fold.
+    """
+    cv, copied = DEFAULT_FOLDS if cv is None else cv, None
     if isinstance(cv, int | np.integer):
-        rarest = int(np.bincount(data.codes).min())
+        # structures are no table: equal ones have equal rows of the Gram matrix
+        columns = data.gram if isinstance(data.x, list) else data.x
+        copied = copies_of(columns, data.codes.astype(str))
+        distinct = slice(None) if copied is None else np.unique(copied, return_index=True)[1]
+        rarest = int(np.bincount(data.codes[distinct]).min())
         if min(int(cv), rarest) < 2:
             raise InputError(
                 f"cv={cv} folds cannot be made of n_samples={len(data.codes)} rows: the rarest "
-                f"class has {rarest}.",
+                f"class has {rarest}{'' if copied is None else ' that differ'}.",
                 remedy="Give at least 2 rows of each class and 2 folds, or give C.",
             )
         cv = min(int(cv), rarest)
-    return folds_of(cv, data.n_samples, rows=data.rows, codes=data.codes)
+    return folds_of(cv, data.n_samples, rows=data.rows, codes=data.codes, copied=lambda: copied)
 
 
 def errors_for_all_C(

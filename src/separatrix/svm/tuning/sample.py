@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +14,7 @@ from separatrix.kernels.base import take_items
 from separatrix.kernels.tiles import squared_norms
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
+from separatrix.rows.parts import Hashes
 from separatrix.selection.folds import Folds, folds_of
 from separatrix.selection.tuning import TuningData
 
@@ -123,11 +125,23 @@ def subsample(n: int, most: int, codes: Ints) -> Ints:
     return np.sort(np.concatenate(found))
 
 
-def search_folds(cv: Any, codes: Ints | None, rows: Ints, n: int) -> Folds:
-    """Folds of some ``rows`` among ``n``; an integer assigns rows to folds in turn, by class."""
+def search_folds(
+    cv: Any,
+    codes: Ints | None,
+    rows: Ints,
+    n: int,
+    copied: Callable[[], Hashes | None] = lambda: None,
+) -> Folds:
+    """Folds of some ``rows`` among ``n``; an integer assigns rows to folds in turn, by class.
+
+    ``copied`` gives :func:`copies_of` those rows, which such folds keep together.
+    """
+    keys = None
     if isinstance(cv, int | np.integer):
-        cv = min(int(cv), max(len(rows), 2))
+        keys = copied()
+        distinct = len(rows) if keys is None else len(np.unique(keys))
+        cv = min(int(cv), max(distinct, 2))
         codes = np.zeros(len(rows), dtype=np.int64) if codes is None else codes
-    folds = folds_of(cv, n, rows=rows, codes=codes)
+    folds = folds_of(cv, n, rows=rows, codes=codes, copied=lambda: keys)
     folds.out_of_fold([test for _, test in folds.pairs])  # refuses rows tested twice or never
     return folds
