@@ -17,6 +17,8 @@ CLOCKS = {
     *("compilation.py", "cli/compiling/command.py"),  # what is shown, not what is computed
     "verification/design.py",  # progress
     "rows/sources/databases/sqlite_guard.py",  # a query without an answer ends in a refusal
+    "rows/sources/watch.py",  # as does any library that reads a table
+    "temporary.py",  # how old the leftovers of a killed run are
 }
 
 COLD = """

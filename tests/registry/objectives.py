@@ -247,7 +247,7 @@ def rbf_given(model: Any, x: Any) -> Any:
 def gaussian_process(model: Any, coef: Any, intercept: Any, x: Any, y: Any) -> float:
     """−log N(y; 0, K + αI), K the Gram matrix with the logarithms ``coef`` of hyperparameters."""
     del intercept
-    c = model.kernel_.with_theta(coef).gram(x) + model.alpha * np.eye(len(x))
+    c = model.kernel_.with_theta(coef).gram(x) + np.diag(model.row_noise_)
     sign, log_determinant = np.linalg.slogdet(c)
     if sign <= 0:
         return np.inf

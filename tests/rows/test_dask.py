@@ -111,7 +111,7 @@ def test_a_later_row_is_understood_as_in_files_read_here(cluster, tmp_path):
     assert there.notes == here.notes
     (tmp_path / "1.csv").write_text("a,y\n1,2\nx,3\n")
     with pytest.raises(InputError, match=r"1\.csv.*row 2.*'a'"):
-        scan(str(tmp_path / "*.csv"), target="y", cluster=cluster).reduce(Moments())
+        scan(str(tmp_path / "*.csv"), target="y", cluster=cluster, strict=True).reduce(Moments())
 
 
 # -- commands --------------------------------------------------------------------------------------

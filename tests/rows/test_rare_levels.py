@@ -42,12 +42,12 @@ def test_the_most_frequent_levels_stay_and_every_row_is_counted():
     rows, known = pooled(frame), frame["shop"].value_counts()
     assert len(rows.block.terms) <= 30
     own = counts(rows)
-    kept = {level: w for level, w in own.items() if level != OTHERS}
-    assert kept == {level: known[level] for level in kept}
-    assert min(kept.values()) > known.drop(list(kept)).max()
-    assert own[OTHERS] == len(frame) - sum(kept.values())
+    frequent = {level: w for level, w in own.items() if level != OTHERS}
+    assert frequent == {level: known[level] for level in frequent}
+    assert min(frequent.values()) > known.drop(list(frequent)).max()
+    assert own[OTHERS] == len(frame) - sum(frequent.values())
     assert counts(rows, "color") == frame["color"].value_counts().to_dict()  # few levels: all stay
-    assert f"{len(kept)} in at least {min(kept.values()):.0f} rows" in rows.notes[-1]
+    assert f"{len(frequent)} in at least {min(frequent.values()):.0f} rows" in rows.notes[-1]
     assert "override" in rows.notes[-1]
 
 
@@ -95,9 +95,9 @@ def test_models_of_pooled_columns_predict_levels_of_any_kind(missing, tmp_path):
         sx.load(tmp_path / "m.sx").predict(new if missing != "drop" else new.dropna()), found
     )
     # the same model by hand: rare levels renamed before the table is read
-    kept = [level for level in counts(rows) if level != OTHERS]
+    frequent = [level for level in counts(rows) if level != OTHERS]
     renamed = frame.assign(
-        shop=frame["shop"].where(frame["shop"].isin(kept) | frame["shop"].isna(), OTHERS)
+        shop=frame["shop"].where(frame["shop"].isin(frequent) | frame["shop"].isna(), OTHERS)
     )
     plain = sx.Ridge(alpha=1.0).fit(scan(renamed, target="y", missing=missing))
     assert plain.certificate_.primal == pytest.approx(model.certificate_.primal, rel=0.05)

@@ -85,7 +85,7 @@ def test_calibrated_probabilities() -> None:
         assert model.predict_proba(RNG.normal(size=(50, 3))).max() < 0.9
 
 
-def test_probabilities_of_a_support_vector_machine() -> None:
+def test_probabilities_of_an_svm() -> None:
     model = sx.SVC(C=1e3, gamma=10.0, probability=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -57,9 +57,9 @@ def test_the_peak_of_a_table_with_many_levels(tmp_path) -> None:
     assert ran.returncode == 0, ran.stderr
     peak = 1024 * int(ran.stderr.split("PEAK ")[-1])
     assert peak < TABLES * 8 * n * table.num_columns + BESIDE
-    said = " ".join(ran.stderr.split())
-    assert f"Column 'shop' has {levels:,} levels" in said
-    assert "override: a larger --effort keeps more; --kind shop=ignore leaves it out" in said
+    message = " ".join(ran.stderr.split())
+    assert f"Column 'shop' has {levels:,} levels" in message
+    assert "override: a larger --effort keeps more; --kind shop=ignore leaves it out" in message
 
 
 def test_targets_of_thousands_of_texts_are_refused_before_they_are_numbers() -> None:
@@ -90,16 +90,16 @@ def test_work_and_memory_leave_candidates_out_or_refuse_them() -> None:
 
     _, none = candidates("regression", None, size(np.inf, np.inf))
     compared, messages = candidates("regression", None, size(1e9, 1e9))
-    said = " ".join(messages)
+    message = " ".join(messages)
     assert {"huber", "neighbors", "gp"}.isdisjoint(c.name for c in compared)
     assert not any(m.startswith(("huber", "gp")) for m in none)
-    assert "huber is left out: 200,000 rows of 200 columns are" in said
-    assert "gp is left out: 200,000 rows of 200 columns as it needs them take 1.3 GB" in said
-    assert "override: `models=['gp']`" in said
+    assert "huber is left out: 200,000 rows of 200 columns are" in message
+    assert "gp is left out: 200,000 rows of 200 columns as it needs them take 1.3 GB" in message
+    assert "override: `models=['gp']`" in message
     diamonds = Size(43_152, 26, work=2e10, memory=5.1e8)  # the peak of polynomial is 0.26 GB there
     assert not candidates("regression", None, diamonds)[1]
-    asked, _ = candidates("regression", ["gp"], size(1e9, 1e9))
-    assert "gp" in {c.name for c in asked}
-    refuse_memory(asked, size(1e9, 1e9), available=2e9)
+    requested, _ = candidates("regression", ["gp"], size(1e9, 1e9))
+    assert "gp" in {c.name for c in requested}
+    refuse_memory(requested, size(1e9, 1e9), available=2e9)
     with pytest.raises(sx.InputError, match=r"gp needs about 1\.3 GB"):
-        refuse_memory(asked, size(1e9, 1e9), available=1e9)
+        refuse_memory(requested, size(1e9, 1e9), available=1e9)

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.estimators.base import in_words
-from separatrix.estimators.targets import label_array
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, check_sample_weight, unit_weights
 
@@ -62,6 +60,10 @@ def binary_scores(
 
 def _checked(y: Any, score: Any, sample_weight: Any) -> tuple[NDArray[Any], Floats, Floats | None]:
     """Labels, scores and weights of equal length; rows of weight zero are dropped."""
+    # pictures of ROC curves are described without what estimators need
+    from separatrix.estimators.base import in_words
+    from separatrix.estimators.targets import label_array
+
     with in_words(score=score):
         truth, s = label_array(y), np.asarray(score, dtype=float)
     if truth.ndim != 1 or truth.shape != s.shape:

@@ -102,7 +102,7 @@ def _ranges(x: Matrix) -> tuple[Floats, Floats]:
 
 
 #: Weights are numbers of rows; sums of squares, and of their products with weights, stay finite.
-LIGHTEST, HEAVIEST = 1e-100, 1e100
+HEAVIEST = 1e100
 
 
 def check_sample_weight(sample_weight: Any, n: int, *, any_size: bool = False) -> Floats | None:
@@ -122,16 +122,15 @@ def check_sample_weight(sample_weight: Any, n: int, *, any_size: bool = False) -
     if np.isfinite(w).all() and not (w > 0).any():
         raise InputError(
             "Invalid input - all samples have zero or negative weights.",
-            remedy="sample_weight must be positive for some of the rows.",
+            remedy="sample_weight must be not negative, and positive for some of the rows.",
         )
     if not np.isfinite(w).all() or (w < 0).any():
         raise InputError("sample_weight must be finite and not negative.")
-    least, most = float(w[w > 0].min()), float(w.max())
-    if not any_size and (least < LIGHTEST or most > HEAVIEST):
+    if not any_size and w.max() > HEAVIEST:
         raise InputError(
-            f"sample_weight goes from {least:.1g} to {most:.1g}, beyond the range from 1e-100 to "
-            "1e100 in which sums with weights are computed.",
-            remedy="A weight counts rows: divide all by a constant, and set the smallest to zero.",
+            f"sample_weight goes up to {w.max():.1g}, beyond {HEAVIEST:.0e}, from where on sums "
+            "with weights overflow.",
+            remedy="A weight counts rows: divide all by a constant.",
         )
     return w
 

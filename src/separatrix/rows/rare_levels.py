@@ -59,24 +59,24 @@ class _Pool:
     """A column with its frequent levels, and the weights of those that are pooled."""
 
     column: Column
-    kept: dict[str, float]
+    frequent: dict[str, float]
     pooled: dict[str, float]
     threshold: float
 
     @property
     def is_constant(self) -> bool:
-        return not self.kept
+        return not self.frequent
 
     @property
     def new(self) -> Column:
         """The column with the frequent levels and that of all others."""
         name = OTHERS
-        while name in self.kept or name in self.pooled:
+        while name in self.frequent or name in self.pooled:
             name = f"({name})"
-        return replace(self.column, levels=tuple(sorted((*self.kept, name))), pooled=name)
+        return replace(self.column, levels=tuple(sorted((*self.frequent, name))), pooled=name)
 
     def sentence(self, reason: str) -> str:
-        name, total = self.column.name, len(self.kept) + len(self.pooled)
+        name, total = self.column.name, len(self.frequent) + len(self.pooled)
         ignore = f"kinds={{{name!r}: 'ignore'}}"
         if self.is_constant:
             return (
@@ -85,9 +85,9 @@ class _Pool:
                 "its levels)."
             )
         w = sum(self.pooled.values())
-        share = w / (w + sum(self.kept.values()))
+        share = w / (w + sum(self.frequent.values()))
         return (
-            f"Column {name!r} has {total:,} levels: the {len(self.kept):,} in at least "
+            f"Column {name!r} has {total:,} levels: the {len(self.frequent):,} in at least "
             f"{self.threshold:,.6g} rows are kept, the others ({share:.0%} of the rows) and any "
             f"that come later are one level {self.new.pooled!r}, as {reason} (override: a larger "
             f"`effort` keeps more; `{ignore}` leaves it out)."
@@ -104,11 +104,11 @@ def _threshold(sizes: np.ndarray, most: int) -> float:
 
 
 def _pooled(column: Column, counts: dict[str, float], threshold: float) -> _Pool:
-    kept = {level: w for level, w in counts.items() if w >= threshold}
+    frequent = {level: w for level, w in counts.items() if w >= threshold}
     pooled = {level: w for level, w in counts.items() if w < threshold}
     if len(pooled) == 1:  # one rare level alone is no group
-        kept, pooled = counts, {}
-    return _Pool(column, kept, pooled, threshold)
+        frequent, pooled = counts, {}
+    return _Pool(column, frequent, pooled, threshold)
 
 
 def _with_pools(schema: Schema, block: Block, pools: dict[str, _Pool]) -> tuple[Schema, Block]:
