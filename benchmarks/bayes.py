@@ -13,7 +13,7 @@ import numpy as np
 
 import separatrix as sx
 from race import Result, race, show
-from separatrix.bayes.logistic.diagnostics import diagnose
+from separatrix.bayes.sampling import diagnose
 
 
 def _table(n: int, d: int) -> tuple[Any, Any]:

@@ -19,11 +19,10 @@ import numpy as np
 from sklearn.linear_model import LassoCV, lasso_path
 
 import separatrix as sx
-from separatrix.linear.elastic_net.columns import elastic_net_problem
-from separatrix.linear.elastic_net.path import StoppingRule
-from separatrix.linear.elastic_net.problem import ElasticNetOptions
-from separatrix.rows.block import Block
+from separatrix.linear.elastic_net import ElasticNetOptions, elastic_net_problem
+from separatrix.linear.working_sets import StoppingRule
 from separatrix.rows.rows import ArrayRows
+from separatrix.rows.schema import Block
 
 warnings.filterwarnings("ignore")
 

@@ -15,9 +15,13 @@ from sklearn.svm import SVC, SVR
 import separatrix as sx
 from race import race
 from separatrix.kernels import Gaussian
-from separatrix.svm.certificate import certify_kernel_svm
-from separatrix.svm.dual.gram_matrix import GramMatrix
-from separatrix.svm.problem import SVMProblem, classification_problem, regression_problem
+from separatrix.svm.problem import (
+    SVMProblem,
+    certify_kernel_svm,
+    classification_problem,
+    regression_problem,
+)
+from separatrix.svm.solver import GramMatrix
 
 
 def gap(model: Any, x: Any, problem: SVMProblem, gamma: float) -> str:

@@ -4,7 +4,7 @@ from typing import assert_type
 
 import separatrix as sx
 from separatrix.cluster.kmeans import KMeans
-from separatrix.linear.elastic_net.lasso import Lasso
+from separatrix.linear.lasso import Lasso
 from separatrix.rows.rows import Rows
 from separatrix.svm.svc import SVC
 

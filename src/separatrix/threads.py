@@ -310,3 +310,15 @@ def on_one_blas_thread(method: Callable[..., T]) -> Callable[..., T]:
 
     limited.limits_blas = True  # type: ignore[attr-defined]
     return limited
+
+
+# -------------------------------------------------------------------------------------------------
+# How much memory there is, for work that must hold a whole matrix.
+
+
+def physical_memory() -> float:
+    """Bytes of physical memory; infinite where the system does not report them."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return float("inf")

@@ -7,7 +7,8 @@ from numba.core.caching import CompileResultCacheImpl
 
 import separatrix
 from separatrix import compilation
-from separatrix.cli.compiling import command, first_fits
+from separatrix.cli import compile as command
+from separatrix.cli import first_fits
 from separatrix.cli.outcome import run
 from separatrix.compilation import compiled
 

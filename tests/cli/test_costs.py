@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.cli.costs import parse_costs
+from separatrix.cli.fit import parse_costs
 from separatrix.messages import InputError
 
 WANTED = {"cat": {"dog": 5.0, "reject": 0.3}, "dog": {"cat": 1.5}}

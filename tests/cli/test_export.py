@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.export import texts
+from separatrix.export import export as texts
 from separatrix.export.translate import program_of
 from separatrix.samples import SAMPLES
 

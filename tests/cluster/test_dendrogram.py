@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import pdist
 
-from separatrix.cluster.dendrogram import Dendrogram
+from separatrix.cluster.linkage import Dendrogram
 from separatrix.messages import InputError
 from tests.laws.data import same_partition
 

@@ -18,9 +18,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 import separatrix as sx
 from separatrix.cluster import initialization
-from separatrix.cluster.lloyd import iterations as solver
-from separatrix.cluster.lloyd.iterations import lloyd
-from separatrix.cluster.loops.small_tables import pair_distances
+from separatrix.cluster import lloyd as solver
+from separatrix.cluster.lloyd import lloyd
+from separatrix.cluster.loops.kmeans import pair_distances
 
 
 def plain_lloyd(x, w, centers):

@@ -11,9 +11,12 @@ from scipy import sparse
 
 import separatrix as sx
 from separatrix.cluster import kmeans
+from separatrix.cluster import lloyd as bounded
+from separatrix.cluster import lloyd as solver
+from separatrix.cluster import lloyd as table
+from separatrix.cluster import lloyd as wide
+from separatrix.cluster import streaming as sparse_rows
 from separatrix.cluster.initialization import kmeans_plusplus
-from separatrix.cluster.lloyd import bounded, sparse_rows, table, wide
-from separatrix.cluster.lloyd import iterations as solver
 
 
 def test_threads_and_pieces_do_not_change_the_result(monkeypatch) -> None:

@@ -12,10 +12,14 @@ from numpy.testing import assert_allclose
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import pdist, squareform
 
-from separatrix.cluster.dendrogram import Dendrogram
-from separatrix.cluster.linkage import LINKAGES, linkage
-from separatrix.cluster.linkage_certificate import ALL_MERGES, certify_linkage
-from separatrix.cluster.spanning_tree import MAX_DIMENSIONS
+from separatrix.cluster.linkage import (
+    ALL_MERGES,
+    LINKAGES,
+    MAX_DIMENSIONS,
+    Dendrogram,
+    certify_linkage,
+    linkage,
+)
 from separatrix.distances.names import metric_from
 from separatrix.messages import InputError
 
@@ -90,17 +94,17 @@ def test_with_ties_every_merge_joins_the_closest_clusters(case, method: str) -> 
 @pytest.mark.parametrize("method", ["single", "complete", "average", "weighted", "ward"])
 def test_routes_of_many_points(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Trees and searches in place of all distances, and chains after the first rounds."""
-    monkeypatch.setattr("separatrix.cluster.spanning_tree.FEW_POINTS", 200)
+    monkeypatch.setattr("separatrix.cluster.linkage.FEW_POINTS", 200)
     monkeypatch.setattr("separatrix.cluster.linkage.MANY_POINTS", 200)
     monkeypatch.setattr("separatrix.cluster.linkage.MIN_MERGED", 0.3)
     monkeypatch.setattr("separatrix.cluster.linkage.FEW_PAIRS", 0)
-    monkeypatch.setattr("separatrix.cluster.ward.MAX_SEARCHES", 2)
+    monkeypatch.setattr("separatrix.cluster.linkage.MAX_SEARCHES", 2)
     x = points(400, 5)
     assert_allclose(linkage(x, method), hierarchy.linkage(x, method), rtol=1e-9, atol=1e-12)
 
 
 def test_single_linkage_of_many_ties_in_the_tree_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("separatrix.cluster.spanning_tree.FEW_POINTS", 200)
+    monkeypatch.setattr("separatrix.cluster.linkage.FEW_POINTS", 200)
     x = np.random.default_rng(3).integers(0, 6, (900, 3)).astype(float)
     expected = hierarchy.linkage(x, "single")[:, 2]
     assert_allclose(linkage(x, "single")[:, 2], expected, atol=1e-12)

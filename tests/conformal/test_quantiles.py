@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from separatrix.conformal.coverage import clopper_pearson
-from separatrix.conformal.guarantee import guarantee_of
-from separatrix.conformal.intervals import cross_conformal
-from separatrix.conformal.quantiles import (
+from separatrix.conformal.base import (
     checked_level,
+    clopper_pearson,
+    guarantee_of,
     needed_rank,
     rows_needed,
     shifted_quantiles,
     upper_quantile,
     upper_quantiles,
 )
+from separatrix.conformal.regressor import cross_conformal
 from separatrix.messages import InputError
 
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import separatrix as sx
-from separatrix.discriminant.gaussian_options import COVARIANCES
+from separatrix.discriminant.gaussian_classifier import COVARIANCES
 from tests.discriminant.test_gaussian_discriminant import gaussian_classes
 
 CENTER = np.array([1.0, -2.0, 0.5])

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 import separatrix as sx
-from separatrix.discriminant.gaussian_options import COVARIANCES
+from separatrix.discriminant.gaussian_classifier import COVARIANCES
 from tests.discriminant.test_gaussian_discriminant import gaussian_classes
 
 
@@ -211,7 +211,7 @@ def test_tables_with_missing_values_are_read_once(missing, tmp_path, monkeypatch
 
     from separatrix.rows.rows import Rows
     from separatrix.statistics.class_preparation import MomentsByClass
-    from separatrix.statistics.preparation import prepare
+    from separatrix.statistics.moments import prepare
 
     x, y = gaussian_classes()
     rng = np.random.default_rng(9)

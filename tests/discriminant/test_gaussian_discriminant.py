@@ -14,8 +14,8 @@ from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis as Their
 from sklearn.naive_bayes import GaussianNB as TheirNB
 
 import separatrix as sx
-from separatrix.discriminant.gaussian_options import COVARIANCES, GaussianOptions, certify
-from separatrix.discriminant.gaussian_problem import CovarianceShrinkage, GaussianFit
+from separatrix.discriminant.covariances import CovarianceShrinkage, GaussianFit
+from separatrix.discriminant.gaussian_classifier import COVARIANCES, GaussianOptions, certify
 
 SHARED = ("shared", "shared_diagonal", "shared_spherical")
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import separatrix as sx
-from separatrix.discriminant.naive_bayes.lookup import level_lookup
+from separatrix.discriminant.naive_bayes import level_lookup
 
 
 def mixed(n=400, seed=0):
@@ -62,7 +62,7 @@ def test_probabilities_of_zero_are_left_to_the_indicators():
 
 def test_levels_counted_by_code_are_those_of_the_indicators(monkeypatch):
     """Codes, gaps among them, missing values, weights, and columns of other kinds beside them."""
-    from separatrix.discriminant.naive_bayes import level_counts
+    from separatrix.discriminant import naive_bayes as level_counts
 
     rng = np.random.default_rng(3)
     x = rng.integers(0, 6, (300, 4)) * 2.0

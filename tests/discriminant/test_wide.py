@@ -14,7 +14,8 @@ from sklearn.base import clone
 
 import separatrix as sx
 from separatrix import threads
-from separatrix.discriminant import row_span, shared_cholesky
+from separatrix.discriminant import covariances as row_span
+from separatrix.discriminant import covariances as shared_cholesky
 from separatrix.rows.rows import ArrayRows
 from separatrix.statistics.class_moments import ClassMoments
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import separatrix as sx
-from separatrix.statistics.preparation import prepare
+from separatrix.statistics.moments import prepare
 
 
 def table(n: int = 60) -> pd.DataFrame:

@@ -11,11 +11,9 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 import separatrix as sx
+from separatrix.distances import search as sparse_rows
 from separatrix.distances.names import metric_from
-from separatrix.distances.search import sparse_rows
-from separatrix.distances.search.kd_tree import KDTree
-from separatrix.distances.search.neighbors import ExhaustiveSearch, NeighborSearch
-from separatrix.distances.search.products import ProductSearch
+from separatrix.distances.search import ExhaustiveSearch, KDTree, NeighborSearch, ProductSearch
 
 
 def nearest_by_sorting(distances: np.ndarray, k: int) -> np.ndarray:

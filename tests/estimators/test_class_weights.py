@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import separatrix as sx
-from separatrix.estimators.class_weights import weighted_samples, weights_by_class
+from separatrix.estimators.class_labels import weighted_samples, weights_by_class
 
 X = np.random.default_rng(0).standard_normal((60, 2))
 Y = np.where(X[:, 0] + np.random.default_rng(1).standard_normal(60) > 0, "b", "a")

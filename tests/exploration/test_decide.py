@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.cli.costs import parse_costs
-from separatrix.cli.fit import fit
+from separatrix.cli.fit import fit, parse_costs
 from separatrix.exploration import read_table
-from separatrix.exploration.views.decide.costs import Chosen
+from separatrix.exploration.views.decide import Chosen
 from separatrix.probability.costs import costs_of
-from separatrix.probability.coverage import coverage_risk
+from separatrix.probability.reject import coverage_risk
 from separatrix.samples import sample
 from separatrix.selection.folds import folds_of
 from tests.exploration.conftest import figure, settled

@@ -9,8 +9,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.exploration import read_table
-from separatrix.exploration.views.descend.steps import perceptron_updates
-from separatrix.exploration.views.descend.surface import surface
+from separatrix.exploration.views.descend import perceptron_updates, surface
 from separatrix.samples import sample
 from tests.exploration.conftest import figure, settled
 

@@ -9,7 +9,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.exploration import read_table
-from separatrix.exploration.views.groups.rings import rings
+from separatrix.exploration.views.groups import rings
 from separatrix.samples import sample
 from tests.exploration.conftest import figure, settled
 

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from separatrix.exploration.guard import LARGEST
+from separatrix.exploration.serve import LARGEST
 from separatrix.exploration.state import State
 from separatrix.messages import InputError
 
@@ -165,7 +165,7 @@ def test_what_questions_import_is_imported_before_the_first_is_answered():
     code = (
         "import json, sys\n"
         "from separatrix.exploration import read_table\n"
-        "from separatrix.exploration.application import answered\n"
+        "from separatrix.exploration.serve import answered\n"
         "from separatrix.exploration.session import Session\n"
         "from separatrix.samples import sample\n"
         "session = Session(read_table(str(sample('wine').path), 'cultivar'))\n"

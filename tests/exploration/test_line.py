@@ -12,8 +12,7 @@ from separatrix.exploration import read_table
 from separatrix.exploration.serve import described
 from separatrix.exploration.session import Session
 from separatrix.exploration.state import State
-from separatrix.exploration.views.line.models import MODELS
-from separatrix.exploration.views.line.questions import QUESTIONS
+from separatrix.exploration.views.line import MODELS, QUESTIONS
 from separatrix.samples import sample
 from tests.exploration.conftest import figure, settled
 

@@ -12,7 +12,7 @@ import separatrix as sx
 from separatrix.exploration.serve import described
 from separatrix.exploration.session import Session
 from separatrix.exploration.state import State
-from separatrix.exploration.views.model.questions import QUESTIONS
+from separatrix.exploration.views.model import QUESTIONS
 from separatrix.samples import sample
 from tests.exploration.conftest import figure, settled
 

@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.exploration.application import answered
-from separatrix.exploration.serve import described
+from separatrix.exploration.serve import answered, described
 from separatrix.exploration.session import Session
 from separatrix.exploration.state import State
 from separatrix.exploration.views import VIEWS, questions_of

@@ -5,7 +5,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.exploration import read_table
-from separatrix.exploration.edits import Points, edited, in_python
+from separatrix.exploration.state import Points, edited, in_python
 from separatrix.samples import sample
 
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from sqlglot import exp, parse
 
 import separatrix as sx
-from separatrix.export.sql.dialects import DIALECTS
-from separatrix.export.sql.query import Place, sql_text
+from separatrix.export.sql import DIALECTS, Place, sql_text
 from separatrix.export.translate import program_of
 from separatrix.messages import InputError
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from separatrix.export.document import json_text
+from separatrix.export.export import json_text
 from separatrix.export.translate import program_of
 from tests.export.evaluator import evaluate
 from tests.export.models import MODELS, fitted, matrix, table

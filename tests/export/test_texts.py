@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import separatrix as sx
-from separatrix.export import texts
-from separatrix.export.check.compare import CheckFailed
+from separatrix.export import export as texts
+from separatrix.export.check import CheckFailed
 from separatrix.export.translate import program_of
 from separatrix.messages import InputError
 from tests.export.models import MODELS, fitted, matrix, rows, table

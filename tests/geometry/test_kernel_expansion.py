@@ -5,7 +5,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.kernels import base
-from separatrix.kernels.features import PreparedFeatures
+from separatrix.kernels.structures import PreparedFeatures
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from separatrix.geometry.quadric import Quadric, real_roots
+from separatrix.geometry.hyperplane import Quadric, real_roots
 
 CIRCLE = Quadric(np.eye(2), np.zeros(2), -4.0)
 

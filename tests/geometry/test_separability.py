@@ -352,7 +352,7 @@ def test_nearest_points_of_huge_tiny_and_sparse_rows() -> None:
 
 
 def test_bounds_hold_after_few_iterations() -> None:
-    from separatrix.geometry.min_norm_point import nearest_points
+    from separatrix.geometry.convex_hulls import nearest_points
 
     rng = np.random.default_rng(11)
     a, b = rng.standard_normal((500, 10)), rng.standard_normal((500, 10)) + 3.0

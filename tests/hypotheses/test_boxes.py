@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
 import separatrix as sx
-from separatrix.hypotheses.boxes.fewest_errors import fewest_errors
-from separatrix.hypotheses.boxes.streaming import ClassExtremes, OtherClasses
+from separatrix.hypotheses.box_classifier import ClassExtremes, OtherClasses
+from separatrix.hypotheses.version_space import fewest_errors
 
 X, Y = load_iris(return_X_y=True)
 

@@ -10,9 +10,7 @@ from scipy.optimize import minimize
 from sklearn.datasets import load_iris
 
 import separatrix as sx
-from separatrix.hypotheses.enclosing.ball import enclosing_ball
-from separatrix.hypotheses.enclosing.ellipsoid import enclosing_ellipsoid
-from separatrix.hypotheses.enclosing.spanned import spanned_ellipsoid
+from separatrix.hypotheses.enclosing import enclosing_ball, enclosing_ellipsoid, spanned_ellipsoid
 
 X, Y = load_iris(return_X_y=True)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.hypotheses.classes import vc_dimension as module
+from separatrix.theory import vc_dimension as module
 
 FACTS = [
     (sx.Boxes(2), 4),

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix.hypotheses.boxes.version_space import bounding, version_space, within_bounds
+from separatrix.hypotheses.version_space import bounding, version_space, within_bounds
 
 #: Points of a grid, by its number of columns.
 GRIDS = {d: np.array(list(product(range(m), repeat=d)), dtype=float) for d, m in ((1, 6), (2, 4))}

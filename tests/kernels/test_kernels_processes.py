@@ -10,7 +10,7 @@ from scipy.special import gamma, kv
 
 import separatrix as sx
 from separatrix.kernels import natural_scales
-from separatrix.kernels.derivatives import gradient_sums
+from separatrix.kernels.base import gradient_sums
 from separatrix.threads import thread_limit
 
 SCALES = (0.7, 2.0, 1.3)

@@ -8,7 +8,7 @@ from sklearn.gaussian_process import kernels as theirs
 
 import separatrix as sx
 from separatrix.kernels import Custom, kernel_from
-from separatrix.kernels.translation import Foreign
+from separatrix.kernels.names import Foreign
 
 SCALES = (0.7, 2.0, 1.3)
 KERNELS = [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from separatrix.optimize.solution import Certificate
+from separatrix.optimize.convex import Certificate
 from tests.laws.data import overlapping, table
 from tests.registry import REGISTRY, Row
 

@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 import separatrix as sx
-from separatrix.cli.compiling.first_fits import _required
+from separatrix.cli.first_fits import _required
 
 #: Seconds after which a fit of two dozen rows counts as one without end, on any computer.
 PATIENCE = 120.0

@@ -92,7 +92,7 @@ def test_variance_inflation_is_that_of_statsmodels() -> None:
 
 
 def test_tests_of_the_whole_model_are_those_of_statsmodels() -> None:
-    from separatrix.estimators.coefficient_inference import inference
+    from separatrix.estimators.inference import inference
 
     x, y = table()
     found, theirs = inference(sx.LinearRegression().fit(x, y)), sm.OLS(y, sm.add_constant(x)).fit()

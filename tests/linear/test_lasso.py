@@ -83,8 +83,7 @@ def test_agrees_with_quadratic_programming():
 
 @pytest.mark.parametrize("shape", [(50, 5), (20, 2100)])
 def test_certificate_detects_a_wrong_model(shape):
-    from separatrix.linear.elastic_net.certificate import certify_elastic_net
-    from separatrix.linear.elastic_net.problem import ElasticNetOptions
+    from separatrix.linear.elastic_net import ElasticNetOptions, certify_elastic_net
     from separatrix.rows.rows import ArrayRows
     from separatrix.statistics.moments import Moments
 
@@ -219,7 +218,7 @@ def test_sparse_rows_and_weights_as_repeats(shape):
 
 
 def test_columns_that_stay_sparse(monkeypatch):
-    from separatrix.linear.elastic_net import columns as elastic_net_columns
+    from separatrix.linear import elastic_net as elastic_net_columns
 
     rng = np.random.default_rng(0)
     x = sparse.random(40, 2100, density=0.1, random_state=rng, format="csr")

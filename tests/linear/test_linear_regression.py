@@ -16,8 +16,8 @@ from sklearn.linear_model import LinearRegression as Reference
 from sklearn.linear_model import RANSACRegressor
 
 import separatrix as sx
-from separatrix.linear.least_squares import moments as least_squares
-from separatrix.linear.least_squares.moments import solve_moments
+from separatrix.linear import least_squares
+from separatrix.linear.least_squares import solve_moments
 from separatrix.messages import SeparatrixWarning
 from separatrix.rows.rows import ArrayRows
 from separatrix.statistics.moments import Moments

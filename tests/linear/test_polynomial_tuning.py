@@ -8,7 +8,7 @@ from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
 import separatrix as sx
-from separatrix.linear.polynomial_tuning import PENALTIES
+from separatrix.linear.polynomial import PENALTIES
 from separatrix.messages import InputError
 from separatrix.selection.folds import Folds
 from separatrix.selection.tuning import TuningData

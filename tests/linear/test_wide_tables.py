@@ -11,11 +11,12 @@ from scipy import sparse
 
 import separatrix.threads
 from separatrix import InputError, Lasso, LassoPath, Ridge, RidgeCV, RidgePath
-from separatrix.linear.elastic_net import columns
-from separatrix.linear.ridge import implicit, wide
+from separatrix.arrays import Floats
+from separatrix.linear import elastic_net as columns
+from separatrix.linear import spectrum as implicit
+from separatrix.linear import spectrum as wide
 from separatrix.matrices.cholesky import cholesky_factor
 from separatrix.matrices.gram import row_gram
-from separatrix.rows.block import Floats
 from separatrix.storage import load, save
 
 

@@ -6,14 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from separatrix.probability.likelihood.derivatives import (
-    LogisticDesign,
-    LogisticDual,
-    LogisticHessian,
-)
+from separatrix.probability.likelihood import LogisticDesign, LogisticDual, LogisticHessian
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Term, Terms
-from separatrix.statistics import class_sums
+from separatrix.statistics import class_moments as class_sums
 
 
 def binary_problem(weighted, constant, n=700, d=6):

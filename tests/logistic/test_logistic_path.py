@@ -11,8 +11,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
 import separatrix as sx
-from separatrix.logistic.cross_validation.logistic_cv import LogisticCV
-from separatrix.logistic.logistic_path import LogisticPath
+from separatrix.logistic.logistic_path import LogisticCV, LogisticPath
 from separatrix.logistic.logistic_regression import LogisticRegression
 from tests.logistic.test_logistic_regression import objective, table
 

@@ -10,16 +10,15 @@ from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime, linprog
 from scipy.special import log_softmax
 
-from separatrix.logistic.certificate import certify_logistic
 from separatrix.logistic.fit import fit_logistic
-from separatrix.logistic.problem import LogisticOptions, build_problem
-from separatrix.probability.likelihood.derivatives import (
+from separatrix.logistic.problem import LogisticOptions, build_problem, certify_logistic
+from separatrix.probability.likelihood import (
     LogisticDesign,
     LogisticGradient,
     LogisticHessian,
     LogisticHessianBlocks,
+    LogisticRows,
 )
-from separatrix.probability.likelihood.rows import LogisticRows
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Term, Terms
 from separatrix.statistics.moments import Moments

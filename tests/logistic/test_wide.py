@@ -8,7 +8,7 @@ from scipy import optimize, sparse
 
 import separatrix as sx
 from separatrix.logistic import fit as routes
-from separatrix.logistic.wide import problem as wide
+from separatrix.logistic import wide
 
 
 def text(n: int = 400, d: int = 900, seed: int = 0) -> tuple[sparse.csr_array, np.ndarray]:

@@ -5,8 +5,7 @@ import pytest
 from scipy import sparse
 
 from separatrix import threads
-from separatrix.matrices.products import products
-from separatrix.matrices.standardized import Standardized
+from separatrix.matrices.products import Standardized, products
 
 
 @pytest.fixture(params=["C", "F", "sparse"])

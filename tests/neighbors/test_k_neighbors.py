@@ -21,7 +21,7 @@ from sklearn.neighbors import (
 )
 
 import separatrix as sx
-from separatrix.distances.search.neighbors import NeighborSearch
+from separatrix.distances.search import NeighborSearch
 from separatrix.threads import thread_count
 
 RNG = np.random.default_rng(0)

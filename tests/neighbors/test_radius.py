@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.metrics import DistanceMetric
 
 import separatrix as sx
-from separatrix.distances.search.neighbors import NeighborSearch
+from separatrix.distances.search import NeighborSearch
 
 RNG = np.random.default_rng(0)
 X, NEW = RNG.normal(size=(150, 3)), RNG.normal(size=(40, 3))

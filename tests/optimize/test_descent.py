@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from separatrix.optimize.conjugate_gradient import CenteredMap, conjugate_gradient
-from separatrix.optimize.gradient_descent import gradient_descent
+from separatrix.optimize.descent import gradient_descent
 from separatrix.optimize.newton import newton
 
 

@@ -6,10 +6,16 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from separatrix.optimize.duality import certify_primal_dual, joint_certificate
-from separatrix.optimize.losses import EpsilonInsensitive, Hinge, Loss, Squared
-from separatrix.optimize.penalties import ElasticNet
-from separatrix.svm.certificate import KernelNorm
+from separatrix.optimize.convex import (
+    ElasticNet,
+    EpsilonInsensitive,
+    Hinge,
+    Loss,
+    Squared,
+    certify_primal_dual,
+    joint_certificate,
+)
+from separatrix.svm.problem import KernelNorm
 
 
 def problem(seed: int = 0):

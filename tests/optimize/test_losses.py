@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from separatrix.messages import InputError
-from separatrix.optimize.losses import EpsilonInsensitive, Hinge, Huber, Squared, SquaredHinge
+from separatrix.optimize.convex import EpsilonInsensitive, Hinge, Huber, Squared, SquaredHinge
 from tests.registry import LOSSES
 
 NUMBERS = st.floats(-50, 50, allow_nan=False)

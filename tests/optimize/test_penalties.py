@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from separatrix.optimize.penalties import ElasticNet
+from separatrix.optimize.convex import ElasticNet
 
 vectors = arrays(float, 4, elements=st.floats(-50, 50, width=32))
 weights = arrays(float, 4, elements=st.floats(0.0625, 5, width=32))

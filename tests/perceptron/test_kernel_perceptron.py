@@ -9,7 +9,7 @@ from scipy import sparse
 
 import separatrix as sx
 from separatrix.kernels import Gaussian, Linear, Polynomial
-from separatrix.kernels.strings import Spectrum
+from separatrix.kernels.structures import Spectrum
 
 
 def table(n=80, classes=2, seed=0):

@@ -3,16 +3,11 @@
 import numpy as np
 from scipy.cluster import hierarchy
 
-from separatrix.bayes.linear.evidence import EvidenceCurve
-from separatrix.bayes.logistic.comparison import PosteriorComparison
+from separatrix.bayes.bayesian_logistic_regression import PosteriorComparison
+from separatrix.bayes.evidence import EvidenceCurve
 from separatrix.bayes.predictive import PredictiveDistribution
-from separatrix.hypotheses.boxes.box_classifier import BoxClassifier
-from separatrix.hypotheses.classes.balls import Balls
-from separatrix.hypotheses.classes.boxes import Boxes, Intervals
-from separatrix.hypotheses.classes.hyperplanes import Hyperplanes
-from separatrix.hypotheses.classes.interval_unions import UnionsOfIntervals
-from separatrix.hypotheses.classes.polygons import Triangles
-from separatrix.hypotheses.query.active_curve import ActiveCurve
+from separatrix.hypotheses.box_classifier import BoxClassifier
+from separatrix.hypotheses.query import ActiveCurve
 from separatrix.pictures import (
     ActiveCurveDisplay,
     BiasVarianceDisplay,
@@ -74,10 +69,12 @@ from separatrix.pictures import (
 )
 from separatrix.probability.decision_surface import DecisionFunctionSurface, decision_surface
 from separatrix.probability.roc import roc_curve
-from separatrix.selection.criteria.criteria import table_of
-from separatrix.selection.criteria.figures import PathFigures
-from separatrix.selection.curves.result import LearningCurves
-from separatrix.selection.theory.polynomial_bias_variance import polynomial_bias_variance
+from separatrix.selection.criteria import PathFigures, table_of
+from separatrix.selection.curves import LearningCurves
+from separatrix.theory.bias_variance import polynomial_bias_variance
+from separatrix.theory.half_spaces import Balls, Hyperplanes
+from separatrix.theory.hypothesis_class import UnionsOfIntervals
+from separatrix.theory.polygons import Boxes, Intervals, Triangles
 
 NASTY = ("plain", "$a$ & <b>", 'quote"s', "x" * 60, "naïve 東京", "")
 

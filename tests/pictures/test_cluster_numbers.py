@@ -22,7 +22,7 @@ from separatrix.pictures import (
     ElbowDisplay,
     SilhouetteDisplay,
 )
-from separatrix.pictures.clusters.dendrogram import BRANCHES, MAX_LEAVES
+from separatrix.pictures.cluster import BRANCHES, MAX_LEAVES
 
 X, KIND = load_iris(return_X_y=True)
 TRIANGLE = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.9]])
@@ -174,7 +174,7 @@ def test_the_elbow_of_another_clusterer_and_of_equal_rows() -> None:
 
 def test_the_elbow_of_few_rows_and_of_many(monkeypatch) -> None:
     assert ElbowDisplay.from_rows(X[::50], range(1, 9)).n_clusters.tolist() == [1, 2, 3]
-    monkeypatch.setattr("separatrix.pictures.clusters.elbow.SILHOUETTE_ROWS", 50)
+    monkeypatch.setattr("separatrix.pictures.cluster.SILHOUETTE_ROWS", 50)
     display = ElbowDisplay.from_rows(X, [2, 3])
     some = np.linspace(0, 149, 50).round().astype(int)
     labels = sx.KMeans(2, n_init=5, random_state=0).fit(X).labels_

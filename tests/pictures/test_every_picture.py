@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 import separatrix.report
 from separatrix.pictures import ClusterProjectionDisplay
-from separatrix.pictures.regression.residuals import ResidualDisplay
+from separatrix.pictures.regression import ResidualDisplay
 from separatrix.pictures.style import GROUPS, SERIES, VARIABLES, group_style
 from tests.pictures.gallery import NASTY, every_picture
 

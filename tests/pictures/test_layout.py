@@ -10,8 +10,8 @@ from matplotlib import rc_context
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from separatrix.pictures import layout
-from separatrix.pictures.layout import MeasuredMargins
+from separatrix.pictures import display as layout
+from separatrix.pictures.display import MeasuredMargins
 from separatrix.pictures.style import SETTINGS, style_axes
 
 

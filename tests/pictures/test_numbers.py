@@ -21,7 +21,7 @@ from separatrix import (
     LogisticRegression,
     RidgeCV,
 )
-from separatrix.estimators.coefficient_inference import inference
+from separatrix.estimators.inference import inference
 from separatrix.messages import InputError
 from separatrix.pictures import (
     CoefficientDisplay,

@@ -21,7 +21,7 @@ from separatrix.pictures import (
     RelevanceDisplay,
     StandardizedResidualDisplay,
 )
-from separatrix.probability.proportions import effective_size, expected_range
+from separatrix.probability.reliability import effective_size, expected_range
 
 
 @pytest.fixture(scope="module")

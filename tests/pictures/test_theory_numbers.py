@@ -5,7 +5,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.pictures import BiasVarianceDisplay, FitsDisplay, PACDisplay, ShatteringDisplay
-from separatrix.pictures.theory.outlines import outlines
+from separatrix.pictures.theory import outlines
 
 
 def inside(point, curve):

@@ -8,10 +8,8 @@ from scipy.optimize import minimize
 from sklearn.isotonic import IsotonicRegression
 
 from separatrix.messages import InputError
-from separatrix.probability.binary_scores import binary_scores
-from separatrix.probability.isotonic import fit_isotonic
-from separatrix.probability.roc import roc_curve
-from separatrix.probability.sigmoid import fit_class_means, fit_platt
+from separatrix.probability.calibrations import fit_class_means, fit_isotonic, fit_platt
+from separatrix.probability.roc import binary_scores, roc_curve
 
 
 def draw(seed, n, decimals=9):

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 
 import separatrix as sx
-from separatrix.probability.coupling import couple
+from separatrix.probability.multiclass import couple
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Term
 from tests.probability.test_calibrated import clouds

@@ -6,12 +6,7 @@ hold only by definition of the model (an orthogonal distance has units, say).
 
 from __future__ import annotations
 
-from separatrix.optimize.losses import (
-    EpsilonInsensitive,
-    Huber,
-    Squared,
-    SquaredEpsilonInsensitive,
-)
+from separatrix.optimize.convex import EpsilonInsensitive, Huber, Squared, SquaredEpsilonInsensitive
 from tests.registry import (
     bayes,
     discriminant,

@@ -14,8 +14,8 @@ from sklearn.model_selection import cross_val_score, learning_curve
 
 from separatrix import LinearRegression, LogisticRegression, RejectOption
 from separatrix.discriminant.covariance_tests import box_m, mardia
-from separatrix.estimators.coefficient_inference import Inference
-from separatrix.optimize.solution import Certificate
+from separatrix.estimators.inference import Inference
+from separatrix.optimize.convex import Certificate
 from separatrix.probability.costs import costs_of
 from separatrix.probability.decision_surface import decision_surface, utilities
 from separatrix.report import render

@@ -10,7 +10,7 @@ import pytest
 import separatrix as sx
 from separatrix.report import render_clusters, write_clusters
 from separatrix.storage import load_study
-from separatrix.study.clustering.run import run_clusters
+from separatrix.study.cluster.run import run_clusters
 from tests.report.browser import Browser
 from tests.report.conftest import CHROMIUM
 from tests.report.test_page import Page
@@ -131,7 +131,7 @@ def test_each_method_has_its_pictures(cluster_pages):
 
 
 def test_the_same_bytes_again_and_from_the_file(studies, cluster_pages, tmp_path):
-    from separatrix.cli.clusters.results import stored_study
+    from separatrix.cli.cluster_results import stored_study
 
     assert render_clusters(studies["even"]) == cluster_pages["even"]
     for study in studies.values():

@@ -11,8 +11,7 @@ import separatrix
 from separatrix.report import render
 from separatrix.rows.parts import Parts
 from separatrix.samples import sample
-from separatrix.statistics.grouped import Grouped
-from separatrix.statistics.moments import Moments
+from separatrix.statistics.moments import Grouped, Moments
 from separatrix.storage import StoredMoments, load, load_study, save
 from separatrix.study import run_study
 from tests.sketches import sketched_page

@@ -12,9 +12,16 @@ import pytest
 import separatrix as sx
 from separatrix.cli.fit_summary import verdict as printed
 from separatrix.pictures.formatting import spread_text, value_text
-from separatrix.report.class_tables import class_table, confusion_table
-from separatrix.report.model_tables import coefficients_of, odds_table, quality_text
-from separatrix.report.tables import data_table, leaderboard_table, score_table
+from separatrix.report.tables import (
+    class_table,
+    coefficients_of,
+    confusion_table,
+    data_table,
+    leaderboard_table,
+    odds_table,
+    quality_text,
+    score_table,
+)
 from separatrix.report.verdict import other_choice, sentences
 from separatrix.study.result import Choice, Entry, Predictions
 from tests.sketches import sketched_page

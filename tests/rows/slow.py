@@ -6,7 +6,7 @@ import os
 import time
 from pathlib import Path
 
-from separatrix.rows.block import Block
+from separatrix.rows.schema import Block
 from separatrix.statistics.moments import Moments
 
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from separatrix import InputError, Moments, scan
-from separatrix.statistics.preparation import prepare
+from separatrix.statistics.moments import prepare
 
 from .tables import mixed
 

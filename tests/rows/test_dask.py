@@ -18,11 +18,12 @@ import pytest
 import separatrix as sx
 from separatrix import InputError, Moments, scan
 from separatrix.cli.outcome import run
-from separatrix.rows.distributed import passes, pieces, scheduler
+from separatrix.rows import distributed as passes
+from separatrix.rows import distributed as pieces
+from separatrix.rows import distributed as scheduler
 from separatrix.rows.parts import Parts
-from separatrix.statistics.grouped import Grouped
-from separatrix.statistics.preparation import prepare, prepare_parts
-from separatrix.study.clustering import samples
+from separatrix.statistics.moments import Grouped, prepare, prepare_parts
+from separatrix.study.cluster import search as samples
 from tests.sketches import sketches
 
 from .slow import Slow

@@ -125,8 +125,8 @@ def test_a_file_without_a_header(tmp_path):
     ],
 )
 def test_whether_the_first_line_is_a_header(tmp_path, text, header):
-    from separatrix.rows.notations.options import TextOptions
-    from separatrix.rows.sources.dialect import dialect_of
+    from separatrix.rows.notations import TextOptions
+    from separatrix.rows.sources.csv import dialect_of
 
     path = str(stored(tmp_path, text))
     assert dialect_of(path, path, TextOptions(), frozenset()).has_header is header

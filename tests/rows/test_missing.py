@@ -14,7 +14,7 @@ from separatrix import InputError, Moments, scan
 from separatrix.messages import SeparatrixWarning
 from separatrix.rows.parts import Parts
 from separatrix.rows.scan import rows_like
-from separatrix.statistics.preparation import prepare, prepare_parts, with_placeholders
+from separatrix.statistics.moments import prepare, prepare_parts, with_placeholders
 
 from .tables import mixed
 
@@ -117,7 +117,7 @@ def test_regress_applies_to_new_rows_with_new_missing_values():
 
 
 def test_regression_imputation_that_has_not_converged_warns(monkeypatch):
-    monkeypatch.setattr("separatrix.statistics.fit_imputation.MAX_ITER", 1)
+    monkeypatch.setattr("separatrix.statistics.moments.MAX_ITER", 1)
     with pytest.warns(SeparatrixWarning, match="SEP003"):
         prepare(scan(mixed(), target="price", missing="regress"))
 
@@ -172,7 +172,7 @@ def test_moments_of_two_tables_add_up_after_restating_their_placeholders():
     raw = [rows.reduce(Moments()) for rows in parts]
     assert parts[0].schema.columns[0].placeholder != parts[1].schema.columns[0].placeholder
     both = raw[0] + with_placeholders(raw[1], parts[1].schema, parts[0].schema)
-    from separatrix.statistics.preparation import design_moments, learn_encoding
+    from separatrix.statistics.moments import design_moments, learn_encoding
 
     encoding = learn_encoding(parts[0].schema, both)
     whole = prepare(scan(frame, target="price"))

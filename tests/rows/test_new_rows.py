@@ -12,7 +12,7 @@ import pytest
 from separatrix import InputError, Moments, scan
 from separatrix.messages import SeparatrixWarning
 from separatrix.rows.scan import rows_like
-from separatrix.statistics.preparation import prepare
+from separatrix.statistics.moments import prepare
 
 from .tables import mixed
 

@@ -491,7 +491,7 @@ def test_new_tables_are_read_as_in_training(tmp_path, block):
 
 
 def test_new_tables_may_be_written_otherwise(tmp_path):
-    from separatrix.rows.notations.options import text_options
+    from separatrix.rows.notations import text_options
 
     lines = [f"{i + 1}.5,{i}" for i in range(40)]
     schema = scan(written(tmp_path, lines), target="y").schema

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from separatrix import Moments, scan
-from separatrix.rows.row_sample import SIZE, Both, RowSample
+from separatrix.rows.sampling import SIZE, Both, RowSample
 
 
 def sampled(values, **options) -> RowSample:

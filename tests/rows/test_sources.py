@@ -17,8 +17,7 @@ from separatrix import InputError, Moments, scan
 from separatrix.rows.parts import Parts
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Kind, Term
-from separatrix.statistics.grouped import Grouped
-from separatrix.statistics.preparation import prepare
+from separatrix.statistics.moments import Grouped, prepare
 
 from .tables import every_form, mixed
 

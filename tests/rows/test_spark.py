@@ -11,9 +11,9 @@ import pytest
 
 import separatrix as sx
 from separatrix import InputError, Moments, scan
-from separatrix.rows.distributed.spark import SparkRows
 from separatrix.rows.parts import Parts
-from separatrix.statistics.grouped import Grouped
+from separatrix.rows.spark import SparkRows
+from separatrix.statistics.moments import Grouped
 
 from .tables import mixed
 

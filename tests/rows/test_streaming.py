@@ -11,15 +11,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from separatrix import Moments, scan
-from separatrix.rows.buffers import MAX_SIZE, scratch
 from separatrix.rows.parts import Parts
-from separatrix.statistics.grouped import Grouped
+from separatrix.rows.schema import MAX_SIZE, scratch
+from separatrix.statistics.moments import Grouped
 
 MEASURE = """
 import sys
 from separatrix import scan, Moments
 from separatrix.rows.parts import Parts
-from separatrix.statistics.grouped import Grouped
+from separatrix.statistics.moments import Grouped
 rows = scan(sys.argv[1], target="y").with_parts(Parts())
 total = rows.reduce(Grouped(Moments())).total()
 peak = [line for line in open("/proc/self/status") if line.startswith("VmHWM")][0]

@@ -10,8 +10,9 @@ from scipy.special import gamma
 from sklearn.model_selection import KFold, cross_val_score
 
 import separatrix as sx
-from separatrix.selection.criteria.figures import PathFigures, Subsets
-from separatrix.selection.criteria.measures import (
+from separatrix.selection.criteria import (
+    PathFigures,
+    Subsets,
     classification_risk,
     corrected_aic,
     description_length,
@@ -195,7 +196,7 @@ def test_refusals(path, words: str) -> None:
 
 
 def test_no_point_in_range_chooses_nothing() -> None:
-    from separatrix.selection.criteria.criteria import table_of
+    from separatrix.selection.criteria import table_of
 
     one = PathFigures("k", (1,), np.ones(1), 2.0, np.array([5.0]), np.array([-1.0]))
     table = table_of(one)

@@ -9,8 +9,7 @@ from numpy.testing import assert_allclose
 import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.rows.rows import ArrayRows
-from separatrix.selection.curves.nesting import Nesting
-from separatrix.selection.curves.power_law import fit_power_law
+from separatrix.selection.curves import Nesting, fit_power_law
 
 RNG = np.random.default_rng(11)
 X = RNG.standard_normal((120, 3)) + 5.0

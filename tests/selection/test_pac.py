@@ -11,8 +11,7 @@ import pytest
 from scipy.stats import beta, binom
 
 import separatrix as sx
-from separatrix.selection.theory.binomial import exact_interval
-from separatrix.selection.theory.pac import labelings_at_most
+from separatrix.theory.pac import exact_interval, labelings_at_most
 
 SURE = 1 - 1e-6
 

@@ -10,10 +10,10 @@ import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Term
-from separatrix.statistics import class_sums as module
-from separatrix.statistics.class_moments import ClassMoments
-from separatrix.statistics.class_sums import (
+from separatrix.statistics import class_moments as module
+from separatrix.statistics.class_moments import (
     CENTER_ROWS,
+    ClassMoments,
     class_sums,
     column_sums,
     provisional_centers,

@@ -4,8 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from separatrix.statistics.correlation import pairwise_correlations
-from separatrix.statistics.grids import MOST_BINS, MOST_POINTS, histogram_edges, value_grid
+from separatrix.statistics.columns import (
+    MOST_BINS,
+    MOST_POINTS,
+    histogram_edges,
+    pairwise_correlations,
+    value_grid,
+)
 
 
 def test_few_values_are_all_on_the_grid():

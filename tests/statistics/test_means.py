@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.statistics.means import Means
-from separatrix.statistics.moments import Moments
-from separatrix.statistics.preparation import MANY_COLUMNS, prepare
+from separatrix.statistics.moments import MANY_COLUMNS, Means, Moments, prepare
 
 
 def wide_table(rng, n=40, d=MANY_COLUMNS + 20):
@@ -35,7 +33,7 @@ def test_means_are_those_of_moments():
 def test_the_design_of_many_columns_is_that_of_moments(monkeypatch):
     rows = sx.scan(wide_table(np.random.default_rng(1)), target="y").read()
     prepared = prepare(rows)
-    monkeypatch.setattr("separatrix.statistics.preparation.MANY_COLUMNS", 10**6)
+    monkeypatch.setattr("separatrix.statistics.moments.MANY_COLUMNS", 10**6)
     from_moments = prepare(rows)
     assert prepared.encoding.names == from_moments.encoding.names
     np.testing.assert_allclose(

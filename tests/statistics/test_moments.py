@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import separatrix as sx
-from separatrix.linear.least_squares.extended_moments import ExtendedMoments
-from separatrix.rows.block import Block
+from separatrix.linear.least_squares import ExtendedMoments
 from separatrix.rows.rows import ArrayRows
-from separatrix.rows.schema import Term, Terms
-from separatrix.statistics.grouped import Grouped
-from separatrix.statistics.moments import Moments
+from separatrix.rows.schema import Block, Term, Terms
+from separatrix.statistics.moments import Grouped, Moments
 from separatrix.statistics.triangular import TriangularFactor
 
 FACT = np.array([[5.0, 0.0], [3.0, 5.0], [1.0, 7.0]])

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from separatrix.rows.rows import ArrayRows
-from separatrix.statistics.grouped import Grouped
-from separatrix.statistics.moments import Moments
-from separatrix.statistics.part_moments import MIN_VALUES, moments_by_part
+from separatrix.statistics.moments import MIN_VALUES, Grouped, Moments, moments_by_part
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from separatrix.statistics.permutation import donor_rows, mean_rise
+from separatrix.statistics.columns import donor_rows, mean_rise
 
 
 @pytest.mark.parametrize(("n", "repeats"), [(2, 1), (7, 6), (300, 10)])

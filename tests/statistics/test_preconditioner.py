@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from separatrix.linear.polynomial import Extremes
-from separatrix.rows.mapped import MappedRows
-from separatrix.rows.rows import ArrayRows
+from separatrix.rows.rows import ArrayRows, MappedRows
 from separatrix.rows.schema import Term, Terms
 from separatrix.statistics.class_preparation import MomentsByClass, TargetMap
 from separatrix.statistics.moments import Moments

@@ -16,8 +16,8 @@ import numpy as np
 
 import separatrix as sx
 from separatrix.storage import save_moments
-from separatrix.storage.summaries import summarize
-from separatrix.storage.versions import FORMAT_VERSION
+from separatrix.storage.container import FORMAT_VERSION
+from separatrix.storage.moments_file import summarize
 
 STORED = Path(__file__).parent / "stored"
 #: Methods whose answers are stored beside a file.

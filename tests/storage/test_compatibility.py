@@ -14,9 +14,15 @@ import pytest
 import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.storage import load_moments, load_study
-from separatrix.storage import renames as table_of_renames
+from separatrix.storage.container import (
+    CLASSES,
+    FIELDS,
+    FORMAT_VERSION,
+    MIGRATIONS,
+    PARAMETERS,
+    is_newer,
+)
 from separatrix.storage.registry import KERNELS, MODELS, RECORDS, class_in
-from separatrix.storage.versions import FORMAT_VERSION, MIGRATIONS, is_newer
 from tests.storage.files import header_of, rewrite
 
 STORED = Path(__file__).parent / "stored"
@@ -153,12 +159,12 @@ def test_versions_are_compared_by_number() -> None:
 
 def test_renames_lead_to_names_of_today() -> None:
     known = {**MODELS, **RECORDS, **KERNELS}
-    assert set(table_of_renames.CLASSES.values()) <= set(known)
-    for name, fields in table_of_renames.FIELDS.items():
+    assert set(CLASSES.values()) <= set(known)
+    for name, fields in FIELDS.items():
         annotations = class_in(known, name).__dataclass_fields__  # type: ignore[union-attr]
         assert set(fields.values()) <= set(annotations), name
         assert not set(fields) & set(annotations), name
-    for name, parameters in table_of_renames.PARAMETERS.items():
+    for name, parameters in PARAMETERS.items():
         today = class_in(MODELS, name)().get_params()  # type: ignore[misc]
         assert set(parameters.values()) <= set(today)
         assert not set(parameters) & set(today)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.storage import load, load_moments, save
-from separatrix.storage.versions import FORMAT_VERSION
+from separatrix.storage.container import FORMAT_VERSION
 from tests.storage.files import X, Y, as_is, damage, header_of, rewrite
 
 

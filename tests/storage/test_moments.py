@@ -10,8 +10,7 @@ import pytest
 import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.rows.parts import Parts
-from separatrix.statistics.grouped import Grouped
-from separatrix.statistics.moments import Moments
+from separatrix.statistics.moments import Grouped, Moments
 from separatrix.storage import StoredMoments, load_moments, save_moments
 from tests.storage.files import as_is, damage, header_of, rewrite
 
@@ -52,7 +51,7 @@ def test_two_tables_add_up_to_their_union_with_other_levels_and_other_origins() 
     both = {name: first[name] + second[name] for name in first}
     total = stored(first) + stored(second)
     whole = stored(both)
-    from separatrix.statistics.preparation import design_moments, learn_encoding
+    from separatrix.statistics.moments import design_moments, learn_encoding
 
     for part, expected in whole.groups.parts.items():
         found = total.groups.parts[part]

@@ -16,7 +16,7 @@ from scipy import sparse
 import separatrix as sx
 from separatrix.estimators.baseline import MeanRegressor, MostFrequentClassifier
 from separatrix.messages import InputError
-from separatrix.optimize.solution import Certificate
+from separatrix.optimize.convex import Certificate
 from separatrix.storage import load, load_study, registry, save
 from separatrix.storage.codec import decode, encode
 from separatrix.storage.registry import ENUMS, KERNELS, MODELS, RECORDS, class_in

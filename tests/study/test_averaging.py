@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.study.classes import run as classes_run
-from separatrix.study.numbers import run as numbers_run
+from separatrix.study import classification as classes_run
+from separatrix.study import regression as numbers_run
 
 
 @pytest.fixture(scope="module")

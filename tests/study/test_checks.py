@@ -9,7 +9,7 @@ import pytest
 import separatrix as sx
 from separatrix.samples import SAMPLES, sample
 from separatrix.study import run_study
-from separatrix.study.checks.table import check_table
+from separatrix.study.checks import check_table
 from separatrix.study.design import with_warnings
 from separatrix.study.tasks import with_classes
 

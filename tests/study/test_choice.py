@@ -9,8 +9,8 @@ import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.samples import sample
 from separatrix.study.candidates import CANDIDATES
-from separatrix.study.comparison.choice import SHARE, choose, difference
-from separatrix.study.comparison.losses import Comparison, Losses, Scored
+from separatrix.study.comparison import Comparison, Losses, Scored
+from separatrix.study.options import SHARE, choose, difference
 
 RNG = np.random.default_rng(0)
 HARD = RNG.exponential(1.0, 400)  # rows that are hard for every model

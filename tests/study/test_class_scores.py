@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as reference
 
-from separatrix.study.classes.scores import scores_by_class, scores_on_test
+from separatrix.study.class_scores import scores_by_class, scores_on_test
 from separatrix.study.result import Predictions
 
 

@@ -16,15 +16,21 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.samples import sample
-from separatrix.statistics.preparation import prepare
-from separatrix.study.clustering.methods import METHODS, Method
-from separatrix.study.clustering.references import marginal, references
-from separatrix.study.clustering.result import Reference, Stability, Structure
-from separatrix.study.clustering.run import run_clusters
-from separatrix.study.clustering.samples import DifferentRows, row_samples
-from separatrix.study.clustering.search import Search
-from separatrix.study.clustering.validation import adjusted_rand, stability, structure
-from separatrix.study.clustering.verdict import Verdict, verdict_on
+from separatrix.statistics.moments import prepare
+from separatrix.study.cluster.result import Reference, Stability, Structure, Verdict, verdict_on
+from separatrix.study.cluster.run import run_clusters
+from separatrix.study.cluster.search import (
+    METHODS,
+    DifferentRows,
+    Method,
+    Search,
+    adjusted_rand,
+    marginal,
+    references,
+    row_samples,
+    stability,
+    structure,
+)
 
 NUMBERS = tuple(range(2, 11))
 
@@ -554,7 +560,7 @@ def test_identifiers_are_not_compared_unless_requested() -> None:
 def test_nothing_is_computed_twice(monkeypatch) -> None:
     """One set of distances for each table, and one run of the model from what was found."""
     from separatrix.cluster import kmeans
-    from separatrix.study.clustering import search
+    from separatrix.study.cluster import search
 
     pairs, runs = [], []
     whole, lloyd = search.pair_distances, kmeans.lloyd

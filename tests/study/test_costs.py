@@ -9,7 +9,7 @@ import pytest
 import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.study import run_study
-from separatrix.study.classes.costs import decision_costs
+from separatrix.study.class_scores import decision_costs
 from separatrix.study.describe import core_of
 from tests.study.test_classes import clouds
 

@@ -7,7 +7,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.report import render_curves
-from separatrix.study.curves import run as runs
+from separatrix.study import curves as runs
 
 
 def table(n: int, d: int, truth, noise: float, seed: int = 0, **columns):
@@ -89,7 +89,7 @@ def test_classes_and_their_page() -> None:
 
 
 def test_the_page_and_document_have_every_answer(curved) -> None:
-    from separatrix.study.curves.result import document_of
+    from separatrix.study.curves import document_of
 
     page = render_curves(curved)
     for advice in curved.advice:

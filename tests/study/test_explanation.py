@@ -9,21 +9,21 @@ from scipy import sparse
 
 import separatrix as sx
 from separatrix.samples import sample
+from separatrix.study import explanation as importance_module
 from separatrix.study import run_study
 from separatrix.study.document import document_of
-from separatrix.study.explanation import importance as importance_module
-from separatrix.study.explanation.answers import (
+from separatrix.study.explanation import (
     LOSSES,
     RowLoss,
     all_permuted,
+    column_importance,
     columns_at,
     loss_weights,
+    partial_dependence,
     permuted,
     row_loss,
     row_work,
 )
-from separatrix.study.explanation.dependence import partial_dependence
-from separatrix.study.explanation.importance import column_importance
 
 LEVELS = ("low", "mid", "top")
 

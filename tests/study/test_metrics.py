@@ -8,10 +8,7 @@ from sklearn import metrics as reference
 
 from separatrix.probability.costs import Costs
 from separatrix.study import measure
-from separatrix.study.classes.metrics import (
-    CLASS_METRICS,
-    row_losses,
-)
+from separatrix.study.class_scores import CLASS_METRICS, row_losses
 from separatrix.study.measure import average, standard_error
 
 

@@ -9,14 +9,13 @@ import pandas as pd
 import pytest
 
 import separatrix as sx
-from separatrix.bayes.process.tuning.classes import tune_classes
-from separatrix.bayes.process.tuning.folds import tune_process
+from separatrix.bayes.gaussian_process.tuning import tune_classes, tune_process
 from separatrix.messages import InputError
 from separatrix.report import render
 from separatrix.selection.folds import Folds
 from separatrix.selection.tuning import TuningData
 from separatrix.storage import load_study, save
-from separatrix.study.uncertainty import LEVEL
+from separatrix.study.result import LEVEL
 from tests.sketches import sketched_page
 
 

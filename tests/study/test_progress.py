@@ -66,7 +66,7 @@ def test_a_listener_hears_what_was_inferred_before_and_the_leaderboard_after(
 
 
 def test_a_listener_hears_of_a_study_from_moments_too() -> None:
-    from separatrix.statistics.grouped import Grouped
+    from separatrix.statistics.moments import Grouped
     from separatrix.storage import StoredMoments
 
     recorder = Recorder()

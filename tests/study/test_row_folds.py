@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import separatrix as sx
-from separatrix.study.folds import RowFolds
+from separatrix.study.design import RowFolds
 
 LABELS = np.array([-1, 2, 0, 4, -1, 2, 0, 4, 2, -1])
 

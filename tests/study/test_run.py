@@ -10,8 +10,7 @@ import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.rows.parts import Parts
 from separatrix.samples import SAMPLES, houses, sample
-from separatrix.statistics.grouped import Grouped, MomentRows
-from separatrix.statistics.moments import Moments
+from separatrix.statistics.moments import Grouped, MomentRows, Moments
 from separatrix.storage import StoredMoments
 from separatrix.study import run_study
 from separatrix.study.document import document_of
@@ -277,7 +276,7 @@ def test_every_fold_of_two_classes_is_judged_by_a_model_that_did_not_see_it() ->
 
 
 def test_folds_are_stored_only_where_they_are_drawn_and_thinned(monkeypatch) -> None:
-    from separatrix.study.classes import out_of_fold
+    from separatrix.study import classification as out_of_fold
 
     monkeypatch.setattr(out_of_fold, "SHOWN_ROWS", 50)
     few = run_study(sx.scan(two_classes().drop("w"), target="y"))

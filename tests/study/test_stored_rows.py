@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 import separatrix as sx
+from separatrix.report import figures as stored_rows
 from separatrix.report import render
-from separatrix.report.figures import stored_rows
-from separatrix.report.model_tables import svm_table
+from separatrix.report.tables import svm_table
 from separatrix.study import run_study
 from separatrix.study.candidates import Size, candidates
 from separatrix.study.describe import core_of

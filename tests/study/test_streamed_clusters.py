@@ -8,7 +8,7 @@ import pytest
 
 import separatrix as sx
 from separatrix import InputError
-from separatrix.study.clustering import samples
+from separatrix.study.cluster import search as samples
 
 
 @pytest.fixture

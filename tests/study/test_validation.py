@@ -14,9 +14,9 @@ from sklearn.model_selection import LeaveOneGroupOut, LeaveOneOut, cross_val_pre
 import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.rows.parts import Parts
+from separatrix.study.design import TEST, RowFolds
 from separatrix.study.document import document_of
-from separatrix.study.folds import TEST, RowFolds
-from separatrix.study.validation.repeats import corrected_error
+from separatrix.study.validation import corrected_error
 
 N = 90
 
@@ -201,8 +201,7 @@ def test_leave_one_out_does_not_look_ahead() -> None:
 
 
 def test_moments_have_no_rows_to_deal_again() -> None:
-    from separatrix.statistics.grouped import Grouped
-    from separatrix.statistics.moments import Moments
+    from separatrix.statistics.moments import Grouped, Moments
     from separatrix.storage import StoredMoments
 
     rows = numbers().with_parts(Parts())
@@ -214,8 +213,8 @@ def test_moments_have_no_rows_to_deal_again() -> None:
 
 def test_closed_forms_agree_with_n_fits() -> None:
     from separatrix.study.candidates import Size, candidates
-    from separatrix.study.comparison.tuning import tuning_data
-    from separatrix.study.validation.leave_one_out import closed_form, fold_models, leave_out
+    from separatrix.study.comparison import tuning_data
+    from separatrix.study.validation import closed_form, fold_models, leave_out
 
     folds = split(numbers())
     data = tuning_data(folds, (), "rmse", 2e10)

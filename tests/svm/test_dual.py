@@ -11,18 +11,17 @@ from numpy.testing import assert_allclose
 
 from separatrix.kernels import Gaussian, Linear, Polynomial, Precomputed
 from separatrix.svm import solver
-from separatrix.svm.certificate import KernelNorm, certify_kernel_svm
-from separatrix.svm.dual import smo
-from separatrix.svm.dual.active_set import DualSolution
-from separatrix.svm.dual.gram_matrix import Buffers, GramMatrix, RowCache
+from separatrix.svm import solver as smo
 from separatrix.svm.problem import (
     Budget,
+    KernelNorm,
     SolverOptions,
     SVMProblem,
+    certify_kernel_svm,
     classification_problem,
     regression_problem,
 )
-from separatrix.svm.solver import solve_dual
+from separatrix.svm.solver import Buffers, DualSolution, GramMatrix, RowCache, solve_dual
 
 KERNELS = [Gaussian(1.5), Linear(), Polynomial(2, 1.0)]
 
@@ -91,7 +90,7 @@ def test_working_sets_and_shrinking_end_where_the_whole_matrix_does(kernel, monk
     problem = classification_problem(y, np.ones(900))
     whole = solved(kernel, x, problem)
     monkeypatch.setattr(solver, "DIRECT", 100)
-    monkeypatch.setattr(smo, "_LEAST", 100)
+    monkeypatch.setattr(smo, "_LEAST_CURVATURE", 100)
     blocks = solved(kernel, x, problem, tol=1e-4, cache_size=1.0)
     assert blocks.violation <= 1e-4
     assert_allclose(blocks.f, whole.f, atol=2e-3)

@@ -12,7 +12,8 @@ from scipy import sparse
 from sklearn.datasets import load_iris
 
 import separatrix as sx
-from separatrix.svm.primal import crammer_singer, newton
+from separatrix.svm import crammer_singer
+from separatrix.svm import squared as newton
 
 
 def overlapping(n: int = 150, d: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

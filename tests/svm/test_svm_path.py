@@ -11,8 +11,7 @@ from numpy.testing import assert_allclose
 from sklearn.svm import SVC
 
 import separatrix as sx
-from separatrix.svm.path.scores import gaps_along
-from separatrix.svm.path.trace import trace_svm
+from separatrix.svm.path import gaps_along, trace_svm
 
 POINTS = np.array([[1.0, 2.0], [-1.0, 2.0], [-1.0, -2.0], [3.0, 1.0]])
 LABELS = np.array([-1, -1, 1, 1])

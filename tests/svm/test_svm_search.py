@@ -12,8 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 import separatrix as sx
 from separatrix.messages import InputError
-from separatrix.svm.tuning.losses import ClassLoss
-from separatrix.svm.tuning.sample import search_folds, subsample
+from separatrix.svm.tuning import ClassLoss, search_folds, subsample
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import pytest
 from sklearn import svm
 
 from separatrix.kernels import Gaussian
-from separatrix.svm.tuning.fold_path import FoldPath
-from separatrix.svm.tuning.problems import (
+from separatrix.svm.tuning import (
+    FoldPath,
     Problems,
     pair_problems,
     regression_problems,

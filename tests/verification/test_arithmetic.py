@@ -8,10 +8,19 @@ from random import Random
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from separatrix.verification.arithmetic.dyadic import ExactMoments, exact_dot, exact_sum, scaled
-from separatrix.verification.arithmetic.enclosures import step_bound
-from separatrix.verification.arithmetic.roots import digits, root_above, root_below
-from separatrix.verification.arithmetic.systems import determinant, product, solve_symmetric
+from separatrix.verification.arithmetic import (
+    ExactMoments,
+    determinant,
+    digits,
+    exact_dot,
+    exact_sum,
+    product,
+    root_above,
+    root_below,
+    scaled,
+    solve_symmetric,
+    step_bound,
+)
 
 quick = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 doubles = st.floats(allow_nan=False, allow_infinity=False)

@@ -7,14 +7,7 @@ from decimal import Decimal, localcontext
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from separatrix.verification.arithmetic.exponentials import (
-    EXP_ERROR,
-    LOG_ERROR,
-    ONE,
-    POINT,
-    exp_minus,
-    log,
-)
+from separatrix.verification.arithmetic import EXP_ERROR, LOG_ERROR, ONE, POINT, exp_minus, log
 
 quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

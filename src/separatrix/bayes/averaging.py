@@ -13,16 +13,12 @@ from scipy.special import logsumexp, ndtr
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.arrays import Floats
 from separatrix.bayes.predictive import PredictiveDistribution
-from separatrix.estimators.averages.several import (
-    MixtureOfModels,
-    refuse_incomparable,
-    regresses,
-)
+from separatrix.estimators.averages import MixtureOfModels, refuse_incomparable, regresses
 from separatrix.estimators.wrapped import joint_certificate, warn_once
 from separatrix.messages import InputError
-from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Floats
+from separatrix.optimize.convex import Certificate
 from separatrix.selection.averaging import evidence_weights, log_evidences
 from separatrix.statistics.moments import Moments
 

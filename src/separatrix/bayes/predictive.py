@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from separatrix.arrays import Floats
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def copied_columns(
     taken: Sequence[str] = TAKEN,
 ) -> list[str]:
     """The requested columns, then those named like identifiers; ``ALL`` that are not taken."""
-    from separatrix.rows.identifiers import named_like_id
+    from separatrix.rows.infer import named_like_id
 
     if ALL in requested and ALL not in names:
         return [name for name in names if name not in taken]

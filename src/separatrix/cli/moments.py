@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from separatrix.cli.distributed.option import cluster_option, travel_document, traveled
 from separatrix.cli.options import (
+    cluster_option,
     json_option,
     reading_options,
     scanned,
+    split_options,
+    travel_document,
+    traveled,
     with_flags,
 )
 from separatrix.cli.output import print_json, say
 from separatrix.cli.places import ready_file
-from separatrix.cli.validating.options import split_options
 from separatrix.messages import InputError
 
 if TYPE_CHECKING:

@@ -16,19 +16,19 @@ import click
 
 from separatrix import __version__
 from separatrix.cli import NO_RESULTS
-from separatrix.cli.clusters.command import cluster
-from separatrix.cli.compiling.command import compile_loops
-from separatrix.cli.curves.command import curve
-from separatrix.cli.exploring.command import explore
+from separatrix.cli.cluster import cluster
+from separatrix.cli.compile import compile_loops
+from separatrix.cli.curve import curve
+from separatrix.cli.explore import explore
+from separatrix.cli.export import export
 from separatrix.cli.failure import GateFailed, Interrupted, Interruptions, describe
 from separatrix.cli.fit import fit
 from separatrix.cli.listings import explain, samples
-from separatrix.cli.models.export import export
-from separatrix.cli.models.verify import verify
 from separatrix.cli.moments import merge, summarize
 from separatrix.cli.predict import predict
 from separatrix.cli.query import query
 from separatrix.cli.report import report
+from separatrix.cli.verify import verify
 from separatrix.messages import InputError
 
 OPENING = """\

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from separatrix.cli.distributed.option import cluster_option, travel_document, traveled
 from separatrix.cli.ids import ALL, Ids, copied_columns
-from separatrix.cli.models.beside import Extra, guaranteed_columns, own_columns
 from separatrix.cli.options import (
     as_written,
+    cluster_option,
     json_option,
     level_option,
     table_at,
     text_options,
+    travel_document,
+    traveled,
     with_flags,
 )
 from separatrix.cli.output import print_json, say
-from separatrix.cli.places import MODEL
-from separatrix.cli.prediction_file import file_at, rows_to
+from separatrix.cli.places import MODEL, PREDICTIONS, RESULT, ready_file
 from separatrix.messages import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @click.command(short_help="Apply a stored model to new rows.")
@@ -82,13 +87,13 @@ def predict(
     try:
         file = file_at(out)
         fitted, schema = stored_model(model)
-        from separatrix.rows.notations.options import text_options as checked
+        from separatrix.rows.notations import text_options as checked
         from separatrix.rows.scan import rows_like
 
         text = checked(**as_written(written))
         rows: Any = rows_like(table_at(table), schema, unseen=unseen, text=text)
         if cluster is not None:
-            from separatrix.rows.distributed.files import read_by_workers
+            from separatrix.rows.distributed import read_by_workers
 
             rows = read_by_workers(rows, cluster)
         extra = own_columns(fitted, level)
@@ -244,3 +249,225 @@ def _remarks(rows: Any, copied: list[str], *, everything: bool) -> list[str]:
             "The columns are in a different order than in training; they are matched by name."
         )
     return remarks
+
+
+# -------------------------------------------------------------------------------------------------
+# Columns beside predictions: ends of intervals, probabilities, scores, distances, label sets.
+
+
+#: What stands between the labels of a set.
+SEPARATOR = "|"
+
+
+@dataclass(frozen=True)
+class Extra:
+    """Columns beside the predictions: their headings, and their values for some rows."""
+
+    headings: list[str]
+    values: Callable[[Any], Any] | None = None
+    others: tuple[Extra, ...] = ()
+
+    @property
+    def all_headings(self) -> list[str]:
+        """Of these columns and of those joined to them."""
+        return [*self.headings, *(name for other in self.others for name in other.all_headings)]
+
+    def columns(self, rows: Any) -> list[Any]:
+        """One array for each heading."""
+        import numpy as np
+
+        found: list[Any] = []
+        if self.values is not None:
+            values = np.asarray(self.values(rows))
+            found = list(values.reshape(len(values), -1).T)
+        return found + [column for other in self.others for column in other.columns(rows)]
+
+    def joined(self, other: Extra | None) -> Extra:
+        """These columns, then others."""
+        return self if other is None else Extra(self.headings, self.values, (other,))
+
+
+def own_columns(fitted: Any, level: float) -> Extra:
+    """Ends of intervals; probabilities or scores of classes; distances to centers of clusters.
+
+    Methods are optional in scikit-learn's interface, so they are looked for.
+    """
+    from sklearn.base import is_classifier, is_clusterer
+
+    from separatrix.cli.results import class_headings, interval_headings
+
+    if (
+        is_clusterer(fitted)
+        and hasattr(fitted, "cluster_centers_")
+        and hasattr(fitted, "transform")
+    ):
+        return Extra(["distance"], lambda rows: fitted.transform(rows).min(axis=1, keepdims=True))
+    if not is_classifier(fitted):
+        if not hasattr(fitted, "predictive"):
+            return Extra([])
+        ends = interval_headings(level)
+        return Extra(ends, lambda rows: fitted.predictive(rows).interval(level))
+    classes = [str(name) for name in fitted.classes_]
+    if hasattr(fitted, "predict_proba"):
+        return Extra(class_headings("probability", classes, len(classes)), fitted.predict_proba)
+    if not hasattr(fitted, "decision_function"):
+        return Extra([])
+    count = len(classes) if len(classes) > 2 else 1
+    return Extra(class_headings("score", classes, count), fitted.decision_function)
+
+
+def guaranteed_columns(model: str, fitted: Any, level: float, *, quiet: bool) -> Extra | None:
+    """Guaranteed intervals or sets by the test rows of the study that chose the model.
+
+    Says what is guaranteed, or why there is nothing.
+    """
+    from separatrix.storage.model_file import load_study
+
+    path = Path(model)
+    study = load_study(path / MODEL if path.is_dir() else path)
+    found = getattr(study, "guaranteed", None)
+    if found is None or found.refusal:
+        why = "the file holds no scores of test rows." if found is None else found.refusal
+        say(f"· No guaranteed intervals: {why}", quiet=quiet)
+        return None
+    for remark in found.remarks(level):
+        say(f"· {remark}", quiet=quiet)
+    heading = f"{100 * level:.6g}%"
+    if not found.classes:
+        return Extra(
+            [f"guaranteed lower {heading}", f"guaranteed upper {heading}"],
+            lambda rows: found.intervals(fitted, rows, level),
+        )
+    return Extra(
+        [f"guaranteed set {heading}"],
+        lambda rows: set_texts(found.sets(fitted, rows, level), fitted),
+    )
+
+
+def set_texts(sets: Any, fitted: Any) -> Any:
+    """Labels joined by a bar, which is escaped by a backslash within a label."""
+    import numpy as np
+
+    names = [
+        str(label).replace("\\", "\\\\").replace(SEPARATOR, "\\" + SEPARATOR)
+        for label in fitted.classes_
+    ]
+    found = np.empty(len(sets), dtype=object)
+    found[:] = [
+        SEPARATOR.join(name for name, inside in zip(names, row, strict=True) if inside)
+        for row in sets.tolist()
+    ]
+    return found
+
+
+# -------------------------------------------------------------------------------------------------
+# Where predictions go: standard output, a CSV file, or a Parquet file, whole or not at all.
+
+
+INFINITY = float("inf")
+PARQUET = (".parquet", ".pq")
+#: Ends of names that promise a format other than CSV and Parquet.
+OTHERS = (
+    *(".xlsx", ".xls", ".ods", ".json", ".jsonl", ".feather", ".arrow", ".orc"),
+    *(".gz", ".zip", ".zst", ".sx", ".html"),
+)
+
+#: Writes some rows: the columns before the copied ones, those after, and the number of rows.
+Write = Callable[[list[Any], list[Any], int], None]
+
+
+def file_at(out: str | None) -> Path | None:
+    """The file behind ``--out``, which can be a directory; refused now if it cannot be written."""
+    if out is None:
+        return None
+    path = Path(out)
+    if path.is_dir() or out.endswith("/"):
+        if (path / RESULT).exists():
+            raise InputError(
+                f"holds a study with the {PREDICTIONS} of its test set.",
+                file=str(path),
+                remedy=f"Name a file, as --out {path / 'new.csv'}.",
+            )
+        path = path / PREDICTIONS
+    if path.suffix.lower() in OTHERS:
+        raise InputError(
+            f"predictions are written as CSV or Parquet, not as {path.suffix}.",
+            file=str(path),
+            remedy="Let the name end in .csv or .parquet.",
+        )
+    return ready_file(path)
+
+
+@contextmanager
+def rows_to(out: Path | None, before: list[str], ids: Ids, after: list[str]) -> Iterator[Write]:
+    """A function that writes rows; a file appears when all of them are written."""
+    if out is None:
+        yield _text(lambda text: click.echo(text, nl=False), before, ids, after)
+        return
+    from separatrix.storage.files import atomic_file
+
+    with atomic_file(out) as file:
+        if out.suffix.lower() not in PARQUET:
+            yield _text(lambda text: file.write(text.encode()), before, ids, after)
+            return
+        with _parquet(file, before, ids, after) as write:
+            yield write
+
+
+def _text(
+    print_: Callable[[str], Any], before: Sequence[str], ids: Ids, after: Sequence[str]
+) -> Write:
+    from separatrix.cli.results import as_csv
+
+    header: list[str] | None = [*before, *ids.columns, *after]
+
+    def write(first: list[Any], last: list[Any], n: int) -> None:
+        nonlocal header
+        columns = [*map(_cells, first), *ids.take(n), *map(_cells, last)]
+        print_(as_csv(columns, header=header))
+        header = None
+
+    return write
+
+
+def _cells(values: Any) -> list[Any]:
+    """Values as text can hold them: an end of an interval may be infinite."""
+    from separatrix.study.document import plain
+
+    found: list[Any] = list(values)
+    return [float(v) if v in (INFINITY, -INFINITY) else plain(v) for v in found]
+
+
+@contextmanager
+def _parquet(file: Any, before: list[str], ids: Ids, after: list[str]) -> Iterator[Write]:
+    """Copied columns have the types of their table; those of a text file are recognized."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    names = [*before, *ids.columns, *after]
+    writer: pq.ParquetWriter | None = None
+
+    def write(first: list[Any], last: list[Any], n: int) -> None:
+        nonlocal writer
+        columns = [*map(_array, first), *ids.take_arrow(n), *map(_array, last)]
+        table = pa.table(columns, names=names)
+        if writer is None:
+            writer = pq.ParquetWriter(file, table.schema)
+        writer.write_table(table)
+
+    try:
+        yield write
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def _array(values: Any) -> pa.Array:
+    """Classes as text; a number that is not finite is null."""
+    import numpy as np
+    import pyarrow as pa
+
+    found = np.asarray(values)
+    if found.dtype.kind in "OUS":
+        return pa.array([None if v is None else str(v) for v in found.tolist()], pa.string())
+    return pa.array(found, from_pandas=True)

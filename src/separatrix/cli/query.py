@@ -9,8 +9,7 @@ import click
 from separatrix.cli.ids import ALL, Ids, copied_columns
 from separatrix.cli.options import as_written, json_option, table_at, text_options
 from separatrix.cli.output import print_json, say
-from separatrix.cli.predict import stored_model
-from separatrix.cli.prediction_file import file_at, rows_to
+from separatrix.cli.predict import file_at, rows_to, stored_model
 from separatrix.messages import InputError
 
 HEADINGS = ["predicted", "score"]
@@ -66,7 +65,7 @@ def query(
     """
     file = file_at(out)
     fitted, schema = stored_model(model)
-    from separatrix.rows.notations.options import text_options as checked
+    from separatrix.rows.notations import text_options as checked
     from separatrix.rows.scan import rows_like
 
     rows: Any = rows_like(table_at(table), schema, text=checked(**as_written(written)))
@@ -91,7 +90,7 @@ def _found(fitted: Any, rows: Any, count: int, strategy: str) -> tuple[Any, Any,
     import numpy as np
     from sklearn.base import is_classifier
 
-    from separatrix.hypotheses.query.query import query as choose
+    from separatrix.hypotheses.query import query as choose
     from separatrix.threads import one_blas_thread
 
     if not is_classifier(fitted):

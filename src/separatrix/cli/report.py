@@ -32,7 +32,7 @@ def report(model: Path, out: Path | None, as_json: bool) -> None:
     page = ready_file(file.with_name(REPORT) if out is None else out)
     from separatrix.report import write, write_clusters
     from separatrix.storage import load, load_study
-    from separatrix.study.clustering.result import ClusterStudy
+    from separatrix.study.cluster.result import ClusterStudy
 
     fitted = load(file)
     study: Any = load_study(file)

@@ -9,23 +9,25 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, check_memory
 
+from separatrix.arrays import Floats, Ints
 from separatrix.cluster.base import MetricClusterer
-from separatrix.cluster.connectivity import ConnectedPoints, connected_linkage
-from separatrix.cluster.dendrogram import Dendrogram
 from separatrix.cluster.linkage import (
     LINKAGES,
+    ConnectedPoints,
+    Dendrogram,
+    certify_connected_linkage,
+    certify_linkage,
     check_euclidean,
+    connected_linkage,
     in_unit,
     linkage_of_points,
     rescaled,
 )
-from separatrix.cluster.linkage_certificate import certify_connected_linkage, certify_linkage
 from separatrix.distances.base import Metric
 from separatrix.distances.names import PrecomputedDistances
 from separatrix.kernels.base import n_items
-from separatrix.matrices.memory import physical_memory
 from separatrix.messages import InputError, check_option
-from separatrix.rows.block import Floats, Ints
+from separatrix.threads import physical_memory
 
 
 class AgglomerativeClustering(MetricClusterer):

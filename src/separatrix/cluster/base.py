@@ -8,16 +8,18 @@ import numpy as np
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_random_state
 
-from separatrix.distances.base import Metric
-from separatrix.distances.condensed import as_square
+from separatrix.arrays import Floats
+from separatrix.distances.base import Metric, as_square
 from separatrix.distances.names import PrecomputedDistances, metric_from
-from separatrix.estimators.metric_inputs import PointsEstimator, as_dense, holds_objects
-from separatrix.estimators.skipped_values import metric_of_table
+from separatrix.estimators.metric_inputs import (
+    PointsEstimator,
+    as_dense,
+    holds_objects,
+    metric_of_table,
+)
 from separatrix.messages import InputError
-from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Floats
-from separatrix.rows.encoding import Encoding
-from separatrix.rows.schema import Kind
+from separatrix.optimize.convex import Certificate
+from separatrix.rows.schema import Encoding, Kind
 
 
 def _positive_integer(name: str, value: Any, also: str = "") -> int:

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from separatrix.arrays import Floats, Ints
 from separatrix.cluster.base import IterativeClusterer
 from separatrix.cluster.initialization import kernel_plusplus, lexicographic_order
 from separatrix.cluster.kernel_lloyd import (
@@ -23,8 +24,8 @@ from separatrix.kernels import Precomputed
 from separatrix.kernels.base import n_items, take_items
 from separatrix.kernels.mercer import check_mercer
 from separatrix.messages import InputError, check_option, warn
-from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Floats, Ints, unit_weights
+from separatrix.optimize.convex import Certificate
+from separatrix.rows.schema import unit_weights
 
 _STOPPED = {
     Status.CYCLE: "the iterations returned to an earlier partition, and were stopped there.",

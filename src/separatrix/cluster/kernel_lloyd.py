@@ -17,8 +17,8 @@ from enum import StrEnum
 
 import numpy as np
 
+from separatrix.arrays import Floats, Ints
 from separatrix.kernels.base import PreparedKernel
-from separatrix.rows.block import Floats, Ints
 
 #: Bytes of a Gram matrix that is stored between iterations, and of one block of it.
 MAX_STORED, BLOCK = 1 << 29, 1 << 25

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_random_state
 
+from separatrix.arrays import Floats, Matrix
 from separatrix.cluster.base import IterativeClusterer, zero_one_columns
 from separatrix.cluster.initialization import (
     kmeans_plusplus,
@@ -21,25 +22,24 @@ from separatrix.cluster.initialization import (
     sparse_plusplus,
     sparse_random,
 )
-from separatrix.cluster.lloyd.column_spread import ColumnSpread
-from separatrix.cluster.lloyd.iterations import LloydResult, first_best, lloyd
-from separatrix.cluster.lloyd.nearest import nearest_centers
-from separatrix.cluster.lloyd.sparse import sparse_lloyd
-from separatrix.cluster.lloyd.sparse_rows import (
+from separatrix.cluster.lloyd import ColumnSpread, LloydResult, first_best, lloyd, nearest_centers
+from separatrix.cluster.streaming import (
     MIN_SPARSE,
+    certify_kmeans,
     dense_if_small,
+    sample_rows,
     scaled,
+    sparse_lloyd,
     squared_distances,
+    streaming_lloyd,
 )
-from separatrix.cluster.lloyd.streaming import certify_kmeans, sample_rows, streaming_lloyd
 from separatrix.convergence import NotConvergedWarning
 from separatrix.estimators.base import check_sample_weight
 from separatrix.estimators.metric_inputs import as_dense
 from separatrix.messages import InputError, check_option, warn, warn_as
-from separatrix.rows.block import Block, Floats, Matrix
-from separatrix.rows.encoding import identity
 from separatrix.rows.rows import ArrayRows, InMemory, Rows
-from separatrix.statistics.preparation import prepare
+from separatrix.rows.schema import Block, identity
+from separatrix.statistics.moments import prepare
 
 #: Rows of a streamed table from which initial centers are drawn.
 SAMPLE_ROWS = 50_000

@@ -10,22 +10,28 @@ tree.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
+from separatrix.arrays import Floats, Ints
 from separatrix.cluster.loops import linkage as loops
-from separatrix.cluster.merges import Columns, Merges
-from separatrix.cluster.spanning_tree import minimum_spanning_tree
-from separatrix.cluster.ward import ward_linkage
-from separatrix.distances.base import Metric, PreparedMetric
-from separatrix.distances.condensed import as_square
-from separatrix.distances.names import PrecomputedDistances, metric_from
-from separatrix.distances.search.neighbors import NeighborSearch
-from separatrix.distances.vectors import Euclidean
-from separatrix.kernels.base import n_items
-from separatrix.messages import InputError, check_option
-from separatrix.rows.block import Floats, Ints, unit_of
+from separatrix.cluster.loops.kmeans import TILE
+from separatrix.cluster.loops.linkage import boruvka, prim
+from separatrix.distances.base import Metric, PreparedMetric, as_square
+from separatrix.distances.names import FunctionMetric, PrecomputedDistances, metric_from
+from separatrix.distances.search import KDTree, NeighborSearch
+from separatrix.distances.vectors import Chebyshev, Euclidean, Manhattan
+from separatrix.kernels.base import n_items, take_items
+from separatrix.messages import InputError, check_option, warn
+from separatrix.optimize.convex import Certificate
+from separatrix.rows.schema import unit_of
 from separatrix.threads import one_blas_thread, parallel_map, pieces
 
 LINKAGES = ("single", "complete", "average", "weighted", "centroid", "median", "ward")
@@ -308,3 +314,805 @@ class _Clusters:
 def _row_pieces(n: int, width: int) -> list[slice]:
     """Cuts of n rows of so many distances each."""
     return pieces(n, MIN_WORK // max(width, 1))
+
+
+# -------------------------------------------------------------------------------------------------
+# The merges of a linkage, as they are found.
+
+
+Columns = tuple[Ints, Ints, Floats]
+
+
+class Merges:
+    """Pairs of points whose clusters merge, and the distance at which they do."""
+
+    def __init__(self, n: int) -> None:
+        if n < 1:
+            raise InputError("No points: nothing to cluster.")
+        self.first, self.second = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64)
+        self.height = np.empty(n - 1)
+        self.count = 0
+
+    @property
+    def remaining(self) -> Columns:
+        """Views of the merges that are still to be filled in."""
+        rest = slice(self.count, None)
+        return self.first[rest], self.second[rest], self.height[rest]
+
+    def append(self, first: Ints, second: Ints, height: Floats | float) -> None:
+        """Add merges."""
+        added = slice(self.count, self.count + len(first))
+        self.first[added], self.second[added], self.height[added] = first, second, height
+        self.count += len(first)
+
+
+# -------------------------------------------------------------------------------------------------
+# Ward linkage from means and sizes alone, in rounds of reciprocal nearest neighbors.
+#
+# Merging a and b raises the scatter within clusters by |a||b|/(|a|+|b|) ‖μ_a − μ_b‖²; the height is
+# the square root of twice that. No merge brings a third cluster nearer, so that of a cluster whose
+# nearest did not merge it is still the nearest: a round searches for the others only, on threads.
+
+
+#: Searches by point, after which nearest-neighbor chains do the rest: they need three at most.
+MAX_SEARCHES = 12
+#: Multiplications that are worth a piece of their own.
+WARD_WORK = 200_000
+
+
+def ward_linkage(x: Floats, merges: Merges) -> None:
+    """Fill in the merges of the rows of ``x``."""
+    clusters = _WardClusters(x - x.mean(axis=0) if x.shape[1] else np.zeros((len(x), 1)))
+    while len(clusters.member) > 1:
+        if clusters.searches > MAX_SEARCHES * len(x):
+            _ward_chains(clusters.mean, clusters.size, clusters.member, *merges.remaining)
+            return
+        first, second, increase = clusters.reciprocal_pairs()
+        height = np.sqrt(2.0 * increase)
+        merges.append(clusters.member[first], clusters.member[second], height)
+        clusters.merge(first, second)
+
+
+def _ward_chains(
+    mean: Floats, size: Floats, member: Ints, first: Ints, second: Ints, height: Floats
+) -> None:
+    """What is left by nearest-neighbor chains; now and then slots that are empty are left out."""
+    columns, (n, d) = np.ascontiguousarray(mean.T), mean.shape
+    work = np.empty(n, dtype=np.int64), np.empty(d), np.empty(n)
+    done = 0
+    while done < n - 1:
+        done = loops.ward_chain(columns, size, member, *work, done, first, second, height)
+        if done < 0:
+            raise InputError("The distances of means are no numbers.", remedy="Scale the columns.")
+        left = np.flatnonzero(columns[0] < np.inf)
+        columns, size, member = np.ascontiguousarray(columns[:, left]), size[left], member[left]
+
+
+class _WardClusters:
+    """Means, sizes, a member and the nearest other of every cluster; −1 where it is not known."""
+
+    def __init__(self, z: Floats) -> None:
+        n = len(z)
+        self.mean, self.size, self.member = z, np.ones(n), np.arange(n)
+        self.nearest, self.increase = np.full(n, -1), np.full(n, np.inf)
+        self.searches = 0
+
+    def reciprocal_pairs(self) -> Columns:
+        """Pairs that are each other's nearest, and by how much merging them raises the scatter."""
+        here = np.arange(len(self.member))
+        self._search(np.flatnonzero(self.nearest < 0))
+        first = np.flatnonzero((self.nearest[self.nearest] == here) & (here < self.nearest))
+        if not len(first):  # only among equally near clusters: then the first of them counts
+            self._search(here)
+            first = np.flatnonzero((self.nearest[self.nearest] == here) & (here < self.nearest))
+        return first, self.nearest[first], self.increase[first]
+
+    def _search(self, slots: Ints) -> None:
+        (m, d), count = self.mean.shape, -(-len(self.mean) // TILE)
+        # an even number of columns; one of zeros adds no distance
+        padded, size = np.zeros((count * TILE, d + d % 2)), np.ones((count, TILE))
+        padded[:m, :d], padded[m:], size.reshape(-1)[:m] = self.mean, np.inf, self.size
+        tiles = np.ascontiguousarray(padded.reshape(count, TILE, -1).transpose(0, 2, 1))
+        self.searches += len(slots)
+
+        def search(part: slice) -> None:
+            loops.ward_nearest(
+                tiles, size, slots, part.start, part.stop, np.empty(TILE), self.nearest,
+                self.increase,
+            )  # fmt: skip
+
+        parallel_map(search, pieces(len(slots), WARD_WORK // (m * (d + 2))))
+
+    def merge(self, first: Ints, second: Ints) -> None:
+        """Merge pairs; the others keep their order."""
+        a, b = self.size[first, None], self.size[second, None]
+        self.mean[first] = (a * self.mean[first] + b * self.mean[second]) / (a + b)
+        self.size[first] += self.size[second]
+        merged = np.zeros(len(self.member), dtype=bool)
+        merged[first] = merged[second] = True
+        self.nearest[merged | merged[self.nearest]] = -1
+        remaining = np.delete(np.arange(len(merged)), second)
+        slot = np.full(len(merged) + 1, -1)  # the last for one that is not known
+        slot[remaining] = np.arange(len(remaining))
+        self.nearest = slot[self.nearest[remaining]]
+        self.mean, self.size = self.mean[remaining], self.size[remaining]
+        self.member, self.increase = self.member[remaining], self.increase[remaining]
+
+
+# -------------------------------------------------------------------------------------------------
+# Minimum spanning tree of points, whose edges sorted by length are single linkage.
+#
+# In few dimensions by Borůvka's algorithm with a k-d tree; in many, or in other metrics, by Prim's.
+# Both store a few numbers per point.
+
+
+#: In more dimensions a k-d tree does not pay.
+MAX_DIMENSIONS = 12
+#: Nearest neighbors of every point that are computed first.
+N_NEAREST = 3
+#: Fewer points take no time with distances to all, and have fewer loops to compile.
+FEW_POINTS = 4000
+
+
+def minimum_spanning_tree(
+    x: Any, metric: Metric, first: Ints, second: Ints, height: Floats
+) -> None:
+    """Fill in the n − 1 edges (point, point, length) of validated points, in any order."""
+    n = n_items(x)
+    kind = {Euclidean: "euclidean", Manhattan: "manhattan", Chebyshev: "chebyshev"}.get(
+        type(metric)
+    )
+    if kind and n >= FEW_POINTS and 1 <= x.shape[1] <= MAX_DIMENSIONS:
+        _boruvka(x, kind, first, second, height)
+    elif kind == "euclidean" and x.shape[1]:
+        columns = np.ascontiguousarray((x - x.mean(axis=0)).T)
+        outside = np.arange(n), np.full(n, np.inf), np.zeros(n, dtype=np.int64)
+        prim(columns, *outside, np.empty(len(columns)), np.empty(n), first, second, height)
+        np.sqrt(height, out=height)
+    else:
+        _prim(metric, x, first, second, height)
+
+
+def _boruvka(x: Floats, kind: str, first: Ints, second: Ints, height: Floats) -> None:
+    tree = KDTree(x, kind)
+    n, k = len(x), min(N_NEAREST, len(x) - 1)
+    order = tree.arrays[1]
+    # In the order of the boxes, so that queries share cached points.
+    found = tree.nearest_reduced(x[order], k + 1)
+    itself = found.indices == order[:, None]
+    itself[~itself.any(axis=1), -1] = True  # among many equal points
+    others, lengths = np.empty((n, k), dtype=np.int64), np.empty((n, k))
+    others[order] = found.indices[~itself].reshape(n, k)
+    lengths[order] = found.distances[~itself].reshape(n, k)
+    boruvka(x, tree.arrays, tree.metric, lengths, others, first, second, height)
+    if kind == "euclidean":
+        np.sqrt(height, out=height)
+
+
+def _prim(metric: Metric, x: Any, first: Ints, second: Ints, height: Floats) -> None:
+    """Prim's algorithm, a row of distances at a time."""
+    state, n = metric.precompute(x), n_items(x)
+    left = np.arange(n - 1)
+    nearest, here = np.full(n - 1, n - 1), n - 1
+    distance = np.full(n - 1, np.inf)
+    row = np.empty((1, n))
+    for step in range(n - 1):
+        metric.fill(x[here : here + 1], state, row)
+        closer = row[0, left] < distance
+        distance[closer], nearest[closer] = row[0, left[closer]], here
+        at = int(distance.argmin())
+        here = int(left[at])
+        first[step], second[step], height[step] = nearest[at], here, distance[at]
+        rest = np.arange(len(left)) != at
+        left, nearest, distance = left[rest], nearest[rest], distance[rest]
+
+
+# -------------------------------------------------------------------------------------------------
+# Linkage of points that a graph connects: only neighbors merge.
+#
+# The distance of two connected clusters A, B combines those of their parts, over the parts that are
+# connected:
+#
+#     single min    complete max    average by size    weighted halves    ward, others: by means
+#
+# The closest connected pair is kept in a heap; a merged cluster inherits the neighbors of both.
+
+
+Neighbors = list[dict[int, float]]
+#: Linkages by the distances of connected parts (a, b) of sizes (m, n); others are by means.
+COMBINE: dict[str, Callable[[float, float, float, float], float]] = {
+    "single": lambda a, b, *_: min(a, b),
+    "complete": lambda a, b, *_: max(a, b),
+    "average": lambda a, b, m, n: (m * a + n * b) / (m + n),
+    "weighted": lambda a, b, *_: 0.5 * (a + b),
+}
+
+
+class ConnectedPoints:
+    """Points with the graph that connects them, completed to a single component.
+
+    ``n_components`` counts those of the given graph: the nearest points of every two are joined.
+    """
+
+    def __init__(self, points: Any, metric: Metric, connectivity: Any) -> None:
+        self.points, self.metric, self.n = points, metric, n_items(points)
+        graph = sparse.csr_array(connectivity)
+        if graph.shape != (self.n, self.n):
+            raise InputError(
+                f"Wrong shape for connectivity matrix: {graph.shape} for {self.n} rows.",
+                remedy="Row i marks the neighbors of point i, as in kneighbors_graph.",
+            )
+        graph = sparse.coo_array(graph + graph.T)
+        self.n_components, component = connected_components(graph, directed=False)
+        keep = (graph.row > graph.col) & (graph.data != 0)
+        first, second = graph.row[keep].astype(np.int64), graph.col[keep].astype(np.int64)
+        if self.n_components > 1:
+            warn(
+                "SEP015",
+                f"the number of connected components of the connectivity matrix is "
+                f"{self.n_components} > 1. Completing it to avoid stopping the tree early: the "
+                "nearest points of every two are joined.",
+            )
+            added = self._bridges(component)
+            first, second = np.r_[first, added[:, 0]], np.r_[second, added[:, 1]]
+        self.first, self.second = first, second
+
+    def _bridges(self, component: Ints) -> Ints:
+        """The nearest points of every two components, the later point first."""
+        members = [np.flatnonzero(component == c) for c in range(self.n_components)]
+        found = []
+        for c, own in enumerate(members):
+            for other in members[:c]:
+                d = self.distances(own, other)
+                i, k = np.unravel_index(int(d.argmin()), d.shape)
+                found.append(sorted((int(own[i]), int(other[k])), reverse=True))
+        return np.asarray(found, dtype=np.int64)
+
+    def distances(self, rows: Ints, others: Ints) -> Floats:
+        """Distances of some points to some others."""
+        if isinstance(self.metric, PrecomputedDistances):
+            return np.asarray(self.points[np.ix_(rows, others)])
+        out = np.empty((len(rows), len(others)))
+        state = self.metric.precompute(take_items(self.points, others))
+        self.metric.fill(take_items(self.points, rows), state, out)
+        return out
+
+    def edge_lengths(self) -> Floats:
+        """The distance of the points of every edge."""
+        out = np.empty(len(self.first))
+        order = np.argsort(self.first, kind="stable")
+        cuts = np.flatnonzero(np.diff(self.first[order], prepend=-1))
+        for edges in np.split(order, cuts[1:]) if len(order) else []:
+            out[edges] = self.distances(self.first[edges[:1]], self.second[edges])[0]
+        return out
+
+
+def connected_linkage(connected: ConnectedPoints, method: str) -> Floats:
+    """(n − 1) x 4 as in SciPy, in the order of merging, in which distances may decrease."""
+    n = connected.n
+    rule = _ByParts(connected, method) if method in COMBINE else _ByMeans(connected, method)
+    near: Neighbors = [{} for _ in range(2 * n - 1)]
+    first, second = connected.first.tolist(), connected.second.tolist()
+    lengths = rule.lengths().tolist()
+    for i, k, length in zip(first, second, lengths, strict=True):
+        near[i][k] = near[k][i] = length
+    heap = list(zip(lengths, first, second, strict=True))
+    heapify(heap)
+    live, size = [True] * n + [False] * (n - 1), [1.0] * (2 * n - 1)
+    table = np.empty((n - 1, 4))
+    for node in range(n, 2 * n - 1):
+        while True:
+            length, i, k = heappop(heap)
+            if live[i] and live[k]:
+                break
+        live[i] = live[k] = False
+        live[node], size[node] = True, size[i] + size[k]
+        table[node - n] = min(i, k), max(i, k), length, size[node]
+        near[node] = rule.merged(near, i, k, node, size)
+        for other, distance in near[node].items():
+            for part in (i, k):
+                near[other].pop(part, None)
+            near[other][node] = distance
+            heappush(heap, (distance, node, other))
+        near[i] = near[k] = {}
+    return table
+
+
+class _ByParts:
+    """Distances of a union from those of its connected parts."""
+
+    def __init__(self, connected: ConnectedPoints, method: str) -> None:
+        self.connected, self.combine = connected, COMBINE[method]
+
+    def lengths(self) -> Floats:
+        return self.connected.edge_lengths()
+
+    def merged(
+        self, near: Neighbors, i: int, k: int, _: int, size: list[float]
+    ) -> dict[int, float]:
+        a, b = near[i], near[k]
+        both = {
+            other: self.combine(a[other], b[other], size[i], size[k]) if other in b else a[other]
+            for other in a
+        }
+        both.update((other, d) for other, d in b.items() if other not in a)
+        both.pop(i, None)
+        both.pop(k, None)
+        return both
+
+
+class _ByMeans:
+    """Distances of a union from its mean: ward, centroid, median."""
+
+    def __init__(self, connected: ConnectedPoints, method: str) -> None:
+        self.connected, self.method = connected, method
+        x = connected.points
+        self.mean = np.zeros((2 * connected.n - 1, x.shape[1]))
+        self.mean[: connected.n] = x - x.mean(axis=0)
+
+    def lengths(self) -> Floats:
+        return self._distances(self.connected.first, self.connected.second, 1.0, 1.0)
+
+    def _distances(self, a: Any, b: Any, m: Any, n: Any) -> Floats:
+        away = np.sqrt(((self.mean[a] - self.mean[b]) ** 2).sum(axis=-1))
+        return np.asarray(away * np.sqrt(2.0 * m * n / (m + n)) if self.method == "ward" else away)
+
+    def merged(
+        self, near: Neighbors, i: int, k: int, node: int, size: list[float]
+    ) -> dict[int, float]:
+        m, n = (1.0, 1.0) if self.method == "median" else (size[i], size[k])
+        self.mean[node] = (m * self.mean[i] + n * self.mean[k]) / (m + n)
+        others = sorted((near[i].keys() | near[k].keys()) - {i, k})
+        sizes = np.array([size[other] for other in others])
+        away = self._distances(node, np.array(others, dtype=np.int64), size[node], sizes)
+        return dict(zip(others, away.tolist(), strict=True))
+
+
+# -------------------------------------------------------------------------------------------------
+# Dendrograms: trees of merges with the distance of each.
+
+
+#: A relative difference in height below this is rounding, not an inversion.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Dendrogram:
+    """A tree of merges, which can be cut into clusters.
+
+    Leaves are nodes 0 … n − 1 and merge s is node n + s. All methods take time in proportion to the
+    number of leaves, but for :meth:`cophenetic`, which returns a number for every pair.
+
+    Parameters
+    ----------
+    linkage : ndarray of shape (n_leaves - 1, 4)
+        SciPy's table: two nodes, their distance, and the number of leaves of their union.
+
+    See Also
+    --------
+    AgglomerativeClustering : Builds the tree from rows.
+    silhouette : Compares the clusters of a cut.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> tree = sx.Dendrogram([[0, 1, 1.0, 2], [2, 3, 1.5, 2], [4, 5, 4.0, 4]])
+    >>> tree.cut(2).tolist(), tree.cut(level=1.2).tolist()
+    ([0, 0, 1, 1], [0, 0, 1, 2])
+    >>> tree.cophenetic().tolist()
+    [1.0, 4.0, 4.0, 4.0, 4.0, 1.5]
+    """
+
+    linkage: Floats
+
+    def __post_init__(self) -> None:
+        table = np.ascontiguousarray(self.linkage, dtype=np.float64)
+        if table.ndim != 2 or table.shape[1] != 4:
+            raise InputError(
+                f"A tree of merges is a table of 4 columns, not of shape {table.shape}.",
+                remedy="Give linkage_ of a fitted AgglomerativeClustering, or SciPy's linkage(…).",
+            )
+        nodes, size = table[:, :2], np.ones(2 * len(table) + 1)
+        merged = len(table) + 1 + np.arange(len(table))
+        uses = np.bincount(nodes.astype(np.int64).clip(0).ravel(), minlength=2 * len(table) + 1)
+        valid = np.isfinite(table).all() and bool((nodes >= 0).all())
+        if not valid or (nodes >= merged[:, None]).any() or (uses[: 2 * len(table)] != 1).any():
+            raise InputError(
+                "Not a tree: every node but the last must merge once, after it is created."
+            )
+        size[merged] = table[:, 3]
+        if (size[nodes.astype(np.int64)].sum(axis=1) != table[:, 3]).any():
+            raise InputError("Not a tree: the size of a merge is not the sum of its parts.")
+        object.__setattr__(self, "linkage", table)
+
+    def __len__(self) -> int:
+        """Number of leaves."""
+        return len(self.linkage) + 1
+
+    @property
+    def left(self) -> Ints:
+        """The first node of every merge."""
+        return np.ascontiguousarray(self.linkage[:, 0].astype(np.int64))
+
+    @property
+    def right(self) -> Ints:
+        """The second node of every merge."""
+        return np.ascontiguousarray(self.linkage[:, 1].astype(np.int64))
+
+    @property
+    def sizes(self) -> Ints:
+        """Leaves under every merge."""
+        return np.ascontiguousarray(self.linkage[:, 3].astype(np.int64))
+
+    @property
+    def heights(self) -> Floats:
+        """Distance of the two clusters of every merge, in the order of merging."""
+        return np.ascontiguousarray(self.linkage[:, 2])
+
+    @property
+    def max_heights(self) -> Floats:
+        """The largest height in the subtree of every merge."""
+        heights = self.heights
+        if (np.diff(heights) >= 0.0).all():
+            return heights
+        from separatrix.cluster.loops.linkage import subtree_heights  # compiled where needed
+
+        out = np.empty(len(heights))
+        subtree_heights(self.left, self.right, heights, out)
+        return out
+
+    @property
+    def inversions(self) -> Ints:
+        """Merges that are lower than one below them, as centroid linkage can have."""
+        return np.flatnonzero(self.heights < self.max_heights * (1 - ROUNDING))
+
+    @property
+    def first_leaf(self) -> Ints:
+        """For every node, the position of its first leaf among :attr:`leaves`."""
+        n, left, right = len(self), self.left, self.right
+        size = np.concatenate([np.ones(n, dtype=np.int64), self.sizes])
+        offset, parent = np.zeros(2 * n - 1, dtype=np.int64), np.arange(2 * n - 1)
+        offset[right] = size[left]
+        parent[left] = parent[right] = np.arange(n, 2 * n - 1)
+        # offsets to ever higher ancestors, twice as many levels at a time
+        while (parent[:-1] != 2 * n - 2).any():
+            offset += offset[parent]
+            parent = parent[parent]
+        return offset
+
+    @property
+    def leaves(self) -> Ints:
+        """The leaves in an order in which no two branches cross."""
+        order = np.empty(len(self), dtype=np.int64)
+        order[self.first_leaf[: len(self)]] = np.arange(len(self))
+        return order
+
+    def cut(self, n_clusters: int | None = None, *, level: float | None = None) -> Ints:
+        """Cluster labels of the leaves, for a number of clusters or a height ``level``.
+
+        ``n_clusters`` leaves out the last merges. ``level`` makes every merge whose subtree has no
+        greater height. Clusters are numbered by first appearance.
+        """
+        if (n_clusters is None) == (level is None):
+            raise InputError("Cut by a number of clusters or at a level: give one of the two.")
+        if level is not None:
+            if np.isnan(level):
+                raise InputError("level is NaN: not a height to cut at.")
+            made = self.max_heights <= level
+        else:
+            if not isinstance(n_clusters, int | np.integer) or not 1 <= n_clusters <= len(self):
+                raise InputError(
+                    f"n_clusters={n_clusters!r} must be an integer from 1 to the "
+                    f"{len(self)} leaves."
+                )
+            made = np.arange(len(self.linkage)) < len(self) - n_clusters
+        return self._labels(made)
+
+    def _labels(self, made: NDArray[np.bool_]) -> Ints:
+        """Labels if only some merges are made; those inside a merge that is made must be too."""
+        n = len(self)
+        top, merge = np.arange(2 * n - 1), np.arange(n, 2 * n - 1)
+        top[self.left[made]] = top[self.right[made]] = merge[made]
+        while (top != (higher := top[top])).any():
+            top = higher
+        first = np.full(2 * n - 1, n)
+        first[top[:n][::-1]] = np.arange(n)[::-1]  # of several, the last assignment counts
+        label = np.empty(2 * n - 1, dtype=np.int64)
+        clusters = np.flatnonzero(first < n)
+        label[clusters[np.argsort(first[clusters])]] = np.arange(len(clusters))
+        return label[top[:n]]
+
+    def cophenetic(self) -> Floats:
+        """Cophenetic distances: height of the first common merge, in the order of ``pdist``."""
+        n, start = len(self), self.first_leaf
+        size = np.concatenate([np.ones(n, dtype=np.int64), self.sizes])
+        heights = np.zeros((n, n))
+        for a, b, height in zip(self.left, self.right, self.heights, strict=True):
+            first = slice(start[a], start[a] + size[a])
+            second = slice(start[b], start[b] + size[b])
+            heights[first, second] = heights[second, first] = height
+        position = start[:n]
+        i, k = np.triu_indices(n, 1)
+        return np.asarray(heights[position[i], position[k]])
+
+
+# -------------------------------------------------------------------------------------------------
+# Certificate of a linkage: whether merges joined the two closest clusters, by its definition.
+#
+#     single min d, complete max d, average mean d, centroid ‖μ_A − μ_B‖,
+#     ward √(2|A||B|/(|A|+|B|)) ‖μ_A − μ_B‖
+#
+# Weighted and median linkage are average and centroid linkage with weights: the two parts of a
+# cluster count alike, so that a member counts 2^−depth.
+#
+# Up to ``ALL_MERGES`` points all merges are checked against all pairs of clusters; of more points,
+# a few merges against all clusters of their time.
+
+
+#: Up to this many points all merges are checked; of more points, this many merges.
+ALL_MERGES, SOME_MERGES = 300, 12
+#: Distances that the check of some merges may compute, and of a user's function.
+MAX_PAIRS, MAX_CALLS = 2_000_000, 100_000
+#: Points of a graph up to which all merges are checked.
+MAX_CONNECTED = 500
+TOLERANCE = 1e-9
+BETWEEN: dict[str, np.ufunc] = {
+    **{"single": np.minimum, "complete": np.maximum},
+    **{"average": np.add, "weighted": np.add},
+}
+#: Linkages in which both parts of a cluster count alike, whatever their sizes.
+BY_HALVES = ("weighted", "median")
+
+
+def certify_linkage(points: Any, metric: Metric, method: str, table: Floats) -> Certificate:
+    """Check ``table`` (SciPy's form) for ``points`` that the fitted ``metric`` has validated."""
+    n = n_items(points)
+    if n <= ALL_MERGES:
+        error = _check_all_merges(points, metric, method, table)
+        checked = f"All {n - 1} merges were checked by the definition of the linkage."
+    else:
+        steps = _merges_to_check(metric, table, by_means=method in BY_MEANS)
+        check = _MergeCheck(points, metric, method, table)
+        error = max((check.error(int(s)) for s in steps), default=np.nan)
+        checked = (
+            f"{len(steps)} of the {n - 1} merges were checked by the definition of the linkage: "
+            "neither of the two had a closer cluster at that step."
+        )
+    scale = float(table[:, 2].max(initial=0.0)) or 1.0
+    return Certificate(
+        claim="Every merge joined the two closest clusters",
+        kkt=error / scale,
+        tolerance=TOLERANCE,
+        statistic="distances of all pairs" if n <= ALL_MERGES else "distances of some pairs",
+        notes=(checked, "Merging is greedy: no partition is claimed to be optimal."),
+        promised=("kkt",),
+    )
+
+
+# -- points that a graph connects ---------------------------------------------------------------
+
+
+def certify_connected_linkage(
+    connected: ConnectedPoints, method: str, table: Floats
+) -> Certificate:
+    """Check that merges joined the closest two connected clusters, from a dense matrix."""
+    n = connected.n
+    few = n <= MAX_CONNECTED
+    error = _check_connected(connected, method, table) if few else np.nan
+    scale = float(table[:, 2].max(initial=0.0)) or 1.0
+    note = (
+        f"All {n - 1} merges were checked by the definition of the linkage."
+        if few
+        else f"Merges of more than {MAX_CONNECTED} connected points are not checked again."
+    )
+    return Certificate(
+        claim="Every merge joined the two closest clusters that are connected"
+        if few
+        else "Merges of connected clusters, the closest first",
+        kkt=error / scale,
+        tolerance=TOLERANCE,
+        statistic="distances of connected points",
+        notes=(note, "Merging is greedy: no partition is claimed to be optimal."),
+        promised=("kkt",) if few else (),
+    )
+
+
+def _check_connected(connected: ConnectedPoints, method: str, table: Floats) -> float:
+    """The largest error of a height, or by how much a connected pair was closer."""
+    n, worst = connected.n, 0.0
+    joined = np.zeros((n, n), dtype=bool)
+    joined[connected.first, connected.second] = joined[connected.second, connected.first] = True
+    d = np.full((n, n), np.inf)
+    d[connected.first, connected.second] = connected.edge_lengths()
+    d = np.minimum(d, d.T)
+    size, slot = np.ones(n), {node: node for node in range(n)}
+    x = connected.points
+    mean: Floats | None = None if method in BETWEEN else x - x.mean(axis=0)
+    for s, (a, b, height, _) in enumerate(table):
+        i, k = slot.pop(int(a)), slot.pop(int(b))
+        worst = max(worst, abs(d[i, k] - height), d[i, k] - float(d.min()))
+        both, either = joined[i] & joined[k], joined[i] | joined[k]
+        either[[i, k]] = False
+        m, o = size[i], size[k]
+        size[i] += size[k]
+        if mean is None:
+            weight = 0.5 if method in BY_HALVES else m / (m + o)
+            own, other = d[i, both], d[k, both]
+            row = np.minimum(d[i], d[k])  # one of the two is infinite where one is connected
+            row[both] = (
+                weight * own + (1.0 - weight) * other
+                if BETWEEN[method] is np.add
+                else BETWEEN[method](own, other)
+            )
+        else:
+            weight = 0.5 if method in BY_HALVES else m / (m + o)
+            mean[i] = weight * mean[i] + (1.0 - weight) * mean[k]
+            row = _mean_distances(mean, size, i, method == "ward")
+        row[~either] = np.inf
+        joined[i] = joined[:, i] = either
+        joined[k] = joined[:, k] = False
+        d[i] = d[:, i] = row
+        d[k] = d[:, k] = np.inf
+        slot[n + s] = i
+    return float(worst)
+
+
+# -- all merges of few points ------------------------------------------------------------------
+
+
+def _check_all_merges(points: Any, metric: Metric, method: str, table: Floats) -> float:
+    """The largest error: a height that is not the distance, or by how much a pair was closer."""
+    pairs = (
+        _MeanDistances(points, method)
+        if method in BY_MEANS
+        else _MemberDistances(metric, points, method)
+    )
+    n, worst = n_items(points), 0.0
+    node = np.arange(n)
+    for s, (a, b, height, _) in enumerate(table):
+        live = n - s
+        i, k = (int(np.flatnonzero(node[:live] == child)[0]) for child in (a, b))
+        d = pairs.distance[:live, :live]
+        worst = max(worst, abs(d[i, k] - height), d[i, k] - float(d.min()))
+        i, k = min(i, k), max(i, k)
+        pairs.merge(i, k, live)
+        node[i], node[k] = n + s, node[live - 1]
+    return float(worst)
+
+
+class _MemberDistances:
+    """Distances of clusters from those of their members; the last slot moves to the freed one."""
+
+    def __init__(self, metric: Metric, points: Any, method: str) -> None:
+        d = np.array(
+            points if isinstance(metric, PrecomputedDistances) else metric.distances(points)
+        )
+        np.fill_diagonal(d, np.inf)
+        self.members, self.size, self.mean = d, np.ones(len(d)), method == "average"
+        self.combine, self.halves = BETWEEN[method], method in BY_HALVES
+        self.distance = d.copy() if self.mean else d
+
+    def merge(self, i: int, k: int, live: int) -> None:
+        d, size = self.members, self.size
+        row = self.combine(d[i, :live], d[k, :live])
+        if self.halves:
+            row *= 0.5
+        size[i] += size[k]
+        if self.mean:
+            _replace(self.distance, i, k, live, row / (size[:live] * size[i]))
+        _replace(d, i, k, live, row)
+        size[k] = size[live - 1]
+
+
+class _MeanDistances:
+    """Distances of clusters from their means and sizes."""
+
+    def __init__(self, x: Floats, method: str) -> None:
+        self.ward, self.halves = method == "ward", method in BY_HALVES
+        self.mean, self.size = x - x.mean(axis=0), np.ones(len(x))
+        self.distance = np.stack([self.row(i, len(x)) for i in range(len(x))])
+
+    def row(self, i: int, live: int) -> Floats:
+        out = _mean_distances(self.mean[:live], self.size[:live], i, self.ward)
+        out[i] = np.inf
+        return out
+
+    def merge(self, i: int, k: int, live: int) -> None:
+        mean, size = self.mean, self.size
+        mean[i] = (size[i] * mean[i] + size[k] * mean[k]) / (size[i] + size[k])
+        size[i] = 1.0 if self.halves else size[i] + size[k]
+        _replace(self.distance, i, k, live, self.row(i, live))
+        mean[k], size[k] = mean[live - 1], size[live - 1]
+
+
+def _mean_distances(mean: Floats, size: Floats, i: int, ward: bool) -> Floats:
+    away = np.sqrt(((mean - mean[i]) ** 2).sum(axis=1))
+    return np.asarray(away * np.sqrt(2 * size * size[i] / (size + size[i])) if ward else away)
+
+
+def _replace(d: Floats, i: int, k: int, live: int, row: Floats) -> None:
+    """Slot i gets a new row and column, slot k those of the last slot."""
+    last = live - 1
+    d[i, :live] = d[:live, i] = row
+    d[k, :live], d[:live, k] = d[last, :live], d[:live, last]
+    d[i, i] = d[k, k] = np.inf
+
+
+# -- some merges of many points ----------------------------------------------------------------
+
+
+def _merges_to_check(metric: Metric, table: Floats, *, by_means: bool) -> Ints:
+    """Evenly spaced merges among those that few enough distances can check."""
+    pairs = MAX_CALLS if isinstance(metric, FunctionMetric) else MAX_PAIRS
+    rows = pairs / (len(table) + 1) / SOME_MERGES
+    small = np.arange(len(table)) if by_means else np.flatnonzero(table[:, 3] <= max(rows, 2))
+    if not len(small):
+        return small
+    return np.asarray(small[np.unique(np.linspace(0, len(small) - 1, SOME_MERGES).astype(int))])
+
+
+class _MergeCheck:
+    """Checks single merges of many points against the clusters before the merge."""
+
+    def __init__(self, points: Any, metric: Metric, method: str, table: Floats) -> None:
+        self.points, self.metric, self.method, self.table = points, metric, method, table
+        self.tree = Dendrogram(table)
+        # In the order of the drawn tree every cluster at every step is one run of leaves.
+        self.order = self.tree.leaves
+        self.some_leaf = self.order[self.tree.first_leaf]
+        if method in BY_MEANS:
+            self.centered = points - points.mean(axis=0)
+        elif not isinstance(metric, PrecomputedDistances):
+            self.state = metric.precompute(points)
+
+    def error(self, s: int) -> float:
+        """By how much merge s misses its height, or the nearest cluster of either side."""
+        labels = self.tree.cut(len(self.tree) - s)
+        a, b = (int(labels[self.some_leaf[int(node)]]) for node in self.table[s, :2])
+        distances = self._from_means if self.method in BY_MEANS else self._from_members
+        from_a, from_b = distances(labels, self._weights(labels, s), a, b)
+        between = from_a[b]
+        from_a[a] = from_b[b] = np.inf
+        nearest = min(float(from_a.min()), float(from_b.min()))
+        return max(abs(float(between - self.table[s, 2])), float(between) - nearest)
+
+    def _weights(self, labels: Ints, s: int) -> Floats:
+        """The weight of every point in the mean of its cluster before merge s."""
+        n = len(self.tree)
+        if self.method not in BY_HALVES:
+            return np.asarray(1.0 / np.bincount(labels)[labels])
+        weight, pairs = [1.0] * (2 * n - 1), self.table[:s, :2].astype(int).tolist()
+        for merge in range(s - 1, -1, -1):
+            left, right = pairs[merge]
+            weight[left] = weight[right] = 0.5 * weight[n + merge]
+        return np.array(weight[:n])
+
+    def _from_means(self, labels: Ints, weight: Floats, a: int, b: int) -> tuple[Floats, Floats]:
+        size, z = np.bincount(labels).astype(float), self.centered
+        sums = [np.bincount(labels, weight * column) for column in z.T]
+        mean: Floats = np.asarray(np.stack(sums, axis=1), dtype=float)
+        ward = self.method == "ward"
+        return _mean_distances(mean, size, a, ward), _mean_distances(mean, size, b, ward)
+
+    def _from_members(self, labels: Ints, weight: Floats, a: int, b: int) -> tuple[Floats, Floats]:
+        """Distance of the clusters a and b to every cluster, from all pairs of members."""
+        run = labels[self.order]
+        begin = np.append(0, np.flatnonzero(np.diff(run)) + 1)
+        combine, rows = BETWEEN[self.method], []
+        for cluster in (a, b):
+            members = np.flatnonzero(labels == cluster)
+            d = self._rows(members)
+            if combine is np.add:
+                d = d * weight[members, None] * weight
+            row = np.empty(len(begin))
+            row[run[begin]] = combine.reduceat(combine.reduce(d, axis=0)[self.order], begin)
+            rows.append(row)
+        return rows[0], rows[1]
+
+    def _rows(self, members: Ints) -> Floats:
+        points = self.points
+        if isinstance(self.metric, PrecomputedDistances):
+            return np.asarray(points[members])
+        out = np.empty((len(members), n_items(points)))
+        self.metric.fill(take_items(points, members), self.state, out)
+        return out

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.arrays import Floats, Ints
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats, Ints, check_sample_weight, unit_weights
+from separatrix.rows.schema import check_sample_weight, unit_weights
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.cluster.loops.silhouette import distance_sums
-from separatrix.distances.base import Metric
-from separatrix.distances.condensed import as_square
+from separatrix.arrays import Floats, Ints
+from separatrix.cluster.loops.kmeans import distance_sums
+from separatrix.distances.base import Metric, as_square
 from separatrix.distances.names import PrecomputedDistances, metric_from
 from separatrix.distances.vectors import Euclidean, SquaredEuclidean
-from separatrix.estimators.skipped_values import points_of_table
+from separatrix.estimators.metric_inputs import points_of_table
 from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats, Ints
 from separatrix.rows.rows import Rows
 from separatrix.threads import parallel_map, pieces
 

@@ -16,16 +16,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.arrays import Floats, Ints
 from separatrix.cluster.initialization import kernel_plusplus, lexicographic_order, seeded
 from separatrix.cluster.kernel_kmeans import KernelKMeans
 from separatrix.cluster.kernel_lloyd import GramBlocks, kernel_lloyd
 from separatrix.cluster.kmeans import KMeans
-from separatrix.cluster.kmedoids import KMedoids
-from separatrix.cluster.lloyd.iterations import lloyd
-from separatrix.cluster.lloyd.nearest import nearest_centers
-from separatrix.cluster.pam import Singles, _alternate, _Assignment, _swap, pairwise_distances
+from separatrix.cluster.kmedoids import (
+    KMedoids,
+    Singles,
+    _alternate,
+    _Assignment,
+    _swap,
+    pairwise_distances,
+)
+from separatrix.cluster.lloyd import lloyd, nearest_centers
 from separatrix.distances.vectors import Euclidean
-from separatrix.rows.block import Floats, Ints
 
 
 @dataclass(frozen=True)

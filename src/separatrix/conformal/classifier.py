@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -12,18 +13,21 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.arrays import Floats, Ints
 from separatrix.conformal.base import (
+    BLOCK_NUMBERS,
     JACKKNIFE,
     Calibrated,
     ConformalModel,
+    Coverage,
+    checked_level,
+    coverage_of,
+    needed_rank,
     positive_rows,
+    row_blocks,
 )
-from separatrix.conformal.class_scores import ClassScore, class_values
-from separatrix.conformal.coverage import Coverage, coverage_of
-from separatrix.conformal.label_counts import label_counts
-from separatrix.conformal.quantiles import checked_level, needed_rank
+from separatrix.estimators.base import codes_of, with_every_class
 from separatrix.estimators.class_labels import two_or_more
-from separatrix.estimators.targets import codes_of, with_every_class
 from separatrix.estimators.wrapped import (
     LabeledRows,
     fitted,
@@ -31,8 +35,7 @@ from separatrix.estimators.wrapped import (
     require_classifier,
     warn_once,
 )
-from separatrix.messages import InputError
-from separatrix.rows.block import Floats, Ints
+from separatrix.messages import InputError, check_option
 from separatrix.selection.leave_one_out import leave_one_out_fits
 from separatrix.threads import on_one_blas_thread
 
@@ -315,3 +318,248 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
             labels = np.array([*self.categories_.levels.tolist(), "others"], dtype=object)
             named = labels[self.categories_.codes_of(rows.x)]
         return coverage_of(float(level), inside, sets.sum(axis=1).astype(float), rows.w, named)
+
+
+# -------------------------------------------------------------------------------------------------
+# Scores of classes: how unlikely a label is by the probabilities p of a model.
+#
+#     lac      1 − p_k                                     the smallest sets on average
+#     margin   max over j ≠ k of p_j − p_k
+#     aps      Σ p_j over the classes above k              (and + u p_k with u uniform)
+#     raps     aps + λ (rank of k − c)₊                    large sets are discouraged
+#
+# Classes are above one another by probability, of equals the first in order. So the set of aps at a
+# mass τ is the fewest likely classes that have it, with the one that reaches τ (Romano et al.); the
+# likeliest has score 0, whatever its probability, and is in every set. Were p_k counted in whole,
+# labels found with near certainty would have scores next to 1, as all other labels of such rows do.
+
+
+SCORES = ("lac", "margin", "aps", "raps")
+
+
+@dataclass(frozen=True)
+class ClassScore:
+    """A score by its name, with λ and c of ``raps`` and whether ties of mass are randomized."""
+
+    name: str
+    randomized: bool = False
+    penalty: float = 0.01
+    free_ranks: int = 1
+
+    def __post_init__(self) -> None:
+        check_option("conformity", self.name, SCORES)
+        if not 0.0 <= float(self.penalty) < np.inf or int(self.free_ranks) < 0:
+            raise InputError(
+                f"penalty={self.penalty!r} and free_ranks={self.free_ranks!r} of raps must not be "
+                "negative."
+            )
+
+    @property
+    def by_mass(self) -> bool:
+        """Whether probabilities are added up in order."""
+        return self.name in ("aps", "raps")
+
+    def of(self, p: Floats, u: Floats | None = None) -> Floats:
+        """The score of every label: probabilities (… x K) to scores of the same shape.
+
+        ``u`` holds a uniform number for each row of the leading axis.
+        """
+        if self.name == "lac":
+            return np.asarray(1.0 - p)
+        if self.name == "margin":
+            return _margins(p)
+        return self._masses(p, u)
+
+    def _masses(self, p: Floats, u: Floats | None) -> Floats:
+        order = np.argsort(-p, axis=-1, kind="stable")
+        sorted_p = np.take_along_axis(p, order, axis=-1)
+        # one minus what is not above, so that labels of no account tie at exactly one
+        mass = 1.0 - np.cumsum(sorted_p[..., ::-1], axis=-1)[..., ::-1]
+        mass[..., 0] = 0.0
+        if self.randomized and u is not None:
+            mass = mass + u.reshape(-1, *([1] * (p.ndim - 1))) * sorted_p
+        if self.name == "raps":
+            ranks = np.arange(1, p.shape[-1] + 1)
+            mass = mass + float(self.penalty) * np.maximum(ranks - int(self.free_ranks), 0)
+        found = np.empty_like(mass)
+        np.put_along_axis(found, order, mass, axis=-1)
+        return found
+
+
+def _margins(p: Floats) -> Floats:
+    """The best of the other classes minus the class itself."""
+    if p.shape[-1] < 2:
+        return -p
+    top = np.sort(p, axis=-1)[..., -2:]
+    best = np.broadcast_to(top[..., 1:], p.shape)
+    second = np.broadcast_to(top[..., :1], p.shape)
+    leads = np.arange(p.shape[-1]) == p.argmax(axis=-1)[..., None]
+    return np.asarray(np.where(leads, second, best) - p)
+
+
+def class_values(model: Any, X: Any, score: ClassScore) -> Floats:
+    """Probabilities (n x K); for margins of a model without them, its decision function."""
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(X), dtype=float)
+    if score.name == "margin" and hasattr(model, "decision_function"):
+        found = np.asarray(model.decision_function(X), dtype=float)
+        return np.column_stack([-0.5 * found, 0.5 * found]) if found.ndim == 1 else found
+    raise InputError(
+        f"{type(model).__name__} has no probabilities.",
+        remedy="Wrap it in CalibratedClassifier, or use conformity='margin'.",
+    )
+
+
+# -------------------------------------------------------------------------------------------------
+# How many calibration rows have a lower score than a label of a new row.
+#
+# A group is the calibration rows that count for a label: all of them, those of a category, or those
+# of its class. By one model a search in their sorted scores suffices; where the models without a
+# row differ, the score of the label by each of them is compared with that of the row.
+
+
+#: Rows and labels that a group counts for, as indices that broadcast.
+Cells = tuple[Any, Any]
+
+
+@dataclass(frozen=True)
+class SortedScores:
+    """Scores in order, and the weight up to each."""
+
+    ordered: Floats
+    reached: Floats
+
+    @classmethod
+    def of(cls, scores: Floats, w: Floats | None) -> SortedScores:
+        """Scores with their weights."""
+        order = np.argsort(scores, kind="stable")
+        each = np.ones(len(scores)) if w is None else w[order]
+        return cls(scores[order], np.concatenate([[0.0], np.cumsum(each)]))
+
+    def below(self, values: Floats) -> Floats:
+        """The weight of the scores below each value."""
+        return np.asarray(self.reached[np.searchsorted(self.ordered, values, side="left")])
+
+
+@dataclass(frozen=True)
+class Group:
+    """Calibration rows that are compared with one another, and the fold of each."""
+
+    rows: Ints
+    scores: Floats
+    w: Floats | None
+    folds: Ints
+    total: float
+    _sorted: dict[int, SortedScores] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, model: Any, rows: Ints) -> Group:
+        """Some of the calibration rows of a conformal model."""
+        w = None if model.weights_ is None else model.weights_[rows]
+        total = float(len(rows) if w is None else w.sum())
+        return cls(rows, model.scores_[rows], w, model.folds_[rows], total)
+
+    def by_fold(self, fold: int) -> SortedScores:
+        """The scores of one fold in order."""
+        if fold not in self._sorted:
+            at = np.flatnonzero(self.folds == fold)
+            w = None if self.w is None else self.w[at]
+            self._sorted[fold] = SortedScores.of(self.scores[at], w)
+        return self._sorted[fold]
+
+    @property
+    def weights(self) -> Floats:
+        """The weight of each row."""
+        return np.ones(len(self.rows)) if self.w is None else self.w
+
+
+def label_counts(model: Any, score: ClassScore, X: Any) -> Iterator[tuple[Floats, Floats]]:
+    """Block by block: the weight of scores below s(x, k), and of all that count (m x K)."""
+    k = len(model.classes_)
+    dense = model.fits_ is not None and not hasattr(model.fits_, "changes")
+    size = BLOCK_NUMBERS // (len(model.scores_) * k) + 1 if dense else 1 << 14
+    if model.fits_ is None:
+        count = counts_of_folds
+    else:
+        count = counts_of_fits if dense else counts_of_changes
+    groups, done = _groups(model), 0
+    for rows, part in row_blocks(X, size):
+        m = rows.stop - rows.start
+        u = model._uniform(done + m, 1)
+        u, done = None if u is None else u[done:], done + m
+        below, total = np.zeros((2, m, k))
+        codes = model._category_codes(part, m)
+        pairs = [(group, _cells(model, g, codes)) for g, group in enumerate(groups)]
+        for group, cells in pairs:
+            total[cells] = group.total
+        count(model, score, part, u, pairs, below)
+        yield below, total
+
+
+def _groups(model: Any) -> list[Group]:
+    """Calibration rows that are compared with a label of a row: by class or by category."""
+    levels = 1 if model.categories_ is None else len(model.categories_.levels)
+    count = len(model.classes_) if model._by_class else levels
+    of = model.labels_ if model._by_class else model.category_codes_
+    return [Group.of(model, np.flatnonzero(of == g)) for g in range(count)]
+
+
+def _cells(model: Any, g: int, codes: Ints) -> Cells:
+    """Rows and labels that a group counts for."""
+    if model._by_class:
+        return np.arange(len(codes))[:, None], np.array([[g]])
+    return np.flatnonzero(codes == g)[:, None], np.arange(len(model.classes_))[None]
+
+
+def counts_of_folds(
+    model: Any,
+    score: ClassScore,
+    X: Any,
+    u: Floats | None,
+    groups: list[tuple[Group, Cells]],
+    below: Floats,
+) -> None:
+    """By one model for each fold: a search among the scores of its fold."""
+    for fold, models in enumerate(model.models_):
+        s = score.of(model._values(models[0], X, score), u)
+        for group, cells in groups:
+            below[cells] += group.by_fold(fold).below(s[cells])
+
+
+def counts_of_fits(
+    model: Any,
+    score: ClassScore,
+    X: Any,
+    u: Floats | None,
+    groups: list[tuple[Group, Cells]],
+    below: Floats,
+) -> None:
+    """By the model without each row: the scores (m x n x K) are compared with those of the rows."""
+    s = score.of(model.fits_.at(model.estimator_, X), u)
+    for group, (rows, labels) in groups:
+        part = s[rows.ravel()][:, group.rows][:, :, labels.ravel()]
+        lower = group.scores[None, :, None] < part
+        below[rows, labels] = np.einsum("ijk,j->ik", lower, group.weights)
+
+
+def counts_of_changes(
+    model: Any,
+    score: ClassScore,
+    X: Any,
+    u: Floats | None,
+    groups: list[tuple[Group, Cells]],
+    below: Floats,
+) -> None:
+    """Where all but k of the models agree about a row: one search, corrected for those k."""
+    base, indices, changed = model.fits_.changes(model.estimator_, X)
+    s = score.of(base, u)
+    s_changed = score.of(changed, u)
+    own = model.scores_[indices][:, :, None]
+    weight = 1.0 if model.weights_ is None else model.weights_[indices][:, :, None]
+    correction = weight * ((own < s_changed).astype(float) - (own < s[:, None, :]))
+    for group, (rows, labels) in groups:
+        inside = np.zeros(len(model.scores_), dtype=bool)
+        inside[group.rows] = True
+        counted = (inside[indices][:, :, None] * correction).sum(axis=1)
+        whole = SortedScores.of(group.scores, group.w)
+        below[rows, labels] = whole.below(s[rows, labels]) + counted[rows, labels]

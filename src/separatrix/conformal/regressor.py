@@ -2,42 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import RegressorMixin, clone
+from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.arrays import Floats, Ints
 from separatrix.conformal.base import (
+    BLOCK_NUMBERS,
     JACKKNIFE,
     Calibrated,
     ConformalModel,
+    Coverage,
+    category_quantiles,
+    checked_level,
+    coverage_of,
+    needed_rank,
     positive_rows,
     row_blocks,
+    shifted_quantiles,
+    upper_quantiles,
 )
-from separatrix.conformal.closed_forms import closed_form
-from separatrix.conformal.coverage import Coverage, coverage_of
-from separatrix.conformal.intervals import RULES, by_quantile, few_changes, tidy
-from separatrix.conformal.number_scores import (
-    AbsoluteScore,
-    Anchors,
-    NormalizedScore,
-    NumberScore,
-    QuantileScore,
-    number_score,
-    quantile_parameter,
-)
-from separatrix.conformal.quantiles import BLOCK_NUMBERS, category_quantiles, checked_level
-from separatrix.estimators.wrapped import (
-    LabeledRows,
-    fitted_to_numbers,
-    numbered_rows,
-    warn_once,
-)
-from separatrix.messages import InputError
-from separatrix.rows.block import Floats, Ints
-from separatrix.threads import on_one_blas_thread
+from separatrix.estimators.wrapped import LabeledRows, fitted_to_numbers, numbered_rows, warn_once
+from separatrix.messages import InputError, check_option
+from separatrix.rows.rows import Rows
+from separatrix.rows.schema import unit_weights
+from separatrix.selection.leave_one_out import LeaveOneOutFits, affine_fits, leave_one_out_fits
+from separatrix.threads import on_one_blas_thread, parallel_map, pieces
 
 
 class ConformalRegressor(RegressorMixin, ConformalModel):
@@ -301,3 +298,287 @@ class ConformalRegressor(RegressorMixin, ConformalModel):
             labels = np.array([*self.categories_.levels.tolist(), "others"], dtype=object)
             named = labels[codes]
         return coverage_of(float(level), inside, high - low, rows.w, named)
+
+
+# -------------------------------------------------------------------------------------------------
+# Scores of numbers: how far a target is from what a model expected, in units that it may choose.
+#
+# R = max(a(x) − y, y − b(x)) / s(x),     so that  R ≤ q  is  y ∈ [a(x) − q s(x), b(x) + q s(x)]
+#
+# absolute     a = b = ŷ(x),  s = 1
+# normalized   a = b = ŷ(x),  s = the model's own standard deviation, or a model of |y − ŷ|
+# quantile     a, b = two conditional quantiles,  s = 1
+
+
+SCORES = ("absolute", "normalized", "quantile")
+#: The least scale, relative to the mean absolute residual: a model of it may say zero or less.
+LEAST_SCALE = 1e-3
+
+
+@dataclass(frozen=True)
+class Anchors:
+    """a(x), b(x) and s(x) of some rows."""
+
+    lower: Floats
+    upper: Floats
+    scale: Floats
+
+    def scores(self, y: Floats) -> Floats:
+        """R of targets of the same rows."""
+        return np.asarray(np.maximum(self.lower - y, y - self.upper) / self.scale)
+
+
+class NumberScore(Protocol):
+    """A score: the models that it needs, fitted to rows, and what they say about others."""
+
+    def fit(self, estimator: Any, rows: LabeledRows) -> list[Any]:
+        """The models, fitted to the rows."""
+
+    def anchors(self, models: list[Any], X: Any) -> Anchors:
+        """a, b and s of new rows."""
+
+
+def around(mean: Any) -> Anchors:
+    """Anchors at a prediction, with a scale of one."""
+    center = np.asarray(mean, dtype=float)
+    return Anchors(center, center, np.ones(len(center)))
+
+
+class AbsoluteScore:
+    """|y − ŷ(x)|."""
+
+    def fit(self, estimator: Any, rows: LabeledRows) -> list[Any]:
+        """The model itself."""
+        return [fitted_to_numbers(estimator, rows)]
+
+    def anchors(self, models: list[Any], X: Any) -> Anchors:
+        """The prediction."""
+        return around(np.ravel(models[0].predict(X)))
+
+
+@dataclass(frozen=True)
+class NormalizedScore:
+    """|y − ŷ(x)| / s(x), with the model's own s, or with a second model of |y − ŷ|."""
+
+    scale_estimator: Any = None
+
+    def fit(self, estimator: Any, rows: LabeledRows) -> list[Any]:
+        """The model, and that of the size of its residuals on the same rows."""
+        model = fitted_to_numbers(estimator, rows)
+        if self.scale_estimator is None:
+            return [model]
+        size = np.abs(rows.y - np.ravel(model.predict(rows.x)))
+        least = LEAST_SCALE * float(np.average(size, weights=rows.w))
+        if not isinstance(rows.x, np.ndarray) and hasattr(rows.x, "schema"):
+            raise InputError(
+                "A scale_estimator is fitted to X and |y − ŷ|, and a table was given.",
+                remedy="Give X and y, or a model with a standard deviation of its own.",
+            )
+        scale = fitted_to_numbers(self.scale_estimator, LabeledRows(rows.x, size, rows.w))
+        return [model, scale, least if least > 0.0 else 1.0]
+
+    def anchors(self, models: list[Any], X: Any) -> Anchors:
+        """The prediction, and the size of residuals that is expected there."""
+        if len(models) == 1:
+            return Anchors(*_with_deviation(models[0], X))
+        center = np.ravel(np.asarray(models[0].predict(X), dtype=float))
+        scale = np.ravel(np.asarray(models[1].predict(X), dtype=float))
+        return Anchors(center, center, np.maximum(scale, models[2]))
+
+
+def _with_deviation(model: Any, X: Any) -> tuple[Floats, Floats, Floats]:
+    """ŷ twice, and the model's own standard deviation."""
+    if hasattr(model, "predictive"):
+        found = model.predictive(X)
+        mean, deviation = found.mean, found.scale
+    else:
+        try:
+            mean, deviation = model.predict(X, return_std=True)
+        except TypeError as problem:
+            raise InputError(
+                f"{type(model).__name__} has no standard deviation of its own.",
+                remedy="Give scale_estimator, a regression model of |y − ŷ|.",
+            ) from problem
+    mean = np.ravel(np.asarray(mean, dtype=float))
+    deviation = np.ravel(np.asarray(deviation, dtype=float))
+    return mean, mean, np.maximum(deviation, np.finfo(float).tiny)
+
+
+@dataclass(frozen=True)
+class QuantileScore:
+    """Max(a(x) − y, y − b(x)) with a and b models of two conditional quantiles."""
+
+    quantiles: tuple[float, float]
+
+    def fit(self, estimator: Any, rows: LabeledRows) -> list[Any]:
+        """The estimator at the two quantiles."""
+        name = quantile_parameter(estimator)
+        return [
+            fitted_to_numbers(clone(estimator).set_params(**{name: q}), rows)
+            for q in self.quantiles
+        ]
+
+    def anchors(self, models: list[Any], X: Any) -> Anchors:
+        """The two quantiles, in order where they cross."""
+        low, high = (np.ravel(np.asarray(model.predict(X), dtype=float)) for model in models)
+        return Anchors(np.minimum(low, high), np.maximum(low, high), np.ones(len(low)))
+
+
+def quantile_parameter(estimator: Any) -> str:
+    """The parameter of an estimator that names its quantile: ``quantile``, else ``alpha``."""
+    parameters = estimator.get_params(deep=False)
+    if "quantile" in parameters:
+        return "quantile"
+    if parameters.get("loss") == "quantile" and "alpha" in parameters:
+        return "alpha"
+    raise InputError(
+        f"{type(estimator).__name__} has no parameter for a quantile.",
+        remedy="Give a model of conditional quantiles, as QuantileRegressor.",
+    )
+
+
+def number_score(score: str, scale_estimator: Any, quantiles: Any) -> NumberScore:
+    """The score by its name."""
+    check_option("conformity", score, SCORES)
+    if score == "absolute":
+        return AbsoluteScore()
+    if score == "normalized":
+        return NormalizedScore(scale_estimator)
+    low, high = (float(q) for q in quantiles)
+    if not 0.0 < low < high < 1.0:
+        raise InputError(f"quantiles={quantiles!r} must be two numbers, 0 < low < high < 1.")
+    return QuantileScore((low, high))
+
+
+# -------------------------------------------------------------------------------------------------
+# From calibration scores to intervals: by one quantile, or by one model for each row left out.
+#
+#     split          [a(x) − q s(x), b(x) + q s(x)]
+#     jackknife+     quantiles of a₋ᵢ(x) − Rᵢ s₋ᵢ(x) and of b₋ᵢ(x) + Rᵢ s₋ᵢ(x) over the rows i
+#     minmax         from the least a₋ᵢ(x) − q s₋ᵢ(x) to the largest b₋ᵢ(x) + q s₋ᵢ(x)
+#     cross          the hull of all y within Rᵢ of ŷ₋ᵢ(x) for more than α (n + 1) − 1 rows i
+#
+# cv+ is jackknife+ with folds in place of rows.
+
+
+#: Ends of intervals with and against the order of numbers.
+Ends = tuple[Floats, Floats]
+
+
+def tidy(lower: Floats, upper: Floats) -> Floats:
+    """Intervals (m x 2); one that is empty shrinks to its middle."""
+    crossed = lower > upper
+    with np.errstate(invalid="ignore"):
+        middle = 0.5 * (lower + upper)
+    return np.stack([np.where(crossed, middle, lower), np.where(crossed, middle, upper)], axis=1)
+
+
+def by_quantile(anchors: Anchors, q: Floats) -> Floats:
+    """Intervals about the anchors, with the quantile of each row's category."""
+    with np.errstate(invalid="ignore"):
+        reach = np.where(np.isinf(q), np.inf, q * anchors.scale)
+    return tidy(anchors.lower - reach, anchors.upper + reach)
+
+
+def jackknife_plus(lower: Floats, upper: Floats, w: Floats | None, level: Fraction) -> Ends:
+    """Quantiles of the ends (m x n) that the rows left out give, which are overwritten."""
+
+    def ends(rows: slice) -> Ends:
+        low = np.negative(lower[rows], out=lower[rows])
+        return -upper_quantiles(low, w, level), upper_quantiles(upper[rows], w, level)
+
+    parts = parallel_map(ends, pieces(len(lower), 16))
+    return np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts])
+
+
+def minmax(lower: Floats, upper: Floats, w: Floats | None, level: Fraction) -> Ends:
+    """The least and the largest end; the ends have one quantile for all rows."""
+    del w, level
+    return lower.min(axis=1), upper.max(axis=1)
+
+
+def cross_conformal(lower: Floats, upper: Floats, w: Floats | None, level: Fraction) -> Ends:
+    """The hull of all y in enough of the n intervals (m x n) of each row."""
+    m, n = lower.shape
+    weights = np.ones(n) if w is None else w
+    total = float(weights.sum())
+    needed = total + 1.0 - needed_rank(level, total)  # ⌊α (n + 1)⌋ of whole weights
+    if needed < 1.0:
+        return np.full(m, -np.inf), np.full(m, np.inf)
+    events = np.concatenate([lower, upper], axis=1)
+    order = np.argsort(events, axis=1, kind="stable")  # of equals, beginnings first
+    steps = np.concatenate([weights, -weights])[order]
+    inside = np.cumsum(steps, axis=1) >= needed * (1.0 - 1e-12)
+    rows, places = np.arange(m), np.take_along_axis(events, order, axis=1)
+    first = inside.argmax(axis=1)
+    last = 2 * n - 1 - inside[:, ::-1].argmax(axis=1)  # the event after it ends the last piece
+    low, high = places[rows, first], places[rows, np.minimum(last + 1, 2 * n - 1)]
+    middle = np.median(places, axis=1)
+    none = ~inside.any(axis=1)
+    return np.where(none, middle, low), np.where(none, middle, high)
+
+
+#: Rules for the ends that all rows left out give.
+RULES: dict[str, Callable[[Floats, Floats, Floats | None, Fraction], Ends]] = {
+    "cv+": jackknife_plus,
+    "jackknife+": jackknife_plus,
+    "jackknife-minmax": minmax,
+    "cross-conformal": cross_conformal,
+}
+
+
+def few_changes(
+    base: Floats, indices: Ints, changed: Floats, scores: Floats, level: Fraction
+) -> Floats:
+    """Jackknife+ where all but a few models agree about a row: (m x 2) in O(k log k) a row."""
+    n = len(scores)
+    rank = int(needed_rank(level, n))
+    if rank > n:
+        return np.tile([-np.inf, np.inf], (len(base), 1))
+    order = np.argsort(scores, kind="stable")
+    place = np.empty(n, dtype=np.int64)
+    place[order] = np.arange(n)
+    ordered = scores[order]
+    upper = shifted_quantiles(base, indices, changed, ordered, place, rank)
+    lower = -shifted_quantiles(-base, indices, -changed, ordered, place, rank)
+    return tidy(lower, upper)
+
+
+# -------------------------------------------------------------------------------------------------
+# Fits without each row in closed form: those a model knows itself, and scikit-learn's lines.
+
+
+#: Solvers of scikit-learn's ridge regression whose answers are exact.
+EXACT = ("auto", "svd", "cholesky")
+#: Numbers of a table up to which its fits, as large as the table, are formed.
+MAX_NUMBERS = 50_000_000
+
+
+def closed_form(model: Any, X: Any, y: Floats, w: Floats | None) -> LeaveOneOutFits | None:
+    """The fits of a model without each of its rows; None where only refits give them."""
+    if type(model) not in (LinearRegression, Ridge):
+        return leave_one_out_fits(model, X, y, w)
+    penalty = getattr(model, "alpha", 0.0)
+    refused = model.positive or np.ndim(penalty) or np.ndim(model.coef_) != 1
+    if refused or getattr(model, "solver", "auto") not in EXACT:
+        return None
+    if isinstance(X, Rows) or sparse.issparse(X) or len(y) < 2:
+        return None
+    x = np.asarray(X, dtype=float)
+    if x.size > MAX_NUMBERS:
+        return None
+    weights = unit_weights(w, len(y))
+    if (weights < 1.0).any():  # less than one row, so that none can be left out of it
+        return None
+
+    def refit(i: int) -> tuple[Floats, float]:
+        less = weights.copy()
+        less[i] = max(less[i] - 1.0, 0.0)
+        at = less > 0.0
+        other = clone(model).fit(x[at], y[at], sample_weight=less[at])
+        return other.coef_ - model.coef_, float(other.intercept_ - model.intercept_)
+
+    fitted = np.asarray(x @ model.coef_ + model.intercept_, dtype=float)
+    return affine_fits(
+        x, y, fitted, weights, float(penalty), fit_intercept=bool(model.fit_intercept), refit=refit
+    )

@@ -7,19 +7,15 @@ from typing import Any, Self
 import numpy as np
 from scipy import linalg
 
+from separatrix.arrays import Floats
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.messages import check_option
-from separatrix.optimize.solution import Certificate, Solution
-from separatrix.rows.block import Floats
-from separatrix.rows.encoding import Encoding, identity
-from separatrix.rows.mapped import MappedStatistic
-from separatrix.rows.rows import ArrayRows, Rows
-from separatrix.rows.schema import Terms
-from separatrix.statistics.by_class.parts import ClassMomentRows
+from separatrix.optimize.convex import Certificate, Solution
+from separatrix.rows.rows import ArrayRows, MappedStatistic, Rows
+from separatrix.rows.schema import Encoding, Terms, identity
 from separatrix.statistics.class_moments import ClassMoments
-from separatrix.statistics.class_preparation import ClassCodes, prepare_classes
-from separatrix.statistics.preparation import prepare
-from separatrix.statistics.standardizer import EPS, Standardizer, zero_if_constant
+from separatrix.statistics.class_preparation import ClassCodes, ClassMomentRows, prepare_classes
+from separatrix.statistics.moments import EPS, Standardizer, prepare, zero_if_constant
 
 #: How distances are measured under each scatter matrix.
 SCATTERS = {

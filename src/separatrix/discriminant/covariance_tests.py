@@ -18,11 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from separatrix.arrays import Floats
 from separatrix.estimators.inference import p_phrase
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats
-from separatrix.statistics.moments import Moments
-from separatrix.statistics.standardizer import EPS, zero_if_constant
+from separatrix.statistics.moments import EPS, Moments, zero_if_constant
 
 
 @dataclass(frozen=True)

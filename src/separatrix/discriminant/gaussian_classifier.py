@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Self
 
@@ -11,30 +13,29 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.discriminant.class_covariances import fit_matrices
-from separatrix.discriminant.diagonal_covariances import fit_diagonals
-from separatrix.discriminant.gaussian_options import (
-    COVARIANCES,
-    GaussianOptions,
-    certify,
-    class_priors,
-    covariance_parameters,
+from separatrix.arrays import Floats, Matrix
+from separatrix.discriminant.covariances import (
+    CovarianceShrinkage,
+    GaussianFit,
+    GaussianProblem,
+    diagonal_moments,
+    fit_diagonals,
+    fit_matrices,
+    fit_rows,
+    is_wide,
+    weighted_rows,
 )
-from separatrix.discriminant.gaussian_problem import GaussianProblem
-from separatrix.discriminant.row_span import diagonal_moments, fit_rows, is_wide, weighted_rows
+from separatrix.estimators.base import number_type
 from separatrix.estimators.class_labels import ClassLabels
-from separatrix.estimators.precision import number_type
 from separatrix.geometry.class_scores import ClassScores, Postprocess, log_softmax, softmax
+from separatrix.geometry.hyperplane import Quadric, real_roots
 from separatrix.geometry.normal import MultivariateNormal
-from separatrix.geometry.quadric import Quadric, real_roots
 from separatrix.messages import InputError, warn
-from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Block, Floats, Matrix
-from separatrix.rows.encoding import Encoding, identity
+from separatrix.optimize.convex import Certificate
 from separatrix.rows.rows import ArrayRows, Rows
-from separatrix.statistics.class_moments import ClassMoments
+from separatrix.rows.schema import Block, Encoding, identity
+from separatrix.statistics.class_moments import ClassMoments, on_threads
 from separatrix.statistics.class_preparation import prepare_classes
-from separatrix.statistics.class_sums import on_threads
 
 #: How the scores of each structure are found.
 FITS = {"full": fit_matrices, "pooled": fit_matrices, "diagonal": fit_diagonals}
@@ -356,3 +357,104 @@ def _thresholds(scores: ClassScores, m: ClassMoments) -> Floats:
         own = a[i] * t**2 + b[i] * t + constant[i]
         crossings += t[own >= best - 1e-9 * (1.0 + np.abs(best))].tolist()
     return m.grand_mean + deviation * np.unique(crossings)
+
+
+# -------------------------------------------------------------------------------------------------
+# Options of Gaussian class models, and the certificate of what they lead to.
+
+
+#: The covariance structures, and how much of the within-class scatter each of them needs.
+COVARIANCES = {
+    "full": "full",
+    "shared": "pooled",
+    "diagonal": "diagonal",
+    "shared_diagonal": "diagonal",
+    "spherical": "diagonal",
+    "shared_spherical": "diagonal",
+}
+
+
+@dataclass(frozen=True)
+class GaussianOptions:
+    """Covariance structure, shrinkage and priors of a Gaussian class model.
+
+    ``tol`` is that of :class:`GaussianProblem`; ``posterior`` takes class moments to those of the
+    posterior, where there is a prior on means and covariances; ``likeliest`` says that nothing is
+    shrunk otherwise, so that the estimate is that of maximum likelihood.
+    """
+
+    covariance: str
+    shrinkage: CovarianceShrinkage
+    priors: Any = None
+    tol: float | None = None
+    posterior: Callable[[ClassMoments], ClassMoments] | None = None
+    likeliest: bool = True
+
+
+def covariance_parameters(kind: str, k: int, d: int) -> int:
+    """Number of free parameters in the covariances of ``k`` classes over ``d`` columns."""
+    one = {"full": d * (d + 1) // 2, "diagonal": d, "spherical": 1}
+    one["shared"] = one["full"]
+    return one[kind.removeprefix("shared_")] * (1 if kind.startswith("shared") else k)
+
+
+def class_priors(given: Any, weight: Floats, *, rescaled: bool = False) -> Floats:
+    """Prior probabilities: as given and checked, uniform, or the class proportions (None).
+
+    Those that do not add up to 1 are refused, or ``rescaled``.
+    """
+    if given is None:
+        return np.asarray(weight / weight.sum())
+    if isinstance(given, str) and given == "uniform":
+        return np.full(len(weight), 1.0 / len(weight))
+    priors = np.asarray(given, dtype=float)
+    if priors.shape != weight.shape:
+        raise InputError(
+            f"Number of priors must match number of classes: shape {priors.shape} for "
+            f"{len(weight)} classes."
+        )
+    total = float(priors.sum())
+    if not (priors >= 0).all():
+        raise InputError(f"Class priors must be non-negative, and {priors.tolist()} are not.")
+    if not (0 < total < np.inf) or (abs(total - 1.0) > 1e-5 and not rescaled):
+        raise InputError(
+            f"The sum of the priors should be 1: {priors.tolist()} add up to {total:.6g}."
+        )
+    return np.asarray(priors / total)
+
+
+def certify(options: GaussianOptions, fit: GaussianFit, n_columns: int) -> Certificate:
+    """Closed form: what can fail is the whitening of the covariances, AᵀΣA = I."""
+    case = options.covariance.replace("_", ", ")
+    plain = options.shrinkage.is_zero and options.likeliest and options.posterior is None
+    if plain and not fit.degenerate:
+        claim = f"Gaussian classes ({case} covariance): the maximum likelihood estimate"
+    else:
+        claim = f"Gaussian classes ({case} covariance) in closed form"
+    notes = []
+    if fit.degenerate:
+        notes.append(
+            "In some direction no class varies: classes that differ there are separated by it, "
+            "with a variance of rounding size."
+        )
+    if options.posterior is not None:
+        notes.append("Means and covariances are those of a posterior: the prior counts as rows.")
+    if not options.shrinkage.is_zero:
+        notes.append("Covariances are shrunk: the likelihood is below its maximum by intention.")
+    if options.tol is not None and fit.rank < n_columns and not fit.degenerate:
+        left = n_columns - fit.rank
+        notes.append(
+            f"Left out: {left} direction{'s' * (left != 1)} in which rows of one class hardly "
+            "differ (tol), however far apart the classes are there."
+        )
+    return Certificate(
+        claim,
+        kkt=fit.error,
+        tolerance=1e-4,
+        condition=fit.condition,
+        rank=fit.rank,
+        digits=float(max(0.0, -np.log10(np.finfo(float).eps * fit.condition))),
+        statistic="class moments",
+        notes=tuple(notes),
+        promised=() if fit.degenerate else ("kkt",),
+    )

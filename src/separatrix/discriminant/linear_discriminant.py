@@ -1,25 +1,202 @@
-"""Linear discriminant analysis: Gaussian classes with one covariance, and Fisher's projection."""
+"""Linear and quadratic discriminant analysis."""
 
 from __future__ import annotations
 
-from typing import Any
+from abc import abstractmethod
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.discriminant.discriminant_directions import from_covariances, from_means
-from separatrix.discriminant.estimated_covariances import CovarianceChoice, EstimatedCovariances
-from separatrix.discriminant.gaussian_options import GaussianOptions, class_priors
-from separatrix.discriminant.gaussian_problem import CovarianceShrinkage
-from separatrix.discriminant.leave_one_out.shared import SharedFits, shared_fits
+from separatrix.arrays import Floats
+from separatrix.discriminant.covariances import (
+    CovarianceShrinkage,
+    shrunk_covariances,
+    total_standardizer,
+)
+from separatrix.discriminant.gaussian_classifier import (
+    GaussianOptions,
+    IncrementalGaussianClassifier,
+    Statistics,
+    class_priors,
+)
+from separatrix.discriminant.leave_one_out import (
+    QuadraticFits,
+    SharedFits,
+    quadratic_fits,
+    shared_fits,
+)
+from separatrix.estimators.class_labels import CodedRows, coded_rows
 from separatrix.estimators.linear_classifier import HyperplaneDistances
 from separatrix.geometry.class_scores import LinearScores
 from separatrix.geometry.hyperplane import Hyperplane
-from separatrix.messages import InputError
-from separatrix.rows.block import Floats
-from separatrix.rows.encoding import Encoding
+from separatrix.messages import InputError, check_option, warn
+from separatrix.rows.rows import ArrayRows
+from separatrix.rows.schema import Encoding, to_array
 from separatrix.statistics.class_moments import ClassMoments
+from separatrix.statistics.moments import EPS
+
+# -------------------------------------------------------------------------------------------------
+# Covariances that scikit-learn's ``shrinkage`` and ``covariance_estimator`` ask for.
+#
+#     Σ = (1 − s) C + s (tr C / d) I
+#
+# with s given, or by Ledoit and Wolf ("auto") in columns of unit variance:
+#
+#     s = min(1, Σ w (‖z‖⁴ − ‖R‖²) / (n² ‖R − I‖²)),      R the correlation matrix
+#
+# which minimizes the expected squared error of the covariance. These depend on the units of the
+# columns where s is given, by definition, and not with "auto".
+
+
+@dataclass(frozen=True)
+class CovarianceChoice:
+    """The parameters ``solver``, ``shrinkage`` and ``covariance_estimator`` of a model."""
+
+    solver: str
+    shrinkage: Any = None
+    estimator: Any = None
+
+    def check(self, solvers: tuple[str, ...]) -> None:
+        """Refuse what is unknown, and what does not go together."""
+        check_option("solver", self.solver, solvers)
+        s = self.shrinkage
+        number = isinstance(s, Real) and not isinstance(s, bool | np.bool_)
+        if not (s is None or (isinstance(s, str) and s == "auto") or (number and 0 <= s <= 1)):
+            raise InputError(f"shrinkage={s!r} must be 'auto', None or a number from 0 to 1.")
+        if self.solver == "svd" and s is not None:
+            raise NotImplementedError(
+                "shrinkage is not supported with solver='svd'. Use solver='eigen'."
+            )
+        if self.estimator is None:
+            return
+        if self.solver == "svd":
+            raise InputError(
+                "covariance_estimator is not supported with solver='svd': a covariance estimator "
+                "is not supported with svd, which forms no covariance.",
+                remedy="Use solver='eigen'.",
+            )
+        if s:
+            raise InputError(
+                "covariance_estimator and shrinkage parameters are not None. Only one of the two "
+                "can be set."
+            )
+        if not hasattr(self.estimator, "fit"):
+            raise InputError(f"covariance_estimator={self.estimator!r} has no method fit.")
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether class moments do not suffice."""
+        return self.estimator is not None or self.shrinkage == "auto"
+
+    def from_moments(self, m: ClassMoments) -> Floats:
+        """Covariances of every class (K x d x d), and of all rows as the last."""
+        matrices = np.concatenate([m.covariances, (m.within + m.between)[None]])
+        return np.stack([shrunk(c, float(self.shrinkage or 0.0)) for c in matrices])
+
+    def from_rows(self, coded: CodedRows, n_classes: int) -> Floats:
+        """Covariances of every class (K x d x d), and of all rows as the last."""
+        x, w = to_array(coded.x), coded.w
+        if self.estimator is not None and np.ptp(w) > 0:
+            raise InputError(
+                "covariance_estimator takes no sample_weight.", remedy="Use shrinkage instead."
+            )
+        deviation = np.sqrt(np.average((x - np.average(x, axis=0, weights=w)) ** 2, 0, w))
+        parts = [np.flatnonzero(coded.codes == k) for k in range(n_classes)]
+        parts.append(np.arange(len(x)))
+        return np.stack([self._one(x[part], w[part], deviation) for part in parts])
+
+    def _one(self, x: Floats, w: Floats, deviation: Floats) -> Floats:
+        if self.estimator is None:
+            return ledoit_wolf(x, w, deviation)
+        model = clone(self.estimator, safe=False)
+        model.fit(x)
+        if not hasattr(model, "covariance_"):
+            raise InputError(f"{type(model).__name__} does not have a covariance_ attribute.")
+        return np.atleast_2d(np.asarray(model.covariance_, dtype=np.float64))
+
+
+def _from_portions(model: Any) -> bool:
+    if model._choice().needs_rows:
+        raise AttributeError("shrinkage='auto' and covariance_estimator need all rows at once.")
+    return True
+
+
+class EstimatedCovariances(IncrementalGaussianClassifier):
+    """Gaussian classes with scikit-learn's ``shrinkage`` and ``covariance_estimator``."""
+
+    _solvers: tuple[str, ...] = ()
+
+    @abstractmethod
+    def _choice(self) -> CovarianceChoice:
+        """The solver and how covariances are estimated, by the parameters."""
+
+    def _check_parameters(self) -> None:
+        self._choice().check(self._solvers)
+        tol = getattr(self, "tol", 0.0)
+        if not (isinstance(tol, Real) and 0.0 <= float(tol) < np.inf):
+            raise InputError(f"tol={tol!r} must be a number and not negative.")
+        priors = self._options().priors
+        total = 1.0 if priors is None or isinstance(priors, str) else float(np.sum(priors))
+        if abs(total - 1.0) > 1e-5:
+            warn("SEP014", f"priors add up to {total:.6g}, and were divided by it.")
+
+    def _statistics(self, X: Any, y: Any, sample_weight: Any) -> Statistics:
+        self._check_parameters()
+        choice = self._choice()
+        if not choice.needs_rows:
+            return super()._statistics(X, y, sample_weight)
+        coded = coded_rows(self, X, y, sample_weight)
+        rows = ArrayRows(coded.x, None, coded.w).with_parts(coded.codes)
+        moments = self._array_moments(rows, self._structure())
+        return moments, coded.encoding, choice.from_rows(coded, len(self.classes_))
+
+    @available_if(_from_portions)  # type: ignore[untyped-decorator]
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Fit to these rows and all rows given before; ``classes`` lists all possible labels.
+
+        There is none with ``shrinkage="auto"`` or a ``covariance_estimator``, which need all rows.
+        """
+        self._check_parameters()
+        return super().partial_fit(X, y, classes, sample_weight)
+
+
+def shrunk(covariance: Floats, s: float) -> Floats:
+    """(1 − s) C + s (tr C / d) I."""
+    d = len(covariance)
+    mean = float(np.trace(covariance)) / max(d, 1)
+    return np.asarray((1.0 - s) * covariance + s * mean * np.eye(d))
+
+
+def ledoit_wolf(x: Floats, w: Floats, deviation: Floats) -> Floats:
+    """The covariance of weighted rows, shrunk in columns of unit variance by Ledoit and Wolf.
+
+    A column that is constant here counts in units of its ``deviation`` over all rows.
+    """
+    n, d = float(w.sum()), x.shape[1]
+    z = x - w @ x / n
+    z -= w @ z / n
+    own = np.sqrt(w @ z**2 / n)
+    rounding = 16 * np.finfo(float).eps * np.abs(x).max(axis=0, initial=0.0)
+    scale = np.where(own > rounding, own, deviation)
+    z = np.where(own > rounding, z, 0.0) / np.where(scale > 0.0, scale, 1.0)
+    c = (z * w[:, None]).T @ z / n
+    square = float((c**2).sum())
+    fourth = float(w @ np.einsum("ij,ij->i", z, z) ** 2) / n
+    spread = square - float(np.trace(c)) ** 2 / max(d, 1)  # ‖C − mean · I‖²
+    noise = max((fourth - square) / n, 0.0)
+    s = 0.0 if noise == 0.0 else 1.0 if spread <= noise else noise / spread
+    return np.asarray(shrunk(c, s) * np.outer(scale, scale))
+
+
+# -------------------------------------------------------------------------------------------------
+# Linear discriminant analysis: Gaussian classes with one covariance, and Fisher's projection.
 
 
 class LinearDiscriminantAnalysis(
@@ -268,3 +445,232 @@ class LinearDiscriminantAnalysis(
         a, b = self._pair(first, second)
         coef, offset = self.scores_.linear()
         return Hyperplane(coef[b : b + 1] - coef[a], offset[b : b + 1] - offset[a])
+
+
+# -------------------------------------------------------------------------------------------------
+# Directions that maximize the variance between classes relative to that within, wᵀBw / wᵀΣw.
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Directions as columns of ``scalings`` (strongest first) and their ``values`` wᵀBw."""
+
+    scalings: Floats
+    values: Floats
+
+    def ratio(self, n: int) -> Floats:
+        """Fractions of the variance between classes along the first ``n``, 0 beyond the last."""
+        values = np.zeros(max(n, len(self.values)))
+        values[: len(self.values)] = self.values
+        return np.asarray(values[:n] / max(float(values.sum()), np.finfo(float).tiny))
+
+
+def from_means(means: Floats, priors: Floats, coef: Floats) -> Directions:
+    """Scalings V with VᵀΣV = I that diagonalize the variance of the class means.
+
+    With N the class means minus x̄, Σ⁻¹Nᵀ holds the score coefficients, so the eigenvectors of
+    the K x K matrix √P N Σ⁻¹ Nᵀ √P turn coefficients into scalings. They lie in the span of
+    √P N Σ⁻¹, which is small where there are few columns.
+    """
+    root = np.sqrt(priors)[:, None]
+    centered = coef - priors @ coef  # Σ⁻¹(μₖ − x̄)
+    unit = np.abs(centered).max(axis=0)
+    unit[unit == 0] = 1.0
+    span, triangle = np.linalg.qr(root * (centered / unit))
+    inner = (span.T @ (root * ((means - priors @ means) * unit))) @ triangle.T
+    values, vectors = np.linalg.eigh(0.5 * (inner + inner.T))
+    values, vectors = values[::-1], span @ vectors[:, ::-1]
+    nonzero = values > 1e-8 * max(values[0], np.finfo(float).tiny)
+    nonzero &= np.arange(len(values)) < len(means) - 1
+    values = values[nonzero]
+    scalings = (root * centered).T @ (vectors[:, nonzero] / np.sqrt(values))
+    return Directions(_oriented(scalings, unit), values)
+
+
+def from_covariances(within: Floats, total: Floats) -> Directions:
+    """All directions V with VᵀΣV = I that diagonalize the total covariance less that within."""
+    scale = np.sqrt(np.maximum(np.diag(within), 0.0))
+    unit = np.where(scale > 0.0, scale, 1.0)
+    values, vectors = np.linalg.eigh(within / np.outer(unit, unit))
+    nonzero = values > 10 * len(values) * EPS
+    maps = vectors[:, nonzero] / np.sqrt(values[nonzero]) / unit[:, None]
+    between, rotation = np.linalg.eigh(maps.T @ (total - within) @ maps)
+    return Directions(_oriented(maps @ rotation[:, ::-1], 1.0 / unit), between[::-1])
+
+
+def _oriented(scalings: Floats, unit: Floats) -> Floats:
+    """Every direction with its largest component positive."""
+    if not scalings.size:
+        return scalings
+    largest = np.abs(scalings / unit[:, None]).argmax(axis=0)
+    sign = np.sign(scalings[largest, np.arange(scalings.shape[1])])
+    return np.asarray(scalings * np.where(sign == 0, 1.0, sign))
+
+
+# -------------------------------------------------------------------------------------------------
+# Quadratic discriminant analysis: Gaussian classes, each with a covariance of its own.
+
+
+class QuadraticDiscriminantAnalysis(EstimatedCovariances):
+    """Quadratic discriminant analysis: Gaussian classes, each with its own covariance.
+
+        gₖ(x) = ln P(k) − ½ ln|Σₖ| − ½ (x − μₖ)ᵀ Σₖ⁻¹ (x − μₖ)
+
+    Parameters
+    ----------
+    solver : {"svd", "eigen"}, default="svd"
+        "eigen" is needed for ``shrinkage`` and ``covariance_estimator``, and leaves ``reg_param``
+        out; the computation is the same.
+    shrinkage : "auto", float or None, default=None
+        Σₖ becomes (1 − s) Σₖ + s (tr Σₖ/d) I, with s chosen by Ledoit and Wolf in standardized
+        columns ("auto"), or given, which depends on the units of the columns.
+    priors : array-like of shape (n_classes,) or None, default=None
+        Prior probabilities of the classes; None takes the class proportions.
+    reg_param : float, default=0.0
+        Σₖ becomes (1 − r) Σₖ + r I. This depends on the units of the columns by definition;
+        ``RegularizedDiscriminantAnalysis`` does not.
+    store_covariance : bool, default=False
+        Whether to keep ``covariance_``.
+    tol : float, default=1e-4
+        Accepted as in scikit-learn, and unused: whether a covariance is singular is judged by
+        rounding errors, whatever the units.
+    covariance_estimator : estimator or None, default=None
+        Its ``fit(X)`` and ``covariance_`` estimate Σₖ from the rows of class k.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels in order.
+    means_ : ndarray of shape (n_classes, n_features)
+        Class means.
+    covariance_ : ndarray of shape (n_classes, n_features, n_features)
+        Class covariances, if ``store_covariance`` (maximum likelihood, 1/n).
+    rotations_ : list of ndarray of shape (n_features, n_features)
+        Principal axes of every class, as columns.
+    scalings_ : list of ndarray of shape (n_features,)
+        Variances of every class along them, largest first.
+    priors_ : ndarray of shape (n_classes,)
+        Prior probabilities.
+    certificate_ : Certificate
+        Rank, condition number and error of the whitened covariances.
+
+    See Also
+    --------
+    GaussianDiscriminant : The same with six covariance structures, and with a prior on them.
+    LinearDiscriminantAnalysis : One covariance for all classes.
+    RegularizedDiscriminantAnalysis : Shrinkage chosen by cross-validation.
+
+    References
+    ----------
+    O. Ledoit and M. Wolf, "A well-conditioned estimator for large-dimensional covariance
+    matrices", 2004.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[-0.5], [0.0], [0.5], [-3.0], [3.0], [4.0]], [0, 0, 0, 1, 1, 1]
+    >>> sx.QuadraticDiscriminantAnalysis().fit(X, y).predict([[-2.0], [0.1], [2.0]])
+    array([1, 0, 1])
+    """
+
+    _solvers = ("svd", "eigen")
+
+    def __init__(
+        self,
+        *,
+        solver: str = "svd",
+        shrinkage: Any = None,
+        priors: Any = None,
+        reg_param: float = 0.0,
+        store_covariance: bool = False,
+        tol: float = 1e-4,
+        covariance_estimator: Any = None,
+    ) -> None:
+        self.solver = solver
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.reg_param = reg_param
+        self.store_covariance = store_covariance
+        self.tol = tol
+        self.covariance_estimator = covariance_estimator
+
+    def _choice(self) -> CovarianceChoice:
+        return CovarianceChoice(self.solver, self.shrinkage, self.covariance_estimator)
+
+    @property
+    def _replaced(self) -> bool:
+        """Whether the covariances are not those of maximum likelihood, nor these plus r I."""
+        return bool(self.shrinkage) or self.covariance_estimator is not None
+
+    def _options(self) -> GaussianOptions:
+        shrinkage = CovarianceShrinkage(ridge=self.reg_param if self.solver == "svd" else 0.0)
+        return GaussianOptions("full", shrinkage, self.priors, likeliest=not self._replaced)
+
+    def _fits_wide(self, structure: str) -> bool:
+        return super()._fits_wide(structure) and not (self._replaced or self.store_covariance)
+
+    def leave_one_out_fits(
+        self, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> QuadraticFits | None:
+        """Probabilities without each of the training rows; None if they need refits."""
+        if self._replaced or self.reg_param:
+            return None
+        given = None if self.priors is None else self.priors_
+        return quadratic_fits(self, X, y, sample_weight, given)
+
+    def _class_priors(self, weight: Floats) -> Floats:
+        return class_priors(self.priors, weight, rescaled=True)
+
+    def _require_rows(self, moments: ClassMoments) -> None:
+        if (moments.count == 1).any():
+            name = self.classes_.tolist()[int(np.argmax(moments.count == 1))]
+            raise InputError(
+                f"y has only 1 sample in class {name!r}, which has no covariance.",
+                remedy="Leave the class out, or share one covariance (LinearDiscriminantAnalysis).",
+            )
+
+    def _fit_moments(
+        self,
+        moments: ClassMoments,
+        encoding: Encoding,
+        *,
+        given: Floats | None = None,
+        added: Floats | None = None,
+    ) -> None:
+        if given is None and self._replaced:
+            given = self._choice().from_moments(moments)
+        given = None if given is None else given[:-1]
+        super()._fit_moments(moments, encoding, given=given, added=added)
+        if not self.store_covariance:
+            self.__dict__.pop("covariance_", None)
+
+    def _covariances(self) -> Floats:
+        if hasattr(self, "covariance_"):
+            return self.covariance_
+        self._require_products()
+        m = self.class_moments_
+        if self._choice().needs_rows:  # Σ = (−2W)⁻¹, in columns of comparable size
+            scale = np.sqrt(np.diag(m.within + m.between))
+            scale[scale == 0] = 1.0
+            unit = np.outer(scale, scale)
+            return np.asarray(np.linalg.pinv(-2.0 * self.W_ * unit, hermitian=True) * unit)
+        if self._replaced:
+            return self._choice().from_moments(m)[:-1]
+        standardizer = total_standardizer(np.diag(m.within + m.between), m.grand_mean)
+        return shrunk_covariances(m, self._options().shrinkage, standardizer, shared=False)
+
+    @property
+    def scalings_(self) -> list[Floats]:
+        """Variances of every class along its principal axes, largest first."""
+        return [self._rounded(values[::-1]) for values in self._spectra()[0]]
+
+    @property
+    def rotations_(self) -> list[Floats]:
+        """Principal axes of every class, as columns, in the order of ``scalings_``."""
+        return [self._rounded(vectors[:, ::-1]) for vectors in self._spectra()[1]]
+
+    def _spectra(self) -> tuple[Floats, Floats]:
+        if not hasattr(self, "class_moments_"):
+            raise AttributeError("The model is not fitted.")
+        values, vectors = np.linalg.eigh(self._covariances())
+        return np.maximum(values, 0.0), vectors

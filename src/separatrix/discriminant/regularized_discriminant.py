@@ -2,37 +2,48 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
 
-from separatrix.discriminant.gaussian_classifier import GaussianClassifier
-from separatrix.discriminant.gaussian_options import GaussianOptions, class_priors
-from separatrix.discriminant.gaussian_problem import CovarianceShrinkage
-from separatrix.discriminant.regularization_search import (
-    ShrinkageFold,
-    array_folds,
-    cross_validated_losses,
-    smoothed,
-    table_folds,
-)
-from separatrix.discriminant.row_span import (
+from separatrix.arrays import Floats, Ints
+from separatrix.discriminant.covariances import (
+    CovarianceShrinkage,
     diagonal_moments,
     filled_in,
+    gram,
     is_wide,
+    mean_variance,
+    span_basis,
+    total_standardizer,
     weighted_rows,
 )
-from separatrix.discriminant.tuning import span_folds, tune_shrinkage
-from separatrix.geometry.class_scores import ClassScores, ProjectedScores, QuadraticScores
+from separatrix.discriminant.gaussian_classifier import (
+    GaussianClassifier,
+    GaussianOptions,
+    class_priors,
+)
+from separatrix.geometry.class_scores import ClassScores, ProjectedScores, QuadraticScores, softmax
 from separatrix.messages import InputError, check_option
-from separatrix.rows.block import Floats
-from separatrix.rows.encoding import Encoding, identity
-from separatrix.rows.rows import ArrayRows, Rows
-from separatrix.selection.folds import folding, folds_of, warn_of_parted_copies
+from separatrix.rows.rows import ArrayRows, InMemory, Rows
+from separatrix.rows.schema import Block, Encoding, Terms, identity, to_array
+from separatrix.selection.folds import (
+    Folds,
+    folding,
+    folds_of,
+    leave_each_out,
+    warn_of_parted_copies,
+)
 from separatrix.selection.rules import minimum
-from separatrix.selection.tuning import Tuning, TuningData
+from separatrix.selection.tuning import Tuning, TuningData, best_by_fold, require_classes
 from separatrix.statistics.class_moments import ClassMoments
+from separatrix.statistics.class_preparation import prepare_classes
+from separatrix.statistics.moments import EPS, Standardizer
+from separatrix.threads import parallel_map
 
 #: Values of α that are tried, close together near zero: a little is what singular classes need.
 ALPHAS = (0.0, 1e-4, 1e-3, 0.003, 0.01, 0.03, 0.1, 0.25, 0.5, 0.8, 1.0)
@@ -264,3 +275,394 @@ def _values(given: Any, name: str) -> Floats:
     if not len(values) or not ((values >= 0) & (values <= 1)).all():
         raise InputError(f"{name} must lie between 0 and 1.")
     return values
+
+
+# -------------------------------------------------------------------------------------------------
+# Cross-validated losses of many covariance shrinkages at once, from class moments by fold.
+#
+# In standardized columns a shrunk covariance is Σ = α σ²I + (1 − α) M with M = t S + (1 − t) Sₖ and
+# t = β/(1 − α). With M = Q diag(μ) Qᵀ, all α with the same t share Q:
+#
+#     (x − m)ᵀ Σ⁻¹ (x − m) = Σⱼ pⱼ² / (α σ² + (1 − α) μⱼ),     p = Qᵀ(x − m)
+
+
+#: Numbers that one step of the search stores at a time.
+CHUNK = 1_500_000
+
+
+@dataclass(frozen=True)
+class ClassFold:
+    """Class moments of the training rows, and the test rows in the same design."""
+
+    train: ClassMoments
+    test: Block
+
+
+def array_folds(rows: ArrayRows, found: Folds, k: int) -> tuple[list[ClassFold], ClassMoments]:
+    """Every fold, and the class moments of all rows; one pass if the folds partition the rows."""
+    block = rows.block
+    d = block.x.shape[1]
+    assert block.parts is not None
+    empty = ClassMoments.empty("full", k, d)
+    if found.labels is None:
+        folds = found.map(
+            lambda train, test: ClassFold(rows.take(train).reduce(empty), block.take(test))
+        )
+        return folds, rows.reduce(empty)
+    by_class_and_fold = ClassMoments.empty("full", k * len(found), d)
+    by_fold = rows.with_parts(found.labels * k + block.parts).reduce(by_class_and_fold)
+    parts = [by_fold.take(slice(f * k, (f + 1) * k)) for f in range(len(found))]
+    training, whole = leave_each_out(parts, empty)
+    folds = [
+        ClassFold(train, block.take(test))
+        for train, (_, test) in zip(training, found.pairs, strict=True)
+    ]
+    return folds, whole
+
+
+def table_folds(rows: InMemory, cv: Any, targets: Terms) -> list[ClassFold]:
+    """Every fold of a table; levels and imputed values are those of its training rows."""
+    codes = rows.block.codes(targets)
+
+    def one(train: Ints, test: Ints) -> ClassFold:
+        prepared = prepare_classes(rows.take(train))
+        moments = ClassMoments.from_moments("full", [prepared.of(term) for term in targets])
+        test_block = prepared.encoding.apply(rows.block.take(test))
+        return ClassFold(moments, replace(test_block, parts=codes[test]))
+
+    folds = folds_of(cv, len(codes), codes=codes)
+    warn_of_parted_copies(rows, folds, cv)
+    return folds.map(one)
+
+
+@dataclass(frozen=True)
+class Tempering:
+    """How sure densities are: P ← (P^(1/T) / Σ + s/K) / (1 + s).
+
+    Temperatures T are 1, 2, 4, …, doubled as often as ``doublings``; s are values of ``smoothing``.
+    """
+
+    doublings: int = 0
+    smoothing: tuple[float, ...] = (0.0,)
+
+    @property
+    def points(self) -> list[tuple[float, float]]:
+        """All pairs of temperature and smoothing, as sure as the densities first."""
+        return [(2.0**j, s) for j in range(1 + self.doublings) for s in self.smoothing]
+
+
+AS_THEY_ARE = Tempering()
+
+
+def cross_validated_losses(
+    tests: list[ShrinkageFold], grid: Floats, tempering: Tempering = AS_THEY_ARE
+) -> tuple[Floats, Floats]:
+    """Log loss (P x tempering x folds) and error (P x folds) of every (α, β) in ``grid``.
+
+    Losses are +∞ where a class is singular.
+    """
+    ratios = by_ratio(grid)
+    log_loss = np.empty((len(grid), len(tempering.points), len(tests)))
+    error = np.empty((len(grid), len(tests)))
+    tasks = [(f, t, points) for f in range(len(tests)) for t, points in ratios.items()]
+
+    def one(task: tuple[int, float, list[int]]) -> None:
+        f, t, points = task
+        log_loss[points, :, f], error[points, f] = tests[f].losses(t, grid[points, 0], tempering)
+
+    parallel_map(one, tasks)
+    return log_loss, error
+
+
+def by_ratio(grid: Floats) -> dict[float, list[int]]:
+    """Points of the grid by t = β/(1 − α); any t does for α = 1."""
+    found: dict[float, list[int]] = {}
+    for i, (alpha, beta) in enumerate(grid):
+        t = _ratio(float(alpha), float(beta))
+        found.setdefault(t, []).append(i)
+    return found
+
+
+def _ratio(alpha: float, beta: float) -> float:
+    return round(beta / (1.0 - alpha), 12) if alpha < 1.0 else 1.0
+
+
+@dataclass(frozen=True)
+class ShrinkageFold:
+    """One fold: the test rows ``z`` and all training moments, in standardized coordinates."""
+
+    z: Floats
+    codes: Ints
+    weight: Floats
+    means: Floats
+    own: Floats
+    pooled: Floats
+    mean_variance: float
+    log_priors: Floats
+
+    @classmethod
+    def of(cls, fold: ClassFold, priors: Floats | None) -> ShrinkageFold:
+        """A fold in the standardized columns of its training rows."""
+        m, test = fold.train, fold.test
+        standardizer = total_standardizer(np.diag(m.within + m.between), m.grand_mean)
+        basis = span_basis(m, standardizer, whole=False)
+        known = m.weight > 0
+        assert test.parts is not None
+        w = test.weights
+        rows = np.flatnonzero(
+            (w > 0) & known[test.parts]
+        )  # a class without training rows: left out
+        priors = m.weight / m.weight.sum() if priors is None else priors
+        with np.errstate(divide="ignore"):
+            log_priors = np.where(known, np.log(priors), -np.inf)
+        return cls(
+            (test.take(rows).dense() - m.grand_mean) @ basis,
+            test.parts[rows],
+            w[rows],
+            (np.where(known[:, None], m.mean, m.grand_mean) - m.grand_mean) @ basis,
+            basis.T @ np.where(known[:, None, None], m.covariances, m.within) @ basis,
+            basis.T @ m.within @ basis,
+            mean_variance(np.diag(m.within), standardizer),
+            log_priors,
+        )
+
+    def losses(self, t: float, alphas: Floats, tempering: Tempering) -> tuple[Floats, Floats]:
+        """Mean log loss (A x tempering) and error of the test rows, for every α with ratio t."""
+        total, wrong = np.zeros((len(alphas), len(tempering.points))), np.zeros(len(alphas))
+        if not len(self.z):
+            return total, wrong
+        finite = np.ones(len(alphas), dtype=bool)
+        for here, scores, regular in self._scores(t, alphas):
+            finite = regular
+            loss, miss = _row_losses(scores, self.codes[here], tempering)
+            total += np.einsum("n,tna->at", self.weight[here], loss)
+            wrong += self.weight[here] @ miss
+        weight = self.weight.sum()
+        return (
+            np.where(finite[:, None], total / weight, np.inf),
+            np.where(finite, wrong / weight, np.inf),
+        )
+
+    def predict(self, alpha: float, beta: float, temperature: float, smoothing: float) -> Floats:
+        """Probabilities of the classes for the test rows."""
+        found = np.empty((len(self.z), len(self.log_priors)))
+        for here, scores, _ in self._scores(_ratio(alpha, beta), np.array([alpha])):
+            found[here] = softmax(scores[:, :, 0].T / temperature)
+        return smoothed(found, smoothing)
+
+    def _scores(
+        self, t: float, alphas: Floats
+    ) -> Iterator[tuple[slice, Floats, NDArray[np.bool_]]]:
+        """Rows, their scores (K x n x A), and the α under which no class is singular."""
+        # one covariance for all classes is decomposed once
+        mixture = self.pooled[None] if t == 1.0 else t * self.pooled + (1.0 - t) * self.own
+        mu, q = np.linalg.eigh(0.5 * (mixture + mixture.swapaxes(-1, -2)))
+        values = alphas * self.mean_variance + (1.0 - alphas) * mu[:, :, None]  # K x r x A
+        r = max(values.shape[1], 1)
+        largest = values.max(axis=1, keepdims=True, initial=0.0)
+        singular = (values <= 10 * r * EPS * largest).any(axis=(0, 1))
+        values = np.where(singular, 1.0, values)
+        inverse = -0.5 / values
+        offset = self.log_priors[:, None] - 0.5 * np.log(values).sum(axis=1)  # K x A
+        means = self.means[:, None, :] @ q
+        step = max(1, CHUNK // (len(means) * max(r, len(alphas))))
+        for start in range(0, len(self.z), step):
+            here = slice(start, start + step)
+            square = self.z[here] @ q - means
+            square *= square
+            scores = square @ inverse
+            scores += offset[:, None, :]
+            yield here, scores, ~singular
+
+
+def smoothed(probabilities: Floats, smoothing: float) -> Floats:
+    """(P + s/K) / (1 + s): no row is surer than that."""
+    if not smoothing:
+        return probabilities
+    return np.asarray((probabilities + smoothing / probabilities.shape[1]) / (1.0 + smoothing))
+
+
+def _row_losses(scores: Floats, codes: Ints, tempering: Tempering) -> tuple[Floats, Floats]:
+    """−ln P(true class) by tempering, and whether another class scores higher (n x A).
+
+    e^(s/T) squared is that of half the temperature. ``scores`` are overwritten.
+    """
+    k = len(scores)
+    true = scores[codes, np.arange(len(codes))]
+    top = scores.max(axis=0)
+    behind = top - true
+    scores -= top
+    scores *= 0.5**tempering.doublings
+    np.exp(scores, out=scores)
+    losses = []
+    for j in range(tempering.doublings, -1, -1):
+        if j < tempering.doublings:
+            scores *= scores
+        plain = behind * 0.5**j + np.log(scores.sum(axis=0))
+        p = np.exp(-plain) if any(tempering.smoothing) else plain
+        losses.append(
+            [-np.log((p + s / k) / (1.0 + s)) if s else plain for s in tempering.smoothing]
+        )
+    return np.array(losses[::-1]).reshape(-1, *top.shape), (true < top).astype(float)
+
+
+# -------------------------------------------------------------------------------------------------
+# Shrinkage of class covariances by cross-validation on given folds.
+#
+# With fewer rows than columns, rows are replaced by coordinates in their span. In standardized
+# columns the target σ²I, and with it every shrunk covariance, is the same outside the span for all
+# classes, so that their comparison is unchanged:
+#
+#     Σₖ = α σ²I + Qᵀ(…)Q,     Q an orthonormal basis of the span
+
+
+#: What is tried where densities are too sure: temperatures of 1, 2, 4, 8, and floors.
+TEMPERING = Tempering(3, (0.0, 0.003, 0.03))
+#: Equal error rates are told apart by this much of the log loss.
+TIE = 1e-6
+#: The loss of pairs under which some class is singular in some fold.
+EXCLUDED = 1e6
+#: Ratios β/(1 − α) in the order in which they are tried while the work allowed lasts.
+PRIORITY = (1.0, 0.0, 0.5, 0.15, 0.75, 0.3, 0.9, 0.05)
+#: Operations of an eigendecomposition of r columns over r³, and of a rotated value.
+EIGEN_COST, ROTATION_COST = 1.0, 0.5
+
+
+def tune_shrinkage(data: TuningData, grid: Floats, priors: Floats | None) -> Tuning:
+    """Compare all pairs (α, β) of ``grid`` within the work allowed, the most shrunk first."""
+    require_classes(data)
+    sizes = data.n, data.x.shape[1], data.n_classes, len(data.folds)
+    grid, note = grid_within(data.work, sizes, grid)
+    tested = [test[data.w[test] > 0.0] for _, test in data.folds.pairs]
+    weight = np.array([data.w[test].sum() for test in tested])
+    return tune_folds(_tests(data, priors), tested, weight, grid, data.loss, note)
+
+
+def tune_folds(
+    tests: list[ShrinkageFold],
+    tested: Sequence[Ints],
+    weight: Floats,
+    grid: Floats,
+    loss: str,
+    note: str = "",
+) -> Tuning:
+    """Compare the pairs of ``grid`` on folds with their training moments.
+
+    ``tested`` are the numbers of the rows of each fold, ``weight`` their weights.
+    """
+    log_loss, error = cross_validated_losses(tests, grid, TEMPERING)
+    log_loss = log_loss.reshape(-1, len(tests))  # tempering innermost
+    error = np.repeat(error, len(TEMPERING.points), axis=0)
+    losses = log_loss if loss == "log_loss" else error
+    regular = np.isfinite(losses).all(axis=1, keepdims=True)
+    if not regular.any():
+        raise InputError(
+            "Under every pair of alpha and beta some class is singular in some fold.",
+            remedy="Give more rows of each class, fewer folds, or alphas and betas above 0.",
+        )
+    decisive = losses if loss == "log_loss" else error + TIE * log_loss
+    best, by_fold = best_by_fold(np.where(regular, decisive, EXCLUDED), weight)
+    points = tuple(
+        {"alpha": float(a), "beta": float(b), "temperature": t, "smoothing": s}
+        for a, b in grid for t, s in TEMPERING.points
+    )  # fmt: skip
+    chosen = list(zip(tests, (points[i] for i in by_fold), strict=True))
+    predicted = parallel_map(lambda pair: pair[0].predict(**pair[1]), chosen)
+    found = (np.concatenate(tested), np.concatenate(predicted), "probabilities", note)
+    return Tuning(points[best], points, losses, by_fold, *found)
+
+
+def grid_within(
+    work_allowed: float, sizes: tuple[int, int, int, int], grid: Floats
+) -> tuple[Floats, str]:
+    """Pairs, the most shrunk first, whose ratios β/(1 − α) the work allows; at least the first.
+
+    ``sizes`` are rows, columns, classes and folds.
+    """
+    grid = grid[np.lexsort((grid[:, 0], grid.sum(axis=1)))[::-1]]
+    n, d, k, folds = sizes
+    r = min(n, d)
+    ratios = by_ratio(grid)
+    order = sorted(ratios, key=lambda t: PRIORITY.index(t) if t in PRIORITY else len(PRIORITY))
+    work = float(n) * d * r / 4.0
+    allowed: list[float] = []
+    for t in order:
+        matrices = folds * (1 if t == 1.0 else k)
+        work += matrices * EIGEN_COST * float(r) ** 3 + k * n * float(r) ** 2 * ROTATION_COST
+        if allowed and work > work_allowed:
+            break
+        allowed.append(t)
+    if len(allowed) == len(order):
+        return grid, ""
+    points = np.sort(np.concatenate([ratios[t] for t in allowed]))
+    named = ", ".join(f"{t:g}" for t in sorted(allowed))
+    return grid[points], f"of the ratios β/(1 − α) only {named} were tried"
+
+
+def _tests(data: TuningData, priors: Floats | None) -> list[ShrinkageFold]:
+    """The folds with the training moments of their classes."""
+    x, codes = to_array(data.x), np.asarray(data.y, dtype=np.int64)
+    n, d = x.shape
+    if d < n:
+        rows = ArrayRows(x, None, data.w).with_parts(codes)
+        folds, _ = array_folds(rows, data.folds, data.n_classes)
+        return [ShrinkageFold.of(fold, priors) for fold in folds]
+    block = ArrayRows(x, None, data.w).with_parts(codes).block
+    return span_folds(block, data.folds.pairs, data.n_classes, priors)
+
+
+def span_folds(
+    block: Block, pairs: Sequence[tuple[Ints, Ints]], n_classes: int, priors: Floats | None
+) -> list[ShrinkageFold]:
+    """The folds of fewer rows than columns, in coordinates of their span."""
+    x, w, codes = to_array(block.x), block.weights, block.parts
+    assert codes is not None
+    z = Standardizer.from_rows(x, w).transform(x)
+    values, vectors = linalg.eigh(gram(z))
+    nonzero = values > 1e-12 * max(float(values[-1]), np.finfo(float).tiny)
+    z = vectors[:, nonzero] * np.sqrt(values[nonzero])
+
+    def one(pair: tuple[Ints, Ints]) -> ShrinkageFold:
+        return _in_span(z, codes, w, pair, n_classes, x.shape[1], priors)
+
+    return parallel_map(one, pairs)
+
+
+def _in_span(
+    z: Floats,
+    codes: Ints,
+    weights: Floats,
+    pair: tuple[Ints, Ints],
+    n_classes: int,
+    n_columns: int,
+    priors: Floats | None,
+) -> ShrinkageFold:
+    """A fold in an orthonormal basis of its training rows, measured from their mean."""
+    train, test = pair
+    test = test[weights[test] > 0.0]
+    w, own = weights[train], codes[train]
+    center = w @ z[train] / w.sum()
+    basis = linalg.qr((z[train] - center).T, mode="economic", pivoting=False)[0]
+    rows = (z[train] - center) @ basis
+    r = rows.shape[1]
+    total = np.bincount(own, w, n_classes)
+    means, covariances = np.empty((len(total), r)), np.empty((len(total), r, r))
+    for k in range(len(total)):
+        at = own == k
+        means[k] = w[at] @ rows[at] / total[k]
+        centered = (rows[at] - means[k]) * np.sqrt(w[at] / total[k])[:, None]
+        covariances[k] = centered.T @ centered
+    proportions = total / total.sum()
+    pooled = np.tensordot(proportions, covariances, 1)
+    with np.errstate(divide="ignore"):
+        log_priors = np.log(proportions if priors is None else priors)
+    return ShrinkageFold(
+        (z[test] - center) @ basis,
+        codes[test],
+        weights[test],
+        means,
+        covariances,
+        pooled,
+        float(np.trace(pooled)) / n_columns,
+        log_priors,
+    )

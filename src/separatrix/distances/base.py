@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from separatrix.distances.extent import extent
+from separatrix.arrays import Floats
 from separatrix.kernels.base import n_items
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats
+from separatrix.statistics.columns import column_extremes
 from separatrix.threads import parallel_map, pieces
 
 #: Coordinate differences below which a second thread costs more than it saves, and of a piece.
@@ -149,3 +149,80 @@ def as_dense_matrix(x: Any, *, allow_missing: bool = False) -> Floats:
             remedy="Impute or drop missing values first; Gower() skips them.",
         )
     return np.asarray(x)
+
+
+# -------------------------------------------------------------------------------------------------
+# Distance matrices in condensed form: the entries above the diagonal, row by row.
+#
+#     v = (d₀₁, d₀₂, …, d₀ₙ₋₁, d₁₂, …),     n (n − 1) / 2 numbers
+#
+# This is the form of SciPy's ``pdist``.
+
+
+def is_condensed(distances: Any) -> bool:
+    """Whether these are distances in condensed form: one dimension, and numbers."""
+    if isinstance(distances, str) or hasattr(distances, "columns"):
+        return False
+    if not isinstance(distances, np.ndarray | list | tuple):
+        return False
+    return np.ndim(distances) == 1 and np.asarray(distances).dtype.kind in "fiub"
+
+
+def condensed_size(length: int) -> int:
+    """n, of which n (n − 1) / 2 is this length; refused if there is none."""
+    n = int((1.0 + np.sqrt(1.0 + 8.0 * length)) / 2.0 + 0.5)
+    if n * (n - 1) // 2 != length:
+        raise InputError(
+            f"{length} distances in a vector belong to no number of points: n points have "
+            "n (n − 1) / 2 pairs.",
+            remedy="Give the vector of scipy.spatial.distance.pdist, or a square matrix.",
+        )
+    return n
+
+
+def as_square(distances: Any) -> Any:
+    """The square matrix of distances in condensed form; anything else as it is."""
+    if not is_condensed(distances):
+        return distances
+    vector = np.asarray(distances, dtype=np.float64)
+    n = condensed_size(len(vector))
+    square: Floats = np.zeros((n, n))
+    square[np.triu_indices(n, 1)] = vector
+    square += square.T
+    return square
+
+
+# -------------------------------------------------------------------------------------------------
+# The least and the largest numbers of a matrix and of its columns, in one pass on threads.
+
+
+#: Numbers that are worth another piece.
+MIN_NUMBERS = 1 << 17
+
+
+def extent(x: Floats) -> tuple[float, float]:
+    """Minimum and maximum; NaN if there is any, and zeros of a matrix without entries."""
+    if not x.size:
+        return 0.0, 0.0
+    found = parallel_map(lambda part: (x[part].min(), x[part].max()), _parts(x))
+    low, high = np.array(found).T
+    return float(low.min()), float(high.max())
+
+
+def largest_magnitude(x: Floats) -> float:
+    """max |x|, without a copy of x."""
+    low, high = extent(x)
+    return max(high, -low)
+
+
+def center_and_reach(x: Floats) -> tuple[Floats, float]:
+    """The mean of the rows, and the largest deviation of any number from that of its column."""
+    found = parallel_map(lambda part: (x[part].sum(axis=0), *column_extremes(x[part])), _parts(x))
+    sums, least, most = zip(*found, strict=True)
+    center = sum(total / len(x) for total in sums)
+    low, high = np.min(least, axis=0), np.max(most, axis=0)
+    return center, float(np.maximum(high - center, center - low).max(initial=0.0))
+
+
+def _parts(x: Floats) -> list[slice]:
+    return pieces(len(x), max(1, MIN_NUMBERS // max(1, x[0].size)))

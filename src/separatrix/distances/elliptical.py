@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from separatrix.arrays import Floats
 from separatrix.distances.base import as_dense_matrix
 from separatrix.distances.vectors import Euclidean
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats, unit_weights
+from separatrix.rows.schema import unit_weights
 
 #: Eigenvalues below this fraction of the largest (unit diagonal) are treated as zero.
 ZERO_EIGENVALUE = 1e-12

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.arrays import Floats
 from separatrix.distances.base import Metric, as_dense_matrix
 from separatrix.kernels.base import Kernel
-from separatrix.rows.block import Floats
 
 #: Squared distances below this fraction of κ(x, x) + κ(z, z) are rounding.
 ROUNDING = 16 * float(np.finfo(float).eps)

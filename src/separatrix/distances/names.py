@@ -10,26 +10,27 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from separatrix.distances.base import Metric, as_dense_matrix
-from separatrix.distances.boolean import BooleanDistance, JaccardDistance
-from separatrix.distances.condensed import as_square
+from separatrix.arrays import Floats, Ints
+from separatrix.distances.base import Metric, as_dense_matrix, as_square
 from separatrix.distances.elliptical import Elliptical, Mahalanobis, StandardizedEuclidean
-from separatrix.distances.gower import Gower
-from separatrix.distances.missing import NanEuclidean
-from separatrix.distances.profiles import BrayCurtis, Canberra, Correlation
+from separatrix.distances.gower import Gower, NanEuclidean
 from separatrix.distances.sequences import Edit, Hamming
-from separatrix.distances.sphere import Haversine
 from separatrix.distances.vectors import (
+    BooleanDistance,
+    BrayCurtis,
+    Canberra,
     Chebyshev,
+    Correlation,
     Cosine,
     Euclidean,
+    Haversine,
+    JaccardDistance,
     Manhattan,
     Minkowski,
     SquaredEuclidean,
 )
 from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError, did_you_mean
-from separatrix.rows.block import Floats, Ints
 
 
 @dataclass(frozen=True)

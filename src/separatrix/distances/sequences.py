@@ -8,11 +8,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from separatrix.arrays import Floats, Ints
+from separatrix.distances import loops
 from separatrix.distances.base import Metric, as_dense_matrix
-from separatrix.distances.loops import distances as loops
-from separatrix.distances.loops.edit_distance import edit_distances
+from separatrix.distances.loops import edit_distances
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats, Ints
 
 
 class EncodedSequences(NamedTuple):

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
-from separatrix.distances.base import Metric, as_dense_matrix
-from separatrix.distances.extent import largest_magnitude
-from separatrix.distances.loops import distances as loops
-from separatrix.distances.loops.point_distances import CHEBYSHEV, MANHATTAN
-from separatrix.messages import InputError
-from separatrix.rows.block import Floats
+from separatrix.arrays import Floats
+from separatrix.distances import loops
+from separatrix.distances.base import Metric, as_dense_matrix, largest_magnitude
+from separatrix.distances.loops import CHEBYSHEV, MANHATTAN
+from separatrix.messages import InputError, check_option
 
 #: Up to this many columns, coordinate differences are as fast as a matrix product, and more exact.
 FEW_COLUMNS = 16
@@ -321,3 +322,311 @@ class Cosine(SquaredEuclidean):
         if points.any() or rows.any():
             out[rows[:, None] | points] = 1.0
             out[rows[:, None] & points] = 0.0
+
+
+# -------------------------------------------------------------------------------------------------
+# Distances between rows of truth values, from how often they agree.
+#
+# With a the number of columns true in both rows, b and c in one of them, e in neither:
+#
+#     jaccard         (b + c) / (a + b + c)
+#     dice            (b + c) / (2a + b + c)
+#     matching        (b + c) / (a + b + c + e)
+#     rogerstanimoto  2(b + c) / (a + 2(b + c) + e)
+#     sokalsneath     2(b + c) / (a + 2(b + c))
+#     russellrao      (b + c + e) / (a + b + c + e)
+#     yule            2bc / (ae + bc)
+
+
+#: (a, b, c, e) → numerator and denominator.
+_Ratio = Callable[[Floats, Floats, Floats, Floats], tuple[Floats, Floats]]
+
+_RATIOS: dict[str, _Ratio] = {
+    "jaccard": lambda a, b, c, _: (b + c, a + b + c),
+    "dice": lambda a, b, c, _: (b + c, 2.0 * a + b + c),
+    "matching": lambda a, b, c, e: (b + c, a + b + c + e),
+    "rogerstanimoto": lambda a, b, c, e: (2.0 * (b + c), a + 2.0 * (b + c) + e),
+    "sokalmichener": lambda a, b, c, e: (2.0 * (b + c), a + 2.0 * (b + c) + e),
+    "sokalsneath": lambda a, b, c, _: (2.0 * (b + c), a + 2.0 * (b + c)),
+    "russellrao": lambda a, b, c, e: (b + c + e, a + b + c + e),
+    "yule": lambda a, b, c, e: (2.0 * b * c, a * e + b * c),
+}
+#: Those that violate an axiom: the triangle inequality, or d(x, x) = 0 (russellrao).
+_NO_METRICS = ("dice", "russellrao", "yule")
+
+
+@dataclass(frozen=True)
+class BooleanDistance(Metric):
+    """Distance between rows of truth values, from how often they agree.
+
+    With a the number of columns true in both rows, b and c in one of them, e in neither::
+
+        dice            (b + c) / (2a + b + c)
+        matching        (b + c) / (a + b + c + e)
+        rogerstanimoto  2(b + c) / (a + 2(b + c) + e), also named sokalmichener
+        sokalsneath     2(b + c) / (a + 2(b + c))
+        russellrao      (b + c + e) / (a + b + c + e)
+        yule            2bc / (ae + bc)
+
+    Numbers are true unless they are zero; 0/0 is 0. Counts come from one matrix product.
+
+    Parameters
+    ----------
+    kind : str, default="matching"
+        One of these names, or "jaccard". "dice", "russellrao" and "yule" violate an axiom of a
+        metric.
+
+    See Also
+    --------
+    JaccardDistance : Of all columns true in either row, the fraction true in one only.
+    Hamming : Columns that differ, of any values.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> sx.BooleanDistance("dice")([1, 1, 0, 0], [1, 0, 1, 0])
+    0.5
+    >>> sx.BooleanDistance("dice").is_metric
+    False
+    """
+
+    kind: str = "matching"
+
+    def __post_init__(self) -> None:
+        check_option("kind", self.kind, _RATIOS)
+
+    @property
+    def is_metric(self) -> bool:
+        """Whether the axioms hold, as those of rows of truth values."""
+        return self.kind not in _NO_METRICS
+
+    def validate(self, x: Any) -> Floats:
+        """Zeros and ones."""
+        return np.asarray(as_dense_matrix(x) != 0.0, dtype=np.float64)
+
+    def precompute(self, z: Floats) -> tuple[Floats, Floats]:
+        """The points as columns, and how many of their values are true."""
+        return np.ascontiguousarray(z.T), z.sum(axis=1)
+
+    def fill(self, x: Floats, precomputed: tuple[Floats, Floats], out: Floats) -> None:
+        """The ratio of counts."""
+        columns, of_points = precomputed
+        both = x @ columns
+        first = x.sum(axis=1)[:, None] - both
+        second = of_points - both
+        neither = x.shape[1] - both - first - second
+        above, below = _RATIOS[self.kind](both, first, second, neither)
+        np.divide(above, np.where(below > 0.0, below, 1.0), out=out)
+
+
+@dataclass(frozen=True)
+class JaccardDistance(BooleanDistance):
+    """Jaccard distance of rows of truth values.
+
+        d(x, z) = 1 − |x ∧ z| / |x ∨ z|
+
+    Of all columns true in either row, the fraction true in only one. Two rows without a true value
+    have distance zero. Numbers are true unless they are zero.
+
+    Attributes
+    ----------
+    kind : str
+        "jaccard".
+
+    See Also
+    --------
+    Jaccard : The similarity of sets, as a kernel.
+    BooleanDistance : Others of the kind.
+
+    References
+    ----------
+    P. Jaccard, The distribution of the flora in the alpine zone, New Phytologist 11, 1912.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> sx.JaccardDistance()([1, 1, 0, 0], [1, 0, 0, 1]) * 3
+    2.0
+    """
+
+    kind: str = field(default="jaccard", init=False)
+
+
+# -------------------------------------------------------------------------------------------------
+# Distances between profiles: differences relative to size, and correlation.
+
+
+@dataclass(frozen=True)
+class Canberra(Metric):
+    """Canberra distance: differences relative to the size of both values, column by column.
+
+        d(x, z) = Σ |xⱼ − zⱼ| / (|xⱼ| + |zⱼ|)
+
+    Columns where both are zero count nothing. The units of columns do not matter.
+
+    See Also
+    --------
+    BrayCurtis : The same ratio of sums over all columns.
+    Manhattan : Differences without regard to size.
+
+    References
+    ----------
+    G. N. Lance and W. T. Williams, Computer programs for hierarchical polythetic
+    classification, Computer Journal 9, 1966.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> sx.Canberra()([1.0, 0.0, 3.0], [3.0, 0.0, 1.0])
+    1.0
+    """
+
+    name: ClassVar[str] = "canberra"
+
+    def precompute(self, z: Floats) -> Floats:
+        """The points themselves."""
+        return z
+
+    def fill(self, x: Floats, precomputed: Floats, out: Floats) -> None:
+        """The sum of ratios, or the ratio of sums; 0/0 is 0."""
+        if x.shape[1] == 0:
+            out[:] = 0.0
+            return
+        with np.errstate(invalid="ignore", over="ignore"):
+            out[:] = cdist(x, precomputed, self.name)
+        out[np.isnan(out)] = 0.0
+
+
+@dataclass(frozen=True)
+class BrayCurtis(Canberra):
+    """Bray–Curtis dissimilarity of counts, which violates the triangle inequality.
+
+        d(x, z) = Σ |xⱼ − zⱼ| / Σ |xⱼ + zⱼ|
+
+    Two rows of zeros are equal.
+
+    See Also
+    --------
+    Canberra : A sum of ratios, and a metric.
+    JaccardDistance : The same for presence and absence.
+
+    References
+    ----------
+    J. R. Bray and J. T. Curtis, An ordination of the upland forest communities of southern
+    Wisconsin, Ecological Monographs 27, 1957.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> sx.BrayCurtis()([1.0, 0.0, 3.0], [3.0, 0.0, 1.0])
+    0.5
+    """
+
+    name: ClassVar[str] = "braycurtis"
+
+    @property
+    def is_metric(self) -> bool:
+        """False: it violates the triangle inequality."""
+        return False
+
+
+@dataclass(frozen=True)
+class Correlation(Cosine):
+    """One minus the correlation of two rows, which violates the axioms of a metric.
+
+        d(x, z) = 1 − corr(x, z)
+
+    Rows that differ by a positive factor and a constant have distance zero. A constant row has
+    distance one to all others.
+
+    See Also
+    --------
+    Cosine : The same without centering the rows.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> round(sx.Correlation()([1.0, 2.0, 3.0], [30.0, 20.0, 10.0]), 12)
+    2.0
+    """
+
+    def validate(self, x: Any) -> Floats:
+        """Rows centered and scaled to unit length."""
+        x = as_dense_matrix(x)
+        largest = np.abs(x).max(axis=1, initial=0.0)[:, None]
+        x = x / np.where(largest > 0.0, largest, 1.0)
+        centered = x - x.mean(axis=1, keepdims=True) if x.shape[1] else x
+        centered[np.ptp(x, axis=1) == 0.0 if x.shape[1] else slice(0)] = 0.0
+        return super().validate(centered)
+
+
+# -------------------------------------------------------------------------------------------------
+# Great-circle distance between points of a sphere.
+
+
+@dataclass(frozen=True)
+class Haversine(SquaredEuclidean):
+    """Great-circle distance between points of the unit sphere.
+
+        d(x, z) = 2 asin √(sin²(Δφ/2) + cos φ cos φ' sin²(Δλ/2))
+
+    The two columns are latitude φ and longitude λ in radians; times 6371 it is in kilometers on
+    the Earth. Each point is a vector of three coordinates, whose chord gives the arc.
+
+    See Also
+    --------
+    Euclidean : The length of the chord through the sphere.
+    Cosine : The angle between vectors of any dimension, as 1 − cos.
+
+    References
+    ----------
+    R. W. Sinnott, Virtues of the haversine, Sky and Telescope 68, 1984.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> paris, rome = np.radians([[48.86, 2.35], [41.90, 12.50]])
+    >>> round(6371 * sx.Haversine()(paris, rome))
+    1106
+    """
+
+    @property
+    def is_metric(self) -> bool:
+        """True, of points of the sphere: longitudes a full turn apart are one point."""
+        return True
+
+    def validate(self, x: Any) -> Floats:
+        """Rows of two columns."""
+        points = as_dense_matrix(x)
+        if points.shape[1] != 2:
+            raise InputError(
+                f"The haversine distance is of 2 columns, latitude and longitude; there are "
+                f"{points.shape[1]}."
+            )
+        return points
+
+    def embed(self, x: Floats) -> Floats:
+        """Unit vectors."""
+        latitude, longitude = x[:, 0], x[:, 1]
+        across = np.cos(latitude)
+        return np.column_stack(
+            [across * np.cos(longitude), across * np.sin(longitude), np.sin(latitude)]
+        )
+
+    def of_euclidean(self, d: Floats) -> Floats:
+        """The arc over a chord."""
+        return np.asarray(2.0 * np.arcsin(np.minimum(0.5 * d, 1.0)))
+
+    def euclidean_radius(self, radius: float) -> float:
+        """The chord under an arc."""
+        return float(2.0 * np.sin(0.5 * min(radius, np.pi)))
+
+    def precompute(self, z: Floats) -> CenteredPoints:
+        """As unit vectors."""
+        return Euclidean().precompute(self.embed(z))
+
+    def fill(self, x: Floats, precomputed: CenteredPoints, out: Floats) -> None:
+        """Arcs over Euclidean chords."""
+        Euclidean().fill(self.embed(x), precomputed, out)
+        out[:] = self.of_euclidean(out)

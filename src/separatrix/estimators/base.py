@@ -3,41 +3,67 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from inspect import getattr_static, isfunction
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import wraps
+from inspect import getattr_static, isfunction, signature
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
-from sklearn.utils import validation
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import assert_all_finite, check_array, column_or_1d, validation
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from separatrix.estimators.frames import as_matrix, like_training, reads_tables
-from separatrix.estimators.targets import refuse_texts
-from separatrix.estimators.targets import require_labels as require_labels
+from separatrix.arrays import Floats, Matrix
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.kernels import Kernel, Precomputed, kernel_from
 from separatrix.matrices.products import multiply
-from separatrix.messages import InputError
-from separatrix.optimize.solution import Certificate, Solution
-from separatrix.rows.block import Floats, Matrix, check_sizes, to_array
-from separatrix.rows.block import check_sample_weight as check_sample_weight
-from separatrix.rows.encoding import Encoding
-from separatrix.rows.mapped import EncodedRows
-from separatrix.rows.rows import ArrayRows, InMemory, Rows, column_means, target_names
-from separatrix.rows.schema import Term, column_names
+from separatrix.messages import InputError, warn
+from separatrix.optimize.convex import Certificate, Solution
+from separatrix.rows.rows import ArrayRows, EncodedRows, InMemory, Rows, column_means, target_names
+from separatrix.rows.rows import column_names as rows_column_names
+from separatrix.rows.schema import (
+    Block,
+    Column,
+    Encoding,
+    Kind,
+    Schema,
+    Term,
+    Terms,
+    check_sample_weight,
+    check_sizes,
+    column_names,
+    identity,
+    to_array,
+)
+from separatrix.rows.sources.columns import level_text
 from separatrix.rows.sources.frames import (
+    as_table,
     is_frame,
+    items_of,
     odd_column,
     refuse_infinite,
     refuse_not_finite,
     refuse_odd_column,
 )
 from separatrix.rows.sources.new_rows import rows_like
-from separatrix.statistics.moments import Moments
-from separatrix.threads import on_one_blas_thread
+from separatrix.rows.sources.stream import BatchedRows
+from separatrix.selection.folds import (
+    CV,
+    FoldMoments,
+    Folds,
+    folded,
+    folding,
+    folds_of,
+    warn_of_parted_copies,
+)
+from separatrix.statistics.moments import Moments, prepare
+from separatrix.threads import on_one_blas_thread, thread_limit
 
 #: Methods whose matrix work must not depend on the threads of BLAS: work that is worth several is
 #: cut by :func:`separatrix.threads.parallel_map`.
@@ -370,3 +396,582 @@ class KernelModel(RowsEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._precomputed
         return tags
+
+
+# -------------------------------------------------------------------------------------------------
+# Data frames in place of a matrix: columns of text, levels, dates and missing values are encoded.
+#
+# A frame of plain numbers stays a matrix. Any other is read as :func:`separatrix.scan` reads it,
+# and the model is fitted to the same ``Rows``; new rows are encoded as those were.
+
+
+Fit = Callable[..., Any]
+
+
+def reads_tables(fit: Fit) -> Fit:
+    """``fit`` that takes data frames of any columns too, and whole numbers of tables as classes.
+
+    An ``n_jobs`` of the estimator limits the threads of everything within.
+    """
+    parameters = signature(fit)
+
+    @wraps(fit)
+    def fit_table(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+        with thread_limit(getattr(self, "n_jobs", None)):
+            return fit_any(self, X, *args, **kwargs)
+
+    def fit_any(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(X, Rows):
+            is_class = isinstance(self, ClassifierMixin)
+            return fit(self, with_classes(X) if is_class else X, *args, **kwargs)
+        if is_frame(X) and getattr(self, "_structures", False):
+            return fit(self, items_of(X), *args, **kwargs)
+        if not is_frame(X) or not _encoded(self, X):
+            return fit(self, X, *args, **kwargs)
+        given = parameters.bind(self, X, *args, **kwargs)
+        y, weight = (given.arguments.pop(name, None) for name in ("y", "sample_weight"))
+        given.arguments["X"] = training_rows(self, X, y, weight)
+        return fit(*given.args, **given.kwargs)
+
+    return fit_table
+
+
+def _encoded(model: Any, X: Any) -> bool:
+    """Whether the columns of a frame are encoded: some are no plain numbers, and the model can."""
+    use = model._use_of_frames()
+    if use == "encode":
+        return odd_column(X, nan=model._missing_ok) is not None
+    if use == "matrix":
+        refuse_odd_column(
+            X,
+            "a precomputed matrix holds one number for each pair of rows",
+            "Compute kernel or distances from the frame first, or let the model do so.",
+        )
+    return False
+
+
+def training_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
+    """A frame, its targets and weights as the Rows that :func:`separatrix.scan` makes of it."""
+    from separatrix.rows.scan import scan
+
+    rows = scan(X)
+    left_out = [note for note in rows.notes if " is left out: " in note]
+    if left_out:
+        warn("SEP013", " ".join(left_out))
+    return with_target(model, rows.read(), y, sample_weight)
+
+
+def with_target(model: Any, rows: InMemory, y: Any, sample_weight: Any) -> Rows:
+    """Rows with the targets and weights that were given beside them."""
+    block = replace(rows.block, w=check_sample_weight(sample_weight, len(rows)))
+    if not isinstance(model, ClassifierMixin | RegressorMixin):
+        return InMemory(rows.schema, block)
+    require_labels(model, y)
+    check_consistent_length(np.empty((len(rows), 0)), y)
+    values, columns, terms = (
+        _classes(y) if isinstance(model, ClassifierMixin) else _numbers(model, y)
+    )
+    names = _unused([c.name for c in columns], rows.schema)
+    columns = tuple(replace(c, name=names[c.name]) for c in columns)
+    terms = tuple(replace(t, column=names[t.column]) for t in terms)
+    block = replace(block, y=values, targets=Terms(terms))
+    return InMemory(replace(rows.schema, targets=columns), block)
+
+
+Target = tuple[Floats, tuple[Column, ...], tuple[Term, ...]]
+
+
+def _classes(y: Any) -> Target:
+    """Labels as an indicator for each class."""
+    if np.ndim(y) == 2 and np.shape(y)[1] > 1:
+        raise InputError(
+            "Several labels for each row, and a frame with columns that are no plain numbers.",
+            remedy="Encode the frame first: make_pipeline(TableEncoder(), model).",
+        )
+    labels = column_or_1d(y, warn=True)
+    assert_all_finite(labels, input_name="y")
+    check_labels(labels)
+    found, codes = np.unique(np.asarray(labels), return_inverse=True)
+    levels = tuple(str(label) for label in found.tolist())
+    column = Column("y", Kind.DISCRETE, levels, display=label_type(found))
+    return indicators(codes, len(found)), (column,), tuple(Term("y", level) for level in levels)
+
+
+def _numbers(model: Any, y: Any) -> Target:
+    """Numbers as they are: one column, or several where the model predicts several."""
+    refuse_texts(y)
+    if not model._multi_output:
+        y = column_or_1d(y, warn=True)
+    values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    values = values.reshape(len(values), -1)
+    names = target_names(values.shape[1])
+    return values, tuple(Column(name) for name in names), tuple(Term(name) for name in names)
+
+
+def _unused(names: list[str], schema: Schema) -> dict[str, str]:
+    """Names of the targets that no column has."""
+    taken = set(schema.names)
+    found = {}
+    for name in names:
+        other = name
+        while other in taken:
+            other += "_"
+        found[name] = other
+    return found
+
+
+def as_matrix(X: Any, schema: Schema, *, named: bool) -> Any:
+    """New rows of a frame for a model of plain numbers; missing ones become those of training.
+
+    Columns are matched by name, or by position where training had no names (``named``).
+    """
+    names = dict(zip(schema.names, schema.names, strict=True))
+    if not named:
+        table = as_table(X)
+        if table.num_columns != len(schema.names):
+            raise InputError(
+                f"X has {table.num_columns} features, but training had {len(schema.names)}."
+            )
+        names = dict(zip(schema.names, table.column_names, strict=True))
+        X = table.rename_columns(list(schema.names))
+    block = rows_like(X, schema).collect()
+    missing = next((term.column for term in block.terms if term.missing), None)
+    if missing is not None and not any(column.placeholder for column in schema.columns):
+        raise InputError(
+            "has missing values, and the model was fitted to a matrix without any.",
+            column=names[missing],
+            remedy="Fit it to a data frame too, or impute them first (TableEncoder).",
+        )
+    at = [block.terms.position[Term(name)] for name in schema.names]
+    return block.x[:, at]
+
+
+def like_training(model: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
+    """A frame and targets under the encoding of the fitted model."""
+    block = rows_like(X, model.encoding_.schema).collect()
+    rows = with_target(model, InMemory(model.encoding_.schema, block), y, sample_weight)
+    return EncodedRows(rows, model.encoding_)
+
+
+# -------------------------------------------------------------------------------------------------
+# Checks of targets: one number, several numbers, or classes; labels as integer codes.
+
+
+def numeric(targets: Iterable[Term]) -> None:
+    """Raise if the target holds classes."""
+    column = next((term.column for term in targets if term.level is not None), None)
+    if column is not None:
+        raise InputError(
+            "the target holds classes, and this model predicts numbers.",
+            column=column,
+            remedy="Use a classifier, or read it as a number with scan(…, kinds={…: 'numeric'}).",
+        )
+
+
+def refuse_texts(y: Any) -> None:
+    """Raise if targets in memory are texts, which this model cannot predict."""
+    values = np.asarray(y) if hasattr(y, "dtype") or isinstance(y, (list, tuple)) else None
+    if values is None or values.dtype.kind not in "OU" or values.ndim != 1:
+        return
+    row = next((i for i, value in enumerate(values.tolist()) if isinstance(value, str)), None)
+    if row is None or _is_number(values[row]):
+        return
+    raise InputError(
+        f"The target is {values[row]!r}, and this model predicts numbers.",
+        row=row + 1,
+        column=getattr(y, "name", None),
+        remedy="Use a classifier, or give numbers.",
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def one_number(targets: Iterable[Term]) -> None:
+    """Raise unless the target is one numeric column."""
+    terms = tuple(targets)
+    numeric(terms)
+    if len(terms) != 1:
+        raise InputError(
+            f"This model predicts one number per row, but there are {len(terms)} targets: "
+            f"{', '.join(map(str, terms))}.",
+            remedy="Fit each target by itself.",
+        )
+
+
+def classes(targets: Iterable[Term]) -> tuple[str, ...]:
+    """The levels of a target that holds classes."""
+    terms = tuple(targets)
+    columns = {term.column for term in terms}
+    if len(columns) != 1 or any(term.level is None for term in terms):
+        names = ", ".join(sorted(columns))
+        raise InputError(
+            "a classifier needs one target that holds classes, and this one holds numbers.",
+            column=names,
+            remedy="Read it as classes: scan(…, kinds={…: 'discrete'}).",
+        )
+    return tuple(str(term.level) for term in terms)
+
+
+def codes_of(labels: Any, known: NDArray[Any]) -> NDArray[np.int64]:
+    """The position of each label among the known classes; −1 for any other."""
+    position = {label: k for k, label in enumerate(known.tolist())}
+    found, inverse = np.unique(np.asarray(labels), return_inverse=True)
+    codes = np.array([position.get(label, -1) for label in found.tolist()], dtype=np.int64)
+    return np.asarray(codes[inverse])
+
+
+def require_labels(model: object, y: Any) -> None:
+    """Refuse to fit without targets, in the words of scikit-learn."""
+    if y is None:
+        raise ValueError(
+            f"This {type(model).__name__} estimator requires y to be passed, "
+            "but the target y is None."
+        )
+
+
+def with_every_class(p: Any, known: NDArray[Any], classes: NDArray[Any]) -> Floats:
+    """Probabilities of the ``known`` classes with a column for each of ``classes``; zero if new."""
+    found: Floats = np.asarray(p, dtype=float)
+    at = codes_of(known, classes)
+    if np.array_equal(at, np.arange(len(classes))):
+        return found
+    whole = np.zeros((len(found), len(classes)))
+    whole[:, at[at >= 0]] = found[:, at >= 0]
+    return whole
+
+
+def known_codes(labels: Any, known: NDArray[Any]) -> NDArray[np.int64]:
+    """The position of each label among the classes of the training rows; others are refused."""
+    codes = codes_of(labels, known)
+    if (codes < 0).any():
+        unknown = np.asarray(labels)[codes < 0].tolist()[0]
+        raise InputError(
+            f"Class {unknown!r} was not among the training rows.",
+            remedy="Leave such rows out, or train on rows of this class too.",
+        )
+    return codes
+
+
+def label_array(labels: Any) -> NDArray[Any]:
+    """Labels of any kind as an array; objects that cannot be sorted are refused."""
+    found = np.asarray(labels)
+    if found.dtype == object:
+        check_labels(found)
+    return found
+
+
+def check_labels(labels: NDArray[Any]) -> None:
+    """Refuse missing labels, texts mixed with numbers, and numbers that are no classes."""
+    if labels.dtype.kind in "iub":  # integers are always class labels
+        return
+    if labels.dtype == object:
+        refuse_missing_labels(labels)
+        items = labels.ravel().tolist()
+        if len({isinstance(item, str) for item in items}) > 1:
+            raise InputError(
+                "The labels mix texts with other values.", remedy="Make all of them texts."
+            )
+    check_classification_targets(labels)
+
+
+def refuse_missing_labels(labels: Any) -> None:
+    """Refuse None, NaN and pandas' NA among labels that are objects."""
+    kind = getattr(labels, "dtype", None)
+    if kind is None or (isinstance(kind, np.dtype) and kind.kind != "O"):
+        return
+    lacking = [i for i, item in enumerate(np.ravel(labels).tolist()) if _is_missing(item)]
+    if lacking:
+        raise InputError(
+            "the label is missing.",
+            row=lacking[0] + 1,
+            remedy=f"Remove such rows ({len(lacking)}) first.",
+        )
+
+
+def _is_missing(item: Any) -> bool:
+    """Whether a label is None, NaN or pandas' NA, whose comparisons have no truth value."""
+    try:
+        return item is None or bool(item != item)
+    except TypeError:
+        return True
+
+
+# -------------------------------------------------------------------------------------------------
+# Classes of tables: whole numbers in the target as classes, and labels in their own type.
+
+
+#: More distinct numbers than this are no classes.
+MAX_CLASSES = 1_000
+
+
+def label_type(labels: NDArray[Any]) -> str:
+    """The type of labels, as :attr:`Column.display` of the target; empty for text."""
+    return {"b": "boolean", "i": "integer", "u": "integer", "f": "number"}.get(
+        labels.dtype.kind, ""
+    )
+
+
+def labels_in_order(column: Column, levels: Sequence[str]) -> NDArray[Any]:
+    """The labels that the levels of a target stand for."""
+    if column.display == "integer":
+        return np.array([int(level) for level in levels])
+    if column.display == "number":
+        return np.array([float(level) for level in levels])
+    if column.display == "boolean":
+        return np.array([level == "True" for level in levels])
+    return np.array(levels, dtype=object)
+
+
+def class_labels(column: Column, levels: Sequence[str]) -> NDArray[Any]:
+    """The labels that the levels of a target stand for, sorted."""
+    return np.sort(labels_in_order(column, levels))
+
+
+def with_classes(rows: Rows) -> Rows:
+    """Rows whose one numeric target holds classes: whole numbers. Others are returned as is."""
+    targets = rows.schema.targets
+    if len(targets) != 1 or targets[0].kind is not Kind.NUMERIC or targets[0].display:
+        return rows
+    if not isinstance(rows, InMemory | BatchedRows) or not _whole(rows):
+        return rows
+    target = Column(targets[0].name, Kind.DISCRETE, display="integer")
+    schema = replace(rows.schema, targets=(target,))
+    if isinstance(rows, BatchedRows):
+        return rows.under(schema, rows.notes)
+    found, codes = np.unique(rows.block.y[:, 0], return_inverse=True)
+    terms = tuple(Term(target.name, level_text(value)) for value in found.tolist())
+    copy = rows.take(slice(None))
+    copy.schema = replace(
+        schema, targets=(replace(target, levels=tuple(str(t.level) for t in terms)),)
+    )
+    copy.block = replace(rows.block, y=indicators(codes, len(found)), targets=Terms(terms))
+    return copy
+
+
+def indicators(codes: NDArray[Any], classes: int) -> Floats:
+    """One 0/1 column for each class."""
+    hot = np.zeros((len(codes), classes), order="F")
+    hot[np.arange(len(codes)), np.ravel(codes)] = 1.0
+    return hot
+
+
+def _whole(rows: Rows) -> bool:
+    """Whether the target of the first rows holds few distinct whole numbers."""
+    y = next(iter(rows.blocks())).y[:, 0]
+    whole = bool(len(y)) and bool((y == np.floor(y)).all())
+    return whole and len(np.unique(y)) <= MAX_CLASSES
+
+
+# -------------------------------------------------------------------------------------------------
+# Estimators that need only moments: they fit arrays, streams, merged moments and updates.
+
+
+#: What a fit is solved from: moments, or rows in memory where columns outnumber rows.
+Source = Moments | Block
+#: Columns up to which a table with fewer rows than columns stores its moments for updates.
+MAX_STORED_COLUMNS = 2_000
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Input of a fit: ``moments`` of the design, its ``rows`` where they can be read again.
+
+    ``block`` holds the rows in memory where they are no more than the columns; the moments are
+    None where those are too many. ``halves`` are the training and test moments of every fold, for
+    cross-validated models.
+    """
+
+    moments: Moments | None
+    rows: Rows | None = None
+    halves: tuple[FoldMoments, ...] | None = None
+    block: Block | None = None
+
+    @classmethod
+    def with_folds(cls, rows: Rows, cv: CV) -> tuple[Self, Encoding]:
+        """The moments of the rows and of their folds, in one pass."""
+        parts = folded(rows, cv)
+        return cls(parts.moments, None, tuple(parts.halves)), parts.encoding
+
+    def folds(self, cv: CV) -> Sequence[tuple[Source, Source]]:
+        """The training and test side of every fold, as moments or as rows."""
+        if self.block is not None:
+            rows, folds = self.row_folds(cv)
+            return folds.map(lambda a, b: _design_blocks(rows.take(a), rows.take(b)))
+        if self.halves is None:
+            raise needs_rows()
+        return self.halves
+
+    def row_folds(self, cv: CV) -> tuple[InMemory, Folds]:
+        """The rows in memory that take part, and their folds; warns where these part copies."""
+        rows = self.rows.rows if isinstance(self.rows, EncodedRows) else self.rows
+        assert isinstance(rows, InMemory)
+        rows = rows.take(folding(rows.block.w, cv))
+        folds = folds_of(cv, len(rows), rows.block.y[:, 0])
+        warn_of_parted_copies(rows, folds, cv)
+        return rows, folds
+
+    @property
+    def source(self) -> Source:
+        """The moments, or the rows where there are none."""
+        found = self.moments if self.moments is not None else self.block
+        assert found is not None
+        return found
+
+
+def _design_blocks(train: InMemory, test: InMemory) -> tuple[Block, Block]:
+    """The design of training rows, and that of test rows as training encodes them."""
+    if isinstance(train, ArrayRows):
+        return train.block, test.block
+    prepared = prepare(train)
+    return prepared.rows.collect(), EncodedRows(test, prepared.encoding).collect()
+
+
+def needs_rows() -> InputError:
+    """The error of cross-validation where only moments are known."""
+    return InputError(
+        "Cross-validation needs the rows, and only their moments were given.",
+        remedy="Use RidgePath or LassoPath, which select by AIC or BIC from moments alone.",
+    )
+
+
+class MomentEstimator(LinearModel):
+    """``fit`` takes X and y, Rows, or Moments; the latter unless ``fits_moments`` is False."""
+
+    fits_moments: ClassVar[bool] = True
+    moments_: Moments | None
+    _rows: Rows | None
+    _column_is_vector = False  # whether y of shape (n, 1) counts as a vector, as in scikit-learn
+    _column_keeps_intercept = False  # whether the intercept then stays an array, as in scikit-learn
+    _keeps_float32 = False  # whether coefficients of single-precision columns are rounded to it
+
+    @abstractmethod
+    def _solve(self, data: TrainingData) -> Solution:
+        """Solve from the moments, or from rows that are no more than their columns."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to ``X, y``, to :class:`~separatrix.rows.rows.Rows`, or to moments alone."""
+        if isinstance(X, Moments):
+            return self._fit_moments(X)
+        rows = self._training_rows(X, y, sample_weight)
+        flat = is_flat(rows, None if self._column_is_vector else y)
+        wide = self._read_wide(rows) if isinstance(rows, InMemory) else None
+        if wide is not None:
+            data, encoding = wide
+        else:
+            data, encoding = self._read(rows)
+            m = data.moments
+            if data.rows is not None and m is not None and m.count <= m.d:
+                data = replace(data, block=data.rows.collect())
+        numeric(data.source.targets)
+        self._fit_data(data, encoding, flat=flat)
+        if self._column_keeps_intercept and np.asarray(y).ndim == 2 and flat:
+            self.intercept_ = np.array([self.intercept_])
+        if self._keeps_float32 and getattr(X, "dtype", None) == np.float32:
+            self.coef_ = self.coef_.astype(np.float32)  # type: ignore[assignment]
+            self.intercept_ = np.asarray(self.intercept_, dtype=np.float32)[()]
+        return self
+
+    def _fit_data(self, data: TrainingData, encoding: Encoding, *, flat: bool) -> Self:
+        self.moments_, self._rows = data.moments, data.rows
+        self._accept(self._solve(data), encoding, flat=flat)
+        return self
+
+    def predict(self, X: Any) -> Floats:
+        """coef·x + intercept for every row."""
+        found = super().predict(X)
+        single = getattr(X, "dtype", None) == np.float32 == self.coef_.dtype
+        return found.astype(np.float32) if single else found  # type: ignore[return-value]
+
+    def _wide(self, block: Block) -> bool:
+        """Whether there are no more rows than columns."""
+        return bool(block.n <= block.x.shape[1])
+
+    def _read_wide(self, rows: InMemory) -> tuple[TrainingData, Encoding] | None:
+        """The rows themselves, without moments of very many columns; None if there are few."""
+        if not self._wide(rows.block):
+            return None
+        prepared = prepare(rows)
+        block = prepared.rows.collect()
+        if not self._wide(block):  # indicators of missing values are no columns of the design
+            return None
+        small = block.x.shape[1] <= MAX_STORED_COLUMNS
+        moments = prepared.moments if small else None
+        return TrainingData(moments, prepared.rows, block=block), prepared.encoding
+
+    def _read(self, rows: Rows) -> tuple[TrainingData, Encoding]:
+        """One pass over the rows."""
+        prepared = prepare(rows)
+        return TrainingData(prepared.moments, prepared.rows), prepared.encoding
+
+    def _fit_moments(self, moments: Moments) -> Self:
+        numeric(moments.targets)
+        names = tuple(str(term) for term in moments.terms)
+        self.n_features_in_ = len(names)
+        self.__dict__.pop("feature_names_in_", None)
+        if names != rows_column_names(len(names)):  # a bare matrix has no names of its own
+            self.feature_names_in_ = np.array(names, dtype=object)
+        encoding = identity(Schema(tuple(Column(name) for name in names)))
+        return self._fit_data(TrainingData(moments), encoding, flat=len(moments.targets) == 1)
+
+    def with_encoding(self, encoding: Encoding) -> Self:
+        """Encode new tables by ``encoding``: for a model fitted to moments of its design."""
+        check_is_fitted(self)
+        self.encoding_ = encoding
+        self.n_features_in_ = len(encoding.schema.names)
+        self.feature_names_in_ = np.array(encoding.schema.names, dtype=object)
+        return self
+
+
+class PartialFitMixin:
+    """``partial_fit``: the moments of new rows are added to those of earlier calls."""
+
+    moments_: Moments | None
+    _rows: Rows | None
+
+    def partial_fit(self: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit to these rows together with those of all earlier calls."""
+        first = not hasattr(self, "coef_")
+        rows = numeric_rows(self._training_rows(X, y, sample_weight, reset=first))
+        moments = rows.reduce(Moments())
+        if not first:
+            if self.moments_ is None:
+                raise InputError(
+                    "The first fit had fewer rows than columns and stored no moments to update.",
+                    remedy="Start with partial_fit, or give all rows to fit.",
+                )
+            moments = self.moments_ + moments
+        flat = is_flat(rows, None if self._column_is_vector else y)
+        return self._fit_data(TrainingData(moments), identity(rows.schema), flat=flat)
+
+
+def numeric_rows(rows: Rows) -> ArrayRows:
+    """The rows of a ``partial_fit``, which must be numeric."""
+    if not isinstance(rows, ArrayRows):
+        raise InputError(
+            "partial_fit takes numeric X and y.",
+            remedy="For tables with categorical columns, merge their moments and fit those.",
+        )
+    return rows
+
+
+def is_flat(rows: Rows, y: Any) -> bool:
+    """Whether coefficients come as one vector: one target, not given as a matrix."""
+    return len(rows.schema.targets) == 1 and (y is None or np.asarray(y).ndim == 1)
+
+
+# -------------------------------------------------------------------------------------------------
+# Single precision in, single precision out, as in scikit-learn.
+
+
+def number_type(x: Any) -> Any:
+    """Single precision for arrays, sparse matrices and frames of it, else double."""
+    types = getattr(x, "dtypes", None)
+    types = [getattr(x, "dtype", None)] if types is None else list(types)
+    single = bool(types) and all(isinstance(t, np.dtype) and t == np.float32 for t in types)
+    return np.float32 if single else np.float64

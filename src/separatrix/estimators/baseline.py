@@ -8,17 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from separatrix.estimators.additive import MomentEstimator, TrainingData
-from separatrix.estimators.base import RowsEstimator
-from separatrix.estimators.class_tables import labels_in_order
-from separatrix.estimators.targets import check_labels, refuse_missing_labels
-from separatrix.optimize.solution import Certificate, Solution
-from separatrix.rows.block import Block, Floats
-from separatrix.rows.encoding import identity
+from separatrix.arrays import Floats
+from separatrix.estimators.base import (
+    MomentEstimator,
+    RowsEstimator,
+    TrainingData,
+    check_labels,
+    labels_in_order,
+    refuse_missing_labels,
+)
+from separatrix.optimize.convex import Certificate, Solution
 from separatrix.rows.rows import ArrayRows
-from separatrix.rows.schema import Term
-from separatrix.statistics.moments import Moments
-from separatrix.statistics.preparation import prepare
+from separatrix.rows.schema import Block, Term, identity
+from separatrix.statistics.moments import Moments, prepare
 
 
 class MeanRegressor(RegressorMixin, MomentEstimator):

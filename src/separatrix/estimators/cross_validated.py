@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.arrays import Floats, Ints
+from separatrix.estimators.base import codes_of
 from separatrix.estimators.class_labels import two_or_more
-from separatrix.estimators.targets import codes_of
 from separatrix.estimators.wrapped import LabeledRows, fitted, labeled_rows, warn_once
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats, Ints
 from separatrix.selection.folds import folds_of
 
 

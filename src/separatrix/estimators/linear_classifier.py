@@ -11,13 +11,12 @@ from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.base import LinearModel
+from separatrix.arrays import Floats
+from separatrix.estimators.base import LinearModel, known_codes
 from separatrix.estimators.class_labels import ClassLabels
-from separatrix.estimators.targets import known_codes
 from separatrix.geometry.class_scores import softmax
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.matrices.products import multiply
-from separatrix.rows.block import Floats
 
 
 class SparseCoefficients:

@@ -11,6 +11,7 @@ deviation with 1/N; a constant column becomes 0.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,15 +19,13 @@ from scipy import linalg, sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from separatrix.arrays import Floats, Matrix
 from separatrix.estimators.base import RowsEstimator, check_sample_weight, validate_data
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats, Matrix
-from separatrix.rows.encoding import identity
 from separatrix.rows.rows import ArrayRows, Rows, column_means
+from separatrix.rows.schema import Block, identity
 from separatrix.rows.sources.frames import is_frame, refuse_odd_column
-from separatrix.statistics.moments import Moments
-from separatrix.statistics.preparation import prepare
-from separatrix.statistics.standardizer import Standardizer
+from separatrix.statistics.moments import Moments, Standardizer, prepare
 
 EPS = float(np.finfo(float).eps)
 
@@ -275,3 +274,41 @@ def homogeneous(X: Any) -> Matrix:
     if sparse.issparse(x):
         return sparse.hstack([sparse.csr_array(ones), sparse.csr_array(x)], format="csr")
     return np.concatenate([ones, x], axis=1)
+
+
+# -------------------------------------------------------------------------------------------------
+# The standardized design (1, z) of rows in memory, and coefficients back in the table's units.
+
+
+@dataclass(frozen=True)
+class StandardDesign:
+    """``z`` (n x (1 + d)) with z = (1, (x − μ)/σ), and weights ``w`` that add up to one.
+
+    Iterative methods behave alike whatever the units once columns have unit variance; a constant
+    column is zero and so keeps the coefficient zero.
+    """
+
+    z: Floats
+    w: Floats
+    standardizer: Standardizer
+
+    def unscale(self, b: Floats) -> tuple[Floats, Floats]:
+        """(d x k coefficients, k intercepts) of x from those of (1, z), (1 + d) x k."""
+        coef, intercept = self.standardizer.unscale(b[1:].T, b[0])
+        return coef.T, intercept
+
+
+def standard_design(
+    block: Block, moments: Moments, *, scaled: bool = True, centered: bool = True
+) -> StandardDesign:
+    """The design of the rows of positive weight; not ``scaled``, columns stay as they are."""
+    d = moments.d
+    identity = Standardizer(np.zeros(d), np.ones(d))
+    standardizer = Standardizer.from_moments(moments) if scaled else identity
+    if not centered:
+        standardizer = replace(standardizer, mean=np.zeros(d))
+    z = np.ones((block.n, 1 + d))
+    np.subtract(block.dense(), standardizer.mean, out=z[:, 1:])
+    z[:, 1:] *= standardizer.inverse_scale
+    w = block.weights
+    return StandardDesign(z, w / w.sum(), standardizer)

@@ -10,15 +10,14 @@ from scipy import sparse
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from separatrix.arrays import Matrix
 from separatrix.estimators.base import RowsEstimator, validate_data
-from separatrix.rows.block import Matrix, to_array
-from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import Rows, column_names
 from separatrix.rows.scan import scan
-from separatrix.rows.schema import Term
+from separatrix.rows.schema import Encoding, Term, to_array
 from separatrix.rows.sources.frames import is_frame
 from separatrix.rows.sources.new_rows import rows_like
-from separatrix.statistics.preparation import prepare
+from separatrix.statistics.moments import prepare
 
 
 class TableEncoder(TransformerMixin, RowsEstimator):

@@ -23,22 +23,26 @@ from sklearn.base import (
 from sklearn.utils import _safe_indexing, assert_all_finite, column_or_1d, get_tags, indexable
 from sklearn.utils.validation import has_fit_parameter
 
+from separatrix.arrays import Floats
 from separatrix.estimators.base import (
     RowsEstimator,
+    check_labels,
     check_sample_weight,
+    classes,
     in_words,
+    labels_in_order,
+    one_number,
+    refuse_missing_labels,
     refuse_targets,
     require_labels,
+    with_classes,
 )
-from separatrix.estimators.class_tables import labels_in_order, with_classes
-from separatrix.estimators.targets import check_labels, classes, one_number, refuse_missing_labels
 from separatrix.messages import InputError
-from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Floats
-from separatrix.rows.copies import TOGETHER
+from separatrix.optimize.convex import Certificate
 from separatrix.rows.parts import Hashes
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Schema
+from separatrix.rows.split import TOGETHER
 from separatrix.selection.folds import copies_of
 
 _collecting: ContextVar[bool] = ContextVar("collecting", default=False)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from separatrix.arrays import Floats, Ints
+from separatrix.exploration.table import Table
 from separatrix.messages import InputError, did_you_mean
-
-if TYPE_CHECKING:
-    from separatrix.exploration.table import Table
 
 
 class State:
@@ -102,3 +102,148 @@ def certified(certificate: Any) -> dict[str, Any] | None:
 def finite(value: float | None) -> float | None:
     """A number that JSON can say: None where it is not finite."""
     return None if value is None or not math.isfinite(value) else float(value)
+
+
+# -------------------------------------------------------------------------------------------------
+# Points moved, added, flipped and deleted by hand.
+#
+#     [["move", row, x, y], ["add", x, y, value], ["label", row, value], ["delete", row]]
+#
+# Edits are applied in order; an added point is called by the number after the last one of the
+# table. ``value`` is a label or a number: whatever the target of the view is.
+
+
+@dataclass(frozen=True)
+class Points:
+    """Rows of a picture: places ``x`` (n × 2), target ``y``, and the number of each row."""
+
+    x: Floats
+    y: NDArray[Any]
+    rows: Ints
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def edited(points: Points, edits: Sequence[Any], total: int) -> Points:
+    """The points after all edits; ``total`` is the number of rows of the table."""
+    x, y = points.x.copy(), points.y.astype(object)
+    rows = points.rows.copy()
+    for edit in edits:
+        if not isinstance(edit, list) or not edit:
+            raise InputError(f"{brief(edit)} is no edit.")
+        match edit:
+            case ["move", row, *place]:
+                x[_at(rows, row)] = _place(place, x.shape[1])
+            case ["add", *place, value]:
+                x = np.vstack([x, [_place(place, x.shape[1])]])
+                y = np.append(y, [_value(value, points.y)])
+                rows = np.append(rows, total)
+                total += 1
+            case ["label", row, value]:
+                y[_at(rows, row)] = _value(value, points.y)
+            case ["delete", row]:
+                at = _at(rows, row)
+                x, y, rows = np.delete(x, at, 0), np.delete(y, at), np.delete(rows, at)
+            case _:
+                raise InputError(f"{brief(edit)} is no edit.")
+    return Points(x, y.astype(points.y.dtype if points.y.dtype.kind == "f" else str), rows)
+
+
+def in_python(points: Points, edits: Sequence[Any], total: int) -> list[str]:
+    """The edits as lines of Python on the arrays ``X`` and ``y``."""
+    lines: list[str] = []
+    rows = points.rows.copy()
+    for edit in edits:
+        match edit:
+            case ["move", row, *place]:
+                lines.append(f"X[{_at(rows, row)}] = {place!r}")
+            case ["add", *place, value]:
+                lines.append(f"X, y = np.vstack([X, {place!r}]), np.append(y, {value!r})")
+                rows, total = np.append(rows, total), total + 1
+            case ["label", row, value]:
+                lines.append(f"y[{_at(rows, row)}] = {value!r}")
+            case ["delete", row]:
+                at = _at(rows, row)
+                lines.append(f"X, y = np.delete(X, {at}, axis=0), np.delete(y, {at})")
+                rows = np.delete(rows, at)
+    return lines
+
+
+def _at(rows: Ints, row: Any) -> int:
+    if not isinstance(row, int) or not (rows == row).any():
+        raise InputError(f"there is no point {brief(row)}.")
+    return int(np.argmax(rows == row))
+
+
+def _place(place: Sequence[Any], d: int) -> list[float]:
+    if len(place) != d or not all(_is_number(value) for value in place):
+        raise InputError(f"{brief(list(place))} is no place of {d} numbers.")
+    return [float(value) for value in place]
+
+
+def _value(value: Any, y: NDArray[Any]) -> Any:
+    if y.dtype.kind == "f":
+        if not _is_number(value):
+            raise InputError(f"the target {brief(value)} is no number.")
+        return float(value)
+    if not isinstance(value, str) or value not in set(y.tolist()):
+        raise InputError(f"there is no class {brief(value)}.")
+    return value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+# -------------------------------------------------------------------------------------------------
+# The Python that makes the same model as the page.
+
+
+def fitting(
+    table: Table,
+    names: Sequence[str],
+    target: str,
+    model: Sequence[str],
+    *,
+    first: Sequence[str] = (),
+    before: Points | None = None,
+    edits: Sequence[Any] = (),
+) -> str:
+    """Lines that read the shown rows as ``X, y``, repeat the edits, and then ``model``.
+
+    ``first`` are lines before the edits (imports among them go to the top), and ``before`` the
+    points without their edits.
+    """
+    imports = [line for line in first if line.startswith("from ")]
+    first = [line for line in first if line not in imports]
+    lines = ["import separatrix as sx", "from separatrix.exploration import read_table", *imports]
+    lines += [""]
+    lines += [f"X, y = {table.source}.arrays({list(names)!r}, {target!r})"]
+    changes = [] if before is None else in_python(before, edits, len(table))
+    if any("np." in line for line in (*first, *changes, *model)):
+        lines.insert(0, "import numpy as np")
+    return "\n".join([*lines, *first, *changes, *model])
+
+
+# -------------------------------------------------------------------------------------------------
+# The rectangle of a picture, and the grid on which fields are computed and shaded.
+
+
+#: Space around the points of a picture, as a share of their range.
+MARGIN = 0.06
+
+
+def cells(box: Floats | Sequence[Sequence[float]], shape: Sequence[int]) -> Floats:
+    """Places of columns × rows of a rectangle ((x₀, x₁), (y₀, y₁)), row by row from the lowest."""
+    (x0, x1), (y0, y1) = box
+    x, y = np.linspace(x0, x1, shape[0]), np.linspace(y0, y1, shape[1])
+    return np.column_stack([np.tile(x, len(y)), np.repeat(y, len(x))])
+
+
+def frame(places: Floats) -> Floats:
+    """The ranges ((x₀, x₁), (y₀, y₁), …) of points with a margin."""
+    low, high = places.min(axis=0), places.max(axis=0)
+    size = np.where(high > low, high - low, np.maximum(np.abs(high), 1.0))
+    margin = MARGIN * size + 1e-9 * np.abs(high)  # seen above the rounding of large numbers
+    return np.column_stack([low - margin, high + margin])

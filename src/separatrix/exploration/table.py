@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.arrays import Floats, Ints
 from separatrix.messages import InputError, did_you_mean
-from separatrix.rows.block import Block, Floats, Ints, concatenate
-from separatrix.rows.copies import column_positions
 from separatrix.rows.parts import column_of, distinguished, hash_block, salted_words
 from separatrix.rows.rows import Rows
 from separatrix.rows.scan import scan
-from separatrix.rows.schema import Kind
+from separatrix.rows.schema import Block, Kind, concatenate
 from separatrix.rows.sources.columns import Levels
+from separatrix.rows.split import column_positions
 
 #: Rows of a page, where no other number is given.
 ROWS = 2_000

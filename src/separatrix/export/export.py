@@ -2,13 +2,59 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
 from typing import Any
 
-from separatrix.export.check.compare import Check, CheckFailed
-from separatrix.export.options import TARGETS, checked_options
+import pyarrow as pa
+from sklearn.base import is_clusterer
+
+from separatrix.export.check import (
+    Check,
+    CheckFailed,
+    compared,
+    expected_answers,
+    given_rows,
+    made_up_rows,
+    run_duckdb,
+    run_python,
+    run_sqlite,
+    tied,
+)
+from separatrix.export.expressions import (
+    All,
+    AnyOf,
+    Case,
+    Compare,
+    Exp,
+    Expression,
+    Filled,
+    IsMissing,
+    Largest,
+    Log,
+    Not,
+    Number,
+    OneOf,
+    Product,
+    Quotient,
+    RawLevel,
+    RawNumber,
+    Smallest,
+    Sqrt,
+    Sum,
+    Text,
+    Truth,
+    Value,
+)
+from separatrix.export.inputs import InputColumn, reading_of
+from separatrix.export.program import Output, Program, numbered
+from separatrix.export.python import module_text
+from separatrix.export.sql import DIALECTS, Dialect, dialect_named
+from separatrix.export.translate import NoFormula, program_of
+from separatrix.messages import InputError, check_option
 from separatrix.storage.files import atomic_file
 
 __all__ = ["TARGETS", "Export", "export_model"]
@@ -126,7 +172,6 @@ def export_model(
     fitted, profiles = _loaded(model)
     if to == "onnx":
         return _onnx(fitted, options.level, profiles, rows)
-    from separatrix.export.texts import exported_text
 
     return Export(to, *exported_text(fitted, profiles, options, rows))
 
@@ -154,3 +199,235 @@ def _loaded(model: Any) -> tuple[Any, Any]:
 
     study = load_study(model)
     return load(model), getattr(study, "columns", ())
+
+
+# -------------------------------------------------------------------------------------------------
+# What may be chosen of an export.
+
+
+#: Languages, and the libraries that writing and checking them needs, by extra.
+TARGETS = {
+    "sql": ("sql", ("sqlglot", "duckdb")),
+    "python": ("", ()),
+    "json": ("", ()),
+    "onnx": ("onnx", ("onnx", "onnxruntime")),
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """The checked options of an export."""
+
+    to: str
+    dialect: Dialect
+    table: str = "rows"
+    ids: tuple[str, ...] = ()
+    level: float = 0.95
+
+
+def checked_options(to: str, dialect: str, table: str, ids: Sequence[str], level: float) -> Options:
+    """The options, or the first that is wrong."""
+    check_option("to", to, TARGETS)
+    extra, needed = TARGETS[to]
+    lacking = [name for name in needed if find_spec(name) is None]
+    if lacking:
+        raise InputError(
+            f"An export to {to} needs {' and '.join(lacking)}, which is not installed.",
+            remedy=f"Run: pip install 'separatrix[{extra}]'",
+        )
+    if not 0.0 < level < 1.0:
+        raise InputError(f"level={level!r} must be between 0 and 1.")
+    if not table:
+        raise InputError("The name of the table is empty.")
+    return Options(to, dialect_named(dialect), table, tuple(ids), level)
+
+
+# -------------------------------------------------------------------------------------------------
+# Exports that are texts: a query, a module or a document, each run on rows before it is given.
+
+
+Exported = tuple[str, Check, tuple[str, ...]]
+
+
+def exported_text(model: Any, profiles: Any, options: Options, rows: Any) -> Exported:
+    """The text, its check, and notes."""
+    try:
+        program = program_of(model, level=options.level)
+    except NoFormula as problem:
+        raise InputError(f"{problem.what} {_other_targets(model, options.level)}") from problem
+    reading = reading_of(model)
+    if rows is None:
+        table = made_up_rows(model, reading, profiles)
+    else:
+        table = given_rows(rows, model, reading)
+    if options.to == "sql":
+        text, found, engine = _sql(program, table, options)
+    else:
+        module = module_text(program)
+        # a document says what the module of the same program does, which can be run
+        text = module if options.to == "python" else json_text(program)
+        found, engine = run_python(module, table), "Python"
+    data = reading.rows(table)
+    labels = hasattr(model, "classes_") or is_clusterer(model)
+    names = [output.name for output in program.outputs]
+    wanted = expected_answers(model, data, level=options.level, interval="lower" in names)
+    check = compared(names, wanted, found, engine, tied(model, data) if labels else None)
+    if rows is not None:
+        check = replace(check, source="the rows given")
+    return text, check, program.notes
+
+
+Written = tuple[str, list[list[Any]], str]
+
+
+def _other_targets(model: Any, level: float) -> str:
+    """Which targets a model without a formula has."""
+    from importlib.util import find_spec
+
+    if find_spec("onnx") is None:
+        return "ONNX may have one: pip install 'separatrix[onnx]'"
+    from separatrix.export.onnx.document import built
+    from separatrix.export.onnx.export import columns_of
+
+    try:
+        built(model, columns_of(model), level=level)
+    except InputError:
+        return "Nor has it one to ONNX."
+    return "It has one to ONNX (`to='onnx'`)."
+
+
+def _sql(program: Program, table: pa.Table, options: Options) -> Written:
+    from separatrix.export.sql import Place, sql_text
+
+    dialect = options.dialect
+    text = sql_text(program, dialect, Place(options.table, options.ids))
+    _parsed_back(text, dialect)
+    order = numbered("row", [name.lower() for name in table.column_names])
+    ordered = table.append_column(order, pa.array(range(len(table)), pa.int64()))
+    place = Place("rows", (order,))
+    runs = dialect if dialect.runs else DIALECTS["duckdb"]
+    query = sql_text(program, runs, place)
+    run = run_sqlite if runs.name == "sqlite" else run_duckdb
+    engine = runs.runs if dialect.runs else f"{runs.runs} (not in {dialect.words})"
+    return text, run(query, ordered, "rows", 1), engine
+
+
+def _parsed_back(text: str, dialect: Dialect) -> None:
+    """Refuse a text that sqlglot itself does not read as one query."""
+    from sqlglot import exp, parse
+    from sqlglot.errors import SqlglotError
+
+    try:
+        trees = [tree for tree in parse(text, dialect=dialect.sqlglot) if tree is not None]
+    except SqlglotError as problem:
+        raise CheckFailed(f"The text is no query of {dialect.words} ({problem}).") from problem
+    if len(trees) != 1 or not isinstance(trees[0], exp.Select):
+        raise CheckFailed(f"The text is not one query of {dialect.words}.")
+
+
+# -------------------------------------------------------------------------------------------------
+# A program as a JSON document: enough to compute the answers in any language.
+#
+# The format is described in ``docs/guide/export.md``.
+
+
+FORMAT, VERSION = "separatrix export", 1
+
+
+def json_text(program: Program) -> str:
+    """The document as text; numbers are written so that reading them gives the same bits."""
+    return json.dumps(document_of(program), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def document_of(program: Program) -> dict[str, Any]:
+    """The document as plain values."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "model": program.title,
+        "notes": list(program.notes),
+        "columns": [_column(column) for column in program.columns],
+        "stages": [
+            {
+                "name": stage.name,
+                "definitions": [
+                    {"name": one.name, "meaning": one.meaning, "is": plain(one.expression)}
+                    for one in stage.definitions
+                ],
+            }
+            for stage in program.stages
+        ],
+        "refusals": [
+            {"where": plain(one.condition), "reason": one.reason} for one in program.refusals
+        ],
+        "outputs": [_output(output) for output in program.outputs],
+    }
+
+
+def _column(column: InputColumn) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "name": column.name,
+        "kind": str(column.kind),
+        "missing_texts": list(column.missing_texts),
+        "missing_numbers": list(column.missing_numbers),
+    }
+    if column.display:
+        found["display"] = column.display
+    if column.levels:
+        found["levels"] = list(column.levels)
+        found["unseen"] = column.unseen
+    if column.pooled:
+        found["pooled"] = column.pooled
+    return found
+
+
+def _output(output: Output) -> dict[str, Any]:
+    found = {"name": output.name, "meaning": output.meaning}
+    if output.label is not None:
+        found["class"] = output.label
+    return found | {"is": plain(output.expression)}
+
+
+_LISTS = {
+    Sum: ("sum", "terms"),
+    Product: ("product", "factors"),
+    Largest: ("largest", "arguments"),
+    Smallest: ("smallest", "arguments"),
+    All: ("all", "conditions"),
+    AnyOf: ("any", "conditions"),
+}
+_SINGLE = {Exp: "exp", Log: "log", Sqrt: "sqrt", IsMissing: "missing"}
+
+
+def plain(expression: Expression) -> Any:
+    """An expression as nested lists, objects and numbers."""
+    if isinstance(expression, Number | Truth):
+        return expression.value
+    if type(expression) in _LISTS:
+        name, field = _LISTS[type(expression)]
+        return {name: [plain(one) for one in getattr(expression, field)]}
+    if isinstance(expression, Exp | Log | Sqrt | IsMissing):
+        return {_SINGLE[type(expression)]: plain(expression.argument)}
+    match expression:
+        case Text(text):
+            return {"text": text}
+        case Value(name):
+            return {"value": name}
+        case RawNumber(column):
+            return {"number_in": column}
+        case RawLevel(column):
+            return {"level_in": column}
+        case Quotient(a, b):
+            return {"quotient": [plain(a), plain(b)]}
+        case Compare(a, operator, b):
+            return {"compare": [plain(a), operator, plain(b)]}
+        case OneOf(argument, texts):
+            return {"one_of": [plain(argument), list(texts)]}
+        case Not(condition):
+            return {"not": plain(condition)}
+        case Filled(argument, fill):
+            return {"filled": [plain(argument), plain(fill)]}
+        case Case(branches, otherwise):
+            pairs = [[plain(one.condition), plain(one.value)] for one in branches]
+            return {"case": pairs, "else": plain(otherwise)}
+    raise TypeError(f"no expression: {expression!r}")

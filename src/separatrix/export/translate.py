@@ -6,21 +6,18 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from separatrix.bayes.linear.base import BayesianLinearModel
-from separatrix.bayes.logistic.bayesian_logistic_regression import BayesianLogisticRegression
+from separatrix.bayes.bayesian_logistic_regression import BayesianLogisticRegression
+from separatrix.bayes.bayesian_ridge import BayesianLinearModel
 from separatrix.cluster.kmeans import KMeans
 from separatrix.conformal.classifier import ConformalClassifier
 from separatrix.conformal.regressor import ConformalRegressor
+from separatrix.discriminant.count_naive_bayes import BernoulliNB, CountNaiveBayes
 from separatrix.discriminant.gaussian_classifier import GaussianClassifier
-from separatrix.discriminant.naive_bayes.bernoulli_nb import BernoulliNB
-from separatrix.discriminant.naive_bayes.counts import CountNaiveBayes
-from separatrix.discriminant.naive_bayes.naive_bayes import NaiveBayes
-from separatrix.estimators.averages.averaged import AveragedClassifier, AveragedRegressor
-from separatrix.estimators.averages.several import MixtureOfModels
+from separatrix.discriminant.naive_bayes import NaiveBayes
+from separatrix.estimators.averages import AveragedClassifier, AveragedRegressor, MixtureOfModels
 from separatrix.estimators.base import LinearModel
 from separatrix.estimators.baseline import MeanRegressor, MostFrequentClassifier
 from separatrix.estimators.linear_classifier import LinearClassifier, ProbabilisticLinearClassifier
-from separatrix.export.answers import Answer, outputs_of
 from separatrix.export.families import (
     bayes,
     boxes,
@@ -33,14 +30,12 @@ from separatrix.export.families import (
 )
 from separatrix.export.families.baseline import most_frequent
 from separatrix.export.families.bayesian_logistic import bayesian_logistic, is_short
-from separatrix.export.program import Builder, Program
-from separatrix.hypotheses.boxes.box_classifier import BoxClassifier
-from separatrix.hypotheses.boxes.union_of_boxes import UnionOfBoxes
+from separatrix.export.program import Answer, Builder, Program, outputs_of
+from separatrix.hypotheses.box_classifier import BoxClassifier, UnionOfBoxes
 from separatrix.linear.polynomial import PolynomialRegression
 from separatrix.logistic.sigmoid_regression import SigmoidRegressionClassifier
 from separatrix.messages import InputError
-from separatrix.probability.calibrated import CalibratedClassifier
-from separatrix.probability.probability_mixin import ProbabilityMixin
+from separatrix.probability.calibrated import CalibratedClassifier, ProbabilityMixin
 from separatrix.probability.reject import RejectOption
 
 #: Plain models, the first class that fits.

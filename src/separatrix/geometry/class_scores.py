@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.rows.block import Floats, Matrix, to_array
+from separatrix.arrays import Floats, Matrix
+from separatrix.rows.schema import to_array
 from separatrix.threads import parallel_map, pieces
 
 #: Numbers of a chunk of rows, so that it stays in the cache.
@@ -139,7 +140,7 @@ class DiagonalScores:
 
     def _compiled(self) -> Callable[[Floats, Floats], None]:
         """Scores of a chunk by a compiled loop."""
-        from separatrix.geometry.loops.diagonal_scores import diagonal_scores
+        from separatrix.geometry.loops import diagonal_scores
 
         given = tuple(np.ascontiguousarray(v) for v in (self.means, self.scale, self.offset))
 
@@ -202,7 +203,7 @@ class QuadraticScores:
 
     def _compiled(self) -> Callable[[Floats, Floats], None]:
         """Scores of a chunk by a compiled loop, which skips the zeros of triangular maps."""
-        from separatrix.geometry.loops.quadratic_scores import quadratic_scores
+        from separatrix.geometry.loops import quadratic_scores
 
         k, d, r = self.maps.shape
         maps = np.zeros((k, -(-d // 4) * 4, -(-r // 4) * 4))

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.arrays import Floats
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats, unit_weights
+from separatrix.rows.schema import unit_weights
 
 #: Of more columns than this, those with the largest between-class variance are used.
 MAX_COLUMNS = 300

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
+from separatrix.arrays import Floats
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ algorithm (:mod:`min_norm_point`), and return results with certificates.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
@@ -16,21 +17,237 @@ from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_X_y
 
-from separatrix.geometry.hyperplane import Hyperplane
-from separatrix.geometry.min_norm_point import EPS, NearestPoints, nearest_points
-from separatrix.geometry.mistake_bound import mistake_bound
-from separatrix.geometry.separation_proof import (
-    AGREEMENT,
-    MAX_WORK,
-    SeparatingHyperplane,
-    Undecided,
-    separation_proof,
+from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.geometry.convex_hulls import (
+    EPS,
+    CommonPoint,
+    NearestPoints,
+    common_point,
+    max_abs,
+    midrange_and_half_range,
+    nearest_points,
 )
+from separatrix.geometry.convex_hulls import combinations as convex_combinations
+from separatrix.geometry.exact_separation import exact_weights_or_direction
+from separatrix.geometry.hyperplane import Hyperplane
+from separatrix.kernels.base import squared_norms
 from separatrix.messages import InputError
-from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Floats, Ints, Matrix, to_array
+from separatrix.optimize.convex import Certificate
 from separatrix.rows.rows import Rows, column_names
-from separatrix.statistics.preparation import prepare
+from separatrix.rows.schema import to_array
+from separatrix.statistics.moments import prepare
+
+# -------------------------------------------------------------------------------------------------
+# Proof that two classes are linearly separable, or that they are not.
+#
+#     separable:      w·a + t > 0 > w·b + t            for all rows a and b
+#     not separable:  Σ λ a = Σ μ b,  λ, μ ≥ 0,  Σλ = Σμ = 1
+#
+# By the separation theorem exactly one of the two exists, whatever the units, so columns are scaled
+# to one range first. A hyperplane is accepted only if every row is strictly on its side: where
+# rounding leaves it open, scores are computed in exact rational arithmetic. So hulls that merely
+# touch are never called separable. A common point is a convex combination of at most d + 2 rows
+# (Carathéodory). It is accepted if its weights are so far above zero that no rounding could make
+# one negative, or after an exact linear program over the rows that decide; in many columns, up to
+# rounding errors, and said to be so.
+#
+# Up to ``MAX_WOLFE_COLUMNS`` columns the nearest points of the hulls are found first, with the
+# hyperplane of maximum margin; in more columns, often sparse ones, least squares on violated rows.
+
+
+#: Largest difference of the two convex combinations of a common point, over the column's range.
+AGREEMENT = 1e-9
+#: Most distinct rows whose scores are computed exactly.
+MAX_EXACT_ROWS = 4_000
+#: Columns up to which the nearest points of the hulls are sought first.
+MAX_WOLFE_COLUMNS = 1_000
+#: Multiplications that a proof may cost; beyond, the answer is that there is none.
+MAX_WORK = 1e10
+#: Columns up to which close calls are decided by an exact linear program, and its rounds.
+MAX_EXACT_COLUMNS, EXACT_ROUNDS = 20, 30
+
+
+@dataclass(frozen=True)
+class SeparatingHyperplane:
+    """w·x + t ≥ 1 for the rows of a and ≤ −1 for those of b; ``margin`` is 1/‖w‖."""
+
+    coef: Floats
+    intercept: float
+    margin: float
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """Neither was found within the work allowed; the hulls are at most ``distance`` apart.
+
+    The distance is a fraction of the size of the rows, every column scaled to the same range.
+    """
+
+    distance: float
+    work: float
+
+    def refusal(self) -> InputError:
+        """For callers that need an answer."""
+        return InputError(
+            f"Whether the classes are separable was not decided in {self.work:.1g} multiplications "
+            f"(their hulls are at most {self.distance:.1e} of their size apart).",
+            remedy="Use a finite C, or fewer columns.",
+        )
+
+
+def separation_proof(
+    a: Matrix, b: Matrix, *, max_work: float = MAX_WORK
+) -> SeparatingHyperplane | CommonPoint | Undecided:
+    """A separating hyperplane or a common point of two sets of rows (dense or CSR)."""
+    center, half_range = midrange_and_half_range(a, b)
+    scale = np.where(half_range > 0.0, half_range, 1.0)
+    scaled_a, scaled_b = _transform(a, center, scale), _transform(b, center, scale)
+    if a.shape[1] > MAX_WOLFE_COLUMNS:
+        tolerance, budget = AGREEMENT / 10.0, max_work / 2.0
+        least = minimize_squared_hinge(scaled_a, scaled_b, tolerance=tolerance, budget=budget)
+        proof = _by_least_squares(a, b, scaled_a, scaled_b, scale, least)
+        if proof is not None:
+            return _in_units(proof, center, scale)
+        max_work -= least.work
+    found = nearest_points(scaled_a, scaled_b, max_work=max_work)
+    with np.errstate(over="ignore", under="ignore"):
+        separated = _separating_hyperplane(a, b, found.normal / scale)
+    if separated is not None:
+        return separated
+    if found.work >= max_work:
+        return Undecided(found.distance / found.scale, max_work)
+    common = common_point(scaled_a, scaled_b, found)
+    if not common.proved and a.shape[1] <= MAX_EXACT_COLUMNS:
+        return _exact_proof(a, b, common)
+    return _in_units(_agreeing(common, found), center, scale)
+
+
+def _in_units(
+    proof: SeparatingHyperplane | CommonPoint, center: Floats | float, scale: Floats
+) -> SeparatingHyperplane | CommonPoint:
+    if isinstance(proof, SeparatingHyperplane):
+        return proof
+    return replace(proof, point=center + scale * proof.point)
+
+
+def _agreeing(common: CommonPoint, found: NearestPoints) -> CommonPoint:
+    """The common point, or a refusal where its combinations do not agree."""
+    if common.disagreement > AGREEMENT:
+        raise InputError(
+            "Whether the classes are separable is beyond floating-point numbers here: their hulls "
+            f"are {found.distance / found.scale:.1e} of their size apart, but no hyperplane "
+            "written in floats in these units passes between them.",
+            remedy="Subtract a constant from columns that are large but vary little.",
+        )
+    return common
+
+
+def _by_least_squares(
+    a: Matrix, b: Matrix, scaled_a: Matrix, scaled_b: Matrix, scale: Floats, found: HingeMinimum
+) -> SeparatingHyperplane | CommonPoint | None:
+    """What a minimum of the squared hinge loss proves, if anything."""
+    if found.separates:
+        return _separating_hyperplane(a, b, found.coef / scale)
+    if found.mismatch > AGREEMENT:
+        return None
+    slack_a, slack_b = found.slack[: a.shape[0]], found.slack[a.shape[0] :]
+    rows_a, rows_b = np.flatnonzero(slack_a), np.flatnonzero(slack_b)
+    weights_a, weights_b = slack_a[rows_a], slack_b[rows_b]
+    weights_a, weights_b = weights_a / weights_a.sum(), weights_b / weights_b.sum()
+    common = convex_combinations(scaled_a, scaled_b, rows_a, weights_a, rows_b, weights_b)
+    return common if common.disagreement <= AGREEMENT else None
+
+
+def _transform(x: Matrix, center: Floats | float, scale: Floats) -> Matrix:
+    if sparse.issparse(x):
+        return sparse.csr_array(x @ sparse.diags_array(1.0 / scale))
+    return (x - center) / scale
+
+
+# -- proof by a hyperplane ---------------------------------------------------------------------
+
+
+def _separating_hyperplane(a: Matrix, b: Matrix, coef: Floats) -> SeparatingHyperplane | None:
+    """The hyperplane normal to ``coef`` halfway between the classes, if it separates them."""
+    low, high = float((a @ coef).min()), float((b @ coef).max())
+    if not (np.isfinite(coef).all() and coef.any()):
+        return None
+    if low > high:
+        coef = coef * (2.0 / (low - high))  # nearest rows: scores ±1
+    score_a, score_b = a @ coef, b @ coef
+    low, high = float(score_a.min()), float(score_b.max())
+    reach = float(np.maximum(max_abs(a), max_abs(b)) @ np.abs(coef))
+    rounding = 2.0 * (len(coef) + 2) * EPS * reach
+    if high - low > 4.0 * rounding:
+        return None
+    threshold = low / 2 + high / 2
+    if not low - high > 4.0 * rounding:
+        near_a = _distinct_rows(a, np.flatnonzero(score_a <= low + 2.0 * rounding))
+        near_b = _distinct_rows(b, np.flatnonzero(score_b >= high - 2.0 * rounding))
+        if near_a is None or near_b is None:
+            return None
+        least, most = min(_exact_scores(near_a, coef)), max(_exact_scores(near_b, coef))
+        threshold = float((least + most) / 2)
+        if not least > Fraction(threshold) > most:
+            return None
+        low, high = float(least), float(most)
+    margin = (low - high) / 2 / _norm(coef)
+    return SeparatingHyperplane(coef, -threshold, margin)
+
+
+def _distinct_rows(x: Matrix, rows: Ints) -> Floats | None:
+    """Distinct rows among these; None if they are too many to be computed exactly."""
+    if len(rows) > 50 * MAX_EXACT_ROWS:
+        return None
+    found = np.unique(to_array(x[rows]), axis=0)
+    return found if len(found) <= MAX_EXACT_ROWS else None
+
+
+def _exact_scores(x: Floats, coef: Floats) -> list[Fraction]:
+    """x·coef for every row in rational arithmetic, without rounding."""
+    c = [Fraction(v) for v in coef.tolist()]
+    return [
+        sum((Fraction(v) * w for v, w in zip(row, c, strict=True) if v), Fraction(0))
+        for row in x.tolist()
+    ]
+
+
+# -- close calls --------------------------------------------------------------------------------
+
+
+def _exact_proof(a: Matrix, b: Matrix, near: CommonPoint) -> SeparatingHyperplane | CommonPoint:
+    """An exact linear program over the rows of ``near``, and those that its answer violates."""
+    rows_a, rows_b = near.rows_a, near.rows_b
+    for _ in range(EXACT_ROUNDS):
+        some_a, some_b = to_array(a[rows_a]), to_array(b[rows_b])
+        weights, direction = exact_weights_or_direction(some_a, some_b)
+        if weights is not None:
+            weights_a, weights_b = weights[: len(rows_a)], weights[len(rows_a) :]
+            keep_a, keep_b = weights_a > 0.0, weights_b > 0.0
+            rows_a, weights_a = rows_a[keep_a], weights_a[keep_a]
+            rows_b, weights_b = rows_b[keep_b], weights_b[keep_b]
+            point = (weights_a @ to_array(a[rows_a]) + weights_b @ to_array(b[rows_b])) / 2.0
+            return CommonPoint(point, rows_a, weights_a, rows_b, weights_b, 0.0, proved=True)
+        assert direction is not None
+        separated = _separating_hyperplane(a, b, direction)
+        if separated is not None:
+            return separated
+        new_a = np.setdiff1d(np.argsort(a @ direction, kind="stable")[:4], rows_a)
+        new_b = np.setdiff1d(np.argsort(-(b @ direction), kind="stable")[:4], rows_b)
+        if not len(new_a) + len(new_b):
+            break
+        rows_a, rows_b = np.concatenate([rows_a, new_a]), np.concatenate([rows_b, new_b])
+    raise InputError(
+        "Whether the classes are separable is beyond floating-point numbers here: no hyperplane "
+        "written in floats in these units passes between rows that are this close.",
+        remedy="Subtract a constant from columns that are large but vary little.",
+    )
+
+
+def _norm(v: Floats) -> float:
+    """The Euclidean norm, also where squares would overflow or underflow."""
+    largest = float(np.abs(v).max(initial=0.0))
+    return largest * float(np.linalg.norm(v / largest)) if largest > 0.0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -346,3 +563,166 @@ def _row_count(rows: Ints) -> str:
 def _names(x: Any, d: int) -> tuple[str, ...]:
     columns = getattr(x, "columns", None)
     return column_names(d) if columns is None else tuple(str(name) for name in columns)
+
+
+# -------------------------------------------------------------------------------------------------
+# Separability by least squares on violated rows: a hyperplane, or weights of a common point.
+#
+#     min over w, t of ½ Σ max(0, 1 − s (w·x + t))²,      s = 1 for rows of a, −1 for rows of b
+#
+# If the minimum is zero, its hyperplane separates the classes. If it is not, the slacks α of its
+# rows are the weights of a common point, because the gradient vanishes:
+#
+#     Σ_a α x = Σ_b α x      and      Σ_a α = Σ_b α
+#
+# Each Newton step is a least-squares problem over the rows that violate the margin, solved by
+# conjugate gradients: products with the rows, which may be sparse, are all that is needed. Work is
+# counted in multiplications, so that the answer does not depend on the speed of a machine.
+
+
+#: Newton steps at most.
+MAX_STEPS = 200
+
+
+@dataclass(frozen=True)
+class HingeMinimum:
+    """Where the descent ended: a hyperplane, the slacks of all rows, and the gradient's size.
+
+    ``mismatch`` is the largest entry of the gradient as a fraction of the sum of slacks: how far
+    the two convex combinations are from each other.
+    """
+
+    coef: Floats
+    intercept: float
+    slack: Floats
+    mismatch: float
+    work: float
+
+    @property
+    def separates(self) -> bool:
+        """Whether every row has a positive score on its side."""
+        return bool((self.slack < 1.0).all())
+
+
+def minimize_squared_hinge(
+    a: Matrix, b: Matrix, *, tolerance: float, budget: float
+) -> HingeMinimum:
+    """The minimum over rows of ``a`` and ``b``, for at most ``budget`` multiplications.
+
+    Ends at the first hyperplane that separates, or when the combinations agree to ``tolerance``.
+    """
+    rows = signed_rows(a, b)
+    transposed = rows.T.tocsr() if sparse.issparse(rows) else rows.T
+    cost = float(rows.nnz if sparse.issparse(rows) else rows.size) + rows.shape[0]
+    w = np.zeros(rows.shape[1])
+    score, work = np.zeros(rows.shape[0]), 0.0
+    for _ in range(MAX_STEPS):
+        slack = np.maximum(1.0 - score, 0.0)
+        gradient = -np.asarray(transposed @ slack)
+        work += cost
+        mismatch = float(np.abs(gradient).max()) / max(float(slack.sum()), np.finfo(float).tiny)
+        found = HingeMinimum(w[1:], float(w[0]), slack, mismatch, work)
+        if found.separates or mismatch <= tolerance or work > budget:
+            return found
+        violated = slack > 0.0
+        accuracy = min(0.1, mismatch) * float(np.linalg.norm(gradient))
+        step, used = _conjugate_gradients(
+            rows, transposed, violated, gradient, accuracy, (budget - work) / (2.0 * cost)
+        )
+        work += 2.0 * cost * used
+        move = np.asarray(rows @ step)
+        work += cost
+        t = _line_search(score, move)
+        if not t > 0.0:
+            return found
+        w, score = w + t * step, score + t * move
+    return found
+
+
+def signed_rows(a: Matrix, b: Matrix) -> Matrix:
+    """The rows s·(1, x)."""
+    signs = np.concatenate([np.ones(a.shape[0]), -np.ones(b.shape[0])])[:, None]
+    if sparse.issparse(a):
+        return sparse.csr_array(sparse.hstack([sparse.csr_array(signs), sparse.vstack([a, -b])]))
+    return np.hstack([signs, np.vstack([a, -b])])
+
+
+def _conjugate_gradients(
+    rows: Matrix,
+    transposed: Matrix,
+    violated: NDArray[np.bool_],
+    gradient: Floats,
+    accuracy: float,
+    most: float,
+) -> tuple[Floats, int]:
+    """−H⁻¹ gradient with H = Σ over violated rows of x xᵀ, and the number of products used."""
+    step, residual = np.zeros_like(gradient), -gradient
+    direction, size, used = residual.copy(), float(residual @ residual), 0
+    while np.sqrt(size) > accuracy and used < most:
+        product = np.asarray(rows @ direction) * violated
+        curvature = float(product @ product)
+        used += 1
+        if not curvature > 1e-14 * float(direction @ direction):
+            break
+        length = size / curvature
+        step = step + length * direction
+        residual = residual - length * np.asarray(transposed @ product)
+        size, before = float(residual @ residual), size
+        direction = residual + (size / before) * direction
+    return step, used
+
+
+def _line_search(score: Floats, move: Floats) -> float:
+    """The minimum over t ≥ 0 of ½ Σ max(0, 1 − score − t·move)², a piecewise quadratic."""
+    slack = 1.0 - score
+    with np.errstate(divide="ignore", invalid="ignore"):
+        knots = slack / move
+    inside = (move != 0.0) & (knots > 0.0) & np.isfinite(knots)
+    order = np.argsort(np.where(inside, knots, np.inf), kind="stable")[: int(inside.sum())]
+    active = (slack > 0.0) | ((slack == 0.0) & (move < 0.0))
+    slope = -float((slack * move)[active].sum())  # derivative is slope + t·curvature
+    curvature = float((move**2)[active].sum())
+    sign = np.where(move[order] > 0.0, -1.0, 1.0)  # a row leaves where its score grows
+    slopes = slope + np.concatenate([[0.0], np.cumsum(sign * -(slack * move)[order])])
+    curvatures = curvature + np.concatenate([[0.0], np.cumsum(sign * (move**2)[order])])
+    ends = np.append(knots[order], np.inf)
+    with np.errstate(invalid="ignore"):
+        zero = slopes + ends * np.maximum(curvatures, 0.0) >= 0.0
+    piece = int(np.argmax(zero)) if zero.any() else len(ends) - 1
+    if not curvatures[piece] > 0.0:
+        return float(ends[piece - 1]) if piece else 1.0
+    return float(max(-slopes[piece] / curvatures[piece], 0.0))
+
+
+# -------------------------------------------------------------------------------------------------
+# Novikoff's bound on the mistakes of a perceptron, from a separating hyperplane.
+
+
+#: Most iterations for the smallest mistake bound; one that holds is known before.
+BOUND_ITERATIONS = 2_000
+#: Columns up to which the smallest bound is sought.
+MAX_BOUND_COLUMNS = 1_000
+
+
+def mistake_bound(a: Matrix, b: Matrix, coef: Floats, intercept: float) -> float:
+    """Novikoff's bound (R/γ)² on the mistakes of a perceptron that starts from zero.
+
+    R is the largest norm of the rows (1, x), γ the margin of a hyperplane through the origin. Any
+    separating hyperplane gives a valid bound; the minimum-norm point of the hull of ±(1, x) gives
+    the smallest one. Infinite where the bound is no floating-point number.
+    """
+    signed = signed_rows(a, b)
+    largest = float(abs(signed).max())  # the bound has no unit: squares must not overflow
+    signed = signed / largest
+    radius = float(np.sqrt(squared_norms(signed).max()))
+    weights = np.concatenate([[intercept], coef])
+    weights = weights / np.abs(weights).max()
+    gamma = float((signed @ weights).min()) / float(np.linalg.norm(weights))
+    if a.shape[1] <= MAX_BOUND_COLUMNS:
+        origin = np.zeros((1, signed.shape[1]))
+        origin = sparse.csr_array(origin) if sparse.issparse(a) else origin
+        found = nearest_points(signed, origin, tolerance=1e-9, max_iter=BOUND_ITERATIONS)
+        best = float((signed @ found.normal).min())
+        gamma = max(gamma, best if best > 1e-12 * radius else 0.0)
+    ratio = radius / gamma if gamma > 0.0 else np.inf
+    return ratio**2 if ratio < 1e150 else np.inf

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.arrays import Floats
 from separatrix.probability.reject import labels_with_reject
-from separatrix.rows.block import Floats
 
 
 class Claims:

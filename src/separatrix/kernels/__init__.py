@@ -1,23 +1,27 @@
 """Kernels: an algebra of similarities, on rows of numbers and on structures."""
 
-from separatrix.kernels.algebra import Exponential, Power, Product, Scaled, Sum
-from separatrix.kernels.base import Kernel, PreparedKernel
-from separatrix.kernels.feature_space import kernel_cosine, kernel_distance
-from separatrix.kernels.gaussian import Gaussian
-from separatrix.kernels.graphs import GraphKernel
-from separatrix.kernels.names import kernel_from
-from separatrix.kernels.normalized import Normalized
-from separatrix.kernels.parameters.constraints import Bounded, Fixed
-from separatrix.kernels.parameters.hyperparameters import Hyperparameter
-from separatrix.kernels.parameters.starts import natural_scales
-from separatrix.kernels.precomputed import Custom, Precomputed
-from separatrix.kernels.sets import Jaccard, SetKernel
-from separatrix.kernels.stationary.constant import Constant, White
-from separatrix.kernels.stationary.matern import Matern
-from separatrix.kernels.stationary.periodic import Periodic
-from separatrix.kernels.stationary.rational_quadratic import RationalQuadratic
-from separatrix.kernels.strings import Spectrum, Subsequence
-from separatrix.kernels.trees import SubtreeKernel, TreeKernel
+from separatrix.kernels.algebra import Exponential, Normalized, Power, Product, Scaled, Sum
+from separatrix.kernels.base import Hyperparameter, Kernel, PreparedKernel
+from separatrix.kernels.learning import Bounded, Fixed, natural_scales
+from separatrix.kernels.mercer import kernel_cosine, kernel_distance
+from separatrix.kernels.names import Custom, Precomputed, kernel_from
+from separatrix.kernels.stationary import (
+    Constant,
+    Gaussian,
+    Matern,
+    Periodic,
+    RationalQuadratic,
+    White,
+)
+from separatrix.kernels.structures import (
+    GraphKernel,
+    Jaccard,
+    SetKernel,
+    Spectrum,
+    Subsequence,
+    SubtreeKernel,
+    TreeKernel,
+)
 from separatrix.kernels.vectors import Linear, Polynomial, Sigmoid
 
 __all__ = [

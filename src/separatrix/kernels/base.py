@@ -7,21 +7,190 @@ are positive semi-definite for all data; only then does a feature map exist.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from separatrix.kernels.parameters.hyperparameters import Parametrized
-from separatrix.matrices.inverse import mirrored
-from separatrix.messages import InputError
+from separatrix.matrices.cholesky import mirrored
+from separatrix.messages import InputError, did_you_mean
+from separatrix.rows.sources.frames import refuse_not_finite
+from separatrix.threads import MIN_PIECES, parallel_map, pieces
 
 if TYPE_CHECKING:
-    from separatrix.kernels.algebra import Exponential, Power, Product, Scaled, Sum
-    from separatrix.kernels.derivatives import KernelPairs
-    from separatrix.kernels.normalized import Normalized
+    from separatrix.kernels.algebra import (
+        Composite,
+        Exponential,
+        Normalized,
+        Power,
+        Product,
+        Scaled,
+        Sum,
+    )
+
+
+# -------------------------------------------------------------------------------------------------
+# Hyperparameters of a kernel expression: by name, as a vector of logarithms, with bounds.
+#
+# A field of a kernel is one hyperparameter, or a tuple of them, one for each column.
+
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Hyperparameter:
+    """Value and bounds of a hyperparameter; continuous ones have derivatives, others integers.
+
+    ``bounded`` says whether the bounds were given for this kernel; others are customary only, and
+    data in other units may need values beyond them.
+    """
+
+    value: float
+    low: float
+    high: float
+    continuous: bool = True
+    bounded: bool = False
+
+    @property
+    def positive(self) -> bool:
+        """Whether it is above zero by its nature, so that its logarithm is learned."""
+        return self.low > 0.0
+
+
+def hyperparameter(default: float, low: float, high: float, *, continuous: bool = True) -> Any:
+    """A dataclass field for a hyperparameter, with its customary bounds."""
+    return field(default=default, metadata={"low": low, "high": high, "continuous": continuous})
+
+
+def check_integer(value: float, what: str, low: int) -> None:
+    """Refuse anything but an integer of at least ``low``, 0 or 1."""
+    if value != int(value) or value < low:
+        remedy = "Give a positive integer." if low else "Give an integer, 0 or more."
+        raise InputError(f"{what} is {value!r}.", remedy=remedy)
+
+
+def check_positive(value: float, what: str) -> None:
+    """Refuse anything but a positive, finite number."""
+    if not 0.0 < value < np.inf:
+        raise InputError(f"{what} is {value!r}.", remedy="It is a positive, finite number.")
+
+
+class Parametrized:
+    """Hyperparameters of an expression: its own fields, then those of its operands."""
+
+    @property
+    def parameters(self) -> dict[str, Hyperparameter]:
+        """All hyperparameters of the expression, from left to right.
+
+        A name that occurs more than once is numbered: ``bandwidth_1``, ``bandwidth_2``. So are
+        the values for each column.
+        """
+        found = self._hyperparameters()
+        return dict(zip(_unique([name for name, _ in found]), (p for _, p in found), strict=True))
+
+    def replace(self, **values: float) -> Self:
+        """A copy of the expression with other values of the named hyperparameters."""
+        current = self.parameters
+        for name in values:
+            if name not in current:
+                raise InputError(
+                    f"The kernel {self} has no hyperparameter {name!r}.",
+                    remedy=did_you_mean(name, current),
+                )
+        return self._with_values([values.get(name, p.value) for name, p in current.items()])
+
+    @property
+    def theta(self) -> Floats:
+        """The continuous hyperparameters as a vector: logarithms of those that are positive."""
+        found = self._continuous()
+        values = np.array([p.value for p in found], dtype=float)
+        positive = np.array([p.positive for p in found], dtype=bool)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(positive, np.log(values), values)
+
+    @property
+    def bounds(self) -> Floats:
+        """The bounds of :attr:`theta`, (p, 2): given ones, or customary ones."""
+        return np.array(
+            [
+                np.log([p.low, p.high]) if p.positive else [p.low, p.high]
+                for p in self._continuous()
+            ],
+            dtype=float,
+        ).reshape(-1, 2)
+
+    @property
+    def theta_names(self) -> list[str]:
+        """The names of the entries of :attr:`theta`, as in :attr:`parameters`."""
+        return [name for name, p in self.parameters.items() if p.continuous]
+
+    def with_theta(self, theta: Any) -> Self:
+        """A copy of the expression with other continuous hyperparameters, see :attr:`theta`."""
+        found, left = [], iter(np.asarray(theta, dtype=float).tolist())
+        for _, p in self._hyperparameters():
+            if not p.continuous:
+                found.append(p.value)
+            else:
+                value = next(left)
+                found.append(float(np.exp(value)) if p.positive else value)
+        return self._with_values(found)
+
+    def _continuous(self) -> list[Hyperparameter]:
+        return [p for _, p in self._hyperparameters() if p.continuous]
+
+    def _theta_factors(self) -> Floats:
+        """What turns derivatives by values into those by :attr:`theta`: ∂/∂log v = v ∂/∂v."""
+        return np.array([p.value if p.positive else 1.0 for p in self._continuous()], dtype=float)
+
+    def _children(self) -> tuple[Parametrized, ...]:
+        """The operands of a composite kernel."""
+        return ()
+
+    def _own_hyperparameters(self) -> list[tuple[str, Hyperparameter]]:
+        return self._found
+
+    @cached_property
+    def _found(self) -> list[tuple[str, Hyperparameter]]:
+        """Those of the fields, made once: there may be hundreds of columns."""
+        return [
+            (name, Hyperparameter(value, **metadata))
+            for name, values, metadata in self._own_fields()
+            for value in (values if isinstance(values, tuple) else (values,))
+        ]
+
+    def _own_fields(self) -> Iterator[tuple[str, Any, Any]]:
+        for f in fields(self):  # type: ignore[arg-type]
+            if f.metadata:
+                yield f.name, getattr(self, f.name), f.metadata
+
+    def _hyperparameters(self) -> list[tuple[str, Hyperparameter]]:
+        return self._own_hyperparameters() + [
+            pair for operand in self._children() for pair in operand._hyperparameters()
+        ]
+
+    def _with_values(self, values: Sequence[float]) -> Self:
+        """A copy with these hyperparameters, in the order of :meth:`_hyperparameters`."""
+        left, changed = iter(values), {}
+        for name, current, _ in self._own_fields():
+            several = isinstance(current, tuple)
+            changed[name] = tuple(next(left) for _ in current) if several else next(left)
+        return replace(self, **changed)  # type: ignore[type-var]
+
+
+def _unique(names: list[str]) -> list[str]:
+    """Repeated names numbered in their order, others unchanged."""
+    seen: dict[str, int] = {}
+    numbered = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        numbered.append(f"{name}_{seen[name]}" if names.count(name) > 1 else name)
+    return numbered
+
 
 #: float32 where both sides are float32, float64 otherwise.
 Array = NDArray[Any]
@@ -142,7 +311,6 @@ class Kernel(Parametrized, ABC):
         of a Gram matrix is symmetric, and only its lower triangle is read. Tile by tile: no
         matrix of derivatives is stored.
         """
-        from separatrix.kernels.derivatives import gradient_sums
 
         size = len(self._continuous())
         if z is x:  # two sets all the same: q need not be symmetric, and noise is not shared
@@ -160,7 +328,6 @@ class Kernel(Parametrized, ABC):
 
     def pairs(self, x: Items, z: Items | None = None) -> KernelPairs:
         """κ between two sets of items (without ``z`` of one with itself), with derivatives."""
-        from separatrix.kernels.derivatives import WholePairs
 
         return WholePairs(self, x, z)
 
@@ -180,7 +347,7 @@ class Kernel(Parametrized, ABC):
     def without_noise(self) -> Kernel:
         """The expression without white noise: the covariance of the function itself."""
         from separatrix.kernels.algebra import Scaled
-        from separatrix.kernels.stationary.constant import Constant
+        from separatrix.kernels.stationary import Constant
 
         found = self._noiseless()
         return Scaled(Constant(1.0), 0.0) if found is None else found
@@ -225,7 +392,7 @@ class Kernel(Parametrized, ABC):
 
     def normalized(self) -> Normalized:
         """The kernel κ(x, z) / √(κ(x, x) κ(z, z)), the cosine in feature space."""
-        from separatrix.kernels.normalized import Normalized
+        from separatrix.kernels.algebra import Normalized
 
         return Normalized(self)
 
@@ -270,3 +437,485 @@ def mirror_lower(square: Array, diagonal: Array) -> Array:
     mirrored(square)
     np.fill_diagonal(square, diagonal)
     return square
+
+
+# -------------------------------------------------------------------------------------------------
+# Kernel matrices by matrix products, in tiles that stay in the cache, on all processors.
+
+
+#: Rows and columns of a tile: multiplied, then transformed while it is still in the cache. Columns
+#: of a tile whose side is a power of two would compete for the same few lines of it.
+SIDE = 240
+#: Fewest rows of a strip whose weighted sums are accumulated without storing the kernel matrix, and
+#: entries of its tiles.
+STRIP_ROWS, STRIP_ENTRIES = 64, 1 << 15
+#: Multiplications below which a second thread costs more than it saves.
+MIN_PARALLEL_WORK = 1 << 21
+
+
+class PreparedTiles(PreparedKernel):
+    """Kernel values by tiles: products of some rows with some centers, then a function of them."""
+
+    @abstractmethod
+    def _arrays(self, x: Items) -> tuple[Any, ...]:
+        """The arrays that a tile needs of the rows x, as many rows in each."""
+
+    @abstractmethod
+    def _tile(self, rows: tuple[Any, ...], columns: slice, tile: Array) -> None:
+        """Rows with some of the centers, in a contiguous tile."""
+
+    def _converted(self, x: Items) -> tuple[Items, Self]:
+        """The rows, and the prepared kernel, as matrices of one type."""
+        x, z = common_matrices(x, self.centers)
+        same = z.dtype == self.centers.dtype and type(z) is type(self.centers)
+        return x, self if same else type(self)(self.kernel, z)
+
+    def rows(self, x: Items, out: Array | None = None) -> Array:
+        """The matrix κ(xᵢ, zⱼ), tile by tile."""
+        x, prepared = self._converted(x)
+        block = output_block(x, prepared.centers, out)
+        prepared._fill(prepared._arrays(x), block)
+        return copy_to(block, out)
+
+    def _fill(self, arrays: tuple[Any, ...], block: Array, *, symmetric: bool = False) -> None:
+        """Fill the block; of a symmetric one the tiles below the diagonal, mirrored."""
+
+        def fill(rows: slice, columns: slice) -> None:
+            # a tile of its own: rows of the block are so far apart that the cache holds few
+            shape = (rows.stop - rows.start, columns.stop - columns.start)
+            tile = np.empty(shape, dtype=block.dtype)
+            self._tile(tuple(array[rows] for array in arrays), columns, tile)
+            if symmetric and rows == columns:
+                mirror_lower(tile, self.diagonal[rows])
+            elif symmetric:
+                block[columns, rows] = tile.T
+            block[rows, columns] = tile
+
+        todo = lower_tiles(len(self)) if symmetric else tiles(*block.shape)
+        for_each_tile(fill, todo, arrays[0].shape[1])
+
+    def dot(self, x: Items, weights: Array) -> Array:
+        """Weighted sums over tiles; the kernel matrix is not stored."""
+        x, prepared = self._converted(x)
+        arrays = prepared._arrays(x)
+
+        def compute(rows: slice, columns: slice, tile: Array) -> None:
+            prepared._tile(tuple(array[rows] for array in arrays), columns, tile)
+
+        return weighted_sums(compute, weights, x)
+
+    def gram(self, out: Array | None = None) -> Array:
+        """The tiles below the diagonal, mirrored."""
+        block = output_block(self.centers, self.centers, out)
+        self._fill(self._arrays(self.centers), block, symmetric=True)
+        return copy_to(block, out)
+
+
+Tile = tuple[slice, slice]
+
+
+def tiles(n: int, m: int, side: int = SIDE) -> list[Tile]:
+    """Tiles of about equal size; few rows have wider tiles."""
+    height = min(side, n)
+    width = side * side // max(height, 1)
+    return [
+        (slice(top, min(top + height, n)), slice(left, min(left + width, m)))
+        for top in range(0, n, max(height, 1))
+        for left in range(0, m, width)
+    ]
+
+
+def lower_tiles(n: int, side: int = SIDE) -> list[Tile]:
+    """Square tiles that cover the lower triangle of an n x n matrix."""
+    cuts = [slice(top, min(top + side, n)) for top in range(0, n, side)]
+    return [(rows, columns) for i, rows in enumerate(cuts) for columns in cuts[: i + 1]]
+
+
+def for_each_tile(fill: Callable[[slice, slice], None], todo: list[Tile], depth: int) -> None:
+    """Call ``fill`` for every tile, on several threads if there is enough work."""
+    entries = sum((r.stop - r.start) * (c.stop - c.start) for r, c in todo)
+    if entries * (depth + 16) < MIN_PARALLEL_WORK:
+        for tile in todo:
+            fill(*tile)
+        return
+    parallel_map(lambda tile: fill(*tile), todo)
+
+
+def weighted_sums(compute: Callable[[slice, slice, Array], None], weights: Array, x: Any) -> Array:
+    """Σⱼ κ(xᵢ, zⱼ) wⱼ by strips of rows, each on one thread; ``compute`` fills a tile."""
+    n, m = int(x.shape[0]), len(weights)
+    sums = np.zeros((n, weights.shape[1]))
+    weights = weights.astype(x.dtype, copy=False)
+
+    def strip(rows: slice, _: slice) -> None:
+        height = rows.stop - rows.start
+        width = max(1, min(m, max(SIDE, STRIP_ENTRIES // height)))
+        buffer = np.empty(height * width, dtype=x.dtype)
+        for left in range(0, m, width):
+            columns = slice(left, min(left + width, m))
+            tile = buffer[: height * (columns.stop - left)].reshape(height, -1)
+            compute(rows, columns, tile)
+            sums[rows] += tile @ weights[columns]
+
+    strips = pieces(n, STRIP_ROWS, max(MIN_PIECES, n // SIDE))
+    for_each_tile(strip, [(rows, slice(0, m)) for rows in strips], int(x.shape[1]))
+    return sums
+
+
+def product_into(x: Any, columns: Any, block: Array) -> None:
+    """x times ``columns`` (the centers as columns), dense or sparse, written to ``block``."""
+    if sparse.issparse(x):
+        block[...] = (x @ columns).toarray()
+    else:
+        np.matmul(x, columns, out=block)
+
+
+def output_block(x: Any, z: Any, out: Array | None) -> Array:
+    """The array to compute κ(x, z) in: ``out`` if it is contiguous and of the right type."""
+    shape = (x.shape[0], z.shape[0])
+    if out is None:
+        return np.empty(shape, dtype=x.dtype)
+    if out.shape != shape or out.dtype.kind != "f":
+        raise InputError(
+            f"The block to write to is {out.shape} of {out.dtype}, the kernel matrix {shape}.",
+            remedy="Give a float array of that shape.",
+        )
+    usable = out.dtype == x.dtype and out.flags.c_contiguous
+    return out if usable else np.empty(shape, dtype=x.dtype)
+
+
+def copy_to(block: Array, out: Array | None) -> Array:
+    """``block``, copied to ``out`` if that is another array."""
+    if out is None or block is out:
+        return block
+    out[...] = block
+    return out
+
+
+def common_matrices(x: Items, z: Items) -> tuple[Any, Any]:
+    """Both as matrices of one type: CSR if either is, float64 unless both are float32."""
+    identical = x is z
+    x, z = as_matrix(x), as_matrix(z)
+    if x.shape[1] != z.shape[1]:
+        raise InputError(
+            f"One side has {x.shape[1]} columns, the other {z.shape[1]}.",
+            remedy="A kernel compares rows of equal length.",
+        )
+    if identical:
+        return x, x
+    dtype = np.result_type(x.dtype, z.dtype)
+    if sparse.issparse(x) or sparse.issparse(z):
+        return sparse.csr_array(x, dtype=dtype), sparse.csr_array(z, dtype=dtype)
+    return x.astype(dtype, copy=False), z.astype(dtype, copy=False)
+
+
+def as_matrix(x: Items) -> Any:
+    """Rows of finite numbers as a C-contiguous array or as CSR, in float32 or float64."""
+    if sparse.issparse(x):
+        dtype = np.float32 if x.dtype == np.float32 else np.float64
+        x = sparse.csr_array(x, dtype=dtype)
+        refuse_not_finite(x)
+        return x
+    try:
+        x = np.asarray(x)
+        x = np.ascontiguousarray(x, dtype=np.float32 if x.dtype == np.float32 else np.float64)
+    except (TypeError, ValueError) as problem:
+        raise InputError(
+            f"These are not rows of numbers: {problem}.",
+            remedy="Strings, sets, trees and graphs have kernels of their own.",
+        ) from problem
+    if x.ndim != 2:
+        raise InputError(
+            f"A kernel of rows of numbers needs a matrix; this has {x.ndim} dimension(s).",
+            remedy="One column is x.reshape(-1, 1), one row is x.reshape(1, -1).",
+        )
+    refuse_not_finite(x)
+    return x
+
+
+def are_dense_doubles(x: Items, z: Items | None) -> bool:
+    """Whether κ(x, z) of these rows is of double precision, and the rows not sparse."""
+    sides = [x] if z is None else [x, z]
+    if any(sparse.issparse(side) for side in sides):
+        return False
+    return not all(getattr(side, "dtype", None) == np.float32 for side in sides)
+
+
+def squared_norms(x: Any) -> Array:
+    """‖x‖² of every row."""
+    if sparse.issparse(x):
+        return np.asarray(x.multiply(x).sum(axis=1), dtype=x.dtype).ravel()
+    return np.asarray(np.einsum("ij,ij->i", x, x))
+
+
+# -------------------------------------------------------------------------------------------------
+# Kernel values between two sets of items, and sums of their derivatives, tile by tile.
+#
+# g_k = Σᵢⱼ qᵢⱼ ∂κ(xᵢ, zⱼ)/∂θ_k    for every entry of θ at once, from one evaluation of every tile
+#
+# An objective of kernel values (an evidence, a bound) needs no more of the derivatives than these
+# sums. A product hands the values of its other factors down as part of q, a sum hands down q
+# itself: what is in memory at a time is a few tiles, whatever the expression and however many
+# hyperparameters it has. Everything is in double precision.
+
+
+class PairTile(ABC):
+    """A tile of kernel values that remembers what its derivatives need."""
+
+    #: κ of every pair of the tile; (1, 1) if all are the same.
+    values: Floats
+
+    @abstractmethod
+    def sums(self, q: Floats) -> Floats:
+        """Σ q ∂κ/∂θ over the tile, for every entry of θ."""
+
+    def chained_sums(self, q: Floats, by: Any) -> Floats:
+        """Σ q b ∂κ/∂θ; b is None for one, a number, or an array."""
+        if by is None:
+            return self.sums(q)
+        if np.size(by) == 1:
+            return self.sums(q) * float(np.ravel(by)[0])
+        return self.sums(q * by)
+
+    @abstractmethod
+    def products(self, right: Floats, by: Any) -> Floats:
+        """Σⱼ b ∂κ/∂θ rⱼ over the columns of the tile: (rows, entries of θ, columns of r)."""
+
+
+class KernelPairs(ABC):
+    """A kernel between two fixed sets of items; ``gram`` says that they are the same."""
+
+    def __init__(self, n: int, m: int, *, gram: bool) -> None:
+        self.shape, self.gram = (n, m), gram
+
+    @abstractmethod
+    def tile(self, rows: slice, columns: slice) -> PairTile:
+        """Kernel values of a tile, ready for derivatives."""
+
+    def values(self, rows: slice, columns: slice) -> Floats:
+        """Kernel values of a tile alone, in an array of its own; (1, 1) if all are the same."""
+        return self.tile(rows, columns).values
+
+    def start(self, *, derivatives: bool) -> None:
+        """Compute what tiles have in common, before threads ask for them."""
+        del derivatives
+
+
+class WholePairs(KernelPairs):
+    """Values and derivatives that are computed for all pairs at once, as those of structures."""
+
+    def __init__(self, kernel: Kernel, x: Items, z: Items | None) -> None:
+        z = None if z is x else z
+        super().__init__(n_items(x), n_items(x if z is None else z), gram=z is None)
+        self.kernel, self.x, self.z = kernel, x, z
+        self._values: Floats | None = None
+        self._derivatives: list[Floats] | None = None
+
+    def _computed(self) -> Floats:
+        if self._values is None:
+            if self.z is None:
+                found = self.kernel.prepare(self.x).gram()
+            else:
+                found = self.kernel.prepare(self.z).rows(self.x)
+            self._values = np.asarray(found, dtype=float)
+        return self._values
+
+    def _differentiated(self) -> list[Floats]:
+        if self._derivatives is None:
+            n = self.shape[0]
+            if self.z is None:
+                found = self.kernel._derivatives(self.x)
+            elif self.kernel._continuous():
+                both = self.kernel._derivatives(join_items(self.x, self.z))
+                found = [one[:n, n:] for one in both]
+            else:
+                found = []
+            factors = self.kernel._theta_factors()
+            self._derivatives = [f * d for f, d in zip(factors, found, strict=True)]
+        return self._derivatives
+
+    def start(self, *, derivatives: bool) -> None:
+        """Compute everything now, before threads ask for it."""
+        self._computed()
+        if derivatives:
+            self._differentiated()
+
+    def values(self, rows: slice, columns: slice) -> Floats:
+        """A copy of the values."""
+        return self._computed()[rows, columns].copy()
+
+    def tile(self, rows: slice, columns: slice) -> PairTile:
+        """A copy of the values, and the derivatives."""
+        derivatives = [one[rows, columns] for one in self._differentiated()]
+        return GivenTile(self.values(rows, columns), derivatives)
+
+
+class GivenTile(PairTile):
+    """A tile whose derivatives are at hand, one tile for each entry of θ."""
+
+    def __init__(self, values: Floats, derivatives: list[Floats]) -> None:
+        self.values, self.derivatives = values, derivatives
+
+    def sums(self, q: Floats) -> Floats:
+        """Σ q ∂κ/∂θ."""
+        return np.array([weighted_sum(q, one) for one in self.derivatives], dtype=float)
+
+    def products(self, right: Floats, by: Any) -> Floats:
+        """Products with every derivative."""
+        return stacked_products(self.derivatives, right, by)
+
+
+def weighted_sum(q: Floats, values: Floats) -> float:
+    """Σ q v over a tile, of which (1, 1) stands for equal values."""
+    return float(np.vdot(q, values) if values.shape == q.shape else values[0, 0] * q.sum())
+
+
+def stacked_products(derivatives: Sequence[Floats], right: Floats, by: Any) -> Floats:
+    """Σⱼ b d rⱼ of several arrays d, of which (1, 1) stands for equal values."""
+    found = [_product(one if by is None else one * by, right) for one in derivatives]
+    rows = max((len(one) for one in found), default=1)
+    stacked = np.empty((rows, len(found), right.shape[1]))
+    for i, one in enumerate(found):
+        stacked[:, i] = one
+    return stacked
+
+
+def _product(values: Floats, right: Floats) -> Floats:
+    equal = values.shape[1] != len(right)
+    return np.asarray(values * right.sum(axis=0) if equal else values @ right)
+
+
+class CompositePairs(KernelPairs):
+    """The operands of a composite kernel, combined entry by entry while a tile is in the cache."""
+
+    def __init__(self, kernel: Composite, operands: list[KernelPairs]) -> None:
+        super().__init__(*operands[0].shape, gram=operands[0].gram)
+        self.kernel, self.operands = kernel, operands
+
+    def start(self, *, derivatives: bool) -> None:
+        """Start all operands."""
+        for operand in self.operands:
+            operand.start(derivatives=derivatives)
+
+    def values(self, rows: slice, columns: slice) -> Floats:
+        """Combined values of the operands."""
+        return self.kernel._combine([one.values(rows, columns) for one in self.operands])
+
+    def tile(self, rows: slice, columns: slice) -> PairTile:
+        """Combined tiles of the operands."""
+        return CompositeTile(self.kernel, [one.tile(rows, columns) for one in self.operands])
+
+
+class TileValues(Sequence[Floats]):
+    """Values of several tiles, computed where they are needed: a sum needs none."""
+
+    def __init__(self, tiles: list[PairTile]) -> None:
+        self.tiles = tiles
+
+    def __len__(self) -> int:
+        return len(self.tiles)
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return [one.values for one in self.tiles[at]]
+        return self.tiles[at].values
+
+
+class CompositeTile(PairTile):
+    """Tiles of the operands: each sums its derivatives with q times ∂κ/∂(its values)."""
+
+    def __init__(self, kernel: Composite, operands: list[PairTile]) -> None:
+        self.kernel, self.operands = kernel, operands
+
+    @cached_property
+    def values(self) -> Floats:  # type: ignore[override]
+        """Combined values, where somebody needs them."""
+        return self.kernel._combine([one.values.copy() for one in self.operands])
+
+    def sums(self, q: Floats) -> Floats:
+        """The chain rule."""
+        entries = TileValues(self.operands)
+        partials = self.kernel._partials(entries)
+        own = [weighted_sum(q, one) for one in self.kernel._own_derivatives(entries)]
+        own = [f * one for f, one in zip(self.kernel._own_factors(), own, strict=True)]
+        operands = zip(self.operands, partials, strict=True)
+        return np.concatenate([own, *(one.chained_sums(q, by) for one, by in operands)])
+
+    def products(self, right: Floats, by: Any) -> Floats:
+        """The chain rule."""
+        entries = TileValues(self.operands)
+        own = [
+            f * one
+            for f, one in zip(
+                self.kernel._own_factors(), self.kernel._own_derivatives(entries), strict=True
+            )
+        ]
+        found = [stacked_products(own, right, by)] if own else []
+        for one, partial in zip(self.operands, self.kernel._partials(entries), strict=True):
+            both = partial if by is None else by if partial is None else by * partial
+            found.append(one.products(right, both))
+        rows = max(len(one) for one in found)
+        return np.concatenate(
+            [np.broadcast_to(one, (rows, *one.shape[1:])) for one in found], axis=1
+        )
+
+
+def gradient_sums(pairs: KernelPairs, q: Array) -> Floats:
+    """Σᵢⱼ qᵢⱼ ∂κ(xᵢ, zⱼ)/∂θ; of a Gram matrix only the lower triangle of q is read.
+
+    Tiles are summed in their order, so the bits are the same on any number of threads.
+    """
+    pairs.start(derivatives=True)
+    n, m = pairs.shape
+
+    def one(at: tuple[slice, slice]) -> Floats:
+        rows, columns = at
+        part = np.ascontiguousarray(q[rows, columns], dtype=float)
+        if pairs.gram and rows == columns:
+            below = np.tril(part, -1)
+            part = below + below.T
+            np.fill_diagonal(part, np.diagonal(q)[rows])
+        sums = pairs.tile(rows, columns).sums(part)
+        return 2.0 * sums if pairs.gram and rows != columns else sums
+
+    todo = lower_tiles(n) if pairs.gram else tiles(n, m)
+    found = parallel_map(one, todo)
+    return np.asarray(sum(found[1:], start=found[0])) if found else np.zeros(0)
+
+
+def derivative_products(pairs: KernelPairs, right: Array) -> Floats:
+    """Σⱼ ∂κ(xᵢ, zⱼ)/∂θ rⱼ for every row, entry of θ and column of ``right``: (n, p, k).
+
+    No matrix of derivatives is stored; a strip of rows is summed by one thread, in order.
+    """
+    pairs.start(derivatives=True)
+    n, m = pairs.shape
+
+    def strip(rows: slice) -> Floats:
+        found: Any = 0.0
+        for left in range(0, m, SIDE):
+            columns = slice(left, min(left + SIDE, m))
+            found = found + pairs.tile(rows, columns).products(right[columns], None)
+        return np.asarray(np.broadcast_to(found, (rows.stop - rows.start, *found.shape[1:])))
+
+    strips = [slice(top, min(top + SIDE, n)) for top in range(0, n, SIDE)]
+    return np.concatenate(parallel_map(strip, strips))
+
+
+def pair_values(pairs: KernelPairs, out: Array | None = None) -> Array:
+    """The matrix κ(xᵢ, zⱼ), tile by tile; a Gram matrix is exactly symmetric."""
+    pairs.start(derivatives=False)
+    block: Any = np.empty(pairs.shape) if out is None else out
+
+    def fill(at: tuple[slice, slice]) -> None:
+        rows, columns = at
+        tile = pairs.values(rows, columns)
+        if pairs.gram and rows == columns and tile.shape != (1, 1):
+            mirror_lower(tile, np.diagonal(tile).copy())
+        elif pairs.gram:
+            block[columns, rows] = tile.T
+        block[rows, columns] = tile
+
+    n, m = pairs.shape
+    parallel_map(fill, lower_tiles(n) if pairs.gram else tiles(n, m))
+    return copy_to(block, out)

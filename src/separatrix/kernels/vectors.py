@@ -14,13 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.kernels.base import Array, Items, Kernel, n_items
-from separatrix.kernels.derivatives import GivenTile, KernelPairs
-from separatrix.kernels.parameters.hyperparameters import check_integer, hyperparameter
-from separatrix.kernels.tiles import (
+from separatrix.kernels.base import (
+    Array,
+    GivenTile,
+    Items,
+    Kernel,
+    KernelPairs,
     PreparedTiles,
     as_matrix,
+    check_integer,
     common_matrices,
+    hyperparameter,
+    n_items,
     product_into,
     squared_norms,
 )

@@ -2,37 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import comb
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import NDArray
+from scipy import linalg
+from sklearn.base import RegressorMixin, TransformerMixin
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from separatrix.estimators.additive import TrainingData, is_flat, numeric_rows
-from separatrix.estimators.base import LinearModel, check_sample_weight
+from separatrix.arrays import Floats, Ints
+from separatrix.estimators.base import (
+    LinearModel,
+    RowsEstimator,
+    TrainingData,
+    check_sample_weight,
+    is_flat,
+    numeric,
+    numeric_rows,
+    validate_data,
+)
 from separatrix.estimators.inference import no_summary
-from separatrix.estimators.targets import numeric
 from separatrix.geometry.hyperplane import Hyperplane
-from separatrix.linear.influence import FitStatistics, Influence
-from separatrix.linear.least_squares.moments import solve_moments
-from separatrix.linear.polynomial_tuning import tune_polynomial
-from separatrix.linear.ridge.ridge import solve_ridge
-from separatrix.linear.ridge.spectrum import RidgeOptions
-from separatrix.linear.summary import InferenceMixin, Summary
-from separatrix.messages import InputError
-from separatrix.optimize.solution import LeastSquares
-from separatrix.rows.block import Block, Floats, unit_weights
-from separatrix.rows.encoding import Encoding, identity
+from separatrix.linear.inference import FitStatistics, InferenceMixin, Influence, Summary
+from separatrix.linear.least_squares import solve_moments
+from separatrix.linear.ridge import solve_ridge
+from separatrix.linear.spectrum import RidgeOptions
+from separatrix.messages import InputError, did_you_mean
+from separatrix.optimize.convex import LeastSquares
 from separatrix.rows.expansion import Expansion, exponents_of, name_of
-from separatrix.rows.mapped import MappedRows
-from separatrix.rows.rows import Rows
-from separatrix.rows.schema import Kind, Term
-from separatrix.selection.tuning import Tuning, TuningData
-from separatrix.statistics.fields import FieldStatistic
-from separatrix.statistics.moments import Moments
-from separatrix.statistics.preparation import prepare
+from separatrix.rows.rows import ArrayRows, MappedRows, Rows, column_means
+from separatrix.rows.schema import Block, Encoding, Kind, Term, identity, unit_weights
+from separatrix.rows.sources.frames import is_frame
+from separatrix.selection.tuning import Tuning, TuningData, best_by_fold
+from separatrix.statistics.moments import FieldStatistic, Moments, Standardizer, prepare
 
 #: Numbers that an expanded chunk of rows may hold.
 CHUNK_VALUES = 2_000_000
@@ -334,3 +340,358 @@ def minimum_norm_in_powers(
     coef = solution.coef - null_space @ steps
     intercept = about.y_mean - about.x_mean @ coef if fit_intercept else solution.intercept
     return replace(solution, coef=coef, intercept=intercept)
+
+
+# -------------------------------------------------------------------------------------------------
+# Degree and penalty of polynomial regression, from one spectrum a degree and fold.
+#
+#     min over b, a of Σ w (y − a − b·t)² + λ n ‖b‖²,     t the standardized terms of the polynomial
+#
+# The scatter of the terms is summed by fold; that of the training rows of a fold is the sum over
+# the others, and its eigenvectors serve every penalty.
+
+
+#: Penalties for each row, largest first: of standardized terms, so that no unit matters.
+PENALTIES = 10.0 ** np.arange(1.0, -6.25, -0.5)
+DEGREES = (2, 3, 4)
+#: Terms that a polynomial may have: in all, and for each training row.
+MAX_TERMS, TERMS_A_ROW = 1_500, 2.0
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """One degree: predictions out of fold (rows x penalties), and losses (penalties x folds)."""
+
+    degree: int
+    predictions: Floats
+    losses: Floats
+
+
+def tune_polynomial(data: TuningData) -> Tuning:
+    """Compare degrees and penalties on the folds of ``data``."""
+    degrees = [degree for degree in DEGREES if _affordable(data, degree)]
+    if not degrees:
+        d = data.x.shape[1]
+        raise InputError(
+            f"A polynomial of {d} columns has {_terms(d, 2)} terms.",
+            remedy="Use fewer columns, or a model with a kernel.",
+        )
+    found: list[_Candidate] = []
+    for degree in degrees:
+        found.append(_cross_validated(data, degree))
+        if len(found) > 1 and _least(found[-1]) > _least(found[-2]):
+            break  # a higher degree did not help
+    losses = np.concatenate([c.losses for c in found])
+    grid = [(c.degree, penalty) for c in found for penalty in PENALTIES]
+    best, by_fold = best_by_fold(losses, np.bincount(data.fold[data.fold >= 0]).astype(float))
+    predictions = np.concatenate([c.predictions for c in found], axis=1)
+    rows = np.flatnonzero(data.fold >= 0)
+    degree, penalty = grid[best]
+    return Tuning(
+        {"degree": degree, "alpha": float(penalty * data.w.sum())},
+        tuple({"degree": degree, "alpha": float(p * data.w.sum())} for degree, p in grid),
+        losses,
+        by_fold,
+        rows,
+        predictions[rows, by_fold[data.fold[rows]]],
+        "values",
+    )
+
+
+def _least(candidate: _Candidate) -> float:
+    return float(candidate.losses.mean(axis=1).min())
+
+
+def _terms(d: int, degree: int) -> int:
+    return comb(d + degree, degree) - 1
+
+
+def _affordable(data: TuningData, degree: int) -> bool:
+    """Scatter of the terms, and one eigendecomposition a fold, within the work allowed."""
+    terms, folds = _terms(data.x.shape[1], degree), len(data.folds)
+    work = 2.0 * data.n * terms**2 + folds * 15.0 * terms**3
+    limit = min(MAX_TERMS, TERMS_A_ROW * data.n)
+    return terms <= limit and work <= data.work
+
+
+def _cross_validated(data: TuningData, degree: int) -> _Candidate:
+    """All penalties of one degree."""
+    t = _standardized_terms(data, degree)
+    predictions = np.full((data.n, len(PENALTIES)), np.nan)
+    parts = _moments_by_part(t, data)
+    losses = np.empty((len(PENALTIES), len(data.folds)))
+    for fold, (train, test) in enumerate(data.folds.pairs):
+        predictions[test] = _predicted(t, _total(parts, t, data, fold, train), test)
+        error = predictions[test] - data.y[test, None]
+        loss = np.abs(error) if data.loss == "absolute" else error**2
+        losses[:, fold] = data.w[test] @ loss / data.w[test].sum()
+    return _Candidate(degree, predictions, losses)
+
+
+def _standardized_terms(data: TuningData, degree: int) -> Floats:
+    """Products of Chebyshev polynomials of the columns, standardized; indicators have no powers."""
+    x = np.asarray(data.x, dtype=float)
+    low, high = x.min(axis=0), x.max(axis=0)
+    indicator = ((x == 0.0) | (x == 1.0)).all(axis=0)
+    names = [Term(f"x{j}") for j in range(x.shape[1])]
+    highest = np.where(indicator, 1, degree).tolist()
+    exponents = exponents_of(names, highest, degree, interaction_only=False)
+    half = np.where(indicator | (high == low), 1.0, (high - low) / 2)
+    center = np.where(indicator, 0.0, (high + low) / 2)
+    terms = Expansion(exponents, center, half, ("",) * len(exponents)).transform(x)
+    return np.asarray(Standardizer.from_rows(terms, data.w).transform(terms))
+
+
+@dataclass(frozen=True)
+class _Moments:
+    """Σw, Σw t, Σw y, Σw ttᵀ, Σw t y."""
+
+    weight: float
+    t: Floats
+    y: float
+    tt: Floats
+    ty: Floats
+
+    @classmethod
+    def of(cls, t: Floats, y: Floats, w: Floats) -> _Moments:
+        weighted = t * w[:, None]
+        return cls(
+            float(w.sum()), weighted.sum(axis=0), float(w @ y), weighted.T @ t, weighted.T @ y
+        )
+
+    def __add__(self, other: _Moments) -> _Moments:
+        return _Moments(
+            self.weight + other.weight,
+            self.t + other.t,
+            self.y + other.y,
+            self.tt + other.tt,
+            self.ty + other.ty,
+        )
+
+
+def _moments_by_part(t: Floats, data: TuningData) -> list[_Moments]:
+    """Moments of the rows of every fold, if the folds partition the rows."""
+    if data.folds.labels is None:
+        return []
+    tests = (test for _, test in data.folds.pairs)
+    return [_Moments.of(t[test], data.y[test], data.w[test]) for test in tests]
+
+
+def _total(parts: list[_Moments], t: Floats, data: TuningData, fold: int, train: Ints) -> _Moments:
+    """Moments of the training rows of a fold."""
+    if not parts:
+        return _Moments.of(t[train], data.y[train], data.w[train])
+    others = [part for number, part in enumerate(parts) if number != fold]
+    return sum(others[1:], start=others[0])
+
+
+def _predicted(t: Floats, m: _Moments, test: Ints) -> Floats:
+    """Predictions of the test rows by every penalty (rows x penalties)."""
+    center, mean = m.t / m.weight, m.y / m.weight
+    scatter = m.tt - np.outer(m.t, center)
+    values, directions = linalg.eigh(scatter, check_finite=False, overwrite_a=True)
+    cross = directions.T @ (m.ty - m.t * mean)
+    shrunk = cross[:, None] / (np.maximum(values, 0.0)[:, None] + PENALTIES * m.weight)
+    return np.asarray(((t[test] - center) @ directions) @ shrunk + mean)
+
+
+# -------------------------------------------------------------------------------------------------
+# Basis expansion: functions of the columns as columns of a linear model.
+
+
+#: What each name stands for, and what may follow it.
+FUNCTIONS = {
+    "linear": "the columns themselves",
+    "squares": "x²",
+    "products": "x z for every two columns",
+    "quadratic": "columns, squares and products: ('polynomial', 2)",
+    "polynomial": "monomials up to a degree: ('polynomial', degree)",
+    "cosine": "cos(k x): 'cosine', or ('cosine', k, …)",
+    "jump": "1 where x < a, else 0: ('jump', a, …)",
+}
+
+#: Functions of the rows by the names of the columns they give, in order.
+BasisFunctions = dict[str, Callable[[Floats], Any]]
+
+
+class BasisExpansion(TransformerMixin, RowsEstimator):
+    """Basis expansion: any linear model of φ(x) is a nonlinear model of x.
+
+        φ(x) = (φ₁(x), …, φₘ(x))
+
+    Parameters
+    ----------
+    functions : sequence, default=("linear", "squares")
+        Names, names with numbers, or functions of your own:
+        "linear"; "squares"; "products"; "quadratic"; ("polynomial", degree); "cosine" or
+        ("cosine", k, …) for cos(kx); ("jump", a, …) for 1{x < a}; a callable that maps the values
+        of one column to as many numbers, or ("name", callable). Each is applied to every column;
+        a term that occurs twice is used once.
+
+    Attributes
+    ----------
+    term_names_ : tuple of str
+        Names of the terms, such as ``("x", "z", "x^2", "cos(2 x)", "1{z<0.5}", "log1p(x)")``.
+    encoding_ : Encoding
+        The columns that were read.
+
+    See Also
+    --------
+    PolynomialRegression : Polynomials with a well-conditioned basis.
+    Lasso : Selects among many terms.
+
+    Notes
+    -----
+    "linear", "squares" and "products" together give the quadratic log ratio of two Gaussian
+    classes; many functions with an ℓ₁ penalty leave the selection to the data.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> expansion = sx.BasisExpansion(["linear", "squares", ("jump", 2.5)])
+    >>> expansion.fit_transform([[2.0], [3.0]])
+    array([[2., 4., 1.],
+           [3., 9., 0.]])
+    >>> expansion.get_feature_names_out()
+    array(['x0', 'x0^2', '1{x0<2.5}'], dtype=object)
+    """
+
+    _sparse_ok = False
+
+    def __init__(self, functions: Sequence[Any] = ("linear", "squares")) -> None:
+        self.functions = functions
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Read the names of the columns of ``X`` (a matrix or Rows); ``y`` is not used."""
+        if isinstance(X, Rows):
+            self._name_columns(X)
+            self.encoding_ = prepare(X).encoding
+        else:
+            x = validate_data(self, X, dtype=np.float64)
+            names = getattr(self, "feature_names_in_", None)
+            means = column_means(x, None) if is_frame(X) else None
+            self.encoding_ = identity(ArrayRows(x, names=names, placeholders=means).schema)
+        self.term_names_ = tuple(self._functions(self.encoding_.terms.items))
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """φ(x) for every row."""
+        x = np.asarray(self._design(X))
+        functions = self._functions(self.encoding_.terms.items)
+        out = np.empty((len(x), len(functions)), order="F")
+        for j, (name, function) in enumerate(functions.items()):
+            out[:, j] = _checked(function(x), name, len(x))
+        return out
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the terms; ``input_features`` renames the columns of a matrix without names."""
+        check_is_fitted(self)
+        if self.encoding_.is_identity:
+            given = _check_feature_names_in(self, input_features)
+            return np.array(list(self._functions([Term(str(n)) for n in given])), dtype=object)
+        return np.array(self.term_names_, dtype=object)
+
+    def _functions(self, columns: Sequence[Term]) -> BasisFunctions:
+        found: BasisFunctions = {}
+        if isinstance(self.functions, str) or not isinstance(self.functions, Iterable):
+            raise InputError(
+                f"functions={self.functions!r} is not a list of functions.",
+                remedy="Use a list such as ['linear', 'squares', ('jump', 0.5)].",
+            )
+        boolean = {c.name for c in self.encoding_.schema.columns if c.kind is Kind.BOOLEAN}
+        for item in self.functions:
+            for name, function in _terms_of(item, columns, boolean).items():
+                found.setdefault(name, function)
+        if not found:
+            raise InputError("functions give no term.", remedy="Name at least one function.")
+        return found
+
+
+def _terms_of(item: Any, columns: Sequence[Term], boolean: set[str]) -> BasisFunctions:
+    """The terms of one entry of ``functions``."""
+    kind, *numbers = (item,) if isinstance(item, str) or callable(item) else tuple(item)
+    if callable(kind):
+        return _by_column(f"{getattr(kind, '__name__', type(kind).__name__)}(", ")", kind, columns)
+    if len(numbers) == 1 and callable(numbers[0]):
+        return _by_column(f"{kind}(", ")", numbers[0], columns)
+    if kind not in FUNCTIONS:
+        raise InputError(
+            f"There is no function {kind!r}.", remedy=did_you_mean(str(kind), FUNCTIONS)
+        )
+    usable = all(isinstance(v, int | float | np.number) and np.isfinite(v) for v in numbers)
+    if not usable or not _enough(kind, numbers):
+        raise InputError(f"{item!r} is not a function.", remedy=f"{kind}: {FUNCTIONS[kind]}.")
+    if kind == "cosine":
+        waves = [("cos(" if k == 1 else f"cos({k:g} ", k) for k in numbers or [1]]
+        return _all(_by_column(name, ")", partial(_cosine, k), columns) for name, k in waves)
+    if kind == "jump":
+        return _all(_by_column("1{", f"<{a:g}}}", partial(_below, a), columns) for a in numbers)
+    degree = int(numbers[0]) if numbers else 1 if kind == "linear" else 2
+    return _powers(kind, degree, columns, boolean)
+
+
+def _enough(kind: str, numbers: Sequence[float]) -> bool:
+    """Whether the numbers after a name are as many as it takes, and of the right kind."""
+    if kind == "polynomial":
+        return len(numbers) == 1 and numbers[0] == int(numbers[0]) >= 1
+    return kind == "cosine" or (kind == "jump") == bool(numbers)
+
+
+def _powers(kind: str, degree: int, columns: Sequence[Term], boolean: set[str]) -> BasisFunctions:
+    """Products and powers by their exponents; an indicator is its own square and gets none."""
+    indicator = [t.level is not None or t.missing or t.column in boolean for t in columns]
+    highest = [1 if one else degree for one in indicator]
+    exponents = exponents_of(columns, highest, degree, interaction_only=False)
+    if kind == "squares":
+        exponents = exponents[(exponents == 2).any(axis=1)]
+    elif kind == "products":
+        exponents = exponents[(exponents > 0).sum(axis=1) == 2]
+    return {name_of(e, columns): partial(_product, np.flatnonzero(e), e) for e in exponents}
+
+
+def _product(used: NDArray[np.int64], exponent: NDArray[np.int64], x: Floats) -> Floats:
+    return np.asarray(np.prod(x[:, used] ** exponent[used], axis=1))
+
+
+def _cosine(k: float, column: Floats) -> Floats:
+    return np.asarray(np.cos(k * column))
+
+
+def _below(a: float, column: Floats) -> Floats:
+    return np.asarray(column < a, dtype=float)
+
+
+def _by_column(
+    before: str, after: str, function: Callable[[Any], Any], columns: Sequence[Term]
+) -> BasisFunctions:
+    """One function of every column, named by what stands before and after the column's name."""
+    return {
+        f"{before}{column}{after}": partial(_of_column, j, function)
+        for j, column in enumerate(columns)
+    }
+
+
+def _of_column(j: int, function: Callable[[Any], Any], x: Floats) -> Any:
+    return function(x[:, j])
+
+
+def _all(parts: Iterable[BasisFunctions]) -> BasisFunctions:
+    return {name: function for part in parts for name, function in part.items()}
+
+
+def _checked(values: Any, name: str, n: int) -> Floats:
+    """Check what a function returned: one finite number for every row."""
+    column = np.asarray(values, dtype=float)
+    if column.shape != (n,):
+        raise InputError(
+            f"{name} gave {column.shape} numbers for {n} rows.",
+            remedy="A function takes the values of one column and returns as many.",
+        )
+    bad = np.flatnonzero(~np.isfinite(column))
+    if bad.size:
+        raise InputError(
+            f"{name} is {column[bad[0]]}.",
+            row=int(bad[0]) + 1,
+            remedy="Choose a function that is finite for all values of the column.",
+        )
+    return column

@@ -21,17 +21,13 @@ import numpy as np
 from scipy import linalg
 from sklearn.base import RegressorMixin
 
-from separatrix.estimators.additive import is_flat, numeric_rows
-from separatrix.estimators.base import LinearModel
-from separatrix.estimators.targets import numeric
+from separatrix.arrays import Floats
+from separatrix.estimators.base import LinearModel, is_flat, numeric, numeric_rows
 from separatrix.messages import InputError, warn
-from separatrix.optimize.solution import Certificate, Solution
-from separatrix.rows.block import Floats
-from separatrix.rows.encoding import Encoding, identity
-from separatrix.statistics.moments import Moments
+from separatrix.optimize.convex import Certificate, Solution
+from separatrix.rows.schema import Encoding, identity
+from separatrix.statistics.moments import Moments, prepare, zero_if_constant
 from separatrix.statistics.preconditioner import dependent_columns
-from separatrix.statistics.preparation import prepare
-from separatrix.statistics.standardizer import zero_if_constant
 from separatrix.statistics.triangular import TriangularFactor
 
 EPS = float(np.finfo(float).eps)

@@ -11,14 +11,14 @@ from scipy.special import expit, logsumexp
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
+from separatrix.arrays import Floats
 from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
-from separatrix.estimators.standard_design import StandardDesign, standard_design
+from separatrix.estimators.scaling import StandardDesign, standard_design
 from separatrix.geometry.class_scores import softmax
 from separatrix.messages import InputError, check_option, warn
-from separatrix.optimize.gradient_descent import gradient_descent, has_risen
-from separatrix.optimize.solution import Certificate, Solution, Status
-from separatrix.rows.block import Floats
-from separatrix.statistics.preparation import prepare
+from separatrix.optimize.convex import Certificate, Solution, Status
+from separatrix.optimize.descent import gradient_descent, has_risen
+from separatrix.statistics.moments import prepare
 
 #: Initial coefficients are uniform within this distance of zero.
 START_RANGE = 0.01

@@ -7,18 +7,22 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from separatrix.logistic.base import LogisticClassifier
-from separatrix.logistic.figures import SHARED, logistic_figures
+from separatrix.arrays import Floats
 from separatrix.logistic.fit import solve_logistic, starting_point
-from separatrix.logistic.path import PathPoints, certified_path, penalty_grid
+from separatrix.logistic.logistic_regression import LogisticClassifier
+from separatrix.logistic.path import PathPoints, certified_path, losses_of_folds, penalty_grid
 from separatrix.logistic.problem import LogisticOptions
+from separatrix.logistic.tuning import coefficient_path, grid_of_penalties, tune_ridge
+from separatrix.matrices.products import multiply
 from separatrix.messages import check_option, warn
-from separatrix.rows.rows import Rows
+from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Terms
 from separatrix.selection import rules
-from separatrix.selection.criteria.figures import PathFigures
+from separatrix.selection.criteria import PathFigures
+from separatrix.selection.folds import folding
+from separatrix.selection.tuning import Tuning, TuningData
 
 
 class LogisticPathBase(LogisticClassifier):
@@ -59,7 +63,6 @@ class LogisticPathBase(LogisticClassifier):
         self, X: Any = None, y: Any = None, sample_weight: Any = None, cv: Any = None
     ) -> PathFigures:
         """What :func:`criteria` reads of the path; losses of folds where rows are given."""
-        from separatrix.logistic.cross_validation.logistic_cv import LogisticCV
 
         check_is_fitted(self)
         losses = getattr(self, "log_loss_path_", None)
@@ -196,3 +199,221 @@ class LogisticPath(LogisticPathBase):
         self.aic_ = 2.0 * (path.losses + df)
         self.bic_ = 2.0 * path.losses + np.log(path.weight) * df
         return rules.minimum(1.0 / path.Cs, self.aic_ if self.criterion == "aic" else self.bic_)
+
+
+# -------------------------------------------------------------------------------------------------
+# What criteria of complexity read of a path of logistic regression.
+
+
+#: Parameters of a path that its fits to folds share.
+SHARED = ("l1_ratio", "fit_intercept", "standardize", "class_weight", "tol", "max_iter")
+NO_LEAST_SQUARES = "its closed form is that of least squares."
+NO_EVIDENCE = "it has no closed form here; BayesianLogisticRegression approximates it."
+NO_LIKELIHOOD = "this path was tuned on the folds of a study, and has no likelihoods."
+NO_ROWS = "fractions of errors need the training rows: criteria(path, X, y)."
+SEVERAL = "the bound is that of two classes."
+FREEDOM = "degrees of freedom stand for the VC dimension."
+
+
+def logistic_figures(
+    model: Any, X: Any, y: Any, sample_weight: Any, fold_losses: Floats | None
+) -> PathFigures:
+    """Figures of a fitted path."""
+    known = hasattr(model, "log_likelihoods_")
+    reasons = {"MDL": NO_LEAST_SQUARES, "evidence": NO_EVIDENCE}
+    errors = None
+    if len(model.classes_) > 2:
+        reasons["structural risk"] = SEVERAL
+    elif X is None or y is None or isinstance(X, Rows):
+        reasons["structural risk"] = NO_ROWS
+    else:
+        reasons["structural risk"] = FREEDOM
+        errors = error_rates(model, X, y, sample_weight)
+    if not known:
+        reasons |= dict.fromkeys(("AIC", "AICc", "BIC", "structural risk"), NO_LIKELIHOOD)
+    return PathFigures(
+        "C",
+        tuple(model.Cs_.tolist()),
+        1.0 / model.Cs_,
+        float(model.weight_) if known else np.nan,
+        freedom=model.degrees_of_freedom_ if known else None,
+        log_likelihood=model.log_likelihoods_ if known else None,
+        errors=errors if known else None,
+        fold_losses=fold_losses,
+        loss="log loss",
+        reasons=reasons,
+    )
+
+
+def error_rates(model: Any, X: Any, y: Any, sample_weight: Any) -> Floats:
+    """Weighted fraction of rows that each point of a path of two classes gets wrong."""
+    x = model._design(X)
+    scores = np.asarray(multiply(x, model.coefs_[:, 0].T)) + model.intercepts_[:, 0]
+    positive = column_or_1d(y) == model.classes_[1]
+    wrong = (scores > 0.0) != positive[:, None]
+    return np.asarray(np.average(wrong, axis=0, weights=sample_weight))
+
+
+# -------------------------------------------------------------------------------------------------
+# Logistic regression with the penalty chosen by folds, along the regularization path.
+
+
+class LogisticCV(LogisticPathBase):
+    """Logistic regression with C chosen by cross-validated log loss along the path.
+
+        C = argmin mean over folds of −(1/n) Σ log p(y | x)      over the test rows of each fold
+
+    A table that is read as a stream is read into memory first, since folds name its rows.
+
+    Parameters
+    ----------
+    Cs : int or array-like, default=20
+        Values of C, or how many, as in :class:`LogisticPath`.
+    l1_ratio : float, default=0.0
+        ρ, the fraction of the ℓ₁ part: 0 is ridge, 1 is lasso.
+    eps : float, default=1e-4
+        The first C as a fraction of the last.
+    cv : int, splitter, iterable of (train, test) or None, default=None
+        Folds as in scikit-learn; a number makes stratified ones. None is 5, or as many as the
+        rarest class has rows, but 2 at least.
+    rule : {"min", "one_se", "elbow"}, default="min"
+        Take the C of the smallest mean log loss, or the smallest C whose mean log loss is within
+        one standard error of it: that of its mean, or of the differences from it ("elbow").
+    fit_intercept : bool, default=True
+        Whether scores have an intercept, which is never penalized.
+    standardize : bool, default=False
+        Apply the penalty to standardized columns, so that the fit does not depend on units.
+    reference : label or None, default=None
+        With more than two classes, the class whose scores are zero.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes, which multiply the sample weights.
+    tol : float, default=1e-6
+        Tolerance at each point, as in :class:`LogisticRegression`.
+    max_iter : int, default=200
+        Passes over the rows at most, at each point.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels in order.
+    log_loss_path_ : ndarray of shape (n_points, n_folds)
+        Mean log loss of the test rows for every C and fold.
+    Cs_ : ndarray of shape (n_points,)
+        Values of C, strongest penalty first.
+    coefs_ : ndarray of shape (n_points, 1 or n_classes, n_features)
+        Coefficients along the path over all rows.
+    intercepts_ : ndarray of shape (n_points, 1 or n_classes)
+        Intercepts along the path over all rows.
+    gaps_ : ndarray of shape (n_points,)
+        Duality gap of every point.
+    degrees_of_freedom_ : ndarray of shape (n_points,)
+        Effective number of coefficients.
+    log_likelihoods_ : ndarray of shape (n_points,)
+        Log-likelihood of all rows along the path.
+    weight_ : float
+        Sum of the weights of the rows.
+    C_ : float
+        The chosen C.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients at the chosen C, fitted to all rows.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts at the chosen C.
+    certificate_ : Certificate
+        That of the chosen point.
+    n_iter_ : int
+        Passes over the rows for the chosen point.
+
+    See Also
+    --------
+    LogisticPath : C by an information criterion.
+    LogisticRegression : One value of C.
+    LassoCV : The same for least squares.
+
+    References
+    ----------
+    J. Friedman, T. Hastie and R. Tibshirani, Regularization paths for generalized linear models
+    via coordinate descent, Journal of Statistical Software 33, 2010.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 2))
+    >>> y = X[:, 0] + rng.logistic(size=100) > 0
+    >>> model = sx.LogisticCV(5, cv=3).fit(X, y)
+    >>> model.log_loss_path_.shape, bool(model.C_ in model.Cs_)
+    ((5, 3), True)
+    """
+
+    def __init__(
+        self,
+        Cs: Any = 20,
+        *,
+        l1_ratio: float = 0.0,
+        eps: float = 1e-4,
+        cv: Any = None,
+        rule: str = "min",
+        fit_intercept: bool = True,
+        standardize: bool = False,
+        reference: Any = None,
+        class_weight: Any = None,
+        tol: float = 1e-6,
+        max_iter: int = 200,
+    ) -> None:
+        self.Cs = Cs
+        self.l1_ratio = l1_ratio
+        self.eps = eps
+        self.cv = cv
+        self.rule = rule
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.reference = reference
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def tune(self, data: TuningData) -> Tuning:
+        """Compare values of C on the folds of ``data``, by ridge penalties only.
+
+        Paths are solved to about four digits of the loss, and end where it has clearly risen.
+        Standardized columns are standardized over all rows, as in a fit to all of them.
+        """
+        Cs = rules.number_or_values("Cs", self.Cs, "Give a list of values, or their number.")
+        points = Cs if isinstance(Cs, int) else len(Cs)
+        folds = self._ridge_folds(data, 1.0, points)
+        if isinstance(Cs, int):
+            Cs = grid_of_penalties(folds.rows, Cs, float(self.eps))
+        return tune_ridge(folds, Cs, data.loss)
+
+    def fit_tuned(self, rows: Any, tuning: Tuning) -> Self:
+        """Fit to all rows with the C that was chosen; there is a path for two classes only."""
+        self.C_ = float(tuning.parameters["C"])
+        self.Cs_ = np.array([point["C"] for point in tuning.grid])
+        self.log_loss_path_ = tuning.losses
+        options = replace(self._options(self.C_), tol=min(float(self.tol), 1e-8))
+        table = self._weighted_rows(rows, None, None).read()
+        data, targets = self._read(table, options)
+        start = starting_point(data, targets, options)
+        two = len(self.classes_) == 2
+        # of more classes the path is not shown: a few points lead to the chosen one
+        Cs = self.Cs_ if two else self.C_ * np.array([0.01, 0.1, 1.0])
+        coefs, intercepts = coefficient_path(data.rows.collect(), targets, Cs, options)
+        if two:
+            self.coefs_, self.intercepts_ = coefs, intercepts
+        at = int(np.argmin(np.abs(Cs - self.C_)))
+        near = start.problem.rescale(coefs[at].T, intercepts[at])
+        near = start.theta if near is None else near
+        self._store(solve_logistic(start.problem, near, options, start.priors), data.encoding)
+        return self
+
+    def _path_rows(self, rows: Rows) -> InMemory:
+        check_option("rule", self.rule, rules.RULES)
+        table = rows.read()
+        return table.take(folding(table.block.w, self.cv))
+
+    def _best(self, path: PathPoints, rows: Rows, targets: Terms, options: LogisticOptions) -> int:
+        assert isinstance(rows, InMemory)
+        losses = losses_of_folds(rows, targets, self.cv, self.classes_, path.Cs, options)
+        self.log_loss_path_ = np.stack(losses, axis=1)
+        return rules.RULES[self.rule](1.0 / path.Cs, self.log_loss_path_)

@@ -2,28 +2,135 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Self
+from dataclasses import dataclass, field, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.precision import number_type
-from separatrix.logistic.base import LogisticClassifier
+from separatrix.arrays import Floats
+from separatrix.estimators.base import number_type
+from separatrix.estimators.class_labels import weighted_rows, weighted_samples, weights_by_class
+from separatrix.estimators.inference import CoefficientTable, no_summary, p_phrase
+from separatrix.estimators.linear_classifier import (
+    ProbabilisticLinearClassifier,
+    SparseCoefficients,
+)
 from separatrix.logistic.fit import LogisticSolution, solve_logistic, starting_point
-from separatrix.logistic.parameters import LIBLINEAR, check_parameters, penalty_of, warn_as_there
-from separatrix.logistic.problem import LogisticOptions, LogisticProblem
-from separatrix.logistic.summary import LogisticFitStatistics, LogisticSummary, summarize
-from separatrix.logistic.tuning import FIT_POINTS, fold_fits
-from separatrix.logistic.wide.problem import WideLogistic
-from separatrix.logistic.wide.sampled_hessian import MAX_FULL
-from separatrix.messages import InputError
-from separatrix.probability.likelihood.rows import LogisticRows
-from separatrix.rows.block import Floats
-from separatrix.rows.schema import Terms
-from separatrix.selection.criteria.figures import FitFigures
+from separatrix.logistic.problem import LogisticOptions, LogisticProblem, Separation
+from separatrix.logistic.tuning import FIT_POINTS, RidgeFolds, fold_fits
+from separatrix.logistic.wide import MAX_FULL, WideLogistic
+from separatrix.messages import InputError, check_option, warn_as
+from separatrix.probability.likelihood import LogisticRows
+from separatrix.rows.rows import Rows
+from separatrix.rows.schema import Encoding, Terms
+from separatrix.selection.criteria import FitFigures
 from separatrix.selection.tuning import Tuning, TuningData
+from separatrix.statistics.moments import Standardizer
+
+# -------------------------------------------------------------------------------------------------
+# What logistic models share: class weights, probabilities, a reference class, checked options.
+
+
+#: Classes up to which an ℓ₁ penalty is solved for all scores at once.
+MAX_L1_CLASSES = 500
+
+
+class LogisticClassifier(SparseCoefficients, ProbabilisticLinearClassifier):
+    """What logistic models share: class weights, probabilities, and a reference class."""
+
+    C: float
+    l1_ratio: float | None
+    fit_intercept: bool
+    standardize: bool
+    tol: float
+    max_iter: int
+    class_weight: Any
+    reference: Any
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Logarithms of the probabilities, exact also where these underflow."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([-np.logaddexp(0.0, scores), -np.logaddexp(0.0, -scores)])
+        return np.asarray(scores - np.logaddexp.reduce(scores, axis=1, keepdims=True))
+
+    def _weighted_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        """Training rows whose weights are multiplied by those of their classes."""
+        given = self.class_weight
+        if given is None or (y is None and not isinstance(X, Rows)):
+            return self._class_rows(X, y, sample_weight)
+        if isinstance(X, Rows):
+            return weighted_rows(self._class_rows(X, y, sample_weight), given)
+        return self._class_rows(X, y, weighted_samples(y, sample_weight, given))
+
+    def _read(self, rows: Rows, options: LogisticOptions) -> tuple[LogisticRows, Terms]:
+        """Encoded rows, and the indicators in the order of ``classes_``, which are set here."""
+        data = LogisticRows.of(rows)
+        terms = self._class_terms(rows, data.targets)
+        if options.has_l1 and len(self.classes_) > MAX_L1_CLASSES:
+            raise InputError(
+                f"An ℓ₁ penalty over the scores of {len(self.classes_)} classes at once would take "
+                f"hours; the limit is {MAX_L1_CLASSES}.",
+                remedy="Use l1_ratio=0, or OneVsRest(LogisticRegression(l1_ratio=1.0)).",
+            )
+        if self.reference is not None and self.reference not in self.classes_.tolist():
+            raise InputError(
+                f"reference={self.reference!r} is no class.",
+                remedy=f"Choose one of {self.classes_.tolist()[:12]}, or None.",
+            )
+        return data, terms
+
+    def _store(self, solution: LogisticSolution, encoding: Encoding) -> None:
+        """Expose a solution; the scores of a reference class are zero."""
+        self._accept(solution, encoding, flat=False)
+        self.separation_: Separation | None = solution.separation
+        if self.reference is None or len(self.classes_) == 2:
+            return
+        at = np.flatnonzero(self.classes_ == self.reference)
+        self.coef_ = self.coef_ - self.coef_[at]
+        self.intercept_ = self.intercept_ - self.intercept_[at]
+
+    def _ridge_folds(self, data: TuningData, C: float, points: int) -> RidgeFolds:
+        """Columns and weights of the classes for a comparison on folds, up to C."""
+        if self.l1_ratio:
+            raise InputError(
+                f"l1_ratio={self.l1_ratio!r}: only ridge penalties are compared on given folds.",
+                remedy="Use l1_ratio=0, or fit, which has folds of its own.",
+            )
+        x = data.z if self.standardize or np.isinf(C) else data.x
+        if not self.fit_intercept and x is data.z:  # scores are zero at the origin of the table
+            x = data.x * Standardizer.from_rows(data.x, data.w).inverse_scale
+        factor = np.ones(data.n_classes)
+        if self.class_weight is not None:
+            total = np.bincount(data.y, data.w, data.n_classes).astype(np.float64)
+            factor = weights_by_class(self.class_weight, list(range(data.n_classes)), total)
+        return RidgeFolds.of(data, x, factor, points, intercept=bool(self.fit_intercept))
+
+    def _options(self, C: float) -> LogisticOptions:
+        """The parameters, checked."""
+        if not C > 0.0:
+            raise InputError(f"C={C!r} must be greater than 0.", remedy="C=inf means no penalty.")
+        l1_ratio = 0.0 if self.l1_ratio is None else float(self.l1_ratio)
+        if not 0.0 <= l1_ratio <= 1.0:
+            raise InputError(f"l1_ratio={self.l1_ratio!r} must be between 0 and 1.")
+        if not self.tol >= 0.0:
+            raise InputError(f"tol={self.tol!r} must be 0 or more.")
+        if not self.max_iter >= 0:
+            raise InputError(f"max_iter={self.max_iter!r} must be 0 or more.")
+        return LogisticOptions(
+            0.0 if np.isinf(C) else 1.0 / float(C),
+            l1_ratio,
+            bool(self.fit_intercept),
+            bool(self.standardize),
+            float(self.tol),
+            int(self.max_iter),
+        )
+
 
 #: Fits go on to this accuracy where ``tol`` asks for less; those by products with the rows to the
 #: third, dense ones of several classes to the second, or of many to the last.
@@ -269,3 +376,282 @@ def _accuracy(problem: LogisticProblem, options: LogisticOptions) -> float:
     if k == 1 or problem.is_sparse:
         return WIDE_ACCURACY
     return NEAR_ACCURACY if width * k <= MAX_FULL else CLASSES_ACCURACY
+
+
+# -------------------------------------------------------------------------------------------------
+# scikit-learn's parameters of logistic regression: checked, and brought down to C and ρ.
+#
+# ``penalty`` is deprecated there: ``C`` and ``l1_ratio`` say the same.
+
+
+LIBLINEAR = "liblinear"
+SOLVERS = ("lbfgs", LIBLINEAR, "newton-cg", "newton-cholesky", "sag", "saga")
+UNSET = "deprecated"
+PENALTIES = ("l1", "l2", "elasticnet")
+
+
+def penalty_of(model: Any) -> tuple[float, float]:
+    """(C, ρ) of a model with scikit-learn's ``penalty``."""
+    ratio = 0.0 if model.l1_ratio is None else float(model.l1_ratio)
+    if model.penalty is None:
+        return np.inf, 0.0
+    ratio = {"l1": 1.0, "l2": 0.0}.get(model.penalty, ratio)
+    return float(model.C), ratio
+
+
+def check_parameters(model: Any) -> None:
+    """Refuse values that scikit-learn refuses, before any row is read."""
+    if model.penalty is not None and model.penalty != UNSET:
+        _check_penalty(model.penalty)
+    check_option("solver", model.solver, SOLVERS)
+    _check_number("C", model.C, 0.0, open_below=True)
+    if model.l1_ratio is not None:
+        _check_number("l1_ratio", model.l1_ratio, 0.0, 1.0)
+    elif model.penalty == "elasticnet":
+        raise InputError("penalty='elasticnet' needs an l1_ratio.", remedy="Say l1_ratio=0.5.")
+    _check_number("tol", model.tol, 0.0)
+    _check_number("intercept_scaling", model.intercept_scaling, 0.0, open_below=True)
+    if not isinstance(model.max_iter, Integral) or model.max_iter < 0:
+        raise InputError(f"max_iter={model.max_iter!r} must be a whole number, 0 or more.")
+    for name in ("dual", "fit_intercept", "warm_start", "standardize"):
+        if not isinstance(getattr(model, name), bool | np.bool_):
+            raise InputError(f"{name}={getattr(model, name)!r} must be True or False.")
+
+
+def _check_penalty(penalty: Any) -> None:
+    if isinstance(penalty, Real):
+        raise InputError(
+            f"penalty={penalty!r} is no penalty.", remedy=f"C is given by its name: C={penalty!r}."
+        )
+    check_option("penalty", penalty, PENALTIES)
+
+
+def _check_number(
+    name: str, value: Any, low: float, high: float = np.inf, *, open_below: bool = False
+) -> None:
+    inside = isinstance(value, Real) and low <= float(value) <= high
+    if not inside or (open_below and value == low):
+        if high < np.inf:
+            raise InputError(f"{name}={value!r} must be between {low:g} and {high:g}.")
+        bound = "greater than" if open_below else "at least"
+        more = "C=inf means no penalty." if name == "C" else None
+        raise InputError(f"{name}={value!r} must be {bound} {low:g}.", remedy=more)
+
+
+def warn_as_there(model: Any) -> None:
+    """The warnings that scikit-learn gives about deprecated or inconsistent parameters."""
+    if model.penalty != UNSET:
+        warn_as(
+            FutureWarning,
+            "'penalty' was deprecated: use l1_ratio=0 for 'l2', l1_ratio=1 for 'l1', a number "
+            "between for 'elasticnet', and C=inf for None.",
+        )
+        if model.penalty is None and model.C != 1.0:
+            warn_as(
+                UserWarning,
+                f"Setting penalty=None will ignore the C of {model.C!r}: it means C=inf.",
+            )
+    elif model.l1_ratio is None:
+        warn_as(FutureWarning, "'l1_ratio=None' was deprecated: use a number from 0 to 1.")
+    C, ratio = penalty_of(model)
+    if model.penalty in ("l1", "l2") and model.l1_ratio != ratio:
+        warn_as(
+            UserWarning,
+            f"Inconsistent values: penalty={model.penalty} with l1_ratio={model.l1_ratio}, which "
+            "is unused.",
+        )
+    elif np.isinf(C) and model.l1_ratio not in (None, 0, 1):
+        warn_as(UserWarning, f"l1_ratio={model.l1_ratio!r} is unused without penalty.")
+    if model.penalty in ("l1", "l2") and model.l1_ratio not in (None, 0, 1):
+        warn_as(
+            UserWarning,
+            "l1_ratio parameter is only used when penalty is 'elasticnet'. Got "
+            f"(penalty={model.penalty})",
+        )
+    if model.n_jobs is not None:
+        warn_as(FutureWarning, "'n_jobs' has no effect, and is deprecated.")
+
+
+# -------------------------------------------------------------------------------------------------
+# Inference on the coefficients of logistic regression by maximum likelihood.
+#
+#     Var b = H⁻¹,    z = b / se ~ Normal,    2 (log L − log L₀) ~ χ²(coefficients)
+#
+# A weight counts as that many equal rows, here as everywhere in the library.
+
+
+@dataclass(frozen=True)
+class LogisticFitStatistics:
+    """What a maximum likelihood fit stores for inference, without its rows.
+
+    ``covariance`` is over (score, coefficients, intercept), scores outermost; ``null`` is the
+    log-likelihood without columns. ``estimates`` and ``infinite`` are those of :class:`Limit` where
+    classes are quasi-completely separable, empty elsewhere.
+    """
+
+    covariance: Floats
+    identified: NDArray[np.bool_]
+    log_likelihood: float
+    null: float
+    weight: float
+    rank: int
+    estimates: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    infinite: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+
+    @classmethod
+    def of(cls, solution: LogisticSolution, fit_intercept: bool) -> LogisticFitStatistics | None:
+        """None where no inference is possible."""
+        limit = solution.limit
+        if not solution.covariance.size and limit is None:
+            return None
+        p = solution.priors
+        null = float(np.sum(p * np.log(p))) if fit_intercept else -np.log(len(p))
+        known = (solution.weight * null, solution.weight, solution.rank)
+        if limit is None:
+            return cls(solution.covariance, solution.identified, -solution.loss, *known)
+        return cls(
+            limit.covariance,
+            solution.identified,
+            -limit.loss,
+            *known,
+            limit.estimates,
+            limit.infinite,
+        )
+
+
+@dataclass(frozen=True)
+class LogisticSummary(CoefficientTable):
+    """Coefficients of logistic regression with their inference; prints as a table.
+
+    With more than two classes, estimates compare each class with ``reference``. The terms of
+    ``no_finite_estimate`` separate some rows of a class from all others: their likelihood has no
+    maximum, and they have the coefficients of the last iteration, without a standard error.
+    """
+
+    letter: ClassVar[str] = "z"
+
+    odds_ratios: Floats
+    reference: str
+    observations: float
+    log_likelihood: float
+    null_log_likelihood: float
+    likelihood_ratio: float
+    degrees_of_freedom: int
+    likelihood_ratio_p: float
+    pseudo_r_squared: float
+    aic: float
+    bic: float
+    certificate: str
+    no_finite_estimate: tuple[str, ...] = ()
+
+    @property
+    def z_values(self) -> Floats:
+        """b / se."""
+        return self.statistics
+
+    def extra_columns(self) -> dict[str, Floats]:
+        """Odds ratios e^b."""
+        return {"odds_ratio": self.odds_ratios}
+
+    def __str__(self) -> str:
+        lines = [
+            *self.table_lines(),
+            "",
+            f"Compared with class {self.reference}. Log-likelihood {self.log_likelihood:.6g} "
+            f"(constant model {self.null_log_likelihood:.6g}); likelihood ratio "
+            f"{self.likelihood_ratio:.6g} on {self.degrees_of_freedom} degrees of freedom "
+            f"({p_phrase(self.likelihood_ratio_p)}), pseudo R² {self.pseudo_r_squared:.4g}",
+            f"AIC {self.aic:.6g}, BIC {self.bic:.6g}",
+            *self._infinite(),
+            self.certificate,
+        ]
+        return "\n".join(lines)
+
+    def _infinite(self) -> list[str]:
+        """A line on the terms without a finite estimate."""
+        if not self.no_finite_estimate:
+            return []
+        return [f"No finite estimate (separable classes): {', '.join(self.no_finite_estimate)}"]
+
+
+def summarize(model: Any, level: float) -> LogisticSummary:
+    """Build the :class:`LogisticSummary` of a fitted model with ``fit_statistics_``."""
+    _refuse(model)
+    e: LogisticFitStatistics = model.fit_statistics_
+    d, k = model.coef_.shape[1], model.coef_.shape[0]
+    contrast, labels, reference = _contrasts(model)
+    estimates = contrast @ np.column_stack([model.coef_, model.intercept_])
+    infinite = _infinite(e, contrast, d)
+    if e.estimates.size:
+        estimates = np.where(infinite, estimates, contrast @ e.estimates)
+    covariance = e.covariance.reshape(k, d + 1, k, d + 1)
+    variance = np.einsum("ck,kjlj,cl->cj", contrast, covariance, contrast)
+    order = [d, *range(d)] if model.fit_intercept else list(range(d))
+    names = tuple(["intercept"] * model.fit_intercept + list(model.encoding_.names))
+    names = tuple(f"{label}: {name}" if k > 1 else name for label in labels for name in names)
+    infinite = infinite[:, order].ravel()
+    estimates, variance = estimates[:, order].ravel(), variance[:, order].ravel()
+    unique = np.tile(e.identified[order], len(contrast)) & ~infinite
+    errors = np.where(unique, np.sqrt(np.maximum(variance, 0.0)), np.nan)
+    with np.errstate(over="ignore"):
+        odds = np.exp(estimates)
+    coefficients, compared = e.rank * len(contrast), len(contrast)
+    ratio = max(2.0 * (e.log_likelihood - e.null), 0.0)
+    parameters = coefficients + compared * int(model.fit_intercept)
+    return LogisticSummary(
+        names=names,
+        estimates=estimates,
+        standard_errors=errors,
+        law=stats.norm,
+        level=level,
+        odds_ratios=odds,
+        reference=str(reference),
+        observations=e.weight,
+        log_likelihood=e.log_likelihood,
+        null_log_likelihood=e.null,
+        likelihood_ratio=ratio,
+        degrees_of_freedom=coefficients,
+        likelihood_ratio_p=float(stats.chi2.sf(ratio, coefficients)) if coefficients else 1.0,
+        pseudo_r_squared=1.0 - e.log_likelihood / e.null if e.null else np.nan,
+        aic=2.0 * (parameters - e.log_likelihood),
+        bic=float(np.log(e.weight) * parameters - 2.0 * e.log_likelihood),
+        certificate=str(model.certificate_),
+        no_finite_estimate=tuple(name for name, far in zip(names, infinite, strict=True) if far),
+    )
+
+
+def _infinite(e: LogisticFitStatistics, contrast: Floats, d: int) -> NDArray[np.bool_]:
+    """Which coefficients (classes compared x terms) change along a direction of recession."""
+    if not e.infinite.size:
+        return np.zeros((len(contrast), d + 1), dtype=bool)
+    along = e.infinite.reshape(contrast.shape[1], d + 1, -1)
+    moved = np.abs(np.einsum("ck,kjm->cjm", contrast, along))
+    size = np.einsum("ck,kjm->cjm", np.abs(contrast), np.abs(along))
+    return np.asarray((moved > 1e-6 * size).any(axis=2))
+
+
+def _contrasts(model: Any) -> tuple[Floats, list[Any], Any]:
+    """The contrasts of the scores with the reference class, and the classes compared."""
+    classes = model.classes_.tolist()
+    if len(classes) == 2:
+        return np.ones((1, 1)), [classes[1]], classes[0]
+    at = 0 if model.reference is None else classes.index(model.reference)
+    contrast = np.eye(len(classes))
+    contrast[:, at] -= 1.0
+    others = [j for j in range(len(classes)) if j != at]
+    return contrast[others], [classes[j] for j in others], classes[at]
+
+
+def _refuse(model: Any) -> None:
+    if np.isfinite(penalty_of(model)[0]):
+        no_summary(
+            "the penalty shrinks the coefficients on purpose, and standard errors of maximum "
+            "likelihood do not hold for them. Fit with C=inf."
+        )
+    if model.separation_ is not None and model.fit_statistics_ is None:
+        no_summary(
+            "the classes are separable, so the maximum likelihood estimate does not exist. Use "
+            "more rows or fewer columns."
+        )
+    if model.fit_statistics_ is None:
+        no_summary("the model has too many coefficients for their covariance matrix.")

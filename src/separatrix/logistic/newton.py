@@ -13,17 +13,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from separatrix.logistic.problem import Evaluation, LogisticOptions, LogisticProblem
-from separatrix.logistic.separation import (
+from separatrix.arrays import Floats
+from separatrix.logistic.problem import (
+    Evaluation,
+    LogisticOptions,
+    LogisticProblem,
     Separation,
     quasi_separation,
     separation_by_linear_program,
     verified_separation,
 )
-from separatrix.optimize.limited_memory import LimitedMemory
-from separatrix.optimize.newton import LinearSolver, cholesky_solver
-from separatrix.optimize.solution import Status
-from separatrix.rows.block import Floats
+from separatrix.optimize.convex import Status
+from separatrix.optimize.newton import LimitedMemory, LinearSolver, cholesky_solver
 from separatrix.rows.rows import InMemory
 
 #: Parameters up to which Newton's method is used, for one score and for several.

@@ -8,24 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.logistic.certificate import certify_logistic
+from separatrix.arrays import Floats, Ints
 from separatrix.logistic.fit import (
     StartingPoint,
     many_columns,
     minimize,
     starting_point,
 )
+from separatrix.logistic.lasso import l1_solver
 from separatrix.logistic.newton import DescentResult
-from separatrix.logistic.problem import LogisticOptions, LogisticProblem, constant_start
-from separatrix.logistic.proximal_newton import l1_solver
+from separatrix.logistic.problem import (
+    LogisticOptions,
+    LogisticProblem,
+    certify_logistic,
+    constant_start,
+)
 from separatrix.matrices.products import Products, SparseProducts, products
 from separatrix.messages import InputError
 from separatrix.optimize.newton import cholesky_solver
-from separatrix.probability.likelihood.rows import LogisticRows
-from separatrix.rows.block import Floats, Ints
-from separatrix.rows.encoding import identity
+from separatrix.probability.likelihood import LogisticRows
 from separatrix.rows.rows import ArrayRows, InMemory
-from separatrix.rows.schema import Terms
+from separatrix.rows.schema import Terms, identity
 from separatrix.selection.folds import default_folds, folds_of, warn_of_parted_copies
 from separatrix.threads import parallel_map
 

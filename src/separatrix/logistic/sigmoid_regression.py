@@ -21,19 +21,18 @@ from scipy.special import expit, log_expit
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.base import check_sample_weight
+from separatrix.arrays import Floats
+from separatrix.estimators.base import check_labels, check_sample_weight
 from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
-from separatrix.estimators.standard_design import standard_design
-from separatrix.estimators.targets import check_labels
+from separatrix.estimators.scaling import standard_design
 from separatrix.geometry.class_scores import softmax
 from separatrix.matrices.products import multiply
 from separatrix.messages import InputError, warn
+from separatrix.optimize.convex import Certificate, Solution, Status
 from separatrix.optimize.newton import newton
-from separatrix.optimize.solution import Certificate, Solution, Status
-from separatrix.rows.block import Floats
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Term
-from separatrix.statistics.preparation import prepare
+from separatrix.statistics.moments import prepare
 from separatrix.threads import parallel_map
 
 #: Factors of rows that Newton's method leaves out of Hessians, beside the largest.

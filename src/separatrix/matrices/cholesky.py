@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from separatrix.threads import one_blas_thread, parallel_map
+from separatrix.threads import on_one_blas_thread, one_blas_thread, parallel_map
 
 #: Rows of a block, and rows up to which a matrix is factored at once: two threads gain nothing.
 BLOCK, AT_ONCE = 256, 1280
@@ -77,3 +77,100 @@ def forward_substitution(factor: NDArray[Any], columns: NDArray[Any]) -> NDArray
             factor[at, at], columns[:, at].T, lower=True, check_finite=False
         ).T
     return columns
+
+
+# -------------------------------------------------------------------------------------------------
+# Inverses of positive definite matrices from their Cholesky factors, in place and on threads.
+#
+# A⁻¹ = Wᵀ W,   W = L⁻¹:   block rows of W from the first to the last, then of WᵀW likewise
+#
+# Pieces depend on the size alone and every block is computed by one thread: the same bits on any
+# number of threads.
+
+
+#: Rows of a block, and rows up to which a matrix is inverted at once.
+INVERSE_BLOCK, INVERSE_AT_ONCE = 192, 1280
+#: Columns of the product that one thread computes.
+WIDTH = 384
+
+
+@on_one_blas_thread
+def cholesky_inverse(factor: NDArray[Any]) -> NDArray[Any]:
+    """A⁻¹ from L of A = L Lᵀ, written over ``factor``: its lower half, the upper holds anything."""
+    n = len(factor)
+    if n <= INVERSE_AT_ONCE:
+        return _at_once(factor)
+    starts = list(range(0, n, INVERSE_BLOCK))
+    for top in starts:
+        _invert_rows(factor, top, min(top + INVERSE_BLOCK, n))
+    for top in starts:
+        _multiply_rows(factor, top, min(top + INVERSE_BLOCK, n))
+    return factor
+
+
+def _at_once(factor: NDArray[Any]) -> NDArray[Any]:
+    potri = linalg.get_lapack_funcs("potri", (factor,))
+    # in Fortran order the factor is the upper triangle, and its upper triangle is our lower
+    found, _ = potri(factor.T, lower=0, overwrite_c=1)
+    if not np.may_share_memory(found, factor):
+        factor[...] = found.T
+    return factor
+
+
+def _columns(stop: int) -> list[slice]:
+    return [slice(left, min(left + WIDTH, stop)) for left in range(0, stop, WIDTH)]
+
+
+def _invert_rows(w: NDArray[Any], top: int, bottom: int) -> None:
+    """Rows of W: −Lᵢᵢ⁻¹ Σ over k < i of Lᵢₖ Wₖⱼ, and Lᵢᵢ⁻¹ on the diagonal."""
+    rows = slice(top, bottom)
+    trtri = linalg.get_lapack_funcs("trtri", (w,))
+    inverse = np.tril(trtri(np.array(w[rows, rows], order="F"), lower=1)[0])
+    left = -inverse @ w[rows, :top]
+
+    def part(columns: slice) -> None:
+        # rows of W above the first of these columns are zero, and not stored
+        w[rows, columns] = _lower_product(left, w, columns, top)
+
+    parallel_map(part, _columns(top))
+    w[rows, rows] = inverse
+
+
+def _lower_product(left: NDArray[Any], w: NDArray[Any], columns: slice, stop: int) -> NDArray[Any]:
+    """left W for some columns of the lower triangular W, whose upper half holds anything."""
+    middle = min(columns.stop, stop)
+    square = np.tril(w[columns.start : middle, columns])
+    found = left[:, columns.start : middle] @ square
+    if middle < stop:
+        found += left[:, middle:stop] @ w[middle:stop, columns]
+    return np.asarray(found)
+
+
+def _multiply_rows(w: NDArray[Any], top: int, bottom: int) -> None:
+    """Rows of WᵀW, up to the diagonal: Σ over k ≥ i of Wₖᵢᵀ Wₖⱼ."""
+    rows = slice(top, bottom)
+    own = w[top:, rows].copy()  # others read it while its first block is written
+    own[: bottom - top] = np.tril(own[: bottom - top])
+
+    def part(columns: slice) -> None:
+        other = own if columns == rows else w[top:, columns]
+        w[rows, columns] = own.T @ other
+
+    parallel_map(part, [*_columns(top), rows])
+
+
+def mirrored(square: NDArray[Any]) -> NDArray[Any]:
+    """The lower half of a square matrix copied to the upper, tile by tile on threads."""
+    n, step = len(square), 256
+
+    def part(left: int) -> None:
+        columns = slice(left, min(left + step, n))
+        tile = square[columns, columns]
+        lower = np.tril(tile, -1)
+        tile[...] = lower + lower.T + np.diag(np.diagonal(tile))
+        for top in range(left + step, n, step):
+            rows = slice(top, min(top + step, n))
+            square[columns, rows] = square[rows, columns].T
+
+    parallel_map(part, range(0, n, step))
+    return square

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from separatrix.matrices.loops.sparse import rows_times, rows_times_columns, weighted_squares
-from separatrix.rows.block import Floats, Ints, Matrix
+from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.matrices.loops import rows_times, rows_times_columns, weighted_squares
 from separatrix.threads import parallel_map, pieces
 
 #: Multiplications that are worth another thread: of stored entries, and of a dense matrix, whose
@@ -216,3 +216,100 @@ def _width(v: Floats) -> int:
 def _smallest(work: int, least: int = MIN_WORK) -> int:
     """Rows of so much work that are worth a piece of their own."""
     return max(1, least // max(work, 1))
+
+
+# -------------------------------------------------------------------------------------------------
+# Means and standard deviations of columns, dense or sparse, on threads.
+
+
+#: Rows that stay in cache while they are summed.
+CHUNK = 32
+
+
+def column_scales(x: Products, w: Floats) -> tuple[Floats, Floats]:
+    """Weighted mean and standard deviation (1/N) of every column.
+
+    Dense columns are measured from their first row, so that a mean far from zero costs no digits;
+    rows are read once.
+    """
+    total = float(w.sum())
+    if isinstance(x, DenseProducts):
+        shift, sums, squares = _shifted_sums(x.x, w)
+    else:
+        shift = np.zeros(x.shape[1])
+        sums, squares = x.transposed_times(w), x.weighted_squares(w)
+    offset = sums / total
+    variance = np.maximum(squares / total - offset**2, 0.0)
+    return shift + offset, np.sqrt(variance)
+
+
+def _shifted_sums(x: Floats, w: Floats) -> tuple[Floats, Floats, Floats]:
+    n, d = x.shape
+    counted = np.flatnonzero(w > 0.0)
+    shift = np.asarray(x[counted[:: max(1, len(counted) // 8)][:8]].mean(axis=0), dtype=np.float64)
+
+    def part(rows: slice) -> tuple[Floats, Floats]:
+        sums, squares = np.zeros(d), np.zeros(d)
+        for start in range(rows.start, rows.stop, CHUNK):
+            here = slice(start, min(start + CHUNK, rows.stop))
+            z = x[here] - shift
+            sums += w[here] @ z
+            np.multiply(z, z, out=z)
+            squares += w[here] @ z
+        return sums, squares
+
+    found = parallel_map(part, pieces(n, max(1, 100_000 // max(d, 1))))
+    sums, squares = found[0]
+    for one in found[1:]:
+        sums, squares = sums + one[0], squares + one[1]
+    return shift, sums, squares
+
+
+# -------------------------------------------------------------------------------------------------
+# Columns centered and scaled without filling in: z = (x − c) / s.
+#
+# Z v = X (v/s) − c·(v/s),        Zᵀ r = (Xᵀ r − c Σ r) / s
+
+
+class Standardized:
+    """The matrix of z: ``center`` and ``scale`` of every column of ``x``."""
+
+    def __init__(self, x: Products, center: Floats, scale: Floats) -> None:
+        self.x, self.center, self.scale = x, center, scale
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.x.shape
+
+    def times(self, v: Floats) -> Floats:
+        """Z v."""
+        u = (v.T / self.scale).T
+        return self.x.times(u) - self.center @ u
+
+    def transposed_times(self, r: Floats) -> Floats:
+        """Zᵀ r."""
+        sums = self.x.transposed_times(r)
+        sums -= np.multiply.outer(self.center, r.sum(axis=0))
+        return np.asarray((sums.T / self.scale).T)
+
+    def weighted_squares(self, w: Floats) -> Floats:
+        """Σᵢ wᵢ zᵢⱼ² of every column j."""
+        c, plain = self.center, self.x.weighted_squares(w)
+        sums = plain - 2.0 * c * self.x.transposed_times(w) + c**2 * w.sum()
+        return np.asarray(np.maximum(sums, 0.0) / self.scale**2)
+
+    def columns(self, index: Ints) -> Floats:
+        """Some columns of Z, dense and contiguous each."""
+        chosen = self.x.columns(index)
+        chosen -= self.center[index]
+        chosen /= self.scale[index]
+        return chosen
+
+    def round_trip(self, r: Floats) -> tuple[Floats, Floats]:
+        """f = Zᵀ r, and Z f."""
+        if not isinstance(self.x, DenseProducts) or (self.scale != 1.0).any():
+            forward = self.transposed_times(r)
+            return forward, self.times(forward)
+        forward, back = self.x.round_trip(r, np.multiply.outer(self.center, r.sum(axis=0)))
+        return forward, back - self.center @ forward

@@ -2,34 +2,46 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from dataclasses import replace
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_consistent_length
+from sklearn import get_config
+from sklearn.base import ClassifierMixin
+from sklearn.exceptions import DataConversionWarning
+from sklearn.neighbors._base import KNeighborsMixin, RadiusNeighborsMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from separatrix.arrays import Floats, Ints
+from separatrix.distances.axioms import MAX_SAMPLE, distance_concentration
 from separatrix.distances.base import Metric
-from separatrix.distances.concentration import MAX_POINTS, distance_concentration
-from separatrix.distances.missing import NanEuclidean
-from separatrix.distances.names import PrecomputedDistances, evenly_spaced, metric_from
-from separatrix.distances.search.given import as_graph
-from separatrix.distances.search.sparse_rows import stays_sparse
+from separatrix.distances.gower import NanEuclidean
+from separatrix.distances.names import PrecomputedDistances, evenly_spaced, metric_from, metric_with
+from separatrix.distances.search import NeighborLists, NeighborSearch, as_graph, stays_sparse
+from separatrix.estimators.base import numeric
 from separatrix.estimators.class_labels import ClassLabels, coded_items, coded_rows
 from separatrix.estimators.metric_inputs import (
     PointsEstimator,
     as_dense,
     as_objects,
     holds_objects,
+    metric_of_table,
+    with_missing,
 )
-from separatrix.estimators.skipped_values import metric_of_table, with_missing
-from separatrix.estimators.targets import numeric
+from separatrix.kernels import Gaussian
 from separatrix.kernels.base import n_items, take_items
-from separatrix.messages import InputError, warn
-from separatrix.rows.block import Floats, Ints, unit_weights
-from separatrix.rows.encoding import identity
-from separatrix.rows.rows import Rows
-from separatrix.statistics.preparation import prepare
+from separatrix.messages import InputError, check_option, warn
+from separatrix.neighbors import loops
+from separatrix.rows.rows import ArrayRows, Rows
+from separatrix.rows.schema import identity, unit_weights
+from separatrix.statistics.moments import prepare
+from separatrix.threads import parallel_map, pieces, thread_limit
 
 #: With fewer columns distances do not concentrate.
 MANY_COLUMNS = 20
@@ -67,7 +79,7 @@ class InstanceBasedModel(PointsEstimator):
         if isinstance(x, np.ndarray) and min(x.shape) >= MANY_COLUMNS:
             if isinstance(metric, NanEuclidean):
                 return
-            sample = self.points_[evenly_spaced(len(x), MAX_POINTS)]
+            sample = self.points_[evenly_spaced(len(x), MAX_SAMPLE)]
             found = distance_concentration(sample, self.metric_)
             if found.concentrated:
                 warn("SEP008", str(found))
@@ -160,3 +172,490 @@ class InstanceBasedRegressor(InstanceBasedModel):
     def _shaped(self, predicted: Floats) -> Floats:
         """1-D if the training targets were."""
         return predicted[:, 0] if self.flat_ and predicted.shape[1] == 1 else predicted
+
+
+# -------------------------------------------------------------------------------------------------
+# Parameters of a search for neighbors, in scikit-learn's names: what they mean, what they exclude.
+#
+# The search chooses its own method (a k-d tree or products) and is exact; ``algorithm`` and
+# ``leaf_size`` are checked and change nothing, ``n_jobs`` limits the threads.
+
+
+ALGORITHMS = ("auto", "ball_tree", "kd_tree", "brute")
+_KD_TREE = (
+    *("euclidean", "l2", "minkowski", "p", "manhattan", "cityblock", "l1"),
+    *("chebyshev", "infinity"),
+)
+#: Metrics by name that a tree of each kind can search.
+_TREE_NAMES = {
+    "kd_tree": _KD_TREE,
+    "ball_tree": (
+        *_KD_TREE,
+        *("seuclidean", "mahalanobis", "hamming", "canberra", "braycurtis", "jaccard", "dice"),
+        *("rogerstanimoto", "russellrao", "sokalmichener", "sokalsneath", "haversine"),
+    ),
+}
+_BY_EXPONENT = {1.0: "manhattan", 2.0: "euclidean", np.inf: "chebyshev"}
+
+
+class SearchParameters(InstanceBasedModel):
+    """``effective_metric_`` is the metric by its plainest name."""
+
+    algorithm: str
+    leaf_size: int
+    p: float | None
+    metric_params: dict[str, Any] | None
+    n_jobs: int | None
+    effective_metric_: Any
+    effective_metric_params_: dict[str, Any]
+
+    def _chosen_metric(self) -> Metric:
+        """The metric with its parameters."""
+        name, parameters = self._effective_metric()
+        return metric_with(name, parameters)
+
+    def _effective_metric(self) -> tuple[Any, dict[str, Any]]:
+        """The metric and its parameters; "minkowski" by the name that its exponent has."""
+        given = dict(self.metric_params or {})
+        if not isinstance(self.metric, str) or self.metric != "minkowski":
+            return self.metric, given
+        p, w = given.pop("p", self.p), given.pop("w", None)
+        p = 2 if p is None else p
+        if w is None and p in _BY_EXPONENT:
+            return _BY_EXPONENT[p], given
+        return self.metric, {**given, "p": p, "w": w}
+
+    def _check_search(self) -> None:
+        """Refuse values that scikit-learn refuses; sets ``effective_metric_``."""
+        check_option("algorithm", self.algorithm, ALGORITHMS)
+        if not isinstance(self.leaf_size, Integral) or self.leaf_size < 1:
+            raise InputError(f"leaf_size={self.leaf_size!r} must be a positive integer.")
+        if self.n_jobs is not None and not isinstance(self.n_jobs, Integral):
+            raise InputError(f"n_jobs={self.n_jobs!r} must be an integer or None.")
+        if self.p is not None and (not isinstance(self.p, Real) or not self.p > 0):
+            raise InputError(f"p={self.p!r} must be a positive number.")
+        if self.metric_params is not None and not isinstance(self.metric_params, dict):
+            raise InputError(f"metric_params={self.metric_params!r} must be a dict or None.")
+        if self.metric_params and "p" in self.metric_params and self.p is not None:
+            warnings.warn("p in metric_params replaces the parameter p.", SyntaxWarning, 4)
+        self._check_tree()
+        self.effective_metric_, self.effective_metric_params_ = self._effective_metric()
+
+    def _check_tree(self) -> None:
+        """Whether a tree of the kind that was asked for could search with this metric."""
+        name, parameters = self._effective_metric()
+        below_one = name == "minkowski" and parameters["p"] < 1 if isinstance(name, str) else False
+        if self.algorithm in _TREE_NAMES:
+            known = _TREE_NAMES[self.algorithm]
+            fits = name in known if isinstance(name, str) else self.algorithm == "ball_tree"
+            weighted = parameters.get("w") is not None and self.algorithm == "kd_tree"
+            pairwise = hasattr(name, "pairwise")
+            if below_one:
+                raise InputError(
+                    f'algorithm="{self.algorithm}" does not support 0 < p < 1 for the Minkowski '
+                    "metric.",
+                    remedy='To resolve this problem either set p >= 1 or algorithm="brute".',
+                )
+            if weighted or not (fits or pairwise):
+                raise InputError(
+                    f"algorithm={self.algorithm!r} does not support metric={self.metric!r} with "
+                    "these parameters.",
+                    remedy="Use algorithm='auto', which gives the same neighbors.",
+                )
+        elif below_one:
+            warnings.warn(
+                "Mind that for 0 < p < 1, Minkowski metrics are not distance metrics. Continuing "
+                "the execution with `algorithm='brute'`: the triangle inequality does not hold.",
+                UserWarning,
+                4,
+            )
+
+
+# -------------------------------------------------------------------------------------------------
+# Neighbors of new rows, or of the training rows among themselves: as lists, and as graphs.
+
+
+MODES = ("connectivity", "distance")
+
+
+class NeighborsModel(SearchParameters):
+    """Training points with an exact search for neighbors.
+
+    Models of neighbors are scikit-learn's ``KNeighborsMixin`` and ``RadiusNeighborsMixin``, whose
+    methods they all have their own: its functions take a fitted search only if it is one of these.
+    """
+
+    _searches = True
+    _search_cache: NeighborSearch | None = None
+
+    def _build_search(self) -> NeighborSearch:
+        self._search_cache = NeighborSearch(self.points_, self.metric_)
+        return self._search_cache
+
+    @property
+    def _search(self) -> NeighborSearch:
+        """The search over the training points, built again after loading."""
+        return self._build_search() if self._search_cache is None else self._search_cache
+
+    @property
+    def n_samples_fit_(self) -> int:
+        """The number of training rows that are searched."""
+        if "points_" not in vars(self):
+            raise AttributeError("n_samples_fit_: not fitted yet")
+        return n_items(self.points_)
+
+    @property
+    def _fit_X(self) -> Any:
+        """The training points as queries, by the name that functions of scikit-learn read."""
+        if "points_" not in vars(self):
+            raise AttributeError("_fit_X: not fitted yet")
+        scaled = self.standardizer_
+        return self.points_ if scaled is None else scaled.inverse_transform(self.points_)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the search index, which is rebuilt from the points."""
+        return {k: v for k, v in super().__getstate__().items() if k != "_search_cache"}
+
+
+class KNeighborsQueries(KNeighborsMixin, NeighborsModel):
+    """The k nearest training points, by default ``n_neighbors`` of them."""
+
+    n_neighbors: Any
+
+    def _count(self, n_neighbors: Any) -> int:
+        if n_neighbors is None:
+            k = getattr(self, "n_neighbors_", None)
+            return check_n_neighbors(self.n_neighbors) if k is None else k
+        if not isinstance(n_neighbors, Integral):
+            raise TypeError(f"n_neighbors={n_neighbors!r} is no count: give an integer.")
+        return check_n_neighbors(n_neighbors)
+
+    def kneighbors(
+        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> Any:
+        """Distances and indices of the nearest training points; without X, of each one's others."""
+        check_is_fitted(self, "points_")
+        k = self._count(n_neighbors)
+        with thread_limit(self.n_jobs):
+            if X is None:
+                found = self._search.nearest_others(k, self.points_)
+            else:
+                found = self._search.nearest(self._query_points(X), k)
+        return (found.distances, found.indices) if return_distance else found.indices
+
+    def kneighbors_graph(
+        self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
+    ) -> Any:
+        """The k nearest training points as a sparse matrix (CSR), of ones or of distances.
+
+        Without X, the graph of the training points, none of which is its own neighbor.
+        """
+        check_is_fitted(self, "points_")
+        check_mode(mode)
+        distances, indices = self.kneighbors(X, n_neighbors)
+        starts = np.arange(0, indices.size + 1, indices.shape[1])
+        values = distances.ravel() if mode == "distance" else np.ones(indices.size)
+        return as_matrix(values, indices.ravel(), starts, self.n_samples_fit_)
+
+
+class RadiusQueries(RadiusNeighborsMixin, NeighborsModel):
+    """All training points within a distance, by default ``radius``."""
+
+    radius: Any
+
+    def _near(self, X: Any, radius: Any) -> NeighborLists:
+        check_is_fitted(self, "points_")
+        given = self.radius if radius is None else radius
+        if np.ndim(given) == 1:  # one for each row
+            each = np.array([check_radius(r) for r in given])
+            near = self._near(X, float(each.max(initial=0.0)))
+            if len(each) != len(near.starts) - 1:
+                raise InputError(f"{len(each)} radii for {len(near.starts) - 1} rows.")
+            return near.where(near.distances <= each[near.rows])
+        r = check_radius(given)
+        with thread_limit(self.n_jobs):
+            if X is None:
+                return self._search.others_within(r, self.points_)
+            return self._search.within(self._query_points(X), r)
+
+    def radius_neighbors(
+        self,
+        X: Any = None,
+        radius: float | None = None,
+        return_distance: bool = True,
+        sort_results: bool = False,
+    ) -> Any:
+        """Distances and indices of all training points within ``radius``, an array for each row.
+
+        They come in the order of the training points, or nearest first if ``sort_results``.
+        Without X, the neighbors of each training point among the others.
+        """
+        if sort_results and not return_distance:
+            raise InputError(
+                "return_distance must be True if sort_results: the order is by distance."
+            )
+        near = self._near(X, radius)
+        near = near.nearest_first() if sort_results else near
+        indices = near.split(near.indices)
+        return (near.split(near.distances), indices) if return_distance else indices
+
+    def radius_neighbors_graph(
+        self,
+        X: Any = None,
+        radius: float | None = None,
+        mode: str = "connectivity",
+        sort_results: bool = False,
+    ) -> Any:
+        """All training points within ``radius`` as a sparse matrix (CSR), of ones or of distances.
+
+        Without X, the graph of the training points, none of which is its own neighbor. The entries
+        of a row come nearest first if ``sort_results``.
+        """
+        check_mode(mode)
+        near = self._near(X, radius)
+        near = near.nearest_first() if sort_results else near
+        values = near.distances if mode == "distance" else np.ones(len(near.indices))
+        return as_matrix(values, near.indices, near.starts, self.n_samples_fit_)
+
+
+def as_matrix(values: Any, indices: Any, starts: Any, n: int) -> Any:
+    """A CSR matrix, or array if scikit-learn is configured so; stored zeros are kept."""
+    shape = (len(starts) - 1, n)
+    arrays = get_config().get("sparse_interface", "spmatrix") == "sparray"
+    return (sparse.csr_array if arrays else sparse.csr_matrix)(
+        (values, indices, starts), shape=shape
+    )
+
+
+def check_mode(mode: Any) -> None:
+    """Refuse a graph of anything but ones or distances."""
+    if mode not in MODES:
+        raise InputError(
+            f'Unsupported mode, must be one of "connectivity", or "distance" but got "{mode}" '
+            "instead."
+        )
+
+
+def check_n_neighbors(k: Any) -> int:
+    """k as an int, refused unless it is a positive integer."""
+    if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
+        raise InputError(f"n_neighbors={k!r} is no count.", remedy="Give 1, 2, … or 'auto'.")
+    return int(k)
+
+
+def check_radius(radius: Any) -> float:
+    """The radius as a float, refused unless it is a number of 0 or more."""
+    if not isinstance(radius, int | float | np.number) or not radius >= 0.0:
+        raise InputError(f"radius={radius!r} is no distance.", remedy="Give a number, 0 or more.")
+    return float(radius)
+
+
+# -------------------------------------------------------------------------------------------------
+# Classes of neighbors: one target or several, and the votes for each class.
+
+
+#: Rows whose votes are worth another piece.
+MIN_ROWS = 1024
+
+
+class NeighborsClassifier(ClassifierMixin, InstanceBasedClassifier):
+    """Neighbors vote for their classes; with several targets, for one class of each.
+
+    With several targets ``classes_`` is a list of arrays, and ``output_codes_`` has the place of
+    ``codes_``, with a column for each.
+    """
+
+    _multi_output = True
+    classes_: Any
+    output_codes_: Ints
+
+    def _fit_classes(self, X: Any, y: Any, sample_weight: Any) -> None:
+        self.outputs_2d_ = False
+        for name in ("codes_", "output_codes_"):
+            self.__dict__.pop(name, None)
+        if not isinstance(X, Rows) and y is not None and np.asarray(y).ndim == 2:
+            labels = np.asarray(y)
+            if labels.shape[1] != 1:
+                self._fit_outputs(stored_points(X), labels, sample_weight)
+                return
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected: y.ravel().",
+                DataConversionWarning,
+                4,
+            )
+            y = labels[:, 0]
+        super()._fit_classes(X, y, sample_weight)
+
+    def _fit_outputs(self, X: Any, y: NDArray[Any], sample_weight: Any) -> None:
+        """Several targets, a column of y for each."""
+        if holds_objects(self._chosen_metric(), X):
+            raise InputError("Objects have one target.", remedy="Fit a model for each target.")
+        check_classification_targets(y)
+        self.outputs_2d_ = True
+
+        def encode(labels: Any) -> tuple[Floats, list[Any]]:
+            return np.empty((len(labels), 0)), []
+
+        rows = self._training_rows(X, y, sample_weight, encode_target=encode)
+        assert isinstance(rows, ArrayRows)
+        w = rows.block.weights
+        positive = np.flatnonzero(w > 0.0)
+        found = [np.unique(column, return_inverse=True) for column in y[positive].T]
+        self.encoding_ = identity(rows.schema)
+        self.classes_ = [classes for classes, _ in found]
+        self.output_codes_ = np.column_stack([codes for _, codes in found]).astype(np.int64)
+        self._fit_points(chosen_items(rows.block.x, positive), w[positive], positive, len(w))
+
+    @property
+    def _outputs(self) -> list[NDArray[Any]]:
+        """The classes of every target."""
+        return self.classes_ if self.outputs_2d_ else [self.classes_]
+
+    @property
+    def _codes(self) -> Ints:
+        """The classes of the training rows, a column for every target."""
+        return self.output_codes_ if self.outputs_2d_ else self.codes_[:, None]
+
+    def _votes(self, starts: Ints, indices: Ints, weights: Floats) -> list[Floats]:
+        """Σ weight by row and class, for every target.
+
+        The neighbors of row i are ``indices[starts[i]:starts[i + 1]]``, their weights likewise.
+        """
+        found = []
+        for codes, classes in zip(self._codes.T, self._outputs, strict=True):
+            own, out = np.ascontiguousarray(codes), np.zeros((len(starts) - 1, len(classes)))
+
+            def add(part: slice, own: Ints = own, out: Floats = out) -> None:
+                loops.add_votes(starts[part.start :], indices, weights, own, out[part])
+
+            parallel_map(add, pieces(len(out), MIN_ROWS))
+            found.append(out)
+        return found
+
+    def _most_voted(self, starts: Ints, indices: Ints, weights: Floats) -> Ints:
+        """The class with most votes, a column for every target, as positions; −1 without votes.
+
+        Votes are counted row by row: memory does not grow with the number of classes.
+        """
+        outputs = self._outputs
+        found = np.empty((len(outputs), len(starts) - 1), dtype=np.int64)
+        columns = [np.ascontiguousarray(codes) for codes in self._codes.T]
+
+        def count(part: slice) -> None:
+            for codes, classes, out in zip(columns, outputs, found, strict=True):
+                loops.most_voted(
+                    starts[part.start :], indices, weights, codes, len(classes), out[part]
+                )
+
+        parallel_map(count, pieces(found.shape[1], MIN_ROWS))
+        return found.T
+
+    def _labels(self, codes: Ints) -> NDArray[Any]:
+        """Labels of classes by their positions, a column of codes for every target."""
+        columns = [classes[c] for classes, c in zip(self._outputs, codes.T, strict=True)]
+        return np.stack(columns, axis=1) if self.outputs_2d_ else np.asarray(columns[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+# -------------------------------------------------------------------------------------------------
+# Weights of neighbors: by distance, and by the sample weights that fill k places.
+
+
+#: Numbers of a block that stays in the cache of a processor.
+IN_CACHE = 32_768
+
+
+def _inverse_distance(distances: Floats) -> Floats:
+    """1/d; where some neighbor has d = 0, one for those and zero for the others."""
+    zero = distances == 0
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        # Relative to the nearest, so that no unit makes the reciprocal overflow.
+        least = np.where(zero.any(axis=1), 1.0, distances.min(axis=1))[:, None]
+        weights = least / distances
+    return np.where(zero.any(axis=1)[:, None], zero.astype(float), weights)
+
+
+def _adaptive_gaussian(distances: Floats) -> Floats:
+    """exp(−d²/2h²) with h the distance of the farthest of the k neighbors."""
+    h = distances.max(axis=1)[:, None]
+    return np.exp(-0.5 * (distances / np.where(h > 0, h, 1.0)) ** 2)
+
+
+WEIGHTS: dict[str, Callable[[Floats], Floats]] = {
+    "uniform": np.ones_like,
+    "distance": _inverse_distance,
+    "gaussian": _adaptive_gaussian,
+}
+
+
+def check_weights(weights: Any) -> None:
+    """Refuse anything but a name, a Gaussian, a function of distances, or None."""
+    if isinstance(weights, str):
+        check_option("weights", weights, WEIGHTS)
+    elif isinstance(weights, Gaussian) and weights.by_column:
+        raise InputError(
+            "A Gaussian with a bandwidth for each column is no function of the distance.",
+            remedy="Give one bandwidth, and scale the columns or choose a metric.",
+        )
+    elif weights is not None and not isinstance(weights, Gaussian) and not callable(weights):
+        raise InputError(
+            f"weights is a name, a Gaussian or a function of distances, not {weights!r}."
+        )
+
+
+def distance_weights(weights: Any, distances: Floats) -> Floats:
+    """The weight of every neighbor from its distance.
+
+    ``weights`` is a name, a :class:`Gaussian` kernel of fixed bandwidth, or a function of an array
+    of distances.
+    """
+    check_weights(weights)
+    if weights is None:
+        return np.ones_like(distances)
+    if isinstance(weights, str):
+        return WEIGHTS[weights](distances)
+    if isinstance(weights, Gaussian):
+        return gaussian_weights(distances, float(weights.bandwidth))  # type: ignore[arg-type]
+    return _given_weights(weights, distances)
+
+
+def gaussian_weights(distances: Floats, h: float) -> Floats:
+    """exp(−d²/2h²) relative to the nearest, so that not all underflow far from the data."""
+    weights: Floats = np.empty(distances.shape)
+    rows = max(1, IN_CACHE // max(1, distances.shape[1]))
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        for start in range(0, len(distances), rows):
+            d, part = distances[start : start + rows], weights[start : start + rows]
+            nearest = d.min(axis=1)[:, None]
+            # d² − min² as a product: the square of a large distance would overflow
+            np.subtract(d, nearest, out=part)
+            part /= h
+            part *= (d + nearest) / h
+            part *= -0.5
+            np.exp(part, out=part)
+            part[d == nearest] = 1.0  # also where both are infinite
+    return weights
+
+
+def _given_weights(function: Callable[[Any], Any], distances: Floats) -> Floats:
+    """The values of a function; where some are infinite, those count alone, as at distance zero."""
+    values = np.asarray(function(distances), dtype=float)
+    if values.shape != distances.shape or np.isnan(values).any() or (values < 0).any():
+        raise InputError(
+            "The function for weights must return a number for every distance, none negative."
+        )
+    infinite = np.isinf(values)
+    if infinite.any():
+        values = np.where(infinite.any(axis=1)[:, None], infinite.astype(float), values)
+    return values
+
+
+def truncated_weights(indices: Ints, sample_weight: Floats, k: float) -> Floats:
+    """Sample weights of the neighbors, near to far, truncated where their sum reaches k."""
+    w = sample_weight[indices]
+    before = np.cumsum(w, axis=1) - w
+    return np.clip(k - before, 0.0, w)

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
+from separatrix.arrays import Floats, Ints
 from separatrix.distances.exemplars import geometric_median, medoid
 from separatrix.distances.names import PrecomputedDistances
 from separatrix.kernels.base import take_items
 from separatrix.messages import InputError, check_option
 from separatrix.neighbors.base import InstanceBasedClassifier
-from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Floats, Ints
+from separatrix.optimize.convex import Certificate
 
 _CLAIMS = {
     "mean": "Each class mean has the least total squared Euclidean distance to its class",

@@ -16,12 +16,16 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from scipy import sparse
 
-from separatrix.optimize.duality import certify_primal_dual
-from separatrix.optimize.losses import Squared
-from separatrix.optimize.penalties import ElasticNet
-from separatrix.optimize.problem import require
-from separatrix.optimize.solution import Certificate, Solution, Status
-from separatrix.rows.block import Floats, Matrix
+from separatrix.arrays import Floats, Matrix
+from separatrix.optimize.convex import (
+    Certificate,
+    ElasticNet,
+    Solution,
+    Squared,
+    Status,
+    certify_primal_dual,
+)
+from separatrix.optimize.newton import require
 
 
 class LinearMap(Protocol):

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
+from separatrix.arrays import Floats
 from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
 from separatrix.matrices.gram import column_gram
-from separatrix.rows.block import Floats
 
 #: Fraction of the distance to the boundary that a step may go.
 STEP_FRACTION = 0.9995

@@ -13,19 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from separatrix.optimize.problem import (
-    HasHessianBound,
-    HasLowerBounds,
-    TwiceDifferentiable,
-    require,
-)
-from separatrix.optimize.solution import Certificate, Solution, Status
-from separatrix.rows.block import Floats
+from separatrix.arrays import Floats
+from separatrix.optimize.convex import Certificate, Solution, Status
 
 Flags = NDArray[np.bool_]
 #: g ↦ H⁻¹g.
@@ -184,3 +179,130 @@ def cholesky_solver(h: Floats) -> LinearSolver:
 def _cholesky_solve(factor: tuple[Floats, bool], unit: Floats, g: Floats) -> Floats:
     solved = linalg.cho_solve(factor, (g.T / unit).T, check_finite=False)
     return np.asarray((solved.T / unit).T)
+
+
+# -------------------------------------------------------------------------------------------------
+# What the optimizers need of a problem: its value and derivatives at a point.
+#
+# Optional parts are protocols of their own, so that an optimizer can ask ``isinstance``.
+
+
+@runtime_checkable
+class Problem(Protocol):
+    """A differentiable function to be minimized."""
+
+    def value(self, x: Floats) -> float:
+        """f(x)."""
+
+    def gradient(self, x: Floats) -> Floats:
+        """∇f(x)."""
+
+
+@runtime_checkable
+class TwiceDifferentiable(Problem, Protocol):
+    """A function with a Hessian matrix."""
+
+    def hessian(self, x: Floats) -> Floats:
+        """∇²f(x)."""
+
+
+@runtime_checkable
+class HasLipschitz(Protocol):
+    """A function that knows a Lipschitz constant of its gradient."""
+
+    def lipschitz(self) -> float:
+        """The largest eigenvalue of ∇²f, or a bound of it."""
+
+
+@runtime_checkable
+class HasHessianVector(Protocol):
+    """A function with products of its Hessian and a vector."""
+
+    def hessian_vector(self, x: Floats, v: Floats) -> Floats:
+        """∇²f(x) v."""
+
+
+@runtime_checkable
+class HasLowerBounds(Protocol):
+    """A function whose variables have lower bounds."""
+
+    def lower(self, x: Floats) -> Floats:
+        """The bounds for a step from x."""
+
+
+@runtime_checkable
+class HasHessianBound(Protocol):
+    """A function with bounds of its second derivatives."""
+
+    def metric(self, x: Floats) -> Floats:
+        """Bounds of the diagonal of ∇²f near x."""
+
+
+#: What each part of a problem is, for error messages.
+_PARTS = {
+    "value": "value(x), the function to be minimized",
+    "gradient": "gradient(x), the gradient",
+    "hessian": "hessian(x), the Hessian matrix",
+    "hessian_vector": "hessian_vector(x, v), the Hessian times v",
+    "matvec": "matvec(b), the product X·b",
+    "rmatvec": "rmatvec(r), the product Xᵀ·r",
+    "shape": "shape, the numbers of rows and columns",
+}
+
+
+def require(method: str, problem: object, *parts: str) -> None:
+    """Refuse a problem that lacks what ``method`` needs, and say what that is."""
+    missing = [part for part in parts if not hasattr(problem, part)]
+    if missing:
+        wanted = "; ".join(_PARTS[part] for part in missing)
+        raise TypeError(
+            f"{method} cannot work on {type(problem).__name__}: it lacks {wanted}. "
+            "Add what is missing, or choose a method that needs less."
+        )
+
+
+# -------------------------------------------------------------------------------------------------
+# L-BFGS directions: H⁻¹g from the last steps and a given approximation of the inverse Hessian.
+#
+# J. Nocedal, "Updating quasi-Newton matrices with limited storage", Mathematics of Computation,
+# 1980.
+
+
+#: Steps that are stored.
+MEMORY = 12
+
+
+class LimitedMemory:
+    """The last steps of a descent and the changes of the gradient along them."""
+
+    def __init__(self) -> None:
+        self.pairs: list[tuple[Floats, Floats, float]] = []
+
+    def direction(self, gradient: Floats, solve: LinearSolver, *, scaled: bool = False) -> Floats:
+        """H⁻¹g; ``solve`` is the approximation that the stored steps correct.
+
+        ``scaled`` multiplies it by the number that fits the last step.
+        """
+        q, coefficients = gradient.copy(), []
+        for step, change, product in reversed(self.pairs):
+            a = float(np.vdot(step, q)) / product
+            q -= a * change
+            coefficients.append(a)
+        factor = 1.0
+        if scaled and self.pairs:
+            _, change, product = self.pairs[-1]
+            factor = product / max(float(np.vdot(change, solve(change))), np.finfo(float).tiny)
+        q = factor * solve(q)
+        for (step, change, product), a in zip(self.pairs, reversed(coefficients), strict=True):
+            q += (a - float(np.vdot(change, q)) / product) * step
+        return q
+
+    def add(self, step: Floats, change: Floats) -> None:
+        """Store a step; one along which rounding hides the curvature is left out."""
+        product = float(np.vdot(step, change))
+        if product > 1e-12 * float(np.linalg.norm(step)) * float(np.linalg.norm(change)):
+            self.pairs = [*self.pairs[1 - MEMORY :], (step, change, product)]
+
+    def clear(self) -> None:
+        """Forget all steps."""
+        self.pairs = []

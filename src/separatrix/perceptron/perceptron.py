@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.linear_model import Perceptron as StochasticPerceptron
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from separatrix.estimators.class_labels import CodedRows, coded_arrays, coded_rows, outputs_of
+from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.estimators.class_labels import (
+    CodedRows,
+    coded_arrays,
+    coded_rows,
+    outputs_of,
+    weights_by_class,
+)
 from separatrix.estimators.linear_classifier import LinearClassifier, SparseCoefficients
 from separatrix.messages import InputError, check_option, warn
-from separatrix.optimize.solution import Certificate, Solution, Status
-from separatrix.perceptron.stochastic import certify_epochs, train_epochs, train_once
-from separatrix.perceptron.training import (
-    MistakeTrace,
-    TrainingOptions,
-    TrainingResult,
-    certify_mistakes,
-    class_mean_weights,
-    mistake_bound,
-    train,
-    training_certificate,
-    unscaled,
-)
-from separatrix.perceptron.training_rows import PerceptronState, TrainingRows, training_rows
-from separatrix.rows.block import Ints
-from separatrix.rows.encoding import Encoding
-from separatrix.statistics.standardizer import Standardizer
+from separatrix.optimize.convex import Certificate, Solution, Status
+from separatrix.perceptron.loops import train_dense, train_sparse
+from separatrix.rows.schema import Encoding
+from separatrix.statistics.moments import Standardizer
 
 #: Epochs of the textbooks' perceptron unless a limit is given.
 EPOCHS = 200
@@ -347,3 +345,450 @@ class Perceptron(SparseCoefficients, LinearClassifier):
         )
         solution = Solution(coef.T, intercept, certificate, result.status, len(result.mistakes))
         self._accept(solution, encoding, flat=False)
+
+
+# -------------------------------------------------------------------------------------------------
+# The perceptron as scikit-learn trains it: penalties, a stopping rule, rows in shuffled order.
+#
+# The epochs themselves are scikit-learn's, so that the same options and seed give the same weights,
+# but for two things that must not matter. Every class has a seed of its own, the first one that of
+# the class of the first row, and so on, whatever the names of the classes. And the intercept of
+# sparse rows is the coefficient of a column of ones: scikit-learn would divide its steps by 100.
+# With a penalty, which does not hold for the intercept, it does so here as well.
+
+
+#: Parameters that both have.
+SHARED = (
+    "penalty", "alpha", "l1_ratio", "fit_intercept", "max_iter", "tol", "shuffle", "verbose",
+    "eta0", "n_jobs", "random_state", "early_stopping", "validation_fraction", "n_iter_no_change",
+)  # fmt: skip
+
+
+def stochastic_perceptron(model: Any, given: CodedRows, place: Ints) -> StochasticPerceptron:
+    """scikit-learn's perceptron with the parameters of ``model``; classes by their ``place``."""
+    weight = model.class_weight
+    if weight is not None and not isinstance(weight, str):
+        labels = model.classes_.tolist()
+        total = np.bincount(given.codes, given.w, len(labels)).astype(np.float64)
+        weight = dict(
+            zip(place.tolist(), weights_by_class(weight, labels, total).tolist(), strict=True)
+        )
+    shared = {name: getattr(model, name) for name in SHARED}
+    if _as_column(model, given):
+        shared["fit_intercept"] = False
+    return StochasticPerceptron(**shared, class_weight=weight)
+
+
+def _as_column(model: Any, given: CodedRows) -> bool:
+    """Whether the intercept is the coefficient of a column of ones."""
+    return sparse.issparse(given.x) and bool(model.fit_intercept) and model.penalty is None
+
+
+def _with_ones(x: Matrix) -> Matrix:
+    return sparse.hstack([x, sparse.csr_array(np.ones((x.shape[0], 1)))], format="csr")
+
+
+def _by_appearance(codes: Ints, k: int) -> Ints:
+    """The place of each class in the order in which the rows have them."""
+    present, first = np.unique(codes, return_index=True)
+    if k == 2 or len(present) < k:  # of two classes there is one seed
+        return np.arange(k)
+    return np.argsort(present[np.argsort(first)])
+
+
+def train_epochs(
+    model: Any, given: CodedRows, coef: Floats | None, intercept: Floats | None
+) -> StochasticPerceptron:
+    """Epochs until the loss no longer improves, from these weights or from zero."""
+    place = _by_appearance(given.codes, len(model.classes_))
+    trained, x = stochastic_perceptron(model, given, place), given.x
+    if coef is not None and len(place) > 2:
+        coef = np.asarray(coef)[np.argsort(place)]
+        intercept = None if intercept is None else np.asarray(intercept)[np.argsort(place)]
+    if _as_column(model, given):
+        x = _with_ones(x)
+        if coef is not None or intercept is not None:
+            outputs = len(outputs_of(len(place)))
+            coef = np.zeros((outputs, x.shape[1] - 1)) if coef is None else np.atleast_2d(coef)
+            base = np.zeros(outputs) if intercept is None else np.ravel(intercept)
+            coef, intercept = np.column_stack([coef, base]), None
+    trained.fit(
+        x, place[given.codes], coef_init=coef, intercept_init=intercept, sample_weight=given.w
+    )
+    if len(place) > 2:
+        trained.coef_, trained.intercept_ = trained.coef_[place], trained.intercept_[place]
+    return _without_column(trained) if _as_column(model, given) else trained
+
+
+def _without_column(trained: StochasticPerceptron) -> StochasticPerceptron:
+    """The coefficient of the column of ones is the intercept."""
+    coef = trained.coef_
+    trained.coef_, trained.intercept_ = np.ascontiguousarray(coef[:, :-1]), coef[:, -1].copy()
+    return trained
+
+
+def train_once(model: Any, given: CodedRows, begun: bool) -> StochasticPerceptron:
+    """One epoch from the present weights of ``model``, or from zero."""
+    every = np.arange(len(model.classes_))
+    trained, x, column = stochastic_perceptron(model, given, every), given.x, False
+    if _as_column(model, given):
+        x, column = _with_ones(x), True
+    if begun:
+        trained.classes_, trained.t_ = every, float(model.t_)
+        trained.coef_ = np.ascontiguousarray(model.coef_)
+        trained.intercept_ = np.array(model.intercept_, dtype=np.float64)
+        if column:
+            trained.coef_ = np.column_stack([trained.coef_, trained.intercept_])
+            trained.intercept_ = np.zeros(len(trained.coef_))
+        trained.n_features_in_ = trained.coef_.shape[1]
+    trained.partial_fit(x, given.codes, classes=every, sample_weight=given.w)
+    return _without_column(trained) if column else trained
+
+
+def certify_epochs(trained: StochasticPerceptron, given: CodedRows, *, last: bool) -> Certificate:
+    """The misclassified rows, counted: of all, or of the ``last`` that were given."""
+    coef, n = trained.coef_, len(given.codes)
+    scores = np.asarray(given.x @ coef.T) + trained.intercept_
+    positive = given.codes[:, None] == outputs_of(len(trained.classes_))
+    wrong = int((np.where(positive, scores, -scores) <= 0.0).any(axis=1).sum())
+    epochs = int(trained.n_iter_)
+    notes = [f"{epochs} epoch{'s' * (epochs > 1)}."]
+    found = certify_mistakes("Perceptron", wrong, n, notes, np.inf, len(coef))
+    if not last:
+        return found
+    return replace(found, claim=f"Perceptron: {wrong} of the last {n} rows are misclassified")
+
+
+# -------------------------------------------------------------------------------------------------
+# Perceptron training: epochs over the rows until none is misclassified, or the limit is reached.
+#
+#     w ← w + η w̃ᵢ yᵢ (1, xᵢ)     for every row i with yᵢ (w·(1, xᵢ)) ≤ 0
+#
+# w̃ is the sample weight. From w = 0 the learning rate η only sets the norm of w. If the rows are
+# linearly separable with margin γ, and none is longer than R, at most (R/γ)² updates are made,
+# whatever the number of rows (Novikoff); if they are not, updates never end.
+
+
+@dataclass(frozen=True)
+class MistakeTrace:
+    """Mistakes in each epoch, (epochs, outputs); ``rows`` is the number of rows in an epoch.
+
+    ``status`` is converged or limit reached. ``coef`` (epochs, outputs, d) and ``intercept``
+    (epochs, outputs) are the weights after each epoch, empty unless they were to be stored.
+    """
+
+    mistakes: Ints
+    rows: int
+    status: Status
+    coef: Floats
+    intercept: Floats
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """Final weights (outputs x (1 + d)), the state to continue from, and the history."""
+
+    weights: Floats
+    state: PerceptronState
+    mistakes: Ints
+    status: Status
+    epoch_weights: list[Floats]
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """Order of the rows, number of epochs, and which weights to return; checked."""
+
+    order: str = "given"
+    max_epochs: int = 200
+    average: bool = False
+    pocket: bool = False
+    store_weights: bool = False
+
+    def __post_init__(self) -> None:
+        check_option("order", self.order, ("given", "shuffled", "random"))
+        if not self.max_epochs >= 1:
+            raise InputError(f"max_epochs={self.max_epochs!r} must be at least 1.")
+        if self.average and self.pocket:
+            raise InputError(
+                "average=True and pocket=True exclude each other.", remedy="Choose one of them."
+            )
+
+
+class _Pocket:
+    """The weights with the fewest misclassified rows so far, output by output."""
+
+    def __init__(self, rows: TrainingRows) -> None:
+        self.rows = rows
+        self.fewest = np.full(len(rows.output_class), np.inf)
+        self.best = np.zeros((len(rows.output_class), 1 + rows.d))
+
+    def compare(self, seen: int, outputs: list[int]) -> None:
+        """Store the present weights of these outputs where they misclassify fewer rows."""
+        weights = self.rows.state(seen).weights
+        wrong = self.rows.rate @ self.rows.misclassified(weights)
+        for k in outputs:
+            if wrong[k] < self.fewest[k]:
+                self.fewest[k], self.best[k] = wrong[k], weights[k]
+
+
+def train(
+    rows: TrainingRows,
+    start: PerceptronState,
+    options: TrainingOptions,
+    random: np.random.RandomState | None = None,
+) -> TrainingResult:
+    """Epochs from ``start`` until one is without mistake, or ``max_epochs`` are over."""
+    rows.start(start)
+    outputs = len(rows.output_class)
+    pocket = _Pocket(rows) if options.pocket else None
+    streak = np.zeros(outputs, dtype=np.int64)
+    longest = np.full(outputs, 0 if pocket else np.iinfo(np.int64).max, dtype=np.int64)
+    position = np.array([0, 0, start.seen])
+    history: list[Ints] = []
+    epoch_weights: list[Floats] = []
+    status = Status.LIMIT
+    for order in epoch_orders(options, rows.n, random):
+        mistakes = np.zeros(outputs, dtype=np.int64)
+        position[:2] = 0
+        while not rows.run_epoch(order, mistakes, streak, longest, position):
+            if pocket is not None:
+                pocket.compare(int(position[2]), [int(position[1])])
+        history.append(mistakes)
+        if pocket is not None:
+            pocket.compare(int(position[2]), list(range(outputs)))
+        state = rows.state(int(position[2]))
+        if options.store_weights:
+            epoch_weights.append(state.weights)
+        if not mistakes.any() and not (
+            options.order == "random" and rows.misclassified(state.weights).any()
+        ):
+            status = Status.CONVERGED
+            break
+    last = state.mean if options.average else state.weights
+    weights = last if pocket is None else pocket.best
+    return TrainingResult(weights, state, np.array(history), status, epoch_weights)
+
+
+def epoch_orders(
+    options: TrainingOptions, n: int, random: np.random.RandomState | None
+) -> Iterator[Ints]:
+    """The row numbers of each epoch. Drawn at random, each misclassified row is equally likely."""
+    given = np.arange(n)
+    for _ in range(options.max_epochs):
+        if options.order == "given" or random is None:
+            yield given
+        elif options.order == "shuffled":
+            yield random.permutation(n)
+        else:
+            yield random.randint(0, n, n)
+
+
+def mistake_bound(rows: TrainingRows, weights: Floats) -> float:
+    """Novikoff's (R/γ)², the largest over the outputs, with the margin γ of these weights."""
+    radius = float(np.sqrt(rows.squared_norms().max() + rows.constant))
+    norms = np.linalg.norm(weights if rows.constant else weights[:, 1:], axis=1)
+    margins = (rows.signs * rows.scores(weights)).min(axis=0) / np.where(norms > 0, norms, 1.0)
+    smallest = float(margins.min())
+    return (radius / smallest) ** 2 if smallest > 0.0 else np.inf
+
+
+def certify_mistakes(
+    name: str, wrong: int, n: int, notes: list[str], bound: float, outputs: int
+) -> Certificate:
+    """Misclassified rows, counted. Above none no bound on the fewest possible is known."""
+    claim = f"{name}: every training row is classified correctly"
+    if wrong:
+        claim = f"{name}: {wrong} of {n} training rows are misclassified"
+    if np.isfinite(bound):
+        each = "" if outputs == 1 else " for each class"
+        notes.append(f"By the margin reached, at most {bound:.4g} mistakes{each} were possible.")
+    gap = np.inf if wrong else np.nan
+    return Certificate(claim, gap=gap, tolerance=0.0, notes=tuple(notes), promised=())
+
+
+def class_mean_weights(rows: TrainingRows) -> Floats:
+    """Hyperplanes halfway between the mean of each output's class and that of the other rows."""
+    outputs = len(rows.output_class)
+    weights = np.zeros((outputs, 1 + rows.d))
+    for k, code in enumerate(rows.output_class):
+        positive = rows.codes == code
+        up, down = rows.mean(positive), rows.mean(~positive)
+        normal = up - down
+        weights[k, 1:] = normal
+        weights[k, 0] = -0.5 * float(normal @ (up + down)) * rows.constant
+    return weights
+
+
+def training_certificate(result: TrainingResult, rows: TrainingRows, bound: float) -> Certificate:
+    """The misclassified rows of a training, with notes on how it ended."""
+    wrong = int(rows.misclassified(result.weights).any(axis=1).sum())
+    epochs = len(result.mistakes)
+    notes = [f"{int(result.mistakes.sum())} mistakes in {epochs} epoch{'s' * (epochs > 1)}."]
+    if wrong:
+        notes.append(
+            "The limit of epochs was reached; linear_separability(X, y) proves whether any "
+            "hyperplane separates these rows."
+            if result.status is not Status.CONVERGED
+            else "The last weights misclassified none, their average does."
+        )
+    return certify_mistakes("Perceptron", wrong, rows.n, notes, bound, len(rows.output_class))
+
+
+def unscaled(weights: Floats, standardizer: Standardizer | None) -> tuple[Floats, Floats]:
+    """Coefficients (outputs x d) and intercepts of x from the weights of (1, (x − μ)/σ)."""
+    coef, intercept = weights[:, 1:], weights[:, 0]
+    if standardizer is None:
+        return coef.copy(), intercept.copy()
+    return standardizer.unscale(coef, intercept)
+
+
+# -------------------------------------------------------------------------------------------------
+# Training rows of a perceptron, dense or sparse, with weights in the form that suits them.
+
+
+@dataclass(frozen=True)
+class PerceptronState:
+    """Weights of a perceptron in training, so that it can continue.
+
+    ``weights`` and ``step_sums`` are outputs x (1 + d), the intercept first; ``seen`` counts rows.
+    """
+
+    weights: Floats
+    step_sums: Floats
+    seen: int
+
+    @property
+    def mean(self) -> Floats:
+        """The weights, averaged over all rows seen."""
+        return self.weights - self.step_sums / max(self.seen, 1)
+
+
+class TrainingRows:
+    """Rows about a ``center`` with class codes and learning rates, and the weights being trained.
+
+    Dense rows are centered already: their center is zero.
+    """
+
+    _loop: Callable[..., bool] = staticmethod(train_dense)
+
+    def __init__(
+        self,
+        x: Matrix,
+        codes: Ints,
+        output_class: Ints,
+        rate: Floats,
+        constant: bool,
+        center: Floats | None = None,
+    ) -> None:
+        self.x, self.codes, self.output_class, self.rate = x, codes, output_class, rate
+        self.constant = float(constant)
+        self.n, self.d = x.shape
+        self.center = np.zeros(self.d) if center is None else center
+        self._arrays: tuple[Any, ...] = (x,)
+
+    @property
+    def signs(self) -> Floats:
+        """The ±1 target of every row for every output, one-vs-rest (n x outputs)."""
+        return np.where(self.codes[:, None] == self.output_class, 1.0, -1.0)
+
+    def start(self, state: PerceptronState) -> None:
+        """Set the weights."""
+        self.w, self.step_sums = state.weights.copy(), state.step_sums.copy()
+
+    def state(self, seen: int) -> PerceptronState:
+        """The weights now."""
+        return PerceptronState(self.w.copy(), self.step_sums.copy(), seen)
+
+    def run_epoch(
+        self, order: Ints, mistakes: Ints, streak: Ints, longest: Ints, position: Ints
+    ) -> bool:
+        """Update the weights from ``position`` in the order on; False if the pass paused."""
+        return bool(
+            self._loop(
+                *(*self._arrays, self.codes, self.output_class, self.rate, self.constant),
+                *(self.w, self.step_sums, order, mistakes, streak, longest, position),
+            )
+        )
+
+    def scores(self, weights: Floats) -> Floats:
+        """n x outputs."""
+        intercept = weights[:, 0] - weights[:, 1:] @ self.center
+        return np.asarray(self.x @ weights[:, 1:].T + intercept)
+
+    def misclassified(self, weights: Floats) -> NDArray[np.bool_]:
+        """Which rows are not strictly on the right side (n x outputs)."""
+        return np.asarray(self.signs * self.scores(weights) <= 0.0)
+
+    def mean(self, rows: NDArray[np.bool_]) -> Floats:
+        """The weighted mean of some of the rows, from the center."""
+        weight = np.where(rows, self.rate, 0.0)
+        return np.asarray(self.x.T @ weight / weight.sum() - self.center)
+
+    def squared_norms(self) -> Floats:
+        """‖x‖² by row."""
+        return np.asarray(np.einsum("ij,ij->i", self.x, self.x))
+
+
+class SparseRows(TrainingRows):
+    """CSR rows about a ``center`` that is never subtracted from them."""
+
+    _loop = staticmethod(train_sparse)
+
+    def __init__(
+        self,
+        x: Matrix,
+        codes: Ints,
+        output_class: Ints,
+        rate: Floats,
+        constant: bool,
+        center: Floats | None = None,
+    ) -> None:
+        super().__init__(x, codes, output_class, rate, constant, center)
+        self.center_square = float(self.center @ self.center)
+        self.center_product = np.append(
+            np.asarray(x @ self.center) - self.center_square, self.center_square
+        )
+        columns, starts = x.indices.astype(np.int64), x.indptr.astype(np.int64)
+        self._arrays = (x.data, columns, starts, self.center_product)
+
+    def start(self, state: PerceptronState) -> None:
+        """Set the weights."""
+        k = len(state.weights)
+        self.w, self.step_sums = np.zeros((k, 3 + self.d)), np.zeros((k, 3 + self.d))
+        for own, given in ((self.w, state.weights), (self.step_sums, state.step_sums)):
+            own[:, 0], own[:, 3:] = given[:, 0], given[:, 1:]
+        self.w[:, 2] = state.weights[:, 1:] @ self.center
+
+    def state(self, seen: int) -> PerceptronState:
+        """The weights now."""
+        weights, step_sums = (
+            np.column_stack([v[:, 0], v[:, 3:] - v[:, 1:2] * self.center])
+            for v in (self.w, self.step_sums)
+        )
+        return PerceptronState(weights, step_sums, seen)
+
+    def squared_norms(self) -> Floats:
+        """‖x − c‖² by row."""
+        square = np.asarray(self.x.multiply(self.x).sum(axis=1)).ravel()
+        square = square - 2.0 * self.center_product[:-1] - self.center_square
+        return np.asarray(np.maximum(square, 0.0))
+
+
+def training_rows(
+    x: Matrix,
+    codes: Ints,
+    output_class: Ints,
+    rate: Floats,
+    constant: bool,
+    standardizer: Standardizer | None = None,
+) -> TrainingRows:
+    """Dense or sparse rows; with a ``standardizer`` they are (x − μ)/σ."""
+    if sparse.issparse(x):
+        if standardizer is None:
+            return SparseRows(x, codes, output_class, rate, constant)
+        center = standardizer.mean * standardizer.inverse_scale
+        z = standardizer.transform(x)
+        return SparseRows(z, codes, output_class, rate, constant, center)
+    z = np.asarray(x, dtype=np.float64) if standardizer is None else standardizer.transform(x)
+    return TrainingRows(np.ascontiguousarray(z), codes, output_class, rate, constant)

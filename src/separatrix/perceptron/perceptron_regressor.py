@@ -10,18 +10,16 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from separatrix.estimators.base import LinearModel
-from separatrix.estimators.standard_design import StandardDesign, standard_design
-from separatrix.estimators.targets import one_number
+from separatrix.arrays import Floats
+from separatrix.estimators.base import LinearModel, one_number
+from separatrix.estimators.scaling import StandardDesign, standard_design
 from separatrix.messages import InputError, warn
-from separatrix.optimize.solution import Certificate, Solution, Status
+from separatrix.optimize.convex import Certificate, Solution, Status
 from separatrix.perceptron.loops import train_regression
-from separatrix.perceptron.training import TrainingOptions, epoch_orders
-from separatrix.perceptron.training_rows import PerceptronState
-from separatrix.rows.block import Block, Floats
-from separatrix.rows.encoding import identity
+from separatrix.perceptron.perceptron import PerceptronState, TrainingOptions, epoch_orders
 from separatrix.rows.rows import ArrayRows
-from separatrix.statistics.preparation import prepare
+from separatrix.rows.schema import Block, identity
+from separatrix.statistics.moments import prepare
 
 #: Default learning rate, as a fraction of the largest that cannot overshoot at any row.
 RATE_FRACTION = 0.1

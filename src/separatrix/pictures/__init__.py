@@ -3,64 +3,81 @@
 matplotlib is imported only when a plot is drawn.
 """
 
-from separatrix.pictures.bayes.coverage import CoverageDisplay
-from separatrix.pictures.bayes.evidence import EvidenceCurveDisplay, EvidenceWeightDisplay
-from separatrix.pictures.bayes.intervals import PredictiveIntervalDisplay
-from separatrix.pictures.bayes.laplace_comparison import LaplaceComparisonDisplay
-from separatrix.pictures.bayes.pit import PITDisplay
-from separatrix.pictures.bayes.predictive_band import PredictiveBandDisplay
-from separatrix.pictures.bayes.relevance import RelevanceDisplay
-from separatrix.pictures.bayes.standardized_residuals import StandardizedResidualDisplay
-from separatrix.pictures.classes.calibration import CalibrationDisplay
-from separatrix.pictures.classes.class_histograms import LogOddsDisplay, SignedDistanceDisplay
-from separatrix.pictures.classes.confusion import ConfusionMatrixDisplay
-from separatrix.pictures.classes.coverage import CoverageRiskDisplay
-from separatrix.pictures.classes.decision_boundary import DecisionBoundaryDisplay
-from separatrix.pictures.classes.margins import MarginDisplay
-from separatrix.pictures.classes.roc import (
+from separatrix.pictures.class_scores import (
+    CalibrationDisplay,
+    LogOddsDisplay,
+    MarginDisplay,
     OneVsRestRocDisplay,
     PrecisionRecallDisplay,
     RocDisplay,
+    SignedDistanceDisplay,
 )
-from separatrix.pictures.clusters.concentration import DistanceConcentrationDisplay
-from separatrix.pictures.clusters.dendrogram import DendrogramDisplay
-from separatrix.pictures.clusters.elbow import ElbowDisplay
-from separatrix.pictures.clusters.profiles import ClusterProfileDisplay
-from separatrix.pictures.clusters.projection import ClusterProjectionDisplay
-from separatrix.pictures.clusters.silhouette import SilhouetteDisplay
-from separatrix.pictures.columns.correlation import CorrelationDisplay
-from separatrix.pictures.columns.distribution import ColumnDistributionDisplay
-from separatrix.pictures.columns.importance import PermutationImportanceDisplay
-from separatrix.pictures.columns.partial_dependence import PartialDependenceDisplay
-from separatrix.pictures.conformal.category_coverage import CategoryCoverageDisplay
-from separatrix.pictures.conformal.set_sizes import SetSizeDisplay
+from separatrix.pictures.cluster import (
+    ClusterProfileDisplay,
+    ClusterProjectionDisplay,
+    DendrogramDisplay,
+    DistanceConcentrationDisplay,
+    ElbowDisplay,
+    SilhouetteDisplay,
+)
+from separatrix.pictures.columns import (
+    ColumnDistributionDisplay,
+    CorrelationDisplay,
+    PartialDependenceDisplay,
+    PermutationImportanceDisplay,
+)
+from separatrix.pictures.conformal import CategoryCoverageDisplay, SetSizeDisplay
+from separatrix.pictures.decisions import (
+    ConfusionMatrixDisplay,
+    CoverageRiskDisplay,
+    DecisionBoundaryDisplay,
+)
 from separatrix.pictures.display import Display
-from separatrix.pictures.hypotheses.active_curve import ActiveCurveDisplay
-from separatrix.pictures.hypotheses.version_space import VersionSpaceDisplay
-from separatrix.pictures.regression.coefficients import CoefficientDisplay
-from separatrix.pictures.regression.leverage import LeverageDisplay
-from separatrix.pictures.regression.predicted_actual import PredictedActualDisplay
-from separatrix.pictures.regression.residuals import (
+from separatrix.pictures.evidence import (
+    EvidenceCurveDisplay,
+    EvidenceWeightDisplay,
+    LaplaceComparisonDisplay,
+    RelevanceDisplay,
+)
+from separatrix.pictures.learning import (
+    CrossValidationDisplay,
+    GeneralizationGapDisplay,
+    LearningCurveDisplay,
+    LearningLinesDisplay,
+    LearningSurfaceDisplay,
+    PerceptronTraceDisplay,
+    TrainingTraceDisplay,
+    ValidationCurveDisplay,
+)
+from separatrix.pictures.paths import (
+    CriteriaDisplay,
+    NeighborCountDisplay,
+    RegularizationPathDisplay,
+)
+from separatrix.pictures.predictive import (
+    CoverageDisplay,
+    PITDisplay,
+    PredictiveBandDisplay,
+    PredictiveIntervalDisplay,
+    StandardizedResidualDisplay,
+)
+from separatrix.pictures.regression import (
+    CoefficientDisplay,
+    LeverageDisplay,
+    PredictedActualDisplay,
     QuantileQuantileDisplay,
     ResidualDisplay,
     ScaleLocationDisplay,
 )
-from separatrix.pictures.svm.dual_coefficients import DualCoefficientDisplay
-from separatrix.pictures.svm.path import SVMPathDisplay
-from separatrix.pictures.svm.support_vectors import SupportVectorDisplay
-from separatrix.pictures.theory.bias_variance import BiasVarianceDisplay, FitsDisplay
-from separatrix.pictures.theory.pac import PACDisplay
-from separatrix.pictures.theory.shattering import ShatteringDisplay
-from separatrix.pictures.training.criteria import CriteriaDisplay
-from separatrix.pictures.training.curves import LearningCurveDisplay, ValidationCurveDisplay
-from separatrix.pictures.training.learning_surface import (
-    LearningLinesDisplay,
-    LearningSurfaceDisplay,
+from separatrix.pictures.svm import DualCoefficientDisplay, SupportVectorDisplay, SVMPathDisplay
+from separatrix.pictures.theory import (
+    ActiveCurveDisplay,
+    BiasVarianceDisplay,
+    FitsDisplay,
+    PACDisplay,
+    ShatteringDisplay,
+    VersionSpaceDisplay,
 )
-from separatrix.pictures.training.n_neighbors import NeighborCountDisplay
-from separatrix.pictures.training.regularization_path import RegularizationPathDisplay
-from separatrix.pictures.training.scores import CrossValidationDisplay, GeneralizationGapDisplay
-from separatrix.pictures.training.trace import PerceptronTraceDisplay, TrainingTraceDisplay
 
 __all__ = [
     "ActiveCurveDisplay",

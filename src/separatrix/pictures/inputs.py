@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from separatrix.estimators.coefficient_inference import SupportsEncoding
+from separatrix.arrays import Floats
+from separatrix.estimators.inference import SupportsEncoding
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats
 from separatrix.rows.sources.frames import is_frame, refuse_odd_column
 from separatrix.rows.sources.new_rows import rows_like
 
@@ -48,8 +48,7 @@ def design_deviations(model: Any, X: Any, count: int) -> Floats:
 
     A data frame is encoded as the training rows of the model were; a matrix is the design itself.
     """
-    from separatrix.matrices.products import products
-    from separatrix.matrices.scales import column_scales
+    from separatrix.matrices.products import column_scales, products
 
     encoding = model.encoding_ if isinstance(model, SupportsEncoding) else None
     if is_frame(X) and encoding is not None and not encoding.is_identity:

@@ -1,7 +1,7 @@
 """Style of the plots: one palette, safe for color-blind readers, on light and on dark pages.
 
 Plots are drawn in the light palette. In SVG every color becomes a CSS variable with that color as
-its fallback (see :mod:`separatrix.pictures.svg`), so that a page can recolor them.
+its fallback (see :mod:`separatrix.pictures.display`), so that a page can recolor them.
 """
 
 from __future__ import annotations

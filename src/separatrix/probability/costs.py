@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.arrays import Floats, Ints
 from separatrix.messages import InputError, did_you_mean
-from separatrix.rows.block import Floats, Ints
 
 
 @dataclass(frozen=True)

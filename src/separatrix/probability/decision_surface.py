@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.arrays import Floats
 from separatrix.geometry.discriminant_plane import DiscriminantPlane, discriminant_plane
 from separatrix.geometry.normal import MultivariateNormal
 from separatrix.messages import InputError
 from separatrix.probability.costs import Costs
-from separatrix.rows.block import Floats, unit_weights
+from separatrix.rows.schema import unit_weights
 
 #: Points of the grid, across and up; and the largest number of projected rows.
 GRID = (64, 48)
@@ -65,9 +66,7 @@ def utilities(model: Any, rows: Any) -> Floats:
     """Utility of each prediction for each row: a column for each class, and one for rejection."""
     from sklearn.utils.validation import _check_response_method
 
-    from separatrix.probability.binary_ensemble import (
-        BinaryEnsemble,
-    )  # compiles, unlike the surface
+    from separatrix.probability.multiclass import BinaryEnsemble  # compiles, unlike the surface
     from separatrix.probability.reject import RejectOption
 
     if isinstance(model, RejectOption):

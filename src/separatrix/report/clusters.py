@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import PurePath
+from statistics import median
 from typing import Any
 
-from separatrix.pictures.formatting import plural
-from separatrix.report import cluster_tables, model_tables, tables
-from separatrix.report.figures import clusters as figures
+from separatrix.pictures.formatting import number, plural
+from separatrix.report import tables
+from separatrix.report.figures import number_of_clusters, profiles, silhouettes
 from separatrix.report.page import drawn, rendered
+from separatrix.report.tables import MAX_LINES, Cell, Line, Table, certificate_numbers, figure
 from separatrix.report.verdict import Tile
+from separatrix.rows.schema import Kind
 from separatrix.storage.files import write_text
-from separatrix.study.clustering.result import ClusterStudy
-from separatrix.study.clustering.verdict import CLEAR, CLEAR_SILHOUETTE, NEGLIGIBLE, STABLE, two
+from separatrix.study.cluster.result import (
+    CLEAR,
+    CLEAR_SILHOUETTE,
+    FAMILIES,
+    NEGLIGIBLE,
+    STABLE,
+    Cluster,
+    ClusterStudy,
+    two,
+)
 
 METHODS = {
     "kmeans": "K-means: every row with the nearest mean",
@@ -44,20 +56,20 @@ def _context(study: ClusterStudy) -> dict[str, Any]:
         "verdict": _verdict(study),
         "tiles": _tiles(study),
         "method": METHODS[study.method],
-        "groups": cluster_tables.cluster_table(study),
-        "profiles": cluster_tables.profile_table(study),
-        "steps": cluster_tables.trial_table(study),
-        "references": cluster_tables.reference_table(study),
+        "groups": cluster_table(study),
+        "profiles": profile_table(study),
+        "steps": trial_table(study),
+        "references": reference_table(study),
         "data": tables.data_table(study.columns),
         "data_sentence": tables.data_sentence(study.n_rows, study.columns),
         "certificate": study.certificate,
-        "certificate_numbers": model_tables.certificate_numbers(study.certificate),
+        "certificate_numbers": certificate_numbers(study.certificate),
         "warned": tables.warned(study.warnings),
         "galleries": drawn(
             {
-                "number": figures.number_of_clusters(study),
-                "profiles": figures.profiles(study),
-                "rows": figures.silhouettes(study),
+                "number": number_of_clusters(study),
+                "profiles": profiles(study),
+                "rows": silhouettes(study),
             }
         ),
         "limits": {
@@ -118,3 +130,120 @@ def shown_rows(study: ClusterStudy) -> str:
     return (
         f"Pictures of rows show {plural(len(study.plotted.clusters), 'row')} of {study.n_rows:,}."
     )
+
+
+# -------------------------------------------------------------------------------------------------
+# The tables of a page on clusters.
+
+
+#: Over-represented levels of a column that are listed for a cluster.
+LEVELS = 3
+
+
+def cluster_table(study: ClusterStudy) -> Table:
+    """Every cluster: size, proportion, silhouette."""
+    lines = tuple(
+        Line(
+            f"cluster {cluster.number}",
+            (
+                figure(cluster.size, f"{cluster.size:,}"),
+                figure(cluster.proportion, f"{100 * cluster.proportion:.1f} %"),
+                figure(cluster.silhouette, _two(cluster.silhouette)),
+            ),
+            badge="outliers" if cluster.outliers else "",
+        )
+        for cluster in study.clusters[:MAX_LINES]
+    )
+    heads = (("Cluster", False), ("Rows", True), ("Proportion", True), ("Mean silhouette", True))
+    return Table(heads, lines)
+
+
+def profile_table(study: ClusterStudy) -> Table:
+    """A line for each column: its mean, or over-represented levels, in every cluster."""
+    shown = study.clusters[:12]
+    lines = []
+    for column in study.columns[:MAX_LINES]:
+        name = column.name
+        if column.kind is Kind.BOOLEAN and name in study.clusters[0].means:
+            cells = tuple(figure(c.means[name], f"true {_percent(c.means[name])}") for c in shown)
+        elif name in study.clusters[0].means:
+            cells = tuple(figure(cluster.means[name]) for cluster in shown)
+        elif name in study.clusters[0].levels:
+            cells = tuple(Cell(_levels(cluster, name)) for cluster in shown)
+        else:
+            continue
+        lines.append(Line(name, cells))
+    note = ""
+    if len(study.clusters) > len(shown):
+        note = f"The {len(shown)} largest of {len(study.clusters)} clusters are shown."
+    heads = [("Column", False), *((f"cluster {cluster.number}", True) for cluster in shown)]
+    return Table(tuple(heads), tuple(lines), note)
+
+
+def _levels(cluster: Cluster, name: str) -> str:
+    """Over-represented levels with their lift; the most frequent one where there are none."""
+    proportions, lifts = cluster.levels[name], cluster.lifts.get(name, {})
+    if lifts:
+        shown = list(lifts.items())[:LEVELS]
+        return ", ".join(
+            f"{level} {_percent(proportions[level])} ({lift:.1f}×)" for level, lift in shown
+        )
+    level = max(proportions, key=lambda one: proportions[one], default="")
+    return f"mostly {level} {_percent(proportions[level])}" if level else "–"
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.0f}\u202f%"
+
+
+def trial_table(study: ClusterStudy) -> Table:
+    """Every number of clusters that was tried."""
+    lines = tuple(
+        Line(
+            plural(trial.k, "cluster"),
+            (
+                figure(trial.silhouette, _two(trial.silhouette)),
+                figure(trial.within_ss, f"{100 * trial.within_ss / (study.total_ss or 1.0):.1f} %"),
+                figure(trial.smallest, f"{trial.smallest:,}"),
+            ),
+            badge="chosen" if trial.k == study.k else "",
+            strong=trial.k == study.k,
+        )
+        for trial in study.trials
+    )
+    heads = (
+        ("Tried", False),
+        ("Silhouette", True),
+        ("Within-cluster SS", True),
+        ("Smallest cluster", True),
+    )
+    return Table(heads, lines)
+
+
+def reference_table(study: ClusterStudy) -> Table:
+    """What the same search found in tables without clusters."""
+    lines = tuple(
+        Line(
+            FAMILIES[reference.name],
+            (
+                figure(len(reference.silhouettes), f"{len(reference.silhouettes)}"),
+                figure(median(reference.silhouettes), _two(median(reference.silhouettes))),
+                figure(max(reference.silhouettes), _two(max(reference.silhouettes))),
+                figure(reference.p_value, f"{reference.p_value:.3f}"),
+            ),
+        )
+        for reference in study.structure.references
+    )
+    heads = (
+        ("Tables without groups", False),
+        ("Drawn", True),
+        ("Median silhouette", True),
+        ("Largest", True),
+        ("p", True),
+    )
+    return Table(heads, lines)
+
+
+def _two(value: float) -> str:
+    """A silhouette: two decimals."""
+    return two(value) if math.isfinite(value) else number(value)

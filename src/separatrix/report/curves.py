@@ -11,12 +11,12 @@ import numpy as np
 from separatrix.pictures import LearningLinesDisplay, LearningSurfaceDisplay
 from separatrix.pictures.formatting import number, score_info, score_text
 from separatrix.report import tables
-from separatrix.report.figures.gallery import Gallery
+from separatrix.report.figures import Gallery
 from separatrix.report.page import drawn, rendered
 from separatrix.report.tables import Cell, Line, Table, figure
 from separatrix.report.verdict import Tile
 from separatrix.storage.files import write_text
-from separatrix.study.curves.result import CurveStudy
+from separatrix.study.curves import CurveStudy
 
 #: Numbers of training rows, in those there are, at which power laws are shown.
 TIMES = (2.0, 4.0, 10.0, np.inf)

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.arrays import Floats
 from separatrix.messages import InputError, did_you_mean
-from separatrix.rows.block import Block, Floats
-from separatrix.rows.schema import Column, Kind, Schema, Term, Terms
-from separatrix.rows.sources.columns import Location, check_boolean, level_text
-from separatrix.rows.sources.unseen import warn_unseen
+from separatrix.rows.schema import Block, Column, Kind, Schema, Term, Terms
+from separatrix.rows.sources.columns import Location, check_boolean, level_text, warn_unseen
 
 
 @dataclass(frozen=True)

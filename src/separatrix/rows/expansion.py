@@ -19,9 +19,9 @@ from numpy.polynomial import chebyshev, polynomial
 from numpy.typing import NDArray
 from scipy import sparse
 
+from separatrix.arrays import Floats
 from separatrix.messages import InputError
-from separatrix.rows.block import Block, Floats
-from separatrix.rows.schema import Term, Terms
+from separatrix.rows.schema import Block, Term, Terms
 
 Exponents = NDArray[np.int64]
 #: Expansions with more terms than this are refused: their moments would not fit in memory.

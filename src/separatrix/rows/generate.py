@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from separatrix.arrays import Floats
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats
 
 Seed = int | np.random.Generator
 

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from separatrix.arrays import Floats, Ints, Matrix
 from separatrix.messages import InputError
-from separatrix.rows.block import Block, Floats, Ints, Matrix
-from separatrix.rows.schema import Terms
+from separatrix.rows.schema import Block, Terms
 from separatrix.rows.sources.columns import MISSING_CODE, Levels, Numbers
 
 Hashes = NDArray[np.uint64]
@@ -93,7 +93,7 @@ class Parts:
 
     def assign(self, hashes: Hashes) -> Ints:
         """Compute the part of every row of a stream from the hashes of their content."""
-        from separatrix.rows.loops.hashing import assign_parts
+        from separatrix.rows.loops import assign_parts
 
         labels = np.empty(len(hashes), dtype=np.int64)
         words = salted_words(hashes, self.seed)
@@ -103,7 +103,7 @@ class Parts:
 
 def salted_words(hashes: Hashes, seed: int | str) -> Hashes:
     """A random word for each hash, another one for every seed."""
-    from separatrix.rows.loops.hashing import salted
+    from separatrix.rows.loops import salted
 
     words = np.empty(len(hashes), dtype=np.uint64)
     salted(hashes, hash_text(f"seed {seed}"), words)
@@ -115,7 +115,7 @@ def distinguished(hashes: Hashes, together: int = 1) -> Hashes:
 
     ``together`` equal rows share one: as often as the whole table is repeated.
     """
-    from separatrix.rows.loops.hashing import numbered
+    from separatrix.rows.loops import numbered
 
     words = np.empty(len(hashes), dtype=np.uint64)
     numbered(hashes, duplicate_ordinals(hashes) // together, words)
@@ -144,7 +144,7 @@ def hash_text(text: str) -> np.uint64:
 
 def hash_rows(columns: dict[str, Numbers | Levels], n: int) -> Hashes:
     """The content hash of n rows: a level by its text, a number by its float64 bits."""
-    from separatrix.rows.loops.hashing import MISSING_BITS, add_column
+    from separatrix.rows.loops import MISSING_BITS, add_column
 
     total = np.zeros(n, dtype=np.uint64)
     for name, column in columns.items():

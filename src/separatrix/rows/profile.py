@@ -11,9 +11,9 @@ from typing import Self
 import numpy as np
 from scipy import sparse
 
-from separatrix.rows.block import Block, Floats, Matrix
+from separatrix.arrays import Floats, Matrix
 from separatrix.rows.rows import Rows, merged
-from separatrix.rows.schema import Kind, Schema, Terms
+from separatrix.rows.schema import Block, Kind, Schema, Terms
 
 #: Levels that a profile lists, the most frequent first.
 SHOWN_LEVELS = 50

@@ -14,10 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from separatrix.rows.block import Block
-from separatrix.rows.encoding import TermMap
 from separatrix.rows.rows import InMemory
-from separatrix.rows.schema import Column, Schema, Term
+from separatrix.rows.schema import Block, Column, Schema, Term, TermMap
 
 #: Columns of so few levels keep them all: they are factors as surveys and experiments have them.
 FEW_LEVELS = 20

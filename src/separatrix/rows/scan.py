@@ -11,11 +11,11 @@ from scipy import sparse
 
 from separatrix.messages import InputError
 from separatrix.rows.infer import OptionsOf, ReadOptions, infer_schema, read_options
-from separatrix.rows.notations.options import text_options
-from separatrix.rows.notations.revise import Reconsideration
+from separatrix.rows.notations import text_options
+from separatrix.rows.recognition import Reconsideration
 from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import Term
-from separatrix.rows.sources.dataframes import as_table, refuse_name, table_of_arrays, with_column
+from separatrix.rows.sources.frames import as_table, refuse_name, table_of_arrays, with_column
 from separatrix.rows.sources.new_rows import rows_like as rows_like
 from separatrix.rows.sources.paths import is_path, open_paths
 from separatrix.rows.sources.source import Source, TableSource
@@ -167,7 +167,7 @@ def scan(
     rows = _table_rows(reader, named, block_rows)
     if cluster is None:
         return rows
-    from separatrix.rows.distributed.files import read_by_workers
+    from separatrix.rows.distributed import read_by_workers
 
     return read_by_workers(rows, cluster)
 
@@ -175,10 +175,10 @@ def scan(
 def _spread(library: str, source: Any, target: Any, weight: Any, options: OptionsOf) -> Rows:
     """A table that Dask or Spark has spread over machines."""
     if library == "pyspark":
-        from separatrix.rows.distributed.spark import scan_spark
+        from separatrix.rows.spark import scan_spark
 
         return scan_spark(source, _names(target), _name(weight), options)
-    from separatrix.rows.distributed.dask import scan_dask
+    from separatrix.rows.distributed import scan_dask
 
     if hasattr(source, "columns"):
         target, weight = _names(target), _name(weight)

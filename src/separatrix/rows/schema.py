@@ -1,16 +1,28 @@
-"""Schema of a table: its columns, and the terms (numbers per row) that each column yields.
-
-A numeric column yields its value; a discrete one a 0/1 indicator per level; a column with missing
-values one more indicator that is 1 where the value is missing. Terms are the columns of matrices.
-"""
+"""A table as numbers: its schema and terms, blocks of rows, encoding and imputation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+import math
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+
+from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.messages import InputError
+
+# -------------------------------------------------------------------------------------------------
+# Schema of a table: its columns, and the terms (numbers per row) that each column yields.
+#
+# A numeric column yields its value; a discrete one a 0/1 indicator per level; a column with missing
+# values one more indicator that is 1 where the value is missing. Terms are the columns of matrices.
 
 
 class Kind(StrEnum):
@@ -221,3 +233,513 @@ def _term(name: str) -> Term:
     _set_level(term, None)
     _set_missing(term, False)
     return term
+
+
+# -------------------------------------------------------------------------------------------------
+# Scratch arrays for short-lived blocks, reused by the thread that made them.
+#
+# Fresh pages from the operating system cost more than filling them. A buffer is reused only when
+# nothing else refers to it, so a block that is stored keeps its memory.
+
+
+#: Larger arrays, in numbers, are allocated anew each time.
+MAX_SIZE = 4_000_000
+#: Buffers per thread.
+MAX_BUFFERS = 4
+
+
+class _Pool(threading.local):
+    def __init__(self) -> None:
+        self.buffers: list[Floats] = []
+
+
+_pool = _Pool()
+
+
+def scratch(shape: tuple[int, int], order: Literal["C", "F"] = "F") -> Floats:
+    """An uninitialized array of this shape."""
+    size = math.prod(shape)
+    if not 0 < size <= MAX_SIZE:
+        return np.empty(shape, order=order)
+    return _free_buffer(size)[:size].reshape(shape, order=order)
+
+
+def _free_buffer(size: int) -> Floats:
+    buffers = _pool.buffers
+    best = -1
+    for i in range(len(buffers)):
+        # two references: that of the pool, and the argument of getrefcount
+        if buffers[i].size >= size and sys.getrefcount(buffers[i]) <= 2:
+            # the smallest: a large one may be needed next
+            best = i if best < 0 or buffers[i].size < buffers[best].size else best
+    if best >= 0:
+        return buffers[best]
+    buffer = np.empty(size)
+    buffers.append(buffer)
+    if len(buffers) > MAX_BUFFERS:
+        del buffers[0]
+    return buffer
+
+
+# -------------------------------------------------------------------------------------------------
+# Block: some rows of a table as numbers, dense or sparse, with the products that models need.
+
+
+def unit_weights(w: Floats | None, n: int) -> Floats:
+    """``w``, or a weight of one for each of ``n`` rows where it is None."""
+    return np.ones(n) if w is None else w
+
+
+def unit_of(values: Floats) -> float:
+    """The power of two next below the largest absolute value: dividing by it is exact.
+
+    Squares and products of the scaled values neither overflow nor underflow.
+    """
+    largest = float(np.abs(values).max(initial=0.0))
+    return float(np.ldexp(1.0, int(np.frexp(largest)[1]) - 1)) if largest else 1.0
+
+
+def to_array(x: Matrix) -> Floats:
+    """A dense or sparse matrix as a dense array (itself where it is dense)."""
+    return np.asarray(x.toarray() if sparse.issparse(x) else x)
+
+
+#: The squares of a column's numbers are sums of at least 1e-300 and at most n times 1e300: both
+#: within the normal range of doubles, 1e±308, with room for n and for products with weights.
+SMALLEST, LARGEST = 1e-150, 1e150
+#: Rows whose numbers show of most columns that they are not tiny, before all rows are looked at.
+FIRST_ROWS = 64
+
+
+def check_sizes(x: Matrix, names: Sequence[str] | None, *, any_size: bool = False) -> None:
+    """Refuse columns whose squares overflow or vanish; NaN and infinity are refused elsewhere.
+
+    Where numbers may be of ``any_size`` only the differences of rows must not overflow.
+    """
+    values = x.data if sparse.issparse(x) else x
+    if not values.size:
+        return
+    greatest = max(float(values.max()), -float(values.min()))
+    if any_size:
+        if not greatest < LARGEST:
+            _check_differences(x, names)
+        return
+    with np.errstate(invalid="ignore"):
+        first = np.fmax.reduce(np.abs(to_array(x[:FIRST_ROWS])), axis=0)
+    if greatest <= LARGEST and (first >= SMALLEST).all():
+        return
+    low, high = _ranges(x)
+    size = np.maximum(np.abs(low), np.abs(high))
+    for wrong, what, remedy in (
+        ((size > LARGEST) & (size < np.inf), "large: their squares overflow (beyond", "Divide"),
+        ((size > 0.0) & (size < SMALLEST), "small: their squares vanish (below", "Multiply"),
+    ):
+        if wrong.any():
+            raise InputError(
+                f"holds numbers too {what} about 1e{150 if remedy == 'Divide' else -150}).",
+                column=_name(names, int(np.flatnonzero(wrong)[0])),
+                remedy=f"{remedy} the column by a power of ten.",
+            )
+
+
+def _check_differences(x: Matrix, names: Sequence[str] | None) -> None:
+    """Refuse rows whose distance, at most the sum of the ranges of all columns, overflows."""
+    low, high = _ranges(x)
+    with np.errstate(over="ignore", invalid="ignore"):
+        span = high - low
+        too_far = span.sum() == np.inf
+    if too_far and np.isfinite(low).all() and np.isfinite(high).all():
+        raise InputError(
+            "holds numbers too large: their differences overflow (beyond about 1e308).",
+            column=_name(names, int(np.argmax(span))),
+            remedy="Divide all columns by a power of ten.",
+        )
+
+
+def _name(names: Sequence[str] | None, j: int) -> str:
+    return column_names(j + 1)[j] if names is None else str(names[j])
+
+
+def _ranges(x: Matrix) -> tuple[Floats, Floats]:
+    """The least and the greatest number of every column; NaN is not considered."""
+    if sparse.issparse(x):
+        return x.nanmin(axis=0).toarray().ravel(), x.nanmax(axis=0).toarray().ravel()
+    return np.fmin.reduce(x, axis=0), np.fmax.reduce(x, axis=0)
+
+
+#: Weights are numbers of rows; sums of squares, and of their products with weights, stay finite.
+HEAVIEST = 1e100
+
+
+def check_sample_weight(sample_weight: Any, n: int, *, any_size: bool = False) -> Floats | None:
+    """Sample weights as an array of length n, validated; None stays None.
+
+    ``any_size`` is for those who divide them by their size.
+    """
+    if sample_weight is None:
+        return None
+    w = np.asarray(sample_weight, dtype=float)
+    if w.ndim == 0:
+        w = np.full(n, float(w))
+    if w.ndim != 1:
+        raise ValueError("Sample weights must be 1D array or scalar")
+    if w.shape != (n,):
+        raise ValueError(f"sample_weight.shape == {w.shape}, expected {(n,)}!")
+    if np.isfinite(w).all() and not (w > 0).any():
+        raise InputError(
+            "Invalid input - all samples have zero or negative weights.",
+            remedy="sample_weight must be not negative, and positive for some of the rows.",
+        )
+    if not np.isfinite(w).all() or (w < 0).any():
+        raise InputError("sample_weight must be finite and not negative.")
+    if not any_size and w.max() > HEAVIEST:
+        raise InputError(
+            f"sample_weight goes up to {w.max():.1g}, beyond {HEAVIEST:.0e}, from where on sums "
+            "with weights overflow.",
+            remedy="A weight counts rows: divide all by a constant.",
+        )
+    return w
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Rows ``x`` (n x d, dense or CSR), targets ``y`` (n x k), weights ``w`` (n, or None: all one).
+
+    ``parts`` labels each row with a part of the data (a fold, a class, the test part), for
+    statistics by part.
+    """
+
+    x: Matrix
+    y: Floats
+    w: Floats | None
+    terms: Terms
+    targets: Terms
+    parts: Ints | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.x.shape[0])
+
+    @property
+    def weight(self) -> float:
+        """Sum of the weights."""
+        return float(self.n) if self.w is None else float(self.w.sum())
+
+    @property
+    def weights(self) -> Floats:
+        """The weight of each row; one where none were given."""
+        return unit_weights(self.w, self.n)
+
+    def dense(self, start: int = 0, stop: int | None = None) -> Floats:
+        """Rows ``start:stop`` of ``x`` as a dense array (a view where ``x`` is dense)."""
+        return to_array(self.x[start:stop])
+
+    def matvec(self, b: Floats) -> Floats:
+        """X b."""
+        return np.asarray(self.x @ b)
+
+    def rmatvec(self, r: Floats) -> Floats:
+        """Xᵀ r."""
+        return np.asarray(self.x.T @ r)
+
+    def gram(self) -> Floats:
+        """X Xᵀ: the inner products of all pairs of rows."""
+        return to_array(self.x @ self.x.T)
+
+    def take(self, index: NDArray[Any] | slice) -> Block:
+        """Select rows by position, slice or mask."""
+        return Block(
+            _take_rows(self.x, index),
+            self.y[index],
+            None if self.w is None else self.w[index],
+            self.terms,
+            self.targets,
+            None if self.parts is None else self.parts[index],
+        )
+
+    def aligned(self, terms: Terms, targets: Terms) -> Block:
+        """The block over the given terms; a term absent here (a level) is zero in every row."""
+        if terms.items == self.terms.items and targets.items == self.targets.items:
+            return self
+        x = _place_columns(self.x, [terms.position[t] for t in self.terms], len(terms))
+        y = _place_columns(self.y, [targets.position[t] for t in self.targets], len(targets))
+        return Block(x, y, self.w, terms, targets, self.parts)
+
+    def indicators(self, targets: Terms) -> Floats:
+        """One column for each of ``targets``; zeros for those that the block does not have.
+
+        A block may list classes that none of its rows has; those need not be among ``targets``.
+        """
+        shared = [
+            (j, self.targets.position[t])
+            for j, t in enumerate(targets)
+            if t in self.targets.position
+        ]
+        indicators = np.zeros((self.n, len(targets)))
+        indicators[:, [j for j, _ in shared]] = self.y[:, [i for _, i in shared]]
+        return indicators
+
+    def codes(self, targets: Terms) -> Ints:
+        """Class codes: the position of each row's class indicator among ``targets``."""
+        same = targets.items == self.targets.items
+        indicators = self.y if same else self.indicators(targets)
+        return np.asarray(indicators.argmax(axis=1), dtype=np.int64)
+
+
+def _take_rows(x: Matrix, index: NDArray[Any] | slice) -> Matrix:
+    """Rows of a matrix; a Fortran-ordered one is gathered column by column and stays so."""
+    if isinstance(index, slice) or sparse.issparse(x) or x.flags.c_contiguous:
+        return x[index]
+    positions = np.flatnonzero(index) if index.dtype == bool else index
+    columns = scratch((x.shape[1], len(positions)), "C")
+    return np.take(x.T, positions, axis=1, out=columns, mode="wrap").T
+
+
+def _place_columns(x: Matrix, at: list[int], width: int) -> Matrix:
+    """Column j of x becomes column at[j] of ``width`` columns; the others are zero."""
+    if sparse.issparse(x):
+        indices = np.asarray(at, dtype=x.indices.dtype)[x.indices]
+        moved = sparse.csr_array((x.data, indices, x.indptr), (x.shape[0], width))
+        # sorting moves the values, too, which are those of x
+        return moved if moved.has_sorted_indices else moved.sorted_indices()
+    wide = np.zeros((x.shape[0], width), order="F")
+    wide[:, at] = x
+    return wide
+
+
+def concatenate(blocks: list[Block]) -> Block:
+    """Blocks stacked by rows, over the union of their terms."""
+    if len(blocks) == 1:
+        return blocks[0]
+    terms, targets = blocks[0].terms, blocks[0].targets
+    for block in blocks[1:]:
+        terms, targets = terms.union(block.terms), targets.union(block.targets)
+    blocks = [block.aligned(terms, targets) for block in blocks]
+    if len({sparse.issparse(block.x) for block in blocks}) == 2:
+        blocks = [replace(block, x=sparse.csr_array(block.x)) for block in blocks]
+    first = blocks[0]
+    stack = sparse.vstack if sparse.issparse(first.x) else np.concatenate
+    weights = [b.weights for b in blocks]
+    parts = [b.parts for b in blocks if b.parts is not None]
+    return Block(
+        stack([b.x for b in blocks]),
+        np.concatenate([b.y for b in blocks]),
+        None if all(b.w is None for b in blocks) else np.concatenate(weights),
+        first.terms,
+        first.targets,
+        np.concatenate(parts) if len(parts) == len(blocks) else None,
+    )
+
+
+# -------------------------------------------------------------------------------------------------
+# Regression imputation: a missing value is its conditional mean given the observed ones.
+#
+# With mean μ and precision K = Σ⁻¹ of the completed table, the best linear prediction of the
+# missing terms M of a row from its observed terms O is
+#
+#     x_M = μ_M − K_MM⁻¹ K_MO (x_O − μ_O)
+#
+# For one missing value this is the regression of that column on all others; for several it is their
+# joint regression. A discrete or boolean column takes the level of the largest score. μ and K are
+# estimated by :mod:`separatrix.statistics.moments`.
+
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Imputation:
+    """Conditional means of a Gaussian with the given ``mean`` and ``precision`` over ``terms``.
+
+    ``terms`` are values and level indicators, without missing indicators. ``categorical`` lists the
+    discrete and boolean columns, which take a level and not a mean.
+    """
+
+    terms: Terms
+    mean: Floats
+    precision: Floats
+    categorical: tuple[str, ...] = ()
+    n_iter: int = 0
+    last_change: float = float("inf")
+
+    def apply(self, block: Block) -> Block:
+        """Impute every missing value of a block; its missing indicators are removed."""
+        at = [block.terms.position.get(term, -1) for term in self.terms]
+        raw = block.dense()
+        x = np.zeros((block.n, len(at)), order="F")
+        for j, i in enumerate(at):
+            if i >= 0:
+                x[:, j] = raw[:, i]
+        missing = {t.column: raw[:, i] != 0 for i, t in enumerate(block.terms) if t.missing}
+        if missing:
+            self._impute(x, missing)
+        return replace(block, x=x, terms=self.terms)
+
+    def _impute(self, x: Floats, missing: dict[str, Mask]) -> None:
+        """Impute the rows that lack the same columns together: they share one factorization."""
+        names = list(missing)
+        masks = np.column_stack([missing[name] for name in names])
+        incomplete = np.flatnonzero(masks.any(axis=1))
+        patterns, which = np.unique(masks[incomplete], axis=0, return_inverse=True)
+        for k, pattern in enumerate(patterns):
+            rows = incomplete[np.ravel(which) == k]
+            absent = {name for name, lacks in zip(names, pattern, strict=True) if lacks}
+            categorical = [name for name in self.categorical if name in absent]
+            self._predict(x, rows, absent)
+            for name in categorical:
+                self._classify(x, rows, name)
+            if categorical and len(categorical) < len(absent):
+                self._predict(x, rows, absent - set(categorical))
+
+    def _predict(self, x: Floats, rows: NDArray[np.intp], absent: set[str]) -> None:
+        """Conditional means of the absent columns."""
+        lacks = np.array([term.column in absent for term in self.terms])
+        m, o = np.flatnonzero(lacks), np.flatnonzero(~lacks)
+        if not len(m):
+            return
+        k = self.precision
+        rhs = (x[np.ix_(rows, o)] - self.mean[o]) @ k[np.ix_(o, m)]
+        inner = k[np.ix_(m, m)]
+        unit = np.sqrt(np.diag(inner))  # equilibrated: units of columns differ by any power of ten
+        factor = linalg.cho_factor(inner / np.outer(unit, unit))
+        x[np.ix_(rows, m)] = self.mean[m] - linalg.cho_solve(factor, rhs.T / unit[:, None]).T / unit
+
+    def _classify(self, x: Floats, rows: NDArray[np.intp], name: str) -> None:
+        """The level of the largest conditional mean."""
+        at = np.flatnonzero([term.column == name for term in self.terms])
+        scores = x[np.ix_(rows, at)]
+        if len(at) == 1 and self.terms.items[at[0]].level is None:  # a boolean column
+            x[np.ix_(rows, at)] = (scores > 0.5).astype(float)
+            return
+        x[np.ix_(rows, at)] = 0.0
+        x[rows, at[scores.argmax(axis=1)]] = 1.0
+
+
+def without_missing(terms: Terms) -> Terms:
+    """Values and level indicators only."""
+    return Terms(tuple(term for term in terms if not term.missing))
+
+
+# -------------------------------------------------------------------------------------------------
+# Dummy coding and imputation as a linear map from raw terms to the columns of the design.
+#
+#     numeric:   design = value + (fill − placeholder) · missing
+#     discrete:  one 0/1 column per level, except the reference level (the most frequent one)
+#
+# Both are linear in the raw terms (a value, level indicators, missing indicators), so the same map
+# applies to blocks and to moments. Only regression imputation uses several columns of a row at a
+# time; it is applied before this map.
+
+
+@dataclass(frozen=True)
+class TermMap:
+    """Linear map of terms: new_j = Σ_i weight_ij · old_i, by its ``entries`` (i, j, weight)."""
+
+    old: Terms
+    new: Terms
+    entries: tuple[tuple[int, int, float], ...]
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether the terms are the same, in the same order."""
+        return self.old.items == self.new.items and all(
+            i == j and weight == 1.0 for i, j, weight in self.entries
+        )
+
+    def rows(self, x: Matrix) -> Matrix:
+        """Map rows of old terms to rows of new terms; sparse rows stay sparse."""
+        if self.is_identity:
+            return x
+        if sparse.issparse(x):
+            mapped = sparse.csr_array(x @ self.matrix)
+            mapped.sort_indices()
+            return mapped
+        out = np.zeros((x.shape[0], len(self.new)), order="F")
+        for i, j, weight in self.entries:
+            out[:, j] += x[:, i] if weight == 1.0 else weight * x[:, i]
+        return out
+
+    @property
+    def matrix(self) -> Matrix:
+        """The matrix of the map (old terms x new terms), sparse."""
+        i, j, weight = zip(*self.entries, strict=True) if self.entries else ((), (), ())
+        return sparse.csr_array(
+            (np.array(weight, dtype=float), (np.array(i, np.int32), np.array(j, np.int32))),
+            shape=(len(self.old), len(self.new)),
+        )
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How the columns of a table become the columns of a design.
+
+    ``is_identity`` says that the raw terms are the design (a numeric matrix). ``fill_values`` holds
+    the replacement of a missing value of each numeric column, ``reference_levels`` the level of
+    each discrete column that has no dummy. ``notes`` are sentences on columns that were left out.
+    """
+
+    schema: Schema
+    terms: Terms
+    is_identity: bool = False
+    targets: Terms = NO_TERMS
+    fill_values: dict[str, float] = field(default_factory=dict)
+    reference_levels: dict[str, str] = field(default_factory=dict)
+    imputation: Imputation | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the design by name, in order."""
+        return tuple(str(term) for term in self.terms)
+
+    @property
+    def n_iter(self) -> int:
+        """Iterations of regression imputation (0 without it)."""
+        return 0 if self.imputation is None else self.imputation.n_iter
+
+    @property
+    def last_change(self) -> float:
+        """Change in the last iteration, in standard deviations (0 without imputation)."""
+        return 0.0 if self.imputation is None else self.imputation.last_change
+
+    def apply(self, block: Block) -> Block:
+        """Encode a raw block as design rows; targets in the order of training."""
+        if self.is_identity:
+            return block
+        if self.imputation is not None:
+            block = self.imputation.apply(block)
+        x = self.map_from(block.terms).rows(block.x)
+        y, targets = block.y, block.targets
+        if len(targets) and targets.items != self.targets.items:
+            y = self.targets_from(targets).rows(y)
+            targets = self.targets
+        return replace(block, x=x, y=y, terms=self.terms, targets=targets)
+
+    def map_from(self, raw: Terms) -> TermMap:
+        """The linear map from raw terms to the design; a term absent there is zero in every row."""
+        placeholder = {column.name: column.placeholder for column in self.schema.columns}
+        entries = []
+        for j, term in enumerate(self.terms):
+            i = raw.position.get(term)
+            if i is not None:
+                entries.append((i, j, 1.0))
+            missing = raw.position.get(Term(term.column, missing=True))
+            if missing is not None and term.column in self.fill_values and not term.missing:
+                shift = self.fill_values[term.column] - placeholder[term.column]
+                entries.append((missing, j, shift))
+        return TermMap(raw, self.terms, tuple(entries))
+
+    def targets_from(self, found: Terms) -> TermMap:
+        """The map to the targets of training; a class absent from training becomes all zeros."""
+        entries = [
+            (i, self.targets.position[term], 1.0)
+            for i, term in enumerate(found)
+            if term in self.targets.position
+        ]
+        return TermMap(found, self.targets, tuple(entries))
+
+
+def identity(schema: Schema) -> Encoding:
+    """The encoding of a table that is a numeric matrix."""
+    return Encoding(schema, value_terms(schema.columns), is_identity=True)

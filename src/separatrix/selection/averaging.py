@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
+from separatrix.arrays import Floats
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats
-from separatrix.selection.criteria.measures import corrected_aic
-from separatrix.selection.criteria.models import fit_figures_of
+from separatrix.selection.criteria import corrected_aic, fit_figures_of
 
 MAX_ITER, TOLERANCE = 5_000, 1e-7
 #: A probability below this counts as this.

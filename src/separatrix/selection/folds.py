@@ -8,24 +8,28 @@ difference of two large scatter matrices would lose the digits that the merge pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from operator import add
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing, check_consistent_length
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import column_or_1d
 
+from separatrix.arrays import Floats, Ints
 from separatrix.messages import InputError, warn
-from separatrix.rows.block import Floats, Ints
-from separatrix.rows.copies import TOGETHER, Copies
-from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.parts import Hashes, Parts
 from separatrix.rows.rows import ArrayRows, InMemory, Rows, S
-from separatrix.statistics.grouped import Grouped
-from separatrix.statistics.moments import Moments
-from separatrix.statistics.preparation import prepare, prepare_parts
+from separatrix.rows.schema import Encoding, identity
+from separatrix.rows.split import TOGETHER, Copies
+from separatrix.statistics.moments import Grouped, Moments, prepare, prepare_parts
 
 #: scikit-learn's ``cv``: None (5 folds), a number of folds, a splitter, or (train, test) pairs.
 CV = Any
@@ -134,7 +138,7 @@ def stratified_labels(codes: Ints, k: int) -> Ints:
 def copies_of(X: Any, y: Any, consequence: str = TOGETHER) -> Hashes | None:
     """A key for each row, the same for its copies, if there are more than chance explains.
 
-    Rows are copies where all columns and the target are equal (:mod:`separatrix.rows.copies`). A
+    Rows are copies where all columns and the target are equal (:mod:`separatrix.rows.split`). A
     model that is tested on a row which it was fitted to seems to predict what it remembers: folds
     that we draw keep copies together, and warning SEP009 says so, or another ``consequence``. None
     where nothing is copied, and for rows that are no table, such as strings or graphs.
@@ -353,3 +357,146 @@ def _refuse_weightless(halves: list[FoldMoments]) -> None:
                 f"The {side} rows of fold {fold} have no weight.",
                 remedy="Use fewer folds, or folds that spread the weighted rows.",
             )
+
+
+# -------------------------------------------------------------------------------------------------
+# Metadata of cross-validated models (``groups`` …), routed by scikit-learn's rules.
+
+
+def fold_router(model: Any, *, scores: bool = False, **others: Any) -> MetadataRouter:
+    """The router of a model whose ``fit`` splits rows by ``cv``, and scores by ``others``.
+
+    With ``scores`` its method ``score`` uses them too.
+    """
+    router = MetadataRouter(owner=model).add_self_request(model)
+    for name, other in others.items():
+        mapping = MethodMapping().add(caller="fit", callee="score")
+        if scores:
+            mapping.add(caller="score", callee="score")
+        router.add(**{name: other}, method_mapping=mapping)
+    splitting = MethodMapping().add(caller="fit", callee="split")
+    return router.add(splitter=check_cv(model.cv), method_mapping=splitting)
+
+
+def routed(model: Any, params: Mapping[str, Any], sample_weight: Any) -> dict[str, dict[str, Any]]:
+    """What of ``fit``'s extra arguments goes to the splitter and to the scorer.
+
+    Without scikit-learn's metadata routing there are none to take.
+    """
+    if not get_config().get("enable_metadata_routing", False):
+        if params:
+            raise ValueError(
+                f"Passing extra keyword arguments to {type(model).__name__}.fit is only supported "
+                "if enable_metadata_routing=True, which you can set using `sklearn.set_config`. "
+                f"Extra parameters passed are: {', '.join(sorted(params))}."
+            )
+        return {"split": {}, "score": {}}
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+    if not weights and not params:  # what scikit-learn returns then cannot be searched
+        return {"split": {}, "score": {}}
+    found = process_routing(model, "fit", **weights, **params)
+    scorer = found["scorer"]["score"] if "scorer" in found else {}
+    return {"split": dict(found["splitter"]["split"]), "score": dict(scorer)}
+
+
+def named_folds(cv: Any, X: Any, y: Any, split: Mapping[str, Any]) -> Any:
+    """``cv``, as (train, test) row numbers where it splits by metadata."""
+    if not split:
+        return cv
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    return list(check_cv(cv).split(np.empty((n, 1)) if y is None else X, y, **split))
+
+
+def of_rows(params: Mapping[str, Any], n: int, rows: Ints) -> dict[str, Any]:
+    """Metadata of some of the n rows; what is not one value for each row is passed on whole."""
+    return {
+        name: np.asarray(value)[rows] if np.ndim(value) and len(value) == n else value
+        for name, value in params.items()
+    }
+
+
+# -------------------------------------------------------------------------------------------------
+# Rows in memory to which models are refitted, and their losses: for folds and learning curves.
+
+
+#: A probability below this counts as this.
+SMALLEST = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True)
+class RefitRows:
+    """Rows: ``take(positions)`` for X, targets, weights (None: all one), and what to average.
+
+    ``loss`` is "squared error", "log loss" or "error rate"; ``codes`` are those of classes.
+    """
+
+    take: Callable[[Any], Any]
+    y: Any
+    w: Floats | None
+    loss: str
+    codes: Ints | None = None
+
+    @classmethod
+    def of(cls, models: Sequence[Any], X: Any, y: Any, sample_weight: Any) -> RefitRows:
+        """For models of one task; the log loss if all classifiers have probabilities."""
+        classes = same_task(models)
+        if isinstance(X, Rows):
+            raise InputError(
+                "Models that are refitted to rows take X and y here, and a table was given.",
+                remedy="Give X and y.",
+            )
+        if y is None:
+            raise InputError("y is needed to refit models.", remedy="Give X and y.")
+        target = np.asarray(column_or_1d(y) if classes else column_or_1d(y, dtype=np.float64))
+        check_consistent_length(X, target)
+        w = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        probable = all(hasattr(model, "predict_proba") for model in models)
+        loss = "squared error" if not classes else "log loss" if probable else "error rate"
+        codes = np.unique(target, return_inverse=True)[1] if classes else None
+        return cls(lambda at: _safe_indexing(X, at), target, w, loss, codes)
+
+    def copies(self, at: Ints | None = None) -> Hashes | None:
+        """A key that rows share with their copies; see :func:`separatrix.selection.folds`."""
+        every = np.arange(len(self.y)) if at is None else at
+        y = self.y[every] if self.codes is None else self.codes[every].astype(str)
+        return copies_of(self.take(every), y)
+
+    def with_loss(self, loss: str) -> RefitRows:
+        """The same rows, judged by another loss."""
+        return replace(self, loss=loss)
+
+    @property
+    def positive_weight(self) -> Ints:
+        """Positions of the rows with positive weight."""
+        return np.arange(len(self.y)) if self.w is None else np.flatnonzero(self.w > 0.0)
+
+    def fitted(self, model: Any, at: Ints) -> Any:
+        """A copy of the model, fitted to some rows."""
+        given = {} if self.w is None else {"sample_weight": self.w[at]}
+        return clone(model).fit(self.take(at), self.y[at], **given)
+
+    def mean_loss(self, model: Any, at: Ints) -> float:
+        """The mean loss of a fitted model on some rows."""
+        w = None if self.w is None else self.w[at]
+        return float(np.average(self._losses(model, self.take(at), self.y[at]), weights=w))
+
+    def _losses(self, model: Any, x: Any, y: Any) -> Floats:
+        if self.loss == "squared error":
+            return np.asarray((y - np.ravel(model.predict(x))) ** 2)
+        if self.loss == "error rate":
+            return np.asarray(model.predict(x) != y, dtype=float)
+        place = {label: j for j, label in enumerate(model.classes_.tolist())}
+        p = np.column_stack([model.predict_proba(x), np.zeros(len(y))])
+        own = np.array([place.get(label, len(place)) for label in y.tolist()])
+        return np.asarray(-np.log(np.maximum(p[np.arange(len(own)), own], SMALLEST)))
+
+
+def same_task(models: Sequence[Any]) -> bool:
+    """Whether these are classifiers; refuses some of each, and models of neither."""
+    classes = bool(is_classifier(models[0]))
+    if not all(is_classifier(m) if classes else is_regressor(m) for m in models):
+        raise InputError(
+            "These models are not all classifiers, or not all regression models.",
+            remedy="Compare models of the same target.",
+        )
+    return classes

@@ -21,7 +21,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from separatrix.rows.block import Floats, Ints, to_array
+from separatrix.arrays import Floats, Ints
+from separatrix.rows.schema import to_array
 
 #: Below this 1 − h a row is fitted through whatever its target: leaving it out changes the rank.
 LEAST_LEFT = 1e-8

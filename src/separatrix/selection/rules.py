@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.arrays import Floats
 from separatrix.messages import InputError
-from separatrix.rows.block import Block, Floats
+from separatrix.rows.schema import Block
 from separatrix.statistics.moments import Moments
 
 

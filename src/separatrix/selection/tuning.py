@@ -17,10 +17,10 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from separatrix.arrays import Floats, Ints, Matrix
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats, Ints, Matrix
 from separatrix.selection.folds import Folds
-from separatrix.statistics.standardizer import Standardizer
+from separatrix.statistics.moments import Standardizer
 
 #: Work of one candidate, in floating-point operations: about a second on one processor each.
 QUICK, NORMAL, THOROUGH = 2e9, 2e10, 2e11

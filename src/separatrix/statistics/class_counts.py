@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from separatrix.rows.block import Floats, Ints, Matrix
-from separatrix.statistics.grouped import counting_argsort
+from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.statistics.moments import counting_argsort
 from separatrix.threads import parallel_map, pieces
 
 #: Numbers that are worth a piece of their own.
@@ -44,7 +44,7 @@ def class_counts(x: Matrix, codes: Ints, w: Floats | None, k: int) -> ClassCount
 
 
 def _dense(x: Any, codes: Ints, w: Floats, k: int) -> ClassCounts:
-    from separatrix.statistics.loops.class_counts import add_counts
+    from separatrix.statistics.loops import add_counts
 
     n, d = x.shape
     step = max(1, CHUNK_NUMBERS // max(d, 1))
@@ -65,7 +65,7 @@ def _dense(x: Any, codes: Ints, w: Floats, k: int) -> ClassCounts:
 
 
 def _compressed(x: Any, codes: Ints, w: Floats, k: int) -> ClassCounts:
-    from separatrix.statistics.loops.class_counts import add_compressed_counts
+    from separatrix.statistics.loops import add_compressed_counts
 
     d = x.shape[1]
     indptr = x.indptr.astype(np.int64, copy=False)
@@ -138,7 +138,7 @@ def log_counts(counts: Floats, added: float | Floats, totals: Floats) -> Floats:
 
     Columns of the result are contiguous, for products of rows with them.
     """
-    from separatrix.statistics.loops.class_counts import log_counts as loop
+    from separatrix.statistics.loops import log_counts as loop
 
     k, d = counts.shape
     out = np.empty((d, k))

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from separatrix.arrays import Floats
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats
 
 #: Maximum likelihood, the mode of the posterior, its mean.
 METHODS = ("ml", "map", "bayes")

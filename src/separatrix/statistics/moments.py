@@ -11,18 +11,112 @@ which never forms Σz² − n·μ², the difference of two large numbers.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Self
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property, partial, reduce
+from itertools import pairwise
+from typing import Any, ClassVar, Generic, NoReturn, Self, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from separatrix.messages import InputError
-from separatrix.rows.block import Block, Floats, Matrix
-from separatrix.rows.buffers import scratch
-from separatrix.rows.schema import NO_TERMS, Term, Terms
-from separatrix.statistics.means import Means
-from separatrix.statistics.standardizer import zero_if_constant
+from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.messages import InputError, warn
+from separatrix.rows.parts import Parts
+from separatrix.rows.rows import (
+    ArrayRows,
+    EncodedRows,
+    InMemory,
+    MappedStatistic,
+    Rows,
+    S,
+    SelectedParts,
+    merged,
+)
+from separatrix.rows.schema import (
+    NO_TERMS,
+    Block,
+    Column,
+    Encoding,
+    Imputation,
+    Kind,
+    Schema,
+    Term,
+    TermMap,
+    Terms,
+    identity,
+    scratch,
+    unit_weights,
+    without_missing,
+)
+from separatrix.rows.sources.reader import MAX_LEVELS, no_usable_rows, too_many_levels
+from separatrix.statistics.loops import add_parts
+
+# -------------------------------------------------------------------------------------------------
+# Means of a table: what an encoding is learned from, where moments would be a large matrix.
+
+
+class Means:
+    """Number and weight of the rows, and the means of features and targets; merges with ``+``."""
+
+    def __init__(
+        self,
+        terms: Terms = NO_TERMS,
+        targets: Terms = NO_TERMS,
+        count: int = 0,
+        weight: float = 0.0,
+        mean: Floats | None = None,
+    ) -> None:
+        self.terms, self.targets = terms, targets
+        self.count, self.weight = count, weight
+        self.mean = np.zeros(len(terms) + len(targets)) if mean is None else mean
+
+    def fresh(self) -> Self:
+        """Return an empty statistic of the same kind."""
+        return type(self)()
+
+    def update(self, block: Block) -> None:
+        """Add the rows of a block."""
+        w = unit_weights(block.w, block.n)
+        count, weight = int(np.count_nonzero(w)), float(w.sum())
+        if not count:
+            return
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = np.concatenate([np.ravel(block.x.T @ w), block.y.T @ w])
+        added = type(self)(block.terms, block.targets, count, weight, sums / weight)
+        self.__dict__.update((self + added).__dict__)
+
+    def __add__(self, other: Self) -> Self:
+        if not other.count or not self.count:
+            return self if self.count else other
+        terms, targets = self.terms.union(other.terms), self.targets.union(other.targets)
+        weight = self.weight + other.weight
+        a, b = self._over(terms, targets), other._over(terms, targets)
+        mean = a + (b - a) * (other.weight / weight)
+        return type(self)(terms, targets, self.count + other.count, weight, mean)
+
+    def _over(self, terms: Terms, targets: Terms) -> Floats:
+        """The means over other terms; one absent here (a level) was always zero."""
+        mean = np.zeros(len(terms) + len(targets))
+        mean[self._positions(terms, targets)] = self.mean
+        return mean
+
+    def _positions(self, terms: Terms, targets: Terms) -> list[int]:
+        """Where the features and targets are among others."""
+        at = [terms.position[t] for t in self.terms]
+        return at + [len(terms) + targets.position[t] for t in self.targets]
+
+    @property
+    def x_mean(self) -> Floats:
+        """Means of the features."""
+        return self.mean[: len(self.terms)]
+
+    @property
+    def y_mean(self) -> Floats:
+        """Means of the targets."""
+        return self.mean[len(self.terms) :]
 
 
 class Moments(Means):
@@ -196,8 +290,6 @@ def _block_moments(block: Block) -> Moments:
         return Moments(block.terms, block.targets)
     rows = Block(x, y, w, block.terms, block.targets)
     if _narrow(x, p):
-        from separatrix.statistics.part_moments import moments_by_part
-
         found = moments_by_part(replace(rows, parts=np.zeros(n, np.int64)))
         if found is not None:
             return found[0]
@@ -265,3 +357,637 @@ def too_large(block: Block, gram: Floats) -> InputError:
         column=(block.terms.items + block.targets.items)[j].column,
         remedy="Divide the column by a power of ten.",
     )
+
+
+# -------------------------------------------------------------------------------------------------
+# Statistics that merge field by field: sums, minima and maxima over the rows.
+
+
+class FieldStatistic:
+    """A mergeable statistic whose fields are sums, minima or maxima over the rows.
+
+    A subclass names its fields; all other attributes are settings, equal in all parts.
+    """
+
+    sums: ClassVar[tuple[str, ...]] = ()
+    minima: ClassVar[tuple[str, ...]] = ()
+    maxima: ClassVar[tuple[str, ...]] = ()
+
+    def fresh(self) -> Self:
+        """An empty one with the same settings."""
+        empty = copy(self)
+        for name in self.sums:
+            setattr(empty, name, np.zeros_like(getattr(self, name))[()])
+        for name in self.minima:
+            setattr(empty, name, np.inf)
+        for name in self.maxima:
+            setattr(empty, name, -np.inf)
+        return empty
+
+    def __add__(self, other: Self) -> Self:
+        merged = copy(self)
+        rules = ((self.sums, np.add), (self.minima, np.minimum), (self.maxima, np.maximum))
+        for names, merge in rules:
+            for name in names:
+                setattr(merged, name, merge(getattr(self, name), getattr(other, name)))
+        return merged
+
+
+# -------------------------------------------------------------------------------------------------
+# Standardization: z = (x − μ)/σ, with one rule for constant columns.
+
+
+#: Standard deviation of a 0/1 column of equal halves.
+HALF = 0.5
+EPS, TINY = float(np.finfo(float).eps), float(np.finfo(float).tiny)
+
+
+def zero_if_constant(scale: Floats, mean: Floats) -> Floats:
+    """Standard deviations, exactly 0 where they are no more than rounding errors of the mean.
+
+    This is the one rule for "this column is constant"; subnormal deviations count as 0 too, since
+    1/σ would overflow.
+    """
+    return np.where(scale > np.maximum(4 * EPS * np.abs(mean), TINY), scale, 0.0)
+
+
+@dataclass(frozen=True)
+class Standardizer:
+    """z = (x − μ)/σ by column, weights counted as repeated rows; a constant column becomes 0.
+
+    ``scale`` holds σ (1/N), exactly 0 for a constant column. CSR matrices are divided and not
+    centered, so that they stay sparse: their ``mean`` is 0.
+    """
+
+    mean: Floats
+    scale: Floats
+
+    @classmethod
+    def from_moments(cls, moments: Moments) -> Standardizer:
+        """Means and standard deviations of the features."""
+        scale = np.sqrt(np.maximum(np.diag(moments.xx), 0.0) / moments.weight)
+        return cls(moments.x_mean.copy(), zero_if_constant(scale, moments.x_mean))
+
+    @classmethod
+    def from_rows(cls, x: Matrix, w: Floats, *, keep_mean: bool = False) -> Standardizer:
+        """Means and standard deviations of rows in memory, dense or CSR.
+
+        ``keep_mean`` is for callers that center sparse rows implicitly: the mean of a CSR matrix
+        is then the true one.
+        """
+        total = w.sum()
+        mean = np.asarray(x.T @ w) / total
+        if not sparse.issparse(x):
+            centered = x - mean
+            # A long sum rounds: the mean of the differences is its error.
+            error = w @ centered / total
+            variance = w @ centered**2 / total - error**2
+            mean = mean + error
+            return cls(mean, zero_if_constant(np.sqrt(np.maximum(variance, 0.0)), mean))
+        square = np.asarray(x.multiply(x).T @ w) / total - mean**2
+        scale = zero_if_constant(np.sqrt(np.maximum(square, 0.0)), mean)
+        return cls(mean if keep_mean else np.zeros_like(mean), scale)
+
+    def with_pooled_scales(self, groups: Iterable[list[int]]) -> Standardizer:
+        """One scale for the 0/1 columns of each discrete column: σ = √Σσⱼ², but at least ½.
+
+        Together they then have variance 1, as a numeric column has, however many levels there are;
+        and ½, the σ of a 0/1 column of equal halves, keeps a rare level from counting for more.
+        """
+        scale = self.scale.copy()
+        for columns in groups:
+            pooled = np.sqrt((self.scale[columns] ** 2).sum())
+            scale[columns] = max(pooled, HALF) if pooled > 0 else 0.0
+        return Standardizer(self.mean, scale)
+
+    @property
+    def inverse_scale(self) -> Floats:
+        """1/σ, and 0 for a constant column."""
+        return np.divide(1.0, self.scale, out=np.zeros_like(self.scale), where=self.scale > 0)
+
+    def transform(self, x: Matrix) -> Any:
+        """(x − μ)/σ; CSR stays CSR."""
+        if sparse.issparse(x):
+            return sparse.csr_array(x.multiply(self.inverse_scale))
+        return np.ascontiguousarray((x - self.mean) * self.inverse_scale)
+
+    def inverse_transform(self, z: Matrix) -> Any:
+        """σz + μ: rows in the units of the table."""
+        if sparse.issparse(z):
+            return sparse.csr_array(z.multiply(self.scale))
+        return z * self.scale + self.mean
+
+    def unscale(self, coef: Floats, intercept: Any) -> tuple[Floats, Any]:
+        """(coefficients of x, intercepts) from those of z; the last axis of ``coef`` is columns.
+
+        b·z + a = (b/σ)·x + a − (b/σ)·μ; a constant column has the coefficient 0.
+        """
+        unscaled = coef * self.inverse_scale
+        return unscaled, intercept - unscaled @ self.mean
+
+
+# -------------------------------------------------------------------------------------------------
+# Moments by part of one dense block, without putting its rows in order first.
+
+
+#: Rows that are multiplied together: few enough to stay in cache, in an odd number of its lines.
+CHUNK = 520
+#: Rows that are sorted by part together: those of few columns stay in cache.
+ORDERED = 8_192
+#: Columns beyond which BLAS multiplies faster than the compiled loop.
+MAX_COLUMNS = 100
+#: Numbers of a block below which NumPy is as fast, with nothing to compile.
+MIN_VALUES = 20_000
+#: Numbers in the sums of all parts together.
+MAX_SUMS = 2_000_000
+
+
+def moments_by_part(block: Block) -> dict[int, Moments] | None:
+    """The moments of every part; None where NumPy is as fast, or sums are too many."""
+    x, y, labels = block.x, block.y, block.parts
+    if not isinstance(x, np.ndarray) or x.dtype != np.float64 or labels is None or not block.n:
+        return None
+    low, count = int(labels.min()), int(labels.max()) - int(labels.min()) + 1
+    p = x.shape[1] + y.shape[1]
+    width = p + 1 + -(p + 1) % 4  # the loop multiplies four columns at a time
+    if p > MAX_COLUMNS or x.size < MIN_VALUES or count * width**2 > MAX_SUMS:
+        return None
+    # as few kinds of arrays as can be: each would be compiled by itself
+    if not (x.flags.c_contiguous or x.flags.f_contiguous) or not x.flags.writeable:
+        x = x.copy(order="C")
+    y, labels = np.require(y, None, ["C", "W"]), np.require(labels, np.int64, ["C", "W"])
+    w = np.empty(0) if block.w is None else np.require(block.w, None, ["C", "W"])
+    order = np.empty(min(block.n, max(ORDERED, 2 * CHUNK * count)), np.int64)
+    z = scratch((width, CHUNK), "C")
+    z[p + 1 :] = 0.0
+    counts, shift = np.zeros(count, np.int64), np.zeros((count, p))
+    sums = np.zeros((count, width, width))
+    add_parts(x, y, w, labels, low, order, np.empty(count, np.int64), z, counts, shift, sums)
+    parts = np.flatnonzero(counts).tolist()
+    if block.w is not None:  # zero weight is the same as removing the row
+        counts = np.bincount(labels[block.w > 0.0] - low, minlength=count)
+    return {
+        low + k: _moments(block, int(counts[k]), sums[k, : p + 1, : p + 1], shift[k]) for k in parts
+    }
+
+
+def _moments(block: Block, count: int, sums: Floats, shift: Floats) -> Moments:
+    """Moments from Σ w (z, 1)(z, 1)ᵀ, of which the lower triangle is given; z is less ``shift``."""
+    weight = float(sums[-1, -1])
+    if not count or not weight > 0.0:
+        return Moments(block.terms, block.targets)
+    total, lower = sums[-1, :-1], np.tril(sums[:-1, :-1])
+    if not np.isfinite(total).all():
+        raise not_finite(block, total)
+    if not np.isfinite(lower).all():
+        raise too_large(block, lower)
+    gram = lower + np.tril(lower, -1).T
+    mean = total / weight
+    gram -= weight * np.outer(mean, mean)
+    return Moments(block.terms, block.targets, count, weight, shift + mean, gram)
+
+
+# -------------------------------------------------------------------------------------------------
+# A statistic by part of the data (fold, class, test part), and rows of which only that is left.
+
+
+class Grouped(Generic[S]):
+    """One statistic like ``inner`` for each value of ``block.parts``; merges part by part."""
+
+    def __init__(self, inner: S, parts: dict[int, S] | None = None) -> None:
+        self.inner = inner
+        self.parts: dict[int, S] = {} if parts is None else parts
+
+    def fresh(self) -> Self:
+        """An empty statistic over the same inner statistic."""
+        return type(self)(self.inner)
+
+    def update(self, block: Block) -> None:
+        """Add the rows of a block, each to the statistic of its part."""
+        assert block.parts is not None, "the rows have no parts"
+        labels = block.parts
+        if isinstance(self.inner, Moments):
+            found = moments_by_part(block)
+            if found is not None:
+                self.parts = merged(self.parts, cast(dict[int, S], found))
+                return
+        if (np.diff(labels) < 0).any():  # sort once, so that every part is a contiguous slice
+            order = counting_argsort(labels)
+            block, labels = block.take(order), labels[order]
+        cuts = [0, *(np.flatnonzero(np.diff(labels)) + 1).tolist(), len(labels)]
+        for a, b in pairwise(cuts):
+            if b > a:
+                part = self.parts.setdefault(int(labels[a]), self.inner.fresh())
+                part.update(block.take(slice(a, b)))
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(self.inner, merged(self.parts, other.parts))
+
+    def total(self, without: int | None = None) -> S:
+        """The statistic of all parts but ``without`` (the test rows of a fold)."""
+        parts = [self.parts[v] for v in sorted(self.parts) if v != without]
+        return reduce(lambda a, b: a + b, parts) if parts else self.inner.fresh()
+
+
+def counting_argsort(labels: Ints) -> NDArray[np.intp]:
+    """Stable order; labels that fit in one byte are sorted by counting, ten times faster."""
+    low, high = int(labels.min(initial=0)), int(labels.max(initial=0))
+    small = (labels - low).astype(np.uint8) if high - low < 256 else labels
+    return np.argsort(small, kind="stable")
+
+
+class MomentRows(Rows):
+    """A table reduced to raw moments by part; any other statistic is refused.
+
+    The parts are relabeled 0, 1, …, and serve as the folds of cross-validation: the split was made
+    when the rows were read.
+    """
+
+    def __init__(self, schema: Schema, parts: Mapping[int, Moments]) -> None:
+        self.schema = schema
+        self.parts = {i: parts[key] for i, key in enumerate(sorted(parts))}
+
+    def without(self, fold: int) -> MomentRows:
+        """All parts but one: the training part of a fold."""
+        return MomentRows(self.schema, {k: m for k, m in self.parts.items() if k != fold})
+
+    def reduce(self, statistic: S) -> S:
+        """The moments of all rows, or by part; other statistics are refused."""
+        grouped = Grouped(Moments(), dict(self.parts))
+        if isinstance(statistic, Moments):
+            return cast(S, grouped.total())
+        if isinstance(statistic, Grouped) and isinstance(statistic.inner, Moments):
+            return cast(S, grouped)
+        return self._refuse()
+
+    def with_parts(self, parts: Any) -> MomentRows:
+        """Return these rows: the parts are those of the moments."""
+        folds = parts.folds if isinstance(parts, Parts) else len(self.parts)
+        if folds != len(self.parts):
+            raise InputError(
+                f"The moments are stored for {len(self.parts)} folds, not {folds}.",
+                remedy=f"Use {len(self.parts)} folds, or summarize the table again.",
+            )
+        return self
+
+    def blocks(self) -> Iterator[Block]:
+        """Refused: there are no rows."""
+        self._refuse()
+
+    def read(self) -> InMemory:
+        """Refused: there are no rows."""
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise InputError(
+            "This model needs the rows, but only their moments are stored.",
+            remedy="Fit it to the table itself, or choose linear, ridge or lasso.",
+        )
+
+
+# -------------------------------------------------------------------------------------------------
+# Encoding of a table and moments of its design, in one pass; for each fold of a split, too.
+#
+# Imputation by a constant and dummy coding are linear in the raw terms, so the encoding is learned
+# from raw moments and applied to raw moments: a fold is imputed with the means of its training rows
+# without another pass. Only regression imputation reads the rows again.
+
+
+M = TypeVar("M", Moments, Means)
+
+#: Label of the test part.
+TEST = -1
+
+
+#: Columns from which those who need no moments of rows in memory should not pay for them.
+MANY_COLUMNS = 100
+
+
+class Prepared:
+    """The design of a table: its rows, the encoding, the targets, and the moments when asked for.
+
+    Parameters
+    ----------
+    rows, encoding, targets
+        The design rows, how they were encoded, and the terms of their targets.
+    moments : callable
+        The moments of the design: known already, or computed in another pass.
+    """
+
+    def __init__(
+        self, rows: Rows, encoding: Encoding, targets: Terms, moments: Callable[[], Moments]
+    ) -> None:
+        self.rows, self.encoding, self.targets = rows, encoding, targets
+        self._compute = moments
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The moments of the design."""
+        return self._compute()
+
+
+def prepare(rows: Rows) -> Prepared:
+    """Learn the encoding of a table in one pass over its rows (more for regression).
+
+    The same pass finds the moments of a stream or of few columns. Those of many columns in memory
+    are a large matrix, which is computed only if it is asked for.
+    """
+    if isinstance(rows, ArrayRows):
+        targets = rows.block.targets
+        return Prepared(rows, identity(rows.schema), targets, partial(rows.reduce, Moments()))
+    if isinstance(rows, EncodedRows):
+        known = not rows.encoding.is_identity
+        targets = rows.encoding.targets if known else rows.reduce(Means()).targets
+        return Prepared(rows, rows.encoding, targets, partial(rows.reduce, Moments()))
+    schema = rows.schema
+    if _many_columns(rows) and schema.missing != "regress":
+        encoding = learn_encoding(schema, _some(rows, rows.reduce(Means())))
+        moments = partial(_raw_moments, rows, encoding)
+        return Prepared(EncodedRows(rows, encoding), encoding, encoding.targets, moments)
+    raw = _some(rows, rows.reduce(Moments()))
+    if schema.missing == "regress":
+        imputation, raw = fit_imputation(rows.reduce, schema, raw)
+        encoding = learn_encoding(schema, raw, imputation)
+    else:
+        encoding = learn_encoding(schema, raw)
+    moments = partial(design_moments, encoding, raw)
+    return Prepared(EncodedRows(rows, encoding), encoding, encoding.targets, moments)
+
+
+def _many_columns(rows: Rows) -> bool:
+    return isinstance(rows, InMemory) and rows.block.x.shape[1] >= MANY_COLUMNS
+
+
+def _raw_moments(rows: Rows, encoding: Encoding) -> Moments:
+    return design_moments(encoding, rows.reduce(Moments()))
+
+
+def _some(rows: Rows, raw: M) -> M:
+    """A statistic of at least one row."""
+    if not raw.count:
+        raise no_usable_rows(rows.schema, rows.dropped, None)
+    return raw
+
+
+@dataclass(frozen=True)
+class PreparedSplit:
+    """Moments of the training rows and of the test rows of a split.
+
+    Both are over the design of ``encoding``, which was learned from the training rows alone.
+    """
+
+    encoding: Encoding
+    train: Moments
+    test: Moments
+
+
+@dataclass(frozen=True)
+class PreparedParts:
+    """Raw moments of every part. Part −1 is the test part and is never trained on."""
+
+    rows: Rows
+    raw: Grouped[Moments]
+
+    @property
+    def folds(self) -> tuple[int, ...]:
+        """The labels of the folds."""
+        return tuple(sorted(part for part in self.raw.parts if part != TEST))
+
+    def split(self, test: int = TEST) -> PreparedSplit:
+        """The split into a test part (a fold, or the test part itself) and all other folds."""
+        parts = frozenset(part for part in self.folds if part != test)
+        train = Grouped(Moments(), {p: self.raw.parts[p] for p in sorted(parts)}).total()
+        left_out = self.raw.parts.get(test, Moments())
+        if not train.count:
+            raise InputError(
+                "a fold leaves no row to train on.", remedy="Use fewer folds or more rows."
+            )
+        if isinstance(self.rows, ArrayRows):
+            return PreparedSplit(identity(self.rows.schema), train, left_out)
+        if self.rows.schema.missing != "regress":
+            encoding = learn_encoding(self.rows.schema, train)
+            return PreparedSplit(
+                encoding, design_moments(encoding, train), design_moments(encoding, left_out)
+            )
+        return self._by_regression(parts, test, train)
+
+    def _by_regression(self, parts: frozenset[int], test: int, raw: Moments) -> PreparedSplit:
+        """Imputed values depend on whole rows here, so both parts are read again."""
+
+        def run(statistic: MappedStatistic[Moments]) -> MappedStatistic[Moments]:
+            return MappedStatistic(
+                self.rows.reduce(MappedStatistic(statistic, SelectedParts(parts))).inner.inner
+            )
+
+        schema = self.rows.schema
+        imputation, completed = fit_imputation(run, schema, raw)
+        encoding = learn_encoding(schema, completed, imputation)
+        test_rows = MappedStatistic(Moments(), SelectedParts(frozenset({test})), encoding)
+        return PreparedSplit(
+            encoding, design_moments(encoding, completed), self.rows.reduce(test_rows).inner
+        )
+
+
+def prepare_parts(rows: Rows) -> PreparedParts:
+    """Raw moments of each part, in one pass over rows with parts."""
+    raw = rows.reduce(Grouped(Moments()))
+    if not any(part.count for part in raw.parts.values()):
+        raise no_usable_rows(rows.schema, rows.dropped, None)
+    return PreparedParts(rows, raw)
+
+
+# -- the encoding, from moments ----------------------------------------------------------------
+
+
+def learn_encoding(
+    schema: Schema, raw: Moments | Means, imputation: Imputation | None = None
+) -> Encoding:
+    """Fill values, levels and reference levels of a table, from its raw (or completed) moments."""
+    terms: list[Term] = []
+    columns: list[Column] = []
+    fill_values: dict[str, float] = {}
+    reference_levels: dict[str, str] = {}
+    notes: list[str] = []
+    for column in schema.columns:
+        means = {term: raw.mean[raw.terms.position[term]] for term in _own_terms(column, raw)}
+        if not means or not observed_fraction(raw, column.name):
+            notes.append(f"Column {column.name!r} is left out: it has no value in any row.")
+        elif column.kind is Kind.DISCRETE:
+            levels = sorted(str(term.level) for term in means)
+            reference = _most_frequent(means)
+            if column.pooled in levels:  # a level without a coefficient, as those that come later
+                reference = column.pooled
+            reference_levels[column.name] = reference
+            terms += [Term(column.name, level) for level in levels if level != reference]
+            column = replace(column, levels=tuple(sorted({*column.levels, *levels})))
+        else:
+            mean = observed_mean(raw, Term(column.name), column.placeholder)
+            fill_values[column.name] = float(mean > 0.5) if column.kind is Kind.BOOLEAN else mean
+            terms.append(Term(column.name))
+        if schema.missing == "indicator" and 0 < observed_fraction(raw, column.name) < 1:
+            terms.append(Term(column.name, missing=True))
+        columns.append(column)
+    if not terms:
+        raise InputError(
+            "no column can be used: each has one level only, or no values.",
+            remedy="Give more columns.",
+        )
+    return Encoding(
+        schema=replace(schema, columns=tuple(columns)),
+        terms=schema.ordered(terms),
+        targets=schema.ordered(_observed_targets(raw)),
+        fill_values={} if imputation is not None else fill_values,
+        reference_levels=reference_levels,
+        imputation=imputation,
+        notes=tuple(notes),
+    )
+
+
+def _own_terms(column: Column, raw: Moments | Means) -> list[Term]:
+    """The value of a numeric column, or the levels that occur."""
+    if column.kind is not Kind.DISCRETE:
+        return [term for term in (Term(column.name),) if term in raw.terms.position]
+    levels = [
+        term
+        for term, mean in zip(raw.terms, raw.x_mean, strict=True)
+        if term.column == column.name and term.level is not None and mean > 0
+    ]
+    if len(levels) > MAX_LEVELS:
+        raise too_many_levels(column.name, None)
+    return levels
+
+
+def _most_frequent(means: dict[Term, float]) -> str:
+    """The most frequent level; of equally frequent ones the first by name."""
+    most = max(means.values())
+    return min(str(t.level) for t, mean in means.items() if mean >= most * (1 - 1e-9))
+
+
+def _observed_targets(raw: Moments | Means) -> list[Term]:
+    return [
+        term
+        for term, mean in zip(raw.targets, raw.y_mean, strict=True)
+        if term.level is None or mean > 0
+    ]
+
+
+def design_moments(encoding: Encoding, raw: Moments) -> Moments:
+    """Moments of the design from raw moments: μ ↦ Aᵀμ, S ↦ AᵀSA.
+
+    Levels and classes absent from the encoding are zero in the design.
+    """
+    if encoding.is_identity:
+        return raw
+    features, targets = encoding.map_from(raw.terms), encoding.targets_from(raw.targets)
+    if features.is_identity and targets.is_identity:
+        return raw
+    return raw.mapped(features.matrix, targets.matrix, features.new, targets.new)
+
+
+def with_placeholders(moments: Moments, old: Schema, new: Schema) -> Moments:
+    """Raw moments restated for a schema with other placeholders, ready to be added."""
+    before = {column.name: column.placeholder for column in old.columns}
+    entries = [(i, i, 1.0) for i in range(len(moments.terms))]
+    for column in new.columns:
+        missing = moments.terms.position.get(Term(column.name, missing=True))
+        value = moments.terms.position.get(Term(column.name))
+        if missing is not None and value is not None and column.placeholder != before[column.name]:
+            entries.append((missing, value, column.placeholder - before[column.name]))
+    features = TermMap(moments.terms, moments.terms, tuple(entries))
+    same = sparse.eye_array(len(moments.targets))
+    return moments.mapped(features.matrix, same, moments.terms, moments.targets)
+
+
+# -------------------------------------------------------------------------------------------------
+# Estimation of the Gaussian behind regression imputation: impute, take moments, repeat.
+#
+#     (μ, Σ) of the completed table → imputed values → (μ, Σ) …      until (μ, Σ) is stable
+#
+# Each iteration is one pass over the rows. At the fixed point every missing value is its regression
+# on the other columns. :class:`separatrix.rows.schema.Imputation` applies the result to rows.
+
+
+#: Convergence: no mean moves by more standard deviations, no correlation by more.
+TOL = 1e-6
+MAX_ITER = 100
+
+#: Eigenvalues of the correlation matrix below this are rounding errors.
+MIN_EIGENVALUE = 1e-10
+
+Pass = Callable[[MappedStatistic[Moments]], MappedStatistic[Moments]]
+
+
+def fit_imputation(run: Pass, schema: Schema, raw: Moments) -> tuple[Imputation, Moments]:
+    """The imputation at the fixed point, and the moments of the completed table.
+
+    ``run`` passes a statistic over the training rows; ``raw`` are their raw moments.
+    """
+    current = _initial(schema, raw)
+    if not any(term.missing for term in raw.terms):
+        return replace(current, precision=_precision(raw), last_change=0.0), raw
+    moments = run(MappedStatistic(Moments(), current)).inner
+    change = np.inf
+    for n_iter in range(1, MAX_ITER + 1):
+        current = replace(
+            current, mean=moments.x_mean, precision=_precision(moments), n_iter=n_iter
+        )
+        before, moments = moments, run(MappedStatistic(Moments(), current)).inner
+        change = _change(before, moments)
+        if change <= TOL:
+            break
+    else:
+        warn(
+            "SEP003",
+            f"regression imputation still changed by {change:.1e} standard deviations "
+            f"after {MAX_ITER} iterations.",
+        )
+    return replace(current, last_change=float(change)), moments
+
+
+def _initial(schema: Schema, raw: Moments) -> Imputation:
+    """Means of the observed values; columns without any value take no part."""
+    empty = {t.column for t in raw.terms if t.missing and observed_fraction(raw, t.column) <= 0}
+    terms = schema.ordered(t for t in without_missing(raw.terms) if t.column not in empty)
+    columns = schema.by_name
+    mean = np.array([observed_mean(raw, t, columns[t.column].placeholder) for t in terms])
+    categorical = tuple(c.name for c in schema.columns if c.kind is not Kind.NUMERIC)
+    return Imputation(terms, mean, np.eye(len(terms)), categorical)
+
+
+def observed_fraction(raw: Moments | Means, column: str) -> float:
+    """The fraction of the weight whose value in this column is observed."""
+    missing = raw.terms.position.get(Term(column, missing=True))
+    fraction = 1.0 if missing is None else 1.0 - float(raw.mean[missing])
+    return fraction if fraction > 1e-12 else 0.0
+
+
+def observed_mean(raw: Moments | Means, term: Term, placeholder: float) -> float:
+    """Mean of the observed values: placeholder + (mean − placeholder) / observed fraction.
+
+    Where the value is missing, the indicator of a level is 0 and a number is ``placeholder``.
+    """
+    origin = 0.0 if term.level is not None else placeholder
+    mean = float(raw.mean[raw.terms.position[term]])
+    return origin + (mean - origin) / observed_fraction(raw, term.column)
+
+
+def _scales(moments: Moments) -> Floats:
+    """Standard deviations, 1 for a constant column."""
+    scale = Standardizer.from_moments(moments).scale
+    return np.where(scale > 0, scale, 1.0)
+
+
+def _precision(moments: Moments) -> Floats:
+    """Inverse covariance, the eigenvalues of the correlation matrix bounded away from 0."""
+    scale = _scales(moments)
+    values, vectors = np.linalg.eigh(moments.xx / moments.weight / np.outer(scale, scale))
+    bounded = np.maximum(values, MIN_EIGENVALUE * max(float(values[-1]), 1.0))
+    return np.asarray((vectors / bounded) @ vectors.T / np.outer(scale, scale))
+
+
+def _change(before: Moments, after: Moments) -> float:
+    """The largest change of a mean (in standard deviations) or of a correlation."""
+    scale = _scales(after)
+    means = np.abs(after.x_mean - before.x_mean) / scale
+    correlations = np.abs(after.xx - before.xx) / after.weight / np.outer(scale, scale)
+    return float(max(means.max(initial=0.0), correlations.max(initial=0.0)))

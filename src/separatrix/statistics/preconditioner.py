@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from separatrix.rows.block import Block, Floats
+from separatrix.arrays import Floats
 from separatrix.rows.rows import Rows
-from separatrix.statistics.moments import Moments
-from separatrix.statistics.standardizer import EPS, zero_if_constant
+from separatrix.rows.schema import Block
+from separatrix.statistics.moments import EPS, Moments, zero_if_constant
 from separatrix.statistics.triangular import TriangularFactor
 
 #: Smallest eigenvalue of the correlation matrix above which standardization suffices.

@@ -13,8 +13,8 @@ from typing import Self
 import numpy as np
 from scipy import linalg
 
-from separatrix.rows.block import Block, Floats
-from separatrix.rows.schema import NO_TERMS, Terms
+from separatrix.arrays import Floats
+from separatrix.rows.schema import NO_TERMS, Block, Terms
 
 
 class TriangularFactor:

@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from separatrix.storage.model_file import load, load_study, save
-    from separatrix.storage.moments_file import StoredMoments, load_moments, save_moments
-    from separatrix.storage.summaries import merge_moments, summarize
+    from separatrix.storage.moments_file import (
+        StoredMoments,
+        load_moments,
+        merge_moments,
+        save_moments,
+        summarize,
+    )
 
 __all__ = [
     "StoredMoments",
@@ -26,7 +31,7 @@ __all__ = [
 
 _HOMES = {
     **dict.fromkeys(("load", "load_study", "save"), "model_file"),
-    **dict.fromkeys(("merge_moments", "summarize"), "summaries"),
+    **dict.fromkeys(("merge_moments", "summarize"), "moments_file"),
 }
 
 

@@ -20,88 +20,71 @@ _ESTIMATORS = {
 
 #: Data classes by module, restored by calling the constructor with the stored fields.
 _RECORDS = {
-    "rows.schema": "Term Terms Column Schema Notation",
-    "rows.encoding": "Encoding",
-    "rows.imputation": "Imputation",
+    "rows.schema": "Term Terms Column Schema Notation Encoding Imputation",
     "rows.parts": "Parts",
     "rows.profile": "ColumnProfile",
-    "statistics.moments": "Moments",
+    "statistics.moments": "Moments Grouped Standardizer",
     "statistics.triangular": "TriangularFactor",
-    "statistics.grouped": "Grouped",
     "statistics.class_moments": "ClassMoments",
-    "statistics.standardizer": "Standardizer",
-    "optimize.solution": "Certificate Solution LeastSquares",
+    "optimize.convex": "Certificate Solution LeastSquares",
     "distances.names": "PrecomputedDistances",
-    "geometry.hyperplane": "Hyperplane",
-    "geometry.kernel_expansion": "KernelExpansion",
+    "geometry.hyperplane": "Hyperplane KernelExpansion Quadric",
     "geometry.separability": "Separability HullPoints",
     "geometry.class_scores": "LinearScores DiagonalScores QuadraticScores ProjectedScores",
-    "geometry.quadric": "Quadric",
     "geometry.normal": "MultivariateNormal",
     "geometry.discriminant_plane": "DiscriminantPlane",
-    "probability.constant_label": "ConstantLabel",
-    "probability.sigmoid": "SigmoidMap",
-    "probability.isotonic": "IsotonicMap",
-    "probability.temperature": "TemperatureMap",
+    "probability.multiclass": "ConstantLabel",
+    "probability.calibrations": "SigmoidMap IsotonicMap TemperatureMap",
     "probability.costs": "Costs",
     "probability.decision_surface": "DecisionFunctionSurface DecisionSurface",
-    "conformal.categories": "Categories",
-    "conformal.coverage": "Coverage",
+    "conformal.base": "Categories Coverage",
     "selection.leave_one_out": "AffineFits",
-    "neighbors.without_each_row": "NeighborFits",
-    "discriminant.leave_one_out.shared": "SharedFits",
-    "discriminant.leave_one_out.quadratic": "QuadraticFits",
-    "discriminant.leave_one_out.diagonal": "DiagonalFits",
-    "bayes.process.leave_one_out": "ProcessFits",
-    "linear.ridge.spectrum": "Spectrum",
-    "linear.influence": "FitStatistics",
-    "logistic.summary": "LogisticFitStatistics",
-    "logistic.separation": "Separation",
+    "neighbors.k_neighbors": "NeighborFits",
+    "discriminant.leave_one_out": "SharedFits QuadraticFits DiagonalFits",
+    "bayes.gaussian_process.evidence": "ProcessFits",
+    "linear.spectrum": "Spectrum",
+    "linear.inference": "FitStatistics",
+    "logistic.logistic_regression": "LogisticFitStatistics",
+    "logistic.problem": "Separation",
     "logistic.gradient_descent": "TrainingTrace",
     "discriminant.covariance_tests": "MardiaTest BoxTest",
-    "discriminant.naive_bayes.column_moments": "ClassColumnMoments",
-    "discriminant.naive_bayes.density": "NaiveBayesDensity",
+    "discriminant.naive_bayes": "ClassColumnMoments NaiveBayesDensity",
     "bayes.predictive": "PredictiveDistribution",
-    "bayes.process.trend": "TrendBasis",
-    "bayes.process.inducing.regression": "InducingState",
-    "bayes.process.classification.binary": "BinaryProcess",
-    "bayes.process.classification.inducing": "InducingBinary",
-    "bayes.process.learning": "Learned Optimum",
-    "bayes.logistic.coordinates": "Coordinates",
-    "bayes.logistic.laplace": "LaplacePosterior",
-    "bayes.logistic.samples": "LogisticSamples",
-    "bayes.logistic.comparison": "PosteriorComparison",
-    "perceptron.training_rows": "PerceptronState",
-    "perceptron.training": "MistakeTrace",
+    "bayes.gaussian_process.model": "TrendBasis",
+    "bayes.gaussian_process.regressor": "InducingState",
+    "bayes.gaussian_process.laplace": "BinaryProcess",
+    "bayes.gaussian_process.variational": "InducingBinary",
+    "bayes.gaussian_process.learning": "Learned Optimum",
+    "bayes.laplace": "Coordinates LaplacePosterior",
+    "bayes.sampling": "LogisticSamples",
+    "bayes.bayesian_logistic_regression": "PosteriorComparison",
+    "perceptron.perceptron": "PerceptronState MistakeTrace",
     "perceptron.perceptron_regressor": "ResidualTrace",
-    "svm.path.trace": "SVMTrace",
+    "svm.path": "SVMTrace",
     "svm.solver": "BinarySVM",
-    "neighbors.leave_one_out": "LeaveOneOutErrors",
-    "neighbors.bandwidth": "BandwidthSearch",
-    "cluster.dendrogram": "Dendrogram",
-    "hypotheses.boxes.box": "Box",
-    "hypotheses.boxes.version_space": "VersionSpace",
-    "hypotheses.boxes.box_classifier": "Examples",
-    "hypotheses.enclosing.spanned": "SpannedEllipsoid",
-    "bayes.linear.spectrum": "EvidenceSpectrum",
-    "bayes.linear.posterior": "Posterior",
-    "bayes.linear.evidence": "EvidenceCurve",
+    "neighbors.tuning": "LeaveOneOutErrors",
+    "neighbors.kernel_smoothers": "BandwidthSearch",
+    "cluster.linkage": "Dendrogram",
+    "hypotheses.version_space": "Box VersionSpace",
+    "hypotheses.box_classifier": "Examples",
+    "hypotheses.enclosing": "SpannedEllipsoid",
+    "bayes.evidence": "EvidenceSpectrum Posterior EvidenceCurve",
     "cluster.scatter": "ClusterProjection",
-    "study.score": "Score",
-    "study.stream_record": "StreamRecord",
-    "study.result": "ScoresOfClass CrossValidatedScore Entry Choice Difference Predictions "
-    "LearningCurve TrainingRows CalibrationCheck Decision CovarianceTests Margins Study",
-    "study.description": "ModelDescription ClassCoefficients OddsRatios RegularizationPath "
-    "StoredRows SVMSearch BinarySVMFit NeighborSearch Evidence ProcessFit",
-    "study.validation.records": "RepeatedScore Repeats OuterFold Nested",
-    "study.guaranteed.records": "Calibration CoverageCheck",
-    "study.uncertainty": "Uncertainty PredictiveCheck PredictiveBand IntervalScore",
-    "study.explanation.records": "ColumnImportance PartialDependence ColumnDistribution "
-    "ColumnCorrelations",
-    "estimators.coefficient_inference": "Inference",
-    "estimators.inference": "ModelQuality",
-    "study.clustering.result": "Trial Reference Structure Stability Cluster "
-    "PlottedRows ClusterStudy",
+    "study.result": (
+        "Score StreamRecord ScoresOfClass CrossValidatedScore Entry Choice Difference "
+        "Predictions LearningCurve TrainingRows CalibrationCheck Decision CovarianceTests "
+        "Margins Study RepeatedScore Repeats OuterFold Nested Calibration CoverageCheck "
+        "Uncertainty PredictiveCheck PredictiveBand IntervalScore ColumnImportance "
+        "PartialDependence ColumnDistribution ColumnCorrelations"
+    ),
+    "study.description": (
+        "ModelDescription ClassCoefficients OddsRatios RegularizationPath StoredRows SVMSearch "
+        "BinarySVMFit NeighborSearch Evidence ProcessFit"
+    ),
+    "estimators.inference": "Inference ModelQuality",
+    "study.cluster.result": (
+        "Trial Reference Structure Stability Cluster PlottedRows ClusterStudy"
+    ),
 }
 
 #: Kernels by module. They have a table of their own: some share a name with other data classes.
@@ -150,7 +133,7 @@ MODELS = {
     if name not in RECORDS and not home.startswith(_OTHERS)
 }
 #: Enumerations, stored by value.
-ENUMS = {"Kind": "separatrix.rows.schema", "Status": "separatrix.optimize.solution"}
+ENUMS = {"Kind": "separatrix.rows.schema", "Status": "separatrix.optimize.convex"}
 
 
 def class_in(table: dict[str, str], name: object) -> type[Any] | None:

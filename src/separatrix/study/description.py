@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from separatrix.estimators.coefficient_inference import Inference
-from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Floats, Ints
+from separatrix.arrays import Floats, Ints
+from separatrix.estimators.inference import Inference
+from separatrix.optimize.convex import Certificate
 
 
 @dataclass(frozen=True)

@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from separatrix.linear.summary import InferenceMixin
+from separatrix.arrays import Floats, Ints
+from separatrix.linear.inference import InferenceMixin
 from separatrix.messages import InputError, SeparatrixWarning
-from separatrix.rows.block import Floats
-from separatrix.rows.encoding import Encoding
-from separatrix.rows.parts import Parts
+from separatrix.rows.parts import Hashes, Parts
 from separatrix.rows.profile import ColumnProfile
-from separatrix.rows.rows import InMemory
+from separatrix.rows.rows import ArrayRows, InMemory, Rows
+from separatrix.rows.schema import Encoding, Kind, unit_weights
+from separatrix.rows.sources.source import FileSource
+from separatrix.rows.sources.stream import TableRows
+from separatrix.rows.split import class_codes, cut_again, deal_again, unit_keys
+from separatrix.selection.folds import Folds
+from separatrix.selection.rules import validation_error
+from separatrix.selection.tuning import Tuning
+from separatrix.statistics.moments import (
+    Grouped,
+    MomentRows,
+    Moments,
+    design_moments,
+    learn_encoding,
+)
 from separatrix.study.candidates import BASELINE, Candidate, Size
-from separatrix.study.folds import SHOWN_ROWS, RowFolds, thinned, truth_of
 from separatrix.study.result import TrainingRows
+from separatrix.study.tasks import REGRESSION
 
 M = TypeVar("M")
 
@@ -130,3 +147,328 @@ def _leverage(core: Any) -> Floats | None:
         return core.summary().leverage
     except InputError:
         return None
+
+
+# -------------------------------------------------------------------------------------------------
+# The data of a study, split once: a held-out test set, and folds for cross-validation.
+#
+# Two kinds of folds fit a candidate without one of them and give its error there: one from moments
+# by fold (the rows are not read again), one from the rows themselves.
+
+
+A = TypeVar("A", Ints, Floats)
+
+#: The part of the rows of the test set; folds are numbered from 0.
+TEST = -1
+#: With fewer rows on either side nothing can be estimated.
+MIN_TEST_ROWS, MIN_TRAINING_ROWS = 2, 4
+#: Rows of one part that a picture shows at most.
+SHOWN_ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class MomentFolds:
+    """Moments by fold, and those of the test set."""
+
+    folds: MomentRows
+    test: Moments | None
+
+    @classmethod
+    def of(cls, schema: Any, groups: Grouped[Moments]) -> MomentFolds:
+        """From moments grouped by part; refuses a split with too little on either side."""
+        folds = {part: m for part, m in groups.parts.items() if part != TEST}
+        test = groups.parts.get(TEST)
+        if len(folds) < 2:
+            raise too_small(groups.total().count)
+        return cls(MomentRows(schema, folds), test)
+
+    @property
+    def k(self) -> int:
+        """Number of folds."""
+        return len(self.folds.parts)
+
+    def fit_without(self, candidate: Candidate, fold: int) -> Any:
+        """The candidate fitted to all folds but one."""
+        return _fit(candidate, self.folds.without(fold))
+
+    def squared_error(self, model: Any, fold: int) -> float:
+        """Mean squared error of a fitted model on one fold."""
+        return mse(model, self.folds.parts[fold])
+
+    def fit(self, candidate: Candidate) -> Any:
+        """The candidate fitted to all folds."""
+        return _fit(candidate, self.folds)
+
+
+def _fit(candidate: Candidate, rows: MomentRows) -> Any:
+    """One that tunes finds its folds among the parts; any other needs the total alone."""
+    model = candidate.make(len(rows.parts))
+    if candidate.folds:
+        return model.fit(rows)
+    raw = rows.reduce(Moments())
+    encoding = learn_encoding(rows.schema, raw)
+    return model.fit(design_moments(encoding, raw)).with_encoding(encoding)
+
+
+def mse(model: Any, raw: Moments) -> float:
+    """Mean squared error on rows of which there are only raw moments."""
+    design = design_moments(model.encoding_, raw)
+    coef, intercept = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
+    return float(validation_error(design, coef, intercept)[0])
+
+
+@dataclass(frozen=True)
+class RowFolds:
+    """The rows of the table and the part of each.
+
+    ``ordered`` folds follow one another in time: each is predicted from the earlier ones, and the
+    first of all is never predicted. With ``leave_one_out`` every row (or group) is predicted by
+    models of all others; the folds then serve to tune and to calibrate.
+    """
+
+    table: InMemory
+    labels: NDArray[np.int64]
+    ordered: bool = False
+    leave_one_out: bool = False
+
+    @cached_property
+    def design(self) -> InMemory:
+        """The rows as models are given them."""
+        return as_matrix(self.table)
+
+    def source(self, candidate: Candidate) -> InMemory:
+        """The rows as this candidate is given them."""
+        return self.table if candidate.raw else self.design
+
+    @property
+    def scheme(self) -> str:
+        """How rows are validated: "leave_one_out", in order of "time", or in "folds"."""
+        return "leave_one_out" if self.leave_one_out else "time" if self.ordered else "folds"
+
+    @property
+    def k(self) -> int:
+        """Number of folds that are predicted."""
+        return len(self.fold_labels)
+
+    @property
+    def fold_labels(self) -> list[int]:
+        """Labels of the folds that are predicted: all, or all but the first in time."""
+        present = [int(v) for v in np.unique(self.labels) if v != TEST]
+        return present[1:] if self.ordered else present
+
+    @property
+    def training(self) -> Ints:
+        """Positions of the rows of all folds."""
+        return np.flatnonzero(self.labels != TEST)
+
+    @property
+    def test(self) -> Ints:
+        """Positions of the rows of the test set."""
+        return np.flatnonzero(self.labels == TEST)
+
+    @cached_property
+    def units(self) -> Ints | None:
+        """The number of the group of each row, or of its copies; None if every row is its own.
+
+        Rows of one unit are no independent evidence: standard errors count units.
+        """
+        found, units = np.unique(self.unit_keys, return_inverse=True)
+        return None if len(found) == len(self.unit_keys) else np.asarray(units)
+
+    @cached_property
+    def unit_keys(self) -> Hashes:
+        """The hash of the unit of each row."""
+        return unit_keys(self.table.block, self.table.hashes, self.table.keys)
+
+    def again(self, parts: Parts, repeat: int, repeats: int) -> RowFolds:
+        """The same test set, and other folds: dealt in another order, or cut at other times.
+
+        Cuts in time are moved by up to half a fold, the r-th of R by r/R of one.
+        """
+        labels = self.labels.copy()
+        if self.table.keys.times is not None:
+            shift = (repeat / repeats + 0.5) % 1.0 - 0.5
+            labels = cut_again(parts, self.table.keys.times, shift)
+        else:
+            at = self.training
+            labels[at] = self._dealt(parts, f"repeat {repeat}", at)
+        return replace(self, labels=labels)
+
+    def within(self, parts: Parts, fold: int) -> RowFolds:
+        """The rows that predict a fold as a table of their own, in folds of their own."""
+        at = self.split(fold)[0]
+        table = self.table.take(at)
+        if table.keys.times is not None:
+            labels = cut_again(replace(parts, test=0.0), table.keys.times)
+        else:
+            labels = self._dealt(parts, f"within fold {fold}", at)
+        return replace(self, table=table, labels=labels)
+
+    def _dealt(self, parts: Parts, draw: str, at: Ints) -> Ints:
+        classes = class_codes(self.table.block)
+        own = None if classes is None else classes[at]
+        return deal_again(parts, draw, self.unit_keys[at], own)
+
+    def fit_without(self, candidate: Candidate, fold: int) -> Any:
+        """The candidate fitted to the rows that predict a fold."""
+        return self.fitted(candidate, self.split(fold)[0])
+
+    def split(self, fold: int) -> tuple[Ints, Ints]:
+        """Positions of the rows that predict a fold, and of the rows of the fold.
+
+        These are the rows of all other folds, or of the earlier ones.
+        """
+        label = self.fold_labels[fold]
+        others = self.labels < label if self.ordered else self.labels != label
+        training = np.flatnonzero((self.labels != TEST) & others)
+        return training, np.flatnonzero(self.labels == label)
+
+    def pairs(self) -> Folds:
+        """Training and validation rows of every fold, as positions among ``training``.
+
+        Folds that partition the training rows have labels; ordered ones have none.
+        """
+        if not self.ordered:
+            return Folds.from_labels(np.unique(self.labels[self.training], return_inverse=True)[1])
+        place = np.cumsum(self.labels != TEST) - 1
+        splits = (self.split(fold) for fold in range(self.k))
+        return Folds(tuple((place[train], place[test]) for train, test in splits), None)
+
+    def fit(self, candidate: Candidate, tuning: Tuning | None = None) -> Any:
+        """The candidate fitted to all folds, ready for tables like this one."""
+        model = self.fitted(candidate, self.training, tuning)
+        if self.source(candidate) is self.table:
+            return model
+        return by_name(model, self.table.take(self.training))
+
+    def fitted(self, candidate: Candidate, training: Ints, tuning: Tuning | None = None) -> Any:
+        """The candidate fitted to some of the rows, with parameters that were tuned before.
+
+        A regression model that tunes a penalty on a matrix is given the folds of the study to do it
+        on (a classifier needs every class in every fold, and makes its own). The model stores their
+        number alone: a list of row numbers means nothing later.
+        """
+        rows = self.source(candidate)
+        own = RowFolds(self.table, self.labels[training], self.ordered)
+        model = candidate.make(max(2, own.k))
+        if tuning is not None:
+            return model.fit_tuned(rows.take(training), tuning)
+        shared = candidate.folds and candidate.task == REGRESSION and own.k > 1
+        if shared and isinstance(rows, ArrayRows):
+            model.set_params(cv=list(own.pairs().pairs))
+            return model.fit(rows.take(training)).set_params(cv=own.k)
+        return model.fit(rows.take(training))
+
+
+def as_matrix(table: InMemory) -> InMemory:
+    """A table with more columns than rows as a matrix, if it has no missing values nor levels.
+
+    Moments of d columns are d² numbers; with few rows, solvers do better on the rows themselves.
+    """
+    block = table.block
+    plain = all(term.level is None and not term.missing for term in block.terms)
+    if not plain or len(block.terms) < block.n:
+        return table
+    return ArrayRows(
+        block.x, block.y, block.w, names=table.schema.names, targets=block.targets.items
+    )
+
+
+def by_name(model: Any, rows: InMemory) -> Any:
+    """A model of a matrix, made to read tables like the one that the matrix came from."""
+    means = rows.block.x.mean(axis=0)
+    names = rows.schema.names
+    model.encoding_ = Encoding(
+        rows.schema,
+        rows.block.terms,
+        targets=rows.block.targets,
+        fill_values=dict(zip(names, np.asarray(means, dtype=float).tolist(), strict=True)),
+    )
+    return model
+
+
+def truth_of(rows: InMemory) -> NDArray[Any]:
+    """The target as a column of numbers, or of class names."""
+    block = rows.block
+    if rows.schema.targets[0].kind is Kind.NUMERIC:
+        return np.asarray(block.y[:, 0])
+    names = np.array([str(term.level) for term in block.targets])
+    return np.asarray(names[np.argmax(block.y, axis=1)])
+
+
+def error_on(model: Any, rows: InMemory) -> float:
+    """Weighted RMSE for regression, error rate for classification."""
+    truth, predicted = truth_of(rows), model.predict(rows)
+    w: Floats = unit_weights(rows.block.w, len(truth))
+    if truth.dtype.kind == "f":
+        return float(np.sqrt(np.average((truth - predicted) ** 2, weights=w)))
+    return float(np.average(truth != predicted, weights=w))
+
+
+def thinned(values: A, most: int) -> A:
+    """The values, or ``most`` of them at even steps."""
+    if len(values) <= most:
+        return values
+    return cast(A, values[np.linspace(0, len(values) - 1, most).astype(int)])
+
+
+def too_small(n: int) -> InputError:
+    """The refusal of a table that cannot be split."""
+    return InputError(
+        f"{n} row{' is' if n == 1 else 's are'} too few to hold out a test set and cross-validate "
+        "models on the rest.",
+        remedy="Give more rows, or fit one model in Python: LinearRegression().fit(rows).",
+    )
+
+
+# -------------------------------------------------------------------------------------------------
+# Whether a table can be read into memory whole, or must be studied from one pass.
+
+
+#: Never read more than this into memory.
+MAX_BYTES = 4 << 30
+#: A study in memory takes at most so many times the table as numbers, and so much beside: half of
+#: that is the interpreter with its libraries and compiled loops.
+TABLES, BESIDE, LIBRARIES = 3.0, 1e9, 0.5e9
+#: Rows of a block where many models predict each of them.
+SMALL_BLOCK_ROWS = 16_384
+
+
+def reason_to_stream(rows: Rows) -> str:
+    """Why the rows are not read into memory; empty if they are."""
+    if isinstance(rows, InMemory):
+        return ""
+    # the rows of a cluster are not ours to fetch
+    if not isinstance(rows, TableRows) or rows.travel is not None:
+        return "spread over a cluster"
+    if not isinstance(rows.source, FileSource):  # a data frame is in memory already
+        return ""
+    needed = rows.source.size(len(rows.schema.by_name))
+    return "too large for memory" if needed >= memory_budget() else ""
+
+
+def in_small_blocks(rows: Rows) -> Rows:
+    """The same table in blocks that leave room for what models make of them."""
+    if not isinstance(rows, TableRows) or rows.travel is not None:
+        return rows
+    smaller = copy(rows)
+    smaller.block_rows = min(rows.block_rows, SMALL_BLOCK_ROWS)
+    return smaller
+
+
+def study_memory(rows: int, columns: int) -> float:
+    """Bytes that a study of a table in memory may take beside the table and the libraries."""
+    return (TABLES - 1.0) * 8.0 * rows * columns + BESIDE - LIBRARIES
+
+
+def memory_budget() -> float:
+    """Bytes that a table may take: ``SEPARATRIX_MEMORY`` (in MB), else a quarter of the memory."""
+    limit = os.environ.get("SEPARATRIX_MEMORY")
+    if limit:
+        return float(limit) * 1e6
+    return min(physical_memory() / 4, MAX_BYTES)
+
+
+def physical_memory() -> float:
+    """Bytes that this computer has."""
+    return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))

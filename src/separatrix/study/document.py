@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.optimize.solution import Certificate
+from separatrix.optimize.convex import Certificate
 from separatrix.study.description import ModelDescription
-from separatrix.study.explanation.records import PartialDependence
-from separatrix.study.result import Score, ScoresOfClass, Study
+from separatrix.study.result import PartialDependence, Score, ScoresOfClass, Study
 
 
 def plain(value: Any) -> Any:

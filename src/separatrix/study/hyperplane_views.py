@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.arrays import Floats, Ints
 from separatrix.discriminant.linear_discriminant import LinearDiscriminantAnalysis
 from separatrix.estimators.class_labels import coded_rows
 from separatrix.geometry.hyperplane import Hyperplane
-from separatrix.linear.least_squares.least_squares_classifier import LeastSquaresClassifier
+from separatrix.linear.linear_regression import LeastSquaresClassifier
 from separatrix.logistic.logistic_regression import LogisticRegression
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats, Ints, to_array
+from separatrix.rows.schema import to_array
 
 VIEWS = ("least squares", "Gaussian", "logistic")
 

@@ -9,19 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.messages import InputError
-from separatrix.rows.encoding import Encoding
 from separatrix.rows.parts import Parts
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.rows import Rows
-from separatrix.rows.schema import Column, Kind, Schema, Term
+from separatrix.rows.schema import Column, Encoding, Kind, Schema, Term
 from separatrix.statistics.moments import Moments
 from separatrix.study.candidates import Candidate
 from separatrix.study.description import StoredRows
-from separatrix.study.folds import TEST, RowFolds
+from separatrix.study.design import TEST, RowFolds
 
 if TYPE_CHECKING:
-    from separatrix.study.classes.streaming.data import ClassData
-    from separatrix.study.stream_record import StreamRecord
+    from separatrix.study.result import StreamRecord
+    from separatrix.study.streaming.candidates import ClassData
 
 #: How many columns are named before the rest is only counted.
 NAMED = 4

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from separatrix.probability.proportions import effective_size, wilson
-from separatrix.rows.block import Floats, unit_weights
+from separatrix.arrays import Floats
+from separatrix.probability.reliability import effective_size, wilson
+from separatrix.rows.schema import unit_weights
 from separatrix.statistics.moments import Moments
 from separatrix.study.result import Score
 

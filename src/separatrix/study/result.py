@@ -5,23 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.arrays import Floats, Ints
+from separatrix.conformal.base import category_quantiles, checked_level, rows_needed
 from separatrix.discriminant.covariance_tests import BoxTest, MardiaTest
+from separatrix.messages import InputError
 from separatrix.probability.costs import Costs
 from separatrix.probability.decision_surface import DecisionFunctionSurface, DecisionSurface
-from separatrix.rows.block import Floats
 from separatrix.rows.profile import ColumnProfile
 from separatrix.study.description import ModelDescription, RegularizationPath
-from separatrix.study.explanation.records import (
-    ColumnCorrelations,
-    ColumnDistribution,
-    ColumnImportance,
-    PartialDependence,
-)
-from separatrix.study.guaranteed.records import Calibration
-from separatrix.study.score import Score as Score
-from separatrix.study.stream_record import StreamRecord
-from separatrix.study.uncertainty import Uncertainty
-from separatrix.study.validation.records import Nested, Repeats
 
 
 @dataclass(frozen=True)
@@ -308,3 +302,370 @@ class Study:
     repeats: Repeats | None = None
     nested: Nested | None = None
     stream: StreamRecord | None = None
+
+
+# -------------------------------------------------------------------------------------------------
+# A measured quantity with its interval.
+
+
+@dataclass(frozen=True)
+class Score:
+    """A measured quantity with its 95 % interval."""
+
+    metric: str
+    value: float
+    low: float
+    high: float
+
+
+# -------------------------------------------------------------------------------------------------
+# What a study of a stream records of its reading: passes, samples, sums of the test part.
+
+
+@dataclass(frozen=True)
+class StreamRecord:
+    """Passes over the rows and why, rows of the samples, and sums over the whole test part.
+
+    ``confusion`` holds weights by true class (the last row: a class that training does not have)
+    and answer (the last column: a rejection). ``reliability`` holds, for ten equal bins of the
+    probability of the predicted class, the mean probability, the frequency of right answers and
+    the weight. ``auc_resolution`` is what ties of ranked scores may change of an area under a
+    ROC curve. ``simulated`` rows stand for those of which there are only moments.
+    """
+
+    reason: str
+    n_passes: int
+    n_sampled: int
+    n_test_sampled: int
+    confusion: Floats
+    reliability: Floats
+    brier: float
+    auc_resolution: float
+    simulated: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """How the rows were read."""
+        if self.simulated:
+            return "Read from moments: no pass over the rows."
+        return f"Read as a stream: {self.n_passes} passes."
+
+
+# -------------------------------------------------------------------------------------------------
+# What a study shows of predictive distributions: records, filled in by ``study/numbers``.
+
+
+#: Level of the intervals beside predictions, unless another is requested.
+LEVEL = 0.95
+#: Levels whose coverage on the test set is measured.
+TEST_LEVELS = (0.5, 0.8, 0.9, 0.95)
+
+
+@dataclass(frozen=True)
+class PredictiveCheck:
+    """Training rows, each under the predictive distribution of a model that was not fitted to it.
+
+    ``mean`` is the predicted value, ``residuals`` are (y − m)/s, and ``pit`` is F(y), the
+    probability of a smaller target. ``rows`` are the row numbers in the table; of a large table
+    they are an even selection.
+    """
+
+    rows: Any
+    mean: Floats
+    residuals: Floats
+    pit: Floats
+    w: Floats | None = None
+
+
+@dataclass(frozen=True)
+class IntervalScore:
+    """Intervals of one level on the test set: the proportion of targets within, the mean width."""
+
+    level: float
+    coverage: Score
+    width: float
+
+
+@dataclass(frozen=True)
+class PredictiveBand:
+    """Predictive mean and intervals along the only column; ``points`` are test rows (x, y)."""
+
+    column: str
+    x: Floats
+    mean: Floats
+    intervals: Floats
+    points: Floats
+    display: str = ""
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """Predictive distributions of the chosen model, checked on rows it was not fitted to.
+
+    ``test`` are intervals on the test set, ``log_loss`` the mean negative log predictive density
+    there; ``check`` are the training rows out of fold, None where the comparison gave none.
+    """
+
+    level: float
+    test: tuple[IntervalScore, ...]
+    log_loss: Score
+    check: PredictiveCheck | None = None
+    band: PredictiveBand | None = None
+
+
+# -------------------------------------------------------------------------------------------------
+# What a study stores for guaranteed intervals and sets: the scores of its test rows.
+#
+# The model was chosen and fitted without the test rows, so that they calibrate it by split
+# conformal prediction: a new row that is drawn as they were is covered with a probability of at
+# least the level. Of classes each has a quantile of its own, since the split deals every class by
+# itself.
+
+
+@dataclass(frozen=True)
+class CoverageCheck:
+    """Test rows covered at a level, either half calibrated by the other.
+
+    ``coverage`` has its Clopper–Pearson interval; ``by_class`` is that of the rows of each class of
+    which a half suffices. Calibrated by all test rows, ``size`` is the mean width of intervals or
+    the mean number of labels in a set, and ``sizes`` how often a set has 0, 1, … labels.
+    """
+
+    level: float
+    coverage: Score
+    size: float
+    by_class: dict[str, Score]
+    sizes: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Scores of the test rows by the chosen model, which has not seen them.
+
+    ``kind`` is "absolute" (|y − ŷ|), "normalized" (|y − ŷ|/s, s that of the model's predictive
+    distribution) or "lac" (1 − p of the class). ``codes`` are the classes of the rows, zeros for
+    numbers; ``classes`` are empty for numbers. ``refusal`` says why there is no guarantee, and
+    then there are no scores.
+    """
+
+    kind: str
+    scores: Floats
+    codes: Ints
+    w: Floats | None = None
+    classes: tuple[str, ...] = ()
+    checks: tuple[CoverageCheck, ...] = ()
+    refusal: str = ""
+
+    @property
+    def n(self) -> int:
+        """How many rows calibrate."""
+        return len(self.scores)
+
+    def quantiles(self, level: float) -> Floats:
+        """The quantile of the scores; of classes, one for each."""
+        if self.refusal:
+            raise InputError(f"No guaranteed intervals: {self.refusal}")
+        count = max(1, len(self.classes))
+        exact = checked_level(level)
+        return category_quantiles(self.scores, self.w, self.codes, count, exact)[:-1]
+
+    def intervals(self, model: Any, rows: Any, level: float) -> Floats:
+        """Lower and upper ends (n x 2) around the predictions of the model."""
+        q = float(self.quantiles(level)[0])
+        center, scale = center_and_scale(model, rows, self.kind)
+        reach = np.full(len(center), np.inf) if np.isinf(q) else q * scale
+        return np.stack([center - reach, center + reach], axis=1)
+
+    def sets(self, model: Any, rows: Any, level: float) -> NDArray[np.bool_]:
+        """Which classes of the model are in the set of every row (n x K)."""
+        at = {name: i for i, name in enumerate(self.classes)}
+        q = self.quantiles(level)
+        known = [str(label) for label in model.classes_]
+        limits = np.array([q[at[name]] if name in at else np.inf for name in known])
+        return np.asarray(1.0 - model.predict_proba(rows) <= limits)
+
+    def sentence(self, level: float) -> str:
+        """What is guaranteed at a level, and under which condition."""
+        percent = f"{100 * level:.6g} %"
+        what = (
+            "label of a new row is in its set"
+            if self.classes
+            else "target of a new row is in its interval"
+        )
+        whatever = ", whatever the label" if self.classes else ""
+        return (
+            f"The {what} with a probability of at least {percent}{whatever}, if the row is drawn "
+            f"as the {self.n} test rows were, which the model has not seen (conformal prediction)."
+        )
+
+    def remarks(self, level: float) -> list[str]:
+        """What is guaranteed, and what is without bounds since there are too few test rows."""
+        lacking, needed = np.isinf(self.quantiles(level)), rows_needed(level)
+        found = [self.sentence(level)]
+        if lacking.any() and not self.classes:
+            found.append(
+                f"Intervals are infinite: {needed} test rows are needed, and there are {self.n}."
+            )
+        elif lacking.any():
+            names = ", ".join(repr(c) for c, at in zip(self.classes, lacking, strict=True) if at)
+            found.append(f"A class with fewer than {needed} test rows is in every set: {names}.")
+        return found
+
+
+def center_and_scale(model: Any, rows: Any, kind: str) -> tuple[Floats, Floats]:
+    """Predictions, and what a score of one is at each of them."""
+    if kind == "normalized":
+        found = model.predictive(rows)
+        return found.mean, np.maximum(found.scale, np.finfo(float).tiny)
+    center = np.asarray(model.predict(rows), dtype=float)
+    return center, np.ones(len(center))
+
+
+# -------------------------------------------------------------------------------------------------
+# What a study stores of its columns: importance, partial dependence, histograms, correlations.
+
+
+@dataclass(frozen=True)
+class ColumnImportance:
+    """Permutation importance on test rows, the most important column first.
+
+    ``increase[j]`` is the mean rise of the ``loss`` of a row when column j is permuted among the
+    rows, ``low`` and ``high`` its 95 % interval; ``base`` is the mean loss before. ``n_columns`` is
+    the number of columns of the table: ``columns`` are fewer where only those were measured that
+    change predictions most.
+    """
+
+    columns: tuple[str, ...]
+    increase: Floats
+    low: Floats
+    high: Floats
+    loss: str
+    base: float
+    n_rows: int
+    n_repeats: int
+    n_columns: int
+
+
+@dataclass(frozen=True)
+class PartialDependence:
+    """Mean prediction over rows in which one column is set to each of several values.
+
+    The values are numbers (``values``) or ``levels``, the other of the two is empty. ``average``
+    has a row for each value and a column for each of ``outputs``: classes, or the target.
+    ``individual`` are the curves of single rows (rows x values), of the last output. ``scale`` says
+    what is averaged: "prediction", "probability", or "proportion" of rows predicted so.
+    ``deciles`` are those of the column, ``display`` how its numbers are written (years, dates).
+    """
+
+    column: str
+    values: Floats
+    levels: tuple[str, ...]
+    average: Floats
+    individual: Any
+    outputs: tuple[str, ...]
+    scale: str
+    deciles: Floats
+    n_rows: int
+    display: str = ""
+
+
+@dataclass(frozen=True)
+class ColumnDistribution:
+    """Training rows by the value of one column: in bins between ``edges``, or by level.
+
+    ``counts`` has a row for each bin or level and a column for each of ``classes`` (one column
+    without classes). ``mean`` and ``deviation`` are those of a numeric target in each bin, None for
+    classes and for the target itself. ``missing`` rows have no value, ``outside`` are beyond the
+    edges, or of levels that are not listed; ``display`` is how numbers are written (years, dates).
+    """
+
+    column: str
+    edges: Floats
+    levels: tuple[str, ...]
+    counts: Floats
+    classes: tuple[str, ...] = ()
+    mean: Floats | None = None
+    deviation: Floats | None = None
+    missing: int = 0
+    outside: int = 0
+    display: str = ""
+
+
+@dataclass(frozen=True)
+class ColumnCorrelations:
+    """Pearson correlations of numeric columns on the training rows, pairwise complete.
+
+    ``n_columns`` is the number of numeric columns that vary, of which these are some.
+    """
+
+    columns: tuple[str, ...]
+    matrix: Floats
+    n_columns: int
+    n_rows: int
+
+
+# -------------------------------------------------------------------------------------------------
+# What repeats and nested selection found: plain numbers, as files and pages hold them.
+
+
+@dataclass(frozen=True)
+class RepeatedScore:
+    """The score of a candidate over repeats, and its paired difference from the winner.
+
+    ``spread`` is the standard deviation of ``by_repeat``: how much the folds matter.
+    ``corrected_error`` is the standard error of the mean over all folds of all repeats by Nadeau
+    and Bengio, √((1/J + n_test/n_train) s²), which counts that training rows are shared;
+    ``difference`` (of fold scores, candidate − winner) has its own. NaN where folds follow one
+    another in time. ``chosen`` counts the repeats that would have chosen the candidate.
+    """
+
+    name: str
+    by_repeat: tuple[float, ...]
+    mean: float
+    spread: float
+    corrected_error: float
+    difference: float
+    difference_error: float
+    chosen: int
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """Candidates compared on several sets of folds; ``ratio`` is n_test/n_train of a fold."""
+
+    metric: str
+    n_repeats: int
+    n_folds: int
+    ratio: float
+    scores: tuple[RepeatedScore, ...]
+    summary: str
+
+
+@dataclass(frozen=True)
+class OuterFold:
+    """One outer fold: what was chosen without it, its score inside, and its score here."""
+
+    winner: str
+    inner: float
+    outer: float
+    n_rows: int
+    hyperparameters: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Nested:
+    """The score of the whole selection on rows that had no part in it.
+
+    ``outer`` is the score over all outer rows, ``standard_error`` its own; ``inner`` the mean of
+    the scores by which winners were chosen. ``optimism`` says how much better the inner score looks
+    (positive: too good). ``chosen`` counts outer folds by winner.
+    """
+
+    metric: str
+    outer: float
+    standard_error: float
+    inner: float
+    optimism: float
+    folds: tuple[OuterFold, ...]
+    chosen: dict[str, int]
+    summary: str

@@ -15,42 +15,41 @@ import numpy as np
 from separatrix.rows.parts import Parts
 from separatrix.rows.profile import profile
 from separatrix.rows.rare_levels import pool_rare_levels
-from separatrix.rows.row_sample import Both, RowSample
 from separatrix.rows.rows import InMemory, Rows
-from separatrix.statistics.grouped import Grouped
-from separatrix.statistics.moments import Moments
+from separatrix.rows.sampling import Both, RowSample
+from separatrix.statistics.moments import Grouped, Moments
 from separatrix.storage import StoredMoments
 from separatrix.study import inferred, tasks
 from separatrix.study.candidates import Size, candidates, refuse_memory
-from separatrix.study.checks.table import check_stream, check_table
-from separatrix.study.classes.run import study_classes
-from separatrix.study.classes.streaming.run import study_class_moments, study_class_stream
-from separatrix.study.classes.streaming.targets import stream_target, with_class_target
-from separatrix.study.comparison.effort import Effort
-from separatrix.study.comparison.options import Options
-from separatrix.study.design import Metadata, StudyDesign, with_warnings
-from separatrix.study.explanation.run import explained
-from separatrix.study.folds import (
+from separatrix.study.checks import check_stream, check_table
+from separatrix.study.classification import study_classes
+from separatrix.study.conformal import calibrated
+from separatrix.study.design import (
     MIN_TEST_ROWS,
     MIN_TRAINING_ROWS,
+    Metadata,
     RowFolds,
-    too_small,
-    truth_of,
-)
-from separatrix.study.guaranteed.run import calibrated
-from separatrix.study.numbers.moments import study_moments
-from separatrix.study.numbers.run import study_regression
-from separatrix.study.result import Study
-from separatrix.study.size import (
+    StudyDesign,
     in_small_blocks,
     physical_memory,
     reason_to_stream,
     study_memory,
+    too_small,
+    truth_of,
+    with_warnings,
+)
+from separatrix.study.explanation import explained
+from separatrix.study.options import Effort, Options, Validation
+from separatrix.study.regression import study_moments, study_regression
+from separatrix.study.result import LEVEL, Study
+from separatrix.study.streaming.run import (
+    stream_target,
+    study_class_moments,
+    study_class_stream,
+    with_class_target,
 )
 from separatrix.study.tasks import CLASSIFICATION, REGRESSION
 from separatrix.study.training_part import digest_of
-from separatrix.study.uncertainty import LEVEL
-from separatrix.study.validation.plan import Validation
 from separatrix.threads import one_blas_thread
 
 

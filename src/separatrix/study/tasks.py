@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from separatrix.arrays import Floats
 from separatrix.messages import InputError, did_you_mean
-from separatrix.rows.block import Block, Floats
 from separatrix.rows.rows import InMemory
-from separatrix.rows.schema import Column, Kind, Term, Terms
+from separatrix.rows.schema import Block, Column, Kind, Term, Terms
 
 REGRESSION, CLASSIFICATION = "regression", "classification"
 

@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.estimators.class_tables import with_classes as as_classes
-from separatrix.rows.block import Block
+from separatrix.estimators.base import with_classes as as_classes
 from separatrix.rows.parts import Hashes, Parts
 from separatrix.rows.rows import InMemory, Rows
-from separatrix.rows.schema import Kind, Schema
+from separatrix.rows.schema import Block, Kind, Schema
 from separatrix.rows.split import TEST
 from separatrix.study.tasks import CLASSIFICATION, with_classes
 
@@ -106,7 +105,7 @@ def _labeled(table: InMemory, test: Any) -> InMemory:
 
 def _same_truth(table: InMemory, named: Any, truth: Sequence[Any]) -> bool:
     """Whether the targets of these rows are the recorded ones."""
-    from separatrix.study.folds import truth_of
+    from separatrix.study.design import truth_of
 
     found = truth_of(table.take(named)).tolist()
     return len(found) == len(truth) and all(a == b for a, b in zip(found, truth, strict=True))

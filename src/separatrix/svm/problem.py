@@ -13,6 +13,7 @@ has the ε-insensitive loss ℓ = max(0, |t − u| − ε), so that −c ≤ β 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
@@ -20,10 +21,23 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
+from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.matrices.gram import column_gram
 from separatrix.messages import InputError
-from separatrix.optimize.solution import Status
-from separatrix.rows.block import Floats, Ints, Matrix
+from separatrix.optimize.convex import (
+    Certificate,
+    ElasticNet,
+    EpsilonInsensitive,
+    Hinge,
+    Loss,
+    Penalty,
+    SquaredEpsilonInsensitive,
+    SquaredHinge,
+    Status,
+    certify_primal_dual,
+)
 
 #: Default limit of SMO iterations: so many, and so many more for each row.
 _MAX_ITER, _MAX_ITER_PER_ROW = 1_000_000, 1_000
@@ -415,3 +429,373 @@ def deadline_after(seconds: float | None, fraction: float = 1.0) -> float:
             f"time_budget={seconds!r} must be greater than 0 seconds.", remedy="None sets no limit."
         )
     return time.perf_counter() + fraction * float(seconds)
+
+
+# -------------------------------------------------------------------------------------------------
+# Linear models with a squared hinge or a squared ε-insensitive loss.
+#
+#     min over w, b of  p(w, b) + Σ c e²,      p = Σ ℓⱼ|wⱼ| + ½ Σ ρⱼ wⱼ²
+#
+# e is how far a score u = w·x + b is from where it costs nothing, with sign: t max(0, 1 − t u) of a
+# label t = ±1, or the part of t − u beyond ±ε. The dual coefficients are β = 2 c e, and at the
+# optimum Xᵀβ ∈ ∂p(w). The intercept is the coefficient of a column of ones; it has the last element
+# of ℓ and ρ, zero where it is free.
+
+
+#: Rows that are multiplied at a time.
+_BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class SquaredProblem:
+    """Rows ``x``, targets ``t``, costs ``c``, and the penalty of every coefficient.
+
+    ``epsilon`` is None for labels ±1. Rows are measured from ``center``, which is zero unless the
+    intercept is free.
+    """
+
+    x: Matrix
+    t: Floats
+    cost: Floats
+    penalty: ElasticNet
+    center: Floats
+    epsilon: float | None = None
+    intercept: bool = True
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.t)
+
+    @property
+    def size(self) -> int:
+        """Number of coefficients, the intercept among them."""
+        return len(self.penalty.l1)
+
+    @property
+    def free_intercept(self) -> bool:
+        """Whether the intercept has no penalty."""
+        return bool(self.intercept and not self.penalty.l1[-1] and not self.penalty.l2[-1])
+
+    @cached_property
+    def loss(self) -> SquaredHinge | SquaredEpsilonInsensitive:
+        """The loss by row."""
+        return SquaredHinge() if self.epsilon is None else SquaredEpsilonInsensitive(self.epsilon)
+
+    def argument(self, scores: Floats) -> Floats:
+        """The argument z of the loss: a margin, or a residual."""
+        return self.t * scores if self.epsilon is None else self.t - scores
+
+    def excess(self, scores: Floats) -> Floats:
+        """e of every row."""
+        half = 0.5 * self.loss.gradient(self.argument(scores))
+        return -self.t * half if self.epsilon is None else half
+
+    def scores(self, theta: Floats) -> Floats:
+        """w·(x − center) + b for every row."""
+        d = self.x.shape[1]
+        shift = float(theta[d]) if self.intercept else 0.0
+        return np.asarray(self.x @ theta[:d]) + (shift - float(self.center @ theta[:d]))
+
+    def pull(self, beta: Floats) -> Floats:
+        """Σ β (x − center), and Σ β for the intercept."""
+        total = float(beta.sum())
+        own = np.asarray(self.x.T @ beta) - self.center * total
+        return np.append(own, total) if self.intercept else own
+
+    def value(self, theta: Floats, excess: Floats) -> float:
+        """The objective, with the e of the scores at ``theta``."""
+        return self.penalty.value(theta) + float(self.cost @ excess**2)
+
+    def gram(self, rows: Ints, columns: Ints | None = None) -> Floats:
+        """Σ 2c z zᵀ over some rows, z = (x − center, 1), for some of the coefficients."""
+        size = self.size if columns is None else len(columns)
+        total = np.zeros((size, size))
+        for z in self._design(rows, columns):
+            total += (z.T @ z).toarray() if sparse.issparse(z) else column_gram(z)
+        return total
+
+    def _design(self, rows: Ints, columns: Ints | None) -> Iterator[Matrix]:
+        """√(2c) z of some rows and coefficients, some rows at a time."""
+        root, d = np.sqrt(2.0 * self.cost), self.x.shape[1]
+        own = None if columns is None else columns[columns < d]
+        ones = self.intercept and (columns is None or len(columns) > len(own))  # type: ignore[arg-type]
+        for start in range(0, len(rows), _BLOCK):
+            part = rows[start : start + _BLOCK]
+            z = self.x[part] if own is None else self.x[part][:, own]
+            by_row = root[part][:, None]
+            if sparse.issparse(z):
+                z = sparse.csr_array(z).multiply(by_row)
+                yield sparse.csr_array(sparse.hstack([z, by_row]) if ones else z)
+                continue
+            z = (z - (self.center if own is None else self.center[own])) * by_row
+            yield np.hstack([z, by_row]) if ones else z
+
+    def restore(self, theta: Floats) -> tuple[Floats, float]:
+        """w and b for rows measured from zero."""
+        d = self.x.shape[1]
+        w = theta[:d].copy()
+        return w, float(theta[d] - self.center @ w) if self.intercept else 0.0
+
+    def rescaled(self, unit: float) -> SquaredProblem:
+        """The problem of targets t/unit, whose coefficients are those of t divided by ``unit``.
+
+        Its objective is that of t divided by unit², with ℓ/unit for the ℓ₁ part.
+        """
+        if self.epsilon is None:
+            return self
+        penalty = replace(self.penalty, l1=self.penalty.l1 / unit)
+        return replace(self, t=self.t / unit, epsilon=self.epsilon / unit, penalty=penalty)
+
+
+def squared_problem(
+    x: Matrix,
+    t: Floats,
+    cost: Floats,
+    *,
+    epsilon: float | None = None,
+    ridge: Floats,
+    l1: bool = False,
+    intercept_scaling: float | None = 1.0,
+) -> SquaredProblem:
+    """Penalty ½ Σ ρ w², or Σ √ρ |w| with ``l1``; ``ridge`` is ρ of every column.
+
+    As in liblinear the intercept is s times the coefficient of a column of s, the
+    ``intercept_scaling``, whose penalty is then ½ (b/s)² or |b|/s. Infinity leaves it free, None
+    leaves it out.
+    """
+    intercept = intercept_scaling is not None
+    if intercept_scaling is not None:
+        ridge = np.append(ridge, 1.0 / float(intercept_scaling) ** 2)
+    zero = np.zeros(len(ridge))
+    penalty = ElasticNet(np.sqrt(ridge), zero) if l1 else ElasticNet(zero, ridge)
+    found = SquaredProblem(x, t, cost, penalty, np.zeros(x.shape[1]), epsilon, intercept)
+    if found.free_intercept and not sparse.issparse(x):
+        mean = np.asarray(cost @ x) / float(cost.sum())
+        return replace(found, center=mean)
+    return found
+
+
+# -------------------------------------------------------------------------------------------------
+# Certificates of support vector machines, from the rows, β and b (and w) alone.
+#
+# The dual coefficients β give the dual point u = −tβ/c of the hinge loss, or u = β/c of the
+# ε-insensitive loss; both are handed to :mod:`separatrix.optimize.convex`. Without a Mercer kernel
+# the dual value is no bound, and only the KKT conditions can be shown.
+
+
+#: Relative difference of two objectives that counts as none.
+_SAME = 1e-9
+
+KERNEL_CLAIM = (
+    "Support vectors: no other hyperplane in the kernel's feature space has a lower objective"
+)
+INDEFINITE_CLAIM = (
+    "Support vectors of a kernel that is not Mercer: a KKT point, which need not have the lowest "
+    "objective"
+)
+
+
+@dataclass(frozen=True)
+class KernelNorm:
+    """p(f) = ½‖f‖² = ½ βᵀKβ of a function f = Σ βᵢ k(xᵢ, ·) in the space of a kernel.
+
+    The gradient of p at f is f itself: with v = f, as the coefficients β of a support vector
+    machine have it, there is no excess, and every v has a finite conjugate.
+    """
+
+    squared_norm: float
+
+    def value(self, b: Floats) -> float:  # noqa: ARG002
+        """½‖f‖²."""
+        return 0.5 * self.squared_norm
+
+    def excess(self, b: Floats, v: Floats) -> Floats:
+        """Zero for v = f; no other v is offered."""
+        return np.zeros(1) if np.array_equal(b, v) else np.full(1, np.inf)
+
+    def distance(self, b: Floats, v: Floats) -> Floats:
+        """Zero for v = f."""
+        return self.excess(b, v)
+
+    def offset(self, b: Floats, v: Floats) -> Floats:
+        """Zero for v = f."""
+        return self.excess(b, v)
+
+    def feasible_scale(self, v: Floats) -> float:  # noqa: ARG002
+        """One: nothing has to be scaled."""
+        return 1.0
+
+
+def certify_kernel_svm(
+    problem: SVMProblem,
+    beta: Floats,
+    f: Floats,
+    b: float,
+    *,
+    tolerance: float,
+    mercer: bool = True,
+    claim: str = KERNEL_CLAIM,
+) -> Certificate:
+    """Certificate of the expansion Σ β κ(x, ·) + b with f = Kβ."""
+    square = float(beta @ f)
+    found = _certify(problem, KernelNorm(square), beta, f + b, b, beta, beta, tolerance, claim)
+    if mercer:
+        return found
+    return Certificate(
+        INDEFINITE_CLAIM,
+        primal=0.5 * square + _loss(problem, f + b),
+        kkt=found.kkt,
+        tolerance=tolerance,
+        promised=("kkt",),
+    )
+
+
+def certify_linear_svm(
+    problem: LinearProblem,
+    w: Floats,
+    b: float,
+    beta: Floats,
+    *,
+    tolerance: float,
+    claim: str,
+) -> Certificate:
+    """Certificate of the hyperplane w·x + b with the dual coefficients β; ρw = Xᵀβ at the optimum.
+
+    Each column of that condition is measured against the size of its terms.
+    """
+    size = term_sizes(problem.x, np.abs(beta))
+    size += problem.ridge * np.abs(w)
+    scores, v, ridge = problem.scores(w, b), problem.gradient(beta), problem.ridge
+    if problem.intercept and not problem.balances:
+        w, v = np.append(w, b), np.append(v, beta.sum())
+        ridge = np.append(ridge, problem.intercept_ridge)
+        size = np.append(size, np.abs(beta).sum() + problem.intercept_ridge * abs(b))
+    penalty = ElasticNet(np.zeros_like(ridge), ridge)
+    return _certify(problem, penalty, beta, scores, b, w, v, tolerance, claim, size)
+
+
+def _certify(
+    problem: SVMProblem,
+    penalty: Penalty,
+    beta: Floats,
+    scores: Floats,
+    b: float,
+    coef: Floats,
+    v: Floats,
+    tolerance: float,
+    claim: str,
+    v_scale: Floats | float = 1.0,
+) -> Certificate:
+    c = _finite_cost(problem, beta)
+    loss: Loss = EpsilonInsensitive(problem.epsilon) if problem.regression else Hinge()
+    z = problem.t - scores if problem.regression else problem.t * scores
+    with np.errstate(divide="ignore", invalid="ignore"):
+        u = np.where(c > 0.0, (beta if problem.regression else -problem.t * beta) / c, 0.0)
+    found = certify_primal_dual(
+        loss,
+        penalty,
+        c,
+        z,
+        u,
+        coef,
+        v,
+        claim=claim,
+        tolerance=tolerance,
+        intercept=b,
+        imbalance=float(beta.sum()) if problem.balances else 0.0,
+        v_scale=v_scale,
+        z_scale=problem.unit,
+    )
+    if not problem.hard:
+        return found
+    # the hyperplane scaled until no row is inside the margin is feasible, as is any α ≥ 0
+    margin, dual = float(z.min()), found.dual
+    primal = penalty.value(coef) / margin**2 if margin > 0.0 else np.inf
+    return replace(found, primal=primal, dual=dual, gap=max(primal - dual, 0.0))
+
+
+def is_better(proof: Certificate, other: Certificate) -> bool:
+    """Whether a point is better than another: certified, or of lower objective, or of less gap."""
+    if proof.holds != other.holds:
+        return proof.holds
+    if abs(proof.primal - other.primal) > _SAME * min(proof.primal, other.primal):
+        return proof.primal < other.primal
+    return badness(proof) < badness(other)
+
+
+def badness(proof: Certificate) -> tuple[bool, float, float]:
+    """A key that sorts certificates, the worst last."""
+    gap = proof.relative_gap
+    return not proof.holds, gap if np.isfinite(gap) else 0.0, proof.kkt
+
+
+def _finite_cost(problem: SVMProblem, beta: Floats) -> Floats:
+    """c; with a hard margin a bound that no coefficient reaches."""
+    if not problem.hard:
+        return problem.cost
+    return problem.capped(2.0 * float(np.abs(beta).max(initial=0.0)) or 1.0).cost
+
+
+def _loss(problem: SVMProblem, scores: Floats) -> float:
+    return float(problem.cost @ problem.slack(scores))
+
+
+def term_sizes(x: Matrix, weight: Floats) -> Floats:
+    """|X|ᵀ weight, some rows at a time."""
+    if sparse.issparse(x):
+        rows: Any = sparse.csr_array(x)
+        rows = sparse.csr_array((np.abs(rows.data), rows.indices, rows.indptr), rows.shape)
+        return np.asarray(rows.T @ weight)
+    total = np.zeros(x.shape[1])
+    for start in range(0, len(weight), 2_000):
+        part = slice(start, start + 2_000)
+        total += weight[part] @ np.abs(x[part])
+    return total
+
+
+# -------------------------------------------------------------------------------------------------
+# Options that the linear SVMs take from scikit-learn, checked.
+
+
+#: Interior-point steps, and epochs of coordinate descent, for each of ``max_iter``.
+STEPS = 20
+#: Relative gap of every fit, whatever larger ``tol`` is given; and that of sparse rows, where a
+#: tenth of ``tol`` is enough: liblinear at the same ``tol`` ends above that.
+ACCURACY, SPARSE_ACCURACY = 1e-6, 1e-5
+
+
+def linear_options(model: Any) -> SolverOptions:
+    """Tolerance and limits of an estimator."""
+    options = SolverOptions.of(model)
+    return replace(options, tol=min(options.tol, model._accuracy))
+
+
+def options_for(model: Any, x: Matrix, options: SolverOptions) -> SolverOptions:
+    """The options of an estimator for its rows x."""
+    if not sparse.issparse(x):
+        return options
+    return replace(options, tol=max(options.tol, min(0.1 * float(model.tol), SPARSE_ACCURACY)))
+
+
+def intercept_scaling(model: Any) -> float | None:
+    """The scale of the column whose coefficient is the intercept; None without intercept.
+
+    Infinity leaves the intercept free, as it is where columns are standardized: a penalty would
+    depend on the origins of the columns.
+    """
+    scaling = model.intercept_scaling
+    if not isinstance(scaling, Real) or not float(scaling) > 0.0:
+        raise InputError(
+            f"intercept_scaling={scaling!r} must be greater than 0.",
+            remedy="To have no intercept, set fit_intercept=False.",
+        )
+    if not model.fit_intercept:
+        return None
+    return np.inf if model.standardize else float(scaling)
+
+
+def check_dual(dual: Any) -> None:
+    """Refuse what is neither "auto" nor a bool."""
+    if not isinstance(dual, bool | np.bool_) and dual != "auto":
+        raise InputError(f"dual={dual!r} is none of True, False and 'auto'.")

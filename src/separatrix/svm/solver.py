@@ -12,37 +12,39 @@ where the classes are not separable.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import linalg, sparse
 
-from separatrix.geometry.common_point import CommonPoint
-from separatrix.geometry.separation_proof import Undecided, separation_proof
+from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.geometry.convex_hulls import CommonPoint
+from separatrix.geometry.separability import Undecided, separation_proof
+from separatrix.kernels import Custom, Kernel, Linear, Precomputed, PreparedKernel
+from separatrix.kernels.base import finite_diagonal, n_items, take_items
+from separatrix.kernels.stationary import RadialKernel
 from separatrix.messages import InputError
-from separatrix.optimize.solution import Certificate, Status
-from separatrix.rows.block import Floats, Ints
-from separatrix.svm.certificate import (
-    KERNEL_CLAIM,
-    badness,
-    certify_kernel_svm,
-    certify_linear_svm,
-    is_better,
-)
-from separatrix.svm.dual.active_set import DualSolution, solve_active_set
-from separatrix.svm.dual.gram_matrix import GramMatrix
-from separatrix.svm.dual.smo import ShrinkingSMO
-from separatrix.svm.primal.active_set import LinearSolution
-from separatrix.svm.primal.solver import divided, few_columns, solve_linear
+from separatrix.optimize.convex import Certificate, Status
+from separatrix.svm.linear_dual import dual_of_hinges
+from separatrix.svm.linear_dual import solve_dual as solve_linear_dual
+from separatrix.svm.loops import add_rows, smo
+from separatrix.svm.primal import LinearSolution, solve_primal
 from separatrix.svm.problem import (
+    KERNEL_CLAIM,
     Budget,
     LinearProblem,
     SolverOptions,
     SVMProblem,
+    badness,
+    certify_kernel_svm,
+    certify_linear_svm,
     clearing_factor,
+    is_better,
     linear_problem,
     score_rounding,
 )
+from separatrix.threads import parallel_map, pieces
 
 #: Rows up to which the whole Gram matrix is computed, and the solution is exact up to rounding.
 DIRECT = 1200
@@ -505,3 +507,672 @@ def _not_separable(
         f"{int((found.beta[negative] < 0).sum())} of {classes[1]} are this close.",
         remedy="Use a finite C, or a narrower kernel.",
     )
+
+
+# -------------------------------------------------------------------------------------------------
+# Solve the linear SVM by the method that fits its shape.
+#
+# - few columns: active sets in the primal, with interior-point steps and an exact finish;
+# - fewer rows than columns: the same in the space that the rows span;
+# - many rows and columns: the dual, by coordinate descent and conjugate gradients; where these are
+#   slow on full rows, one of the two above.
+
+
+#: Columns up to which the primal is solved; rows up to which it is in the space that they span.
+COLUMNS, SPAN = 700, 1_200
+#: Multiplications of a step in the primal that are still fewer than the dual of full rows takes;
+#: those of the largest step that is worth it where the dual converges slowly, and steps of the dual
+#: that show whether it does: with far more rows than columns it rarely does.
+WORK, MOST, TRIAL, TALL_TRIAL = 7e9, 2e11, 400, 40
+
+
+def few_columns(x: Matrix) -> bool:
+    """Whether the primal is solved over all columns at once."""
+    return bool(x.shape[1] <= COLUMNS)
+
+
+def solve_linear(problem: LinearProblem, tol: float, budget: Budget) -> LinearSolution:
+    """The minimum over w and b; of several optimal b the middle one, α feasible up to rounding."""
+    scaled, center, unit = _standard_target(problem)
+    found = _solve_scaled(scaled, tol, budget)
+    w, b = unit * found.w, unit * found.b + center
+    alpha = problem.balanced(unit * found.alpha)
+    if found.status != Status.SOLVED:
+        alpha = _scaled_down(problem, alpha)
+    if problem.balances:
+        low, high = problem.intercept_interval(problem.scores(w, 0.0), b)
+        b = min(max(b, low), high) if high - low <= 1e-9 * (1.0 + abs(b)) else 0.5 * (low + high)
+    return LinearSolution(w, b, alpha, found.status)
+
+
+def _standard_target(problem: LinearProblem) -> tuple[LinearProblem, float, float]:
+    """Targets of regression about zero and of size one; labels ±1 are so already.
+
+    With t = m + u·t' and w = u·w' the objective is u² times that of t' at cost c/u.
+    """
+    if not problem.regression:
+        return problem, 0.0, 1.0
+    center = float(np.average(problem.t, weights=problem.cost)) if problem.balances else 0.0
+    unit = float(np.abs(problem.t - center).mean()) or 1.0
+    return problem.rescaled(center, unit), center, unit
+
+
+def _solve_scaled(problem: LinearProblem, tol: float, budget: Budget) -> LinearSolution:
+    n, d = problem.x.shape
+    if d <= COLUMNS and (d <= 2 * n or n > SPAN):
+        return solve_primal(problem, budget)
+    if n <= SPAN:
+        return _solve_in_span(problem, budget)
+    work = n * min(n, d) ** 2
+    if sparse.issparse(problem.x) or work > MOST:
+        return _solve_by_rows(problem, tol, budget)
+    if work > WORK:
+        steps = TALL_TRIAL if n > 2 * d else TRIAL
+        trial = Budget(min(steps, budget.remaining), budget.deadline)
+        found = _solve_by_rows(problem, tol, trial)
+        budget.n_iter += trial.n_iter
+        if found.status == Status.SOLVED or budget.exhausted:
+            return found
+    return solve_primal(problem, budget) if d <= n else _solve_in_span(problem, budget)
+
+
+def _solve_by_rows(problem: LinearProblem, tol: float, budget: Budget) -> LinearSolution:
+    """The dual of all rows, with w = Xᵀβ."""
+    root = np.sqrt(problem.ridge)
+    found = solve_linear_dual(dual_of_hinges(problem, root), tol, budget)
+    alpha = np.maximum(problem.sign * found.beta, 0.0)
+    return LinearSolution(found.w / root, found.b, alpha, found.status)
+
+
+def _solve_in_span(problem: LinearProblem, budget: Budget) -> LinearSolution:
+    """Rows as coordinates in the space that they span, w = ρ^−½ V v.
+
+    w is a combination of the rows at the optimum, so nothing is lost and n columns are left.
+    """
+    root = np.sqrt(problem.ridge)
+    scaled = divided(problem.x, root)
+    inner = _span_of_sparse(scaled) if sparse.issparse(scaled) else _span_of_dense(scaled)
+    found = solve_primal(replace(problem, x=inner, ridge=np.ones(inner.shape[1])), budget)
+    w = np.asarray(scaled.T @ problem.combine(found.alpha))
+    return replace(found, w=w / root)
+
+
+def _span_of_dense(x: Floats) -> Floats:
+    """Coordinates of the rows by orthogonal factors of their transpose, X = RᵀQᵀ."""
+    return np.ascontiguousarray(linalg.qr(x.T, mode="r", check_finite=False)[0][: len(x)].T)
+
+
+def _span_of_sparse(x: Any) -> Floats:
+    """Coordinates of the rows by eigenvectors of their Gram matrix, which is all that is filled."""
+    values, vectors = linalg.eigh((x @ x.T).toarray(), check_finite=False)
+    positive = values > 1e-13 * max(float(values[-1]), np.finfo(float).tiny)
+    if not positive.any():
+        positive[-1] = True
+    size = np.sqrt(np.maximum(values[positive], np.finfo(float).tiny))
+    return np.asarray(vectors[:, positive] * size)
+
+
+def _scaled_down(problem: LinearProblem, alpha: Floats) -> Floats:
+    """α times the factor up to one of largest dual value: α of an early stop are too large."""
+    linear = float(np.vdot(problem.offset, alpha))
+    beta = problem.combine(alpha)
+    square = float(np.sum(problem.gradient(beta) ** 2 / problem.ridge))
+    if problem.intercept and not problem.balances:
+        square += float(beta.sum()) ** 2 / problem.intercept_ridge
+    return alpha * max(linear / square, 0.0) if square > linear else alpha
+
+
+def divided(x: Matrix, root: Floats) -> Any:
+    """The columns of x, each divided by its element of ``root``."""
+    return sparse.csr_array(x) / root if sparse.issparse(x) else np.asarray(x) / root
+
+
+# -------------------------------------------------------------------------------------------------
+# The Gram matrix of the rows under a kernel, block by block, and a cache of its rows.
+#
+# Blocks are of single precision where that is enough. The cache is as large as a given memory, and
+# evicts the rows that were used least recently.
+
+
+#: Largest kernel value for which single precision is used.
+LARGE = 1e30
+#: Megabytes beyond which allocating memory for vector kernels costs more than computing rows again.
+_WORTHWHILE = 48.0
+#: Columns up to which sparse rows are filled in.
+_FEW_COLUMNS = 64
+#: Numbers that are added up on one thread, and the fewest columns of a piece.
+_SERIAL, _COLUMNS = 200_000, 128
+#: Rows that the cache holds in any case.
+_LEAST = 64
+
+
+class GramMatrix:
+    """κ(xᵢ, xⱼ) of the rows ``x``; ``single`` says whether blocks may be of float32.
+
+    ``mercer`` is False where a negative eigenvalue was found: then κ is no inner product.
+    """
+
+    def __init__(self, kernel: Kernel, x: Any, *, mercer: bool = True) -> None:
+        self.kernel, self.x, self.mercer = kernel, x, mercer
+        self.n = n_items(x)
+        self.precomputed = isinstance(kernel, Precomputed)
+        self.linear = isinstance(kernel, Linear)
+        self.diagonal: Floats = finite_diagonal(kernel, x)
+        self.single = self._allows_single()
+        self._x32: Any = None
+        # sparse rows of few columns are as fast, and equal to the last bit, as the same dense ones
+        narrow = sparse.issparse(x) and x.shape[1] <= _FEW_COLUMNS and self._is_ours()
+        self._rows: Any = x.toarray() if narrow else x
+
+    def _allows_single(self) -> bool:
+        """Only kernels of this library on dense rows; others may not expect float32."""
+        if not isinstance(self.x, np.ndarray) or not self.kernel.of_vectors:
+            return False
+        return bool(self._is_ours() and np.abs(self.diagonal).max(initial=0.0) < LARGE)
+
+    def _is_ours(self) -> bool:
+        return not any(isinstance(leaf, Custom | Precomputed) for leaf in _leaves(self.kernel))
+
+    def items(self, index: NDArray[Any] | slice, single: bool = False) -> Any:
+        """Some of the rows of x, as float32 if wanted and allowed."""
+        if not (single and self.single):
+            return take_items(self.x, index)
+        if self._x32 is None:
+            # a radial kernel depends on differences alone: near the origin few digits are lost
+            center = self.x.mean(axis=0) if isinstance(self.kernel, RadialKernel) else 0.0
+            self._x32 = np.ascontiguousarray(self.x - center, dtype=np.float32)
+        return self._x32[index]
+
+    def _items(self, index: NDArray[Any] | slice, single: bool = False) -> Any:
+        """Some of the rows as the kernel takes them here, sparse ones of few columns as dense."""
+        return self.items(index, single) if self._rows is self.x else self._rows[index]
+
+    def prepare(self, index: Ints, single: bool = False) -> PreparedKernel:
+        """The kernel with its second argument fixed to the rows of ``index``."""
+        if self.precomputed:
+            return self.kernel.prepare(np.ascontiguousarray(self.x[np.ix_(index, index)]))
+        return self.kernel.prepare(self._items(index, single))
+
+    def square(self, index: Ints, single: bool = False) -> NDArray[Any]:
+        """All pairs of some rows, exactly symmetric."""
+        gram = self.prepare(index, single).gram()
+        return np.ascontiguousarray(gram) if self.single else np.asarray(gram, dtype=float)
+
+    def between(self, at: Any, of: Any, memory: Floats) -> Floats:
+        """κ of the rows ``at`` (rows of the result) with the rows ``of``, written to ``memory``."""
+        if self.precomputed:
+            return np.ascontiguousarray(self.x[np.ix_(at, of)], dtype=float)
+        x, prepared = self._items(at), self.kernel.prepare(self._items(of))
+        n = n_items(x)
+        return prepared.rows(x, memory[: n * len(prepared)].reshape(n, -1))
+
+    def product(self, at: Ints, of: Ints, beta: Floats, single: bool = False) -> Floats:
+        """Σ κ(x, z) β over the rows z of ``of``, for every row x of ``at``; block by block."""
+        if not len(of) or not len(at):
+            return np.zeros(len(at))
+        if self.precomputed:
+            return np.asarray(self.x[np.ix_(at, of)] @ beta)
+        weights = beta.astype(np.float32 if single and self.single else np.float64)[:, None]
+        prepared = self.kernel.prepare(self._items(of, single))
+        return np.asarray(prepared.dot(self._items(at, single), weights)[:, 0], dtype=float)
+
+    def times(self, beta: Floats) -> Floats:
+        """Kβ in double precision."""
+        support = np.flatnonzero(beta)
+        return self.product(np.arange(self.n), support, beta[support])
+
+    def subset(self, rows: Ints) -> GramMatrix:
+        """The Gram matrix of some of the rows."""
+        x = self.x[np.ix_(rows, rows)] if self.precomputed else self.items(rows)
+        return GramMatrix(self.kernel, x, mercer=self.mercer)
+
+    def computed(self, megabytes: float) -> GramMatrix:
+        """The matrix computed once for several problems, where it fits into memory.
+
+        Vector kernels of many rows are computed as fast as they are looked up, others are not.
+        """
+        fits = 8e-6 * self.n**2 <= megabytes
+        if self.precomputed or not fits or (self.single and self.n > 2000):
+            return self
+        gram = self.square(np.arange(self.n)).astype(float)
+        return GramMatrix(Precomputed(), gram, mercer=self.mercer)
+
+
+def _leaves(kernel: Kernel) -> list[Kernel]:
+    """The kernels that an expression is made of."""
+    below = kernel._children()
+    return [leaf for child in below for leaf in _leaves(child)] if below else [kernel]
+
+
+class Buffers:
+    """Named blocks of memory, used by one cache of rows after the other."""
+
+    def __init__(self, gram: GramMatrix, megabytes: float) -> None:
+        self.bytes = int((min(megabytes, _WORTHWHILE) if gram.single else megabytes) * 2**20)
+        self.blocks: dict[str, NDArray[np.uint8]] = {}
+
+    def rows(self, width: int, dtype: Any) -> NDArray[Any]:
+        """Room for rows of this width, as many as there are columns at most."""
+        count = self.bytes // (width * np.dtype(dtype).itemsize)
+        return self.block("rows", min(width, max(_LEAST, count)), width, dtype)
+
+    def block(self, name: str, count: int, width: int, dtype: Any) -> NDArray[Any]:
+        """An uninitialized block; the next of the same name takes its memory."""
+        size = count * width * np.dtype(dtype).itemsize
+        if size > len(self.blocks.get(name, ())):
+            self.blocks[name] = np.empty(size, dtype=np.uint8)
+        return np.asarray(self.blocks[name][:size].view(dtype).reshape(count, width))
+
+
+class RowCache:
+    """Rows of the Gram matrix of the ``columns`` (row numbers), by position among them."""
+
+    def __init__(self, gram: GramMatrix, columns: Ints, buffers: Buffers, single: bool) -> None:
+        self.gram, self.columns, self.single = gram, columns, single
+        self.prepared = gram.prepare(columns, single)
+        self.buffers, self.dtype = buffers, np.float32 if single and gram.single else np.float64
+        self.store = buffers.rows(len(columns), self.dtype)
+        self.slot = np.full(len(columns), -1, dtype=np.int64)
+        self.row_in = np.full(len(self.store), -1, dtype=np.int64)
+        self.last_use = np.zeros(len(self.store), dtype=np.int64)
+        self.clock = self.filled = self.computed = 0
+
+    def square(self, chosen: Ints) -> NDArray[Any]:
+        """The block of the Gram matrix of some columns."""
+        block = self.buffers.block("square", len(chosen), len(chosen), self.dtype)
+        return self.gram.prepare(self.columns[chosen], self.single).gram(block)
+
+    def add_to(self, f: Floats, changed: Ints, change: Floats) -> None:
+        """f += Σ change · rows of what changed, pieces of the columns on each processor."""
+        step = len(self.store)
+        for start in range(0, len(changed), step):
+            slots = self._slots(changed[start : start + step])
+            self._accumulate(f, slots, change[start : start + step])
+
+    def _slots(self, wanted: Ints) -> Ints:
+        """Where in ``store`` the rows of these columns are; missing ones are computed."""
+        self.clock += 1
+        found = self.slot[wanted]
+        self.last_use[found[found >= 0]] = self.clock
+        missing = wanted[found < 0]
+        if len(missing):
+            places = self._evict(len(missing))
+            self._compute(missing, places)
+            self.slot[missing], self.row_in[places] = places, missing
+            self.last_use[places] = self.clock
+            self.computed += len(missing)
+        return self.slot[wanted]
+
+    def _compute(self, missing: Ints, places: Ints) -> None:
+        """Compute rows, straight into their slots where these are contiguous."""
+        first, count = int(places[0]), len(places)
+        if (np.diff(places) == 1).all():
+            self.prepared.take(missing, self.store[first : first + count])
+        else:
+            spare = self.buffers.block("new rows", count, len(self.columns), self.dtype)
+            self.store[places] = self.prepared.take(missing, spare)
+
+    def _evict(self, count: int) -> Ints:
+        """Slots that are empty; then those that were used least recently."""
+        size = len(self.store)
+        if self.filled + count <= size:
+            places = np.arange(self.filled, self.filled + count)
+            self.filled += count
+            return places
+        self.filled = size
+        places = np.sort(np.argpartition(self.last_use, count - 1)[:count])
+        old = self.row_in[places]
+        self.slot[old[old >= 0]] = -1
+        return places
+
+    def _accumulate(self, f: Floats, slots: Ints, change: Floats) -> None:
+        if len(f) * len(slots) < _SERIAL:
+            add_rows(self.store, slots, change, f, 0, len(f))
+            return
+
+        def add(part: slice) -> None:
+            add_rows(self.store, slots, change, f, part.start, part.stop)
+
+        parallel_map(add, pieces(len(f), _COLUMNS))
+
+
+# -------------------------------------------------------------------------------------------------
+# Sequential minimal optimization with working sets and shrinking, for any number of rows.
+#
+# A round of SMO takes a working set of the rows with the largest violation, half of them by their
+# up gradient and half by their down gradient, optimizes their coefficients with all others fixed,
+# and updates all gradients by one product with the kernel rows of the coefficients that changed.
+#
+# Most rows end at a bound, β = 0 or |β| = C, and can be recognized early. Shrinking leaves them out
+# while rows near the margin are optimized; unshrinking computes all gradients again before a
+# solution is accepted. Kernel values are of single precision during the search; the gradients of
+# the accepted solution are of double precision.
+
+
+#: Rows up to which the Gram matrix is computed at once in single precision.
+WHOLE = 2500
+#: Rows of a working set.
+WORKING_SET = 2032
+#: Iterations on a working set, per row in it; the same where all rows are one.
+_ITERATIONS = 40
+#: A working set is optimized to this fraction of the violation it starts from.
+_REDUCTION = 0.3
+#: Iterations that are worth the Gram matrix of a working set.
+MIN_ITERATIONS = 300
+#: Rows of the first active set, as a fraction of all, and at least.
+_FIRST, _LEAST_CURVATURE = 0.2, 2000
+#: Violation to which the first active sets are optimized, and the distance to the margin within
+#: which rows belong to them.
+_STAGES = ((0.1, 0.5), (0.3, 0.3), (0.03, 0.15))
+_WIDTH = 0.03
+#: Rounds of shrinking without a decrease after which the search ends.
+_STALLED = 12
+#: Tolerance (in units of the scores) from which on the last digits are found by Newton steps.
+_FINE = 1e-6
+
+
+class ShrinkingSMO:
+    """Rounds of shrinking, optimizing and unshrinking, with the state that they share."""
+
+    def __init__(
+        self,
+        gram: GramMatrix,
+        problem: SVMProblem,
+        tol: float,
+        budget: Budget,
+        cache_size: float,
+        beta: Floats,
+    ) -> None:
+        """``beta`` is the feasible start."""
+        self.gram, self.problem = gram, problem
+        self.tol, self.unit, self.budget = tol, problem.unit, budget
+        self.buffers = Buffers(gram, cache_size)
+        self.single = gram.single
+        self.beta, self.f = beta, gram.times(beta)
+
+    def run(self) -> DualSolution:
+        """Optimize growing active sets; a solution is accepted by gradients of double precision."""
+        if self.single and self.problem.n <= WHOLE:
+            found = self._whole()
+            if found.violation <= self.tol or self.budget.exhausted:
+                return found
+        active, stage = self._first_active_set(), 0
+        least, stalled, last = np.inf, 0, np.inf
+        while True:
+            target = _STAGES[stage][0] * self.unit if stage < len(_STAGES) else 0.0
+            self._optimize(active, max(target, 0.9 * self.tol))
+            violation = self.problem.violation(self.beta, self.f)
+            stalled = stalled + 1 if violation > 0.7 * least else 0
+            least = min(least, violation)
+            over = self.budget.exhausted or stalled >= _STALLED
+            if violation <= self.tol or over:
+                self.f = self.gram.times(self.beta)
+                violation = self.problem.violation(self.beta, self.f)
+                if violation <= self.tol or over:
+                    break
+                self.single = self.single and violation < 0.5 * last
+                last = violation
+            stage += 1
+            width = _STAGES[stage][1] if stage < len(_STAGES) else _WIDTH
+            active = self._shrunk(width * self.unit)
+        return DualSolution(self.beta, self.f, violation)
+
+    def _whole(self) -> DualSolution:
+        """SMO on all rows; where single precision is not enough, a start for the search."""
+        p = self.problem
+        self._at_once(np.arange(p.n), p, self.beta, self.f, 0.9 * self.tol)
+        self.f = self.gram.times(self.beta)
+        return DualSolution(self.beta, self.f, p.violation(self.beta, self.f))
+
+    def _optimize(self, active: Ints, tol: float) -> None:
+        """Optimize the active rows, then update the gradients of the others."""
+        before = self.beta.copy()
+        part = self.problem.take(active)
+        beta, f = self.beta[active], self.f[active]
+        if tol < _FINE * self.unit and len(active) <= MOST_FREE:
+            solve_active_set(self.gram.square(active), part, beta, f, tol, tol, self.budget)
+        else:
+            violation = np.inf
+            if self.single and len(active) <= WHOLE:
+                violation = self._at_once(active, part, beta, f, tol)
+            if violation > tol:
+                cache = RowCache(self.gram, active, self.buffers, self.single)
+                smo_working_sets(cache, part, beta, f, tol, self.budget)
+        self.beta[active], self.f[active] = beta, f
+        change = self.beta - before
+        changed = np.flatnonzero(change)
+        shrunk = np.ones(self.problem.n, dtype=bool)
+        shrunk[active] = False
+        rest = np.flatnonzero(shrunk)
+        self.f[rest] += self.gram.product(rest, changed, change[changed], self.single)
+
+    def _at_once(
+        self, active: Ints, part: SVMProblem, beta: Floats, f: Floats, tol: float
+    ) -> float:
+        """SMO on all active rows; the violation that is left."""
+        gram = self.buffers.block("rows", len(active), len(active), np.float32)
+        self.gram.prepare(active, single=True).gram(gram)
+        limit = min(_ITERATIONS * len(active), self.budget.remaining)
+        data = (gram, self.gram.diagonal[active], part.t, part.low, part.high, part.epsilon)
+        count, least, most = smo(*data, beta, f, tol, limit)
+        self.budget.n_iter += count
+        return most - least
+
+    def _first_active_set(self) -> Ints:
+        """Some rows in random order, and all support vectors of the start."""
+        n = self.problem.n
+        count = max(_LEAST_CURVATURE, int(_FIRST * n))
+        if count >= n // 2:
+            return np.arange(n)
+        chosen = self.beta != 0.0
+        chosen[np.random.default_rng(0).permutation(n)[:count]] = True
+        return np.flatnonzero(chosen)
+
+    def _shrunk(self, width: float) -> Ints:
+        """The active set: rows that violate optimality, or would within ``width`` of b."""
+        middle = -self.problem.best_intercept(self.beta, self.f)
+        up = self.problem.up_gradient(self.beta, self.f)
+        down = self.problem.down_gradient(self.beta, self.f)
+        active = (up < middle + width) | (down > middle - width)
+        active[[int(up.argmin()), int(down.argmax())]] = True  # the worst pair in any case
+        return np.flatnonzero(active)
+
+
+def smo_working_sets(
+    cache: RowCache,
+    problem: SVMProblem,
+    beta: Floats,
+    f: Floats,
+    tol: float,
+    budget: Budget,
+) -> float:
+    """SMO on working sets until the violation is at most ``tol``; returns what is left.
+
+    β and f change in place.
+    """
+    violation, stuck = np.inf, 0
+    while not budget.exhausted:
+        up, down = problem.up_gradient(beta, f), problem.down_gradient(beta, f)
+        before, violation = violation, max(float(down.max() - up.min()), 0.0)
+        if violation <= tol:
+            break
+        stuck = stuck + 1 if violation >= before else 0
+        chosen = widest(up, down, WORKING_SET)
+        gram = cache.square(chosen)
+        part = problem.take(chosen)
+        own, gradient = beta[chosen], f[chosen]
+        target = max(0.5 * tol, _REDUCTION * violation / (1 + stuck))
+        limit = min(_ITERATIONS * len(chosen), budget.remaining)
+        diagonal = cache.gram.diagonal[cache.columns[chosen]]
+        data = (gram, diagonal, part.t, part.low, part.high, part.epsilon, own, gradient)
+        count, *_ = smo(*data, target, limit)
+        while count < MIN_ITERATIONS and target > tol:  # few rows stand out: the next ones, too
+            target = max(0.5 * tol, _REDUCTION * target)
+            more, *_ = smo(*data, target, limit - count)
+            count += more
+        change = own - beta[chosen]
+        changed = change != 0.0
+        if not changed.any():
+            break
+        cache.add_to(f, chosen[changed], change[changed])
+        beta[chosen] = own
+        budget.n_iter += count
+    return violation
+
+
+def widest(up: Floats, down: Floats, size: int) -> Ints:
+    """The rows of least up and of greatest down gradient, in equal number; a row may be both."""
+    half = size // 2
+    if len(up) <= size:
+        return np.arange(len(up))
+    chosen = np.zeros(len(up), dtype=bool)
+    chosen[np.argpartition(up, half)[:half]] = True
+    chosen[np.argpartition(down, len(down) - half)[len(down) - half :]] = True
+    return np.flatnonzero(chosen)
+
+
+# -------------------------------------------------------------------------------------------------
+# Active-set Newton steps for the dual: the exact solution on the free support vectors.
+#
+#     [K_FF  1] [d]   [t − ε sign β − f]
+#     [1ᵀ    0] [b] = [       0        ]        F: free support vectors, low < β < high
+#
+# SMO converges slowly where rows are nearly dependent. A Newton step goes straight to the point
+# where all rows of F lie on the margin, or to the first bound on the way there, which takes a row
+# out of F. Both kinds of steps lower the objective, so that they alternate without cycling.
+
+
+#: Added to the diagonal, relative to it: directions of zero curvature lead to a bound.
+_RIDGE = 1e-9
+#: Free support vectors up to which the system is solved.
+MOST_FREE = 4000
+#: Full Newton steps in a row, and the relative decrease that counts as none.
+_REPEATS, _NO_DECREASE = 3, 1e-18
+#: Rounds spent on digits beyond the tolerance.
+_EXTRA_ROUNDS = 10
+#: Rounds without a clear decrease of the violation after which no more systems are solved.
+_STALLED_STEPS = 4
+#: Kernel values between which SMO reads them in single precision.
+_SINGLE = (1e-20, 1e20)
+#: Multiplications for the systems of one round, and the most steps.
+_WORK, _NEWTON_STEPS = 1e9, 150
+
+
+@dataclass
+class DualSolution:
+    """Coefficients β, f = Kβ in double precision, and the violation that is left."""
+
+    beta: Floats
+    f: Floats
+    violation: float
+
+
+def solve_active_set(
+    gram: Floats,
+    problem: SVMProblem,
+    beta: Floats,
+    f: Floats,
+    tol: float,
+    fine: float,
+    budget: Budget,
+) -> float:
+    """SMO and Newton steps in turn until the violation is at most ``tol``, if possible ``fine``.
+
+    β and f change in place; f may include a constant part from other rows. The violation that is
+    left is returned.
+    """
+    constant = f - gram @ beta
+    p, diagonal = problem, np.ascontiguousarray(np.diag(gram), dtype=float)
+    # f is of double precision and computed again after every round: SMO may round K until it stalls
+    rounded = gram.astype(np.float32) if _is_of_single_range(diagonal) else gram
+    violation, extra, stalled = problem.violation(beta, f), _EXTRA_ROUNDS, 0
+    while violation > fine and extra and not budget.exhausted:
+        limit = min(5 * problem.n + 1000, budget.remaining)
+        goal = fine if violation <= tol else max(fine, 0.1 * tol)
+        count, *_ = smo(rounded, diagonal, p.t, p.low, p.high, p.epsilon, beta, f, goal, limit)
+        budget.n_iter += max(count, 1)
+        moved = stalled < _STALLED_STEPS and _newton_steps(gram, problem, beta, constant, budget)
+        f[:] = gram @ beta + constant
+        before, violation = violation, problem.violation(beta, f)
+        stalled = stalled + 1 if violation > 0.5 * before else 0
+        if violation <= tol:
+            extra = 0 if stalled >= _STALLED_STEPS else extra - 1
+        stuck = not moved and count == 0 and violation >= before
+        if rounded is not gram and violation > tol and (stuck or stalled):
+            rounded, stalled = gram, 0
+        elif stuck:
+            break
+    return violation
+
+
+def _is_of_single_range(diagonal: Floats) -> bool:
+    """Whether kernel values of this size have their digits in single precision, too."""
+    size = float(np.abs(diagonal).max(initial=0.0))
+    return _SINGLE[0] < size < _SINGLE[1]
+
+
+def newton_rounds(size: int) -> int:
+    """How many systems of this size one round may solve."""
+    return int(np.clip(_WORK / size**3, 2, _NEWTON_STEPS))
+
+
+def _newton_steps(
+    gram: Floats, problem: SVMProblem, beta: Floats, constant: Floats, budget: Budget
+) -> bool:
+    """Newton steps, each of which may put coefficients on bounds; whether any was taken."""
+    moved, full = False, 0
+    size = max(int(problem.free(beta).sum()), 1)
+    for _ in range(newton_rounds(size)):
+        free = np.flatnonzero(problem.free(beta))
+        if not 2 <= len(free) <= MOST_FREE or budget.exhausted:
+            return moved
+        step = _newton(gram, problem, beta, constant, free)
+        if step is None:
+            return moved
+        moved = True
+        if not step_to_bound(problem, beta, free, step):
+            full += 1
+            if full == _REPEATS:  # the ridge shortens each step a little
+                break
+    return moved
+
+
+def _newton(
+    gram: Floats, problem: SVMProblem, beta: Floats, constant: Floats, free: Ints
+) -> Floats | None:
+    """d of the system above; None where nothing decreases, or K_FF is not positive definite."""
+    matrix = gram[np.ix_(free, free)].astype(float)
+    matrix[np.diag_indices_from(matrix)] *= 1.0 + _RIDGE
+    matrix[np.diag_indices_from(matrix)] += np.finfo(float).tiny
+    residual = problem.t[free] - problem.epsilon * np.sign(beta[free])
+    residual -= gram[free] @ beta + constant[free]
+    try:
+        factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+    except linalg.LinAlgError:
+        return None
+    both = linalg.cho_solve(factor, np.column_stack([residual, np.ones(len(free))]))
+    total = both[:, 1].sum()
+    if not np.isfinite(both).all() or not total > 0.0:
+        return None
+    step = both[:, 0] - both[:, 0].sum() / total * both[:, 1]
+    step -= step.mean()  # rounding must not change the sum
+    decrease = float(step @ residual)
+    return step if decrease > _NO_DECREASE * float(np.abs(problem.t) @ np.abs(beta)) else None
+
+
+def step_to_bound(problem: SVMProblem, beta: Floats, free: Ints, step: Floats) -> bool:
+    """β + s d with the largest feasible s ≤ 1; whether a bound was reached."""
+    here, low, high = beta[free], problem.low[free], problem.high[free]
+    if problem.epsilon > 0.0:  # the derivative jumps at zero
+        low, high = np.where(here > 0, 0.0, low), np.where(here < 0, 0.0, high)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.where(
+            step > 0, (high - here) / step, np.where(step < 0, (low - here) / step, np.inf)
+        )
+    length = float(min(1.0, room.min()))
+    there = np.clip(here + length * step, low, high)
+    reached = room <= length
+    if reached.any():
+        there[reached] = np.where(step > 0, high, low)[reached]
+    beta[free] = there
+    return bool(reached.any())

@@ -2,14 +2,421 @@
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import combinations
+from typing import Any, Self
 
-from separatrix.rows.block import Floats, Ints
-from separatrix.svm.dual.class_pairs import fit_class_pairs, suitable
-from separatrix.svm.dual.gram_matrix import GramMatrix
-from separatrix.svm.probabilities import DEPRECATED, CalibratedPairs
-from separatrix.svm.problem import SolverOptions, classification_problem
-from separatrix.svm.solver import BinarySVM, fit_kernel_svm
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.arrays import Floats, Ints
+from separatrix.estimators.base import codes_of, known_codes
+from separatrix.estimators.class_labels import (
+    ClassLabels,
+    coded_items,
+    coded_rows,
+    outputs_of,
+    refuse_singletons,
+)
+from separatrix.estimators.wrapped import (
+    LabeledRows,
+    fitted,
+    joint_certificate,
+    labeled_rows,
+    warn_once,
+)
+from separatrix.kernels.base import n_items, take_items
+from separatrix.messages import InputError, check_option
+from separatrix.optimize.convex import Certificate, Hinge, Status
+from separatrix.probability.calibrated import calibrated_probabilities
+from separatrix.probability.calibrations import PlattCalibration
+from separatrix.probability.multiclass import couple
+from separatrix.selection.folds import folds_of
+from separatrix.svm.base import KernelSVM, count_votes, dual_coef_of_pairs, pair_scores, vote_scores
+from separatrix.svm.loops import fill_pair, smo
+from separatrix.svm.problem import (
+    INDEFINITE_CLAIM,
+    KERNEL_CLAIM,
+    SolverOptions,
+    classification_problem,
+)
+from separatrix.svm.solver import DIRECT, LARGE, BinarySVM, GramMatrix, few_columns, fit_kernel_svm
+from separatrix.threads import parallel_map, pieces
+
+# -------------------------------------------------------------------------------------------------
+# Classification by binary SVMs with a kernel: one for each pair of classes, or for each class.
+
+
+#: Classes of which every pair may have a binary SVM.
+MOST_CLASSES = 300
+#: Scores of pairs of classes that a thread computes at a time.
+ENTRIES = 1 << 20
+
+
+def _has_hyperplane(estimator: Any) -> bool:
+    return "hyperplane_" in vars(estimator)
+
+
+class KernelClassifier(ClassifierMixin, ClassLabels, KernelSVM):
+    """Two classes have one binary SVM, its score positive for the second class.
+
+    Of K classes every pair i < j has one, its score positive for class i (``decision="ovo"``), or
+    each class has one against the rest (``"ovr"``).
+    """
+
+    class_weight: Any
+    decision: str
+    decision_function_shape: str
+    break_ties: bool
+    cache_size: float
+
+    @abstractmethod
+    def _fit_binary(
+        self,
+        gram: GramMatrix,
+        y: Floats,
+        w: Floats,
+        rows: Ints,
+        options: SolverOptions,
+        classes: tuple[str, str],
+    ) -> BinarySVM:
+        """One binary SVM of labels ±1 and weights; ``classes`` are the names of +1 and −1."""
+
+    def _fit_classes(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Fit every binary SVM, and expose them in scikit-learn's layout."""
+        options = SolverOptions.of(self, self.cache_size)
+        for name in ("decision", "decision_function_shape"):
+            check_option(name, getattr(self, name), ("ovo", "ovr"))
+        self._recognize_items(X)
+        if self._structures:
+            data = coded_items(self, X, y, sample_weight, self.class_weight)
+        else:
+            data = coded_rows(self, X, y, sample_weight, self.class_weight)
+            self.encoding_ = data.encoding
+        refuse_singletons(len(data.codes), self.classes_)
+        self.class_weight_ = data.class_weight
+        gram = self._gram_matrix(data.x, data.w, data.rows, data.n_samples, data.sample_weight)
+        svms = self._fit_svms(gram, data.codes, data.w, options)
+        codes, k, weights = data.codes, len(self.classes_), None
+        if k > 2 and self.decision == "ovo":
+            weights = dual_coef_of_pairs(svms, codes, k)
+        support = self._expose(gram, svms, data.rows, data.n_samples, codes, weights)
+        self.n_support_ = np.bincount(codes[support], minlength=k).astype(np.int32)
+        self.n_iter_ = np.array([max(1, svm.n_iter) for svm in svms], dtype=np.int32)
+        return self
+
+    # -- binary SVMs -----------------------------------------------------------------------------
+
+    def _fit_svms(
+        self, gram: GramMatrix, codes: Ints, w: Floats, options: SolverOptions
+    ) -> list[BinarySVM]:
+        k = len(self.classes_)
+        names = [f"class {label!r}" for label in self.classes_.tolist()]
+        rest = names[0] if k == 2 else "the rest"
+        if self.decision == "ovo" and k > MOST_CLASSES:
+            raise InputError(
+                f"{k} classes have {k * (k - 1) // 2} pairs, and each needs a binary SVM.",
+                remedy="Use decision='ovr': one binary SVM for each class.",
+            )
+        if k > 2 and not (gram.linear and few_columns(gram.x)):
+            gram = gram.computed(options.cache_size)
+
+        if k > 2 and self.decision == "ovo":
+            return self._fit_pairs(gram, codes, w, options, names)
+
+        def against_rest(c: int) -> BinarySVM:
+            y, every = np.where(codes == c, 1.0, -1.0), np.arange(gram.n)
+            return self._fit_binary(gram, y, w, every, options, (names[c], rest))
+
+        return [against_rest(c) for c in outputs_of(k)]
+
+    def _fit_pairs(
+        self, gram: GramMatrix, codes: Ints, w: Floats, options: SolverOptions, names: list[str]
+    ) -> list[BinarySVM]:
+        """The binary SVM of every pair of classes; rows of the first, then of the second."""
+        by_class = [np.flatnonzero(codes == c) for c in range(len(names))]
+        known = self._fit_together(gram, codes, w, options)
+
+        def of_pair(pair: tuple[int, int]) -> BinarySVM:
+            i, j = pair
+            rows = np.concatenate([by_class[i], by_class[j]])
+            y, classes = np.where(codes[rows] == i, 1.0, -1.0), (names[i], names[j])
+            return self._fit_binary(gram.subset(rows), y, w[rows], rows, options, classes)
+
+        pairs = list(combinations(range(len(names)), 2))
+        left = [p for p, svm in enumerate(known) if svm is None] if known else range(len(pairs))
+        found = parallel_map(of_pair, [pairs[p] for p in left])
+        solved = dict(zip(left, found, strict=True))
+        return [solved[p] if p in solved else known[p] for p in range(len(pairs))]
+
+    def _fit_together(
+        self,
+        gram: GramMatrix,  # noqa: ARG002
+        codes: Ints,  # noqa: ARG002
+        w: Floats,  # noqa: ARG002
+        options: SolverOptions,  # noqa: ARG002
+    ) -> list[Any]:
+        """The binary SVMs of all pairs at once, None for one that is not solved; or nothing."""
+        return []
+
+    # -- predictions -----------------------------------------------------------------------------
+
+    @property
+    def _has_pairs(self) -> bool:
+        """Whether every pair of more than two classes has a binary SVM."""
+        return len(self.classes_) > 2 and self.decision == "ovo"
+
+    def _scores(self, X: Any) -> Floats:
+        """A column for each binary SVM."""
+        return self._from_scores(X, lambda scores: scores)
+
+    def _from_scores(self, X: Any, finish: Callable[[Floats], Floats]) -> Floats:
+        """A function of the scores of every row; those of many pairs some rows at a time."""
+        check_is_fitted(self)
+        if self._is_linear:
+            return finish(self.hyperplane_.score(self._design(X)))
+        x, k = self._kernel_input(X), len(self.classes_)
+        if not self._has_pairs:
+            return finish(self.expansions_[0].scores(x))
+        n, rows = n_items(x), max(64, min(512, ENTRIES // (k * (k - 1) // 2)))
+        if n <= rows:
+            return finish(pair_scores(self.expansions_, x, self.intercept_))
+
+        def piece(part: slice) -> Floats:
+            return finish(pair_scores(self.expansions_, take_items(x, part), self.intercept_))
+
+        try:
+            return np.concatenate(parallel_map(piece, pieces(n, rows, n // rows)))
+        except InputError:  # all rows once more, to name the row among all
+            return finish(pair_scores(self.expansions_, x, self.intercept_))
+
+    def decision_function(self, X: Any) -> Floats:
+        """Two classes: one score, positive for ``classes_[1]``. More: one score for each class.
+
+        With ``decision_function_shape="ovo"`` one for each binary SVM: that of classes i < j is
+        positive for i.
+        """
+        check_is_fitted(self)
+        if len(self.classes_) > 2 and self.decision_function_shape == "ovo":
+            return self._scores(X)
+        return self._from_scores(X, self._by_class)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of every row: by the sign of the score, most votes, or the largest score."""
+        check_is_fitted(self)
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise InputError(
+                "break_ties=True with decision_function_shape='ovo': pairs have no ties.",
+                remedy="break_ties must be False when decision_function_shape is 'ovo'.",
+            )
+        return self._predicted(self._from_scores(X, self._ranked))
+
+    @available_if(_has_hyperplane)  # type: ignore[untyped-decorator]
+    def signed_distance(self, X: Any) -> Floats:
+        """Distance of every row to the hyperplane, in the units of the columns; linear kernel only.
+
+        Two classes: positive for ``classes_[1]``. More: a column for each binary SVM, that of
+        classes i < j positive for i.
+        """
+        distances = self.hyperplane_.signed_distance(self._design(X))
+        return distances[:, 0] if len(self.classes_) == 2 else distances
+
+    @available_if(_has_hyperplane)  # type: ignore[untyped-decorator]
+    def margin(self, X: Any, y: Any) -> Floats:
+        """Distance of every row to the boundary of its class ``y``; linear kernel only.
+
+        Negative if misclassified. Of several classes: the smallest one among its pairs.
+        """
+        x, codes, k = self._design(X), known_codes(y, self.classes_), len(self.classes_)
+        if k == 2:
+            return self.hyperplane_.margin(x, np.where(codes == 1, 1.0, -1.0))
+        if not self._has_pairs:
+            return self.hyperplane_.class_margin(x, codes)
+        nearest = np.full(len(codes), np.inf)
+        distances = self.hyperplane_.signed_distance(x)
+        for d, (i, j) in zip(distances.T, combinations(range(k), 2), strict=True):
+            side = np.where(codes == i, d, np.where(codes == j, -d, np.inf))
+            nearest = np.minimum(nearest, side)
+        return nearest
+
+    def _class_scores(self, X: Any) -> Floats:
+        return self._from_scores(X, self._by_class)
+
+    def _by_class(self, scores: Floats) -> Floats:
+        """One score for the second of two classes, or one for each class."""
+        if len(self.classes_) == 2:
+            return np.asarray(scores[:, 0])
+        return vote_scores(scores, len(self.classes_)) if self._has_pairs else scores
+
+    def _ranked(self, scores: Floats) -> Floats:
+        """Scores whose largest is the class predicted; the first of several with most votes.
+
+        A score of exactly zero counts for the later class, as in libsvm.
+        """
+        if len(self.classes_) == 2:
+            return np.where(scores[:, 0] >= 0.0, 1.0, -1.0)
+        if self.break_ties or not self._has_pairs:
+            return self._by_class(scores)
+        return count_votes(scores, len(self.classes_), scores > 0.0)[0]
+
+
+# -------------------------------------------------------------------------------------------------
+# ``probability=True`` of kernel SVMs: Platt scaling of every binary SVM, coupled to classes.
+#
+#     P(i | i or j, x) = 1/(1 + exp(A s(x) + B)),     s the score of the pair i < j
+#
+# A and B maximize the likelihood of out-of-fold scores of the rows of both classes, and the
+# probabilities of all pairs are coupled to one for each class (Wu, Lin and Weng, 2004).
+# Calibrations apply to the very scores that they were fitted to: those of the binary SVMs.
+
+
+#: Folds of the scores that are calibrated.
+FOLDS = 5
+#: scikit-learn's default of ``probability``, which means False.
+DEPRECATED = "deprecated"
+
+
+class CalibratedPairs(KernelClassifier):
+    """With ``probability=True``, a Platt sigmoid for each binary SVM."""
+
+    probability: Any
+    calibrations_: list[PlattCalibration]
+
+    @property
+    def _with_probabilities(self) -> bool:
+        return self.probability != DEPRECATED and bool(self.probability)
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
+        self.__dict__.pop("calibrations_", None)
+        if self.probability != DEPRECATED:
+            name = type(self).__name__
+            warnings.warn(
+                f"The `probability` parameter of {name} is deprecated in scikit-learn 1.9 and "
+                f"removed in 1.11; CalibratedClassifier({name}(), method='platt') stays.",
+                FutureWarning,
+                stacklevel=2,
+            )
+        self._fit_classes(X, y, sample_weight)
+        if self._with_probabilities:
+            self._calibrate(labeled_rows(self, X, y, sample_weight))
+        return self
+
+    # -- calibration ------------------------------------------------------------------------------
+
+    def _calibrate(self, rows: LabeledRows) -> None:
+        """One Platt sigmoid for each binary SVM, from scores of rows that it was not fitted to."""
+        scores, codes, w = self._out_of_fold(rows)
+        self.calibrations_ = []
+        for s, (positive, takes_part) in zip(scores.T, self._targets(codes), strict=True):
+            weight = None if w is None else w[takes_part]
+            fit = PlattCalibration().fit(s[takes_part], positive[takes_part], weight)
+            self.calibrations_.append(fit)
+        claim = f"Calibrated (platt) on {len(codes)} out-of-fold scores"
+        joint = joint_certificate(claim, [*self.calibrations_, self])
+        own = self.certificate_
+        self.certificate_ = replace(own, notes=(*own.notes, f"{claim}.")) if joint.holds else joint
+
+    def _targets(self, codes: Ints) -> list[tuple[Any, Any]]:
+        """Of each binary SVM: which rows are of its positive class, and which take part."""
+        k, every = len(self.classes_), np.ones(len(codes), dtype=bool)
+        if k == 2:
+            return [(codes == 1, every)]
+        if self.decision == "ovr":
+            return [(codes == c, every) for c in range(k)]
+        pairs = combinations(range(k), 2)
+        return [(codes == i, (codes == i) | (codes == j)) for i, j in pairs]
+
+    def _out_of_fold(self, rows: LabeledRows) -> tuple[Floats, Ints, Floats | None]:
+        """Scores (n x binary SVMs) of each fold by a model of the others, codes and weights."""
+        weighted, codes = rows.positive_weight, codes_of(rows.y, self.classes_)
+        plain = clone(self).set_params(probability=DEPRECATED)
+        copied = rows.copies(weighted)
+        k = min(FOLDS, len(weighted if copied is None else np.unique(copied)))
+        folds = folds_of(k, len(codes), rows=weighted, codes=codes[weighted], copied=lambda: copied)
+        with warn_once():
+            scores = folds.map(
+                lambda train, test: self._fold_scores(
+                    plain, rows, codes, weighted[train], weighted[test]
+                )
+            )
+        tests = weighted[np.concatenate([test for _, test in folds.pairs])]
+        return np.concatenate(scores), codes[tests], None if rows.w is None else rows.w[tests]
+
+    def _fold_scores(
+        self, plain: Any, rows: LabeledRows, codes: Ints, train: Ints, test: Ints
+    ) -> Floats:
+        """Scores of the test rows; ±1 where only one side of a binary SVM has training rows."""
+        present = np.unique(codes[train])
+        train_rows, test_rows = rows.split(self, train, test)
+        if len(present) == len(self.classes_):
+            return np.asarray(fitted(plain, train_rows)._scores(test_rows.x))
+        sides = [  # +1 or −1 if only that class of the pair has rows, 0 for neither
+            float((positive & part)[train].any()) - float((~positive & part)[train].any())
+            for positive, part in self._targets(codes)
+        ]
+        scores = np.tile(np.array(sides), (len(test), 1))
+        if len(present) > 2 and self._has_pairs:
+            known = set(present.tolist())
+            pairs = combinations(range(len(self.classes_)), 2)
+            found = [p for p, (i, j) in enumerate(pairs) if i in known and j in known]
+            scores[:, found] = fitted(plain, train_rows)._scores(test_rows.x)
+        return scores
+
+    # -- probabilities ----------------------------------------------------------------------------
+
+    @available_if(lambda self: self._with_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Floats:
+        """Class probabilities in the order of ``classes_``; needs ``probability=True``."""
+        check_is_fitted(self)
+        if "calibrations_" not in vars(self):
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False: fit again."
+            )
+        scores = self._scores(X)
+        if not self._has_pairs:
+            return calibrated_probabilities(self.calibrations_, self._by_class(scores))
+        log_odds = [c.map_.log_odds(s) for c, s in zip(self.calibrations_, scores.T, strict=True)]
+        return couple(-np.stack(log_odds, axis=1), len(self.classes_))
+
+    @available_if(lambda self: self._with_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Logarithms of ``predict_proba``."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    @property
+    def probA_(self) -> Floats:
+        """A of the sigmoid 1/(1 + exp(A s + B)) of every pair; empty without probabilities."""
+        return self._sigmoids("probA_")[0]
+
+    @property
+    def probB_(self) -> Floats:
+        """B of the sigmoid 1/(1 + exp(A s + B)) of every pair; empty without probabilities."""
+        return self._sigmoids("probB_")[1]
+
+    def _sigmoids(self, name: str) -> tuple[Floats, Floats]:
+        if "expansions_" not in vars(self):
+            raise AttributeError(f"{name} exists after fit.")
+        warnings.warn(
+            f"Attribute `{name}` was deprecated in scikit-learn 1.9 and is removed in 1.11; "
+            "calibrations_ stays.",
+            FutureWarning,
+            stacklevel=3,
+        )
+        maps = [c.map_ for c in getattr(self, "calibrations_", [])]
+        sign = (
+            1.0 if len(self.classes_) > 2 else -1.0
+        )  # scikit-learn's score of two is of the first
+        A = np.array([-m.slope for m in maps])
+        return A, np.array([-sign * m.log_odds(np.zeros(1))[0] for m in maps])
 
 
 class SVC(CalibratedPairs):
@@ -198,3 +605,244 @@ class SVC(CalibratedPairs):
     ) -> BinarySVM:
         problem = classification_problem(y, float(self.C) * w)
         return fit_kernel_svm(gram, problem, rows, options, classes=classes)
+
+
+# -------------------------------------------------------------------------------------------------
+# Binary SVMs of all pairs of many classes, a class and its kernel rows at a time.
+#
+# A row takes part in K − 1 pairs. The kernel of two rows of one class serves all of these pairs: it
+# is computed once, in single precision. That of rows of two classes serves one pair, and is
+# forgotten with it; rounded, SMO reads it, and f = Kβ is summed from it in double precision. Memory
+# is 4 Σ n_c² bytes for classes of n_c rows, 16 n K for coefficients and gradients, and a pair on
+# every thread.
+#
+# Pairs that single precision does not solve are left to :mod:`separatrix.svm.solver`.
+
+
+#: Rows of the largest pair.
+LARGEST = 2500
+#: Classes up to which few rows are solved pair by pair, exactly up to rounding.
+FEW_CLASSES = 10
+#: Bytes for the kernel within classes.
+MEMORY = 1 << 29
+#: Kernel values between classes that are computed at a time.
+_BLOCK = 1 << 19
+#: Iterations of SMO per row of a pair, and the violation at which it ends, in tolerances.
+_ITERATIONS, _REDUCTION = 100, 0.8
+
+Memory = tuple[Floats, NDArray[np.float32]]
+
+
+def suitable(gram: GramMatrix, codes: Ints, cost: Floats, options: SolverOptions) -> bool:
+    """Whether all pairs are small enough, and neither exact nor limited solutions are wanted."""
+    sizes = np.sort(np.bincount(codes))[::-1]
+    few = gram.n <= DIRECT and len(sizes) <= FEW_CLASSES
+    large = sizes[:2].sum() > LARGEST or 4 * int((sizes.astype(float) ** 2).sum()) > MEMORY
+    primal = gram.linear and few_columns(gram.x)
+    limited = options.max_iter >= 1 or np.isfinite(options.deadline)
+    size = float(np.abs(gram.diagonal).max(initial=0.0)) * max(1.0, float(cost.max(initial=0.0)))
+    return not (few or large or limited or primal) and size < LARGE
+
+
+class ClassPairs:
+    """The rows in order of their classes, and the state of all pairs."""
+
+    def __init__(self, gram: GramMatrix, codes: Ints, cost: Floats, options: SolverOptions) -> None:
+        self.k = k = int(codes.max()) + 1
+        self.order = np.argsort(codes, kind="stable")
+        self.gram, self.options = gram if gram.precomputed else gram.subset(self.order), options
+        self.sizes = np.bincount(codes, minlength=k)
+        self.starts = np.concatenate([[0], np.cumsum(self.sizes)])
+        self.places = np.concatenate([[0], np.cumsum(self.sizes**2)])
+        self.cost, self.diagonal = cost[self.order], gram.diagonal[self.order]
+        self.beta, self.f = np.zeros((k, gram.n)), np.zeros((k, gram.n))
+        self.counts = np.zeros((k, k), dtype=np.int64)
+
+    def part(self, c: int) -> slice:
+        """The places of the rows of a class."""
+        return slice(int(self.starts[c]), int(self.starts[c + 1]))
+
+    def rows(self, first: int, stop: int) -> Any:
+        """The rows of some classes: in the order of classes unless the kernel is precomputed."""
+        part = slice(int(self.starts[first]), int(self.starts[stop]))
+        return self.order[part] if self.gram.precomputed else part
+
+    def solve(self) -> None:
+        """β, f and the figures of the certificates of all pairs."""
+        within = np.empty(self.places[-1], dtype=np.float32)
+        classes = range(self.k)
+        spare: list[Memory] = []  # of threads that are done
+
+        def inside(c: int) -> None:
+            rows, place = self.rows(c, c + 1), slice(self.places[c], self.places[c + 1])
+            within[place] = self.gram.square(rows).ravel()
+
+        def solve(block: tuple[int, int, int]) -> None:
+            i, j, stop = block
+            memory = spare.pop() if spare else self._memory()
+            cross = self.gram.between(self.rows(j, stop), self.rows(i, i + 1), memory[0])
+            for c in range(j, stop):
+                self._solve_pair(i, c, cross, int(self.starts[c] - self.starts[j]), within, memory)
+            spare.append(memory)
+
+        def complete(c: int) -> None:
+            own = self.part(c)
+            square = np.asarray(self.gram.square(self.rows(c, c + 1)), dtype=float)
+            self.f[:, own] += self.beta[:, own] @ square
+
+        parallel_map(inside, classes)
+        parallel_map(solve, self._blocks())
+        parallel_map(complete, classes)
+        self.figures = PairFigures(self.starts, self.cost, self.beta, self.f)
+
+    def _solve_pair(
+        self,
+        i: int,
+        c: int,
+        cross: Floats,
+        top: int,
+        within: NDArray[np.float32],
+        memory: Memory,
+    ) -> None:
+        """SMO for classes i < c, whose kernel is in ``cross`` from the row ``top`` on."""
+        n, size = int(self.sizes[i]), int(self.sizes[c])
+        m, between = n + size, cross[top : top + size]
+        gram = memory[1][: m * m].reshape(m, m)
+        own, other = slice(*self.places[i : i + 2]), slice(*self.places[c : c + 2])
+        fill_pair(between, within[own], within[other], gram)
+        first, second = self.part(i), self.part(c)
+        diagonal = np.concatenate([self.diagonal[first], self.diagonal[second]])
+        (t, low, high, beta, f), limit = np.zeros((5, m)), _ITERATIONS * m
+        t[:n], t[n:] = 1.0, -1.0
+        high[:n], low[n:] = self.cost[first], -self.cost[second]
+        data = (gram, diagonal, t, low, high, 0.0, beta, f)
+        self.counts[i, c], *_ = smo(*data, _REDUCTION * self.options.tol, limit)
+        self.beta[c, first], self.beta[i, second] = beta[:n], beta[n:]
+        self.f[i, second], self.f[c, first] = between @ beta[:n], beta[n:] @ between
+
+    def _memory(self) -> Memory:
+        """Room for any block between classes, and for the Gram matrix of any pair."""
+        largest = np.sort(self.sizes)[-2:]
+        block = max(_BLOCK, int(largest.prod()))
+        return np.empty(block), np.empty(int(largest.sum()) ** 2, dtype=np.float32)
+
+    def _blocks(self) -> list[tuple[int, int, int]]:
+        """A class i and the classes from j to stop that it is paired with at a time."""
+        blocks = []
+        for i in range(self.k - 1):
+            most = max(1, _BLOCK // max(int(self.sizes[i]), 1))
+            j = i + 1
+            for c in range(i + 1, self.k):
+                if c > j and self.starts[c + 1] - self.starts[j] > most:
+                    blocks.append((i, j, c))
+                    j = c
+            blocks.append((i, j, self.k))
+        return blocks
+
+    def record(self, i: int, j: int) -> BinarySVM | None:
+        """The binary SVM of a pair; None where it is not solved."""
+        tol, figures = self.options.tol, self.figures
+        if not figures.violation[i, j] <= tol:
+            return None
+        first, second = self.part(i), self.part(j)
+        b, square = float(figures.b[i, j]), float(figures.square[i, j])
+        primal, gap = float(figures.primal[i, j]), float(figures.gap[i, j])
+        kkt, scale = float(figures.kkt[i, j]), float(figures.scale[i, j])
+        if self.gram.mercer:
+            certificate = Certificate(
+                KERNEL_CLAIM,
+                primal,
+                primal - gap,
+                gap,
+                kkt,
+                tol,
+                scale,
+                statistic="the rows",
+            )
+        else:
+            certificate = Certificate(
+                INDEFINITE_CLAIM, primal, kkt=kkt, tolerance=tol, promised=("kkt",)
+            )
+
+        def both(values: NDArray[Any]) -> NDArray[Any]:
+            return np.concatenate([values[first], values[second]])
+
+        return BinarySVM(
+            both(self.order),
+            np.concatenate([self.beta[j, first], self.beta[i, second]]),
+            both(self.cost),
+            np.concatenate(
+                [
+                    np.maximum(1.0 - (self.f[j, first] + b), 0.0),
+                    np.maximum(1.0 + (self.f[i, second] + b), 0.0),
+                ]
+            ),
+            b,
+            square,
+            certificate,
+            int(self.counts[i, j]),
+            str(Status.SOLVED),
+        )
+
+
+def fit_class_pairs(
+    gram: GramMatrix, codes: Ints, cost: Floats, options: SolverOptions
+) -> list[BinarySVM | None]:
+    """The binary SVM of every pair of classes i < j; None where single precision is too little."""
+    pairs = ClassPairs(gram, codes, cost, options)
+    pairs.solve()
+    return [pairs.record(i, j) for i, j in combinations(range(pairs.k), 2)]
+
+
+# -------------------------------------------------------------------------------------------------
+# Intercepts and the figures of certificates of the binary SVMs of all pairs of classes.
+#
+# Rows are in order of their classes, class i from ``starts[i]`` to ``starts[i + 1]``. Line c of β
+# and of f = Kβ has the rows of every class i in its pair with class c, the lower class of which has
+# t = +1. A pair has two parts: what is summed over the rows of each class, lines by classes, is
+# added to its transpose. All is in double precision.
+
+
+class PairFigures:
+    """Numbers for every pair (K x K, symmetric)."""
+
+    def __init__(self, starts: Ints, cost: Floats, beta: Floats, f: Floats) -> None:
+        self.starts, self.cost, self.beta, self.f = starts, cost, beta, f
+        k, sizes = len(starts) - 1, np.diff(starts)
+        lines, self.own = range(k), np.repeat(np.arange(k), sizes)
+        ends = np.array(parallel_map(self._gradients, lines))
+        up, down = ends[:, 0], ends[:, 1]
+        up, down = np.minimum(up, up.T), np.maximum(down, down.T)
+        #: Violation of the worst pair of rows, and the intercept in the middle of it.
+        self.violation, self.b = np.maximum(down - up, 0.0), -0.5 * (up + down)
+        np.fill_diagonal(self.b, 0.0)  # a class is no pair with itself
+        parts = np.array(parallel_map(lambda c: self._sums(c, np.repeat(self.b[c], sizes)), lines))
+        sums, kkt = parts[:, :5].transpose(1, 0, 2), parts[:, 5]
+        square, loss, excess, imbalance, total = sums + sums.transpose(0, 2, 1)
+        #: ‖w‖², primal value, duality gap, KKT residual, and the objective of the best constant.
+        self.square, self.primal = square, 0.5 * square + loss
+        self.gap = excess + np.abs(self.b * imbalance)
+        unbalanced = np.abs(imbalance) / np.where(total > 0.0, total, 1.0)
+        self.kkt = np.maximum(np.maximum(kkt, kkt.T), unbalanced)
+        costs = np.add.reduceat(cost, starts[:-1])
+        self.scale = 2.0 * np.minimum(costs[:, None], costs)
+
+    def _by_class(self, values: Floats, add: Any = np.add) -> Floats:
+        """Sums (or extremes) over the rows of each class."""
+        return np.asarray(add.reduceat(values, self.starts[:-1], axis=-1))
+
+    def _gradients(self, c: int) -> tuple[Floats, Floats]:
+        """The least up and the greatest down gradient of each class in its pair with c."""
+        first, beta = self.own < c, self.beta[c]
+        gradient = self.f[c] - np.where(first, 1.0, -1.0)
+        up = np.where(beta < np.where(first, self.cost, 0.0), gradient, np.inf)
+        down = np.where(beta > np.where(first, 0.0, -self.cost), gradient, -np.inf)
+        return self._by_class(up, np.minimum), self._by_class(down, np.maximum)
+
+    def _sums(self, c: int, b: Floats) -> Floats:
+        """Sums over each class in its pair with c, and its largest KKT residual."""
+        t, beta, f, loss = np.where(self.own < c, 1.0, -1.0), self.beta[c], self.f[c], Hinge()
+        z, u = t * (f + b), -t * beta / self.cost
+        costs = (self.cost * loss.value(z), self.cost * loss.excess(z, u))
+        sums = self._by_class(np.stack([beta * f, *costs, beta, np.abs(beta)]))
+        return np.vstack([sums, self._by_class(loss.violation(z, u, 1.0), np.maximum)])

@@ -2,39 +2,49 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Self
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.arrays import Floats, Ints, Matrix
 from separatrix.estimators.base import KernelModel
-from separatrix.estimators.class_labels import ClassLabels, coded_items, coded_rows
-from separatrix.geometry.hyperplane import Hyperplane
-from separatrix.geometry.kernel_expansion import KernelExpansion
-from separatrix.kernels import Linear
-from separatrix.kernels.features import as_list
+from separatrix.estimators.class_labels import (
+    ClassLabels,
+    CodedRows,
+    coded_items,
+    coded_rows,
+    outputs_of,
+)
+from separatrix.geometry.hyperplane import Hyperplane, KernelExpansion
+from separatrix.kernels import Kernel, Linear, Precomputed
+from separatrix.kernels.base import finite_diagonal
+from separatrix.kernels.mercer import check_mercer
+from separatrix.kernels.names import training_gram
+from separatrix.kernels.structures import as_list
 from separatrix.matrices.products import multiply
 from separatrix.messages import InputError, check_option, warn
-from separatrix.rows.block import Floats, Ints
 from separatrix.selection import rules
-from separatrix.selection.criteria.figures import PathFigures
-from separatrix.statistics.standardizer import Standardizer
-from separatrix.svm.certificate import badness
-from separatrix.svm.path.cross_validation import (
-    PathTraining,
-    errors_at_breakpoints,
-    errors_for_all_C,
-    path_folds,
-    path_training,
+from separatrix.selection.criteria import PathFigures
+from separatrix.selection.folds import DEFAULT_FOLDS, Folds, copies_of, folds_of
+from separatrix.statistics.moments import Standardizer
+from separatrix.svm.path import (
+    NON_SUPPORT,
+    Steps,
+    SVMTrace,
+    certify_point,
+    clear_of_rounding,
+    error_steps,
+    gaps_along,
+    scores_along,
+    trace_svm,
 )
-from separatrix.svm.path.figures import svm_figures
-from separatrix.svm.path.scores import certify_point, clear_of_rounding, gaps_along
-from separatrix.svm.path.state import NON_SUPPORT
-from separatrix.svm.path.trace import SVMTrace
-from separatrix.svm.tuning.validation import feature_variance
+from separatrix.svm.problem import badness
+from separatrix.svm.tuning import feature_variance
 
 #: Rows whose Gram matrix is computed at most.
 MOST_ROWS = 15_000
@@ -354,3 +364,216 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in super().__getstate__().items() if key != "_training"}
+
+
+# -------------------------------------------------------------------------------------------------
+# Training data of a path, and its cross-validated errors for all C at once.
+
+
+#: The paths, one for each output, over some of the training rows.
+Traces = Callable[[Ints], list[SVMTrace]]
+Array = TypeVar("Array", bound=NDArray[Any])
+
+#: Standard deviations from zero at which inner products lose digits that matter.
+FAR_AWAY = 1e3
+#: Values of C at which several classes are compared.
+GRID = 200
+
+
+@dataclass(frozen=True)
+class PathTraining:
+    """Training data of a path: rows, class codes, weights, and the Gram matrix.
+
+    That of the linear kernel may be centered: the intercept is free, so that nothing but it
+    changes, and columns far from zero lose no digits. ``mercer`` says whether a feature map exists.
+    """
+
+    x: Matrix
+    codes: Ints
+    w: Floats
+    gram: Floats
+    rows: Ints
+    n_samples: int
+    center: Floats | None = None
+    mercer: bool = True
+
+    def traces(
+        self, rows: Ints, labels: list[Any], C_max: float, max_changes: int
+    ) -> list[SVMTrace]:
+        """The path of each output over some of the rows; ``labels`` are the classes."""
+        gram = self.gram if len(rows) == len(self.w) else self.gram[np.ix_(rows, rows)]
+        found = []
+        for own in outputs_of(len(labels)):
+            y = np.where(self.codes[rows] == own, 1.0, -1.0)
+            if (y[0] == y).all():
+                raise InputError(
+                    f"The training rows of a fold are all or none of class {labels[own]!r}.",
+                    remedy="Use stratified folds, such as cv=5.",
+                )
+            found.append(trace_svm(gram, y, self.w[rows], C_max=C_max, max_changes=max_changes))
+        return found
+
+    def by_row(self, values: list[Array], absent: float) -> Array:
+        """Values of the weighted rows as (n_samples,) or (n_samples, k); others are ``absent``."""
+        whole = np.full((self.n_samples, len(values)), absent, dtype=values[0].dtype)
+        whole[self.rows] = np.stack(values, axis=1)
+        return cast(Array, whole[:, 0] if len(values) == 1 else whole)
+
+    def hyperplanes(self, weights: Floats, b: Floats) -> tuple[Floats, Floats]:
+        """w (k x d) of the linear kernel, and b for rows as given, from that for centered rows."""
+        if self.center is None:
+            return np.ascontiguousarray(np.asarray(self.x.T @ weights).T), b
+        coef = np.ascontiguousarray(((self.x - self.center).T @ weights).T)
+        return coef, b - coef @ self.center
+
+
+def path_training(data: CodedRows, kernel: Kernel) -> PathTraining:
+    """The Gram matrix of coded rows; warns (SEP007) if the kernel is not Mercer on them."""
+    x = data.x
+    if isinstance(kernel, Precomputed):
+        x = training_gram(x, data.rows, data.n_samples)
+    finite_diagonal(kernel, x)
+    mercer = check_mercer(kernel, x)
+    center = _distant_center(x) if isinstance(kernel, Linear) else None
+    gram = np.asarray(kernel.gram(x if center is None else x - center), dtype=np.float64)
+    return PathTraining(x, data.codes, data.w, gram, data.rows, data.n_samples, center, mercer)
+
+
+def _distant_center(x: Matrix) -> Floats | None:
+    """A center for dense rows that are far from zero; None if they are not.
+
+    One standard deviation beside the mean: rows centered at the mean itself sum to zero, and
+    rounding would decide which of the ties that follow come first.
+    """
+    if not isinstance(x, np.ndarray):
+        return None
+    mean, spread = x.mean(axis=0), x.std(axis=0)
+    return mean + spread if (np.abs(mean) > FAR_AWAY * spread).any() else None
+
+
+def path_folds(data: PathTraining, cv: Any) -> Folds:
+    """Stratified folds of the weighted rows, at most as many as the rarest class has rows.
+
+    Copies of a row are one row here, and in one fold.
+    """
+    cv, copied = DEFAULT_FOLDS if cv is None else cv, None
+    if isinstance(cv, int | np.integer):
+        # structures are no table: equal ones have equal rows of the Gram matrix
+        columns = data.gram if isinstance(data.x, list) else data.x
+        copied = copies_of(columns, data.codes.astype(str))
+        distinct = slice(None) if copied is None else np.unique(copied, return_index=True)[1]
+        rarest = int(np.bincount(data.codes[distinct]).min())
+        if min(int(cv), rarest) < 2:
+            raise InputError(
+                f"cv={cv} folds cannot be made of n_samples={len(data.codes)} rows: the rarest "
+                f"class has {rarest}{'' if copied is None else ' that differ'}.",
+                remedy="Give at least 2 rows of each class and 2 folds, or give C.",
+            )
+        cv = min(int(cv), rarest)
+    return folds_of(cv, data.n_samples, rows=data.rows, codes=data.codes, copied=lambda: copied)
+
+
+def errors_for_all_C(
+    data: PathTraining, folds: Folds, traces: Traces, C_max: float
+) -> tuple[Floats, Floats]:
+    """Two classes: a C between each two steps of the error, and the errors (m x folds)."""
+
+    def error(train: Ints, test: Ints) -> Steps:
+        y = np.where(data.codes[test] == 1, 1.0, -1.0)
+        cross = data.gram[np.ix_(test, train)]
+        return error_steps(traces(train)[0], cross, y, data.w[test], C_max)
+
+    steps = folds.map(error)
+    at = np.unique(np.concatenate([step.at for step in steps]))
+    at = at[(at > 0.0) & (at < C_max)]
+    bounds = np.concatenate([[at[0] / 4.0 if len(at) else C_max / 4.0], at, [C_max]])
+    wide = bounds[1:] > bounds[:-1] * (1.0 + 1e-7)  # steps that differ by rounding are one
+    Cs = np.sqrt(bounds[1:] * bounds[:-1])[wide]
+    return Cs, np.stack([step(Cs) for step in steps], axis=1)
+
+
+def errors_at_breakpoints(
+    data: PathTraining, folds: Folds, traces: Traces, paths: list[SVMTrace], C_max: float
+) -> tuple[Floats, Floats]:
+    """More classes: the errors at breakpoints, evenly chosen among those of all classes."""
+    found = np.unique(np.concatenate([p.breakpoints for p in paths]))
+    found = found[found <= C_max] if len(found) else np.array([C_max])
+    even = np.linspace(0, len(found) - 1, min(GRID, len(found))).astype(int)
+    Cs = found[even]
+
+    def error(train: Ints, test: Ints) -> Floats:
+        cross, scores = data.gram[np.ix_(test, train)], []
+        for path in traces(train):
+            points = np.minimum(Cs, path.end)
+            segments = np.array([path.segment_of(C) for C in points])
+            scores.append(scores_along(path, cross, points, segments))
+        wrong = np.argmax(np.stack(scores), axis=0) != data.codes[test][:, None]
+        return np.asarray(np.average(wrong, axis=0, weights=data.w[test]))
+
+    return Cs, np.stack(folds.map(error), axis=1)
+
+
+# -------------------------------------------------------------------------------------------------
+# What criteria of complexity read of the path of a support vector machine.
+#
+# A margin of 1/‖f‖ around rows within a ball of radius R bounds the VC dimension of hyperplanes of
+# that margin by R²‖f‖² + 1, however many columns there are.
+
+
+#: Values of C that are compared, at most.
+MOST_POINTS = 60
+NO_LIKELIHOOD = "a support vector machine has no likelihood."
+MARGIN = (
+    "R²‖w‖² + 1 stands for the VC dimension; the margin was seen before it was bounded, so that "
+    "this ranks models and guarantees nothing."
+)
+SEVERAL = "the bound is that of two classes."
+
+
+def svm_figures(model: Any, data: PathTraining, Cs: Floats, errors: Floats) -> PathFigures:
+    """Figures at ``Cs``, thinned, whose cross-validated ``errors`` (m x folds) are known."""
+    at = _thinned(errors.mean(axis=1))
+    C, losses = Cs[at], errors[at]
+    reasons = dict.fromkeys(("AIC", "AICc", "BIC", "MDL", "evidence"), NO_LIKELIHOOD)
+    capacity = wrong = None
+    if len(model.paths_) == 1 and data.mercer:
+        reasons["structural risk"] = MARGIN
+        capacity, wrong = margin_capacity(model.paths_[0], data, C)
+    else:
+        reasons["structural risk"] = SEVERAL if data.mercer else "the kernel is not Mercer."
+    return PathFigures(
+        "C",
+        tuple(C.tolist()),
+        1.0 / C,
+        float(data.w.sum()),
+        capacity=capacity,
+        errors=wrong,
+        fold_losses=losses,
+        loss="error rate",
+        reasons=reasons,
+    )
+
+
+def _thinned(means: Floats) -> Ints:
+    """Positions of points spread evenly, and of the least error."""
+    m = len(means)
+    evenly = np.linspace(0, m - 1, min(m, MOST_POINTS)).round().astype(np.int64)
+    return np.unique(np.append(evenly, int(means.argmin())))
+
+
+def margin_capacity(trace: SVMTrace, data: PathTraining, C: Floats) -> tuple[Floats, Floats]:
+    """R²‖f‖² + 1, at most the number of rows, and the fraction of errors, at each C.
+
+    R is the largest distance of a row from the mean, no less than the radius of the ball.
+    """
+    gram, w, n = data.gram, data.w, float(data.w.sum())
+    share = w / n
+    centered = np.diag(gram) - 2.0 * (gram @ share) + share @ gram @ share
+    radius = float(np.maximum(centered, 0.0).max())
+    segments = np.array([trace.segment_of(float(c)) for c in C], dtype=np.int64)
+    beta = np.stack([trace.y * trace.alpha(float(c)) for c in C], axis=1)
+    norms = np.einsum("ij,ij->j", beta, gram @ beta)
+    scores = scores_along(trace, gram, C, segments)
+    wrong = (scores > 0.0) != (trace.y > 0.0)[:, None]
+    errors = np.average(wrong, axis=0, weights=w)
+    return np.minimum(radius * np.maximum(norms, 0.0) + 1.0, n), np.asarray(errors)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from separatrix.messages import InputError
-from separatrix.verification.stored.records import Record
+from separatrix.verification.stored import Record
 
 Columns = list[list[float]]
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from separatrix.messages import InputError
 from separatrix.verification.design import Design
-from separatrix.verification.stored.container import Tensor
-from separatrix.verification.stored.records import Record
+from separatrix.verification.stored import Record, Tensor
 from separatrix.verification.verdict import PROVED, REFUTED, Claim, equal
 
 ASSUMED = (
@@ -95,7 +94,7 @@ def rows_of_table(
         return _named_target(table, schema, model, target, weight)
     raw = same_rows(table, scanned_schema(schema), text=text)
     if study is None or study.of != "Study":
-        from separatrix.estimators.class_tables import with_classes
+        from separatrix.estimators.base import with_classes
 
         rows = with_classes(raw) if "classes_" in model else raw
         assumed = _assumed(model, rows)
@@ -169,7 +168,7 @@ def _values(found: Any) -> list[Any]:
 
 def _named_target(table: Any, schema: Any, model: Record, target: str, weight: Any) -> Rows:
     """A table for a model that was fitted to arrays: its target is named now."""
-    from separatrix.estimators.class_tables import with_classes
+    from separatrix.estimators.base import with_classes
     from separatrix.rows.scan import scan
 
     rows = scan(table, target=target, weight=weight)

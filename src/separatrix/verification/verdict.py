@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import isfinite
 from typing import Any
 
-from separatrix.verification.arithmetic.roots import digits, rounded
+from separatrix.verification.arithmetic import digits, rounded
 
 PROVED, CONSISTENT, REFUTED, UNCHECKED = "proved", "consistent", "refuted", "not checked"
 #: Digits that a recorded number must share with the exact one.

@@ -15,8 +15,7 @@ from typing import Any
 from separatrix.messages import InputError
 from separatrix.verification.claims import models
 from separatrix.verification.design import Blocks, encoded
-from separatrix.verification.stored.container import File, read
-from separatrix.verification.stored.records import Record, model_in, study_in
+from separatrix.verification.stored import File, Record, model_in, read, study_in
 from separatrix.verification.training import Rows, rows_of_arrays, rows_of_table
 from separatrix.verification.verdict import PROVED, REFUTED, Claim, Verification
 

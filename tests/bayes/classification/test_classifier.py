@@ -8,7 +8,7 @@ from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 import separatrix as sx
-from separatrix.bayes.process.classification.certificate import evidence_slope
+from separatrix.bayes.gaussian_process.laplace import evidence_slope
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,10 @@ from scipy.special import expit, log_expit
 from scipy.stats import norm
 
 import separatrix as sx
-from separatrix.bayes.process.classification.loops import expected_likelihood
-from separatrix.bayes.process.classification.variational import ClassModel
-from separatrix.bayes.process.inducing.search import BoundOfRows, SampleRows
-from separatrix.bayes.process.inducing.sums import Targets
+from separatrix.bayes.gaussian_process.inducing import Targets
+from separatrix.bayes.gaussian_process.inducing_search import BoundOfRows, SampleRows
+from separatrix.bayes.gaussian_process.variational import ClassModel
+from separatrix.bayes.loops import expected_likelihood
 from separatrix.messages import InputError
 
 KERNEL = 2.3 * sx.Gaussian(0.9)

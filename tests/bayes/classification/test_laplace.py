@@ -9,7 +9,7 @@ from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 import separatrix as sx
-from separatrix.bayes.process.classification.laplace import evidence_and_gradient, find_mode
+from separatrix.bayes.gaussian_process.laplace import evidence_and_gradient, find_mode
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,14 @@ import pytest
 from scipy.stats import multivariate_normal
 
 import separatrix as sx
-from separatrix.bayes.process.inducing.bound import CollapsedBound
-from separatrix.bayes.process.inducing.gradient import GradientSums
-from separatrix.bayes.process.inducing.points import InducingPoints
-from separatrix.bayes.process.inducing.sums import InducingSums, Targets
-from separatrix.bayes.process.trend import TrendBasis
+from separatrix.bayes.gaussian_process.inducing import (
+    CollapsedBound,
+    GradientSums,
+    InducingPoints,
+    InducingSums,
+    Targets,
+)
+from separatrix.bayes.gaussian_process.model import TrendBasis
 
 NOISE = 0.3
 

@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.bayes.process.inducing.sample import HashedSample, sampled
-from separatrix.bayes.process.inducing.selection import choose_points, middle_first
+from separatrix.bayes.gaussian_process.inducing import (
+    HashedSample,
+    choose_points,
+    middle_first,
+    sampled,
+)
 from separatrix.rows.rows import ArrayRows
 
 

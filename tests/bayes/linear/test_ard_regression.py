@@ -9,10 +9,15 @@ from scipy import sparse, stats
 from sklearn import linear_model
 
 import separatrix as sx
-from separatrix.bayes.linear.relevance import best_precision
-from separatrix.bayes.linear.relevance_fit import Rates, derivatives, score
-from separatrix.bayes.linear.relevance_state import RelevanceState, UnitColumns
-from separatrix.bayes.linear.spectrum import Columns
+from separatrix.bayes.ard_regression import (
+    Rates,
+    RelevanceState,
+    UnitColumns,
+    best_precision,
+    derivatives,
+    score,
+)
+from separatrix.bayes.evidence import Columns
 from separatrix.rows.rows import ArrayRows
 
 

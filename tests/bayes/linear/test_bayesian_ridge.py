@@ -144,7 +144,7 @@ def test_sparse_rows_are_not_filled_in() -> None:
 def test_a_posterior_too_large_to_store_is_made_from_the_rows(monkeypatch, tmp_path) -> None:
     x, y = rows(10, 30)
     stored = sx.BayesianRidge().fit(x, y)
-    monkeypatch.setattr("separatrix.bayes.linear.spectrum.MAX_STORED", 10)
+    monkeypatch.setattr("separatrix.bayes.evidence.MAX_STORED", 10)
     model = sx.BayesianRidge().fit(x, y)
     assert model.posterior_ is None
     assert_allclose(model.sigma_, stored.sigma_, rtol=1e-12)

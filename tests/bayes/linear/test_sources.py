@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 
 import separatrix as sx
 from separatrix.rows.parts import Parts
-from separatrix.statistics.grouped import Grouped
+from separatrix.statistics.moments import Grouped
 from separatrix.storage import StoredMoments, load_moments, save_moments
 
 pd = pytest.importorskip("pandas")

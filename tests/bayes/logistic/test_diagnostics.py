@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from separatrix.bayes.logistic.diagnostics import diagnose, effective_size, scale_reduction
+from separatrix.bayes.sampling import diagnose, effective_size, scale_reduction
 
 
 def autoregressive(phi: float, chains: int, n: int, seed: int = 0) -> np.ndarray:

@@ -8,10 +8,10 @@ from numpy.testing import assert_allclose
 from scipy.special import expit, softmax
 
 import separatrix as sx
-from separatrix.bayes.logistic.coordinates import class_basis
-from separatrix.bayes.logistic.predictive import (
+from separatrix.bayes.laplace import (
     PROBIT_ERROR,
     QUADRATURE_ERROR,
+    class_basis,
     probit_mean,
     sigmoid_mean,
     softmax_mean,

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import separatrix as sx
-from separatrix.bayes.logistic.loops.polya_gamma import polya_gamma_variables
+from separatrix.bayes.loops import polya_gamma_variables
 from separatrix.threads import thread_limit
 from tests.bayes.logistic.data import classes, log_posterior
 

@@ -7,10 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import separatrix as sx
-from separatrix.bayes.process.learning import Sample, learn
-from separatrix.bayes.process.trust_region import Box, maximize
-from separatrix.matrices.cholesky import cholesky_factor
-from separatrix.matrices.inverse import cholesky_inverse, mirrored
+from separatrix.bayes.gaussian_process.learning import Box, Sample, learn, maximize
+from separatrix.matrices.cholesky import cholesky_factor, cholesky_inverse, mirrored
 from separatrix.threads import thread_limit
 
 rng = np.random.default_rng(1)
@@ -174,7 +172,9 @@ def test_noise_is_never_added_in_silence() -> None:
 def test_too_many_rows_are_refused_before_they_are_allocated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("separatrix.bayes.process.options.physical_memory", lambda: 8.0 * 50**2)
+    monkeypatch.setattr(
+        "separatrix.bayes.gaussian_process.model.physical_memory", lambda: 8.0 * 50**2
+    )
     with pytest.raises(sx.InputError, match="n_inducing"):
         sx.GaussianProcessRegressor().fit(X, Y)
 

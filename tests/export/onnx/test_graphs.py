@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.export.onnx.check import agreement, expected, run
+from separatrix.export.onnx.check import agreement, expected, roundings, run
 from separatrix.export.onnx.document import built
 from separatrix.export.onnx.export import onnx_file
 from separatrix.export.onnx.refusal import Refused
-from separatrix.export.onnx.rounding import roundings
 
 ort = pytest.importorskip("onnxruntime")
 

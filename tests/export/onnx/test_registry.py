@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from separatrix.export.onnx.check import agreement, expected
+from separatrix.export.onnx.check import agreement, expected, sample_matrix
 from separatrix.export.onnx.document import built
 from separatrix.export.onnx.export import onnx_file
 from separatrix.export.onnx.refusal import Refused
-from separatrix.export.onnx.sample_rows import sample_matrix
 from tests.laws.data import overlapping, points
 from tests.registry import CLUSTERERS, HIERARCHIES, REGISTRY, Row
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 from separatrix import InputError, scan
-from separatrix.rows.sources.places import compression
+from separatrix.rows.sources import places as compression
 
 from .conftest import write_zip
 

@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 
 from separatrix import InputError, Moments, Parts, scan
 from separatrix.rows.schema import Kind
-from separatrix.statistics.grouped import Grouped
-from separatrix.statistics.preparation import prepare
+from separatrix.statistics.moments import Grouped, prepare
 
 from .conftest import write_sqlite
 

@@ -17,9 +17,9 @@ from separatrix.cli.outcome import run
 from separatrix.messages import InputError
 from separatrix.rows import rows as rows_module
 from separatrix.storage import load, load_study
-from separatrix.study.classes.streaming import linear_paths
-from separatrix.study.classes.streaming.ranking import Ranking
-from separatrix.study.classes.streaming.targets import TargetValues
+from separatrix.study.streaming.candidates import MAX_PASSES
+from separatrix.study.streaming.run import TargetValues
+from separatrix.study.streaming.scores import Ranking
 
 CLOSED = ("lda", "naive_bayes", "nearest_centroid", "least_squares", "qda", "rda")
 
@@ -98,7 +98,7 @@ def test_three_passes_for_closed_forms_and_more_for_a_descent(file) -> None:
     assert any("Read as a stream: 3 passes." in s for s in study.messages)
     assert study.stream.confusion.sum() == study.n_test
     more = sx.run_study(scanned(file), models=["logistic", "logistic_ridge", "linear_svm"])
-    assert 4 <= more.stream.n_passes <= 3 + linear_paths.MAX_PASSES + 12
+    assert 4 <= more.stream.n_passes <= 3 + MAX_PASSES + 12
     whole = sx.run_study(scanned(file), models=["lda"], seed=0)
     assert whole.test == study.test
 
@@ -106,7 +106,7 @@ def test_three_passes_for_closed_forms_and_more_for_a_descent(file) -> None:
 def test_a_sample_that_is_not_whole_changes_no_loss(file, monkeypatch) -> None:
     names = ["lda", "logistic", "linear_svm"]
     whole = sx.run_study(scanned(file), models=names)
-    monkeypatch.setattr("separatrix.rows.reservoir.ROWS", 300)
+    monkeypatch.setattr("separatrix.rows.sampling.ROWS", 300)
     some = sx.run_study(scanned(file), models=names)
     assert some.stream.n_sampled == 300 < whole.stream.n_sampled
     assert any("sample of 300" in s for s in some.messages)

@@ -1,33 +1,32 @@
-"""One Lloyd iteration with bounds: rows that cannot change their center are skipped.
-
-For a row x with center a there is an upper bound u ≥ ‖x − c_a‖ and, for every group of centers, a
-lower bound l of the distance to any other center of the group. A center that moves by δ moves its
-bounds by δ, so while u < l the row keeps its center. Movements are summed once per center
-(``drift``) and once per group (``group_drift``), and bounds are stored relative to those sums: a
-row that is skipped costs one comparison and no write (Yinyang K-means, Ding et al. 2015).
-
-Distances are computed in single precision, sixteen centers at a time, as ½‖c‖² − x·c. Bounds
-include the rounding error; where it exceeds the difference of the two nearest centers, the row is
-assigned in double precision, from differences (the first of equally near centers).
-"""
+"""The loops of K-means, compiled."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from separatrix.cluster.loops.pieces import next_piece
-from separatrix.cluster.loops.tiles import row_product, two_least
 from separatrix.compilation import compiled
-from separatrix.distances.loops.scalars import (
-    larger,
-    rounded_down,
-    rounded_up,
-    single_root,
-    smaller,
-)
+from separatrix.distances.loops import larger, rounded_down, rounded_up, single_root, smaller
+
+# -------------------------------------------------------------------------------------------------
+# One Lloyd iteration with bounds: rows that cannot change their center are skipped.
+#
+# For a row x with center a there is an upper bound u ≥ ‖x − c_a‖ and, for every group of centers, a
+# lower bound l of the distance to any other center of the group. A center that moves by δ moves its
+# bounds by δ, so while u < l the row keeps its center. Movements are summed once per center
+# (``drift``) and once per group (``group_drift``), and bounds are stored relative to those sums: a
+# row that is skipped costs one comparison and no write (Yinyang K-means, Ding et al. 2015).
+#
+# Distances are computed in single precision, sixteen centers at a time, as ½‖c‖² − x·c. Bounds
+# include the rounding error; where it exceeds the difference of the two nearest centers, the row is
+# assigned in double precision, from differences (the first of equally near centers).
+
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -177,3 +176,424 @@ def assign_pieces(
                     moved[piece, 0] += 1
                 lowest[i] = rounded_down(near + group_drift[groups])
         piece = next_piece(counter)
+
+
+# -------------------------------------------------------------------------------------------------
+# Pieces of work that loops on several threads take in turn, without a lock or the interpreter.
+
+
+@intrinsic
+def next_piece(typing_context, counter):  # noqa: ARG001
+    """The number in ``counter`` (int64, one element), which is one more for the next thread."""
+
+    def codegen(context, builder, signature, arguments):
+        (kind,) = signature.args
+        address = context.make_array(kind)(context, builder, arguments[0]).data
+        return builder.atomic_rmw("add", address, ir.IntType(64)(1), "monotonic")
+
+    return types.int64(counter), codegen
+
+
+# -------------------------------------------------------------------------------------------------
+# Products of one row with a tile of sixteen columns, in vector registers.
+#
+#     values = tiles[tile, d, :] − Σ_f x[row, f] · tiles[tile, f, :]
+#
+# The compiler's own vectorization stores and reloads every partial sum, because it cannot know that
+# arrays do not overlap. Here the sums are a vector value from the first feature to the last.
+
+
+#: Width of a tile, and number of independent partial sums.
+LANES, CHAINS = 16, 4
+
+_SINGLE, _WHOLE, _SHORT = ir.FloatType(), ir.IntType(64), ir.IntType(32)
+_VECTOR, _INDEX = ir.VectorType(_SINGLE, LANES), ir.VectorType(_SHORT, LANES)
+_FLAGS = ("contract", "nsz", "nnan")
+
+
+@intrinsic
+def two_least(typing_context, x, row, tiles, tile, skip):  # noqa: ARG001
+    """The least of the sixteen values of ``tile`` for ``row``, its lane, and the second least.
+
+    ``x`` (n x d) and ``tiles`` (t x (d + 1) x 16) are float32 and C-contiguous. Lane ``skip``,
+    counted from the first tile, is excluded.
+    """
+    result = types.Tuple((types.float32, types.int64, types.float32))
+    signature = result(x, types.int64, tiles, types.int64, types.int64)
+
+    def codegen(context, builder, signature, arguments):
+        x_kind, _, tiles_kind, _, _ = signature.args
+        x_value, row, tiles_value, tile, skip = arguments
+        zero = _WHOLE(0)
+        x_at, shape = _address(context, builder, x_kind, x_value, row, zero)
+        tile_at, _ = _address(context, builder, tiles_kind, tiles_value, tile, zero, zero)
+        start_at, _ = _address(context, builder, tiles_kind, tiles_value, tile, shape[1], zero)
+        values = _product(builder, x_at, shape[1], start_at, tile_at)
+        first = builder.mul(tile, _WHOLE(LANES))
+        values = _without(builder, values, builder.trunc(builder.sub(skip, first), _SHORT))
+        least = _least(builder, values)
+        equal = builder.fcmp_ordered("==", values, _spread(builder, least, _VECTOR))
+        mask = builder.bitcast(equal, ir.IntType(LANES))
+        lane = builder.cttz(builder.zext(mask, _SHORT), ir.IntType(1)(1))
+        after = _least(builder, _without(builder, values, lane))
+        where = builder.add(first, builder.zext(lane, _WHOLE))
+        return context.make_tuple(builder, signature.return_type, [least, where, after])
+
+    return signature, codegen
+
+
+@intrinsic
+def row_product(typing_context, x, row, y, other):  # noqa: ARG001
+    """x[row] · y[other] of C-contiguous float32 arrays, sixteen partial sums at a time."""
+    signature = types.float32(x, types.int64, y, types.int64)
+
+    def codegen(context, builder, signature, arguments):
+        x_kind, _, y_kind, _ = signature.args
+        x_value, row, y_value, other = arguments
+        x_at, shape = _address(context, builder, x_kind, x_value, row, _WHOLE(0))
+        y_at, _ = _address(context, builder, y_kind, y_value, other, _WHOLE(0))
+        lanes, rest = cgutils.alloca_once(builder, _VECTOR), cgutils.alloca_once(builder, _SINGLE)
+        builder.store(ir.Constant(_VECTOR, [0.0] * LANES), lanes)
+        builder.store(_SINGLE(0.0), rest)
+
+        def add(load, at, total):
+            product = builder.fmul(
+                load(builder.gep(x_at, [at])), load(builder.gep(y_at, [at])), flags=_FLAGS
+            )
+            builder.store(builder.fadd(builder.load(total), product, flags=_FLAGS), total)
+
+        rounds = builder.udiv(shape[1], _WHOLE(LANES))
+        done = builder.mul(rounds, _WHOLE(LANES))
+        with cgutils.for_range(builder, rounds) as loop:
+            add(lambda at: _load(builder, at), builder.mul(loop.index, _WHOLE(LANES)), lanes)
+        with cgutils.for_range(builder, builder.sub(shape[1], done)) as loop:
+            add(builder.load, builder.add(done, loop.index), rest)
+        name = f"llvm.vector.reduce.fadd.v{LANES}f32"
+        kind = ir.FunctionType(_SINGLE, [_SINGLE, _VECTOR])
+        function = cgutils.get_or_insert_function(builder.module, kind, name)
+        summed = [builder.load(rest), builder.load(lanes)]
+        return builder.call(function, summed, fastmath=("reassoc", *_FLAGS))
+
+    return signature, codegen
+
+
+def _product(builder, x_at, width, start_at, tile_at):
+    """start − Σ x·tile, sixteen lanes in a register; four independent chains hide latency."""
+    totals = [cgutils.alloca_once(builder, _VECTOR) for _ in range(CHAINS)]
+    builder.store(_load(builder, start_at), totals[0])
+    for total in totals[1:]:
+        builder.store(ir.Constant(_VECTOR, [0.0] * LANES), total)
+
+    def subtract(feature, total):
+        number = builder.load(builder.gep(x_at, [feature]))
+        column = _load(builder, builder.gep(tile_at, [builder.mul(feature, _WHOLE(LANES))]))
+        product = builder.fmul(_spread(builder, number, _VECTOR), column, flags=_FLAGS)
+        builder.store(builder.fsub(builder.load(total), product, flags=_FLAGS), total)
+
+    rounds = builder.udiv(width, _WHOLE(CHAINS))
+    done = builder.mul(rounds, _WHOLE(CHAINS))
+    with cgutils.for_range(builder, rounds) as loop:
+        first = builder.mul(loop.index, _WHOLE(CHAINS))
+        for chain, total in enumerate(totals):
+            subtract(builder.add(first, _WHOLE(chain)), total)
+    with cgutils.for_range(builder, builder.sub(width, done)) as loop:
+        subtract(builder.add(done, loop.index), totals[0])
+    first, second, third, fourth = (builder.load(total) for total in totals)
+    return builder.fadd(
+        builder.fadd(first, second, flags=_FLAGS),
+        builder.fadd(third, fourth, flags=_FLAGS),
+        flags=_FLAGS,
+    )
+
+
+def _address(context, builder, kind, array, *index):
+    """Address of an element of a C-contiguous array; no wrap-around, no reference counted."""
+    view = context.make_array(kind)(context, builder, array)
+    shape = cgutils.unpack_tuple(builder, view.shape, kind.ndim)
+    offset = index[0]
+    for size, at in zip(shape[1:], index[1:], strict=True):
+        offset = builder.add(builder.mul(offset, size), at)
+    return builder.gep(view.data, [offset]), shape
+
+
+def _load(builder, address):
+    """Sixteen numbers from an address that need not be aligned to them."""
+    return builder.load(builder.bitcast(address, _VECTOR.as_pointer()), align=4)
+
+
+def _spread(builder, number, vector):
+    """The same number in every lane."""
+    empty = ir.Constant(vector, ir.Undefined)
+    one = builder.insert_element(empty, number, _SHORT(0))
+    return builder.shuffle_vector(one, empty, ir.Constant(_INDEX, [0] * LANES))
+
+
+def _without(builder, values, lane):
+    """The values with infinity in one lane; a lane out of range changes nothing."""
+    numbers = ir.Constant(_INDEX, list(range(LANES)))
+    there = builder.icmp_signed("==", numbers, _spread(builder, lane, _INDEX))
+    infinite = ir.Constant(_VECTOR, [float("inf")] * LANES)
+    return builder.select(there, infinite, values)
+
+
+def _least(builder, values):
+    name = f"llvm.vector.reduce.fmin.v{LANES}f32"
+    kind = ir.FunctionType(_SINGLE, [_VECTOR])
+    function = cgutils.get_or_insert_function(builder.module, kind, name)
+    return builder.call(function, [values], fastmath=_FLAGS)
+
+
+# -------------------------------------------------------------------------------------------------
+# Passes over rows in clusters: centering, and the gain of moving a row.
+
+
+@compiled
+def center_rows(
+    x, mean, unit, label, upper, lowest, drift, total_drift, exact, single, square
+):  # fmt: skip
+    """(x − mean)/unit in double and in single precision, and its squared norm.
+
+    Rows whose bounds (see :mod:`separatrix.cluster.loops.kmeans`) keep their center are left out.
+    """
+    inverse = 1.0 / unit  # a power of two
+    for i in range(x.shape[0]):
+        if not upper[i] + drift[label[i]] >= lowest[i] - total_drift:
+            continue
+        for f in range(x.shape[1]):
+            exact[i, f] = (x[i, f] - mean[f]) * inverse
+        total = 0.0
+        for f in range(x.shape[1]):
+            single[i, f] = exact[i, f]
+            total += exact[i, f] * exact[i, f]
+        square[i] = total
+
+
+@compiled
+def nearest_and_gain(product, square, norms, cluster_weight, weight, label, nearest, margin, gain):
+    """Nearest center of every row, from the products x·c, and the gain of moving it to another.
+
+    Moving a row of weight w from cluster a to b, with both means updated, lowers the inertia by
+
+        w · (mₐ/(mₐ − w) ‖x − cₐ‖² − m_b/(m_b + w) ‖x − c_b‖²)
+
+    ``gain`` is the largest of these over b, 0 for a row alone in its cluster. ``margin`` is by how
+    much the second nearest squared distance is larger. Cluster weights m that are not known are
+    infinite.
+    """
+    for i in range(product.shape[0]):
+        best, value, second = 0, np.inf, np.inf
+        for j in range(norms.size):
+            v = norms[j] - 2.0 * product[i, j]
+            second = smaller(second, larger(value, v))
+            if v < value:
+                best, value = j, v
+        w, other = weight[i], np.inf
+        margin[i] = second - value
+        for j in range(norms.size):
+            v = (norms[j] - 2.0 * product[i, j] + square[i]) * (
+                cluster_weight[j] / (cluster_weight[j] + w)
+            )
+            if v < other and j != best:
+                other = v
+        label[i], nearest[i] = best, larger(value + square[i], 0.0)
+        rest = cluster_weight[best] - w
+        gain[i] = w * (cluster_weight[best] / rest * nearest[i] - other) if rest > 0.5 * w else 0.0
+
+
+# -------------------------------------------------------------------------------------------------
+# Candidates of k-means++ compared over all rows, which lie in tiles of 512 by column.
+
+
+#: Rows in a tile: their distances stay in first-level cache.
+TILE = 512
+
+
+@compiled(fastmath={"contract", "nsz", "reassoc"})
+def compare_candidates(tiles, weight, points, first, last, nearest, closer, left):
+    """Losses of the tiles ``first:last`` that each of the ``points`` would leave as a center.
+
+    ``tiles`` is t x d x 512, ``weight`` and ``nearest`` (the squared distances so far) t x 512;
+    ``closer`` (points x t x 512) becomes the squared distances with each, ``left`` their sum.
+    Distances are from differences, so that equal rows are at 0 exactly.
+    """
+    for c in range(points.shape[0]):
+        left[c] = 0.0
+    for t in range(first, last):
+        for c in range(points.shape[0]):
+            for i in range(TILE):
+                closer[c, t, i] = 0.0
+            for f in range(points.shape[1]):
+                value = points[c, f]
+                for i in range(TILE):
+                    step = tiles[t, f, i] - value
+                    closer[c, t, i] += step * step
+            total = 0.0
+            for i in range(TILE):
+                near = smaller(closer[c, t, i], nearest[t, i])
+                closer[c, t, i] = near
+                total += weight[t, i] * near
+            left[c] += total
+
+
+# -------------------------------------------------------------------------------------------------
+# K-means of tables that fit into the cache: plain distances, vectorized over the rows.
+#
+# Bounds that skip rows cost more than they save there. Distances are sums of squared differences in
+# double precision, so that equal rows are at distance 0 exactly.
+#
+# Loops are written out: an assignment of one array to another, a search in a sorted array, or a
+# function compiled by itself each take longer to compile than a whole loop here.
+
+
+@compiled(inline="always")
+def squares_to(columns, points, p, start, stop, out):
+    """out[i] = ‖x − points[p]‖² of the rows ``start:stop``; ``columns`` is d x n."""
+    for i in range(stop - start):
+        out[i] = 0.0
+    for f in range(columns.shape[0]):
+        value, column = points[p, f], columns[f, start:stop]
+        for i in range(stop - start):
+            step = column[i] - value
+            out[i] += step * step
+
+
+@compiled(fastmath={"contract", "nsz"})
+def pair_distances(rows, columns, out):
+    """out[i, j] = ‖xᵢ − xⱼ‖; symmetric, with a diagonal of zeros."""
+    n = rows.shape[0]
+    for i in range(n):
+        for start in range(0, n, TILE):
+            stop = start + TILE if start + TILE < n else n
+            squares_to(columns, rows, i, start, stop, out[i, start:stop])
+        for j in range(n):
+            out[i, j] = np.sqrt(out[i, j])
+
+
+@compiled(fastmath={"contract", "nsz"})
+def plusplus(rows, columns, weight, trials, u, chosen, squares):
+    """Indices of k-means++ centers by the uniform numbers ``u``, ``trials`` for each but the first.
+
+    A candidate is the row at which the cumulative loss w ‖x − c‖² passes the fraction u of its
+    total, and never one of loss zero: rounding may leave the end of the sum below its total. Of the
+    candidates the one that leaves the least inertia is taken. When every row equals a center
+    already, centers repeat rows. ``squares`` (3 x n) is overwritten.
+    """
+    n, used = rows.shape[0], 0
+    nearest, closer, best = squares[0], squares[1], squares[2]
+    for i in range(n):
+        nearest[i] = 1.0  # the first center is drawn by weight alone
+    for j in range(chosen.size):
+        total = 0.0
+        for i in range(n):
+            total += weight[i] * nearest[i]
+        least = np.inf
+        tried = trials if j > 0 else 1
+        for t in range(used, used + tried):
+            passed, candidate = 0.0, 0
+            for i in range(n):
+                loss = weight[i] * nearest[i]
+                passed += loss
+                if loss > 0.0:
+                    candidate = i
+                    if passed > u[t] * total:
+                        break
+            squares_to(columns, rows, candidate, 0, n, closer)
+            left = 0.0
+            for i in range(n):
+                if j > 0 and nearest[i] < closer[i]:
+                    closer[i] = nearest[i]
+                left += weight[i] * closer[i]
+            if left < least:
+                least, chosen[j] = left, candidate
+                closer, best = best, closer
+        nearest, best = best, nearest
+        used += tried
+
+
+@compiled(fastmath={"contract", "nsz"})
+def lloyd(
+    rows, columns, weight, centers, max_iter, label, cluster_weight, sums, count, least,
+    new, near, acc,
+):  # fmt: skip
+    """Lloyd iterations, up to an empty cluster; how many, and how many rows the last one moved.
+
+    Every row moves to its nearest center, the first of equally near ones, and centers to the means
+    of their rows, but for the last time. ``centers`` (k x d), ``label``, ``cluster_weight``, the
+    ``sums`` (k x d) and ``count`` of the clusters and the ``least`` squares of the rows are
+    overwritten; the last three arrays are work space of ``TILE`` numbers.
+    """
+    n, d, iterations = rows.shape[0], rows.shape[1], 0
+    while True:
+        moved, empty = 0, 0
+        for a in range(count.size):
+            cluster_weight[a], count[a] = 0.0, 0
+            for f in range(d):
+                sums[a, f] = 0.0
+        for start in range(0, n, TILE):
+            stop = start + TILE if start + TILE < n else n
+            for i in range(stop - start):
+                near[i] = np.inf
+            for c in range(centers.shape[0]):
+                squares_to(columns, centers, c, start, stop, acc)
+                for i in range(stop - start):
+                    better = acc[i] < near[i]
+                    near[i] = acc[i] if better else near[i]
+                    new[i] = c if better else new[i]
+            for i in range(start, stop):
+                moved += label[i] != new[i - start]
+                label[i], least[i] = new[i - start], near[i - start]
+        for i in range(n):
+            a, w = label[i], weight[i]
+            cluster_weight[a] += w
+            count[a] += 1
+            for f in range(d):
+                sums[a, f] += w * rows[i, f]
+        for a in range(count.size):
+            empty += count[a] == 0
+        if iterations == max_iter or moved == 0 or empty > 0:
+            return iterations, moved
+        iterations += 1
+        for a in range(count.size):
+            for f in range(d):
+                centers[a, f] = sums[a, f] / cluster_weight[a]
+
+
+# -------------------------------------------------------------------------------------------------
+# Sums of Euclidean distances from rows to whole clusters, without a matrix of distances.
+
+
+@compiled(fastmath={"contract", "nsz", "reassoc", "nnan"})
+def _summed(columns, i, a, m, acc):
+    """Σ ‖xᵢ − z‖ over the m points from a on, four features a time."""
+    for j in range(m):
+        acc[j] = np.float32(0.0)
+    for f in range(0, columns.shape[0], 4):
+        q, r, s, t = columns[f, i], columns[f + 1, i], columns[f + 2, i], columns[f + 3, i]
+        # views start at zero: an index that might be negative is not vectorized
+        one, two = columns[f, a : a + m], columns[f + 1, a : a + m]
+        three, four = columns[f + 2, a : a + m], columns[f + 3, a : a + m]
+        for j in range(m):
+            u, v, w, z = q - one[j], r - two[j], s - three[j], t - four[j]
+            acc[j] += (u * u + v * v) + (w * w + z * z)
+    total = np.float32(0.0)
+    for j in range(m):
+        total += np.sqrt(acc[j])
+    return total
+
+
+@compiled
+def distance_sums(columns, ends, start, stop, sums):
+    """sums[i, j] = Σ ‖xᵢ − z‖ over the points z of cluster j, for the points i = ``start:stop``.
+
+    ``columns`` (d x n, float32, d a multiple of 4) is the points by column, those of a cluster
+    together, cluster j at ``ends[j]:ends[j + 1]``. Differences are squared as they are, so near
+    points keep their digits; tiles are summed in double precision.
+    """
+    acc = np.empty(TILE, dtype=np.float32)
+    for i in range(start, stop):
+        for j in range(ends.size - 1):
+            total = 0.0
+            for a in range(ends[j], ends[j + 1], TILE):
+                m = ends[j + 1] - a
+                total += _summed(columns, i, a, m if m < TILE else TILE, acc)
+            sums[i, j] = total

@@ -49,6 +49,6 @@ def questions_of(view: str) -> Mapping[str, Question]:
     """The questions of a view; none where there is no such view."""
     if view not in VIEWS:
         return {}
-    module = importlib.import_module(f"separatrix.exploration.views.{view}.questions")
+    module = importlib.import_module(f"separatrix.exploration.views.{view}")
     questions: dict[str, Question] = module.QUESTIONS
     return questions

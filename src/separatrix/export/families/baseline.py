@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.export.algebra import label
-from separatrix.export.answers import ClassAnswer
 from separatrix.export.expressions import Number
 from separatrix.export.families.linear import class_names, labels_of
-from separatrix.export.program import Builder
+from separatrix.export.program import Builder, ClassAnswer, label
 
 
 def most_frequent(model: Any, b: Builder) -> ClassAnswer:

@@ -9,13 +9,19 @@ from typing import Any
 
 from scipy.special import ndtri
 
-from separatrix.export.algebra import affine, minus, shifted, times, total
-from separatrix.export.answers import NumberAnswer
-from separatrix.export.design import design
 from separatrix.export.expressions import Expression, Number, Product, Sqrt, Sum
 from separatrix.export.families.linear import linear_regression
 from separatrix.export.inputs import inputs_of
-from separatrix.export.program import Builder
+from separatrix.export.program import (
+    Builder,
+    NumberAnswer,
+    affine,
+    design,
+    minus,
+    shifted,
+    times,
+    total,
+)
 
 #: Columns from which the d² numbers of an interval are left out.
 MAX_COLUMNS = 60

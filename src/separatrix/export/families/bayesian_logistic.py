@@ -10,19 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.export.algebra import (
-    affine,
-    first_largest,
-    label,
-    minus,
-    shifted,
-    softmax,
-    times,
-    total,
-    two_sigmoids,
-)
-from separatrix.export.answers import ClassAnswer
-from separatrix.export.design import design
 from separatrix.export.expressions import (
     Exp,
     Expression,
@@ -37,7 +24,20 @@ from separatrix.export.expressions import (
 )
 from separatrix.export.families.linear import class_names, labels_of
 from separatrix.export.inputs import inputs_of
-from separatrix.export.program import Builder
+from separatrix.export.program import (
+    Builder,
+    ClassAnswer,
+    affine,
+    design,
+    first_largest,
+    label,
+    minus,
+    shifted,
+    softmax,
+    times,
+    total,
+    two_sigmoids,
+)
 
 #: Linear forms beyond which a posterior is no short formula.
 MOST_FORMS = 600

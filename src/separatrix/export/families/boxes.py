@@ -7,9 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.export.algebra import label, minus, shifted, times, total
-from separatrix.export.answers import ClassAnswer
-from separatrix.export.design import design, indicator
 from separatrix.export.expressions import (
     All,
     Branch,
@@ -25,8 +22,18 @@ from separatrix.export.expressions import (
 )
 from separatrix.export.families.linear import by_score, class_names, labels_of
 from separatrix.export.inputs import inputs_of
-from separatrix.export.program import Builder
-from separatrix.hypotheses.boxes.box import Box
+from separatrix.export.program import (
+    Builder,
+    ClassAnswer,
+    design,
+    indicator,
+    label,
+    minus,
+    shifted,
+    times,
+    total,
+)
+from separatrix.hypotheses.version_space import Box
 from separatrix.messages import InputError
 
 TINY = float(np.finfo(float).tiny)

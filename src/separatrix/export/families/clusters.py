@@ -6,9 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.export.algebra import shifted, times, total
-from separatrix.export.answers import ClusterAnswer
-from separatrix.export.design import design
 from separatrix.export.expressions import (
     Branch,
     Case,
@@ -20,7 +17,7 @@ from separatrix.export.expressions import (
     Value,
 )
 from separatrix.export.inputs import inputs_of
-from separatrix.export.program import Builder
+from separatrix.export.program import Builder, ClusterAnswer, design, shifted, times, total
 
 
 def kmeans(model: Any, b: Builder) -> ClusterAnswer:

@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.conformal.quantiles import checked_level, upper_quantile
-from separatrix.export.algebra import shifted
-from separatrix.export.answers import ClassAnswer, NumberAnswer
+from separatrix.conformal.base import checked_level, upper_quantile
 from separatrix.export.families.wrappers import Translate
-from separatrix.export.program import Builder
+from separatrix.export.program import Builder, ClassAnswer, NumberAnswer, shifted
 from separatrix.messages import InputError
 
 NO_INTERVALS = (

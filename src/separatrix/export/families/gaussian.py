@@ -10,13 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.export.algebra import affine, first_largest, label, minus, shifted, softmax, total
-from separatrix.export.answers import ClassAnswer
-from separatrix.export.design import design
 from separatrix.export.expressions import Expression, Number, Product, Value
 from separatrix.export.families.linear import class_names, labels_of
 from separatrix.export.inputs import inputs_of
-from separatrix.export.program import Builder
+from separatrix.export.program import (
+    Builder,
+    ClassAnswer,
+    affine,
+    design,
+    first_largest,
+    label,
+    minus,
+    shifted,
+    softmax,
+    total,
+)
 from separatrix.geometry.class_scores import (
     ClassScores,
     DiagonalScores,

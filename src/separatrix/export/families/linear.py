@@ -7,20 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.export.algebra import (
-    affine,
-    first_largest,
-    label,
-    log_sigmoid,
-    minus,
-    shifted,
-    softmax,
-    times,
-    total,
-    two_sigmoids,
-)
-from separatrix.export.answers import ClassAnswer, NumberAnswer
-from separatrix.export.design import design
 from separatrix.export.expressions import (
     Branch,
     Case,
@@ -32,10 +18,27 @@ from separatrix.export.expressions import (
     Value,
 )
 from separatrix.export.inputs import inputs_of
-from separatrix.export.program import Builder, numbered, slug
+from separatrix.export.program import (
+    Builder,
+    ClassAnswer,
+    NumberAnswer,
+    affine,
+    design,
+    first_largest,
+    label,
+    log_sigmoid,
+    minus,
+    numbered,
+    shifted,
+    slug,
+    softmax,
+    times,
+    total,
+    two_sigmoids,
+)
 from separatrix.messages import InputError
-from separatrix.rows.block import to_array
 from separatrix.rows.rows import target_names
+from separatrix.rows.schema import to_array
 
 
 def linear_regression(model: Any, b: Builder) -> NumberAnswer:

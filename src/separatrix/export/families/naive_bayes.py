@@ -7,18 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.export.algebra import (
-    affine,
-    first_largest,
-    label,
-    minus,
-    shifted,
-    softmax,
-    times,
-    total,
-)
-from separatrix.export.answers import ClassAnswer
-from separatrix.export.design import above, column_value, design, is_level
+from separatrix.arrays import Floats
 from separatrix.export.expressions import (
     Branch,
     Case,
@@ -32,8 +21,22 @@ from separatrix.export.expressions import (
 )
 from separatrix.export.families.linear import class_names, labels_of
 from separatrix.export.inputs import InputColumn, input_column, inputs_of
-from separatrix.export.program import Builder
-from separatrix.rows.block import Floats
+from separatrix.export.program import (
+    Builder,
+    ClassAnswer,
+    above,
+    affine,
+    column_value,
+    design,
+    first_largest,
+    is_level,
+    label,
+    minus,
+    shifted,
+    softmax,
+    times,
+    total,
+)
 from separatrix.rows.schema import Kind, Term
 
 #: Stands for −∞: e to this power is 0, and sums with it stay finite.

@@ -7,17 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.export.algebra import (
-    first_largest,
-    label,
-    log_sigmoid,
-    minus,
-    sigmoid,
-    softmax,
-    times,
-    total,
-)
-from separatrix.export.answers import Answer, ClassAnswer, NumberAnswer
 from separatrix.export.expressions import (
     Branch,
     Case,
@@ -32,11 +21,22 @@ from separatrix.export.expressions import (
     Value,
 )
 from separatrix.export.families.linear import by_score, class_names, labels_of
-from separatrix.export.program import Builder
+from separatrix.export.program import (
+    Answer,
+    Builder,
+    ClassAnswer,
+    NumberAnswer,
+    first_largest,
+    label,
+    log_sigmoid,
+    minus,
+    sigmoid,
+    softmax,
+    times,
+    total,
+)
 from separatrix.messages import InputError
-from separatrix.probability.calibrations import TemperatureCalibration
-from separatrix.probability.isotonic import IsotonicMap
-from separatrix.probability.sigmoid import SigmoidMap
+from separatrix.probability.calibrations import IsotonicMap, SigmoidMap, TemperatureCalibration
 
 #: Translates a model within another.
 Translate = Callable[[Any, Builder], Answer]

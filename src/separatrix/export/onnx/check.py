@@ -4,26 +4,28 @@
 
 Sums of huge terms that cancel, as those of a process whose function is nearly a line, are rounded
 by more in the model itself: there this rounding is the tolerance, and is said
-(:mod:`separatrix.export.onnx.rounding`).
+(:mod:`separatrix.export.onnx.check`).
 Labels must be equal but where the numbers that decide tie within the tolerance; ties are counted.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg, sparse
 
+from separatrix.arrays import Floats
+from separatrix.bayes.gaussian_process.model import SplitKernel
 from separatrix.export.inputs import InputColumn
 from separatrix.export.onnx.document import Built
 from separatrix.export.onnx.sources import input_name
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats
-from separatrix.rows.schema import Kind
+from separatrix.rows.schema import Kind, to_array
 
 TOLERANCE = 1e-9
 
@@ -219,3 +221,202 @@ def _numbers(values: Any) -> Floats:
         values, unit = values.cast(pa.int64()), 86400e6
     plain = [np.nan if v is None else float(v) for v in values.to_pylist()]
     return np.array(plain, dtype=np.float64) / unit
+
+
+# -------------------------------------------------------------------------------------------------
+# Rows of numbers made up to check a graph: near the training rows that a model remembers.
+#
+# A model file holds no training rows. Means, spreads, centers and support vectors that it does hold
+# say where they were; rows are drawn around them, some far out, and some stored rows are taken as
+# they are. The seed is fixed: the same model gives the same rows.
+
+
+#: Rows that are made up, and how many of them are stored ones where there are any.
+ROWS, STORED = 200, 40
+
+
+def parts_of(model: Any) -> Iterator[Any]:
+    """A model, and the models within it."""
+    yield model
+    inside = [getattr(model, "estimator_", None), *(getattr(model, "estimators_", None) or ())]
+    inside += [step for _, step in getattr(model, "steps", ())]
+    for one in inside:
+        if one is not None and not isinstance(one, str):
+            yield from parts_of(one)
+
+
+def sample_matrix(model: Any, n: int = ROWS) -> Floats:
+    """Rows (n x d) of numbers for a model that reads a matrix."""
+    rng = np.random.default_rng(0)
+    d = int(model.n_features_in_)
+    center, scale = _place(model, d)
+    x = center + scale * _column_spread(rng, n, d)
+    stored = _stored_rows(model, d)
+    if stored is not None and len(stored):
+        some = stored[rng.integers(0, len(stored), min(STORED, n // 4))]
+        x[: len(some)] = some
+    for part in parts_of(model):
+        if getattr(part, "_counts_only", False):
+            return np.floor(np.abs(x))
+        if hasattr(part, "density_"):
+            _draw_codes(rng, x, part.schema_.columns)
+    return x
+
+
+def _column_spread(rng: np.random.Generator, n: int, d: int) -> Floats:
+    """Normal numbers, a tenth of the rows three times as far out."""
+    z = rng.normal(size=(n, d))
+    z[-(n // 10) :] *= 3.0
+    return z
+
+
+def _draw_codes(rng: np.random.Generator, x: Floats, columns: Any) -> None:
+    """Codes of levels, and truth values, in place of numbers."""
+    for j, column in enumerate(columns[: x.shape[1]]):
+        if column.kind is Kind.BOOLEAN:
+            x[:, j] = rng.integers(0, 2, len(x))
+        elif column.kind is Kind.DISCRETE and column.levels:
+            x[:, j] = rng.choice([float(level) for level in column.levels], len(x))
+
+
+def _place(model: Any, d: int) -> tuple[Floats, Floats]:
+    """Where the training rows were, column by column of the design, and how far they spread."""
+    for part in parts_of(model):
+        for found in _hints(part):
+            center, scale = (np.asarray(one, dtype=np.float64) for one in found)
+            if center.shape == scale.shape == (d,) and np.isfinite(center).all():
+                usable = np.isfinite(scale) & (scale > 0.0)
+                return center, np.where(usable, scale, np.maximum(np.abs(center), 1.0) * 0.1)
+    stored = _stored_rows(model, d)
+    if stored is not None and len(stored) > 1:
+        return stored.mean(axis=0), np.where(np.ptp(stored, axis=0) > 0, stored.std(axis=0), 0.1)
+    return np.zeros(d), np.ones(d)
+
+
+def _hints(part: Any) -> Iterator[tuple[Any, Any]]:
+    """Means and spreads that a model has stored, the surest first."""
+    moments = getattr(part, "moments_", None)
+    if moments is not None:
+        yield moments.x_mean, np.sqrt(np.diag(moments.xx) / max(moments.weight, 1e-300))
+    classes = getattr(part, "class_moments_", None)
+    if classes is not None:
+        yield classes.mean.mean(axis=0), classes.mean.std(axis=0) + _within(classes)
+    standardizer = getattr(part, "standardizer_", None)
+    if standardizer is not None:
+        yield standardizer.mean, standardizer.scale
+    density = getattr(part, "density_", None)
+    if density is not None and len(density.mean):
+        spread = np.where(np.isinf(density.variance), 1.0, density.variance).mean(axis=0)
+        yield density.mean.mean(axis=0), np.sqrt(spread)
+    if hasattr(part, "means_"):
+        yield np.mean(part.means_, axis=0), np.std(part.means_, axis=0)
+    if hasattr(part, "mean_") and hasattr(part, "scale_"):
+        yield part.mean_, part.scale_
+    coordinates = getattr(getattr(part, "posterior_", None), "coordinates", None)
+    if coordinates is not None:
+        yield coordinates.center, coordinates.scale
+    boxes = [box for one in getattr(part, "boxes_", ()) for box in _flat(one) if not box.empty]
+    if boxes:
+        lower, upper = np.array([b.lower for b in boxes]), np.array([b.upper for b in boxes])
+        ends = np.concatenate([lower, upper])
+        ends = np.where(np.isfinite(ends), ends, 0.0)
+        yield ends.mean(axis=0), ends.std(axis=0)
+    coef = getattr(part, "coef_", None)
+    if coef is not None and getattr(part, "encoding_", None) is not None:
+        steep = np.abs(np.atleast_2d(coef.toarray() if sparse.issparse(coef) else coef)).max(axis=0)
+        unit = 1.0 / np.where(steep > 1e-100, steep, 1.0)
+        yield [column.placeholder for column in part.encoding_.schema.columns], unit
+
+
+def _flat(one: Any) -> Any:
+    return one if isinstance(one, list | tuple) else [one]
+
+
+def _within(classes: Any) -> Floats:
+    """Standard deviations within classes, by column."""
+    scatter, total = np.asarray(classes.scatter), max(float(classes.weight.sum()), 1e-300)
+    if classes.structure == "diagonal":
+        return np.asarray(np.sqrt(scatter.sum(axis=0) / total))
+    pooled = scatter if classes.structure == "pooled" else scatter.sum(axis=0)
+    return np.sqrt(np.diag(pooled) / total)
+
+
+def _stored_rows(model: Any, d: int) -> Floats | None:
+    """Training rows that a model stores, in the units of its design."""
+    for part in parts_of(model):
+        for rows in _row_candidates(part):
+            if getattr(rows, "ndim", 0) != 2 or rows.shape[1] != d or not rows.shape[0]:
+                continue
+            found = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
+            standardizer = getattr(part, "standardizer_", None)
+            found = found if standardizer is None else standardizer.inverse_transform(found)
+            return found[np.isfinite(found).all(axis=1)]
+    return None
+
+
+def _row_candidates(part: Any) -> Iterator[Any]:
+    for name in ("points_", "X_train_", "X_fit_", "exemplars_", "cluster_centers_"):
+        yield getattr(part, name, None)
+    for one in (*getattr(part, "expansions_", ()), getattr(part, "expansion_", None)):
+        yield getattr(one, "centers", None)
+    for one in getattr(part, "binaries_", ()):
+        yield getattr(one, "x", None)
+        yield getattr(one, "points", None)
+
+
+# -------------------------------------------------------------------------------------------------
+# How far a process's own sums are rounded: terms that are huge and cancel.
+#
+#   |mean − exact| ≤ ε Σⱼ |κ(x, xⱼ)| |αⱼ|,    |variance − exact| ≤ 2ε Σᵢ |vᵢ| Σⱼ |L⁻¹ᵢⱼ| |κ(x, xⱼ)|
+#
+# A process that has learned a nearly linear function has a large variance and long length scales:
+# its answers are small differences of large numbers, and no two ways to add them agree to 10⁻⁹.
+
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+def roundings(model: Any, X: Any) -> dict[str, Floats]:
+    """Bounds of the rounding of a process's answers by output; nothing for other models."""
+    if type(model).__name__ != "GaussianProcessRegressor" or model._structures:
+        return {}
+    x = np.asarray(to_array(model._design(X)), dtype=np.float64)
+    if len(model.target_scale_) > 1:
+        return {"prediction": _of_mean(model, x) * model.target_scale_}
+    mean, scale = _of_mean(model, x)[:, 0], float(model.target_scale_[0])
+    spread = np.asarray(model.predict(X, return_std=True)[1]) / scale
+    variance = _of_variance(model, x)
+    deviation = np.where(spread > 0.0, variance / np.where(spread > 0.0, spread, 1.0), 0.0)
+    deviation = np.minimum(deviation, np.sqrt(variance))
+    interval = (mean + 4.0 * deviation)[:, None]
+    found = {"prediction": mean, "standard_deviation": deviation, "interval": interval}
+    return {name: scale * value for name, value in found.items()}
+
+
+def _of_mean(model: Any, x: Floats) -> Floats:
+    split, k = SplitKernel(model.kernel_), len(model.target_scale_)
+    alpha = np.abs(model.alpha_.reshape(-1, k))
+    total = np.zeros((len(x), k))
+    if split.function is not None:
+        total += np.abs(split.function.gram(x, model.X_train_)) @ alpha
+    if len(model.basis_):
+        total += np.abs(model.basis_.of_rows(x)) @ np.abs(model.trend_coef_)
+    return np.asarray(4.0 * EPS * total)
+
+
+def _of_variance(model: Any, x: Floats) -> Floats:
+    """Of the exact process by its factor, of inducing points by that of the points."""
+    if model._is_inducing:
+        inducing = model._inducing_bound.inducing
+        cross, inverse = np.abs(inducing.rows(x)), inducing.whitening
+        whitened = np.abs(inducing.whitened(x))
+    else:
+        function = SplitKernel(model.kernel_).function
+        if function is None:
+            return np.zeros(len(x))
+        cross = np.abs(function.gram(x, model.X_train_))
+        factor = np.tril(model._factored.factor)
+        inverse = linalg.solve_triangular(factor, np.eye(len(factor)), lower=True).T
+        whitened = np.abs(cross @ inverse)
+    terms = cross @ np.abs(inverse)
+    return np.asarray(4.0 * EPS * np.einsum("ij,ij->i", whitened, terms))

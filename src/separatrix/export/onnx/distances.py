@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.export.onnx.graph import Value
+from separatrix.arrays import Floats
+from separatrix.export.onnx.graph import Value, accumulate
 from separatrix.export.onnx.refusal import Refused
-from separatrix.export.onnx.scans import accumulate
-from separatrix.rows.block import Floats
 
 #: Up to this many columns, or points, differences are computed, beyond both products of rows.
 FEW_COLUMNS, FEW_POINTS = 16, 256
@@ -193,7 +192,7 @@ def _directions(metric: Any, points: Floats, *, centered: bool) -> Comparison:
 
 def _truths(kind: str, points: Floats) -> Comparison:
     """Ratios of counts of columns that are true in both rows, in one, or in neither."""
-    from separatrix.distances.boolean import _RATIOS
+    from separatrix.distances.vectors import _RATIOS
 
     z = (points != 0.0).astype(np.float64)
     d = float(points.shape[1])

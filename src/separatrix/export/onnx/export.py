@@ -6,14 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from separatrix.export.check.given import given_rows
-from separatrix.export.check.rows import made_up_rows
-from separatrix.export.inputs import InputColumn, input_column, inputs_of
-from separatrix.export.onnx.check import Agreement, agreement, expected, runtime, table_feeds
+from separatrix.export.check import given_rows, made_up_rows
+from separatrix.export.inputs import InputColumn, Reading, input_column, inputs_of
+from separatrix.export.onnx.check import (
+    Agreement,
+    agreement,
+    expected,
+    parts_of,
+    roundings,
+    runtime,
+    sample_matrix,
+    table_feeds,
+)
 from separatrix.export.onnx.document import built
-from separatrix.export.onnx.rounding import roundings
-from separatrix.export.onnx.sample_rows import parts_of, sample_matrix
-from separatrix.export.reading import Reading
 from separatrix.messages import InputError
 from separatrix.rows.profile import ColumnProfile
 

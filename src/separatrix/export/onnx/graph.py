@@ -7,11 +7,15 @@ rows, and columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
+
+from separatrix.bayes.laplace import _hermite, _logistic_density
 
 #: Strings are compared from opset 19 on; onnxruntime reads it since 1.16 (2023).
 OPSET, ML_OPSET, IR_VERSION = 19, 3, 9
@@ -312,3 +316,120 @@ def _elements(kind: Any) -> int:
     if kind in ("string", str):
         return int(TensorProto.STRING)
     return int(helper.np_dtype_to_tensor_dtype(np.dtype(kind)))
+
+
+# -------------------------------------------------------------------------------------------------
+# Loops in a graph: over the columns of rows, and over tiles of rows.
+
+
+def accumulate(
+    start: Value, items: Sequence[Value], step: Callable[[Value, list[Value]], Value]
+) -> Value:
+    """``state = step(state, items[i])`` for i along the first axis of the items."""
+    outer = start.graph
+    inner = Graph(outer)
+    state = inner.input(inner.fresh("state"), np.float64, [None, None])
+    each = [inner.input(inner.fresh("item"), np.float64, [None, None]) for _ in items]
+    inner.output(inner.fresh("next"), step(state, each), np.float64, [None, None])
+    body = inner.body(inner.fresh("step"))
+    return outer.several("Scan", 1, start, *items, body=body, num_scan_inputs=len(items))[0]
+
+
+def by_tiles(
+    x: Value, rows: int, work: Callable[[Value], Sequence[tuple[Value, Any]]]
+) -> list[Value]:
+    """``work`` for at most ``rows`` rows of ``x`` at a time: n x k tensors with their kind.
+
+    What is in memory at a time does not grow with the number of rows. Rows of zeros fill up the
+    last tile, and their answers are cut off.
+    """
+    graph = x.graph
+    shape = x.op("Shape")
+    n, d = (shape.op("Gather", integers(axis), axis=0) for axis in (0, 1))
+    one = graph.constant(integers(1))
+    tile = n.op("Min", integers(rows)).op("Max", one)
+    count = (n + (tile - one)).op("Div", tile).op("Max", one)
+    fill = graph.concat([count * tile - n, d], axis=0)
+    zeros = graph.node("Expand", graph.constant(np.zeros((1, 1))), fill)
+    padded = graph.concat([x, zeros], axis=0)
+    tiles = padded.op("Reshape", graph.concat([count, tile, d], axis=0))
+    inner = Graph(graph)
+    answers = list(work(inner.input(inner.fresh("tile"), np.float64, [None, None])))
+    for value, kind in answers:
+        inner.output(inner.fresh("answer"), value, kind, [None, None])
+    body = inner.body(inner.fresh("tile_graph"))
+    found = graph.several("Scan", len(answers), tiles, body=body, num_scan_inputs=1)
+    return [_joined(each).rows(integers(0), n) for each in found]
+
+
+def _joined(tiles: Value) -> Value:
+    """Tiles one below another: (tiles · rows) x columns."""
+    width = tiles.op("Shape").op("Gather", integers(2), axis=0)
+    graph = tiles.graph
+    return tiles.op("Reshape", graph.concat([graph.constant(integers(-1)), width], axis=0))
+
+
+# -------------------------------------------------------------------------------------------------
+# The error function and means of sigmoids under normal distributions, as graphs.
+#
+# Runtimes lack an error function of double precision. It is computed here from
+#
+#     erfc(x) = e^(−x²) t C(t),     t = 2/(2 + x),  x ≥ 0
+#
+# with C a Chebyshev polynomial, whose coefficients are computed when it is first used.
+
+
+#: Degree of C: its error is below rounding.
+DEGREE = 28
+
+
+@cache
+def _coefficients() -> tuple[float, ...]:
+    from scipy.special import erfcx
+
+    def scaled(s: Any) -> Any:
+        t = np.maximum(0.5 * (s + 1.0), 1e-12)
+        return erfcx(2.0 / t - 2.0) / t
+
+    found: Any = chebyshev.chebinterpolate(scaled, DEGREE)
+    return tuple(found.tolist())
+
+
+def complementary_error(x: Value) -> Value:
+    """erfc(x) to full relative precision."""
+    size = x.abs()
+    t = 2.0 / (size + 2.0)
+    s = t * 2.0 - 1.0
+    last, before = s * 0.0, s * 0.0
+    for c in _coefficients()[:0:-1]:  # Clenshaw's recurrence
+        last, before = s * 2.0 * last - before + c, last
+    series = s * last - before + _coefficients()[0]
+    tail = (-size.square()).exp() * t * series
+    return (x >= 0.0).where(tail, 2.0 - tail)
+
+
+def error_function(x: Value) -> Value:
+    """erf(x), to rounding of one."""
+    return 1.0 - complementary_error(x)
+
+
+def normal_cdf(z: Value) -> Value:
+    """Φ(z) to full relative precision."""
+    return complementary_error(z * float(-np.sqrt(0.5))) * 0.5
+
+
+def mean_sigmoid(mean: Value, variance: Value) -> Value:
+    """E σ(f), f ~ N(m, s²), by the quadrature of Bayesian logistic regression (n x 1)."""
+    sd = variance.sqrt()
+    nodes, weights = _hermite(64)
+    narrow = (mean + sd * nodes[None, :]).sigmoid() @ weights[:, None]
+    u, slope = _logistic_density()
+    wide = (sd > 0.0).where(sd, 1.0)
+    tail = normal_cdf((-mean.abs() - u[None, :]) / wide) @ slope[:, None]
+    wide_mean = (mean <= 0.0).where(tail, 1.0 - tail)
+    return (sd <= 1.0).where(narrow, wide_mean)
+
+
+def probit_mean(mean: Value, variance: Value) -> Value:
+    """σ(m / √(1 + πs²/8))."""
+    return (mean / (variance * (np.pi / 8.0) + 1.0).sqrt()).sigmoid()

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from separatrix.arrays import Floats
 from separatrix.export.onnx.distances import squared_distances
 from separatrix.export.onnx.graph import Value
 from separatrix.export.onnx.refusal import Refused
-from separatrix.rows.block import Floats
 
 
 def kernel_values(kernel: Any, x: Value, centers: Floats) -> Value:

@@ -7,25 +7,33 @@ which the column is read as text from the start, or refused with its row.
 
 from __future__ import annotations
 
+import codecs
 import csv
+import io
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from separatrix.messages import InputError
-from separatrix.rows.notations.missing import SILENT
-from separatrix.rows.notations.options import TextOptions
+from separatrix.rows.notations import AMONG_NUMBERS, DELIMITERS, SILENT, TextOptions
 from separatrix.rows.schema import Kind
-from separatrix.rows.sources.columns import Location, is_number
-from separatrix.rows.sources.dialect import Dialect, dialect_of, not_a_table
-from separatrix.rows.sources.file_source import FileSource
-from separatrix.rows.sources.places.files import file_size, is_packed, is_plain, opened_bytes
-from separatrix.rows.sources.places.partitions import Partitions
+from separatrix.rows.sources.columns import Location, is_number, text_in_numbers
+from separatrix.rows.sources.places import (
+    Partitions,
+    chunks,
+    file_size,
+    is_packed,
+    is_plain,
+    opened_bytes,
+)
 from separatrix.rows.sources.source import (
     Contradiction,
+    FileSource,
     LocatedBatch,
     refuse_difference,
     refuse_duplicates,
@@ -33,6 +41,7 @@ from separatrix.rows.sources.source import (
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
 
 BLOCK_BYTES = 4 << 20
 #: Text grows and shrinks when it becomes numbers; compressed text only grows.
@@ -185,7 +194,6 @@ class CsvSource(FileSource):
             raise self._explained(i, types, reason) from reason
 
     def _explained(self, i: int, types: dict[str, Any], reason: Exception) -> InputError:
-        from separatrix.rows.sources.csv_errors import explain, first_unreadable
 
         found = _CONVERSION.search(str(reason))
         column = self.dialects[i].columns[int(found[1])] if found else None
@@ -197,3 +205,389 @@ class CsvSource(FileSource):
             return explain(self.paths[i], self.shown[i], self.dialects[i], reason)
         except READ_ERRORS as damage:  # the search for the error cannot read the file either
             return not_a_table(self.shown[i], damage)
+
+
+# -------------------------------------------------------------------------------------------------
+# Diagnosis of a CSV file that cannot be parsed: a second, slower pass finds row and value.
+
+
+#: Longest line that is looked into, in bytes; the parser takes less.
+_LONGEST_LINE = 16 << 20
+
+
+def explain(path: str, shown: str, dialect: Dialect, reason: Exception) -> InputError:
+    """The first row that is ragged or is not in the encoding of the file."""
+    return (
+        _undecodable(path, shown, dialect)
+        or _ragged(path, shown, dialect)
+        or InputError(
+            f"cannot be read as CSV ({str(reason).splitlines()[0]}).",
+            file=shown,
+            remedy="Check the header line and the separators.",
+        )
+    )
+
+
+def first_unreadable(
+    source: CsvSource, i: int, column: str, type_: Any, value: str
+) -> InputError | None:
+    """The first value of a column, of one file, that is not of the type it was taken for.
+
+    ``value`` is the one that the parser gave up at.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    plain = source.as_text([column])
+    plain.paths, plain.shown = source.paths[i : i + 1], source.shown[i : i + 1]
+    plain.__dict__["dialects"] = source.dialects[i : i + 1]
+    for located in plain.batches([column], 65_536):
+        texts = located.batch[column]
+        if not is_number(type_):  # only numbers are cast as the parser reads them
+            row = pc.index(pc.utf8_trim_whitespace(texts), value.strip()).as_py()
+            if row >= 0:
+                return _refusal(value, column, located.location, row, type_)
+            continue
+        try:
+            texts.cast(type_)
+        except pa.ArrowInvalid:
+            for row, text in enumerate(texts.to_pylist()):
+                if text is not None and not _is(text.strip(), type_):
+                    return _refusal(text, column, located.location, row, type_)
+    return None
+
+
+def _is(text: str, type_: Any) -> bool:
+    import pyarrow as pa
+
+    try:
+        pa.scalar(text).cast(type_)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _refusal(text: str, column: str, location: Location, row: int, type_: Any) -> InputError:
+    if is_number(type_):
+        return text_in_numbers(text, column, location.file, location.row(row))
+    return location.error(
+        f"{text!r} is not of the type that the column began with ({type_}).",
+        row,
+        column,
+        f"Correct the value, or read the column as levels with kinds={{{column!r}: 'discrete'}}.",
+    )
+
+
+def _undecodable(path: str, shown: str, dialect: Dialect) -> InputError | None:
+    if dialect.encoding.startswith("utf-16"):
+        return None
+    before = 0
+    with opened_bytes(path) as file:
+        while line := file.readline(_LONGEST_LINE):
+            if len(line) == _LONGEST_LINE:
+                return InputError(
+                    f"has a line of more than {_LONGEST_LINE >> 20} MB.",
+                    file=shown,
+                    remedy="Check the ends of lines, and quotes that are not closed.",
+                )
+            try:
+                line.decode(dialect.encoding)
+            except UnicodeDecodeError as fault:
+                text = line[: fault.start].decode(dialect.encoding)
+                at = len(next(csv.reader([text], delimiter=dialect.delimiter), [""])) - 1
+                names = dialect.columns
+                row = _row_at(path, dialect, before)
+                name = dialect.encoding.upper()
+                return InputError(
+                    f"byte {before + fault.start + 1} of the file is not {name} text.",
+                    file=shown,
+                    row=row or None,
+                    column=names[at] if row and 0 <= at < len(names) else None,
+                    remedy="Save the file as UTF-8, or give its `encoding`.",
+                )
+            before += len(line)
+    return None
+
+
+def _row_at(path: str, dialect: Dialect, stop: int) -> int:
+    """Number of the data row that begins at byte ``stop``, counting the first one as 1."""
+
+    def lines() -> Iterator[str]:
+        with opened_bytes(path) as file:
+            read = sum(len(file.readline()) for _ in range(dialect.skip))
+            while read < stop:
+                line = file.readline()
+                read += len(line)
+                yield line.decode(dialect.encoding)
+
+    found = sum(1 for record in csv.reader(lines(), delimiter=dialect.delimiter) if record)
+    return found + (dialect.names is not None)
+
+
+def _records(path: str, dialect: Dialect) -> Iterator[list[str]]:
+    """Header and data records; blank lines are skipped, as Arrow does."""
+    encoding = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
+    with opened_bytes(path) as raw:
+        text = io.TextIOWrapper(raw, encoding=encoding, errors="replace", newline="")
+        for _ in range(dialect.skip):
+            text.readline()
+        for record in csv.reader(text, delimiter=dialect.delimiter):
+            if record:
+                yield record
+
+
+def _ragged(path: str, shown: str, dialect: Dialect) -> InputError | None:
+    records = _records(path, dialect)
+    if dialect.names is None:
+        next(records)
+    width = len(dialect.columns)
+    named = "the header names" if dialect.has_header else "the first line has"
+    for row, record in enumerate(records, start=1):
+        if len(record) != width:
+            return InputError(
+                f"has {len(record)} values where {named} {width} columns.",
+                file=shown,
+                row=row,
+                remedy="Add or remove values, or quote those that contain the separator.",
+            )
+    return None
+
+
+# -------------------------------------------------------------------------------------------------
+# The layout of a text file: encoding, lines before the table, separator, header.
+#
+# Encodings are checked over the whole file, the rest is decided from its first lines.
+
+
+#: Bytes from which the layout is decided, and lines of them.
+HEAD_BYTES, HEAD_LINES = 1 << 18, 200
+_COMMENT = re.compile(r"\s*(#|//|%)")
+_VALUE = re.compile(r"^[(+-]?\s*[$€£¥]?\s*[-+]?[\d.,' ]*\d[\d.,' ]*([eE][+-]?\d+)?\s*[%$€£¥]?\)?$")
+_DATE = re.compile(r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ]\S+)*$")
+_NA = AMONG_NUMBERS | SILENT
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How one file is laid out; ``names`` are given where no header line has them."""
+
+    encoding: str
+    delimiter: str
+    skip: int
+    columns: tuple[str, ...]
+    names: tuple[str, ...] | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def has_header(self) -> bool:
+        """Whether the columns are named in the file."""
+        return self.names is None or self.names[:1] != (column_name(0),)
+
+
+def column_name(position: int) -> str:
+    """The name of a column without one."""
+    return f"column_{position + 1}"
+
+
+def not_a_table(shown: str, reason: BaseException) -> InputError:
+    """The refusal of a file that is not a text table, or is truncated."""
+    detail = str(reason).splitlines()[0].rstrip(".") if str(reason) else type(reason).__name__
+    return InputError(
+        f"cannot be read as a text table ({detail}).",
+        file=shown,
+        remedy="Save it as CSV with a header line and \\n or \\r\\n at the end of lines.",
+    )
+
+
+def dialect_of(path: str, shown: str, options: TextOptions, expected: frozenset[str]) -> Dialect:
+    """The layout of a file; ``expected`` are names of columns that the caller mentioned."""
+    with opened_bytes(path) as file:
+        head = file.read(HEAD_BYTES)
+    encoding = options.encoding or _encoding(path, head)
+    notes = []
+    if options.encoding is None and not encoding.startswith("utf-8"):
+        name = {"cp1252": "Windows-1252"}.get(encoding, encoding.upper())
+        notes.append(f"The file is not UTF-8: read as {name} (override: `encoding`).")
+    lines = _lines(head, encoding, shown)
+    skip, separator, comments = _before(lines)
+    if comments:
+        s = "" if comments == 1 else "s"
+        notes.append(f"{comments} comment line{s} before the table skipped.")
+    body = lines[skip : skip + HEAD_LINES]
+    if not body or not "".join(body).strip():
+        raise InputError(
+            "The file is empty.", file=shown, remedy="Give a table with a header and some rows."
+        )
+    try:
+        delimiter = options.delimiter or separator or _delimiter(body)
+        return _with_names(lines, skip, delimiter, encoding, options, expected, notes)
+    except csv.Error as reason:
+        raise not_a_table(shown, reason) from reason
+
+
+def _with_names(
+    lines: list[str],
+    skip: int,
+    delimiter: str,
+    encoding: str,
+    options: TextOptions,
+    expected: frozenset[str],
+    notes: list[str],
+) -> Dialect:
+    records = _count_records(lines[skip : skip + HEAD_LINES], delimiter)
+    first, rest = records[0], records[1:]
+    header = options.header
+    if header is None:
+        commented = _commented_header(lines[:skip], first, delimiter)
+        if commented is not None and not expected & set(first):
+            notes.append("The names of the columns are those in the last comment line.")
+            return Dialect(encoding, delimiter, skip, commented, commented, tuple(notes))
+        header = has_header(first, rest, expected)
+    if header:
+        names = tuple(name.strip() for name in first)
+        if names != tuple(first):  # "x, y": the spaces are no part of the names
+            height = 1 + sum(name.count("\n") for name in first)  # lines of the header
+            return Dialect(encoding, delimiter, skip + height, names, names, tuple(notes))
+        return Dialect(encoding, delimiter, skip, names, None, tuple(notes))
+    names = tuple(column_name(j) for j in range(len(first)))
+    if options.header is None:
+        notes.append(
+            f"The first line holds values, no names: columns are called {names[0]} to {names[-1]} "
+            "(override: `header=True`)."
+        )
+    return Dialect(encoding, delimiter, skip, names, names, tuple(notes))
+
+
+# -- encoding --------------------------------------------------------------------------------------
+
+
+def _encoding(path: str, head: bytes) -> str:
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    if b"\x00" in head[:4096]:
+        even, odd = head[0:4096:2].count(0), head[1:4096:2].count(0)
+        if max(even, odd) > len(head[:4096]) // 8 and min(even, odd) * 8 < max(even, odd):
+            return "utf-16-le" if odd > even else "utf-16-be"
+    valid, invalid, controls = _beyond_ascii(path, head)
+    if invalid <= valid:  # UTF-8, perhaps with damage, which is reported by its row
+        return "utf-8"
+    return "iso8859-1" if controls else "cp1252"
+
+
+def _beyond_ascii(path: str, head: bytes) -> tuple[int, int, bool]:
+    """Characters of UTF-8, bytes that are none, and whether some are not of Windows-1252."""
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    valid, invalid, controls = 0, 0, False
+    cut = False  # whether a character may continue in the next chunk
+    for chunk in chunks(path) if is_plain(path) else [head]:
+        if chunk.isascii() and not cut:
+            continue
+        text = decoder.decode(chunk)
+        bad = text.count("\ufffd")
+        invalid += bad
+        valid += len(re.findall(r"[^\x00-\x7f]", text)) - bad
+        controls |= any(byte in chunk for byte in (b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d"))
+        cut = bool(decoder.getstate()[0])
+    return valid, invalid, controls
+
+
+def _lines(head: bytes, encoding: str, shown: str) -> list[str]:
+    """The first lines; the last one, which may be cut, is left out of many."""
+    try:
+        text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(head)
+    except (UnicodeError, TypeError) as reason:
+        raise not_a_table(shown, reason) from reason
+    lines = list(io.StringIO(text.removeprefix("\ufeff"), newline=None))
+    if len(head) == HEAD_BYTES and len(lines) > 1:
+        lines.pop()
+    return [line.rstrip("\r\n") for line in lines]
+
+
+# -- lines before the table ------------------------------------------------------------------------
+
+
+def _before(lines: list[str]) -> tuple[int, str | None, int]:
+    """Lines to skip, a separator named by ``sep=;``, and the number of comments among them."""
+    skip, comments, separator = 0, 0, None
+    for line in lines:
+        named = re.fullmatch(r"sep=(.)", line.strip('\ufeff" '))
+        if named and skip == 0:
+            separator = named[1]
+        elif _COMMENT.match(line):
+            comments += 1
+        elif line.strip():
+            break
+        skip += 1
+    return skip, separator, comments
+
+
+def _commented_header(
+    before: list[str], first: list[str], delimiter: str
+) -> tuple[str, ...] | None:
+    """The names in the last comment, if they fit a table of values below it."""
+    if not before or not _COMMENT.match(before[-1]):
+        return None
+    text = _COMMENT.sub("", before[-1], count=1)
+    names = [name.strip() for name in next(csv.reader([text], delimiter=delimiter), [])]
+    fits = len(names) == len(first) > 1 and all(names) and len(set(names)) == len(names)
+    if not fits or any(is_value(name) for name in names) or not any(map(is_value, first)):
+        return None
+    return tuple(names)
+
+
+# -- separator and header --------------------------------------------------------------------------
+
+
+def _count_records(lines: list[str], delimiter: str) -> list[list[str]]:
+    """The records of some lines; a name or value in quotes may break a line."""
+    whole = (line + "\n" for line in lines)
+    return [record for record in csv.reader(whole, delimiter=delimiter) if record]
+
+
+def _delimiter(lines: list[str]) -> str:
+    """The separator that cuts every line into equally many values; else that of the header."""
+    best, most = "", 1
+    for delimiter in DELIMITERS:
+        try:
+            widths = {len(record) for record in _count_records(lines[:50], delimiter)}
+        except csv.Error:
+            continue
+        if len(widths) == 1 and max(widths) > most:
+            best, most = delimiter, max(widths)
+    return best or max(DELIMITERS, key=lines[0].count)
+
+
+def is_value(text: str) -> bool:
+    """Whether a text is a number or a date, not a name."""
+    text = text.strip()
+    return bool(_VALUE.match(text) or _DATE.match(text))
+
+
+def has_header(first: list[str], rest: list[list[str]], expected: frozenset[str]) -> bool:
+    """Whether the first record names columns: a column of numbers under a word shows it."""
+    counted = [[str(j + k) for j in range(len(first))] for k in (0, 1)]
+    if expected & set(first) or not rest or first in counted:
+        return True
+    named = valued = unlike = recurring = 0
+    for j, cell in enumerate(first):
+        below = [record[j].strip() for record in rest if j < len(record)]
+        below = [text for text in below if text not in _NA]
+        cell = cell.strip()
+        if below and all(map(is_value, below)):
+            named += not is_value(cell) and cell not in _NA
+            valued += is_value(cell)
+        else:
+            distinct = set(below)
+            recurring += cell in distinct
+            unlike += cell not in distinct and 2 * len(distinct) <= len(below)
+    if named or (valued and unlike and _increasing(first)):
+        return True
+    if valued:
+        return False
+    return 3 * recurring < 2 * len(first) or len(first) < 2 or len(rest) < 5
+
+
+def _increasing(cells: list[str]) -> bool:
+    """Whether the numbers among cells increase, as wavelengths and years in a header do."""
+    numbers = [float(cell) for cell in cells if re.fullmatch(r"\d+\.?\d*", cell.strip())]
+    return len(numbers) > 1 and all(a < b for a, b in pairwise(numbers))

@@ -15,19 +15,16 @@ import numpy as np
 from scipy import sparse
 
 from separatrix.messages import InputError, did_you_mean
-from separatrix.rows.block import Block, to_array
-from separatrix.rows.encoding import TermMap
-from separatrix.rows.notations.options import TextOptions
-from separatrix.rows.notations.revise import SameNotation, written_as
+from separatrix.rows.notations import TextOptions
+from separatrix.rows.recognition import SameNotation, written_as
 from separatrix.rows.rows import ArrayRows, Rows
-from separatrix.rows.schema import Column, Kind, Schema, Term, Terms
-from separatrix.rows.sources.columns import UNSEEN_CODE, Levels
+from separatrix.rows.schema import Block, Column, Kind, Schema, Term, TermMap, Terms, to_array
+from separatrix.rows.sources.columns import UNSEEN_CODE, Counts, Levels, added, recode, warn_unseen
 from separatrix.rows.sources.csv import CsvSource
-from separatrix.rows.sources.dataframes import as_table
+from separatrix.rows.sources.frames import as_table
 from separatrix.rows.sources.paths import is_path, open_paths
 from separatrix.rows.sources.source import Source, TableSource, head, refuse_duplicates
 from separatrix.rows.sources.stream import TableRows
-from separatrix.rows.sources.unseen import Counts, added, recode, warn_unseen
 
 
 def rows_like(

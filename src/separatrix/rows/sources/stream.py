@@ -12,14 +12,13 @@ from threading import Lock
 from typing import Generic, Self, TypeVar
 
 from separatrix.messages import InputError
-from separatrix.rows.block import Block
-from separatrix.rows.distributed.travel import Travel
 from separatrix.rows.parts import Parts
 from separatrix.rows.rows import InMemory, Rows, S
-from separatrix.rows.schema import Schema
+from separatrix.rows.schema import Block, Schema
+from separatrix.rows.sources.columns import Counts, added, warn_unseen
 from separatrix.rows.sources.reader import BatchReader, DecodedBatch, join
 from separatrix.rows.sources.source import Contradiction, LocatedBatch, Source, batch_rows
-from separatrix.rows.sources.unseen import Counts, added, warn_unseen
+from separatrix.rows.travel import Travel
 from separatrix.threads import on_threads
 
 T = TypeVar("T")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from separatrix.messages import InputError
-from separatrix.rows.notations.options import Limits
+from separatrix.rows.notations import Limits
 
 T = TypeVar("T")
 

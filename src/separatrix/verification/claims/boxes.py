@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from separatrix.verification.arithmetic.dyadic import exact_sum
+from separatrix.verification.arithmetic import exact_sum
 from separatrix.verification.design import Blocks, gathered
-from separatrix.verification.stored.records import Record
+from separatrix.verification.stored import Record
 from separatrix.verification.verdict import PROVED, REFUTED, UNCHECKED, Claim, equal
 
 

@@ -11,12 +11,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from separatrix.verification.arithmetic.dyadic import scaled
-from separatrix.verification.arithmetic.roots import root_above
-from separatrix.verification.claims.certificate import kkt_claims
-from separatrix.verification.claims.standardizer import standardizer_claims
+from separatrix.verification.arithmetic import root_above, scaled
+from separatrix.verification.claims.linear import kkt_claims
+from separatrix.verification.claims.svm import standardizer_claims
 from separatrix.verification.design import Blocks, gathered
-from separatrix.verification.stored.records import Record
+from separatrix.verification.stored import Record
 from separatrix.verification.verdict import PROVED, REFUTED, Claim, equal, recorded
 
 ZERO = Fraction(0)

@@ -11,13 +11,20 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from separatrix.verification.arithmetic.exponentials import LOG_TWO, ONE, POINT, log
-from separatrix.verification.arithmetic.roots import digits, root_above
-from separatrix.verification.arithmetic.systems import determinant, product, solve_symmetric
-from separatrix.verification.claims.sums import Sums, sums_of
+from separatrix.verification.arithmetic import (
+    LOG_TWO,
+    ONE,
+    POINT,
+    determinant,
+    digits,
+    log,
+    product,
+    root_above,
+    solve_symmetric,
+)
+from separatrix.verification.claims.linear import Sums, sums_of
 from separatrix.verification.design import Blocks, Design, gathered
-from separatrix.verification.stored.container import Tensor
-from separatrix.verification.stored.records import Record
+from separatrix.verification.stored import Record, Tensor
 from separatrix.verification.verdict import PROVED, REFUTED, UNCHECKED, Claim, equal
 
 ZERO = Fraction(0)

@@ -14,7 +14,7 @@ from separatrix.verification.claims import (
     svm,
 )
 from separatrix.verification.design import Blocks
-from separatrix.verification.stored.records import Record
+from separatrix.verification.stored import Record
 from separatrix.verification.verdict import Claim
 
 #: Claims by class of model.

@@ -16,10 +16,9 @@ from separatrix.export.onnx.distances import (
 )
 from separatrix.export.onnx.families.neighbors import query
 from separatrix.export.onnx.families.svm import standardized
-from separatrix.export.onnx.graph import Value
+from separatrix.export.onnx.graph import Value, by_tiles
 from separatrix.export.onnx.kernels import dense, kernel_diagonal, kernel_values
 from separatrix.export.onnx.refusal import Refused
-from separatrix.export.onnx.scans import by_tiles
 from separatrix.export.onnx.sources import Source
 
 

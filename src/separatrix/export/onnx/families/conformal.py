@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.conformal.number_scores import QuantileScore
-from separatrix.conformal.quantiles import checked_level, needed_rank, upper_quantile
+from separatrix.arrays import Floats
+from separatrix.conformal.base import checked_level, needed_rank, upper_quantile
+from separatrix.conformal.regressor import QuantileScore
 from separatrix.export.onnx.answers import Classes, Numbers
 from separatrix.export.onnx.converters import convert
 from separatrix.export.onnx.families.probability import classes_of
 from separatrix.export.onnx.graph import Value
 from separatrix.export.onnx.refusal import Refused
 from separatrix.export.onnx.sources import Source
-from separatrix.rows.block import Floats
 
 NO_INTERVALS = (
     "The intervals are not part of the file: they need a model for each fold or row left out; "

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.arrays import Floats
 from separatrix.export.onnx.answers import Classes, by_probability, by_score
 from separatrix.export.onnx.families.linear import affine
-from separatrix.export.onnx.graph import Value
-from separatrix.export.onnx.scans import accumulate
+from separatrix.export.onnx.graph import Value, accumulate
 from separatrix.export.onnx.sources import Source
-from separatrix.rows.block import Floats
 
 
 def class_scores(scores: Any, x: Value) -> Value:

@@ -10,10 +10,9 @@ from scipy import linalg
 from separatrix.export.onnx.answers import Classes
 from separatrix.export.onnx.distances import squared_distances
 from separatrix.export.onnx.families.svm import standardized
-from separatrix.export.onnx.graph import Value
-from separatrix.export.onnx.scans import accumulate
+from separatrix.export.onnx.graph import Value, accumulate
 from separatrix.export.onnx.sources import Source
-from separatrix.hypotheses.enclosing.base import ROUNDING
+from separatrix.hypotheses.enclosing import ROUNDING
 
 
 def _inside(box: Any, x: Value) -> Value:

@@ -16,7 +16,7 @@ from separatrix.export.onnx.answers import (
 from separatrix.export.onnx.graph import Value
 from separatrix.export.onnx.refusal import Refused
 from separatrix.export.onnx.sources import Source
-from separatrix.rows.block import to_array
+from separatrix.rows.schema import to_array
 
 
 def affine(model: Any, x: Value) -> Value:

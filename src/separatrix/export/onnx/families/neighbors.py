@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.arrays import Floats
 from separatrix.export.onnx.answers import Classes, Numbers, by_probability
 from separatrix.export.onnx.distances import (
     FEW_COLUMNS,
@@ -16,12 +17,10 @@ from separatrix.export.onnx.distances import (
     squares_by_products,
 )
 from separatrix.export.onnx.families.svm import standardized
-from separatrix.export.onnx.graph import Value
+from separatrix.export.onnx.graph import Value, by_tiles
 from separatrix.export.onnx.kernels import dense
 from separatrix.export.onnx.refusal import Refused
-from separatrix.export.onnx.scans import by_tiles
 from separatrix.export.onnx.sources import Source
-from separatrix.rows.block import Floats
 
 #: Candidates beyond k whose distances are computed once more where products rank them.
 SPARE = 16

@@ -17,7 +17,7 @@ from separatrix.export.onnx.answers import (
 from separatrix.export.onnx.graph import Value
 from separatrix.export.onnx.refusal import Refused
 from separatrix.export.onnx.sources import Matrix, Source
-from separatrix.probability.coupling import LEAST
+from separatrix.probability.multiclass import LEAST
 from separatrix.probability.reject import labels_with_reject
 
 

@@ -7,20 +7,17 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from separatrix.bayes.process.classification.binary import COEFFICIENTS, SLOPES
-from separatrix.bayes.process.noise import SplitKernel
-from separatrix.bayes.process.options import check_noise
+from separatrix.arrays import Floats
+from separatrix.bayes.gaussian_process.laplace import COEFFICIENTS, SLOPES
+from separatrix.bayes.gaussian_process.model import SplitKernel, check_noise
 from separatrix.export.onnx.answers import Classes, Numbers, by_probability, by_score, two_columns
 from separatrix.export.onnx.distances import TILE, rows_of_a_tile
 from separatrix.export.onnx.families.linear import affine
 from separatrix.export.onnx.families.probability import coupled, normalized
-from separatrix.export.onnx.graph import Value
+from separatrix.export.onnx.graph import Value, by_tiles, error_function, mean_sigmoid, probit_mean
 from separatrix.export.onnx.kernels import dense, kernel_diagonal, kernel_values
-from separatrix.export.onnx.normal import error_function, mean_sigmoid, probit_mean
 from separatrix.export.onnx.refusal import Refused
-from separatrix.export.onnx.scans import by_tiles
 from separatrix.export.onnx.sources import Source
-from separatrix.rows.block import Floats
 
 
 def _rows_of(model: Any) -> Floats:

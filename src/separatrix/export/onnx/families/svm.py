@@ -11,11 +11,10 @@ from separatrix.export.onnx.answers import Classes, Numbers, by_score, log_one_p
 from separatrix.export.onnx.distances import rows_of_a_tile
 from separatrix.export.onnx.families.linear import affine
 from separatrix.export.onnx.families.probability import calibrated, coupled, sigmoid_log_odds
-from separatrix.export.onnx.graph import Value
+from separatrix.export.onnx.graph import Value, by_tiles
 from separatrix.export.onnx.kernels import expansion_scores
-from separatrix.export.onnx.scans import by_tiles
 from separatrix.export.onnx.sources import Source
-from separatrix.svm.pairs import MOST, SLOPE
+from separatrix.svm.base import MOST, SLOPE
 
 
 def _by_tiles(expansions: list[Any], x: Value, work: Any) -> Value:
@@ -115,7 +114,7 @@ def support_vector_regressor(model: Any, source: Source) -> Numbers:
 
 def one_class(model: Any, source: Source) -> Classes:
     """1 inside or on the boundary, −1 outside."""
-    from separatrix.svm.nu.one_class_svm import _ROUNDING
+    from separatrix.svm.nu import _ROUNDING
 
     scores = binary_scores(model, source)
     rounding = _ROUNDING * float(np.abs(model.offset_).max())

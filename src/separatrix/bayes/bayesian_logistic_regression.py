@@ -1,0 +1,454 @@
+"""Logistic regression with a posterior: Laplace approximation, evidence, sampling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.arrays import Floats, Matrix
+from separatrix.bayes.laplace import (
+    QUADRATURE_ERROR,
+    LaplacePosterior,
+    PosteriorOptions,
+    fit_posterior,
+    probit_mean,
+    sigmoid_mean,
+    softmax_mean,
+    softmax_probit,
+)
+from separatrix.bayes.sampling import (
+    LogisticSamples,
+    Progress,
+    SamplingOptions,
+    check_draws,
+    sample_posterior,
+    sampling_target,
+    seed_sequence,
+)
+from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
+from separatrix.messages import InputError, check_option, warn
+from separatrix.probability.likelihood import LogisticRows
+from separatrix.rows.rows import InMemory, Rows
+from separatrix.rows.schema import Terms
+
+APPROXIMATIONS = ("quadrature", "probit")
+
+
+class BayesianLogisticRegression(ProbabilisticLinearClassifier):
+    """Logistic regression with a posterior distribution, for two or more classes.
+
+        p(y | x, W, a) = softmax(W x + a)_y,      σⱼ (wₖ − wₗ)ⱼ ~ N(0, σ²),    aₖ − aₗ ~ N(0, σ₀²)
+
+    The posterior is approximated by the normal distribution at its maximum (Laplace), whose
+    covariance is the inverse of the curvature there. Probabilities of new rows are means over the
+    posterior: less extreme than those of the maximum, and the less so the farther from the rows.
+
+    The prior is on coefficients of standardized columns (σⱼ is the standard deviation of column j),
+    so that the fit does not depend on units: the log odds of any two classes change by N(0, σ²) for
+    a standard deviation of a column. The prior scale σ maximizes the evidence unless it is given.
+    The prior of the intercept, at the mean of all columns, is proper but wide, so that the evidence
+    exists and can be compared with that of other models; with two classes it says that log odds
+    beyond ±2σ₀ are unlikely.
+
+    Parameters
+    ----------
+    prior_scale : float or None, default=None
+        σ; None maximizes the evidence over 0.001 to 1000.
+    intercept_scale : float, default=10.0
+        σ₀.
+    fit_intercept : bool, default=True
+        Whether scores have an intercept. Without one, columns are not centered, and are divided by
+        their root mean squares.
+    approximation : {"quadrature", "probit"}, default="quadrature"
+        How probabilities are integrated: "quadrature" to 1e-12 for two classes (see
+        :meth:`quadrature_error` for more); "probit" is MacKay's formula, within 0.018 of it.
+    max_iter : int, default=100
+        Newton steps at most, for each prior scale.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels in order.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients at the maximum of the posterior; of several classes they add up to zero.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts.
+    coef_std_ : ndarray of the shape of ``coef_``
+        Posterior standard deviations.
+    intercept_std_ : ndarray of the shape of ``intercept_``
+        Posterior standard deviations.
+    prior_scale_ : float
+        σ as given or learned.
+    log_evidence_ : float
+        Laplace approximation of log p(y | X, σ), all constants included.
+    posterior_ : LaplacePosterior
+        The normal distribution in standardized coordinates.
+    certificate_ : Certificate
+        Gradients of the log posterior and of the evidence.
+    n_iter_ : int
+        Passes over the rows for the last prior scale.
+
+    See Also
+    --------
+    LogisticRegression : Maximum likelihood, or a penalty.
+    BayesianRidge : Numeric targets.
+    GaussianProcessClassifier : Boundaries of any shape.
+
+    References
+    ----------
+    D. J. C. MacKay, "The evidence framework applied to classification networks", Neural
+    Computation, 1992.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]]
+    >>> model = sx.BayesianLogisticRegression(prior_scale=2.0).fit(X, [0, 0, 1, 0, 1, 1])
+    >>> model.coef_.round(2), model.coef_std_.round(2)
+    (array([[0.84]]), array([[0.59]]))
+    >>> model.predict_proba([[2.5], [50.0]]).round(2)
+    array([[0.5 , 0.5 ],
+           [0.08, 0.92]])
+    >>> model.certificate_.holds
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        prior_scale: float | None = None,
+        intercept_scale: float = 10.0,
+        fit_intercept: bool = True,
+        approximation: str = "quadrature",
+        max_iter: int = 100,
+    ) -> None:
+        self.prior_scale = prior_scale
+        self.intercept_scale = intercept_scale
+        self.fit_intercept = fit_intercept
+        self.approximation = approximation
+        self.max_iter = max_iter
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
+        options = self._options()
+        rows = self._class_rows(X, y, sample_weight)
+        data = LogisticRows.of(rows)
+        targets = self._class_terms(rows, data.targets)
+        solution = fit_posterior(data, targets, options)
+        self._accept(solution, data.encoding, flat=False)
+        self.posterior_: LaplacePosterior = solution.posterior
+        self.prior_scale_ = float(solution.posterior.prior_scale)
+        self.log_evidence_ = float(solution.log_evidence)
+        self.coef_std_, self.intercept_std_ = solution.posterior.standard_deviations()
+        self._rows = data.rows
+        if not solution.certificate.holds:
+            warn(
+                "SEP003",
+                f"stopped after {solution.iterations} passes; see certificate_. Raise max_iter.",
+            )
+        return self
+
+    def decision_function(self, X: Any, *, return_std: bool = False) -> Any:
+        """Posterior means of the scores: one, positive for ``classes_[1]``, or one for each class.
+
+        With ``return_std`` also their posterior standard deviations, of the same shape.
+        """
+        if not return_std:
+            return super().decision_function(X)
+        _, covariance = self._logits(X)
+        basis = self.posterior_.coordinates.basis
+        spread = np.sqrt(np.einsum("ka,nab,kb->nk", basis, covariance, basis, optimize=True))
+        scores = super().decision_function(X)
+        return scores, spread[:, 0] if len(self.classes_) == 2 else spread
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Posterior predictive probabilities of the classes, in the order of ``classes_``."""
+        check_is_fitted(self)
+        check_option("approximation", self.approximation, APPROXIMATIONS)
+        return self._probabilities(self._design(X))
+
+    def _probabilities(self, x: Matrix) -> Floats:
+        """Predictive probabilities of encoded rows."""
+        mean, covariance = self.posterior_.logits(x)
+        probit = self.approximation == "probit"
+        if len(self.classes_) == 2:
+            m, v = mean[:, 0], covariance[:, 0, 0]
+            integral = probit_mean if probit else sigmoid_mean
+            return np.column_stack([integral(-m, v), integral(m, v)])
+        basis = self.posterior_.coordinates.basis
+        return (softmax_probit if probit else softmax_mean)(mean, covariance, basis)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Logarithms of the predictive probabilities."""
+        return np.asarray(np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny)))
+
+    def quadrature_error(self, X: Any) -> Floats:
+        """Largest error of the predictive probabilities of every row.
+
+        Two classes have a rule of known error; with more it is the difference from a rule of about
+        half of the nodes.
+        """
+        mean, covariance = self._logits(X)
+        if len(self.classes_) == 2:
+            return np.full(len(mean), QUADRATURE_ERROR)
+        basis = self.posterior_.coordinates.basis
+        fine = softmax_mean(mean, covariance, basis)
+        coarse = softmax_mean(mean, covariance, basis, coarse=True)
+        return np.asarray(np.abs(fine - coarse).max(axis=1))
+
+    def sample_posterior(
+        self, n_samples: int = 1, random_state: Any = None
+    ) -> tuple[Floats, Floats]:
+        """Draws from the Laplace approximation: coefficients and intercepts.
+
+        Their shapes are those of ``coef_`` and ``intercept_``, with the draws in front.
+        """
+        check_is_fitted(self)
+        return self.posterior_.draws(n_samples, np.random.default_rng(random_state))
+
+    def sample(
+        self,
+        n_samples: int = 1000,
+        *,
+        n_chains: int = 4,
+        n_warmup: int | None = None,
+        random_state: Any = None,
+        method: str = "auto",
+        progress: Progress | None = None,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+    ) -> LogisticSamples:
+        """Draws from the exact posterior with the prior scale of the fit, by several chains.
+
+        "independence" proposes from the Laplace approximation (with the tails of Student's t) and
+        corrects it by Metropolis' rule, "hamiltonian" follows leapfrog trajectories, "polya_gamma"
+        takes Gibbs steps (two classes, whole weights); "auto" is the first where nearly all its
+        proposals count, else the second. Chains run on threads, each with its own generator.
+        ``n_warmup`` steps of each are not used. ``progress(stage, done, total)`` is called now and
+        then. Warning SEP018 says that chains have not mixed. The training rows are those of
+        ``fit``; a model from a file needs ``X, y``.
+        """
+        check_is_fitted(self)
+        options = SamplingOptions(n_samples, n_chains, n_warmup, random_state, method)
+        if X is None and self._rows is None:
+            raise InputError(
+                "A model from a file does not hold its training rows.",
+                remedy="Give them: sample(X=…, y=…).",
+            )
+        if X is None:
+            rows: Any = self._rows
+        else:
+            rows = self._class_rows(
+                X, y, sample_weight, known=self.classes_, closed=True, reset=False
+            )
+        names, scores = self.encoding_.names, len(self.coef_)
+        check_draws(n_samples * n_chains, scores * (1 + len(names)))
+        terms = Terms(tuple(self._terms(rows.schema.targets[0].name)))
+        target = sampling_target(rows, terms, self.posterior_, float(self.intercept_scale))
+        theta, chosen, accepted = sample_posterior(target, options, progress)
+        v = theta.reshape(*theta.shape[:2], *self.posterior_.mean.shape)
+        free = np.random.default_rng(seed_sequence(random_state))
+        coef, intercept = self.posterior_.to_table(v, free)
+        samples = LogisticSamples(
+            coef, intercept, tuple(names), self.classes_, chosen, accepted, self
+        )
+        if not samples.certificate_.holds:
+            warn("SEP018", str(samples.certificate_))
+        return samples
+
+    def compare(self, samples: LogisticSamples, X: Any = None) -> PosteriorComparison:
+        """The Laplace approximation beside draws: means, standard deviations, and probabilities.
+
+        These are of the rows of ``X``, or of up to 1000 training rows.
+        """
+        check_is_fitted(self)
+        if X is None:
+            if self._rows is None:
+                raise InputError(
+                    "A model from a file does not hold its training rows.",
+                    remedy="Give rows to compare probabilities of: compare(samples, X).",
+                )
+            return compare_posteriors(self, samples, training_design(self._rows))
+        return compare_posteriors(self, samples, self._design(X))
+
+    def _logits(self, X: Any) -> tuple[Floats, Floats]:
+        check_is_fitted(self)
+        return self.posterior_.logits(self._design(X))
+
+    def _options(self) -> PosteriorOptions:
+        """The parameters, checked."""
+        scale = self.prior_scale
+        if scale is not None and not 0.0 < scale < np.inf:
+            raise InputError(
+                f"prior_scale={scale!r} must be positive and finite.",
+                remedy="None learns it from the evidence.",
+            )
+        if not 0.0 < self.intercept_scale < np.inf:
+            raise InputError(
+                f"intercept_scale={self.intercept_scale!r} must be positive and finite."
+            )
+        if not self.max_iter >= 1:
+            raise InputError(f"max_iter={self.max_iter!r} must be at least 1.")
+        check_option("approximation", self.approximation, APPROXIMATIONS)
+        given = None if scale is None else float(scale)
+        return PosteriorOptions(
+            given, float(self.intercept_scale), bool(self.fit_intercept), int(self.max_iter)
+        )
+
+
+# -------------------------------------------------------------------------------------------------
+# The Laplace approximation beside draws from the exact posterior.
+
+
+#: Rows whose probabilities are compared at most.
+MAX_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class PosteriorComparison:
+    """Means and standard deviations of the Laplace approximation and of posterior draws.
+
+        difference = (mean of draws − mean of approximation) / Monte Carlo standard error
+
+    A difference of a few standard errors is one of the approximation, not of the draws; what it
+    matters is measured by ``relative_shift``, in standard deviations of the posterior, and by the
+    probabilities of the compared rows.
+
+    Parameters
+    ----------
+    labels : tuple of str
+        The quantities: intercept and columns, for each score.
+    laplace_mean, laplace_std : ndarray
+        Of the approximation.
+    sample_mean, sample_std : ndarray
+        Of the draws.
+    sample_interval : ndarray of shape (quantities, 2)
+        Central 95% intervals of the draws.
+    standard_error : ndarray
+        Monte Carlo standard errors of ``sample_mean``.
+    laplace_proba, sample_proba : ndarray of shape (rows, n_classes)
+        Predictive probabilities.
+    mixed : bool
+        Whether the certificate of the draws holds.
+
+    See Also
+    --------
+    BayesianLogisticRegression : Its ``compare`` returns one.
+    LaplaceComparisonDisplay : The picture of it.
+
+    References
+    ----------
+    L. Tierney and J. B. Kadane, Accurate approximations for posterior moments and marginal
+    densities, Journal of the American Statistical Association 81, 1986.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]]
+    >>> model = sx.BayesianLogisticRegression(prior_scale=2.0).fit(X, [0, 0, 1, 0, 1, 1])
+    >>> comparison = model.compare(model.sample(2000, random_state=0))
+    >>> comparison.labels
+    ('intercept', 'x0')
+    >>> bool(comparison.relative_shift[1] > 0.1)  # the posterior is skewed
+    True
+    >>> comparison.largest_probability_difference < 0.1
+    True
+    """
+
+    labels: tuple[str, ...]
+    laplace_mean: Floats
+    laplace_std: Floats
+    sample_mean: Floats
+    sample_std: Floats
+    sample_interval: Floats
+    standard_error: Floats
+    laplace_proba: Floats
+    sample_proba: Floats
+    mixed: bool
+
+    @property
+    def differences(self) -> Floats:
+        """Differences of the means in Monte Carlo standard errors; 0 where nothing varies."""
+        return _ratio(self.sample_mean - self.laplace_mean, self.standard_error)
+
+    @property
+    def relative_shift(self) -> Floats:
+        """Differences of the means in standard deviations of the draws."""
+        return _ratio(self.sample_mean - self.laplace_mean, self.sample_std)
+
+    @property
+    def std_ratio(self) -> Floats:
+        """Standard deviations of the approximation by those of the draws; 1 where both are 0."""
+        same = (self.sample_std == 0.0) & (self.laplace_std == 0.0)
+        return np.where(same, 1.0, _ratio(self.laplace_std, self.sample_std))
+
+    @property
+    def laplace_interval(self) -> Floats:
+        """Central 95% intervals of the approximation."""
+        half = float(ndtri(0.975)) * self.laplace_std
+        return np.stack([self.laplace_mean - half, self.laplace_mean + half], axis=1)
+
+    @property
+    def largest_probability_difference(self) -> float:
+        """Largest difference of a predictive probability over the compared rows."""
+        return float(np.abs(self.laplace_proba - self.sample_proba).max(initial=0.0))
+
+    def __str__(self) -> str:
+        at = int(np.argmax(np.abs(self.relative_shift)))
+        spread = int(np.argmax(np.abs(np.log(np.maximum(self.std_ratio, 1e-300)))))
+        text = (
+            f"Laplace approximation against draws: the mean of {self.labels[at]} differs most, by "
+            f"{abs(self.relative_shift[at]):.2f} standard deviations "
+            f"({abs(self.differences[at]):.1f} Monte Carlo standard errors); the standard "
+            f"deviation of {self.labels[spread]} is {self.std_ratio[spread]:.2f} times that of the "
+            f"draws; probabilities of {len(self.laplace_proba)} rows differ by at most "
+            f"{self.largest_probability_difference:.3f}."
+        )
+        return text if self.mixed else f"{text} The chains have not mixed: draw more samples."
+
+
+def training_design(rows: Rows) -> Matrix:
+    """Evenly spaced training rows, encoded; of a stream the first."""
+    x = rows.collect().x if isinstance(rows, InMemory) else next(iter(rows.blocks())).x
+    at = np.linspace(0, x.shape[0] - 1, min(MAX_ROWS, x.shape[0])).astype(np.intp)
+    return x[at]
+
+
+def _ratio(a: Floats, b: Floats) -> Floats:
+    """a/b, and 0 where b is 0."""
+    positive: NDArray[np.bool_] = b > 0.0
+    return np.where(positive, a / np.where(positive, b, 1.0), 0.0)
+
+
+def compare_posteriors(
+    model: BayesianLogisticRegression, samples: LogisticSamples, x: Matrix
+) -> PosteriorComparison:
+    """The comparison over encoded rows."""
+    if samples.coef.shape[2:] != model.coef_.shape:
+        raise InputError(
+            f"The samples have coefficients of shape {samples.coef.shape[2:]}, and the model of "
+            f"{model.coef_.shape}.",
+            remedy="Compare samples of this model: model.sample(…).",
+        )
+    mean = np.column_stack([model.intercept_, model.coef_]).ravel()
+    std = np.column_stack([model.intercept_std_, model.coef_std_]).ravel()
+    spread, size = samples.std, samples.diagnostics.ess_bulk
+    error = np.where(np.isfinite(size), spread / np.sqrt(np.where(size > 0.0, size, 1.0)), 0.0)
+    return PosteriorComparison(
+        samples.labels,
+        mean,
+        std,
+        samples.mean,
+        spread,
+        samples.interval(0.95),
+        error,
+        model._probabilities(x),
+        samples.probabilities(x),
+        samples.certificate_.holds,
+    )

@@ -1,0 +1,1 @@
+"""Gaussian processes: regression and classification, exact or through inducing points."""

@@ -1,0 +1,492 @@
+"""A Gaussian process in a comparison: tuned on folds, then fitted to all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from separatrix.arrays import Floats, Ints
+from separatrix.bayes.gaussian_process.evidence import (
+    Evidence,
+    Factored,
+    Posterior,
+    TrainingRows,
+    factorize,
+    leave_one_out,
+    posterior_mean,
+)
+from separatrix.bayes.gaussian_process.fitting import least_jitter
+from separatrix.bayes.gaussian_process.laplace import BinaryProcess, LaplaceEvidence
+from separatrix.bayes.gaussian_process.learning import (
+    Box,
+    Maximum,
+    box_around,
+    data_starts,
+    maximize,
+    natural_kernel,
+)
+from separatrix.bayes.gaussian_process.model import TrendBasis
+from separatrix.bayes.predictive import PredictiveDistribution
+from separatrix.estimators.class_labels import outputs_of
+from separatrix.kernels import Constant, Fixed, Gaussian, Kernel, White
+from separatrix.rows.rows import InMemory
+from separatrix.rows.schema import to_array
+from separatrix.selection.tuning import Tuning, TuningData, require_classes
+from separatrix.statistics.moments import Standardizer, prepare
+from separatrix.threads import parallel_map
+
+#: Rows up to which hyperparameters are learned once more from all of them.
+MOST_LEARNED = 1_000
+#: Rows beyond which inducing points stand for them, and how many.
+MOST_EXACT, N_INDUCING = 3_000, 400
+
+
+class TunableProcess:
+    """Tunes on the folds of a comparison; see :class:`separatrix.selection.tuning.Tunable`."""
+
+    def tune(self, data: TuningData) -> Tuning:
+        """Predictions out of fold, from hyperparameters of samples of the training rows."""
+
+        return tune_process(data)
+
+    def fit_tuned(self, rows: InMemory, tuning: Tuning) -> Self:
+        """Fit to all rows, learning from where the comparison ended.
+
+        On fewer rows than were tuned on (a learning curve), and on many, the hyperparameters stay;
+        inducing points stand for very many rows.
+        """
+        model: Any = self
+        start: LearnedKernel = tuning.start
+        learn = start.learned and len(rows) == start.n_rows <= MOST_LEARNED
+        exact = len(rows) <= MOST_EXACT
+        model.set_params(
+            kernel=in_units(start.kernel, _spreads(rows)),
+            normalize_y=True,
+            trend="constant",
+            optimizer="fmin_l_bfgs_b" if learn else None,
+            n_inducing=None if exact else N_INDUCING,
+        )
+        fitted: Self = model.fit(rows)
+        return fitted
+
+
+class TunableClasses:
+    """The same for classes."""
+
+    def tune(self, data: TuningData) -> Tuning:
+        """Probabilities out of fold, from hyperparameters of samples of the training rows."""
+
+        return tune_classes(data)
+
+    def fit_tuned(self, rows: InMemory, tuning: Tuning) -> Self:
+        """Fit to all rows, or to as many as a process can take, with the learned kernel."""
+        model: Any = self
+        start: TunedClasses = tuning.start
+        if len(rows) > start.most_rows:
+            chosen = np.random.default_rng(0).permutation(len(rows))[: start.most_rows]
+            rows = rows.take(np.sort(chosen))
+        model.set_params(kernel=class_kernel(start.kernel, _spreads(rows)), optimizer=None)
+        fitted: Self = model.fit(rows)
+        return fitted
+
+
+def class_kernel(kernel: Kernel, spreads: Floats) -> Kernel:
+    """One length scale of standardized columns, in the units of each."""
+    variance, length = np.exp(kernel.theta).tolist()
+    return Constant(variance) * Fixed(Gaussian(tuple((length * spreads).tolist())))
+
+
+def in_units(kernel: Kernel, spreads: Floats) -> Kernel:
+    """A kernel of standardized columns as one of the columns themselves.
+
+    One length scale for all columns becomes one for each, in proportion to their spreads, which are
+    then not learned one by one.
+    """
+    variance, *lengths, noise = np.exp(kernel.theta).tolist()
+    shared = len(lengths) == 1 < len(spreads)
+    bandwidth = tuple((np.array(lengths) * spreads).tolist())
+    own: Kernel = Gaussian(bandwidth)
+    return Constant(variance) * (Fixed(own) if shared else own) + White(noise)
+
+
+def _spreads(rows: InMemory) -> Floats:
+    """Standard deviations of the encoded columns; 1 for those that are constant."""
+    block = prepare(rows).rows.collect()
+    scale = Standardizer.from_rows(to_array(block.x), block.weights).scale
+    return np.where(scale > 0.0, scale, 1.0)
+
+
+# -------------------------------------------------------------------------------------------------
+# A Gaussian process on the folds of a comparison, within a number of operations.
+#
+#     θ̂_f = argmax log p(y_S | θ),   S a sample of the training rows of fold f
+#
+# Learning is cubic in the rows and takes many evaluations, taking rows in takes one factorization:
+# so hyperparameters are learned from a sample, and the process then takes in all training rows, or
+# as many as the work allows. Kernels with one length scale and with one for each column are
+# learned, and the one is taken that gives higher density to training rows which it was not learned
+# from. Ascents of the other folds start where that of the first one ended, and are short; the
+# targets of a fold are nowhere in what its predictions come from.
+
+
+#: Evaluations of the evidence in the first fold, and in each other one.
+FIRST, NEXT = 40, 16
+#: Operations of one evaluation of n rows: times n³, and times n² for a column and beside.
+CUBIC, COLUMN, ENTRY = 4.0, 12.0, 120.0
+#: Part of the work that is spent on learning.
+LEARNING = 0.7
+#: Rows that are learned from, at least and at most; columns with a length scale each, at most.
+LEAST_ROWS, MOST_ROWS, MOST_SCALES = 60, 400, 20
+#: Rows beyond the sample by which kernels are compared; of fewer, those left out one at a time.
+MOST_FURTHER, LEAST_FURTHER = 300, 60
+#: Gain in nats that the last step may leave.
+TOLERANCE = 0.1
+
+
+def evaluation_work(n: int, d: int) -> float:
+    """Operations of the evidence of n rows and its gradient."""
+    return CUBIC * n**3 + (COLUMN * d + ENTRY) * n**2
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Rows of a sample to learn from, and training rows that are taken in."""
+
+    learned: int
+    taken: int
+
+    @classmethod
+    def of(cls, data: TuningData) -> Sizes:
+        """As many as the work allows."""
+        folds, d = len(data.folds.pairs), min(data.x.shape[1], MOST_SCALES)
+        each = LEARNING * data.work / (FIRST + NEXT * folds)
+        learned = MOST_ROWS
+        while learned > LEAST_ROWS and evaluation_work(learned, d) > each:
+            learned -= 10
+        taken = int((3.0 * (1.0 - LEARNING) * data.work / folds) ** (1.0 / 3.0))
+        return cls(learned, max(taken, learned))
+
+
+@dataclass(frozen=True)
+class ScaledRows:
+    """Training rows in standard units: columns as given, targets about their mean.
+
+    They are in an order drawn by a fixed seed, so that the first ones are a sample.
+    """
+
+    rows: TrainingRows
+    center: float
+    scale: float
+    n_rows: int
+
+    @classmethod
+    def of(cls, data: TuningData, z: Floats, at: Ints) -> ScaledRows:
+        """Those of the rows at these places that have weight."""
+        n_rows = len(at)
+        at = at[data.w[at] > 0.0]
+        at = at[np.random.default_rng(0).permutation(len(at))]
+        y, w = np.asarray(data.y, dtype=float)[at], data.w[at]
+        center = float(np.average(y, weights=w))
+        scale = float(np.sqrt(np.average((y - center) ** 2, weights=w))) or 1.0
+        target = ((y - center) / scale)[:, None]
+        rows = TrainingRows(z[at], target, w, np.zeros(len(at)), np.ones((len(at), 1)))
+        return cls(rows, center, scale, n_rows)
+
+    def first(self, count: int) -> TrainingRows:
+        """The first rows."""
+        return self.rows if self.rows.n <= count else self.rows.take(slice(count))
+
+    def next(self, count: int, after: int) -> TrainingRows | None:
+        """Rows after those; None if there are few."""
+        if self.rows.n < after + LEAST_FURTHER:
+            return None
+        return self.rows.take(slice(after, after + count))
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Where ascents ended: with one length scale for all columns, and with one for each."""
+
+    shared: Maximum
+    own: Maximum | None
+
+
+@dataclass(frozen=True)
+class LearnedKernel:
+    """The kernel that was chosen, in standard units, and where the ascents ended.
+
+    ``learned`` is false where learning only made the kernel worse, and the data's scales stayed;
+    ``n_rows`` are the rows that the sample was drawn from, those of weight zero among them.
+    """
+
+    kernel: Kernel
+    ends: Ends
+    learned: bool
+    n_rows: int
+
+
+def shared_kernel() -> Kernel:
+    """One length scale for all columns."""
+    return Constant(1.0) * Gaussian(1.0) + White(1.0)
+
+
+def own_kernel(d: int) -> Kernel:
+    """A length scale for each column."""
+    return Constant(1.0) * Gaussian((1.0,) * d) + White(1.0)
+
+
+def learn_kernels(scaled: ScaledRows, count: int, near: Ends | None) -> LearnedKernel:
+    """Learn both kernels from a sample, and choose by rows that it does not contain."""
+    rows, further = scaled.first(count), scaled.next(MOST_FURTHER, count)
+    d = rows.x.shape[1]
+    natural = natural_kernel(shared_kernel(), rows)
+    start = data_starts(natural)[0]
+    shared = _ascent(shared_kernel(), rows, start, None if near is None else near.shared)
+    kernels = [shared_kernel().with_theta(data_starts(natural)[2])]
+    if np.isfinite(shared.value):
+        kernels.append(shared_kernel().with_theta(shared.theta))
+    own = None
+    if 1 < d <= MOST_SCALES and np.isfinite(shared.value):
+        variance, length, noise = shared.theta
+        wide = np.array([variance, *[length] * d, noise])
+        own = _ascent(own_kernel(d), rows, wide, None if near is None else near.own)
+        if np.isfinite(own.value):
+            kernels.append(own_kernel(d).with_theta(own.theta))
+    scores = [_score(kernel, rows, further) for kernel in kernels]
+    best = int(np.argmax(scores))
+    return LearnedKernel(kernels[best], Ends(shared, own), best > 0, scaled.n_rows)
+
+
+def _ascent(kernel: Kernel, rows: TrainingRows, start: Floats, near: Maximum | None) -> Maximum:
+    """From a start, or from the end of another ascent and with its curvature."""
+    objective, natural = Evidence(kernel, rows), natural_kernel(kernel, rows)
+    if near is not None and np.isfinite(objective.value(near.theta)):
+        return maximize(
+            objective,
+            near.theta,
+            box_around(natural, near.theta),
+            curvature=near.curvature,
+            tolerance=TOLERANCE,
+            max_evaluations=NEXT // 2,
+        )
+    box = box_around(natural, start)
+    return maximize(objective, start, box, tolerance=TOLERANCE, max_evaluations=FIRST // 2)
+
+
+def _score(kernel: Kernel, rows: TrainingRows, further: TrainingRows | None) -> float:
+    """Mean log density of rows beyond the sample, or of each row of it given the others."""
+    found = factorize(kernel, rows)
+    if found is None:
+        return -np.inf
+    if further is None:
+        left = leave_one_out(found, rows, np.zeros(1), np.ones(1))
+        return left.log_score / float(rows.w.sum())
+    density = _predictive(found, rows, further.x).log_density(further.y[:, 0])
+    return float(np.average(density, weights=further.w))
+
+
+def _predictive(found: Factored, rows: TrainingRows, new: Floats) -> PredictiveDistribution:
+    """New rows in standard units."""
+    basis = TrendBasis.of("constant", rows.x, rows.w)
+    mean = posterior_mean(found.split, rows.x, found.alpha, basis, found.coef, new)[:, 0]
+    variance = Posterior(rows.x, found, basis).variance(new, noise=True)
+    return PredictiveDistribution(mean, np.sqrt(variance))
+
+
+@dataclass(frozen=True)
+class FoldFit:
+    """The kernel learned without the rows of a fold, and predictions of them."""
+
+    learned: LearnedKernel
+    mean: Floats
+    deviation: Floats
+
+
+def fit_fold(
+    data: TuningData, z: Floats, pair: tuple[Ints, Ints], sizes: Sizes, near: Ends | None
+) -> FoldFit:
+    """Learn from a sample of the training rows, take them in, predict the others."""
+    train, test = pair
+    scaled = ScaledRows.of(data, z, train)
+    chosen = learn_kernels(scaled, sizes.learned, near)
+    rows = scaled.first(sizes.taken)
+    found = factorize(chosen.kernel, rows)
+    if found is None:
+        rows = rows.with_noise(least_jitter(chosen.kernel, rows))
+        found = factorize(chosen.kernel, rows)
+        assert found is not None
+    answer = _predictive(found, rows, z[test])
+    mean = scaled.center + scaled.scale * answer.mean
+    return FoldFit(chosen, mean, scaled.scale * answer.scale)
+
+
+def tune_process(data: TuningData) -> Tuning:
+    """Predictions out of fold, and the kernel of a sample of all rows to start a fit from."""
+    z, sizes = np.ascontiguousarray(to_array(data.z), dtype=float), Sizes.of(data)
+    pairs = data.folds.pairs
+    first = fit_fold(data, z, pairs[0], sizes, None)
+    rest = parallel_map(lambda pair: fit_fold(data, z, pair, sizes, first.learned.ends), pairs[1:])
+    fits = [first, *rest]
+    scaled = ScaledRows.of(data, z, np.arange(data.n))
+    start = learn_kernels(scaled, sizes.learned, first.learned.ends)
+    deviation = np.concatenate([fit.deviation for fit in fits])
+    means, starts = [fit.mean for fit in fits], [fit.learned for fit in fits]
+    found = predicted_folds(pairs, means, "values", sizes.taken, start, starts)
+    return replace(found, deviations=deviation)
+
+
+def predicted_folds(
+    pairs: Sequence[tuple[Ints, Ints]],
+    predictions: Sequence[Floats],
+    kind: str,
+    taken: int,
+    start: Any,
+    starts: Sequence[Any],
+) -> Tuning:
+    """Predictions of the test rows of every fold, nothing else tuned.
+
+    ``start`` is for a fit to all rows, and ``starts`` for fits that leave out rows of a fold.
+    """
+    largest, note = max(len(train) for train, _ in pairs), ""
+    if largest > taken:
+        note = f"each fold was predicted from {taken} of {largest} rows"
+    return Tuning(
+        {},
+        ({},),
+        np.zeros((1, len(pairs))),
+        np.zeros(len(pairs), dtype=np.int64),
+        np.concatenate([test for _, test in pairs]),
+        np.concatenate(predictions),
+        kind,
+        note,
+        start=start,
+        starts=tuple(starts),
+    )
+
+
+# -------------------------------------------------------------------------------------------------
+# A Gaussian process of classes on the folds of a comparison, within a number of operations.
+#
+#     θ̂_f = argmax Σ over classes of log p(y_S | θ),   S a sample of the training rows of fold f
+#
+# As for numbers (:mod:`separatrix.bayes.gaussian_process.tuning`), hyperparameters are learned from
+# a sample and more rows are taken in. One length scale in standard deviations serves all columns,
+# and one kernel all classes, each against the rest.
+
+
+#: Evaluations of the evidence in the first fold, and in each other one.
+FIRST_CLASSES, NEXT_CLASSES = 14, 5
+#: Operations of one evaluation, and of taking rows in, times n³: several Newton steps each.
+EVALUATION, TAKEN = 16.0, 8.0
+#: Part of the work that is spent on learning.
+LEARNING_CLASSES = 0.6
+#: Rows that are learned from, at least and at most; rows that are taken in, at most.
+LEAST_ROWS_CLASSES, MOST_ROWS_CLASSES, MOST_TAKEN = 60, 300, 2_000
+#: Gain in nats that the last step may leave; half width of the box about the start, as a logarithm.
+TOLERANCE_CLASSES, WIDTH = 0.1, 6.0
+
+
+def class_sizes(data: TuningData) -> Sizes:
+    """As many rows as the work allows, for all classes together."""
+    folds, classes = len(data.folds.pairs), len(outputs_of(data.n_classes))
+    evaluations = classes * (FIRST_CLASSES + NEXT_CLASSES * folds)
+    learned = (LEARNING_CLASSES * data.work / (EVALUATION * evaluations)) ** (1.0 / 3.0)
+    taken = ((1.0 - LEARNING_CLASSES) * data.work / (TAKEN * classes * folds)) ** (1.0 / 3.0)
+    size = int(np.clip(learned, LEAST_ROWS_CLASSES, MOST_ROWS_CLASSES))
+    return Sizes(size, int(np.clip(taken, size, MOST_TAKEN)))
+
+
+@dataclass(frozen=True)
+class TunedClasses:
+    """The kernel of a sample of all rows, in standard units, and how many rows a fit may take."""
+
+    kernel: Kernel
+    most_rows: int
+
+
+def spread_over_classes(codes: Ints, at: Ints, count: int) -> Ints:
+    """About ``count`` of the rows, of each class by its share and one at least."""
+    if len(at) <= count:
+        return at
+    order = at[np.random.default_rng(0).permutation(len(at))]
+    chosen = []
+    for code in np.unique(codes[at]):
+        own = order[codes[order] == code]
+        chosen.append(own[: max(2, round(count * len(own) / len(at)))])
+    return np.sort(np.concatenate(chosen))
+
+
+def learned_kernel(data: TuningData, z: Floats, at: Ints, near: Maximum | None) -> Maximum:
+    """The maximum of the evidence of all classes together, each against the rest."""
+    codes, kernel = np.asarray(data.y), _kernel()
+    parts = [
+        LaplaceEvidence(kernel, z[at], (codes[at] == c).astype(float), data.w[at], 100)
+        for c in outputs_of(data.n_classes)
+    ]
+
+    def objective(theta: Floats) -> tuple[float, Floats]:
+        found = [part(theta) for part in parts]
+        return sum(value for value, _ in found), np.sum([slope for _, slope in found], axis=0)
+
+    # distances of standardized rows grow with the root of the columns
+    start = np.log([10.0, np.sqrt(max(1, z.shape[1]))])
+    box = Box.of(start - WIDTH, start + WIDTH)
+    if near is None:
+        return maximize(
+            objective, start, box, tolerance=TOLERANCE_CLASSES, max_evaluations=FIRST_CLASSES
+        )
+    return maximize(
+        objective,
+        near.theta,
+        box,
+        curvature=near.curvature,
+        tolerance=TOLERANCE_CLASSES,
+        max_evaluations=NEXT_CLASSES,
+    )
+
+
+def _kernel() -> Kernel:
+    return Constant(1.0) * Gaussian(1.0)
+
+
+def predicted(data: TuningData, z: Floats, kernel: Kernel, train: Ints, test: Ints) -> Floats:
+    """Probabilities of rows by processes of each class against the rest."""
+    codes = np.asarray(data.y)
+    found = [
+        BinaryProcess.of(
+            kernel, z[train], (codes[train] == c).astype(float), data.w[train], max_steps=100
+        ).probabilities(z[test])
+        for c in outputs_of(data.n_classes)
+    ]
+    if data.n_classes == 2:
+        return np.column_stack([1.0 - found[0], found[0]])
+    p = np.stack(found, axis=1)
+    return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+
+def tune_classes(data: TuningData) -> Tuning:
+    """Probabilities out of fold, and the kernel of a sample of all rows for a fit to them."""
+    require_classes(data)
+    z, sizes = np.ascontiguousarray(to_array(data.z), dtype=float), class_sizes(data)
+    codes, pairs = np.asarray(data.y), data.folds.pairs
+    known = [(train[data.w[train] > 0.0], test) for train, test in pairs]
+
+    def fold(pair: tuple[Ints, Ints], near: Maximum | None) -> tuple[Maximum, Floats]:
+        train, test = pair
+        end = learned_kernel(data, z, spread_over_classes(codes, train, sizes.learned), near)
+        some = spread_over_classes(codes, train, sizes.taken)
+        return end, predicted(data, z, _kernel().with_theta(end.theta), some, test)
+
+    first = fold(known[0], None)
+    rest = parallel_map(lambda pair: fold(pair, first[0]), known[1:])
+    every = np.flatnonzero(data.w > 0.0)
+    whole = learned_kernel(data, z, spread_over_classes(codes, every, sizes.learned), first[0])
+    start, *starts = (
+        TunedClasses(_kernel().with_theta(end.theta), MOST_TAKEN)
+        for end in (whole, first[0], *(end for end, _ in rest))
+    )
+    found = [p for _, p in (first, *rest)]
+    return predicted_folds(known, found, "probabilities", sizes.taken, start, starts)

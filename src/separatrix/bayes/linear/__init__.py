@@ -1,1 +1,0 @@
-"""Bayesian linear regression: ridge by evidence, a precision for each column, a given prior."""

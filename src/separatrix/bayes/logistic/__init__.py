@@ -1,1 +1,0 @@
-"""Bayesian logistic regression: Laplace approximation, evidence, and posterior sampling."""

@@ -1,1 +1,0 @@
-"""Gaussian processes for two classes: Laplace's approximation and its evidence."""

@@ -1,1 +1,0 @@
-"""Gaussian processes on many rows: inducing points, their sums, and bounds on the evidence."""

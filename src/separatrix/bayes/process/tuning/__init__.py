@@ -1,1 +1,0 @@
-"""Gaussian processes on the folds of a comparison."""

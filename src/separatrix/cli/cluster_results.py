@@ -1,0 +1,172 @@
+"""The files of a cluster analysis: all of them or none."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from separatrix.arrays import Floats, Ints
+from separatrix.cli.failure import SCHEMA_VERSION
+from separatrix.cli.ids import Ids
+from separatrix.cli.output import Column, print_lines, print_messages, print_next, print_table
+from separatrix.cli.places import ASSIGNMENTS, MODEL, REPORT, RESULT
+from separatrix.cli.results import all_or_nothing, as_csv
+from separatrix.pictures.formatting import number
+from separatrix.rows.rows import InMemory
+from separatrix.rows.schema import Kind, Schema
+from separatrix.storage import save
+from separatrix.storage.files import atomic_file, write_text
+from separatrix.study.cluster.result import (
+    Assignments,
+    Cluster,
+    ClusterStudy,
+    document_of,
+    standardized_levels,
+    two,
+)
+from separatrix.study.document import plain
+
+
+def write_clusters(study: ClusterStudy, place: Path, ids: Ids, rows: Any) -> dict[str, Any]:
+    """Write everything to ``place``; the content of ``result.json``.
+
+    Where the study has no list of all ``rows``, they are read once more, and written as they come.
+    """
+    from separatrix import report
+
+    document = {"schema_version": SCHEMA_VERSION, **document_of(study)}
+
+    def write(partial: Path) -> None:
+        save(study.model, partial / MODEL, study=stored_study(study))
+        report.write_clusters(study, partial / REPORT)
+        if study.assignments is not None:
+            write_text(partial / ASSIGNMENTS, assignments(study.assignments, ids))
+        else:
+            stream_assignments(study.model, rows, partial / ASSIGNMENTS, ids)
+        write_text(partial / RESULT, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+
+    all_or_nothing(place, write)
+    return document
+
+
+def stored_study(study: ClusterStudy) -> ClusterStudy:
+    """What is stored in the model file beside the model: no list of all rows."""
+    return replace(study, model=None, assignments=None)
+
+
+def assignments(found: Assignments, ids: Ids) -> str:
+    """Every row as CSV: its number in the table, ids, cluster, silhouette, distance."""
+    rows = plain(found.row_ids)
+    beside = [[values[row - 1] for row in rows] for values in ids.take(max(rows, default=0))]
+    header, columns = ["row", *ids.columns, "cluster"], [rows, *beside, plain(found.clusters)]
+    for name, values in (("silhouette", found.silhouettes), ("distance", found.distances)):
+        if values is not None:
+            header.append(name)
+            columns.append(plain(values))
+    return as_csv(columns, header=header)
+
+
+# -------------------------------------------------------------------------------------------------
+# What ``cluster`` prints when it is done: the clusters, the verdict, and what to type next.
+
+
+#: Distinguishing columns that are listed for a cluster.
+MOST_COLUMNS = 3
+
+
+def print_clusters(study: ClusterStudy, place: Path, python: str, announced: Sequence[str]) -> None:
+    """Results to standard output; messages, files and next steps to standard error.
+
+    Messages that were ``announced`` before the work are not repeated.
+    """
+    print_messages([text for text in study.messages if text not in announced], study.warnings)
+    print_lines([study.verdict.summary])
+    headings = [Column(name, right=True) for name in ("cluster", "rows", "silhouette")]
+    print_table(
+        [*headings, Column("distinguishing columns")],
+        [
+            (
+                str(cluster.number),
+                f"{cluster.size:,}",
+                two(cluster.silhouette) if math.isfinite(cluster.silhouette) else "–",
+                distinguishing_columns(cluster, study),
+            )
+            for cluster in study.clusters
+        ],
+    )
+    print_lines([study.reason, f"Certificate: {study.certificate}"])
+    model = None if study.hierarchical else place / MODEL
+    print_next([MODEL, REPORT, ASSIGNMENTS, RESULT], place, model, python)
+
+
+def distinguishing_columns(cluster: Cluster, study: ClusterStudy) -> str:
+    """The columns in which a cluster is farthest from the whole table, in their own units.
+
+    Means count by their distance in standard deviations, levels by that of their 0/1 column.
+    """
+    parts: list[tuple[float, str]] = []
+    booleans = {column.name for column in study.columns if column.kind is Kind.BOOLEAN}
+    for name, z in cluster.standardized_means.items():
+        if abs(z) >= 0.3:
+            mean, high = cluster.means[name], z > 0
+            text = f"{'high' if high else 'low'} ({number(mean, 3)})"
+            if name in booleans:
+                text = f"{'true' if high else 'false'} ({100 * (mean if high else 1 - mean):.0f} %)"
+            parts.append((abs(z), f"{name} {text}"))
+    distance = standardized_levels(study.clusters)
+    for name, lifts in cluster.lifts.items():
+        for level, lift in lifts.items():
+            share = cluster.levels[name][level]
+            text = f"{name} {level} ({100 * share:.0f} %, {lift:.1f}×)"
+            parts.append((distance[name, level][cluster.number], text))
+    parts.sort(key=lambda part: -part[0])
+    text = "; ".join(text for _, text in parts[:MOST_COLUMNS]) or "near the mean in every column"
+    return f"outliers: {text}" if cluster.outliers else text
+
+
+# -------------------------------------------------------------------------------------------------
+# The clusters of all rows of a table that is not in memory, written as they are found.
+
+
+#: Rows of a batch that are there, all rows of the batch, clusters, distances to the centers.
+Found = tuple[Ints, int, Ints, Floats]
+
+
+def stream_assignments(model: Any, rows: Any, path: Path, ids: Ids) -> None:
+    """Write number, ids, cluster and distance of every row, in the order of the table.
+
+    Rows are numbered from 1 over all files; those that are left out have a number and no line.
+    """
+    import pyarrow as pa
+    from pyarrow import csv
+
+    done, names = 0, ["row", *ids.columns, "cluster", "distance"]
+    plain = csv.WriteOptions(include_header=False, quoting_style="needed")
+    with atomic_file(path) as file:
+        file.write(as_csv([[] for _ in names], header=names).encode())
+        for at, n, clusters, distances in rows.each(_assign(model, rows.schema)):
+            beside = [values.take(pa.array(at)) for values in ids.take_arrow(n)]
+            table = pa.table([done + 1 + at, *beside, clusters, distances], names=names)
+            csv.write_csv(table, file, plain)
+            done += n
+
+
+def _assign(model: Any, schema: Schema) -> Callable[[Any], Found]:
+    """Clusters of a batch where it is read."""
+
+    def assign(decoded: Any) -> Found:
+        piece = InMemory(schema, decoded.block)
+        at = decoded.row_ids - decoded.start - 1
+        if not len(at):
+            return at, decoded.dropped, at, np.zeros(0)
+        labels = np.asarray(model.predict(piece), dtype=np.int64)
+        distances = model.transform(piece)[np.arange(len(at)), labels]
+        return at, len(at) + decoded.dropped, labels, distances
+
+    return assign

@@ -1,1 +1,0 @@
-"""``separatrix compile``: all numerical loops at once."""

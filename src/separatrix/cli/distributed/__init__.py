@@ -1,1 +1,0 @@
-"""Commands whose table is read by the workers of a cluster."""

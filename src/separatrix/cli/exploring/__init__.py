@@ -1,1 +1,0 @@
-"""``separatrix explore``."""

@@ -1,1 +1,0 @@
-"""Commands on stored models: export, verify."""

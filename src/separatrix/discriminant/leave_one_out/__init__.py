@@ -1,1 +1,0 @@
-"""Gaussian classes without each of their rows, by downdates of rank one from the one fit."""

@@ -1,1 +1,0 @@
-"""Naive Bayes: columns independent within classes."""

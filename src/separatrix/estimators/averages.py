@@ -1,0 +1,599 @@
+"""Averages of several models: by evidence, by AIC, or with weights learned out of fold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    RegressorMixin,
+    clone,
+    is_classifier,
+)
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.arrays import Floats
+from separatrix.estimators.base import codes_of, with_every_class
+from separatrix.estimators.wrapped import (
+    LabeledRows,
+    fitted,
+    fitted_to_numbers,
+    joint_certificate,
+    labeled_rows,
+    numbered_rows,
+    takes_structures,
+    warn_once,
+)
+from separatrix.messages import InputError, check_option
+from separatrix.optimize.convex import Certificate
+from separatrix.rows.rows import InMemory
+from separatrix.rows.schema import unit_weights
+from separatrix.selection.averaging import (
+    Average,
+    corrected_aics,
+    evidence_weights,
+    log_evidences,
+    log_loss_average,
+    squared_error_average,
+)
+from separatrix.selection.folds import Folds, fold_router, folds_of, named_folds, routed
+from separatrix.statistics.moments import Moments
+
+# -------------------------------------------------------------------------------------------------
+# Several models of the same rows as one, by the weights of each.
+
+
+class SeveralModels(MetaEstimatorMixin, BaseEstimator):
+    """Models of the same rows, and their weights."""
+
+    estimators: Any
+    estimators_: list[Any]
+    weights_: Floats
+    certificate_: Certificate
+
+    def _accept_models(self, models: Sequence[Any]) -> None:
+        """Take the names of columns and classes from models that are fitted to the same rows."""
+        self.estimators_ = list(models)
+        for name in ("n_features_in_", "feature_names_in_", "encoding_", "classes_"):
+            self.__dict__.pop(name, None)
+            if hasattr(models[0], name):
+                setattr(self, name, getattr(models[0], name))
+
+    def _models(self) -> list[Any]:
+        if not isinstance(self.estimators, list | tuple) or not self.estimators:
+            raise InputError(
+                f"estimators={self.estimators!r} is no list of models.",
+                remedy="Give estimators=[…] with one model or more.",
+            )
+        return list(self.estimators)
+
+    @property
+    def _structures(self) -> bool:
+        return any(takes_structures(model) for model in self.estimators or ())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = [get_tags(model).input_tags for model in self.estimators or ()]
+        tags.input_tags.sparse = bool(inner) and all(each.sparse for each in inner)
+        tags.input_tags.allow_nan = bool(inner) and all(each.allow_nan for each in inner)
+        tags.input_tags.pairwise = any(each.pairwise for each in inner)
+        return tags
+
+
+def classifies(model: Any) -> bool:
+    """Whether the first of the models to be averaged is a classifier."""
+    return bool(model.estimators) and is_classifier(model.estimators[0])
+
+
+def regresses(model: Any) -> bool:
+    """Whether the models to be averaged predict numbers."""
+    return not classifies(model)
+
+
+class MixtureOfModels(SeveralModels):
+    """Classifiers or regression models, averaged by weights; the first decides which."""
+
+    classes_: NDArray[Any]
+
+    def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> LabeledRows:
+        """Rows with labels or numbers, as the models take them."""
+        read = labeled_rows if classifies(self) else numbered_rows
+        return read(self, X, y, sample_weight)
+
+    def _fitted(self, rows: LabeledRows) -> list[Any]:
+        """The models, fitted to all rows."""
+        fit = fitted if classifies(self) else fitted_to_numbers
+        return [fit(model, rows) for model in self._models()]
+
+    def _fitted_to_moments(self, moments: Moments) -> list[Any]:
+        return [clone(model).fit(moments) for model in self._models()]
+
+    def predict(self, X: Any) -> Any:
+        """The mean of the predictions, Σₘ aₘ ŷₘ; or the most probable class."""
+        check_is_fitted(self)
+        if hasattr(self, "classes_"):
+            return self.classes_[self._probabilities(X).argmax(axis=1)]
+        columns = np.stack([np.ravel(model.predict(X)) for model in self.estimators_], axis=1)
+        return np.asarray(columns @ self.weights_)
+
+    @available_if(classifies)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Floats:
+        """Σₘ aₘ pₘ for each class in ``classes_``."""
+        check_is_fitted(self)
+        return self._probabilities(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R², or accuracy of classes."""
+        measure = accuracy_score if hasattr(self, "classes_") else r2_score
+        return float(measure(y, self.predict(X), sample_weight=sample_weight))
+
+    def _probabilities(self, X: Any) -> Floats:
+        return mixed_probabilities(self, X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = [get_tags(model) for model in self.estimators or ()]
+        if inner:
+            tags.estimator_type = inner[0].estimator_type
+            tags.classifier_tags, tags.regressor_tags = (
+                inner[0].classifier_tags,
+                inner[0].regressor_tags,
+            )
+        tags.target_tags.required = True
+        return tags
+
+
+def refuse_incomparable(models: Sequence[Any]) -> None:
+    """Refuse models that are not fitted to the same target of the same rows."""
+    kinds = {is_classifier(model) for model in models}
+    labels = {tuple(getattr(model, "classes_", ())) for model in models}
+    if len(kinds) > 1 or len(labels) > 1:
+        raise InputError(
+            "The models predict different targets, so that their weights are not comparable.",
+            remedy="Average models of one target.",
+        )
+    if len({model.n_features_in_ for model in models}) > 1:
+        raise InputError("The models are fitted to different numbers of columns.")
+    known = [found for model in models if (found := _target_moments(model)) is not None]
+    if any(not np.allclose(found, known[0], rtol=1e-8, atol=0.0) for found in known):
+        raise InputError(
+            "The models are fitted to other rows or another target, so that their weights are "
+            "not comparable.",
+            remedy="Fit all of them to the same rows: fit(X, y).",
+        )
+
+
+def _target_moments(model: Any) -> Floats | None:
+    """Σw and Σwy² of the training targets in turn; None where a model does not hold them."""
+    m, rows = getattr(model, "moments_", None), getattr(model, "_rows", None)
+    if m is not None:
+        return np.append(m.weight, np.diag(m.about_origin().yy))
+    if hasattr(model, "y_train_"):
+        w, y = model.row_weight_, model.y_train_.reshape(len(model.y_train_), -1)
+        y = model.target_mean_ + model.target_scale_ * y  # in the units of the table
+    elif isinstance(rows, InMemory):
+        block = rows.collect()
+        w, y = block.weights, block.y
+    else:
+        return None
+    return np.append(w.sum(), w @ y**2)
+
+
+def mixed_probabilities(model: Any, X: Any) -> Floats:
+    """Σₘ aₘ pₘ for each class in ``classes_``."""
+    parts = (
+        weight * class_probabilities(one, X, model.classes_)
+        for weight, one in zip(model.weights_, model.estimators_, strict=True)
+    )
+    return np.asarray(sum(parts))
+
+
+def class_probabilities(model: Any, X: Any, classes: NDArray[Any]) -> Floats:
+    """Probabilities with a column for each of ``classes``; zero for one the model lacks."""
+    if not hasattr(model, "predict_proba"):
+        raise InputError(
+            f"{type(model).__name__} has no probabilities to average.",
+            remedy="Wrap it in CalibratedClassifier.",
+        )
+    return with_every_class(model.predict_proba(X), model.classes_, classes)
+
+
+# -------------------------------------------------------------------------------------------------
+# Weights of models that minimize the loss of their average out of fold (stacking).
+#
+# Every fold is predicted by copies of the models that are fitted to the other folds.
+
+
+#: A bound on the loss left to gain, relative to the loss, at which weights count as optimal.
+TOLERANCE = 1e-5
+
+
+def stacked_classes(
+    models: list[Any], rows: LabeledRows, classes: NDArray[Any], cv: Any
+) -> Average:
+    """The mixture of least log loss out of fold."""
+    used, codes = rows.positive_weight, codes_of(rows.y, classes)
+    own, copied = codes[used], lambda: rows.copies(used)
+    folds = folds_of(cv, len(codes), rows=used, codes=own, copied=copied)
+
+    def true_class(train: Any, test: Any) -> Floats:
+        parts = [rows.split(model, used[train], used[test]) for model in models]
+        columns = [
+            class_probabilities(fitted(model, own), outside.x, classes)
+            for model, (own, outside) in zip(models, parts, strict=True)
+        ]
+        own = codes[used[test]]
+        return np.stack([p[np.arange(len(own)), own] for p in columns], axis=1)
+
+    p = np.concatenate(folds.map(true_class))
+    return log_loss_average(p, _weights_of_tests(rows, used, folds)[1])
+
+
+def stacked_numbers(models: list[Any], rows: LabeledRows, cv: Any) -> Average:
+    """The average of least squared error out of fold."""
+    used = rows.positive_weight
+    folds = folds_of(cv, len(rows.y), rows=used, copied=lambda: rows.copies(used))
+
+    def predictions(train: Any, test: Any) -> Floats:
+        parts = [rows.split(model, used[train], used[test]) for model in models]
+        columns = [
+            fitted_to_numbers(model, own).predict(outside.x)
+            for model, (own, outside) in zip(models, parts, strict=True)
+        ]
+        return np.stack(columns, axis=1)
+
+    found = np.concatenate(folds.map(predictions))
+    tests, w = _weights_of_tests(rows, used, folds)
+    return squared_error_average(found, rows.y[tests], w)
+
+
+def _weights_of_tests(
+    rows: LabeledRows, used: NDArray[np.int64], folds: Folds
+) -> tuple[NDArray[np.int64], Floats]:
+    """The test rows of all folds in their order, and their weights."""
+    tests = used[np.concatenate([test for _, test in folds.pairs])]
+    return tests, unit_weights(None if rows.w is None else rows.w[tests], len(tests))
+
+
+def stacking_certificate(average: Average) -> Certificate:
+    """That the weights are optimal."""
+    return Certificate(
+        "The weights minimize the loss of the average out of fold",
+        gap=average.gap / max(abs(average.value), TOLERANCE),
+        tolerance=TOLERANCE,
+        promised=("gap",),
+    )
+
+
+# -------------------------------------------------------------------------------------------------
+# Averages of several models, with weights that minimize the out-of-fold loss (stacking).
+
+
+class _Averaged(SeveralModels):
+    """Models with weights that are learned out of fold."""
+
+    cv: Any
+
+    def get_metadata_routing(self) -> Any:
+        """Which arguments of ``fit`` go to the splitter."""
+        return fold_router(self)
+
+    def from_fitted(self, models: Sequence[Any], average: Average) -> Self:
+        """Average models that are fitted already, with weights that were found before."""
+        self._accept_models(models)
+        self.weights_ = np.asarray(average.weights, dtype=float)
+        weights = stacking_certificate(average)
+        self.certificate_ = joint_certificate(
+            f"Average of {len(self.estimators_)} models", [weights, *self.estimators_]
+        )
+        return self
+
+
+class AveragedClassifier(ClassifierMixin, _Averaged):
+    """Average of the probabilities of several classifiers, with weights learned out of fold.
+
+        p(x) = Σₘ aₘ pₘ(x),     a = argmin −Σ w log Σₘ aₘ pₘ(true class),     a ≥ 0, Σ a = 1
+
+    Every fold is predicted by copies of the estimators fitted to the other folds; the weights
+    minimize the log loss of these predictions, and the estimators are then fitted to all rows.
+
+    Parameters
+    ----------
+    estimators : list of classifiers
+        Each with ``predict_proba``.
+    cv : int, splitter or iterable of (train, test), default=5
+        A number of folds is stratified by class.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+        The class labels in order.
+    estimators_ : list of classifiers
+        The estimators, fitted to all rows.
+    weights_ : ndarray of shape (n_estimators,)
+        The weights a.
+    certificate_ : Certificate
+        The worst of those of the estimators and of the weights.
+
+    See Also
+    --------
+    AveragedRegressor : The same for numbers.
+    ModelAverage : Weights by evidence or AIC as well.
+    CalibratedClassifier : Probabilities for a classifier that has none.
+
+    References
+    ----------
+    D. H. Wolpert, Stacked generalization, Neural Networks 5, 1992.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> models = [sx.LinearDiscriminantAnalysis(), sx.GaussianNB()]
+    >>> model = sx.AveragedClassifier(models).fit(X, y)
+    >>> bool(abs(model.weights_.sum() - 1) < 1e-12), model.score(X, y) > 0.95
+    (True, True)
+    """
+
+    classes_: NDArray[Any]
+
+    def __init__(self, estimators: Any, *, cv: Any = 5) -> None:
+        self.estimators = estimators
+        self.cv = cv
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
+        """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`.
+
+        ``params`` such as ``groups`` go to the splitter by scikit-learn's metadata routing.
+        """
+        cv = named_folds(self.cv, X, y, routed(self, params, None)["split"])
+        models, rows = self._models(), labeled_rows(self, X, y, sample_weight)
+        with warn_once():
+            whole = [fitted(model, rows) for model in models]
+            average = stacked_classes(models, rows, whole[0].classes_, cv)
+        return self.from_fitted(whole, average)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Σₘ aₘ pₘ for each class in ``classes_``."""
+        check_is_fitted(self)
+        return mixed_probabilities(self, X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class."""
+        chosen = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+
+class AveragedRegressor(RegressorMixin, _Averaged):
+    """Average of the predictions of several regression models, with weights learned out of fold.
+
+        ŷ(x) = Σₘ aₘ ŷₘ(x),     a = argmin Σ w (y − Σₘ aₘ ŷₘ)²,     a ≥ 0, Σ a = 1
+
+    Every fold is predicted by copies of the estimators fitted to the other folds; the weights
+    minimize the squared error of these predictions, and the estimators are then fitted to all rows.
+
+    Parameters
+    ----------
+    estimators : list of regressors
+        Models of one target.
+    cv : int, splitter or iterable of (train, test), default=5
+        A number of folds takes them in row order.
+
+    Attributes
+    ----------
+    estimators_ : list of regressors
+        The estimators, fitted to all rows.
+    weights_ : ndarray of shape (n_estimators,)
+        The weights a.
+    certificate_ : Certificate
+        The worst of those of the estimators and of the weights.
+
+    See Also
+    --------
+    AveragedClassifier : The same for classes.
+    ModelAverage : Weights by evidence or AIC as well.
+
+    References
+    ----------
+    - D. H. Wolpert, Stacked generalization, Neural Networks 5, 1992.
+    - L. Breiman, Stacked regressions, Machine Learning 24, 1996.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> X = np.linspace(0, 1, 40)[:, None]
+    >>> y = 2 * X[:, 0] + 1
+    >>> models = [sx.LinearRegression(), sx.KNeighborsRegressor(20)]
+    >>> sx.AveragedRegressor(models).fit(X, y).weights_.round(6) + 0.0
+    array([1., 0.])
+    """
+
+    def __init__(self, estimators: Any, *, cv: Any = 5) -> None:
+        self.estimators = estimators
+        self.cv = cv
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
+        """Fit to ``X`` and numbers ``y``, or to :class:`~separatrix.rows.rows.Rows`.
+
+        ``params`` such as ``groups`` go to the splitter by scikit-learn's metadata routing.
+        """
+        cv = named_folds(self.cv, X, y, routed(self, params, None)["split"])
+        models, rows = self._models(), numbered_rows(self, X, y, sample_weight)
+        with warn_once():
+            whole = [fitted_to_numbers(model, rows) for model in models]
+            average = stacked_numbers(models, rows, cv)
+        return self.from_fitted(whole, average)
+
+    def predict(self, X: Any) -> Floats:
+        """Σₘ aₘ ŷₘ for every row."""
+        check_is_fitted(self)
+        columns = np.stack([model.predict(X) for model in self.estimators_], axis=1)
+        return np.asarray(columns @ self.weights_)
+
+
+# -------------------------------------------------------------------------------------------------
+# Averages of models with weights by evidence, by AIC, or learned out of fold.
+
+
+WEIGHTS = ("stacking", "akaike", "evidence")
+#: Rows for AICc of the least model, a mean with a variance: n > k + 1.
+FEWEST = 4
+
+
+class ModelAverage(MixtureOfModels):
+    """Average of candidates in place of the choice of one.
+
+        ŷ(x) = Σₘ aₘ ŷₘ(x),  or  p(x) = Σₘ aₘ pₘ(x),      a ≥ 0, Σ a = 1
+
+        stacking:  a = argmin of the loss out of fold      no model needs to be true
+        akaike:    aₘ ∝ P(m) exp(−AICcₘ/2)                  maximum likelihood, no folds
+        evidence:  aₘ ∝ P(m) p(y | model m)                 Bayesian models, no folds
+
+    A choice by any criterion depends on chance where two candidates are nearly as good; their
+    average does not jump. Weights by evidence or AIC tend to one model as rows become many, be it
+    true or merely the best; stacking mixes where a mixture predicts better.
+
+    Parameters
+    ----------
+    estimators : list of estimators
+        Classifiers with ``predict_proba``, or regression models of one target.
+    weights : {"stacking", "akaike", "evidence"}, default="stacking"
+        What weighs them. "akaike" takes models with a likelihood and degrees of freedom:
+        LinearRegression, PolynomialRegression, LogisticRegression without penalty, and the paths
+        (RidgePath, LassoPath, LogisticPath) at their chosen point. "evidence" takes models with
+        ``log_evidence_``.
+    cv : int, splitter or iterable of (train, test), default=5
+        Folds of stacking; a number is stratified for classes, in row order for numbers.
+    prior_weights : array of shape (n_estimators,) or None, default=None
+        Weights P(m) before the rows are seen; None for equal ones. Stacking has none.
+
+    Attributes
+    ----------
+    estimators_ : list of estimators
+        The models, fitted to all rows.
+    weights_ : ndarray of shape (n_estimators,)
+        The weights a.
+    log_scores_ : ndarray of shape (n_estimators,)
+        log p(y | m), or −AICc/2; NaN for stacking.
+    classes_ : ndarray of shape (K,)
+        The class labels in order, of classifiers.
+    certificate_ : Certificate
+        The worst of those of the models, and of the weights of stacking.
+
+    See Also
+    --------
+    EvidenceAveraging : Weights by evidence, with the predictive distribution of the mixture.
+    AveragedClassifier : Stacking of classifiers.
+    AveragedRegressor : Stacking of regression models.
+    criteria : Compares the same candidates, and says what each criterion would choose.
+
+    References
+    ----------
+    - Burnham and Anderson, Model Selection and Multimodel Inference, 2002.
+    - Yao, Vehtari, Simpson and Gelman, Using stacking to average Bayesian predictive distributions,
+      Bayesian Analysis 13, 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(0, 5, (50, 1))
+    >>> y = 2 * np.sin(1.5 * x[:, 0]) + rng.standard_normal(50)
+    >>> degrees = [sx.PolynomialRegression(k) for k in range(1, 7)]
+    >>> sx.ModelAverage(degrees, "akaike").fit(x, y).weights_.round(2)
+    array([0.  , 0.  , 0.01, 0.41, 0.46, 0.13])
+    """
+
+    def __init__(
+        self,
+        estimators: Any,
+        weights: str = "stacking",
+        *,
+        cv: Any = 5,
+        prior_weights: Any = None,
+    ) -> None:
+        self.estimators = estimators
+        self.weights = weights
+        self.cv = cv
+        self.prior_weights = prior_weights
+
+    def get_metadata_routing(self) -> Any:
+        """Which arguments of ``fit`` go to the splitter."""
+        return fold_router(self)
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
+        """Fit to ``X, y``, to :class:`~separatrix.rows.rows.Rows`, or to moments.
+
+        ``params`` such as ``groups`` go to the splitter by scikit-learn's metadata routing.
+        Stacking needs rows.
+        """
+        check_option("weights", self.weights, WEIGHTS)
+        self._models()
+        with warn_once():
+            if isinstance(X, Moments):
+                return self.from_fitted(self._fitted_to_moments(X))
+            cv = named_folds(self.cv, X, y, routed(self, params, None)["split"])
+            rows = self._read_rows(X, y, sample_weight)
+            if self.weights == "akaike" and len(rows.y) < FEWEST:
+                raise InputError(
+                    f"AICc needs more rows than parameters, and n_samples={len(rows.y)}.",
+                    remedy=f"Give at least {FEWEST} rows.",
+                )
+            models = self._fitted(rows)
+            if self.weights == "stacking":
+                return self._stacked(models, self._stacking(models, rows, cv))
+            return self.from_fitted(models)
+
+    def from_fitted(self, models: Sequence[Any]) -> Self:
+        """Average models that are fitted already, to the same rows; by evidence or AIC alone."""
+        check_option("weights", self.weights, WEIGHTS)
+        if self.weights == "stacking":
+            raise InputError(
+                "Stacking learns its weights from rows out of fold, and there are none.",
+                remedy='Call fit(X, y), or use weights="akaike" or "evidence".',
+            )
+        return self._weighted(models)
+
+    def _weighted(self, models: Sequence[Any]) -> Self:
+        """Weights by evidence, or by AICc in its place."""
+        refuse_incomparable(models)
+        by_evidence = self.weights == "evidence"
+        scores = log_evidences(models) if by_evidence else -0.5 * corrected_aics(models)
+        self.weights_ = evidence_weights(scores, self.prior_weights)
+        return self._accept(models, scores, "their evidence" if by_evidence else "AICc", models)
+
+    def _stacking(self, models: list[Any], rows: LabeledRows, cv: Any) -> Average:
+        if self.prior_weights is not None:
+            raise InputError(
+                "Stacking has no prior_weights: the folds alone decide.",
+                remedy='Leave them out, or use weights="akaike" or "evidence".',
+            )
+        if classifies(self):
+            return stacked_classes(self._models(), rows, models[0].classes_, cv)
+        return stacked_numbers(self._models(), rows, cv)
+
+    def _stacked(self, models: Sequence[Any], average: Average) -> Self:
+        self.weights_ = np.asarray(average.weights, dtype=float)
+        proof = stacking_certificate(average)
+        nothing = np.full(len(models), np.nan)
+        return self._accept(models, nothing, "their loss out of fold", [proof, *models])
+
+    def _accept(
+        self, models: Sequence[Any], scores: Floats, by: str, certified: Sequence[Any]
+    ) -> Self:
+        self._accept_models(models)
+        self.log_scores_ = scores
+        claim = f"Average of {len(models)} models by {by}"
+        self.certificate_: Certificate = joint_certificate(claim, certified)
+        return self

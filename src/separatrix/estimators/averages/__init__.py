@@ -1,1 +1,0 @@
-"""Averages of several models."""

@@ -1,0 +1,527 @@
+"""Questions of the view: a model with its values on a grid of the plane, and its whole path."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+import separatrix as sx
+from separatrix.arrays import Floats, Ints
+from separatrix.exploration.session import Session
+from separatrix.exploration.state import (
+    Points,
+    State,
+    certified,
+    edited,
+    finite,
+    fitting,
+    frame,
+    packed,
+)
+from separatrix.exploration.state import cells as grid_cells
+from separatrix.exploration.table import Table
+from separatrix.geometry.discriminant_plane import discriminant_plane
+from separatrix.geometry.normal import MultivariateNormal
+from separatrix.hypotheses.version_space import Box
+from separatrix.kernels import Constant, Gaussian
+from separatrix.messages import InputError
+from separatrix.selection.leave_one_out import leave_one_out_fits
+from separatrix.statistics.moments import Standardizer
+from separatrix.svm.path import SVMTrace
+
+
+def fit(session: Session, state: State) -> dict[str, Any]:
+    """Points after their edits, the model, its values on the grid, its errors and certificate."""
+    shown = picture(session, state)
+    points, labels = shown.points, shown.labels
+    name = state.choice("model", MODELS)
+    choice = MODELS[name](state, points.x)
+    model = choice.estimator.fit(points.x, points.y)
+    index = [labels.index(label) for label in model.classes_.tolist()]
+    return {
+        "points": {
+            "x": packed(points.x, "float64"),
+            "rows": packed(points.rows, "int32"),
+            "groups": packed([labels.index(label) for label in points.y], "int32"),
+        },
+        "labels": labels,
+        "axes": shown.axes,
+        "projected": shown.projected,
+        "box": shown.box.tolist(),
+        "grid": shown.grid,
+        "classes": index,
+        "field": _field(model, name, shown),
+        "error": float(np.mean(model.predict(points.x) != points.y)),
+        "without": _without(model, name, points.x, points.y),
+        "outlines": _outlines(model, name, shown),
+        "certificate": certified(model.certificate_),
+        "python": shown.python(choice.text),
+    }
+
+
+def _field(model: Any, name: str, shown: Picture) -> dict[str, Any]:
+    """Values at the cells: scores of pairs of classes, probabilities, or classes alone."""
+    if name in ("svm", "perceptron", "exemplar"):
+        return _scores(model, name, shown)
+    if hasattr(model, "predict_proba"):
+        return {"kind": "probabilities", "values": packed(model.predict_proba(shown.cells).T)}
+    codes = {label: i for i, label in enumerate(model.classes_.tolist())}
+    predicted = [codes[label] for label in model.predict(shown.cells).tolist()]
+    return {"kind": "classes", "values": packed(predicted, "uint8")}
+
+
+def _scores(model: Any, name: str, shown: Picture) -> dict[str, Any]:
+    """f of every pair of classes, positive for the first of the pair; support vectors of each."""
+    k = len(model.classes_)
+    if name == "svm":
+        model.set_params(decision_function_shape="ovo")
+    values = np.asarray(model.decision_function(shown.cells)).reshape(len(shown.cells), -1)
+    if k == 2:
+        values, pairs = values[:, -1:], [(1, 0)]
+    elif name == "svm":
+        pairs = list(combinations(range(k), 2))
+    else:
+        return {"kind": "scores", "values": packed(values.T)}
+    support = [svm.support for svm in model.svms_] if name == "svm" else []
+    return {
+        "kind": "pairs",
+        "pairs": pairs,
+        "values": packed(values.T),
+        "support": [[int(row) for row in shown.points.rows[s]] for s in support],
+    }
+
+
+def _without(model: Any, name: str, x: Floats, y: Any) -> dict[str, Any] | None:
+    """The leave-one-out error where a closed form exists; of an SVM a bound."""
+    if name == "svm":
+        return {"name": "Leave-one-out error, at most", "value": len(model.support_) / len(y)}
+    if name == "neighbors":
+        k = model.n_neighbors_
+        if k >= len(y):
+            return None
+        error = float(model.leave_one_out(k).error[k - 1])
+        return {"name": "Leave-one-out error", "value": error}
+    fits = leave_one_out_fits(model, x, y, None)
+    if fits is None:
+        return None
+    wrong = model.classes_[fits.own.argmax(axis=1)] != y
+    return {"name": "Leave-one-out error", "value": finite(float(wrong.mean()))}
+
+
+def _outlines(model: Any, name: str, shown: Picture) -> dict[str, Any]:
+    """Ellipses of normal classes, boxes S and G, or cells of points and exemplars."""
+    if name in ("lda", "qda", "rda", "bayes"):
+        return {"ellipses": ellipses(model.normals_)}
+    if name == "boxes":
+        return {"boxes": box_outlines(model, shown.box)}
+    if name == "neighbors":
+        mean, scale = model.standardizer_.mean, model.standardizer_.scale
+        return {"cells": cells(model.points_, model.codes_, mean, scale)}
+    return {}
+
+
+def path(session: Session, state: State) -> dict[str, Any]:
+    """The whole path of the model's slider; nothing where it has none, or one too long."""
+    shown = picture(session, state)
+    name = state.choice("model", MODELS)
+    return {"path": PATHS[name](shown, state) if name in PATHS else None}
+
+
+QUESTIONS = {"fit": fit, "path": path}
+
+
+# -------------------------------------------------------------------------------------------------
+# Models of the view: how the state becomes an estimator, and the line of Python that makes it.
+#
+# Lengths (bandwidths, distances of neighbors) are in standard deviations of the columns, and
+# penalties are on standardized columns, so that no picture depends on units.
+
+
+#: Values of C between which the slider goes.
+COSTS = 1e-2, 1e2
+#: Neighbors at most.
+NEIGHBORS = 50
+#: Rows of a Gaussian process at most: its fit takes the cube of them.
+PROCESS_ROWS = 500
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An estimator, not yet fitted, and the expression that makes it."""
+
+    estimator: Any
+    text: str
+
+
+def svm(state: State, _: Floats) -> Choice:
+    """min ½‖w‖² + C Σ max(0, 1 − y f), with a Gaussian or a linear kernel."""
+    kernel = state.choice("kernel", ["rbf", "linear"])
+    gamma = {"gamma": _gamma(_bandwidth(state))} if kernel == "rbf" else {}
+    return _made("SVC", kernel=kernel, C=_cost(state), **gamma, standardize=True)
+
+
+def logistic(state: State, _: Floats) -> Choice:
+    """min (1 − ρ)/2 ‖w‖² + ρ ‖w‖₁ + C Σ ln(1 + e^{−y f})."""
+    ratio = state.number("l1", 0.0, 0.0, 1.0)
+    return _made("LogisticRegression", C=_cost(state), l1_ratio=ratio, standardize=True)
+
+
+def linear_discriminant(_: State, __: Floats) -> Choice:
+    """Normal classes of one covariance."""
+    return _made("LinearDiscriminantAnalysis")
+
+
+def quadratic_discriminant(_: State, __: Floats) -> Choice:
+    """Normal classes, each with a covariance of its own."""
+    return _made("QuadraticDiscriminantAnalysis")
+
+
+def regularized_discriminant(state: State, _: Floats) -> Choice:
+    """Covariances between the own and the common one (α), and between that and a sphere (β)."""
+    alpha, beta = state.number("alpha", 0.5, 0.0, 1.0), state.number("beta", 0.0, 0.0, 1.0)
+    return _made("GaussianDiscriminant", alpha=alpha, beta=beta)
+
+
+def naive_bayes(_: State, __: Floats) -> Choice:
+    """Normal classes whose columns are independent."""
+    return _made("GaussianNB")
+
+
+def neighbors(state: State, x: Floats) -> Choice:
+    """A vote of the k nearest rows."""
+    k = min(state.whole("k", 5, 1, NEIGHBORS), len(x))
+    return _made("KNeighborsClassifier", n_neighbors=k, standardize=True)
+
+
+def kernel_vote(state: State, _: Floats) -> Choice:
+    """A vote of all rows with weights exp(−d²/2h²)."""
+    return _made("KernelVoteClassifier", bandwidth=_bandwidth(state), standardize=True)
+
+
+def exemplar(state: State, _: Floats) -> Choice:
+    """The class of the nearest exemplar: the mean of a class, or its medoid."""
+    kind = state.choice("exemplar", ["mean", "medoid"])
+    return _made("NearestExemplar", exemplar=kind, standardize=True)
+
+
+def perceptron(state: State, _: Floats) -> Choice:
+    """w ← w + y x for each row on the wrong side, epoch by epoch."""
+    epochs = state.whole("epochs", 20, 1, 200)
+    return _made("Perceptron", max_epochs=epochs, standardize=True)
+
+
+def boxes(state: State, _: Floats) -> Choice:
+    """A box for each class between the most specific, S, and the most general ones, G."""
+    kind = state.choice("hypothesis", ["average", "specific", "general"])
+    return _made("BoxClassifier", hypothesis=kind)
+
+
+def process(state: State, x: Floats) -> Choice:
+    """σ(f) with f from a Gaussian process of a given bandwidth."""
+    if len(x) > PROCESS_ROWS:
+        raise InputError(
+            f"a Gaussian process of {len(x):,} rows is too slow to follow the hand.",
+            remedy=f"Show at most {PROCESS_ROWS} rows, or choose another model.",
+        )
+    widths = tuple(float(f"{w:.6g}") for w in _bandwidth(state) * x.std(axis=0))
+    kernel = Constant(4.0) * Gaussian(widths)
+    text = f"sx.kernels.Constant(4.0) * sx.kernels.Gaussian({widths!r})"
+    return Choice(
+        sx.GaussianProcessClassifier(kernel, optimizer=None),
+        f"sx.GaussianProcessClassifier({text}, optimizer=None)",
+    )
+
+
+MODELS: dict[str, Callable[[State, Floats], Choice]] = {
+    "svm": svm,
+    "logistic": logistic,
+    "lda": linear_discriminant,
+    "qda": quadratic_discriminant,
+    "rda": regularized_discriminant,
+    "bayes": naive_bayes,
+    "neighbors": neighbors,
+    "vote": kernel_vote,
+    "exemplar": exemplar,
+    "perceptron": perceptron,
+    "boxes": boxes,
+    "process": process,
+}
+
+
+def _cost(state: State) -> float:
+    return state.number("C", 1.0, *COSTS)
+
+
+def _bandwidth(state: State) -> float:
+    return state.number("h", 0.8, 0.05, 10.0)
+
+
+def _gamma(h: float) -> float:
+    """γ of the Gaussian kernel exp(−γ d²) of bandwidth h."""
+    return float(np.float64(f"{0.5 / h**2:.6g}"))
+
+
+def _made(name: str, **given: Any) -> Choice:
+    text = ", ".join(f"{key}={value!r}" for key, value in given.items())
+    return Choice(getattr(sx, name)(**given), f"sx.{name}({text})")
+
+
+# -------------------------------------------------------------------------------------------------
+# The plane of the picture: two columns, or the discriminant plane of all columns of numbers.
+
+
+#: Columns and rows of the grid at rest, and of the one while a point is dragged.
+GRID, COARSE = (96, 72), (56, 42)
+
+PROJECTED = (
+    "from separatrix.geometry.discriminant_plane import discriminant_plane",
+    "X = discriminant_plane(X, np.unique(y, return_inverse=True)[1]).transform(X)",
+)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Points of a plane before and after their edits, its axes and its classes."""
+
+    table: Table
+    target: str
+    columns: Sequence[str]
+    axes: Sequence[str]
+    before: Points
+    edits: Sequence[Any]
+    grid: tuple[int, int]
+    projected: bool = False
+
+    @cached_property
+    def points(self) -> Points:
+        """The points after their edits."""
+        return edited(self.before, self.edits, len(self.table))
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """All classes of the table that have a point, in their order."""
+        present = set(self.before.y.tolist())
+        return [label for label in self.table.classes[self.target] if label in present]
+
+    @cached_property
+    def box(self) -> Floats:
+        """The rectangle of the picture: all points of the table, with a margin."""
+        return frame(self.before.x)
+
+    @cached_property
+    def cells(self) -> Floats:
+        """Places of the grid, row by row from the lowest."""
+        return grid_cells(self.box, self.grid)
+
+    def python(self, model: str) -> str:
+        """The lines that make the same model."""
+        first = PROJECTED if self.projected else ()
+        return fitting(
+            self.table,
+            self.columns,
+            self.target,
+            [f"model = {model}.fit(X, y)"],
+            first=first,
+            before=self.before,
+            edits=self.edits,
+        )
+
+
+def picture(session: Session, state: State) -> Picture:
+    """The plane, the points and the classes of a state."""
+    table = session.table
+    target = state.class_column(table)
+    numbers = [name for name in table.numbers if name != target]
+    projected = state.choice("plane", ["columns", "discriminant"]) == "discriminant"
+    edits, grid = state.items("edits"), COARSE if state.flag("moving") else GRID
+    if projected:
+        before, axes = session.once(("plane", target), lambda: _projected(table, numbers, target))
+        found = Picture(table, target, numbers, axes, before, edits, grid, projected=True)
+    else:
+        names = [state.choice("x", table.numbers, numbers[0] if numbers else None)]
+        names.append(state.choice("y", table.numbers, numbers[-1] if numbers else None))
+        before = Points(*table.arrays(names, target), table.complete(names, target))
+        found = Picture(table, target, names, names, before, edits, grid)
+    if len(set(found.points.y.tolist())) < 2:
+        raise InputError("all points are of one class: a boundary needs two.")
+    return found
+
+
+def _projected(table: Table, names: Sequence[str], target: str) -> tuple[Points, list[str]]:
+    """Rows on the plane that separates the classes best, and names of its axes."""
+    if len(names) < 2:
+        raise InputError("the discriminant plane needs two columns of numbers.")
+    x, y = table.arrays(names, target)
+    if len(set(y.tolist())) < 2:
+        raise InputError("rows without a missing value are of one class: a plane needs two.")
+    plane = discriminant_plane(x, np.unique(y, return_inverse=True)[1], names=tuple(names))
+    kinds = ["discriminant"] * plane.n_discriminant + ["variance"] * 2
+    axes = [f"{kinds[i]} {i + 1}: mostly {', '.join(plane.top_columns(i))}" for i in range(2)]
+    return Points(plane.transform(x), y, table.complete(names, target)), axes
+
+
+# -------------------------------------------------------------------------------------------------
+# Lines of the picture that the grid does not give: ellipses, boxes, cells, exemplars.
+
+
+#: Probabilities of the ellipses at one and two standard deviations.
+DEVIATIONS = tuple(1.0 - float(np.exp(-0.5 * r**2)) for r in (1.0, 2.0))
+#: Members of G that are drawn of a class.
+GENERAL = 40
+#: How far beyond the points the outermost cells reach, in spreads of the points.
+FAR = 30.0
+
+
+def ellipses(normals: tuple[MultivariateNormal, ...]) -> list[Any]:
+    """The ellipses of each class at one and at two standard deviations."""
+    return [
+        [packed(normal.ellipse(probability=p, n_points=73)) for p in DEVIATIONS]
+        for normal in normals
+    ]
+
+
+def box_outlines(model: Any, window: Floats) -> list[dict[str, Any]]:
+    """S and the members of G of each class, cut at the window; None where G is too long a list."""
+    found = []
+    for space, box in zip(model.spaces_, model.boxes_, strict=True):
+        general = space.general(GENERAL)
+        found.append(
+            {
+                "S": _faces(space.specific, window),
+                "G": None if general is None else [_faces(g, window) for g in general],
+                "box": _faces(box, window),
+            }
+        )
+    return found
+
+
+def _faces(box: Box, window: Floats) -> list[float] | None:
+    """[x0, y0, x1, y1], or None for the empty box; faces at infinity are beyond the window."""
+    if box.empty:
+        return None
+    span = window[:, 1] - window[:, 0]
+    low, high = window[:, 0] - span, window[:, 1] + span
+    return [*np.clip(box.lower, low, high).tolist(), *np.clip(box.upper, low, high).tolist()]
+
+
+def cells(z: Floats, codes: Ints, mean: Floats, scale: Floats) -> dict[str, Any]:
+    """Sides of the cells of the points ``z``, and whether the classes of a side differ.
+
+    The cell of a point is where no other is nearer. Of equal points the first counts.
+    """
+    from scipy.spatial import Voronoi
+
+    distinct, first = np.unique(z, axis=0, return_index=True)
+    corners = FAR * max(float(np.ptp(z)), 1.0) * np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]])
+    found = Voronoi(np.vstack([distinct, corners]))
+    inner = (found.ridge_points < len(distinct)).all(axis=1)
+    ends = np.array(found.ridge_vertices)[inner]
+    pairs = codes[first][found.ridge_points[inner]]
+    sides = found.vertices[ends] * scale + mean
+    return {
+        "sides": packed(sides.reshape(-1, 4)),
+        "differ": packed(np.diff(pairs)[:, 0] != 0, "uint8"),
+    }
+
+
+# -------------------------------------------------------------------------------------------------
+# Whole paths for the page, which follows them without asking again.
+#
+# The α of an SVM, and so its f, are linear in C between breakpoints; coefficients of logistic
+# regression are nearly linear in log C between certified fits; votes are counted for all k from one
+# search.
+
+
+#: Events along one path, and free α of all its segments, at most.
+EVENTS, FREE = 5_000, 400_000
+#: Pairs of classes that have a path.
+PAIRS = 6
+#: Rows times γ at most: narrower Gaussians have too many breakpoints, close to each other.
+NARROW = 2_800
+#: Fits along the path of logistic regression.
+FITS = 41
+
+
+def svm_path(shown: Picture, state: State) -> dict[str, Any] | None:
+    """The path of every pair of classes over C, up to where it is known."""
+    points = shown.points
+    given = MODELS["svm"](state, points.x).estimator
+    standardizer = Standardizer.from_rows(points.x, np.ones(len(points)))
+    z, classes = standardizer.transform(points.x), np.unique(points.y).tolist()
+    pairs = [(1, 0)] if len(classes) == 2 else list(combinations(range(len(classes)), 2))
+    narrow = given.kernel == "rbf" and len(points) * given.gamma > NARROW
+    if narrow or len(pairs) > PAIRS:
+        return None
+    traces, end = [], COSTS[1]
+    for positive, negative in pairs:
+        rows = np.flatnonzero(np.isin(points.y, [classes[positive], classes[negative]]))
+        y = np.where(points.y[rows] == classes[positive], 1, 0)
+        path = sx.SVMPath(
+            given.kernel, gamma=given.gamma, C=1e-9, C_max=COSTS[1], max_changes=EVENTS
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # where a path ends is part of the answer
+            trace = path.fit(z[rows], y).paths_[0]
+        if len(trace.free) > FREE:
+            return None
+        end = min(end, trace.end)
+        traces.append(_trace(trace, rows, (positive, negative)))
+    return {
+        "kind": "svm",
+        "kernel": given.kernel,
+        "gamma": given.gamma if given.kernel == "rbf" else None,
+        "mean": standardizer.mean.tolist(),
+        "scale": standardizer.scale.tolist(),
+        "end": end,
+        "traces": traces,
+    }
+
+
+def _trace(trace: SVMTrace, rows: Ints, pair: tuple[int, int]) -> dict[str, Any]:
+    numbers = {
+        name: packed(getattr(trace, name), "float64")
+        for name in ("starts", "b0", "b1", "y", "fixed", "slope")
+    }
+    places = {
+        name: packed(getattr(trace, name), "int32")
+        for name in ("first", "free", "when", "row", "state", "origin")
+    }
+    return {"rows": packed(rows, "int32"), "pair": pair, **numbers, **places}
+
+
+def logistic_path(shown: Picture, state: State) -> dict[str, Any]:
+    """Coefficients and intercepts at values of C, each fit certified."""
+    points, ratio = shown.points, state.number("l1", 0.0, 0.0, 1.0)
+    path = sx.LogisticPath(np.geomspace(*COSTS, FITS), l1_ratio=ratio, standardize=True)
+    path.fit(points.x, points.y)
+    return {
+        "kind": "logistic",
+        "C": packed(path.Cs_, "float64"),
+        "coefs": packed(path.coefs_, "float64"),
+        "intercepts": packed(path.intercepts_, "float64"),
+        "classes": [shown.labels.index(label) for label in path.classes_.tolist()],
+        "gap": float(np.max(path.gaps_)),
+    }
+
+
+def neighbors_path(shown: Picture, _: State) -> dict[str, Any]:
+    """Classes of the nearest points of every cell and every point, and the error without each."""
+    points = shown.points
+    most = min(NEIGHBORS, len(points) - 1)
+    model = sx.KNeighborsClassifier(most, standardize=True).fit(points.x, points.y)
+    near = model.codes_[model.kneighbors(np.vstack([shown.cells, points.x]), return_distance=False)]
+    return {
+        "kind": "neighbors",
+        "near": packed(near, "uint8"),
+        "without": packed(model.leave_one_out(most).error, "float64"),
+        "classes": [shown.labels.index(label) for label in model.classes_.tolist()],
+    }
+
+
+PATHS = {"svm": svm_path, "logistic": logistic_path, "neighbors": neighbors_path}

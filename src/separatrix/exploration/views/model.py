@@ -1,0 +1,512 @@
+"""Questions of the view: what was stored, and the prediction of a row with its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from separatrix.arrays import Floats
+from separatrix.estimators.wrapped import schema_of
+from separatrix.exploration.session import MODEL, Session
+from separatrix.exploration.state import State, brief, certified, finite
+from separatrix.exploration.table import Table
+from separatrix.messages import InputError
+from separatrix.neighbors.base import distance_weights
+from separatrix.rows.schema import Column, Kind, Schema, Term
+from separatrix.rows.sources.new_rows import rows_like
+from separatrix.storage.model_file import load, load_study
+
+
+def about(session: Session, _: State) -> dict[str, Any]:
+    """The model, its columns with their ranges, and the leaderboard of its study."""
+    found = stored(session)
+    study, certificate = found.study, getattr(found.model, "certificate_", None)
+    return {
+        "name": found.path.name,
+        "model": type(found.model).__name__,
+        "inner": type(found.inner).__name__,
+        "target": getattr(study, "target", None) or _target(found),
+        "columns": found.columns,
+        "classes": _classes(found),
+        "rows": 0 if session.shown is None else len(session.shown),
+        "leaderboard": _leaderboard(study),
+        "reason": getattr(study, "reason", ""),
+        "test": [
+            [score.metric, *(finite(v) for v in (score.value, score.low, score.high))]
+            for score in getattr(study, "test", ())
+        ],
+        "certificate": certified(certificate),
+    }
+
+
+def explain(session: Session, state: State) -> dict[str, Any]:
+    """The prediction of a row, with its interval or probabilities, taken apart."""
+    found = stored(session)
+    row = row_of(found, state.items("row"))
+    given = found.rows([row])
+    predicted = np.asarray(found.model.predict(given))[0]
+    labels = _classes(found)
+    numeric = not labels and predicted.dtype.kind == "f"
+    answer: dict[str, Any] = {
+        "row": row,
+        "prediction": None if numeric else str(predicted),
+        "number": finite(float(predicted)) if numeric else None,
+        "probabilities": [],
+        "intervals": _intervals(found, given, labels),
+        "python": found.python(row),
+    }
+    if labels and hasattr(found.model, "predict_proba"):
+        answer["probabilities"] = found.model.predict_proba(given)[0].tolist()
+    at = labels.index(str(predicted)) if str(predicted) in labels else _likely(answer)
+    label = labels.index(state.choice("label", labels, labels[at])) if labels else 0
+    return {**answer, "label": labels[label] if labels else None, "parts": apart(found, row, label)}
+
+
+def table_row(session: Session, state: State) -> dict[str, Any]:
+    """A row of the table of the page, as a row of the model."""
+    found, table = stored(session), session.table
+    at = state.whole("number", 1, 1, len(table)) - 1
+    lacking = [c["name"] for c in found.columns if c["name"] not in table.columns]
+    if lacking:
+        raise InputError(f"the table has no column {lacking[0]!r}, which the model reads.")
+    return {"row": [_value(table, column, at) for column in found.columns]}
+
+
+def _value(table: Table, column: dict[str, Any], at: int) -> Any:
+    value = table.columns[column["name"]][at]
+    if table.columns[column["name"]].dtype.kind == "f":
+        if np.isnan(value):
+            return None
+        return ("true" if value else "false") if column["kind"] == "level" else float(value)
+    text = str(value)
+    return text if text in column.get("levels", ()) else None
+
+
+def _classes(found: Stored) -> list[str]:
+    return [str(label) for label in found.model.classes_] if is_classifier(found.model) else []
+
+
+def _target(found: Stored) -> str:
+    return found.schema.targets[0].name if found.schema.targets else "target"
+
+
+def _likely(answer: dict[str, Any]) -> int:
+    """The class of a row for which the model abstains: the most probable one."""
+    found = answer["probabilities"]
+    return int(np.argmax(found)) if found else 0
+
+
+def _leaderboard(study: Any) -> list[dict[str, Any]]:
+    """Models in order of their error, the chosen one marked."""
+    return [
+        {
+            "name": entry.name,
+            "label": entry.label,
+            "metric": entry.metric,
+            "mean": finite(entry.mean),
+            "error": finite(entry.standard_error),
+            "note": entry.note,
+            "chosen": entry.name == study.winner,
+        }
+        for entry in getattr(study, "leaderboard", ())
+    ]
+
+
+def _intervals(found: Stored, given: Any, labels: list[str]) -> list[list[Any]]:
+    """Name, and ends or labels: the model's own interval, and what test rows guarantee."""
+    model, intervals = found.model, []
+    if not labels:
+        if hasattr(model, "predictive"):
+            intervals.append(["95 % interval", *_ends(model.predictive(given).interval(0.95))])
+        elif hasattr(model, "predict_interval"):
+            with suppress(InputError):  # dependent columns, or no degrees of freedom
+                intervals.append(["95 % interval", *_ends(model.predict_interval(given))])
+    guaranteed = getattr(found.study, "guaranteed", None)
+    if guaranteed is None or guaranteed.refusal:
+        return intervals
+    if not labels:
+        ends = guaranteed.intervals(model, given, 0.9)
+        return [*intervals, ["90 %, guaranteed by the test rows", *_ends(ends)]]
+    inside = guaranteed.sets(model, given, 0.9)[0]
+    chosen = [label for label, one in zip(labels, inside, strict=True) if one]
+    return [*intervals, ["90 % set of classes", ", ".join(chosen) or "none"]]
+
+
+def _ends(interval: Any) -> list[float | None]:
+    return [finite(float(end)) for end in np.asarray(interval)[0]]
+
+
+QUESTIONS = {"about": about, "explain": explain, "table_row": table_row}
+
+
+# -------------------------------------------------------------------------------------------------
+# A stored model with its study: the columns that it reads, their ranges, and rows for it.
+
+
+#: How dates are stored: days since 1970.
+DATE = "date"
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A model file: the model, the one inside its calibration, its study, and its columns."""
+
+    path: Path
+    model: Any
+    inner: Any
+    study: Any
+    schema: Schema
+    columns: tuple[dict[str, Any], ...]
+
+    @property
+    def reference(self) -> Row:
+        """The row of column means (middles of ranges where none are stored) and frequent levels."""
+        return tuple(column["start"] for column in self.columns)
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether the model reads rows of numbers, by position."""
+        encoding = getattr(self.inner, "encoding_", None)
+        return encoding is not None and bool(encoding.is_identity)
+
+    def rows(self, rows: Sequence[Row]) -> Any:
+        """Rows as the model takes them: an array, or ``Rows`` under its schema."""
+        given = self._given(rows)
+        return given if self.is_matrix else rows_like(given, self.schema)
+
+    def _given(self, rows: Sequence[Row]) -> Any:
+        """An array, or columns by name."""
+        if self.is_matrix:
+            return np.array(rows, dtype=float)
+        named = zip(self.schema.columns, zip(*rows, strict=True), strict=True)
+        return {column.name: [_written(column, v) for v in found] for column, found in named}
+
+    def python(self, row: Row) -> str:
+        """The Python that loads the model and predicts the row."""
+        given = self._given([row])
+        text = repr(given.tolist()) if self.is_matrix else repr(given)
+        lines = ["import separatrix as sx", "", f"model = sx.load({str(self.path)!r})"]
+        lines += [f"row = {text}", "prediction = model.predict(row)[0]"]
+        if hasattr(self.model, "predict_proba"):
+            lines.append("probabilities = model.predict_proba(row)[0]")
+        return "\n".join([*lines, "print(prediction)"])
+
+
+def stored(session: Session) -> Stored:
+    """The model of the session, read once, without executing anything in its file."""
+    if session.model is None:
+        raise InputError(
+            "this page has no model.", remedy="Start it as separatrix explore model.sx."
+        )
+    return session.once(("stored model", session.model), lambda: _read(session))
+
+
+def _read(session: Session) -> Stored:
+    path = Path(str(session.model))
+    path = path / MODEL if path.is_dir() else path
+    model, study = load(path), load_study(path)
+    schema = schema_of(model)
+    if schema is None or not hasattr(model, "predict"):
+        raise InputError(f"{type(model).__name__} does not predict from columns.")
+    inner = model
+    while hasattr(inner, "estimator_"):
+        inner = inner.estimator_
+    columns = _columns(schema, inner, study, session.shown)
+    return Stored(path, model, inner, study, schema, columns)
+
+
+def _columns(
+    schema: Schema, inner: Any, study: Any, table: Table | None
+) -> tuple[dict[str, Any], ...]:
+    """Name, kind, range or levels, and start of every column."""
+    known = {column.name: column for column in getattr(study, "columns", ())}
+    ranges = _ranges(inner, schema)
+    return tuple(
+        _column(column, known.get(column.name), table, ranges) for column in schema.columns
+    )
+
+
+def _column(
+    column: Column, known: Any, table: Table | None, ranges: Mapping[str, tuple[float, float]]
+) -> dict[str, Any]:
+    name = column.name
+    shown = None if table is None else table.columns.get(name)
+    if column.kind is not Kind.NUMERIC:
+        boolean = column.kind is Kind.BOOLEAN
+        levels = ["false", "true"] if boolean else list(column.levels)
+        counts = getattr(known, "levels", None) or {}
+        start = max(levels, key=lambda level: counts.get(level, 0)) if counts else levels[0]
+        return {"name": name, "kind": "level", "levels": levels, "start": start}
+    if known is not None and known.minimum is not None:
+        low, high, mean = known.minimum, known.maximum, known.mean
+        whole = bool(known.integer)
+    elif shown is not None and shown.dtype.kind == "f":
+        low, high, mean = (float(f(shown)) for f in (np.nanmin, np.nanmax, np.nanmean))
+        whole = False
+    else:
+        middle = column.placeholder
+        around = abs(middle) or 3.0  # nothing is known but a typical value
+        low, high = ranges.get(name, (middle - around, middle + around))
+        mean, whole = (low + high) / 2, False
+    mean = round(mean) if whole else float(f"{mean:.6g}")
+    kind = {"kind": "number", "whole": whole, "date": column.display == DATE}
+    return {"name": name, **kind, "low": low, "high": max(high, low + 1e-9), "start": mean}
+
+
+def _ranges(inner: Any, schema: Schema) -> dict[str, tuple[float, float]]:
+    """Ranges of columns by what the model holds: moments, or training rows."""
+    encoding, moments = getattr(inner, "encoding_", None), getattr(inner, "moments_", None)
+    if encoding is None:
+        return {}
+    if moments is not None and len(moments.x_mean) == len(encoding.terms):
+        deviation = np.sqrt(np.diag(moments.xx) / moments.weight)
+        low, high = moments.x_mean - 2.5 * deviation, moments.x_mean + 2.5 * deviation
+    elif hasattr(inner, "center_") and len(inner.center_) == len(encoding.terms):  # a polynomial
+        low, high = inner.center_ - inner.scale_, inner.center_ + inner.scale_
+    else:
+        points: Any = getattr(inner, "points_", None)
+        expansions = getattr(inner, "expansions_", ())
+        if points is None and len(expansions):
+            points = np.vstack([np.asarray(part.centers) for part in expansions])
+        wide = isinstance(points, np.ndarray) and points.ndim == 2 and len(points) > 0
+        if not wide or points.shape[1] != len(encoding.terms):
+            return {}
+        standardizer = getattr(inner, "standardizer_", None)
+        if standardizer is not None:
+            points = standardizer.inverse_transform(points)
+        low, high = points.min(axis=0), points.max(axis=0)
+    at = {term: i for i, term in enumerate(encoding.terms)}
+    terms = [(column.name, at.get(Term(column.name))) for column in schema.columns]
+    return {name: (float(low[i]), float(high[i])) for name, i in terms if i is not None}
+
+
+def _means(inner: Any, schema: Schema) -> dict[str, float]:
+    """Means of the training rows, where the model holds them."""
+    encoding, moments = getattr(inner, "encoding_", None), getattr(inner, "moments_", None)
+    if encoding is None:
+        return {}
+    found = {name: float(value) for name, value in encoding.fill_values.items()}
+    holder = getattr(inner, "standardizer_", None) if moments is None else None
+    mean = moments.x_mean if moments is not None else getattr(holder, "mean", None)
+    if mean is None or len(mean) != len(encoding.terms):
+        return found
+    at = {term: i for i, term in enumerate(encoding.terms)}
+    terms = [(column.name, at.get(Term(column.name))) for column in schema.columns]
+    return {**{name: float(mean[i]) for name, i in terms if i is not None}, **found}
+
+
+def _written(column: Column, value: Any) -> Any:
+    """A value as a table has it."""
+    if value is None:
+        return None
+    if column.kind is Kind.BOOLEAN:
+        return value == "true"
+    if column.display == DATE:
+        return str(np.datetime64(round(value), "D"))
+    return value
+
+
+def row_of(found: Stored, values: Sequence[Any]) -> Row:
+    """A row of the page, checked value by value; the reference where none is given."""
+    if not values:
+        return found.reference
+    if len(values) != len(found.columns):
+        raise InputError(f"a row of this model has {len(found.columns)} values.")
+    return tuple(_checked(c, v) for c, v in zip(found.columns, values, strict=True))
+
+
+def _checked(column: Mapping[str, Any], value: Any) -> Any:
+    if value is None:
+        return None
+    if column["kind"] == "level":
+        if value not in column["levels"]:
+            raise InputError(f"{column['name']} has no level {brief(value)}.")
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > 1e300:
+        raise InputError(f"{column['name']} is {brief(value)}, not a number.")
+    return float(value)
+
+
+# -------------------------------------------------------------------------------------------------
+# A prediction taken apart: terms of a linear score, neighbors, support vectors, or changes.
+#
+# linear      f(x) = f(x₀) + Σ bⱼ (xⱼ − x₀ⱼ)         x₀ the row of column means
+# kernel      f(x) = b + Σ αᵢ yᵢ κ(x, xᵢ)
+# neighbors   f(x) = Σ vᵢ yᵢ / Σ vᵢ
+# any other   f(x) − f(x with column j as in x₀)     one at a time: these need not add up
+
+
+#: Parts that are listed; the smallest of the others are summed.
+LISTED = 12
+
+
+def apart(found: Stored, row: Row, label: int) -> dict[str, Any] | None:
+    """The parts of the prediction of a row; ``label`` is the class whose score is taken apart."""
+    for way in (terms, neighbors, support, changes):
+        parts = way(found, row, label)
+        if parts is not None:
+            return parts
+    return None
+
+
+def terms(found: Stored, row: Row, label: int) -> dict[str, Any] | None:
+    """Terms of a linear score, column by column; None where the score is not linear."""
+    model = found.inner
+    if not hasattr(model, "coef_") or not hasattr(model, "_design"):
+        return None
+    given = found.rows([found.reference, row])
+    design, coef = np.asarray(model._design(given)), np.atleast_2d(model.coef_)
+    output = 0 if len(coef) == 1 else label
+    if output >= len(coef) or coef.shape[1] != design.shape[1]:
+        return None
+    score = _score(found, given)[:, output if len(coef) > 1 else 0]
+    each = coef[output] * (design[1] - design[0])
+    if not np.isclose(score[0] + each.sum(), score[1], rtol=1e-9, atol=1e-9 * np.abs(score).max()):
+        return None  # powers, or votes of several hyperplanes
+    sums = dict.fromkeys((column["name"] for column in found.columns), 0.0)
+    for term, value in zip(model.encoding_.terms, each, strict=True):
+        sums[term.column] += float(value)
+    shown = zip(found.columns, row, strict=True)
+    items = [[f"{c['name']} = {_text(v)}", sums[c["name"]]] for c, v in shown]
+    what = _score_name(found, output if len(coef) > 1 else 1)
+    return {
+        "kind": "terms",
+        "what": what,
+        "base": float(score[0]),
+        "base name": "at the reference row",
+        **_listed(items),
+        "total": float(score[1]),
+        "note": f"Coefficients times differences from the reference row add up to the {what}.",
+    }
+
+
+def neighbors(found: Stored, row: Row, _: int) -> dict[str, Any] | None:
+    """The nearest training rows with their distances and weights."""
+    model = found.inner
+    if not hasattr(model, "kneighbors") or not hasattr(model, "sample_weight_"):
+        return None
+    distances, indices = model.kneighbors(found.rows([row]))
+    weights = distance_weights(model.weights, distances)[0] * model.sample_weight_[indices[0]]
+    weights = weights / weights.sum()
+    if is_classifier(model):
+        codes = np.asarray(model.codes_)[indices[0]]
+        values: list[Any] = [str(model.classes_[code]) for code in codes]
+    else:
+        codes = np.zeros(len(weights), dtype=int)
+        values = [float(v) for v in np.asarray(model.targets_)[indices[0], 0]]
+    each = zip(indices[0], distances[0], weights, values, codes, strict=True)
+    return {
+        "kind": "neighbors",
+        "what": "weight of the vote" if is_classifier(model) else "weight in the mean",
+        "items": [[int(i) + 1, float(d), float(w), v, int(c)] for i, d, w, v, c in each],
+        "note": f"The {len(weights)} nearest of {model.n_samples_fit_:,} training rows."
+        + (" Votes are smoothed." if getattr(model, "smoothing", 0) else ""),
+    }
+
+
+def support(found: Stored, row: Row, label: int) -> dict[str, Any] | None:
+    """Contributions αᵢ yᵢ κ(x, xᵢ) of the support vectors, largest first."""
+    model = found.inner
+    if not hasattr(model, "expansions_") or not len(model.expansions_):
+        return None
+    x = model._kernel_input(found.rows([row]))
+    if len(model.expansions_) == 1 and model.expansions_[0].weights.shape[1] == 1:
+        each, b = _contributions(model.expansions_[0], x, 0), model.expansions_[0].intercept[0]
+        what = _score_name(found, 1)
+    elif getattr(model, "_has_pairs", False):
+        probable = np.asarray(_score(found, found.rows([row]))[0])
+        other = int(np.argsort(probable)[-1 if np.argmax(probable) != label else -2])
+        i, j = sorted((label, other))
+        parts = model.expansions_
+        each = np.concatenate([_contributions(parts[i], x, j - 1), _contributions(parts[j], x, i)])
+        at = sum(len(parts) - 1 - k for k in range(i)) + j - i - 1
+        sign = 1.0 if i == label else -1.0
+        each, b = sign * each, sign * model.intercept_[at]
+        what = f"score of {model.classes_[label]} against {model.classes_[other]}"
+    else:
+        return None
+    order = np.argsort(-np.abs(each), kind="stable")
+    items = [[f"support vector {n + 1}", float(each[k])] for n, k in enumerate(order)]
+    return {
+        "kind": "support",
+        "what": what,
+        "base": float(b),
+        "base name": "b",
+        **_listed(items),
+        "total": float(b + each.sum()),
+        "note": f"α y κ(x, xᵢ) of {len(each)} support vectors and b add up to the {what}.",
+    }
+
+
+def changes(found: Stored, row: Row, label: int) -> dict[str, Any] | None:
+    """How the prediction differs from that with one column as in the reference row."""
+    model, start = found.model, found.reference
+    each = [row, *([*row[:j], start[j], *row[j + 1 :]] for j in range(len(row)))]
+    given = found.rows([tuple(one) for one in each])
+    if hasattr(model, "predict_proba"):
+        values, what = (
+            model.predict_proba(given)[:, label],
+            f"probability of {_label(found, label)}",
+        )
+    elif is_classifier(model):
+        return None
+    else:
+        values = np.asarray(model.predict(given))
+        if values.dtype.kind != "f" or values.ndim > 1:
+            return None
+        what = "prediction"
+    shown = zip(found.columns, row, values[0] - values[1:], strict=True)
+    items = [[f"{c['name']} = {_text(v)}", float(d)] for c, v, d in shown]
+    return {
+        "kind": "changes",
+        "what": f"change of the {what}",
+        "base": 0.0,
+        "base name": "",
+        **_listed(items),
+        "total": float(values[0]),
+        "note": f"Change of the {what} by one column at a time, against its value in the reference "
+        "row. Columns interact, so that changes need not add up.",
+    }
+
+
+def _contributions(expansion: Any, x: Any, column: int) -> Floats:
+    kernel = expansion.kernel.prepare(expansion.centers).rows(x)
+    return np.asarray(expansion.weights[:, column] * np.asarray(kernel, dtype=float)[0])
+
+
+def _score(found: Stored, given: Any) -> Floats:
+    """Scores of the inner model, a column each."""
+    model = found.inner
+    scored = model.decision_function(given) if is_classifier(model) else model.predict(given)
+    scores = np.asarray(scored, dtype=float)
+    return scores.reshape(len(scores), -1)
+
+
+def _score_name(found: Stored, label: int) -> str:
+    if not is_classifier(found.inner):
+        return "prediction"
+    inside = "" if found.inner is found.model else f" by the {type(found.inner).__name__} inside"
+    return f"score of {_label(found, label)}{inside}"
+
+
+def _label(found: Stored, label: int) -> str:
+    return str(found.inner.classes_[label])
+
+
+def _listed(items: list[list[Any]]) -> dict[str, Any]:
+    """The largest parts, and the sum of all others."""
+    ordered = sorted(items, key=lambda item: -abs(item[1]))
+    rest = ordered[LISTED:]
+    return {"items": ordered[:LISTED], "rest": [len(rest), float(sum(v for _, v in rest))]}
+
+
+def _text(value: Any) -> str:
+    return "missing" if value is None else value if isinstance(value, str) else f"{value:.6g}"

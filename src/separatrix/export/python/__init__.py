@@ -1,1 +1,0 @@
-"""Programs as Python modules without dependencies."""

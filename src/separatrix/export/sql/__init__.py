@@ -1,1 +1,0 @@
-"""Programs as SQL queries, built as syntax trees of sqlglot: nothing is pasted into text."""

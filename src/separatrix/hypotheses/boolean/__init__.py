@@ -1,1 +1,0 @@
-"""Boolean functions: those consistent with examples, by truth table and by shortest formula."""

@@ -1,0 +1,665 @@
+"""Classification by boxes, one or several for each class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.arrays import Floats, Ints
+from separatrix.estimators.class_labels import ClassLabels, coded_arrays, coded_rows
+from separatrix.hypotheses.claims import Claims
+from separatrix.hypotheses.version_space import (
+    Box,
+    ClassUnion,
+    VersionSpace,
+    bounding,
+    class_union,
+    fewest_errors,
+    nothing,
+    version_space,
+    within_bounds,
+)
+from separatrix.messages import InputError, check_option
+from separatrix.optimize.convex import Certificate
+from separatrix.rows.rows import InMemory, Rows
+from separatrix.rows.schema import Block, Encoding, Term, to_array
+from separatrix.statistics.columns import column_extremes
+from separatrix.statistics.moments import prepare
+
+# -------------------------------------------------------------------------------------------------
+# Classification by boxes: the version space between most specific and most general box.
+
+
+HYPOTHESES = ("specific", "average", "short", "general")
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Rows that ``partial_fit`` has seen: values, class codes and weights."""
+
+    x: Floats
+    codes: Ints
+    w: Floats
+
+    def __add__(self, other: Examples) -> Examples:
+        return Examples(
+            np.concatenate([self.x, other.x]),
+            np.concatenate([self.codes, other.codes]),
+            np.concatenate([self.w, other.w]),
+        )
+
+
+class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
+    """One box for each class, between the most specific and the most general that fit the rows.
+
+        S ⊆ h ⊆ some member of G   for every box h with the rows of the class and no other
+
+    S is the bounding box of the class. G, the boxes that cannot grow without taking another class
+    in, is a set in general, and may be too large to list: it is represented by the rows of other
+    classes that bound it, from which membership follows exactly
+    (:class:`~separatrix.hypotheses.version_space.VersionSpace`). The average lies halfway
+    between S and the box common to all members of G.
+
+    Where no box separates a class from the others, the box with the fewest errors is found by
+    branch and bound, the rows on its wrong side are errors, and the version space is that of the
+    others. The certificate states the errors and the fewest that any box can have: they are equal
+    for few columns, and usually else. Only the order of values decides S, G and the errors; the
+    average, and the scores, scale with the columns.
+
+    Parameters
+    ----------
+    hypothesis : {"specific", "average", "short", "general"}, default="average"
+        The box that predicts: S, the average, the average without needless conditions, or the box
+        common to all of G.
+    concept : label, default=None
+        The class that is a box, of two, while the other one is all the rest; None gives a box to
+        each class.
+    max_nodes : int, default=5000
+        Nodes of branch and bound, for each class, after which the errors are bounded only.
+    reject : bool, default=False
+        Whether rows are rejected that no box or several boxes contain. With a ``concept``, rows
+        between S and G.
+    reject_label : str, number or None, default=None
+        What ``predict`` returns for rejected rows; None is "reject", or −1 (one less than the
+        smallest class) among numbers.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+        The class labels.
+    concepts_ : ndarray
+        The labels of the classes that have a box.
+    spaces_ : list of VersionSpace
+        S and G of each: ``specific``, ``common``, ``average``, ``general()``, ``possible(X)``.
+    boxes_ : list of Box
+        The boxes that predict: ``lower`` and ``upper`` faces.
+    rules_ : list of str
+        The boxes as conditions on the columns by name.
+    errors_ : ndarray
+        Weight of the rows of a class outside of its box and of others inside.
+    error_bounds_ : ndarray
+        The fewest errors that any box can have.
+    scale_ : ndarray of shape (d,)
+        The range of each column, the unit of scores.
+    n_samples_fit_ : int
+        Rows of positive weight; those of other classes that bound G are stored in ``spaces_``.
+    certificate_ : Certificate
+        All errors, and the fewest that are possible.
+
+    See Also
+    --------
+    UnionOfBoxes : Several boxes for each class.
+    BallClassifier : The smallest enclosing ball of each class.
+    EllipsoidClassifier : The ellipsoid of least volume around each class.
+    query : Rows worth labeling: those between S and G.
+    RejectOption : Rejection where no class is likely enough.
+
+    Notes
+    -----
+    ``fit`` reads tables that are streamed in two passes and stores none of their rows, unless they
+    contradict all boxes. ``partial_fit`` stores the rows, since rows to come may do so, and gives
+    what ``fit`` gives on all of them.
+
+    References
+    ----------
+    T. M. Mitchell, Generalization as search, Artificial Intelligence 18, 1982.
+
+    D. P. Dobkin, D. Gunopulos, W. Maass, Computing the maximum bichromatic discrepancy, 1996.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X = [[1.0, 1.0], [2.0, 3.0], [6.0, 2.0], [8.0, 3.0]]
+    >>> model = sx.BoxClassifier(reject=True).fit(X, ["a", "a", "b", "b"])
+    >>> print(model.describe())
+    a: x0 ≤ 4 (2 of 2 rows, 0 of other classes)
+    b: x0 ≥ 4 (2 of 2 rows, 0 of other classes)
+    >>> model.spaces_[0].specific.upper.tolist(), model.spaces_[0].common.upper.tolist()
+    ([2.0, 3.0], [6.0, inf])
+    >>> model.predict([[0.0, 2.0], [4.0, 2.0], [5.0, 2.0]]).tolist()
+    ['a', 'reject', 'b']
+    """
+
+    _sparse_ok = False
+    _any_size = True
+    spaces_: list[VersionSpace]
+
+    def __init__(
+        self,
+        hypothesis: str = "average",
+        *,
+        concept: Any = None,
+        max_nodes: int = 5000,
+        reject: bool = False,
+        reject_label: Any = None,
+    ) -> None:
+        self.hypothesis = hypothesis
+        self.concept = concept
+        self.max_nodes = max_nodes
+        self.reject = reject
+        self.reject_label = reject_label
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
+        self._check()
+        self.__dict__.pop("examples_", None)
+        if isinstance(X, Rows):
+            found = consistent_spaces(self, X)
+            if found is not None:
+                return self._accept(*found)
+        coded = coded_rows(self, X, y, sample_weight)
+        return self._fit_rows(Examples(dense(coded.x), coded.codes, coded.w), coded.encoding)
+
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Fit to these rows and all rows of earlier calls, which are stored.
+
+        ``classes`` lists all labels, if the first call does not have them all.
+        """
+        self._check()
+        seen: Examples | None = getattr(self, "examples_", None)
+        if seen is None:
+            self.__dict__.pop("classes_", None)
+        known = self._known_classes(X, classes)
+        rows = self._coded_rows(
+            X, y, sample_weight, known=known, closed=known is not None, reset=seen is None
+        )
+        coded = coded_arrays(rows)
+        new = Examples(dense(coded.x), coded.codes, coded.w)
+        self.examples_ = new if seen is None else seen + new
+        return self._fit_rows(self.examples_, coded.encoding)
+
+    def _check(self) -> None:
+        check_option("hypothesis", self.hypothesis, HYPOTHESES)
+        if not isinstance(self.max_nodes, int | np.integer) or self.max_nodes < 1:
+            raise InputError(f"max_nodes={self.max_nodes!r} must be a whole number above zero.")
+
+    def _fit_rows(self, rows: Examples, encoding: Encoding) -> Self:
+        concepts = self._concept_codes()
+        found = [class_space(rows.x, rows.codes, rows.w, k, self.max_nodes) for k in concepts]
+        return self._accept(found, encoding, np.ptp(rows.x, axis=0), len(rows.w))
+
+    def _concept_codes(self) -> list[int]:
+        """Positions of the classes that have a box."""
+        labels = self.classes_.tolist()
+        if self.concept is None:
+            return list(range(len(labels)))
+        if self.concept not in labels or len(labels) > 2:
+            raise InputError(
+                f"concept={self.concept!r} must be one of two classes, and they are {labels[:12]}.",
+                remedy="Leave concept out to give each class a box.",
+            )
+        return [labels.index(self.concept)]
+
+    def _accept(self, found: list[ClassSpace], encoding: Encoding, scale: Floats, n: int) -> Self:
+        self.encoding_ = encoding
+        self.concepts_ = self.classes_[self._concept_codes()]
+        self.spaces_ = [one.space for one in found]
+        self.errors_ = np.array([one.errors for one in found])
+        self.error_bounds_ = np.array([one.bound for one in found])
+        self.counts_ = np.array([[one.covered, one.weight, one.others] for one in found])
+        self.scale_ = scale
+        self.n_samples_fit_ = n
+        self.certificate_ = certificate(found)
+        self._set_labels()
+        return self
+
+    @property
+    def boxes_(self) -> list[Box]:
+        """The boxes that predict."""
+        check_is_fitted(self)
+        name = {"general": "common"}.get(self.hypothesis, self.hypothesis)
+        return [getattr(space, name) for space in self.spaces_]
+
+    @property
+    def rules_(self) -> list[str]:
+        """The boxes as conditions on the columns by name."""
+        return [rule(box, self.encoding_.terms.items) for box in self.boxes_]
+
+    def _texts(self) -> list[str]:
+        return self.rules_
+
+    def certainty(self, X: Any) -> NDArray[np.int8]:
+        """What the version spaces say of each row: 1, 0 or −1 for each class with a box.
+
+        1: the row is in S, and so in every consistent box. −1: it is in none. 0, doubt: in some.
+        """
+        x = np.asarray(self._design(X))
+        found = np.empty((len(x), len(self.spaces_)), dtype=np.int8)
+        for k, space in enumerate(self.spaces_):
+            inside = space.specific.contains(x)
+            found[:, k] = np.where(inside, 1, np.where(space.possible(x), 0, -1))
+        return found
+
+    def _claimed(self, X: Any) -> NDArray[np.bool_]:
+        x = np.asarray(self._design(X))
+        return np.stack([box.contains(x) for box in self.boxes_], axis=1)
+
+    def _margins(self, X: Any) -> Floats:
+        x = np.asarray(self._design(X))
+        return np.stack([box.margins(x, self.scale_) for box in self.boxes_], axis=1)
+
+    def _uncertain(self, X: Any) -> NDArray[np.bool_]:
+        if self.concept is None:
+            return super()._uncertain(X)
+        return np.asarray(self.certainty(X)[:, 0] == 0)
+
+
+def dense(x: Any) -> Floats:
+    """Rows of a design, dense and in one piece."""
+    return np.ascontiguousarray(to_array(x), dtype=np.float64)
+
+
+# -------------------------------------------------------------------------------------------------
+# Classification by a union of boxes for each class.
+
+
+class UnionOfBoxes(ClassifierMixin, Claims, ClassLabels):
+    """At most m boxes for each class; a row belongs where some box has it deepest inside.
+
+        minimize over B₁ … Bₘ   Σ w [x ∉ ∪ B, of the class] + Σ w [x ∈ ∪ B, of another]
+
+    Boxes are chosen one by one, each by branch and bound with the largest gain beside those before,
+    and then every one is replaced by the best beside the others until none gains. Enough boxes can
+    represent any labels of distinct rows; few boxes are rules to read.
+
+    Parameters
+    ----------
+    n_boxes : int, default=2
+        m, the most boxes of a class.
+    hypothesis : {"specific", "average", "short", "general"}, default="average"
+        The boxes that predict: the tight ones, those halfway to the most general, these without
+        needless conditions, or the most general ones (see :class:`BoxClassifier`).
+    max_nodes : int, default=1000
+        Nodes of branch and bound for each box, after which it is the best one found.
+    reject : bool, default=False
+        Whether rows are rejected that no class or several classes claim.
+    reject_label : str, number or None, default=None
+        What ``predict`` returns for rejected rows; None is "reject", or −1 (one less than the
+        smallest class) among numbers.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+        The class labels.
+    spaces_ : list of list of VersionSpace
+        For each class the version spaces of its boxes.
+    boxes_ : list of list of Box
+        For each class the boxes that predict.
+    rules_ : list of str
+        The boxes as conditions on the columns by name, joined by "or".
+    errors_ : ndarray of shape (K,)
+        Weight of the rows of a class outside of its boxes and of others inside.
+    scale_ : ndarray of shape (d,)
+        The range of each column, the unit of scores.
+    certificate_ : Certificate
+        The errors, and whether no change of one box makes fewer.
+
+    See Also
+    --------
+    BoxClassifier : One box for each class, with the fewest errors.
+    EllipsoidClassifier : The ellipsoid of least volume around each class.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X = [[1.0], [2.0], [4.0], [5.0], [7.0], [8.0]]
+    >>> model = sx.UnionOfBoxes(2).fit(X, list("aabbaa"))
+    >>> print(model.describe())
+    a: x0 ≤ 3 or x0 ≥ 6 (4 of 4 rows, 0 of other classes)
+    b: 3 ≤ x0 ≤ 6 (2 of 2 rows, 0 of other classes)
+    """
+
+    _sparse_ok = False
+    _any_size = True
+    spaces_: list[list[VersionSpace]]
+
+    def __init__(
+        self,
+        n_boxes: int = 2,
+        *,
+        hypothesis: str = "average",
+        max_nodes: int = 1000,
+        reject: bool = False,
+        reject_label: Any = None,
+    ) -> None:
+        self.n_boxes = n_boxes
+        self.hypothesis = hypothesis
+        self.max_nodes = max_nodes
+        self.reject = reject
+        self.reject_label = reject_label
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
+        check_option("hypothesis", self.hypothesis, HYPOTHESES)
+        for name in ("n_boxes", "max_nodes"):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < 1:
+                raise InputError(f"{name}={value!r} must be a whole number above zero.")
+        coded = coded_rows(self, X, y, sample_weight)
+        self.encoding_ = coded.encoding
+        x = dense(coded.x)
+        labels = range(len(self.classes_))
+        found = [
+            class_union(x, coded.codes, coded.w, k, self.n_boxes, self.max_nodes) for k in labels
+        ]
+        self._accept(found, np.ptp(x, axis=0))
+        return self
+
+    def _accept(self, found: list[ClassUnion], scale: Floats) -> None:
+        self.concepts_ = self.classes_
+        self.spaces_ = [one.spaces for one in found]
+        self.errors_ = np.array([one.errors for one in found])
+        self.counts_ = np.array([[one.covered, one.weight, one.others] for one in found])
+        self.scale_ = scale
+        errors = float(self.errors_.sum())
+        claim = "Each union of boxes contains all rows of its class and no other row"
+        if errors > 0.0:
+            exact = all(one.exact for one in found)
+            claim = (
+                "No other place of one box, and none more or less, makes fewer errors"
+                if exact
+                else "No change of one box in one column makes fewer errors"
+            ) + " (rows of a class outside of its boxes, others inside)"
+            claim += without_a_box([(one.errors, one.weight) for one in found])
+        self.certificate_ = Certificate(claim, primal=errors, promised=())
+        self._set_labels()
+
+    @property
+    def boxes_(self) -> list[list[Box]]:
+        """For each class the boxes that predict."""
+        check_is_fitted(self)
+        name = {"general": "common"}.get(self.hypothesis, self.hypothesis)
+        return [[getattr(space, name) for space in spaces] for spaces in self.spaces_]
+
+    @property
+    def rules_(self) -> list[str]:
+        """The boxes as conditions on the columns by name."""
+        terms = self.encoding_.terms.items
+        return [any_of([rule(box, terms) for box in boxes]) for boxes in self.boxes_]
+
+    def _texts(self) -> list[str]:
+        return self.rules_
+
+    def _claimed(self, X: Any) -> NDArray[np.bool_]:
+        x = np.asarray(self._design(X))
+        return np.stack(
+            [np.any([box.contains(x) for box in boxes], axis=0) for boxes in self.boxes_], axis=1
+        )
+
+    def _margins(self, X: Any) -> Floats:
+        x = np.asarray(self._design(X))
+        return np.stack(
+            [
+                np.max([box.margins(x, self.scale_) for box in boxes], axis=0)
+                for boxes in self.boxes_
+            ],
+            axis=1,
+        )
+
+
+# -------------------------------------------------------------------------------------------------
+# Version spaces of classes from rows: consistent where boxes are, with the fewest errors else.
+
+
+#: Rounding error of a pairwise sum of up to 2⁶⁴ weights, relative to the sum.
+ROUNDING = 64.0 * float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True)
+class ClassSpace:
+    """The version space of a class, its errors, and the fewest errors that a box can have.
+
+    ``covered`` and ``others`` are the weights of the rows of the class and of others in the boxes,
+    ``weight`` is the weight of all rows of the class.
+    """
+
+    space: VersionSpace
+    errors: float
+    bound: float
+    covered: float
+    others: float
+    weight: float
+
+
+def class_space(x: Floats, codes: Ints, w: Floats, label: int, max_nodes: int) -> ClassSpace:
+    """The version space of one class against all others.
+
+    Rows that the box with the fewest errors has on its wrong side are errors; the version space is
+    that of the other rows.
+    """
+    own = codes == label
+    weight = float(w[own].sum())
+    if not own.any():
+        d = x.shape[1]
+        empty = VersionSpace(nothing(d), np.unique(x, axis=0), nothing(d))
+        return ClassSpace(empty, 0.0, 0.0, 0.0, 0.0, 0.0)
+    found = fewest_errors(x, own, w, max_nodes)
+    inside = ((x >= found.lower) & (x <= found.upper)).all(axis=1)
+    space = version_space(x[own & inside], x[~own & ~inside])
+    covered, others = float(w[own & inside].sum()), float(w[~own & inside].sum())
+    return ClassSpace(space, weight - covered + others, found.bound, covered, others, weight)
+
+
+def certificate(spaces: list[ClassSpace]) -> Certificate:
+    """The errors of the boxes, and the fewest that boxes can have."""
+    errors = sum(found.errors for found in spaces)
+    bound = min(errors, sum(found.bound for found in spaces))
+    gap = errors - bound
+    total = sum(found.weight for found in spaces)
+    rounding = ROUNDING * total
+    exact = gap <= rounding
+    if errors == 0.0:
+        claim = "Each box contains all rows of its class and no other row"
+    elif exact:
+        claim = (
+            "No boxes with a row of their class make fewer errors (rows of a class outside of its "
+            "box, others inside)" + without_a_box([(one.errors, one.weight) for one in spaces])
+        )
+    else:
+        claim = (
+            "No change of a box in one column makes fewer errors (rows of a class outside of its "
+            "box, others inside), and whether another box does is open"
+        )
+    return Certificate(
+        claim,
+        primal=errors,
+        dual=errors if exact else bound,
+        gap=0.0 if exact else gap,
+        tolerance=1e-9,
+        rounding=rounding,
+        promised=("gap",),
+    )
+
+
+def without_a_box(classes: Sequence[tuple[float, float]]) -> str:
+    """What to add where classes, given by their errors and weight, do better without any box."""
+    fewer = [weight < errors for errors, weight in classes]
+    if not any(fewer):
+        return ""
+    least = sum(min(pair) for pair in classes)
+    return (
+        f"; {sum(fewer)} of {len(fewer)} classes had better have no box, as other rows outweigh "
+        f"theirs: that makes {least:g}"
+    )
+
+
+# -------------------------------------------------------------------------------------------------
+# Version spaces of a table that is read in blocks: two statistics, each of one pass.
+#
+# The smallest and largest values of each class are S. The second pass looks for rows of other
+# classes inside: if there are none, the rows that bound G are all that is needed. Both merge with
+# ``+``.
+
+
+@dataclass
+class ClassExtremes:
+    """Smallest and largest value of each column, and the weight, for each class."""
+
+    faces: dict[Term, Floats] = field(default_factory=dict)
+    weight: dict[Term, float] = field(default_factory=dict)
+
+    def fresh(self) -> Self:
+        """The statistic of no rows."""
+        return type(self)()
+
+    def update(self, block: Block) -> None:
+        """Add the rows of a block."""
+        for j, term in enumerate(block.targets):
+            own = (block.y[:, j] > 0.5) & (block.weights > 0.0)
+            if own.any():
+                found = column_extremes(np.ascontiguousarray(block.dense()[own]))
+                self._add(term, found, float(block.weights[own].sum()))
+
+    def _add(self, term: Term, faces: Floats, weight: float) -> None:
+        if term in self.faces:
+            low = np.minimum(self.faces[term][0], faces[0])
+            faces = np.stack([low, np.maximum(self.faces[term][1], faces[1])])
+        self.faces[term] = faces
+        self.weight[term] = self.weight.get(term, 0.0) + weight
+
+    def __add__(self, other: Self) -> Self:
+        total = type(self)(dict(self.faces), dict(self.weight))
+        for term, faces in other.faces.items():
+            total._add(term, faces, other.weight[term])
+        return total
+
+
+class OtherClasses:
+    """The rows of other classes that bound G of each class, and whether any is inside S."""
+
+    def __init__(self, faces: dict[Term, Floats]) -> None:
+        self.faces = faces
+        self.rows: dict[Term, Floats] = {}
+        self.inside = False
+
+    def fresh(self) -> Self:
+        """The statistic of no rows."""
+        return type(self)(self.faces)
+
+    def update(self, block: Block) -> None:
+        """Add the rows of a block."""
+        if self.inside:
+            return
+        x = block.dense()
+        for term, faces in self.faces.items():
+            j = block.targets.position.get(term)
+            other = block.weights > 0.0
+            if j is not None:
+                other &= block.y[:, j] < 0.5
+            self._add(term, bounding(x[other], *faces))
+
+    def _add(self, term: Term, rows: Floats) -> None:
+        if term in self.rows:
+            joined = np.concatenate([self.rows[term], rows])
+            rows = bounding(joined, *self.faces[term])
+        self.rows[term] = rows
+        self.inside = self.inside or bool(np.isnan(rows).all(axis=1).any())
+
+    def __add__(self, other: Self) -> Self:
+        total = self.fresh()
+        total.rows, total.inside = dict(self.rows), self.inside or other.inside
+        if not total.inside:
+            for term, rows in other.rows.items():
+                total._add(term, rows)
+        return total
+
+
+def consistent_spaces(model: Any, X: Rows) -> tuple[list[ClassSpace], Encoding, Floats, int] | None:
+    """Version spaces of a stream, its encoding, the range of each design column, and its rows.
+
+    None for rows in memory, and where no boxes are consistent.
+    """
+    if isinstance(X, InMemory):
+        return None
+    rows = model._class_rows(X, None, None)
+    prepared = prepare(rows)
+    terms = model._class_terms(rows, prepared.targets)
+    first = prepared.rows.reduce(ClassExtremes())
+    second = prepared.rows.reduce(OtherClasses(first.faces))
+    if second.inside:
+        return None
+    found = []
+    for code in model._concept_codes():
+        term = terms.items[code]
+        space = within_bounds(first.faces[term], second.rows[term])
+        weight = first.weight[term]
+        found.append(ClassSpace(space, 0.0, 0.0, weight, 0.0, weight))
+    lower, upper = zip(*first.faces.values(), strict=True)
+    scale = np.max(upper, axis=0) - np.min(lower, axis=0)
+    return found, prepared.encoding, scale, prepared.moments.count
+
+
+# -------------------------------------------------------------------------------------------------
+# Boxes in words: one rule for each class, with the names of the columns.
+
+
+def rule(box: Box, terms: Sequence[Term]) -> str:
+    """The conditions of a box, ``2.1 ≤ petal width ≤ 2.5 and color = red``.
+
+    Faces that are infinite have no condition; a box without any is "always", one of no points
+    "never".
+    """
+    if box.empty:
+        return "never"
+    conditions = [
+        text
+        for term, low, high in zip(terms, box.lower.tolist(), box.upper.tolist(), strict=True)
+        if (text := _condition(term, low, high, "<" if box.open else "≤"))
+    ]
+    return " and ".join(conditions) or "always"
+
+
+def any_of(rules: Sequence[str]) -> str:
+    """Rules joined by "or", in parentheses where they have several conditions."""
+    if len(rules) == 1:
+        return rules[0]
+    return " or ".join(f"({text})" if " and " in text else text for text in rules)
+
+
+def _condition(term: Term, low: float, high: float, sign: str) -> str:
+    if term.level is not None:
+        return _level(term, low, high)
+    below, above = np.isfinite(low), np.isfinite(high)
+    name = str(term)
+    if below and above:
+        if low == high:
+            return f"{name} = {low:.6g}"
+        return f"{low:.6g} {sign} {name} {sign} {high:.6g}"
+    if above:
+        return f"{name} {sign} {high:.6g}"
+    return f"{name} {'>' if sign == '<' else '≥'} {low:.6g}" if below else ""
+
+
+def _level(term: Term, low: float, high: float) -> str:
+    """An indicator is 0 or 1: a face between them asks for the level, or for another."""
+    if low > 0.0:
+        return f"{term.column} = {term.level}"
+    return f"{term.column} ≠ {term.level}" if high < 1.0 else ""

@@ -1,1 +1,0 @@
-"""Boxes as hypotheses: between most specific and most general; fewest errors; rules."""

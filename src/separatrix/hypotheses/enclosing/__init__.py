@@ -1,1 +1,0 @@
-"""The smallest ball and the ellipsoid of least volume around points; their proof is the support."""

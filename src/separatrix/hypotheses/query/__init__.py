@@ -1,1 +1,0 @@
-"""Where to ask next: rows worth labeling, and the labels that asking there saves."""

@@ -1,1 +1,0 @@
-"""Hyperparameters of kernels: names, bounds, starting values."""

@@ -1,1 +1,0 @@
-"""Lasso and elastic net: estimators, the path solver with its loops, and the certificate."""

@@ -1,1 +1,0 @@
-"""Linear regression by least squares: estimator, solvers from moments or rows, certificate."""

@@ -1,0 +1,308 @@
+"""Linear regression by least squares."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import RegressorMixin
+
+from separatrix.arrays import Floats
+from separatrix.estimators.base import MomentEstimator, PartialFitMixin, TrainingData
+from separatrix.estimators.linear_classifier import LinearClassifier
+from separatrix.linear.inference import FitStatistics, InferenceMixin, lines_without_each_row
+from separatrix.linear.lasso import solve_non_negative
+from separatrix.linear.least_squares import solve_moments, solve_wide, warn_if_not_unique
+from separatrix.linear.spectrum import MANY_COLUMNS, solve_sparse
+from separatrix.optimize.convex import LeastSquares, Solution
+from separatrix.rows.rows import ArrayRows, MappedRows, Rows
+from separatrix.rows.schema import Block, Encoding, Term, Terms, identity
+from separatrix.selection.leave_one_out import AffineFits
+from separatrix.statistics.class_preparation import TargetMap
+from separatrix.statistics.moments import Moments, prepare
+from separatrix.threads import one_blas_thread
+
+
+class LinearRegression(InferenceMixin, PartialFitMixin, RegressorMixin, MomentEstimator):
+    """Linear regression by least squares.
+
+        min over b, a of Σ w (y − a − b·x)²
+
+    The solution does not depend on the units of the columns. Where columns are linearly dependent
+    the fitted values are still unique; of the coefficients the minimum-norm solution is returned,
+    and the dependent columns are named on ``certificate_``.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+        Whether the model has an intercept ``a``.
+    copy_X : bool, default=True
+        Accepted for compatibility with scikit-learn; it has no effect.
+    tol : float, default=1e-6
+        Accepted for compatibility with scikit-learn; it has no effect.
+    n_jobs : int or None, default=None
+        Accepted for compatibility with scikit-learn; it has no effect.
+    positive : bool, default=False
+        Whether coefficients are constrained to be ≥ 0.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (d,) or (k, d)
+        Coefficients b, one row per target if there are several.
+    intercept_ : float or ndarray of shape (k,)
+        Intercept a.
+    certificate_ : Certificate
+        Duality gap, KKT residual, rank, condition number and trusted digits of the solution.
+    rank_ : int
+        Number of linearly independent columns (centered, where there is an intercept).
+    singular_ : ndarray of shape (min(n, d),)
+        Singular values of the columns (centered, where there is an intercept), the largest first.
+    marginal_coef_ : ndarray of shape (d,) or (k, d)
+        Coefficient of every column in a regression on that column alone.
+    moments_ : Moments or None
+        Moments of the training rows, to which ``partial_fit`` adds.
+
+    See Also
+    --------
+    Ridge : Least squares with an ℓ₂ penalty.
+    Lasso : Least squares with an ℓ₁ penalty.
+    HuberRegressor : Regression that is robust to outliers.
+
+    Notes
+    -----
+    The solution is computed from moments. Where those would leave fewer than ten correct digits,
+    the rows are read once more into moments of twice the precision.
+
+    References
+    ----------
+    - R. D. Cook, Detection of influential observation in linear regression, Technometrics 19, 1977.
+    - D. A. Belsley, E. Kuh and R. E. Welsch, Regression Diagnostics, Wiley, 1980.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> x = [[1.0], [2.0], [3.0], [4.0]]
+    >>> model = sx.LinearRegression().fit(x, [3.1, 4.9, 7.0, 9.0])
+    >>> model.coef_.round(2), round(float(model.intercept_), 2)
+    (array([1.98]), 1.05)
+    >>> model.summary().standard_errors.round(3)
+    array([0.116, 0.042])
+    >>> model.predict_interval([[5.0]], level=0.9).round(2)
+    array([[10.51, 11.39]])
+    """
+
+    _multi_output = True
+    _keeps_float32 = True
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        tol: float = 1e-6,
+        n_jobs: int | None = None,
+        positive: bool = False,
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.positive = positive
+
+    def __sklearn_clone__(self) -> LinearRegression:
+        """A clone, before which scikit-learn learns that this is a LinearRegression.
+
+        Its RANSACRegressor draws d + 1 rows for one, and of anything else asks for min_samples.
+        Its linear models are imported here, since only its meta-estimators ask, once they cloned.
+        """
+        from sklearn.linear_model import LinearRegression as Interface
+
+        Interface.register(LinearRegression)
+        found: LinearRegression = super().__sklearn_clone__()
+        return found
+
+    def _solve(self, data: TrainingData) -> Solution:
+        solution = solve_least_squares(
+            data, fit_intercept=self.fit_intercept, positive=self.positive
+        )
+        self.fit_statistics_ = None
+        if isinstance(solution, LeastSquares) and data.moments is not None:
+            self.fit_statistics_ = FitStatistics.from_solution(
+                solution, data.moments, fit_intercept=self.fit_intercept
+            )
+        return solution
+
+    def _wide(self, block: Block) -> bool:
+        return from_rows(block)
+
+    def leave_one_out_fits(
+        self, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> AffineFits | None:
+        """The fits without each of the training rows, in closed form; None if there is none."""
+        if self.positive:
+            return None
+        return lines_without_each_row(self, X, y, sample_weight, 0.0)
+
+    @property
+    def rank_(self) -> int:
+        """The number of linearly independent columns."""
+        if self.certificate_.rank is None:
+            raise AttributeError("rank_ is not determined by this solver.")
+        return self.certificate_.rank
+
+    @property
+    def singular_(self) -> Floats:
+        """The roots of the eigenvalues of the scatter matrix; where that was not formed, none."""
+        if self.moments_ is None:
+            raise AttributeError("singular_ needs the moments, and there are too many columns.")
+        m = self.moments_ if self.fit_intercept else self.moments_.about_origin()
+        with one_blas_thread():  # as in every fit: the same bits on any number of threads
+            values = np.linalg.eigvalsh(m.xx)[::-1][: min(m.count, m.d)]
+        return np.asarray(np.sqrt(np.maximum(values, 0.0)))
+
+    @property
+    def marginal_coef_(self) -> Floats:
+        """σ_xy / σ_xx column by column, equal to ``coef_`` where columns are uncorrelated."""
+        if self.moments_ is None:
+            raise AttributeError(
+                "marginal_coef_ needs the moments, and there are too many columns."
+            )
+        m = self.moments_ if self.fit_intercept else self.moments_.about_origin()
+        variance = np.diag(m.xx)[:, None]
+        marginal = np.divide(m.xy, variance, out=np.zeros_like(m.xy), where=variance > 0)
+        return marginal[:, 0] if np.ndim(self.coef_) == 1 else marginal.T
+
+
+# -------------------------------------------------------------------------------------------------
+# Classification by least squares on class codes.
+
+
+class LeastSquaresClassifier(LinearClassifier):
+    """Linear classifier by least-squares regression on class codes.
+
+        min over W, a of Σ w ‖c(y) − a − W·x‖²
+
+    Two classes have the codes −1 and +1, and x is assigned to ``classes_[1]`` where w·x + a > 0.
+    K classes have one-hot codes, and the largest score wins. Scores are no probabilities.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+        Whether the hyperplanes have an intercept.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+        The class labels in order.
+    coef_ : ndarray of shape (1, d) or (K, d)
+        Coefficients, one row for two classes, else one row per class.
+    intercept_ : ndarray of shape (1,) or (K,)
+        Intercepts.
+    certificate_ : Certificate
+        Duality gap, KKT residual, rank and condition number.
+    moments_ : Moments
+        Moments of the columns and the one-hot classes, to which ``partial_fit`` adds.
+
+    See Also
+    --------
+    LinearRegression : The same criterion for a numeric target.
+    LinearDiscriminantAnalysis : Gaussian classes with a common covariance.
+    LogisticRegression : A linear classifier with probabilities.
+
+    Notes
+    -----
+    With one column and two classes the coefficient is 2·π⁺π⁻(μ⁺ − μ⁻)/σ², π being the class
+    proportions, and the threshold is x̄ − ȳ/coef: at the mean where classes are balanced, else
+    moved towards the rarer class. The solution follows from moments alone and does not depend on
+    the units of X.
+
+    References
+    ----------
+    T. Hastie, R. Tibshirani and J. Friedman, The Elements of Statistical Learning, 2nd edition,
+    Springer, 2009, section 4.2.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> x = [[0.0], [1.0], [3.0], [4.0]]
+    >>> model = sx.LeastSquaresClassifier().fit(x, ["a", "a", "b", "b"])
+    >>> model.predict([[0.5], [3.5]])
+    array(['a', 'b'], dtype='<U1')
+    >>> model.coef_.round(2), model.intercept_.round(2)
+    (array([[0.6]]), array([-1.2]))
+    """
+
+    moments_: Moments
+
+    def __init__(self, *, fit_intercept: bool = True) -> None:
+        self.fit_intercept = fit_intercept
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
+        rows = self._class_rows(X, y, sample_weight)
+        prepared = prepare(rows)
+        terms = self._class_terms(rows, prepared.targets)
+        moments = prepared.moments.aligned(prepared.moments.terms, terms)
+        self._learn(prepared.rows, moments, prepared.encoding)
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Fit to these rows and all rows given before; ``classes`` lists what may come."""
+        first = not hasattr(self, "moments_")
+        known = self._known_classes(X, classes)
+        rows = self._class_rows(X, y, sample_weight, known=known, reset=first)
+        assert isinstance(rows, ArrayRows)
+        terms = self._class_terms(rows, rows.block.targets)
+        moments = rows.reduce(Moments())
+        if not first:
+            moments = self.moments_ + moments
+        self._learn(None, moments.aligned(moments.terms, terms), identity(rows.schema))
+        return self
+
+    def _learn(self, rows: Rows | None, moments: Moments, encoding: Encoding) -> None:
+        self.moments_ = moments
+        if len(self.classes_) == 2:
+            name = moments.targets.items[1].column
+            signs = TargetMap(np.array([[-1.0], [1.0]]), Terms((Term(name),)))
+            moments = signs.moments(moments)
+            rows = None if rows is None else MappedRows(rows, signs)
+        solution = solve_moments(rows, moments, fit_intercept=self.fit_intercept)
+        self._accept(solution, encoding, flat=False)
+
+
+# -------------------------------------------------------------------------------------------------
+# Least squares from whatever a fit has: moments, few rows, or sparse rows with many columns.
+
+
+def solve_least_squares(
+    data: TrainingData, *, fit_intercept: bool, positive: bool = False
+) -> Solution:
+    """Solve by the route that suits the data; a ``LeastSquares`` where inference is possible.
+
+    With ``positive`` set, by an active-set method; from moments where there are more rows than
+    columns; by conjugate gradients where XᵀX would not fit; else by singular values of the rows.
+    """
+    if positive:
+        return solve_non_negative(data.block or data.source, 0.0, fit_intercept=fit_intercept)
+    if data.block is None:
+        assert data.moments is not None
+        return solve_moments(data.rows, data.moments, fit_intercept=fit_intercept)
+    if too_many_columns(data.block):
+        none = np.zeros(data.block.y.shape[1])
+        return solve_sparse(data.block, none, fit_intercept=fit_intercept)
+    solution = solve_wide(data.block, fit_intercept=fit_intercept)
+    warn_if_not_unique(solution.certificate)
+    return solution
+
+
+def too_many_columns(block: Block) -> bool:
+    """Whether the rows are sparse and XᵀX would be out of proportion to them."""
+    return bool(sparse.issparse(block.x) and block.x.shape[1] > MANY_COLUMNS)
+
+
+def from_rows(block: Block) -> bool:
+    """Whether to solve from the rows: no more rows than columns, or too many sparse columns."""
+    return bool(block.n <= block.x.shape[1]) or too_many_columns(block)

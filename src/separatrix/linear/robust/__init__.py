@@ -1,1 +1,0 @@
-"""Huber and least absolute deviation regression."""

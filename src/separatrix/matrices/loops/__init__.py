@@ -1,1 +1,0 @@
-"""Compiled loops over sparse rows and columns."""

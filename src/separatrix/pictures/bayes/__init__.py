@@ -1,1 +1,0 @@
-"""Pictures of posteriors and predictive distributions."""

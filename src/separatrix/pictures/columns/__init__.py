@@ -1,1 +1,0 @@
-"""Columns: their importance, partial dependence, histograms and correlations."""

@@ -1,1 +1,0 @@
-"""Pictures of conformal prediction: coverage by category, sizes of sets."""

@@ -1,1 +1,0 @@
-"""Plots of hypotheses: boxes from most specific to most general, and labels that queries save."""

@@ -1,1 +1,0 @@
-"""Displays of learning theory: shattered points, PAC learning, bias and variance."""

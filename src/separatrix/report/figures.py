@@ -1,0 +1,886 @@
+"""The pictures of each part of the page, and the reasons of those that are missing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.arrays import Floats
+from separatrix.estimators.inference import Inference
+from separatrix.messages import InputError
+from separatrix.pictures import (
+    CalibrationDisplay,
+    CategoryCoverageDisplay,
+    ClusterProfileDisplay,
+    ClusterProjectionDisplay,
+    CoefficientDisplay,
+    ColumnDistributionDisplay,
+    ConfusionMatrixDisplay,
+    CorrelationDisplay,
+    CoverageDisplay,
+    CoverageRiskDisplay,
+    CrossValidationDisplay,
+    DecisionBoundaryDisplay,
+    DendrogramDisplay,
+    Display,
+    DistanceConcentrationDisplay,
+    DualCoefficientDisplay,
+    ElbowDisplay,
+    GeneralizationGapDisplay,
+    LearningCurveDisplay,
+    LeverageDisplay,
+    LogOddsDisplay,
+    MarginDisplay,
+    NeighborCountDisplay,
+    OneVsRestRocDisplay,
+    PartialDependenceDisplay,
+    PermutationImportanceDisplay,
+    PITDisplay,
+    PrecisionRecallDisplay,
+    PredictedActualDisplay,
+    PredictiveBandDisplay,
+    PredictiveIntervalDisplay,
+    QuantileQuantileDisplay,
+    RegularizationPathDisplay,
+    RelevanceDisplay,
+    ResidualDisplay,
+    RocDisplay,
+    ScaleLocationDisplay,
+    SetSizeDisplay,
+    SignedDistanceDisplay,
+    SilhouetteDisplay,
+    StandardizedResidualDisplay,
+    SupportVectorDisplay,
+    SVMPathDisplay,
+    ValidationCurveDisplay,
+)
+from separatrix.pictures.formatting import plural, score_info
+from separatrix.probability.decision_surface import DecisionFunctionSurface
+from separatrix.probability.roc import RocCurve, roc_curve
+from separatrix.report.tables import column_spreads, fold_interval, ordered_entries, shown_check
+from separatrix.report.verdict import chosen_by, counterpart, display_name, is_baseline, winner_of
+from separatrix.rows.schema import unit_weights
+from separatrix.study.cluster.result import ClusterStudy, standardized_levels
+from separatrix.study.description import NeighborSearch, RegularizationPath, SVMSearch
+from separatrix.study.result import (
+    ColumnDistribution,
+    ColumnImportance,
+    Margins,
+    PartialDependence,
+    Predictions,
+    PredictiveBand,
+    PredictiveCheck,
+    Study,
+    TrainingRows,
+)
+
+__all__ = [
+    "Gallery",
+    "classification",
+    "coefficients",
+    "columns",
+    "comparison",
+    "dependence",
+    "guaranteed",
+    "importance",
+    "learning",
+    "probabilities",
+    "regression",
+    "stored_rows",
+    "test_scores",
+    "uncertainty",
+]
+
+
+# -------------------------------------------------------------------------------------------------
+# Pictures for the page, and the reasons of those that are missing.
+
+
+#: Points in one picture of the page before a density is drawn: a page has several.
+MANY = 2_000
+#: A plane is drawn if it shows for so many of the rows what the model predicts for them.
+LEAST_AGREEMENT = 0.8
+
+
+@dataclass
+class Gallery:
+    """Pictures that could be drawn, and the reasons of those that could not."""
+
+    pictures: list[Display] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+    def add(self, make: Callable[[], Display]) -> None:
+        """Add the picture, or the reason for its absence."""
+        try:
+            self.pictures.append(make())
+        except InputError as refusal:
+            self.missing.append(str(refusal))
+
+
+def row_labels(rows: Any) -> list[str] | None:
+    """Row numbers as people write them."""
+    if rows is None:
+        return None
+    return [f"{r:g}" if isinstance(r, float | np.floating) else str(r) for r in rows]
+
+
+# -------------------------------------------------------------------------------------------------
+# Cross-validation, test scores and learning curve.
+
+
+def comparison(study: Study) -> Gallery:
+    """The folds of every candidate."""
+    gallery = Gallery()
+    entries = [e for e in ordered_entries(study) if len(e.folds)]
+    if entries:
+        names = [display_name(e.name) for e in entries]
+        scores = [np.asarray(e.folds, dtype=float) for e in entries]
+        winner = display_name(study.winner)
+        gallery.pictures.append(CrossValidationDisplay(names, scores, entries[0].metric, winner))
+    return gallery
+
+
+def test_scores(study: Study) -> Gallery:
+    """The metric of the leaderboard on each part; predicted against actual test rows."""
+    gallery, entry, own = Gallery(), winner_of(study), chosen_by(study)
+    if entry is None or own is None:
+        return gallery
+    low, high = fold_interval(entry)
+    parts = [("cross-validation", entry.mean, low, high), ("test", own.value, own.low, own.high)]
+    trained = _training_score(study, entry.metric)
+    if math.isfinite(trained):
+        parts.insert(0, ("training", trained, math.nan, math.nan))
+    base = counterpart(study, own.metric)
+    if base is not None:
+        parts.append(("baseline on test", base.value, base.low, base.high))
+    names, values, lows, highs = zip(*parts, strict=True)
+    muted = ("baseline on test",)
+    gallery.pictures.append(
+        GeneralizationGapDisplay(names, values, lows, highs, entry.metric, muted)
+    )
+    test = study.test_predictions
+    if test is not None and study.task == "regression" and not is_baseline(study.winner):
+        rows = row_labels(test.rows)
+        display = next((d.display for d in study.distributions if d.column == study.target), "")
+        gallery.add(
+            lambda: PredictedActualDisplay.from_predictions(
+                test.truth, test.predicted, row_labels=rows, max_points=MANY, display=display
+            )
+        )
+    return gallery
+
+
+def _training_score(study: Study, metric: str) -> float:
+    """The metric on the training rows; NaN where they are not stored."""
+    part, known = study.training, score_info(metric).short
+    if part is None or part.predicted is None:
+        curve = study.learning_curve
+        if curve is None or score_info(curve.metric).short != known:
+            return math.nan
+        return float(np.mean(curve.train[-1]))
+    w = unit_weights(part.w, len(part.y))
+    if study.task == "classification":
+        right = np.array([str(a) == str(b) for a, b in zip(part.y, part.predicted, strict=True)])
+        accuracy = float(np.average(right, weights=w))
+        losses = {"Accuracy": accuracy, "Error rate": 1 - accuracy, "Log loss": _log_loss(study, w)}
+        return losses.get(known, math.nan)
+    y = np.asarray(part.y, dtype=float)
+    residual = y - np.asarray(part.predicted, dtype=float)
+    square = float(np.average(residual**2, weights=w))
+    variance = float(np.average((y - np.average(y, weights=w)) ** 2, weights=w))
+    scores = {
+        "RMSE": math.sqrt(square),
+        "MSE": square,
+        "MAE": float(np.average(np.abs(residual), weights=w)),
+        "R²": 1 - square / variance if variance > 0 else math.nan,
+    }
+    return scores.get(known, math.nan)
+
+
+def _log_loss(study: Study, w: Floats) -> float:
+    """−mean ln p of the true class, on the training rows."""
+    part = study.training
+    if part is None or part.probabilities is None:
+        return math.nan
+    place = {label: k for k, label in enumerate(study.classes)}
+    codes = [place[str(label)] for label in part.y]
+    own = np.asarray(part.probabilities, dtype=float)[np.arange(len(codes)), codes]
+    return float(-np.average(np.log(np.maximum(own, np.finfo(float).eps)), weights=w))
+
+
+def learning(study: Study) -> Gallery:
+    """Error against the number of training rows."""
+    gallery, curve = Gallery(), study.learning_curve
+    if curve is not None and len(curve.sizes) > 1:
+        sizes = np.asarray(curve.sizes, dtype=float)
+        gallery.pictures.append(
+            LearningCurveDisplay(sizes, curve.train, curve.validation, curve.metric)
+        )
+    return gallery
+
+
+# -------------------------------------------------------------------------------------------------
+# Residuals of a regression.
+
+
+def regression(study: Study) -> Gallery:
+    """Residuals of the training rows (of the test rows where those are all there is)."""
+    gallery, part, test = Gallery(), study.training, study.test_predictions
+    plain = is_baseline(study.winner) or study.description.evidence is not None
+    found = None if plain else study.description.inference
+    truth: Any
+    if part is not None and part.predicted is not None:
+        truth, fitted, rows = part.y, part.predicted, part.rows
+    elif test is not None:
+        truth, fitted, rows = test.truth, test.predicted, test.rows
+    else:
+        gallery.missing.append("The rows are not stored, so residuals cannot be drawn.")
+        return gallery
+    y, fitted = np.asarray(truth, dtype=float), np.asarray(fitted, dtype=float)
+    if y.ndim != 1:
+        gallery.missing.append("Residuals are drawn for one target only.")
+        return gallery
+    names = row_labels(rows)
+    gallery.pictures += [
+        ResidualDisplay.from_predictions(y, fitted, row_labels=names, max_points=MANY),
+        QuantileQuantileDisplay.from_predictions(y, fitted, row_labels=names),
+        ScaleLocationDisplay.from_predictions(y, fitted, row_labels=names, max_points=MANY),
+    ]
+    gallery.add(lambda: _leverage(found, part, y - fitted, names, study.n_train))
+    return gallery
+
+
+def _leverage(
+    found: Inference | None,
+    part: TrainingRows | None,
+    residuals: Floats,
+    names: list[str] | None,
+    total: int,
+) -> LeverageDisplay:
+    """From the stored leverages of a least squares model."""
+    if found is None or found.intervals is None:
+        raise InputError("Leverage is defined for least squares, not for this model.")
+    if part is None or part.leverage is None or part.leverage.size != residuals.size:
+        raise InputError("The training rows are not stored, so leverage cannot be drawn.")
+    scaled = residuals if part.w is None else residuals * np.sqrt(part.w)
+    # Leverages of all rows add up to the rank; those of a selection do not.
+    count = None if residuals.size == total else found.estimates.size + 1
+    return LeverageDisplay.from_fit(
+        scaled, part.leverage, found.sigma, count, row_labels=names, max_points=MANY
+    )
+
+
+# -------------------------------------------------------------------------------------------------
+# Coefficients of a linear model: with intervals, along the penalty, and the error there.
+
+
+def coefficients(study: Study) -> Gallery:
+    """Coefficients with intervals, the path over the penalty, and the error along it."""
+    gallery, model = Gallery(), study.description
+    scale = None if study.training is None else study.training.scale
+    found = model.inference
+    if found is not None and is_baseline(study.winner):
+        return gallery
+    if found is not None and found.estimates.size:
+        if scale is None:
+            scale = _scale_by_name(study, found.names)
+        finite, own = _finite(study, found, scale)
+        gallery.add(lambda: _coefficients(finite, own, _unit(study)))
+    path = model.path or study.ridge_path
+    if path is not None and found is not None:
+        gallery.add(lambda: _path(study, path, found, scale))
+    if path is not None and path.errors is not None:
+        errors = path.errors
+        gallery.add(lambda: ValidationCurveDisplay(path.alphas, errors, path.alpha))
+    return gallery
+
+
+def _finite(
+    study: Study, found: Inference, scale: Floats | None
+) -> tuple[Inference, Floats | None]:
+    """Without the terms that have no finite estimate."""
+    odds = study.description.odds
+    if odds is None or not odds.no_finite_estimate:
+        return found, scale
+    at = np.flatnonzero(~np.isin(found.names, odds.no_finite_estimate))
+    arrays = ("estimates", "intervals", "standard_errors", "t_values", "p_values")
+    some = {name: v[at] for name in arrays if (v := getattr(found, name)) is not None}
+    names = tuple(found.names[j] for j in at)
+    fits = scale is not None and scale.size == len(found.names)
+    return replace(found, names=names, **some), scale[at] if fits and scale is not None else None
+
+
+def _unit(study: Study) -> str:
+    """What a coefficient changes."""
+    if study.task != "classification":
+        return "prediction"
+    return "log odds" if study.description.log_odds else "score"
+
+
+def _coefficients(found: Inference, scale: Floats | None, unit: str) -> CoefficientDisplay:
+    """Per standard deviation; in standard errors where that is not known; never in mixed units."""
+    if scale is not None and scale.size == found.estimates.size:
+        axis = f"change of the {unit} per standard deviation"
+        return CoefficientDisplay(
+            found.names, found.estimates, found.intervals, scale, axis_label=axis
+        )
+    if found.standard_errors is None or not (found.standard_errors > 0).any():
+        return CoefficientDisplay(found.names, found.estimates, found.intervals)
+    errors = np.where(found.standard_errors > 0, found.standard_errors, np.inf)
+    return CoefficientDisplay(
+        found.names,
+        found.estimates,
+        found.intervals,
+        1 / errors,
+        axis_label="standard errors from zero",
+    )
+
+
+def _path(
+    study: Study, path: RegularizationPath, found: Inference, scale: Floats | None
+) -> RegularizationPathDisplay:
+    """The model's own path; for a model without penalty that of ridge, with the model beside it."""
+    scale = _fitting(scale, study, path.coefs.shape[1])
+    if path is not study.ridge_path:
+        return RegularizationPathDisplay(
+            path.alphas, path.coefs, found.names, path.alpha, scale=scale
+        )
+    linear = study.winner == "linear"
+    called = RegularizationPathDisplay.reference_name if linear else display_name(study.winner)
+    return RegularizationPathDisplay(
+        path.alphas,
+        path.coefs,
+        found.names,
+        scale=scale,
+        reference=found.estimates,
+        reference_name=called,
+    )
+
+
+def _fitting(scale: Floats | None, study: Study, count: int) -> Floats | None:
+    """The deviations of the design, if these are they; else those that the model knows."""
+    for known in (scale, study.description.scale):
+        if known is not None and known.size == count:
+            return known
+    return None
+
+
+def _scale_by_name(study: Study, names: tuple[str, ...]) -> Floats | None:
+    """Standard deviations from the profile of the table, if every term is a column or a level."""
+    deviation: dict[str, float] = {}
+    for column in study.columns:
+        deviation[column.name] = column.std
+        present = max(column.count - column.missing, 1)
+        for level, count in column.levels.items():
+            p = count / present
+            deviation[f"{column.name}={level}"] = math.sqrt(max(p * (1 - p), 0.0))
+    scale = np.array([deviation.get(name, math.nan) for name in names])
+    return scale if np.isfinite(scale).all() else None
+
+
+# -------------------------------------------------------------------------------------------------
+# Pictures of a classifier on the test set.
+
+
+Texts = NDArray[np.str_]
+#: Classes beyond which the cells of a confusion table are too small to read, and too many to draw.
+MOST_CONFUSED = 40
+
+
+def classification(study: Study) -> Gallery:
+    """Confusion matrix, decision boundary, ROC and precision–recall curves, margins."""
+    gallery, test = Gallery(), study.test_predictions
+    if test is None:
+        gallery.missing.append("The test rows are not stored, so decisions cannot be drawn.")
+        return gallery
+    labels = _labels(study, test)
+    truth, called = _texts(test.truth), _texts(test.predicted)
+    reject = None if study.decision is None else study.decision.reject_label
+    if reject not in called:
+        reject = None
+    if len(labels) > MOST_CONFUSED:
+        gallery.missing.append(f"A confusion matrix of {len(labels)} classes is too large to read.")
+    else:
+        gallery.add(
+            lambda: ConfusionMatrixDisplay.from_predictions(
+                truth, called, labels=labels, reject_label=reject
+            )
+        )
+    gallery.add(lambda: _boundary(study))
+    if test.scores is None and test.probabilities is None:
+        gallery.missing.append("This model has no scores, so it has no ROC curve.")
+        return gallery
+    scores = test.scores if test.probabilities is None else test.probabilities
+    # Two by two: the margins stand beside the confusion matrix where there is no boundary.
+    early = len(gallery.pictures) == 1
+    if early and np.ptp(np.asarray(scores)) > 0:
+        gallery.add(lambda: _margins(study, test, labels))
+    _ranked(study, test, labels, gallery)
+    if not early and np.ptp(np.asarray(scores)) > 0:
+        gallery.add(lambda: _margins(study, test, labels))
+    return gallery
+
+
+def _ranked(study: Study, test: Predictions, labels: list[str], gallery: Gallery) -> None:
+    """Curves over the threshold of the score."""
+    if len(labels) == 2 and np.ptp(_single(test)) > 0:
+        gallery.add(lambda: _roc(study, test, labels[1]))
+        gallery.add(
+            lambda: PrecisionRecallDisplay.from_predictions(
+                _texts(test.truth), _single(test), positive=labels[1], sample_weight=test.w
+            )
+        )
+    scores = test.scores if test.probabilities is None else test.probabilities
+    if len(labels) > 2 and np.ptp(np.asarray(scores)) > 0:
+        gallery.add(
+            lambda: OneVsRestRocDisplay.from_predictions(
+                test.truth, scores, labels, sample_weight=test.w
+            )
+        )
+
+
+def probabilities(study: Study) -> Gallery:
+    """Calibration, and risk against coverage."""
+    gallery, test = Gallery(), study.test_predictions
+    if test is None or test.probabilities is None:
+        if test is not None and study.task == "classification":
+            gallery.missing.append(
+                "This model has no probabilities, so calibration cannot be checked."
+            )
+        return gallery
+    truth, p, labels = _texts(test.truth), test.probabilities, _labels(study, test)
+    gallery.add(
+        lambda: CalibrationDisplay.from_probabilities(truth, p, labels, sample_weight=test.w)
+    )
+    gallery.add(lambda: _coverage(study, test, labels))
+    return gallery
+
+
+def _coverage(study: Study, test: Predictions, labels: list[str]) -> Display:
+    costs = None if study.decision is None else study.decision.costs
+    picture = CoverageRiskDisplay.from_predictions(
+        test.truth, test.probabilities, labels, costs=costs, sample_weight=test.w
+    )
+    if not picture.curve.risk.any():
+        raise InputError(
+            "The model makes no error on the test set, so rejection cannot lower the risk."
+        )
+    return picture
+
+
+def _labels(study: Study, test: Predictions) -> list[str]:
+    """The classes in order; those in the predictions where the study names none."""
+    if study.classes:
+        return list(study.classes)
+    return sorted({*_texts(test.truth), *_texts(test.predicted)})
+
+
+def _texts(labels: object) -> Texts:
+    return np.array([str(v) for v in np.asarray(labels).tolist()])
+
+
+def _boundary(study: Study) -> Display:
+    if study.decision_surface is None:
+        raise InputError(
+            "The decision boundary is drawn for 2 to 10 classes and two numeric columns that vary."
+        )
+    agreement = study.decision_surface.agreement
+    if agreement < LEAST_AGREEMENT:
+        raise InputError(
+            "The decision boundary is not drawn: on a plane, with all else at its mean, the model "
+            f"predicts what it does for the whole row in only {100 * agreement:.0f} % of "
+            f"{plural(len(study.decision_surface.dots), 'test row')}."
+        )
+    return DecisionBoundaryDisplay(study.decision_surface, MANY)
+
+
+def _margins(study: Study, test: Predictions, labels: list[str]) -> Display:
+    """Distances to the boundary of a linear model, log odds of any other."""
+    model = study.description
+    coef = None if model.wrapped else model.coefficients
+    if coef is not None and test.scores is not None and np.any(coef):
+        scale = None if study.training is None else study.training.scale
+        if scale is not None and len(scale) != np.shape(coef)[-1]:
+            scale = None
+        return SignedDistanceDisplay.from_scores(test.truth, test.scores, coef, labels, scale=scale)
+    if test.probabilities is None:
+        raise InputError("Margins are drawn for linear models and for those with probabilities.")
+    return LogOddsDisplay.from_probabilities(test.truth, test.probabilities, labels)
+
+
+def _single(test: Predictions) -> Floats:
+    """One score per row, high for the second of two classes."""
+    if test.scores is None:
+        p = np.maximum(np.asarray(test.probabilities, dtype=float), np.finfo(float).tiny)
+        return np.asarray(np.log(p[:, 1]) - np.log(p[:, 0]))
+    line = np.asarray(test.scores, dtype=float).reshape(len(test.truth), -1)
+    return np.asarray(line[:, 0] if line.shape[1] == 1 else line[:, 1] - line[:, 0])
+
+
+def _roc(study: Study, test: Predictions, positive: str) -> RocDisplay:
+    """The curve of the test part over those of the folds; a fold of one class has none."""
+
+    def curve(part: Predictions) -> RocCurve:
+        truth = [str(v) for v in part.truth]
+        return roc_curve(truth, _single(part), positive=positive, sample_weight=part.w)
+
+    both = [part for part in study.out_of_fold if len(np.unique(part.truth)) == 2]
+    return RocDisplay(curve(test), _threshold(test, positive), [curve(part) for part in both])
+
+
+def _threshold(test: Predictions, positive: str) -> float | None:
+    """The score from which the model predicts the positive class; None where there is none.
+
+    Calibration and costs move it from zero. With rejection there are two thresholds.
+    """
+    scores, answers = _single(test), _texts(test.predicted)
+    called = answers == positive
+    if len(np.unique(answers)) > 2:
+        return None
+    if ((scores > 0) == called).all() or ((scores >= 0) == called).all():
+        return 0.0
+    least = float(scores[called].min(initial=np.inf))
+    return least if (scores[~called] < least).all() else None
+
+
+# -------------------------------------------------------------------------------------------------
+# Pictures of columns: as they are, how much each matters, and what the model makes of it.
+
+
+#: The score that a loss of rows is drawn as.
+_METRICS = {
+    "squared_error": "rmse",
+    "absolute_error": "mae",
+    "log_loss": "log_loss",
+    "error": "error",
+    "balanced_error": "balanced_error",
+    "cost": "cost",
+}
+
+
+def columns(study: Study) -> Gallery:
+    """Histogram of the target, and correlations; of other columns where no model makes use of them.
+
+    Those that the model uses are drawn beside their partial dependence.
+    """
+    gallery = Gallery()
+    drawn = {curve.column for curve in study.dependence}
+    for found in study.distributions:
+        if found.column == study.target or (not drawn and study.importance is None):
+            gallery.pictures.append(_distribution(found, study.target))
+    pairs = study.correlations
+    if pairs is not None:
+        gallery.add(
+            lambda: CorrelationDisplay(
+                pairs.columns, pairs.matrix, pairs.n_columns + (study.target in pairs.columns)
+            )
+        )
+    return gallery
+
+
+def importance(study: Study) -> Gallery:
+    """Permutation importance of the columns."""
+    gallery, found = Gallery(), study.importance
+    if found is not None:
+        gallery.pictures.append(_importance(found))
+    return gallery
+
+
+def dependence(study: Study) -> Gallery:
+    """The leading columns: each in the data, and beside it what the model makes of it."""
+    gallery = Gallery()
+    known = {d.column: d for d in study.distributions if d.column != study.target}
+    for curve in study.dependence:
+        if curve.column in known:
+            gallery.pictures += [
+                _distribution(known[curve.column], study.target),
+                _dependence(curve),
+            ]
+    return gallery
+
+
+def _importance(found: ColumnImportance) -> Display:
+    return PermutationImportanceDisplay.from_losses(
+        found.columns,
+        found.increase,
+        np.stack([found.low, found.high], axis=1),
+        found.base,
+        squared=found.loss == "squared_error",
+        metric=_METRICS[found.loss],
+        n_columns=found.n_columns,
+    )
+
+
+def _dependence(found: PartialDependence) -> Display:
+    return PartialDependenceDisplay(
+        found.column,
+        found.levels or found.values,
+        found.average,
+        found.outputs,
+        found.individual,
+        found.deciles,
+        found.scale,
+        found.display,
+    )
+
+
+def _distribution(found: ColumnDistribution, target: str) -> Display:
+    return ColumnDistributionDisplay(
+        found.column,
+        found.counts,
+        None if found.levels else found.edges,
+        found.levels,
+        found.classes,
+        found.mean,
+        found.deviation,
+        target,
+        found.missing,
+        found.outside,
+        found.display,
+    )
+
+
+# -------------------------------------------------------------------------------------------------
+# Pictures of support vector machines, nearest neighbors and Gaussian processes.
+
+
+def stored_rows(study: Study) -> Gallery:
+    """Path and margins of an SVM; error by number of neighbors; length scales of a process."""
+    gallery, model = Gallery(), study.description
+    regression = study.task == "regression"
+    search, neighbors, process = model.svm_search, model.neighbors, model.process
+    if search is not None:
+        gallery.add(lambda: _svm_path(search, regression=regression))
+        if study.margins is not None:
+            _svm_margins(study.margins, list(study.classes), gallery)
+        elif len(study.classes) > 2:
+            gallery.missing.append(
+                "Margins and dual coefficients are drawn for two classes; here each class has a "
+                "binary SVM against the rest."
+            )
+    if neighbors is not None:
+        if neighbors.counts.size:
+            gallery.add(lambda: _neighbor_count(neighbors, regression=regression))
+        if neighbors.distances.size:
+            gallery.add(lambda: _distances(neighbors))
+    if process is not None and process.names and not process.shared:
+        gallery.add(
+            lambda: RelevanceDisplay(
+                process.names,
+                process.length_scales,
+                process.intervals,
+                column_spreads(study, process.names),
+            )
+        )
+    return gallery
+
+
+def _svm_path(found: SVMSearch, *, regression: bool) -> Display:
+    """RMSE of regression, log loss of classes."""
+    scores = np.sqrt(found.scores) if regression else found.scores
+    metric = "rmse" if regression else "log_loss"
+    return SVMPathDisplay(found.Cs, found.n_support, scores, found.C, metric, found.n_rows)
+
+
+def _neighbor_count(found: NeighborSearch, *, regression: bool) -> Display:
+    if not regression:
+        return NeighborCountDisplay(
+            found.counts, found.error, found.standard_error, found.n_neighbors
+        )
+    root = np.sqrt(found.error)
+    # √(e ± s) ≈ √e ± s / 2√e
+    error = found.standard_error / (2.0 * np.maximum(root, np.finfo(float).tiny))
+    error = np.where(root > 0, error, 0.0)
+    return NeighborCountDisplay(found.counts, root, error, found.n_neighbors, "rmse")
+
+
+def _distances(found: NeighborSearch) -> Display:
+    from separatrix.distances.axioms import DistanceConcentration  # compiles
+
+    return DistanceConcentrationDisplay(
+        DistanceConcentration(found.distances, found.spread, found.nearest)
+    )
+
+
+def _svm_margins(found: Margins, labels: list[str], gallery: Gallery) -> None:
+    """Margins by class, support vectors on a plane, and dual coefficients of a binary SVM."""
+    gallery.add(lambda: MarginDisplay.from_predictions(found.y, found.scores, positive=labels[1]))
+    gallery.add(lambda: _support_vectors(found, labels))
+    gallery.add(lambda: DualCoefficientDisplay(found.alpha, found.bound, found.y, labels))
+
+
+def _support_vectors(found: Margins, labels: list[str]) -> Display:
+    plane = found.plane
+    if plane is None:
+        raise InputError("Margins are drawn where two numeric columns vary.")
+    agreement = _agreement(plane, found.scores)
+    if agreement < LEAST_AGREEMENT:
+        raise InputError(
+            "Margins are not drawn: on a plane, with all else at its mean, the decision function "
+            f"has the sign that it has for the whole row in only {100 * agreement:.0f} % of "
+            f"{plural(len(found.scores), 'training row')}."
+        )
+    codes = (found.y == labels[1]).astype(np.intp)
+    return SupportVectorDisplay(plane, codes, labels, found.alpha > 0, MANY)
+
+
+def _agreement(plane: DecisionFunctionSurface, scores: Floats) -> float:
+    """The fraction of rows on the same side of the boundary on the plane and by the model."""
+    from scipy.interpolate import RegularGridInterpolator
+
+    grid = RegularGridInterpolator((plane.y, plane.x), plane.values)
+    on_plane = grid(np.asarray(plane.points, dtype=float)[:, ::-1])
+    return float(np.mean((on_plane > 0) == (np.asarray(scores) > 0)))
+
+
+# -------------------------------------------------------------------------------------------------
+# Predictive distributions: intervals of the test rows, and whether they hold what they promise.
+
+
+def uncertainty(study: Study) -> Gallery:
+    """Intervals of the test rows; coverage, F(y) and residuals of rows out of fold."""
+    gallery, found, test = Gallery(), study.uncertainty, study.test_predictions
+    if found is None:
+        return gallery
+    band, check = found.band, found.check
+    if band is not None:
+        gallery.add(lambda: _band(band, study.target, found.level))
+    elif test is not None and test.intervals is not None:
+        intervals = test.intervals
+        display = next((c.display for c in study.columns if c.name == study.target), "")
+        gallery.add(
+            lambda: PredictiveIntervalDisplay(
+                test.truth,
+                test.predicted,
+                intervals,
+                found.level,
+                row_labels(test.rows),
+                display=display,
+            )
+        )
+    if check is None:
+        gallery.missing.append(
+            "No training row was predicted out of fold with its distribution, so coverage is not "
+            "drawn."
+        )
+        return gallery
+    gallery.add(lambda: _residuals(check))
+    gallery.add(lambda: CoverageDisplay.from_pit(check.pit, sample_weight=check.w))
+    gallery.add(lambda: PITDisplay.from_pit(check.pit, sample_weight=check.w))
+    return gallery
+
+
+def _band(found: PredictiveBand, target: str, level: float) -> PredictiveBandDisplay:
+    return PredictiveBandDisplay(
+        found.x,
+        found.mean,
+        found.intervals,
+        level,
+        found.points,
+        found.column,
+        target,
+        found.display,
+        MANY,
+    )
+
+
+def _residuals(found: PredictiveCheck) -> StandardizedResidualDisplay:
+    return StandardizedResidualDisplay(
+        np.asarray(found.mean, dtype=float),
+        np.asarray(found.residuals, dtype=float),
+        row_labels(found.rows),
+        MANY,
+    )
+
+
+# -------------------------------------------------------------------------------------------------
+# Guaranteed sets: coverage by class and how many labels they hold.
+
+
+def guaranteed(study: Study) -> Gallery:
+    """Coverage by class, and sizes of sets; intervals have neither."""
+    gallery, check = Gallery(), shown_check(study)
+    if check is None or not check.sizes:
+        return gallery
+    if check.by_class:
+        scores = check.by_class.values()
+        gallery.add(
+            lambda: CategoryCoverageDisplay(
+                tuple(check.by_class),
+                np.array([score.value for score in scores]),
+                np.array([[score.low, score.high] for score in scores]),
+                check.level,
+            )
+        )
+    gallery.add(lambda: SetSizeDisplay(np.array(check.sizes), check.level))
+    return gallery
+
+
+# -------------------------------------------------------------------------------------------------
+# Pictures of clusters: their number, silhouettes, profiles and projection.
+
+
+def number_of_clusters(study: ClusterStudy) -> Gallery:
+    """Sum of squares and silhouette over k; the dendrogram where there is one."""
+    from separatrix.cluster.agglomerative import AgglomerativeClustering  # slow to import
+
+    gallery, model = Gallery(), study.model
+    counts = [trial.k for trial in study.trials]
+    if len(counts) > 1:
+        within = np.array([trial.within_ss for trial in study.trials]) / (study.total_ss or 1.0)
+        silhouettes = np.array([trial.silhouette for trial in study.trials])
+        gallery.add(lambda: ElbowDisplay(counts, within, silhouettes, study.k))
+    if isinstance(model, AgglomerativeClustering):
+        gallery.add(lambda: DendrogramDisplay.from_estimator(model))
+    return gallery
+
+
+def profiles(study: ClusterStudy) -> Gallery:
+    """Means of the columns by cluster; the plane of largest scatter between clusters."""
+    gallery, plotted = Gallery(), study.plotted
+    gallery.add(lambda: _profile(study))
+    names = [str(cluster.number) for cluster in study.clusters]
+    gallery.add(
+        lambda: ClusterProjectionDisplay(
+            plotted.projection, plotted.clusters, names, plotted.names, MANY
+        )
+    )
+    return gallery
+
+
+def _profile(study: ClusterStudy) -> ClusterProfileDisplay:
+    """Means of numeric columns, and proportions of levels, in standard deviations."""
+    clusters = study.clusters
+    rows = {
+        name: [cluster.standardized_means[name] for cluster in clusters]
+        for name in clusters[0].standardized_means
+    }
+    for (column, level), proportions in standardized_levels(clusters).items():
+        rows[f"{column}: {level}"] = proportions
+    if not rows:
+        raise InputError("No column varies, so there is no picture of means.")
+    return ClusterProfileDisplay(
+        np.nan_to_num(np.array(list(rows.values())).T),
+        list(rows),
+        [str(cluster.number) for cluster in clusters],
+        [cluster.size for cluster in clusters],
+    )
+
+
+def silhouettes(study: ClusterStudy) -> Gallery:
+    """Silhouettes, cluster by cluster."""
+    from separatrix.cluster.silhouette import Silhouette  # compiles, and not every page needs it
+
+    gallery, plotted = Gallery(), study.plotted
+    clusters = np.unique(plotted.clusters)
+    means = np.array([study.clusters[int(j)].silhouette for j in clusters])
+    shape = Silhouette(
+        plotted.silhouettes, plotted.clusters, clusters, means, plotted.neighbors, study.silhouette
+    )
+    gallery.add(lambda: SilhouetteDisplay(shape))
+    return gallery

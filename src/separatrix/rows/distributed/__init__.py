@@ -1,1 +1,0 @@
-"""Tables on other machines: Dask collections, files read by Dask workers, Spark data frames."""

@@ -1,1 +1,0 @@
-"""How people write numbers, dates and missing values, recognized from whole columns."""

@@ -1,0 +1,160 @@
+"""Random samples of the rows of a stream, by hash."""
+
+from __future__ import annotations
+
+from typing import Generic, Self, TypeVar
+
+import numpy as np
+
+from separatrix.arrays import Ints
+from separatrix.rows.parts import Hashes, distinguished, hash_block, salted_words
+from separatrix.rows.rows import S, Statistic
+from separatrix.rows.schema import Block, concatenate
+
+# -------------------------------------------------------------------------------------------------
+# A random sample of the rows of a stream, by hash: it merges with ``+`` and has a seed.
+#
+#     the rows of smallest hash(content, ordinal among equal rows of the block, seed)
+#
+# Rows of the test part and those of the folds are sampled apart, so that neither depends on how
+# many of the other there are. A table of no more rows than the sample is in it whole.
+
+
+#: Rows of each of the two samples, and numbers in them.
+ROWS, NUMBERS = 20_000, 2_000_000
+
+
+class Reservoir:
+    """The rows of smallest hash of the test part (``test``) and of all other parts.
+
+    ``samples`` holds both, each with the hashes of its rows, by whether it is of the test part;
+    ``count`` is the number of rows that they were drawn from.
+    """
+
+    def __init__(
+        self,
+        seed: int = 0,
+        test: int = -1,
+        samples: dict[bool, tuple[Block, Hashes]] | None = None,
+        count: dict[bool, int] | None = None,
+    ) -> None:
+        self.seed, self.test = seed, test
+        self.samples = {} if samples is None else samples
+        self.count = {False: 0, True: 0} if count is None else count
+
+    def fresh(self) -> Self:
+        """An empty sample with the same seed."""
+        return type(self)(self.seed, self.test)
+
+    def update(self, block: Block) -> None:
+        """Add the rows of a block."""
+        assert block.parts is not None, "the rows have no parts"
+        # another salt than that of the parts: theirs are ranges of words
+        words = salted_words(distinguished(hash_block(block)), -1 - self.seed)
+        for own in (False, True):
+            at = np.flatnonzero((block.parts == self.test) == own)
+            if not len(at):
+                continue
+            size = self._size(block)
+            self.count[own] += len(at)
+            at = at[np.argsort(words[at], kind="stable")[:size]]
+            self.samples[own] = self._joined(own, block.take(at), words[at])
+
+    def _joined(self, own: bool, block: Block, words: Hashes) -> tuple[Block, Hashes]:
+        """The sample with further rows, in the order of their hashes."""
+        if own not in self.samples:
+            return block, words
+        first, known = self.samples[own]
+        both, all_words = concatenate([first, block]), np.concatenate([known, words])
+        order = np.argsort(all_words, kind="stable")[: self._size(both)]
+        return both.take(order), all_words[order]
+
+    def _size(self, block: Block) -> int:
+        return max(100, min(ROWS, NUMBERS // max(1, len(block.terms))))
+
+    def __add__(self, other: Self) -> Self:
+        count = {own: self.count[own] + other.count[own] for own in (False, True)}
+        total = type(self)(self.seed, self.test, dict(self.samples), count)
+        for own, (block, words) in other.samples.items():
+            total.samples[own] = total._joined(own, block, words)
+        return total
+
+    def rows(self, *, test: bool) -> Block | None:
+        """The sample of the test part, or that of all others; None without rows."""
+        return self.samples[test][0] if test in self.samples else None
+
+    def is_whole(self, *, test: bool) -> bool:
+        """Whether every row is in the sample."""
+        found = self.rows(test=test)
+        return found is None or found.n == self.count[test]
+
+
+# -------------------------------------------------------------------------------------------------
+# Copies in a stream: the rows of the smallest hashes, and how often each occurs.
+#
+#     rows that are copies ≈ rows · Σ (count − 1) / Σ count        over the sampled rows
+#
+# The sample merges with ``+``. It does not depend on the order of the rows, and is all of them
+# where there are few distinct ones: then the number is exact.
+
+
+T = TypeVar("T", bound=Statistic)
+
+#: Distinct rows in the sample.
+SIZE = 4_096
+
+
+class RowSample:
+    """The smallest hashes of rows with their counts, and the number of all rows."""
+
+    def __init__(self, hashes: Hashes | None = None, counts: Ints | None = None, rows: int = 0):
+        self.hashes = np.zeros(0, dtype=np.uint64) if hashes is None else hashes
+        self.counts = np.zeros(0, dtype=np.int64) if counts is None else counts
+        self.rows = rows
+
+    def fresh(self) -> Self:
+        """An empty sample."""
+        return type(self)()
+
+    def update(self, block: Block) -> None:
+        """Add the rows of a block."""
+        found, counts = np.unique(hash_block(block), return_counts=True)
+        whole = self + type(self)(found, counts.astype(np.int64), block.n)
+        self.hashes, self.counts, self.rows = whole.hashes, whole.counts, whole.rows
+
+    def __add__(self, other: Self) -> Self:
+        both = np.concatenate([self.hashes, other.hashes])
+        hashes, at = np.unique(both, return_inverse=True)
+        counts = np.bincount(at, np.concatenate([self.counts, other.counts]), len(hashes))
+        whole = counts[:SIZE].astype(np.int64)
+        return type(self)(hashes[:SIZE], whole, self.rows + other.rows)
+
+    @property
+    def exact(self) -> bool:
+        """Whether every distinct row is in the sample."""
+        return len(self.hashes) < SIZE
+
+    @property
+    def copies(self) -> int:
+        """Rows that are copies of another one: counted, or estimated from the sample."""
+        n = int(self.counts.sum())
+        return round(self.rows * (n - len(self.hashes)) / n) if n else 0
+
+
+class Both(Generic[S, T]):
+    """Two statistics of the same rows in one pass."""
+
+    def __init__(self, first: S, second: T) -> None:
+        self.first, self.second = first, second
+
+    def fresh(self) -> Self:
+        """Both of them empty."""
+        return type(self)(self.first.fresh(), self.second.fresh())
+
+    def update(self, block: Block) -> None:
+        """Add the rows of a block to both."""
+        self.first.update(block)
+        self.second.update(block)
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(self.first + other.first, self.second + other.second)

@@ -1,1 +1,0 @@
-"""File formats beside CSV and Parquet: Arrow, JSON lines, workbooks."""

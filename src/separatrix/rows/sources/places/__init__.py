@@ -1,1 +1,0 @@
-"""Where tables are: paths, addresses in storage, members of archives, folders that name columns."""

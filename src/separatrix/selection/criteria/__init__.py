@@ -1,1 +1,0 @@
-"""Criteria of complexity: AIC, BIC, description length, structural risk, evidence, validation."""

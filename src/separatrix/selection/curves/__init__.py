@@ -1,1 +1,0 @@
-"""Learning curves: error over complexity and amount of data, and what more of either would give."""

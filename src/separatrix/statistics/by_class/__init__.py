@@ -1,1 +1,0 @@
-"""Statistics by class and part, and rows of which only those are left."""

@@ -1,1 +1,0 @@
-"""Checks of a table before models are fitted: copies, leakage, dependent rows, rare classes."""

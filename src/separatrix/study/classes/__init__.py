@@ -1,1 +1,0 @@
-"""Studies of classes: compared, calibrated, decided at a cost."""

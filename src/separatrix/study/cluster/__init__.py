@@ -1,0 +1,1 @@
+"""Cluster analysis: how many clusters, whether they are real, what they are like."""

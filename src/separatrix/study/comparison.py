@@ -1,0 +1,547 @@
+"""Comparison of candidates on the same out-of-fold rows: their losses row by row, and the choice.
+
+Every candidate is scored on all training rows, or on those of some folds where all would take too
+long. All are compared on the rows that every one of them was scored on.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from separatrix.arrays import Floats, Ints
+from separatrix.estimators.base import codes_of
+from separatrix.messages import InputError, SeparatrixWarning
+from separatrix.rows.schema import to_array, unit_weights
+from separatrix.selection.averaging import Average
+from separatrix.selection.tuning import Tuning, TuningData
+from separatrix.statistics.moments import prepare
+from separatrix.study.candidates import BASELINE, Candidate
+from separatrix.study.design import RowFolds, error_on, thinned, truth_of
+from separatrix.study.measure import average, metric_value, standard_error
+from separatrix.study.options import Options, choose, difference
+from separatrix.study.result import Choice, CrossValidatedScore, Difference, Entry, LearningCurve
+
+#: A candidate is clearly worse than the best by so many standard errors and such a share: it cannot
+#: win, and the rows that it was scored on do not limit the comparison of the others.
+CLEARLY, CLEAR_SHARE = 4.0, 0.2
+AVERAGE, AVERAGE_LABEL = "average", "weighted average"
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Losses of one candidate on the rows that it was scored on, by metric; smaller is better.
+
+    ``rows`` are positions in the table, in order, ``fold`` that of each.
+    """
+
+    rows: Ints
+    fold: Ints
+    w: Floats
+    by_metric: Mapping[str, Floats]
+
+    def at(self, rows: Ints) -> Losses:
+        """The same on some of the rows."""
+        keep = np.isin(self.rows, rows)
+        values = {metric: loss[keep] for metric, loss in self.by_metric.items()}
+        return Losses(self.rows[keep], self.fold[keep], self.w[keep], values)
+
+    def defines(self, metric: str) -> bool:
+        """Whether the metric is defined on every row."""
+        return bool(np.isfinite(self.by_metric[metric]).all())
+
+    def score(self, metric: str, units: Ints | None = None) -> CrossValidatedScore:
+        """The metric by fold and over all rows, with its standard error over rows or units."""
+        loss = self.by_metric[metric]
+        folds = [
+            metric_value(metric, loss[self.fold == f], self.w[self.fold == f])
+            for f in np.unique(self.fold)
+            if self.w[self.fold == f].any()
+        ]
+        value, error = metric_value(metric, loss, self.w), standard_error(*self.pooled(loss, units))
+        if metric == "rmse":  # of the root of the mean that the losses have
+            error = error / (2.0 * value) if value > 0 else 0.0
+        return CrossValidatedScore(metric, tuple(folds), value, error)
+
+    def pooled(self, losses: Floats, units: Ints | None) -> tuple[Floats, Floats]:
+        """Mean losses of units of rows, and their weights; ``units`` are those of the table."""
+        if units is None:
+            return losses, self.w
+        at = np.unique(units[self.rows], return_inverse=True)[1]
+        w = np.asarray(np.bincount(at, self.w), dtype=float)
+        means = np.divide(np.bincount(at, self.w * losses), w, out=np.zeros(len(w)), where=w > 0)
+        return means, w
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A candidate with its losses; ``losses`` is None where it refuses the data, for ``note``."""
+
+    candidate: Candidate
+    losses: Losses | None
+    hyperparameters: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    note: str = ""
+    calibrated: str | None = None
+
+
+def scored_or_refused(candidate: Candidate, score: Callable[[Candidate], Scored]) -> Scored:
+    """What ``score`` gives, or why the candidate refuses the data; the baseline must not."""
+    try:
+        return score(candidate)
+    except InputError as refusal:
+        if candidate.name == BASELINE:
+            raise
+        return Scored(candidate, None, note=refusal.what)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Candidates, simplest first, compared by ``metric``; ``secondary`` is shown beside it.
+
+    ``units`` number the rows of the table that are not independent, such as those of one group.
+    """
+
+    scored: Sequence[Scored]
+    metric: str
+    secondary: str | None = None
+    units: Ints | None = None
+
+    @cached_property
+    def rows(self) -> Ints:
+        """The rows that every contender was scored on: all that are not clearly worse."""
+        known = {s.candidate.name: s.losses for s in self.scored if s.losses is not None}
+        own = {n: loss for n, loss in known.items() if loss.defines(self.metric)}
+        found = {
+            n: (average(v, loss.w), standard_error(v, loss.w))
+            for n, loss in own.items()
+            for v in [loss.by_metric[self.metric]]
+        }
+        least, spread = min(found.values())
+        near = [
+            own[name].rows
+            for name, (mean, error) in found.items()
+            if mean - least <= max(CLEARLY * np.hypot(error, spread), CLEAR_SHARE * abs(least))
+        ]
+        return reduce(np.intersect1d, [*near, known[BASELINE].rows])
+
+    @cached_property
+    def losses(self) -> dict[str, Losses]:
+        """Losses on those rows, by name; a candidate that is clearly worse may lack some."""
+        return {s.candidate.name: s.losses.at(self.rows) for s in self.scored if s.losses}
+
+    @cached_property
+    def complete(self) -> tuple[str, ...]:
+        """Candidates scored on all of those rows, the baseline apart."""
+        return tuple(n for n in self._defined(self.metric) if n != BASELINE)
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """The leaderboard."""
+        return tuple(self._entry(s) for s in self.scored)
+
+    def _entry(self, scored: Scored) -> Entry:
+        candidate, losses = scored.candidate, self.losses.get(scored.candidate.name)
+        nan = float("nan")
+        first, second = CrossValidatedScore(self.metric, (), nan, nan), None
+        if losses is not None and losses.defines(self.metric):
+            first = losses.score(self.metric, self.units)
+        if losses is not None and self.secondary is not None and losses.defines(self.secondary):
+            second = losses.score(self.secondary, self.units)
+        return Entry(
+            candidate.name,
+            candidate.label,
+            self.metric,
+            first.folds,
+            first.mean,
+            first.standard_error,
+            dict(scored.hyperparameters),
+            note=scored.note,
+            secondary=second,
+            calibrated=scored.calibrated,
+        )
+
+    def choose(self, rule: str) -> Choice:
+        """The winner; see :func:`separatrix.study.options.choose`."""
+        losses = self._defined(self.metric)
+        notes = [s.note for s in self.scored if s.candidate.name not in losses]
+        return choose(
+            losses,
+            self.losses[BASELINE].pooled(self.losses[BASELINE].w, self.units)[1],
+            metric=self.metric,
+            rule=rule,
+            evidence=None if self.secondary is None else self._defined(self.secondary),
+            refusal=notes[0] if notes else "",
+        )
+
+    def reference(self, losses: Losses, winner: str, n_folds: int) -> Entry:
+        """The line of a reference that is no candidate, against the winner on the same rows."""
+        losses = losses.at(self.losses[winner].rows)
+        other = self.losses[winner].at(losses.rows)
+        found, chosen = losses.score(self.metric), other.score(self.metric)
+        apart = difference(other.by_metric[self.metric], losses.by_metric[self.metric], losses.w)
+        verdict = "neither better nor worse than"
+        if abs(apart.mean) > 2.0 * apart.standard_error:
+            verdict = "better than" if apart.mean > 0 else "worse than"
+        rows = f"{n_folds} fold" + ("s" if n_folds > 1 else "")
+        note = (
+            f"Reference, not a candidate: on the rows of {rows} it is {verdict} {winner}, which "
+            f"has {chosen.mean:.4g} there."
+        )
+        return Entry(
+            NAME,
+            LABEL,
+            self.metric,
+            found.folds,
+            found.mean,
+            found.standard_error,
+            note=note,
+            secondary=None if self.secondary is None else losses.score(self.secondary),
+        )
+
+    def average_entry(self, losses: Losses, note: str) -> Entry:
+        """The line of an average of candidates."""
+        found = losses.score(self.metric)
+        return Entry(
+            AVERAGE,
+            AVERAGE_LABEL,
+            self.metric,
+            found.folds,
+            found.mean,
+            found.standard_error,
+            note=note,
+            secondary=None if self.secondary is None else losses.score(self.secondary),
+        )
+
+    def _defined(self, metric: str) -> dict[str, Floats]:
+        """Losses by name, of candidates scored on all rows for which the metric is defined."""
+        return {
+            n: loss.pooled(loss.by_metric[metric], self.units)[0]
+            for n, loss in self.losses.items()
+            if loss.defines(metric) and len(loss.rows) == len(self.rows)
+        }
+
+
+# -------------------------------------------------------------------------------------------------
+# An average of the candidates: weights on the simplex from their out-of-fold predictions.
+#
+# The weights that judge a fold come from the other folds. The average is taken where it beats the
+# best candidate by more than one standard error of the difference; its weights then come from all
+# folds.
+
+
+#: Candidates with less weight are not worth a fit of their own.
+MIN_WEIGHT = 0.01
+
+
+@dataclass(frozen=True)
+class AveragedCandidates:
+    """Weights by name, out-of-fold predictions of the average, and what it gains on the best."""
+
+    average: Average
+    weights: Mapping[str, float]
+    predictions: Floats
+    losses: Losses
+    gain: Difference
+
+    @property
+    def helps(self) -> bool:
+        """Whether the average is better than the best candidate by more than chance explains."""
+        return self.gain.mean > max(self.gain.standard_error, 0.0)
+
+    def chosen(self, choice: Choice) -> Choice:
+        """The choice of the average instead of a candidate."""
+        why = (
+            f"The weighted average beats the best model, {choice.best}, by more than one standard "
+            f"error of the difference ({self._gain})."
+        )
+        return replace(choice, winner=AVERAGE, reason=why)
+
+    def __str__(self) -> str:
+        parts = ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights.items())
+        return f"{parts} (gain on the best model: {self._gain})"
+
+    @property
+    def _gain(self) -> str:
+        return f"{self.gain.mean:.2g} ± {self.gain.standard_error:.2g}"
+
+
+def average_candidates(
+    predictions: Mapping[str, Floats],
+    fold: Ints,
+    weigh: Callable[[Floats, Ints], Average],
+    losses_of: Callable[[Floats], Losses],
+    best: Floats,
+) -> AveragedCandidates:
+    """Average predictions of the same rows, one array by candidate.
+
+    ``weigh(stacked, rows)`` finds weights from some of the rows; ``losses_of`` gives the losses of
+    averaged predictions, of which the first metric is compared with ``best``, those of the best
+    candidate.
+    """
+    names, stacked = list(predictions), np.stack(list(predictions.values()))
+    mixed = np.empty_like(stacked[0])
+    for number in np.unique(fold):
+        own = fold == number
+        weights = weigh(stacked, np.flatnonzero(~own)).weights
+        mixed[own] = np.tensordot(weights, stacked[:, own], 1)
+    losses = losses_of(mixed)
+    values = next(iter(losses.by_metric.values()))
+    found = weigh(stacked, np.arange(len(fold)))
+    keep = found.weights >= MIN_WEIGHT
+    share = np.where(keep, found.weights, 0.0)
+    share = share / share.sum()
+    return AveragedCandidates(
+        Average(share[keep], found.value, found.gap),
+        {name: float(a) for name, a in zip(names, share, strict=True) if a > 0},
+        mixed,
+        losses,
+        difference(best, values, losses.w),
+    )
+
+
+class Averageable(Protocol):
+    """A comparison whose candidates can be averaged."""
+
+    @property
+    def comparison(self) -> Comparison:
+        """The candidates and their losses."""
+
+    def average(self, best: str) -> AveragedCandidates | None:
+        """The average of the candidates; None if there are too few."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The choice, the leaderboard, and the average if it is the choice."""
+
+    choice: Choice
+    entries: tuple[Entry, ...]
+    averaged: AveragedCandidates | None = None
+
+
+def choose_winner(compared: Averageable, options: Options) -> Chosen:
+    """Choose a candidate, or an average of several where that is asked for and better."""
+    comparison = compared.comparison
+    choice = comparison.choose(options.rule)
+    if not options.average or choice.winner == BASELINE:
+        return Chosen(choice, comparison.entries)
+    found = compared.average(choice.best)
+    if found is None:
+        return Chosen(choice, comparison.entries)
+    entries = (*comparison.entries, comparison.average_entry(found.losses, str(found)))
+    if not found.helps:
+        return Chosen(choice, entries)
+    return Chosen(found.chosen(choice), entries, found)
+
+
+# -------------------------------------------------------------------------------------------------
+# A reference that is no candidate: gradient-boosted trees on the same folds.
+#
+# It says how much is lost by staying with geometric models. The trees are scikit-learn's; they are
+# never chosen and never stored.
+
+
+NAME, LABEL = "boosting", "gradient-boosted trees"
+ITERATIONS, LEARNING_RATE, LEAVES = 40, 0.2, 16
+#: Folds that are predicted at most: enough for a comparison on the same rows.
+MOST_FOLDS = 3
+#: Share of the work of a candidate: for all folds, and for the first.
+REFERENCE_SHARE, FIRST_SHARE = 0.05, 0.2
+#: Operations of one tree: for each column, and for each value of the table.
+FOR_COLUMN, FOR_VALUE = 1.5e5, 12.0
+
+
+@dataclass(frozen=True)
+class ReferencePredictions:
+    """Predictions out of fold (probabilities, or numbers) of some rows, by position."""
+
+    rows: Ints
+    predictions: Floats
+    n_folds: int
+
+
+def reference_predictions(data: TuningData) -> ReferencePredictions | None:
+    """Trees fitted without a fold, for as many folds as the work allows; None if for none."""
+    n, d = data.x.shape
+    trees = ITERATIONS * (1 if data.n_classes <= 2 else data.n_classes)
+    work = trees * d * (FOR_COLUMN + FOR_VALUE * n)
+    if work > FIRST_SHARE * data.work:
+        return None
+    count = int(np.clip(REFERENCE_SHARE * data.work / work, 1, min(MOST_FOLDS, len(data.folds))))
+    rows, found = [], []
+    import sklearn.ensemble  # noqa: F401  loads its OpenMP, which the limit must find
+
+    with threadpool_limits(1):  # sums over threads would change last digits
+        for train, test in data.folds.pairs[:count]:
+            rows.append(test)
+            found.append(_predicted(data, train, test))
+    return ReferencePredictions(np.concatenate(rows), np.concatenate(found), count)
+
+
+def _predicted(data: TuningData, train: Ints, test: Ints) -> Floats:
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    options: dict[str, Any] = {
+        "max_iter": ITERATIONS,
+        "learning_rate": LEARNING_RATE,
+        "max_leaf_nodes": LEAVES,
+        "early_stopping": False,
+        "random_state": 0,
+    }
+    w = None if (data.w == 1.0).all() else data.w[train]  # bins of weighted rows take long
+    if not data.n_classes:
+        loss = "absolute_error" if data.loss == "absolute" else "squared_error"
+        model = HistGradientBoostingRegressor(loss=loss, **options)
+        model.fit(to_array(data.x[train]), data.y[train], w)
+        return np.asarray(model.predict(to_array(data.x[test])))
+    p = np.zeros((len(test), data.n_classes))
+    known = np.unique(data.y[train])
+    if len(known) == 1:  # as the earliest rows in time may be: trees of one class predict two
+        p[:, known] = 1.0
+        return p
+    trees = HistGradientBoostingClassifier(**options)
+    trees.fit(to_array(data.x[train]), data.y[train], w)
+    p[:, trees.classes_.astype(int)] = trees.predict_proba(to_array(data.x[test]))
+    return p
+
+
+# -------------------------------------------------------------------------------------------------
+# Cross-validation of the candidates: fits without one fold, and lines of the leaderboard.
+
+
+T = TypeVar("T")
+
+
+class Folds(Protocol):
+    """Data in folds that a candidate can be fitted to without one of them."""
+
+    @property
+    def k(self) -> int:
+        """Number of folds."""
+
+    def fit_without(self, candidate: Candidate, fold: int) -> Any:
+        """The candidate fitted to all folds but one."""
+
+
+@contextmanager
+def muted() -> Iterator[None]:
+    """Without warnings: they are shown once, for the model that is chosen."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SeparatrixWarning)
+        yield
+
+
+def cross_validate(
+    candidate: Candidate, folds: Folds, evaluate: Callable[[Any, int], T]
+) -> tuple[list[T], dict[str, tuple[Any, ...]]]:
+    """``evaluate(model, fold)`` of a model fitted to the other folds; tuned values by name."""
+    results, tuned = [], []
+    with muted():
+        for fold in range(folds.k):
+            model = folds.fit_without(candidate, fold)
+            results.append(evaluate(model, fold))
+            tuned.append([float(getattr(model, name)) for name in candidate.tuned])
+    columns = zip(candidate.tuned, zip(*tuned, strict=True), strict=True)
+    return results, {name.rstrip("_"): tuple(values) for name, values in columns}
+
+
+# -------------------------------------------------------------------------------------------------
+# The learning curve of the chosen model: error against the number of training rows.
+
+
+#: Fractions of the training rows of a fold.
+FRACTIONS, SLOW_FRACTIONS = (0.1, 0.2, 0.4, 0.7, 1.0), (0.2, 0.5, 1.0)
+MIN_ROWS = 5
+#: Terms, and terms times rows times classes, from which fits take so long that every other point
+#: and two folds must do.
+MANY_TERMS = 300
+MUCH_WORK = 3e7
+#: Rows that a slow model is fitted to, and rows that any is scored on, at most.
+MAX_SLOW_ROWS, MAX_SCORED = 3_000, 2_000
+
+
+def learning_curve(
+    candidate: Candidate,
+    folds: RowFolds,
+    metric: str,
+    seed: int,
+    tuning: Tuning | None = None,
+) -> LearningCurve | None:
+    """Training and validation error by number of training rows, on the folds alone.
+
+    Each size is a prefix of one random order, so that a larger set contains the smaller ones.
+    Tuned parameters stay those that were chosen: nothing is tuned again.
+    """
+    order = np.random.default_rng(seed).permutation(len(folds.labels))
+    terms = len(folds.table.block.terms)
+    work = terms * len(folds.training) * folds.table.block.y.shape[1]
+    slow = candidate.slow or terms > MANY_TERMS or work > MUCH_WORK
+    splits = []
+    many = slow and len(folds.training) > MAX_SLOW_ROWS
+    for fold in range(folds.k)[: 1 if many else 2 if slow else MOST_FOLDS]:
+        training, outside = folds.split(fold)
+        member = np.zeros(len(order), dtype=bool)
+        member[training] = True
+        splits.append((order[member[order]], outside))
+    smallest = min(len(training) for training, _ in splits)
+    if many:
+        smallest = min(smallest, MAX_SLOW_ROWS)
+    fractions = SLOW_FRACTIONS if slow else FRACTIONS
+    sizes, train, validation = [], [], []
+    source = folds.source(candidate)
+    for size in sorted({max(MIN_ROWS, int(fraction * smallest)) for fraction in fractions}):
+        errors = []
+        try:
+            with muted():
+                for training, outside in splits:
+                    model = folds.fitted(candidate, training[:size], tuning)
+                    sides = (thinned(training[:size], MAX_SCORED), thinned(outside, MAX_SCORED))
+                    errors.append([error_on(model, source.take(rows)) for rows in sides])
+        except InputError:  # too few rows for this model: the curve starts further right
+            continue
+        sizes.append(size)
+        train.append([a for a, _ in errors])
+        validation.append([b for _, b in errors])
+    if len(sizes) < 2:
+        return None
+    return LearningCurve(tuple(sizes), np.array(train), np.array(validation), metric)
+
+
+# -------------------------------------------------------------------------------------------------
+# The training rows of a study as candidates that tune are given them.
+
+
+#: Larger designs stay sparse where they are: each candidate fills in the rows that it needs.
+MAX_DENSE_BYTES = 100e6
+#: What searches minimize, by what candidates are compared by.
+LOSSES = {
+    "error": "error",
+    "balanced_error": "error",
+    "rmse": "squared",
+    "r2": "squared",
+    "mae": "absolute",
+}
+
+
+def tuning_data(folds: RowFolds, classes: Any, metric: str, work: float) -> TuningData:
+    """Encoded columns of the training rows, with their folds; ``classes`` are empty for numbers.
+
+    Columns are imputed, and later standardized, by all training rows: that uses no target, and one
+    matrix then serves all folds.
+    """
+    rows = folds.design.take(folds.training)
+    block = prepare(rows).rows.collect()
+    truth = truth_of(rows)
+    w: Floats = unit_weights(block.w, len(truth))
+    dense = 8.0 * block.n * len(block.terms) <= MAX_DENSE_BYTES
+    x = block.dense() if dense and folds.design is folds.table else block.x
+    y = codes_of(truth, classes) if len(classes) else np.asarray(truth, dtype=float)
+    loss = LOSSES.get(metric, "log_loss")
+    return TuningData(x, y, w, folds.pairs(), len(classes), loss, work)

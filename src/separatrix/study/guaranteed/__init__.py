@@ -1,1 +1,0 @@
-"""Guaranteed intervals and sets of a study: its test rows calibrate the chosen model."""

@@ -1,0 +1,1 @@
+"""Studies of classes in tables beyond memory."""

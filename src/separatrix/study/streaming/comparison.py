@@ -1,0 +1,399 @@
+"""Losses out of fold over a stream, in one pass: their moments compare candidates as rows do.
+
+    mean and covariance of the losses of all candidates, by fold
+
+The variance of a difference of losses follows from their covariance, so that candidates are paired
+row by row although no row is stored. Every candidate is scored as it is and under every
+calibration, each fitted to out-of-fold scores of other folds in a sample of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from operator import add
+from typing import Any, Self
+
+import numpy as np
+
+from separatrix.arrays import Floats, Ints
+from separatrix.estimators.base import codes_of
+from separatrix.estimators.wrapped import decision_scores
+from separatrix.messages import InputError
+from separatrix.probability.costs import Costs
+from separatrix.rows.rows import InMemory, merged
+from separatrix.rows.schema import NO_TERMS, Block, Schema, Term, Terms
+from separatrix.statistics.moments import Moments
+from separatrix.study.candidates import BASELINE, Candidate
+from separatrix.study.class_scores import row_losses
+from separatrix.study.classification import (
+    SECONDARY,
+    CalibrationMap,
+    OutOfFold,
+    aligned_probabilities,
+    calibration_summary,
+    fitted_map,
+    methods_for,
+)
+from separatrix.study.measure import metric_value
+from separatrix.study.options import choose_paired
+from separatrix.study.result import CalibrationCheck, Choice, CrossValidatedScore, Difference, Entry
+from separatrix.study.streaming.candidates import ClassData, Contender, folds_in
+
+#: The calibration of probabilities that are a model's own.
+OWN = "own"
+#: Equal bins of the probability of the predicted class.
+BINS = 10
+
+
+def sampled_predictions(contender: Contender, data: ClassData) -> OutOfFold:
+    """Out-of-fold predictions of the sample, by the models of the contender."""
+    block, classes = data.sample, data.classes
+    k, n = len(classes), data.sample.n
+    p, scores = np.zeros((n, k)), np.zeros((n, k) if k > 2 else n)
+    predicted, has_p, complete = np.zeros(n, dtype=np.int64), True, True
+    for fold, at, rows in folds_in(block, data.schema):
+        model = contender.models[fold]
+        found = aligned_probabilities(model, rows, classes)
+        has_p = has_p and found is not None
+        complete = complete and len(model.classes_) == k
+        if found is not None:
+            p[at], predicted[at] = found, found.argmax(axis=1)
+        else:
+            predicted[at] = codes_of(model.predict(rows), classes)
+        if complete:
+            scores[at] = decision_scores(model, rows)
+    return OutOfFold(
+        classes,
+        np.arange(n),
+        np.asarray(block.parts),
+        data.codes(block),
+        predicted,
+        block.weights,
+        scores if complete else None,
+        p if has_p else None,
+        contender.hyperparameters,
+        has_p,
+    )
+
+
+@dataclass(frozen=True)
+class Calibratable:
+    """A contender with calibrations by method and fold; ``default`` is that of its answers.
+
+    ``default`` is empty where the model has no probabilities and cannot be calibrated: ``why``.
+    """
+
+    contender: Contender
+    sampled: OutOfFold
+    maps: dict[str, dict[int, CalibrationMap]]
+    default: str = OWN
+    why: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the candidate."""
+        return self.contender.candidate.name
+
+    @property
+    def scorer(self) -> Scorer:
+        """What a pass needs of it."""
+        return Scorer(self.name, self.contender.models, self.maps)
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """Models and calibrations by fold, without what cannot travel to a worker."""
+
+    name: str
+    models: dict[int, Any]
+    maps: dict[str, dict[int, CalibrationMap]]
+
+    def probabilities(self, fold: int, rows: InMemory, classes: Any) -> dict[str, Floats | None]:
+        """Probabilities of the rows of a fold by calibration; None where there are none."""
+        model = self.models[fold]
+        found: dict[str, Floats | None] = {OWN: aligned_probabilities(model, rows, classes)}
+        if self.maps:
+            scores = decision_scores(model, rows)
+            found |= {m: by_fold[fold].probabilities(scores) for m, by_fold in self.maps.items()}
+        return found
+
+
+def calibratable(contender: Contender, data: ClassData) -> Calibratable:
+    """The contender with every calibration that its out-of-fold scores allow."""
+    found = sampled_predictions(contender, data)
+    if contender.candidate.name == BASELINE:
+        return Calibratable(contender, found, {})
+    known, maps, why = methods_for(len(found.classes), len(found.truth)), {}, ""
+    for method in known:
+        try:
+            maps[method] = {
+                f: fitted_map(found, method, np.flatnonzero(found.fold != f)) for f in data.folds
+            }
+        except InputError as refusal:
+            why = f"no probabilities: {refusal.what}"
+    if found.probabilities is not None:
+        return Calibratable(contender, found, maps)
+    default = known[0] if known[0] in maps else ""
+    return Calibratable(contender, found, maps, default, "" if default else why)
+
+
+class OutOfFoldSums:
+    """Moments of the losses of all scorers by fold, and bins of their calibration; merges by ``+``.
+
+    A column of the losses is named by candidate, calibration and metric. ``squares`` are Σw² by
+    fold; ``bins`` (3 x 10) are weight, confidence and correct answers of each calibration.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        targets: Terms,
+        scorers: Sequence[Scorer],
+        metrics: Sequence[str],
+        costs: Costs | None = None,
+    ) -> None:
+        self.schema, self.targets, self.scorers = schema, targets, scorers
+        self.metrics, self.costs = metrics, costs
+        self.moments: dict[int, Moments] = {}
+        self.squares: dict[int, float] = {}
+        self.bins: dict[str, Floats] = {}
+
+    def fresh(self) -> Self:
+        """An empty one for the same scorers."""
+        return type(self)(self.schema, self.targets, self.scorers, self.metrics, self.costs)
+
+    def update(self, block: Block) -> None:
+        """Score the rows of a block that are not of the test part."""
+        classes = np.array([str(term.level) for term in self.targets], dtype=object)
+        for fold, _, rows in folds_in(block, self.schema):
+            truth, w = rows.block.codes(self.targets), rows.block.weights
+            columns: dict[Term, Floats] = {}
+            for scorer in self.scorers:
+                for method, p in scorer.probabilities(fold, rows, classes).items():
+                    answers = (
+                        codes_of(scorer.models[fold].predict(rows), classes)
+                        if p is None
+                        else p.argmax(axis=1)
+                    )
+                    columns |= self._losses(f"{scorer.name} {method}", truth, p, answers, w)
+                    if p is not None:
+                        self._bin(f"{scorer.name} {method}", truth, p, w)
+            self._add(fold, columns, w)
+
+    def _losses(
+        self, name: str, truth: Ints, p: Floats | None, answers: Ints, w: Floats
+    ) -> dict[Term, Floats]:
+        found = {}
+        for metric in self.metrics:
+            if p is None and metric != "error":
+                continue
+            given = answers
+            if metric == "cost" and self.costs is not None and p is not None:
+                given = self.costs.decide(p)
+            found[Term(name, level=metric)] = row_losses(metric, truth, p, given, w, self.costs)
+        return found
+
+    def _bin(self, name: str, truth: Ints, p: Floats, w: Floats) -> None:
+        confidence = np.clip(p.max(axis=1), 0.0, 1.0)
+        at = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
+        right = p.argmax(axis=1) == truth
+        sums = [np.bincount(at, v, BINS) for v in (w, w * confidence, w * right)]
+        self.bins[name] = self.bins.get(name, np.zeros((3, BINS))) + np.array(sums)
+
+    def _add(self, fold: int, columns: Mapping[Term, Floats], w: Floats) -> None:
+        x = np.column_stack(list(columns.values()))
+        none = np.empty((len(w), 0))
+        added = Moments()
+        added.update(Block(x, none, w, Terms(tuple(columns)), NO_TERMS))
+        self.moments[fold] = self.moments.get(fold, Moments()) + added
+        self.squares[fold] = self.squares.get(fold, 0.0) + float(w @ w)
+
+    def __add__(self, other: Self) -> Self:
+        total = self.fresh()
+        total.moments = merged(self.moments, other.moments)
+        total.squares = merged(self.squares, other.squares)
+        total.bins = merged(self.bins, other.bins)
+        return total
+
+    # -- finished numbers ----------------------------------------------------------------------
+
+    def has(self, name: str, metric: str) -> bool:
+        """Whether the metric of a scorer is defined on every row."""
+        return Term(name, level=metric) in self.total.terms.position
+
+    @cached_property
+    def total(self) -> Moments:
+        """Moments of the losses of all folds."""
+        return reduce(add, (self.moments[f] for f in sorted(self.moments)), Moments())
+
+    @property
+    def effective_size(self) -> float:
+        """(Σw)²/Σw²."""
+        return self.total.weight**2 / sum(self.squares.values())
+
+    def difference(self, name: str, other: str, metric: str) -> Difference:
+        """The loss of one minus that of the other, with the standard error of the mean."""
+        a, b = (self.total.terms.position[Term(n, level=metric)] for n in (name, other))
+        s = self.total.scatter
+        variance = max(float(s[a, a] + s[b, b] - 2.0 * s[a, b]) / self.total.weight, 0.0)
+        mean = float(self.total.mean[a] - self.total.mean[b])
+        return Difference(mean, (variance / max(self.effective_size - 1, 1)) ** 0.5)
+
+    def score(self, name: str, metric: str) -> CrossValidatedScore:
+        """The metric by fold and over all rows, with its standard error."""
+        term = Term(name, level=metric)
+
+        def value(m: Moments) -> float:
+            mean = np.array([m.mean[m.terms.position[term]]])
+            return metric_value(metric, mean, np.ones(1))
+
+        folds = tuple(value(self.moments[f]) for f in sorted(self.moments))
+        at = self.total.terms.position[term]
+        variance = max(float(self.total.scatter[at, at]) / self.total.weight, 0.0)
+        error = (variance / max(self.effective_size - 1, 1)) ** 0.5
+        return CrossValidatedScore(metric, folds, value(self.total), error)
+
+    def calibration_error(self, name: str) -> float:
+        """Expected calibration error of the probability of the predicted class."""
+        weight, confidence, right = self.bins[name]
+        return float(np.abs(confidence - right).sum() / weight.sum())
+
+
+@dataclass(frozen=True)
+class PairedSums:
+    """Candidates by one metric, each under the calibration that it is compared by."""
+
+    sums: OutOfFoldSums
+    metric: str
+    columns: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The candidates for which the metric is defined."""
+        return [n for n, column in self.columns.items() if self.sums.has(column, self.metric)]
+
+    def mean(self, name: str) -> float:
+        """The mean loss of a candidate."""
+        total = self.sums.total
+        return float(total.mean[total.terms.position[Term(self.columns[name], level=self.metric)]])
+
+    def difference(self, name: str, other: str) -> Difference:
+        """The loss of one minus that of the other."""
+        return self.sums.difference(self.columns[name], self.columns[other], self.metric)
+
+    def standard_error(self, name: str) -> float:
+        """The standard error of the mean loss of a candidate."""
+        return self.sums.score(self.columns[name], self.metric).standard_error
+
+
+# -------------------------------------------------------------------------------------------------
+# The choice among contenders of a stream: each under its best calibration, then paired.
+
+
+NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class ComparedStream:
+    """Contenders, and the sums of their losses out of fold."""
+
+    contenders: list[Calibratable]
+    sums: OutOfFoldSums
+    metric: str
+
+    @property
+    def secondary(self) -> str:
+        """The metric that is shown beside the one that decides."""
+        return SECONDARY.get(self.metric, "error")
+
+    @cached_property
+    def checks(self) -> dict[str, CalibrationCheck]:
+        """Whether a calibration helps, by candidate; none where none could be tried."""
+        found = {one.name: self._check(one) for one in self.contenders}
+        return {name: check for name, check in found.items() if check is not None}
+
+    @cached_property
+    def columns(self) -> dict[str, str]:
+        """Candidate and calibration as they are compared."""
+        return {one.name: f"{one.name} {self.method(one) or OWN}" for one in self.contenders}
+
+    def method(self, one: Calibratable) -> str | None:
+        """The calibration of a contender; None where its own probabilities are used."""
+        check = self.checks.get(one.name)
+        if check is not None:
+            return check.method
+        return None if one.default in (OWN, "") else one.default
+
+    def _check(self, one: Calibratable) -> CalibrationCheck | None:
+        default = None if one.default == OWN else one.default
+        others = [method for method in one.maps if method != default]
+        if not others or default == "":
+            return None
+        sums, own = self.sums, f"{one.name} {one.default}"
+        before = sums.score(own, "log_loss")
+        scores = {m: sums.score(f"{one.name} {m}", "log_loss") for m in others}
+        best = min(scores, key=lambda method: scores[method].mean)
+        gain = sums.difference(own, f"{one.name} {best}", "log_loss")
+        helps = gain.mean > gain.standard_error and gain.mean > 0
+        after, ece = scores[best], sums.calibration_error(own)
+        return CalibrationCheck(
+            best if helps else default,
+            before,
+            after if helps else before,
+            ece,
+            sums.calibration_error(f"{one.name} {best}") if helps else ece,
+            gain.mean,
+            gain.standard_error,
+            scores,
+            calibration_summary(
+                best, before, after, gain.mean, gain.standard_error, default, helps
+            ),
+        )
+
+    def choose(self, rule: str, refused: Mapping[str, str]) -> Choice:
+        """The winner by paired differences."""
+        notes = [*refused.values(), *(one.why for one in self.contenders if one.why)]
+        return choose_paired(
+            PairedSums(self.sums, self.metric, self.columns),
+            PairedSums(self.sums, self.secondary, self.columns),
+            metric=self.metric,
+            rule=rule,
+            refusal=notes[0] if notes else "",
+        )
+
+    def entries(self, wanted: Sequence[Candidate], refused: Mapping[str, str]) -> tuple[Entry, ...]:
+        """The leaderboard."""
+        known = {one.name: one for one in self.contenders}
+        return tuple(
+            self._entry(known[c.name])
+            if c.name in known
+            else Entry(c.name, c.label, self.metric, (), NAN, NAN, note=refused[c.name])
+            for c in wanted
+        )
+
+    def _entry(self, one: Calibratable) -> Entry:
+        candidate, column = one.contender.candidate, self.columns[one.name]
+        first: CrossValidatedScore = CrossValidatedScore(self.metric, (), NAN, NAN)
+        second = None
+        if self.sums.has(column, self.metric):
+            first = self.sums.score(column, self.metric)
+        if self.sums.has(column, self.secondary):
+            second = self.sums.score(column, self.secondary)
+        return Entry(
+            candidate.name,
+            candidate.label,
+            self.metric,
+            first.folds,
+            first.mean,
+            first.standard_error,
+            dict(one.contender.hyperparameters),
+            note=one.why or one.contender.note,
+            secondary=second,
+            calibrated=self.method(one),
+        )
+
+    def named(self, name: str) -> Calibratable:
+        """A contender by name."""
+        return next(one for one in self.contenders if one.name == name)

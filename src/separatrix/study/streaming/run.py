@@ -1,0 +1,594 @@
+"""A study of classes in a table beyond memory: a few passes, each over all rows.
+
+pass 1            moments by part and class, and a sample ─ closed forms, warm starts
+passes 2 …        logistic regression and linear SVM: all penalties and folds together
+one pass          losses out of fold, under every calibration ─ choice
+one pass          the test part, once
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy import linalg
+
+from separatrix.arrays import Floats
+from separatrix.messages import InputError
+from separatrix.rows.parts import Parts
+from separatrix.rows.rows import InMemory, MappedRows, Rows
+from separatrix.rows.sampling import Both, Reservoir, RowSample
+from separatrix.rows.schema import Block, Column, Kind, Schema, Term, Terms, concatenate
+from separatrix.rows.sources.stream import TableRows
+from separatrix.statistics.class_preparation import ClassMomentsByPart
+from separatrix.statistics.moments import Moments
+from separatrix.storage import StoredMoments
+from separatrix.study import inferred, tasks
+from separatrix.study.candidates import BASELINE, Candidate, Size, candidates
+from separatrix.study.checks import check_stream, missed_classes
+from separatrix.study.class_scores import DecisionCosts, about_costs, decision_costs
+from separatrix.study.class_views import covariance_tests, surface_of
+from separatrix.study.classification import Calibrated, Winner, by_fold, with_calibration
+from separatrix.study.comparison import LOSSES
+from separatrix.study.describe import describe
+from separatrix.study.design import (
+    MIN_TEST_ROWS,
+    MIN_TRAINING_ROWS,
+    TEST,
+    Metadata,
+    RowFolds,
+    too_small,
+    training_rows,
+    with_warnings,
+)
+from separatrix.study.explanation import explained
+from separatrix.study.options import Options
+from separatrix.study.progress import stages, tell_compared, tell_inferred
+from separatrix.study.result import Choice, StreamRecord, Study
+from separatrix.study.streaming.candidates import (
+    BY_PASSES,
+    CLOSED_FORM_PASSES,
+    CLOSED_FORMS,
+    DESCENT_PASSES,
+    ON_REQUEST,
+    ClassData,
+    Contender,
+    Passes,
+    closed_form,
+    iterative_contenders,
+)
+from separatrix.study.streaming.comparison import ComparedStream, OutOfFoldSums, calibratable
+from separatrix.study.streaming.scores import (
+    TestSums,
+    stream_class_scores,
+    stream_decision,
+    stream_scores,
+)
+from separatrix.study.tasks import (
+    CLASSIFICATION,
+    MOST_NUMBERED_CLASSES,
+    REGRESSION,
+    InferredTask,
+    counted_task,
+    infer_task,
+    level_name,
+)
+from separatrix.threads import one_blas_thread
+
+#: Metrics that are means over rows, which one pass adds up.
+STREAM_METRICS = ("log_loss", "error", "cost")
+
+
+def study_class_stream(
+    rows: Rows,
+    parts: Parts,
+    models: Sequence[str] | None,
+    options: Options,
+    progress: Any,
+    metadata: Metadata,
+    messages: tuple[str, ...],
+    reason: str,
+) -> Study:
+    """Compare classifiers over a table that is read pass by pass."""
+    refuse_stream_options(options, rows)
+    wanted = stream_candidates(models)
+    iterative = [c.name for c in wanted if c.name in BY_PASSES]
+    planned = CLOSED_FORM_PASSES + (DESCENT_PASSES if iterative else 0)
+    planned += isinstance(rows, ClassifiedRows)
+    with stages(progress, planned + 1) as step, one_blas_thread():
+        stream = Passes(rows.with_parts(parts), step, planned)
+        stream.count += isinstance(rows, ClassifiedRows)  # its values were counted before
+        stream.named("moments by class and fold")
+        statistic = Both(ClassMomentsByPart(), Both(Reservoir(parts.seed, TEST), RowSample()))
+        once = stream.reduce(statistic)
+        sample, copies = once.second.first, once.second.second
+        data = _data(stream, parts, once.first, sample)
+        _, warned = with_warnings(lambda: check_stream(copies))
+        study = study_class_data(data, wanted, options, progress, metadata, messages, reason)
+        return replace(study, warnings=(*warned, *study.warnings))
+
+
+def study_class_moments(
+    stored: StoredMoments,
+    models: Sequence[str] | None,
+    options: Options,
+    progress: Any,
+    metadata: Metadata,
+) -> Study:
+    """Compare what follows from moments of classes; their losses are those of simulated rows."""
+    refuse_stream_options(options)
+    wanted = _closed_forms(models)
+    assert stored.by_class is not None
+    with stages(progress, 1) as step, one_blas_thread():
+        step("simulating rows with these moments")
+        data = simulated_data(stored.schema, stored.parts, stored.by_class)
+        messages = inferred.only_class_moments()
+        return study_class_data(
+            data, wanted, options, progress, metadata, messages, "only its moments are available"
+        )
+
+
+def _closed_forms(models: Sequence[str] | None) -> list[Candidate]:
+    """Candidates that follow from moments; one requested by name that does not is refused."""
+    if models is None:
+        models = [name for name in CLOSED_FORMS if name not in ON_REQUEST]
+    compared = candidates(CLASSIFICATION, models, Size(0, 0))[0]
+    for candidate in compared:
+        if candidate.name not in CLOSED_FORMS:
+            others = ", ".join(name for name in CLOSED_FORMS if name != BASELINE)
+            raise InputError(
+                f"{candidate.name} needs the rows, and only moments of their classes are "
+                "available.",
+                remedy=f"Fit it to the table itself, or choose among {others}.",
+            )
+    return compared
+
+
+def _data(stream: Passes, parts: Parts, groups: ClassMomentsByPart, sample: Reservoir) -> ClassData:
+    """Everything that the first pass found; refuses what cannot be split."""
+    some, test = sample.rows(test=False), sample.rows(test=True)
+    if some is None or test is None:
+        raise too_small(sum(sample.count.values()))
+    return ClassData(stream, stream.schema, parts, groups, some, test)
+
+
+def stream_candidates(models: Sequence[str] | None) -> list[Candidate]:
+    """Those that a stream can compare; a model requested by name that cannot is refused."""
+    known = (*CLOSED_FORMS, *BY_PASSES)
+    size = Size(0, 0)
+    if models is None:
+        usual = [name for name in known if name not in ON_REQUEST]
+        return candidates(CLASSIFICATION, usual, size)[0]
+    compared = candidates(CLASSIFICATION, models, size)[0]
+    for candidate in compared:
+        if candidate.name not in known:
+            raise InputError(
+                f"{candidate.name} needs all rows in memory, and these are read as a stream.",
+                remedy="Choose among " + ", ".join(n for n in known if n != BASELINE) + "; or "
+                "raise the limit for files (SEPARATRIX_MEMORY=megabytes).",
+            )
+    return compared
+
+
+def refuse_stream_options(options: Options, rows: Rows | None = None) -> None:
+    """What needs all rows at once: averages, metrics of pairs of rows, imputation by regression."""
+    metric = options.metric_for(CLASSIFICATION)
+    if metric not in STREAM_METRICS:
+        raise InputError(
+            f"{metric!r} is no mean over rows, and these are read as a stream.",
+            remedy=f"Compare by {', '.join(map(repr, STREAM_METRICS))}; the others are measured on "
+            "the test set.",
+        )
+    if options.average:
+        raise InputError(
+            "An average of the candidates needs their predictions of all rows in memory.",
+            remedy="Leave `average` out.",
+        )
+    if rows is not None and rows.schema.missing == "regress":
+        raise InputError(
+            "Imputation by regression reads the rows again for every fold.",
+            remedy="Read the table with missing='mean' or missing='indicator'.",
+        )
+
+
+def study_class_data(
+    data: ClassData,
+    wanted: Sequence[Candidate],
+    options: Options,
+    progress: Any,
+    metadata: Metadata,
+    messages: tuple[str, ...],
+    reason: str,
+) -> Study:
+    """Compare, choose, fit and test on data of which the moments are known."""
+    _refuse_data(data)
+    metric = options.metric_for(CLASSIFICATION)
+    costs = _costs(options, data)
+    columns = inferred.columns_of_moments(data.schema, data.total + data.test)
+    messages += inferred.about_class_stream(data, columns)
+    messages += tuple(about_costs(costs, data.classes))
+    tell_inferred(progress, messages, wanted)
+    loss = LOSSES.get(metric, "log_loss")
+    found, refused = _contenders(data, wanted, loss, options.effort.work)
+    compared = _compared(data, found, metric, costs)
+    choice = compared.choose(options.rule, refused)
+    entries = compared.entries(wanted, refused)
+    tell_compared(progress, entries, choice.winner, choice.reason)
+    study = finish(data, compared, choice, costs, metadata, reason)
+    return replace(
+        study,
+        columns=columns,
+        leaderboard=entries,
+        messages=(*messages, *study.messages),
+    )
+
+
+def _contenders(
+    data: ClassData, wanted: Sequence[Candidate], loss: str, work: float
+) -> tuple[list[Contender], dict[str, str]]:
+    """Every candidate fitted without each fold, and why others refuse the data."""
+    found: list[Contender] = []
+    refused: dict[str, str] = {}
+
+    def attempt(names: Sequence[str], make: Callable[[], Sequence[Contender]]) -> None:
+        try:
+            found.extend(make())
+        except InputError as refusal:
+            if BASELINE in names:
+                raise
+            refused.update(dict.fromkeys(names, refusal.what))
+
+    for one in wanted:
+        if one.name in CLOSED_FORMS:
+            attempt([one.name], lambda one=one: [closed_form(one, data, loss, work)])  # type: ignore[misc]
+    by_passes = [c for c in wanted if c.name in BY_PASSES]
+    if by_passes:
+        data.announce("linear models, all folds and penalties")
+        attempt(
+            [c.name for c in by_passes], lambda: iterative_contenders(by_passes, data, loss, work)
+        )
+    order = {candidate.name: i for i, candidate in enumerate(wanted)}
+    return sorted(found, key=lambda c: order[c.candidate.name]), refused
+
+
+def _compared(
+    data: ClassData, found: list[Contender], metric: str, costs: DecisionCosts | None
+) -> ComparedStream:
+    """Score all contenders out of fold in one pass."""
+    ready = [calibratable(contender, data) for contender in found]
+    data.announce("losses out of fold")
+    own = None if costs is None else costs.among(data.classes)
+    metrics = tuple(dict.fromkeys(("log_loss", "error", metric)))
+    scorers = [one.scorer for one in ready]
+    sums = data.rows.reduce(OutOfFoldSums(data.schema, data.targets, scorers, metrics, own))
+    if data.simulated:  # rows of the table count, and not how many stand for them
+        counts = {f: sum(m.count for m in data.groups.parts[f].parts.values()) for f in data.folds}
+        sums.squares = {f: sums.moments[f].weight ** 2 / counts[f] for f in data.folds}
+    return ComparedStream(ready, sums, metric)
+
+
+def _refuse_data(data: ClassData) -> None:
+    """Too few rows, one class, or too many."""
+    if len(data.folds) < 2 or data.test.count < MIN_TEST_ROWS:
+        raise too_small(data.total.count + data.test.count)
+    if data.total.count < MIN_TRAINING_ROWS:
+        raise too_small(data.total.count + data.test.count)
+    name = data.schema.targets[0].name
+    known = [*data.training, *data.groups.parts[TEST].parts]
+    if len(set(known)) == 1:
+        inferred.refuse_constant_target(np.repeat(str(known[0].level), 2), name)
+    if len(data.targets) < 2:
+        raise InputError(
+            f"all {data.total.count} training rows are of class {data.classes[0]!r}; there are too "
+            "few of any other.",
+            column=name,
+            remedy="Give more rows of the other classes, or split otherwise (`seed`, `test`).",
+        )
+    rows = data.total.count + data.test.count
+    tasks.refuse_many_classes(len(data.targets), rows, data.schema.targets[0])
+
+
+def _costs(options: Options, data: ClassData) -> DecisionCosts | None:
+    """Costs checked against the classes of the table."""
+    others = {str(t.level) for t in data.groups.parts[TEST].parts} - set(data.classes.tolist())
+    labels = np.array(sorted({*data.classes.tolist(), *others}), dtype=object)
+    costs = decision_costs(options.costs, options.reject, labels)
+    if costs is not None and others:
+        raise InputError(
+            f"class {min(others)!r} is in the test part alone: what its rows cost cannot be "
+            "measured from sums.",
+            remedy="Give more rows of it, or split otherwise (`seed`, `test`).",
+        )
+    return costs
+
+
+# -------------------------------------------------------------------------------------------------
+# Classes of a stream: a numeric target is read as classes from its distinct values.
+
+
+#: Distinct numbers beyond which a target is not counted further.
+MOST_VALUES = 10 * MOST_NUMBERED_CLASSES
+
+
+class TargetValues:
+    """How often each number occurs in a target, of at most ``MOST_VALUES``; merges with ``+``."""
+
+    def __init__(self, counts: Counter[float] | None = None) -> None:
+        self.counts: Counter[float] = Counter() if counts is None else counts
+
+    def fresh(self) -> Self:
+        """No values."""
+        return type(self)()
+
+    def update(self, block: Block) -> None:
+        """Add the rows of a block."""
+        if len(self.counts) > MOST_VALUES:
+            return
+        values, counts = np.unique(block.y[:, 0], return_counts=True)
+        self.counts.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
+
+    def __add__(self, other: Self) -> Self:
+        if len(self.counts) > MOST_VALUES:
+            return self
+        return type(self)(self.counts + other.counts)
+
+
+@dataclass(frozen=True)
+class StreamTarget:
+    """The task that the target of a stream suits, and the values of a numeric one."""
+
+    inferred: InferredTask
+    values: Counter[float] | None
+
+
+def stream_target(rows: Rows, target: Column, task: str | None) -> StreamTarget:
+    """The task by the target: the first rows decide, or a pass that counts its values."""
+    if target.kind is not Kind.NUMERIC:
+        return StreamTarget(infer_task(target, ()), None)
+    # rows of a cluster stay there: its values are counted, none is fetched
+    here = isinstance(rows, TableRows) and rows.travel is None
+    first = next(iter(rows.blocks()), None) if here else None
+    blocks = [] if first is None else [first]
+    early = infer_task(target, blocks)
+    values = {float(v) for block in blocks for v in np.unique(block.y[:, 0])}
+    broken = any(v != np.floor(v) for v in values) and len(values) > 2
+    decided = broken or len(values) > MOST_NUMBERED_CLASSES
+    if task == REGRESSION or (task is None and decided):
+        return StreamTarget(early, None)
+    counts = rows.reduce(TargetValues()).counts
+    return StreamTarget(counted_task(target, counts), counts)
+
+
+@dataclass(frozen=True)
+class ClassTargets:
+    """Indicators of the classes ``levels`` in place of a numeric target."""
+
+    column: str
+    levels: tuple[str, ...]
+    values: tuple[float, ...]
+
+    def apply(self, block: Block) -> Block:
+        """The same rows with one indicator for each class."""
+        order = np.argsort(self.values)
+        known = np.array(self.values)[order]
+        at = np.searchsorted(known, block.y[:, 0]).clip(0, len(known) - 1)
+        y = np.zeros((block.n, len(self.levels)))
+        y[np.arange(block.n), order[at]] = 1.0
+        targets = Terms(tuple(Term(self.column, level=level) for level in self.levels))
+        return replace(block, y=y, targets=targets)
+
+
+class ClassifiedRows(MappedRows):
+    """Rows whose numeric target is read as classes; parts are those of the numbers."""
+
+    def __init__(self, rows: Rows, targets: ClassTargets) -> None:
+        super().__init__(rows, targets)
+        column = Column(targets.column, Kind.DISCRETE, levels=targets.levels)
+        self.targets = targets
+        self.schema = replace(rows.schema, targets=(column,))
+
+    def with_parts(self, parts: Parts) -> ClassifiedRows:
+        """Label each row with its part, by its content before the target was read as classes."""
+        return ClassifiedRows(self.rows.with_parts(parts), self.targets)
+
+
+def with_class_target(rows: Rows, target: Column, values: Counter[float] | None) -> Rows:
+    """The same rows with a target of classes."""
+    if target.kind is not Kind.NUMERIC:
+        return rows
+    assert values is not None
+    if len(values) > MOST_VALUES:
+        raise InputError(
+            f"the target has more than {MOST_VALUES} distinct numbers, too many for classes.",
+            column=target.name,
+            remedy="Use `task='regression'`.",
+        )
+    names = {level_name(value): value for value in values}
+    levels = tuple(sorted(names))
+    return ClassifiedRows(
+        rows, ClassTargets(target.name, levels, tuple(names[level] for level in levels))
+    )
+
+
+# -------------------------------------------------------------------------------------------------
+# Rows that stand for those of which there are only moments: normal, with exactly these moments.
+#
+#     x = μ + z Σ^½,      z standard normal, centered and whitened within each class and part
+#
+# Means and covariances of linear scores are then those of the rows themselves; how often a boundary
+# is crossed is that of normal scores.
+
+
+#: Simulated rows in all, and of a class in a part at least.
+ROWS, LEAST = 20_000, 50
+
+
+def simulated_data(schema: Schema, parts: Parts, groups: ClassMomentsByPart) -> ClassData:
+    """Class moments with rows that have them."""
+    cells = [
+        (part, term, m)
+        for part in sorted(groups.parts)
+        for term, m in sorted(groups.parts[part].parts.items(), key=lambda pair: str(pair[0]))
+        if m.count
+    ]
+    total = sum(m.weight for _, _, m in cells)
+    terms, targets = Terms(()), Terms(())
+    for _, term, m in cells:
+        terms, targets = terms.union(m.terms), targets.union(Terms((term,)))
+    targets = Terms(tuple(sorted(targets, key=lambda t: str(t.level))))
+    rng = np.random.default_rng(parts.seed)
+    x, y, w, labels = [], [], [], []
+    for part, term, m in cells:
+        n = max(LEAST, 2 * len(terms), round(ROWS * m.weight / total))
+        x.append(_normal(m.aligned(terms, Terms(())), n, rng))
+        y.append(np.tile((np.arange(len(targets)) == targets.position[term]) * 1.0, (n, 1)))
+        w.append(np.full(n, m.weight / n))
+        labels.append(np.full(n, part))
+    block = Block(
+        np.concatenate(x), np.concatenate(y), np.concatenate(w), terms, targets,
+        np.concatenate(labels),
+    )  # fmt: skip
+    own = np.asarray(block.parts) == TEST
+    if not own.any() or own.all():
+        raise too_small(sum(m.count for _, _, m in cells))
+    sample, test = block.take(np.flatnonzero(~own)), block.take(np.flatnonzero(own))
+    rows = InMemory(schema, block)
+    return ClassData(rows, schema, parts, groups, sample, test, simulated=True)
+
+
+def _normal(m: Moments, n: int, rng: np.random.Generator) -> Floats:
+    """n rows with the mean and the covariance of the moments."""
+    d = m.d
+    z = rng.standard_normal((n, d))
+    z -= z.mean(axis=0)
+    scale = np.sqrt(np.maximum(np.diag(m.xx), 0.0) / m.weight)
+    safe = np.where(scale > 0, scale, 1.0)
+    values, vectors = linalg.eigh(m.xx / m.weight / np.outer(safe, safe))
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    if n > d:  # exactly uncorrelated, of variance one
+        z = linalg.solve_triangular(linalg.cholesky(z.T @ z / n, lower=True), z.T, lower=True).T
+    return np.asarray(m.x_mean + (z @ root.T) * safe)
+
+
+# -------------------------------------------------------------------------------------------------
+# The chosen classifier of a stream: fitted to all training rows, then tested in one pass.
+
+
+def finish(
+    data: ClassData,
+    compared: ComparedStream,
+    choice: Choice,
+    costs: DecisionCosts | None,
+    metadata: Metadata,
+    reason: str,
+) -> Study:
+    """Fit the winner, test it once, and describe it; the comparison is filled in by the caller."""
+    winner = _fitted(data, compared, choice, costs)
+    baseline = with_warnings(compared.named(BASELINE).contender.fit)[0]
+    own = None if costs is None else costs.among(data.classes)
+    data.announce("the test part")
+    schema, targets = data.schema, data.targets
+    tested = data.rows.reduce(
+        Both(
+            TestSums(schema, targets, winner.core, winner.model, own),
+            TestSums(schema, targets, baseline, baseline, own),
+        )
+    )
+    sums, base = tested.first, tested.second
+    if data.simulated:
+        for found in (sums, base):
+            found.counted_as(data.test.count)
+    decision = None if costs is None or own is None else stream_decision(sums, costs, own)
+    base_decision = None if costs is None or own is None else stream_decision(base, costs, own)
+    names = tuple(str(c) for c in data.classes)
+    description = describe(winner.model)
+    record = _record(data, sums, reason)
+    study = Study(
+        source=metadata.source,
+        command=metadata.command,
+        target=schema.targets[0].name,
+        task=CLASSIFICATION,
+        seed=data.parts.seed,
+        test_fraction=data.parts.test,
+        n_train=data.total.count,
+        n_test=data.test.count,
+        columns=(),
+        leaderboard=(),
+        winner=choice.winner,
+        reason=choice.reason,
+        choice=choice,
+        test=stream_scores(sums, decision),
+        baseline_test=stream_scores(base, base_decision),
+        model=winner.model,
+        description=description,
+        messages=(
+            *winner.messages,
+            *inferred.about_model(winner.encoding, description.stored_rows),
+            *inferred.about_passes(record, data),
+        ),
+        warnings=winner.warnings,
+        classes=names,
+        calibration=winner.check,
+        decision=decision,
+        class_scores=stream_class_scores(sums),
+        stream=record,
+    )
+    return study if data.simulated else _with_sample(study, data, winner)
+
+
+def _fitted(
+    data: ClassData, compared: ComparedStream, choice: Choice, costs: DecisionCosts | None
+) -> Winner:
+    """The winner on all folds, with its calibration and the costs of its decisions."""
+    one = compared.named(choice.winner)
+    data.announce(f"fitting {choice.winner} to all training rows")
+    candidate, method = one.contender.candidate, compared.method(one)
+    core, warned = with_warnings(one.contender.fit)
+    check = compared.checks.get(one.name)
+    model: Any = with_calibration(candidate, core, Calibrated(one.sampled, method, check))
+    if costs is not None:
+        model = costs.from_fitted(model)
+    summary = () if check is None else (check.summary,)
+    return Winner(core, model, one.sampled, costs, candidate, warned, check, summary)
+
+
+def _record(data: ClassData, sums: TestSums, reason: str) -> StreamRecord:
+    weight, confidence, right = sums.bins
+    safe = np.where(weight > 0, weight, 1.0)
+    rankings = sums.rankings.values()
+    return StreamRecord(
+        reason,
+        data.n_passes,
+        data.sample.n,
+        data.test_sample.n,
+        sums.cells[0],
+        np.stack([confidence / safe, right / safe, weight]),
+        float(sums.losses.mean[1]) if sums.losses.count else float("nan"),
+        max((ranking.resolution for ranking in rankings), default=0.0),
+        data.simulated,
+    )
+
+
+def _with_sample(study: Study, data: ClassData, winner: Winner) -> Study:
+    """The study with what pictures show: of the sample of rows, not of all."""
+    block = concatenate([data.sample, data.test_sample])
+    table = InMemory(data.schema, block)
+    labels = np.asarray(block.parts)
+    folds = RowFolds(table, labels)
+    test = winner.predict(table.take(np.flatnonzero(labels == TEST)), data.classes)
+    shown = by_fold(winner.out_of_fold, folds) if study.winner != BASELINE else ()
+    trained = training_rows(winner.core, winner.model, folds, winner.encoding, len(data.classes))
+    missed = missed_classes(test, study.classes)
+    study = replace(
+        study,
+        warnings=(*study.warnings, *missed),
+        test_predictions=replace(test, rows=None),
+        training=replace(trained, rows=None),
+        out_of_fold=tuple(replace(part, rows=None) for part in shown),
+        covariance_tests=covariance_tests(folds, data.classes),
+        decision_surface=surface_of(winner.model, folds, test),
+    )
+    return explained(study, folds)

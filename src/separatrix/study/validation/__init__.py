@@ -1,1 +1,0 @@
-"""Validation beyond one set of folds: repeats, leave-one-out, and nested selection."""

@@ -1,1 +1,0 @@
-"""The kernel SVM, solved in its dual."""

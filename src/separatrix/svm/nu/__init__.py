@@ -1,1 +1,0 @@
-"""ν-SVMs: the fraction ν of rows beyond the margin is given instead of their cost."""

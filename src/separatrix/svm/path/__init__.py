@@ -1,1 +1,0 @@
-"""The exact regularization path of an SVM over C."""

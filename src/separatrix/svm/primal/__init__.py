@@ -1,1 +1,0 @@
-"""The linear SVM: minimize the regularized hinge loss over w and b."""

@@ -1,0 +1,435 @@
+"""Newton's method for squared hinges and squared ε-insensitive errors with an ℓ₂ penalty.
+
+    min over θ of ½ θᵀPθ + Σ c e(θ)²
+
+is quadratic as long as no row begins or ceases to cost something. A Newton step solves the least
+squares problem of the rows that cost something now; a line search along it, exact because its
+derivative is piecewise linear, makes every step a descent. When the set of rows repeats itself the
+minimum is found, up to rounding: about ten steps, however many rows there are. Between two steps
+only rows that changed sides enter or leave the Hessian.
+
+- few columns: Cholesky factors of the Hessian;
+- fewer rows than columns: the same in the space that the rows span;
+- many rows and columns: the dual, by coordinate descent and conjugate gradients; with far more rows
+  than columns, conjugate gradients on products with the rows.
+
+References
+----------
+S. S. Keerthi and D. DeCoste, A modified finite Newton method for fast solution of large scale
+linear SVMs, Journal of Machine Learning Research 6, 2005.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+from scipy.sparse.linalg import LinearOperator, cg
+
+from separatrix.arrays import Floats, Ints
+from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
+from separatrix.optimize.convex import ElasticNet, Status
+from separatrix.optimize.loops import sweep
+from separatrix.svm.linear_dual import dual_of_squares, solve_dual
+from separatrix.svm.problem import STEPS, Budget, SquaredProblem
+from separatrix.svm.solver import divided
+
+#: Coefficients up to which the Hessian is a matrix, of dense and of sparse rows; rows up to which
+#: their span is used.
+DENSE, SPARSE, SPAN = 1_500, 500, 1_200
+#: Rows for each coefficient up to which the dual of many coefficients is solved.
+TALL = 2
+#: Derivative along a step that counts as zero, relative to the one at its beginning.
+_FLAT = 1e-10
+#: Steps of a line search at most.
+_SEARCH = 60
+
+
+@dataclass(frozen=True)
+class SquaredSolution:
+    """The coefficients θ (the last is the intercept, for centered rows) and how they were found."""
+
+    theta: Floats
+    status: Status
+    beta: Floats | None = None  # dual coefficients, where the dual was solved
+
+
+class Direction(Protocol):
+    """Solves (P + Σ 2c z zᵀ) δ = r, the sum being over the active rows."""
+
+    def __call__(self, active: NDArray[np.bool_], right: Floats, accuracy: float) -> Floats:
+        """Delta."""
+
+
+def solve_squared(problem: SquaredProblem, tol: float, budget: Budget) -> SquaredSolution:
+    """The minimum, with a relative gap of at most ``tol`` where it is not exact up to rounding."""
+    unit = 1.0
+    if problem.epsilon is not None:
+        unit = float(np.sqrt(np.average(problem.t**2, weights=problem.cost))) or 1.0
+    scaled = problem.rescaled(unit)
+    if problem.size > problem.n and problem.n <= SPAN:
+        found = _solve_in_span(scaled, tol, budget)
+    else:
+        found = _solve_columns(scaled, tol, budget)
+    beta = None if found.beta is None else unit * found.beta
+    return replace(found, theta=unit * found.theta, beta=beta)
+
+
+def _solve_columns(problem: SquaredProblem, tol: float, budget: Budget) -> SquaredSolution:
+    if sparse.issparse(problem.x):
+        small = problem.size <= SPARSE
+    else:
+        small = problem.size <= DENSE or (problem.size <= 2 * DENSE and problem.n <= 20_000)
+    if not small and problem.n <= TALL * problem.size:
+        return _solve_by_rows(problem, tol, budget)
+    direction: Direction = Hessian(problem) if small else ConjugateGradients(problem)
+    return _iterate(problem, direction, tol, budget)
+
+
+def _solve_by_rows(problem: SquaredProblem, tol: float, budget: Budget) -> SquaredSolution:
+    """The dual of all rows, with w = Xᵀβ; every one of its steps is a fraction of a Newton step."""
+    d = problem.x.shape[1]
+    root = np.sqrt(problem.penalty.l2[:d])
+    steps = Budget(STEPS * budget.remaining, budget.deadline)
+    found = solve_dual(dual_of_squares(problem, root), tol, steps)
+    budget.n_iter += -(-steps.n_iter // STEPS)
+    w = found.w / root
+    b = [found.b + float(problem.center @ w)] if problem.intercept else []
+    return SquaredSolution(np.append(w, b), found.status, found.beta)
+
+
+def _iterate(
+    problem: SquaredProblem, direction: Direction, tol: float, budget: Budget
+) -> SquaredSolution:
+    """Newton steps until a full step leaves the active rows as they are, or nothing improves."""
+    theta, penalty = np.zeros(problem.size), problem.penalty
+    scores = problem.scores(theta)
+    excess = problem.excess(scores)
+    before, settled, repeated = np.inf, False, False
+    while True:
+        value = problem.value(theta, excess)
+        gradient = penalty.l2 * theta - problem.pull(2.0 * problem.cost * excess)
+        if settled or value == 0.0:
+            status = Status.SOLVED
+            break
+        if budget.exhausted:
+            status = budget.status
+            break
+        active = excess != 0.0
+        gap = _gap(penalty, gradient)
+        size = float(np.sqrt(gap / value)) if np.isfinite(gap) else 1.0
+        delta = direction(active, -gradient, size)
+        budget.n_iter += 1
+        along = problem.scores(delta)
+        step = _line_search(problem, scores, along, theta, delta)
+        theta = theta + step * delta
+        scores = problem.scores(theta)
+        excess = problem.excess(scores)
+        same = bool(np.array_equal(active, excess != 0.0))
+        if isinstance(direction, ConjugateGradients):
+            settled = gap <= 1e-3 * tol * value
+        else:
+            settled = same and repeated
+            repeated = same
+        now = problem.value(theta, excess)
+        if not now < value and before <= value:
+            settled = True  # rounding prevents more
+        before = value
+    return SquaredSolution(theta, status)
+
+
+def _gap(penalty: ElasticNet, gradient: Floats) -> float:
+    """½ Σ g²/ρ, the duality gap at β = 2ce; infinite where a free intercept is out of balance."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(gradient == 0.0, 0.0, 0.5 * gradient**2 / penalty.l2)
+    return float(terms.sum())
+
+
+def _line_search(
+    problem: SquaredProblem, scores: Floats, along: Floats, theta: Floats, delta: Floats
+) -> float:
+    """The step of least objective: the root of a derivative that increases piecewise linearly."""
+    c, ridge = problem.cost, problem.penalty.l2
+    linear, square = float((ridge * theta) @ delta), float(ridge @ delta**2)
+
+    def slope(step: float) -> tuple[float, float]:
+        excess = problem.excess(scores + step * along)
+        first = linear + step * square - 2.0 * float((c * excess) @ along)
+        return first, square + 2.0 * float(c[excess != 0.0] @ along[excess != 0.0] ** 2)
+
+    begin = slope(0.0)[0]
+    if not begin < 0.0:
+        return 1.0
+    low, high, step = 0.0, np.inf, 1.0
+    for _ in range(_SEARCH):
+        first, second = slope(step)
+        if abs(first) <= _FLAT * -begin:
+            break
+        low, high = (step, high) if first < 0.0 else (low, step)
+        step = step - first / second if second > 0.0 else np.inf
+        if not low < step < high:
+            step = 0.5 * (low + high) if np.isfinite(high) else 2.0 * low
+    return step
+
+
+class Hessian:
+    """P + Σ 2c z zᵀ as a matrix, kept up to date with the active rows."""
+
+    def __init__(self, problem: SquaredProblem) -> None:
+        self.problem = problem
+        self.active = np.zeros(problem.n, dtype=bool)
+        self.matrix = np.zeros((problem.size, problem.size))
+
+    def __call__(self, active: NDArray[np.bool_], right: Floats, accuracy: float) -> Floats:  # noqa: ARG002
+        """The solution by Cholesky factors, columns scaled to the same size."""
+        come, gone = np.flatnonzero(active & ~self.active), np.flatnonzero(self.active & ~active)
+        if len(come) + len(gone) < int(active.sum()):
+            self.matrix += self.problem.gram(come)
+            self.matrix -= self.problem.gram(gone)
+        else:
+            self.matrix = self.problem.gram(np.flatnonzero(active))
+        self.active = active.copy()
+        return solve_scaled(self.matrix + np.diag(self.problem.penalty.l2), right)
+
+
+def solve_scaled(matrix: Floats, right: Floats) -> Floats:
+    """Solve with a positive semi-definite matrix whose diagonal is scaled to one.
+
+    Where it is singular up to rounding, the solution of least norm.
+    """
+    diagonal = np.diag(matrix)
+    size = np.where(diagonal > 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)), 0.0)
+    scaled = matrix * size[:, None] * size
+    scaled.flat[:: len(size) + 1] += np.where(size > 0.0, 1e-15, 1.0)
+    factor = cholesky_factor(scaled.copy())
+    if factor is None:
+        return np.asarray(size * _least_norm(scaled)(size * right))
+    found = cholesky_solve(factor, size * right)
+    found += cholesky_solve(factor, size * right - scaled @ found)
+    return np.asarray(size * found)
+
+
+def _least_norm(matrix: Floats) -> Callable[[Floats], Floats]:
+    values, vectors = linalg.eigh(matrix, check_finite=False)
+    inverse = np.where(values > 1e-14 * values[-1], 1.0 / np.maximum(values, 1e-300), 0.0)
+    return lambda right: np.asarray(vectors @ (inverse * (vectors.T @ right)))
+
+
+class ConjugateGradients:
+    """The same system by products with the rows, preconditioned by its diagonal."""
+
+    def __init__(self, problem: SquaredProblem) -> None:
+        self.problem = problem
+
+    def __call__(self, active: NDArray[np.bool_], right: Floats, accuracy: float) -> Floats:
+        """The solution to an accuracy that tightens as the minimum comes near."""
+        p, ridge = self.problem, self.problem.penalty.l2
+        rows = np.flatnonzero(active)
+        part = replace(p, x=p.x[rows], t=p.t[rows], cost=p.cost[rows])
+        weight = 2.0 * part.cost
+        squares: Any = part.x.multiply(part.x) if sparse.issparse(part.x) else part.x**2
+        diagonal = np.asarray(squares.T @ weight).ravel()
+        diagonal = ridge + (np.append(diagonal, weight.sum()) if p.intercept else diagonal)
+        inverse = 1.0 / np.where(diagonal > 0.0, diagonal, 1.0)
+
+        def product(v: Floats) -> Floats:
+            return ridge * v + part.pull(weight * part.scores(v))
+
+        shape = (p.size, p.size)
+        found, _ = cg(
+            LinearOperator(shape, matvec=product, dtype=np.float64),
+            right,
+            rtol=min(0.1, 0.1 * accuracy),
+            maxiter=10 * p.size,
+            M=LinearOperator(shape, matvec=lambda v: inverse * v, dtype=np.float64),
+        )
+        return np.asarray(found)
+
+
+def _solve_in_span(problem: SquaredProblem, tol: float, budget: Budget) -> SquaredSolution:
+    """Rows as coordinates in the space that they span: (X − center) ρ^−½ = E √Λ Vᵀ.
+
+    w is a combination of the rows at the optimum, so nothing is lost and n columns are left.
+    """
+    d = problem.x.shape[1]
+    root = np.sqrt(problem.penalty.l2[:d])
+    x: Any = problem.x if sparse.issparse(problem.x) else problem.x - problem.center
+    scaled = divided(x, root)
+    gram: Any = scaled @ scaled.T
+    values, vectors = linalg.eigh(
+        np.asarray(gram.toarray() if sparse.issparse(gram) else gram), check_finite=False
+    )
+    used: Ints = np.flatnonzero(values > 1e-14 * max(float(values[-1]), np.finfo(float).tiny))
+    rank = len(used)
+    ridge = np.append(np.ones(rank), problem.penalty.l2[d:])
+    inner = replace(
+        problem,
+        x=vectors[:, used] * np.sqrt(values[used]),
+        center=np.zeros(rank),
+        penalty=ElasticNet(np.zeros(len(ridge)), ridge),
+    )
+    found = _solve_columns(inner, tol, budget)
+    combination = vectors[:, used] @ (found.theta[:rank] / np.sqrt(values[used]))
+    w = np.asarray(scaled.T @ combination) / root
+    return replace(found, theta=np.append(w, found.theta[rank:]))
+
+
+# -------------------------------------------------------------------------------------------------
+# Newton's method for squared hinges and squared ε-insensitive errors with an ℓ₁ penalty.
+#
+#     min over θ of Σ ℓⱼ|θⱼ| + Σ c e(θ)²
+#
+# A step minimizes the second-order model of the loss plus the penalty, over the coefficients that
+# are not zero and those whose gradient exceeds its threshold: coordinate descent on their Gram
+# matrix finds the signs, and one linear system the values. When neither the rows that cost
+# something nor the signs change any more, the minimum is found up to rounding.
+#
+# References
+# ----------
+# G.-X. Yuan, C.-H. Ho and C.-J. Lin, An improved GLMNET for L1-regularized logistic regression,
+# Journal of Machine Learning Research 13, 2012.
+
+
+#: Columns that may join those already in the model in one step, and as a multiple of these.
+_JOIN, _MULTIPLE = 200, 2
+#: Sweeps between two attempts to solve for the coefficients of the present signs, and attempts.
+_SWEEPS, _ATTEMPTS = 20, 60
+#: Relative violation that counts as rounding.
+_ROUNDING = 1e-13
+
+
+@dataclass(frozen=True)
+class _Model:
+    """½ δᵀHδ − g·δ + Σ ℓ|θ + δ| over a few coefficients scaled so that the diagonal of H is one."""
+
+    matrix: Floats
+    gradient: Floats
+    start: Floats
+    l1: Floats
+
+    def minimum(self) -> Floats:
+        """θ + δ."""
+        theta, slope = self.start.copy(), self.gradient.copy()
+        none = np.zeros(len(theta))
+        for _ in range(_ATTEMPTS):
+            for _ in range(_SWEEPS):
+                worst = sweep(self.matrix, slope, theta, self.l1, none, False)
+                if worst <= _ROUNDING * float(self.l1.max(initial=0.0) + np.abs(slope).max()):
+                    return theta
+            exact = self._with_present_signs(theta, slope)
+            if exact is not None:
+                return exact
+        return theta
+
+    def _with_present_signs(self, theta: Floats, slope: Floats) -> Floats | None:
+        """The stationary point of the present signs; None where it is not optimal."""
+        on = np.flatnonzero((theta != 0.0) | (self.l1 == 0.0))
+        sign = np.sign(theta[on])
+        right = slope[on] - self.l1[on] * sign
+        found = np.zeros(len(theta))
+        found[on] = theta[on] + solve_scaled(self.matrix[np.ix_(on, on)], right)
+        after = self.gradient - self.matrix @ (found - self.start)
+        same = (np.sign(found[on]) == sign) | (self.l1[on] == 0.0)
+        within = np.abs(after) <= self.l1 * (1.0 + 1e-9) + 1e-9 * np.abs(self.gradient).max()
+        return found if same.all() and within.all() else None
+
+
+def solve_sparse(problem: SquaredProblem, tol: float, budget: Budget) -> SquaredSolution:
+    """The minimum up to rounding, or with a relative gap of at most ``tol`` where steps end."""
+    unit = 1.0
+    if problem.epsilon is not None:
+        unit = float(np.sqrt(np.average(problem.t**2, weights=problem.cost))) or 1.0
+    scaled = problem.rescaled(unit)
+    found = _iterate_l1(scaled, tol, budget)
+    return SquaredSolution(unit * found.theta, found.status)
+
+
+def _iterate_l1(problem: SquaredProblem, tol: float, budget: Budget) -> SquaredSolution:
+    theta = np.zeros(problem.size)
+    scores = problem.scores(theta)
+    excess = problem.excess(scores)
+    stalls = 0
+    while True:
+        value = problem.value(theta, excess)
+        gradient = problem.pull(2.0 * problem.cost * excess)
+        columns = _working_set(problem, theta, gradient)
+        if value == 0.0 or _solved(problem, theta, gradient, value, tol) or stalls > 2:
+            return SquaredSolution(theta, Status.SOLVED)
+        if budget.exhausted:
+            return SquaredSolution(theta, budget.status)
+        budget.n_iter += 1
+        new = _model_minimum(problem, excess, theta, gradient, columns)
+        theta = theta + _step(problem, scores, theta, new - theta) * (new - theta)
+        scores = problem.scores(theta)
+        excess = problem.excess(scores)
+        stalls = 0 if problem.value(theta, excess) < value * (1.0 - 1e-14) else stalls + 1
+
+
+def _solved(
+    problem: SquaredProblem, theta: Floats, gradient: Floats, value: float, tol: float
+) -> bool:
+    """Whether the conditions hold up to rounding: those of Σ ℓ|θ| at the gradient of the loss."""
+    l1 = problem.penalty.l1
+    violation = problem.penalty.distance(theta, gradient)
+    size = np.maximum(l1, np.abs(gradient))
+    return bool((violation <= min(1e-3 * tol, 1e-9) * np.where(size > 0.0, size, 1.0)).all()) and (
+        float(np.abs(theta) @ violation) <= min(1e-3 * tol, 1e-9) * value
+    )
+
+
+def _working_set(problem: SquaredProblem, theta: Floats, gradient: Floats) -> Ints:
+    """Coefficients that are not zero, have no penalty, or violate their threshold most."""
+    l1 = problem.penalty.l1
+    inside = (theta != 0.0) | (l1 == 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(inside, 0.0, np.abs(gradient) / l1)
+    most = max(_JOIN, _MULTIPLE * int(inside.sum()))
+    order = np.argsort(-ratio, kind="stable")[:most]
+    joining = order[ratio[order] > 1.0]
+    return np.sort(np.concatenate([np.flatnonzero(inside), joining]))
+
+
+def _model_minimum(
+    problem: SquaredProblem, excess: Floats, theta: Floats, gradient: Floats, columns: Ints
+) -> Floats:
+    """θ that minimizes the second-order model over ``columns``."""
+    matrix = problem.gram(np.flatnonzero(excess != 0.0), columns)
+    diagonal = np.diag(matrix)
+    usable = diagonal > 0.0
+    size = 1.0 / np.sqrt(np.where(usable, diagonal, 1.0))
+    matrix = matrix * size[:, None] * size
+    matrix.flat[:: len(columns) + 1] = 1.0
+    model = _Model(
+        matrix,
+        np.where(usable, size * gradient[columns], 0.0),
+        theta[columns] / size,
+        size * problem.penalty.l1[columns],
+    )
+    new = theta.copy()
+    new[columns] = size * model.minimum()
+    return new
+
+
+def _step(problem: SquaredProblem, scores: Floats, theta: Floats, delta: Floats) -> float:
+    """One where the objective still falls there, else where it is least before."""
+    along, c, l1 = problem.scores(delta), problem.cost, problem.penalty.l1
+
+    def slope(step: float) -> float:
+        excess = problem.excess(scores + step * along)
+        # towards the step: at one, coefficients that have just become zero do not resist yet
+        side = np.sign(theta + (1.0 - 1e-9) * step * delta)
+        return float((l1 * side) @ delta) - 2.0 * float((c * excess) @ along)
+
+    if slope(1.0) <= 0.0:
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if slope(middle) < 0.0 else (low, middle)
+    whole = problem.value(theta + delta, problem.excess(scores + along))
+    part = problem.value(theta + low * delta, problem.excess(scores + low * along))
+    return low if part < whole * (1.0 - 1e-13) else 1.0

@@ -1,0 +1,1 @@
+"""Learning theory: hypothesis classes, VC dimension, PAC bounds, bias and variance."""

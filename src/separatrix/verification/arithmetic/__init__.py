@@ -1,1 +1,0 @@
-"""Exact sums of doubles, exact linear systems, enclosures of roots, exponentials, logarithms."""

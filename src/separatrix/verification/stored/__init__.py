@@ -1,1 +1,0 @@
-"""Model files read byte by byte: the container, and the records in it."""
