@@ -308,7 +308,6 @@ def on_one_blas_thread(method: Callable[..., T]) -> Callable[..., T]:
         with one_blas_thread():
             return method(*args, **kwargs)
 
-    limited.limits_blas = True  # type: ignore[attr-defined]
     return limited
 
 

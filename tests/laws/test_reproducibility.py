@@ -6,9 +6,14 @@ import os
 import re
 import subprocess
 import sys
+from inspect import getattr_static, isfunction
 from pathlib import Path
 
+import pytest
+
 import separatrix
+from separatrix.estimators.base import RowsEstimator
+from tests.registry import REGISTRY, Row
 
 SOURCE = Path(separatrix.__file__).parent
 #: Where time is shown, or limited because the caller asked for it (``time_budget``).
@@ -64,3 +69,24 @@ def test_processes_that_compile_and_those_that_load_agree(tmp_path: Path) -> Non
     for stored in callers:
         stored.unlink()
     assert len(found | answers(1)) == 1
+
+
+#: Methods with matrix work.
+COMPUTING = (
+    *("fit", "partial_fit", "predict", "predict_proba", "decision_function", "score_samples"),
+    *("transform", "predictive", "predict_interval", "sample", "tune", "fit_tuned"),
+)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for row in REGISTRY if isinstance(row.make(), RowsEstimator)],
+    ids=lambda row: row.name,
+)
+def test_methods_do_not_depend_on_the_threads_of_blas(row: Row) -> None:
+    """Each is decorated where it is written."""
+    model = type(row.make())
+    for name in COMPUTING:
+        method = getattr_static(model, name, None)
+        if isfunction(method) and method.__module__.startswith("separatrix."):
+            assert hasattr(method, "__wrapped__"), f"{method.__qualname__} is not decorated"

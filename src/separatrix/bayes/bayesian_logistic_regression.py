@@ -30,11 +30,13 @@ from separatrix.bayes.sampling import (
     sampling_target,
     seed_sequence,
 )
+from separatrix.estimators.base import reads_tables
 from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
 from separatrix.messages import InputError, check_option, warn
 from separatrix.probability.likelihood import LogisticRows
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Terms
+from separatrix.threads import on_one_blas_thread
 
 APPROXIMATIONS = ("quadrature", "probit")
 
@@ -133,6 +135,7 @@ class BayesianLogisticRegression(ProbabilisticLinearClassifier):
         self.approximation = approximation
         self.max_iter = max_iter
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         options = self._options()
@@ -153,6 +156,7 @@ class BayesianLogisticRegression(ProbabilisticLinearClassifier):
             )
         return self
 
+    @on_one_blas_thread
     def decision_function(self, X: Any, *, return_std: bool = False) -> Any:
         """Posterior means of the scores: one, positive for ``classes_[1]``, or one for each class.
 
@@ -166,6 +170,7 @@ class BayesianLogisticRegression(ProbabilisticLinearClassifier):
         scores = super().decision_function(X)
         return scores, spread[:, 0] if len(self.classes_) == 2 else spread
 
+    @on_one_blas_thread
     def predict_proba(self, X: Any) -> Floats:
         """Posterior predictive probabilities of the classes, in the order of ``classes_``."""
         check_is_fitted(self)
@@ -201,6 +206,7 @@ class BayesianLogisticRegression(ProbabilisticLinearClassifier):
         coarse = softmax_mean(mean, covariance, basis, coarse=True)
         return np.asarray(np.abs(fine - coarse).max(axis=1))
 
+    @on_one_blas_thread
     def sample_posterior(
         self, n_samples: int = 1, random_state: Any = None
     ) -> tuple[Floats, Floats]:
@@ -211,6 +217,7 @@ class BayesianLogisticRegression(ProbabilisticLinearClassifier):
         check_is_fitted(self)
         return self.posterior_.draws(n_samples, np.random.default_rng(random_state))
 
+    @on_one_blas_thread
     def sample(
         self,
         n_samples: int = 1000,

@@ -128,6 +128,7 @@ class BayesianLinearModel(PartialFitMixin, RegressorMixin, MomentEstimator):
         """Covariance matrix Σ (d x d) of the coefficients, computed when asked for."""
         return self._posterior().covariance.astype(self.coef_.dtype, copy=False)
 
+    @on_one_blas_thread
     def predict(self, X: Any, return_std: bool = False, *, return_cov: bool = False) -> Any:
         """Mean of every row's target; with its standard deviation, or the covariance of all."""
         mean = super().predict(X)
@@ -139,6 +140,7 @@ class BayesianLinearModel(PartialFitMixin, RegressorMixin, MomentEstimator):
             return mean
         return mean, self.predictive(X).scale.astype(self.coef_.dtype, copy=False)
 
+    @on_one_blas_thread
     def predictive(self, X: Any, *, include_noise: bool = True) -> PredictiveDistribution:
         """Distribution of the target of new rows, or of a + b·x without the noise."""
         variance = self._posterior().variance_of(self._design(X))
@@ -147,11 +149,13 @@ class BayesianLinearModel(PartialFitMixin, RegressorMixin, MomentEstimator):
         mean = np.asarray(super().predict(X), dtype=float)
         return PredictiveDistribution(mean, np.sqrt(variance))
 
+    @on_one_blas_thread
     def predict_interval(self, X: Any, *, level: float = 0.95, kind: str = "prediction") -> Floats:
         """Central intervals (n x 2) of the target ("prediction") or of a + b·x ("confidence")."""
         check_option("kind", kind, ("prediction", "confidence"))
         return self.predictive(X, include_noise=kind == "prediction").interval(level)
 
+    @on_one_blas_thread
     def sample_posterior(
         self, n_samples: int = 1, random_state: Any = None
     ) -> tuple[Floats, Floats]:

@@ -25,6 +25,7 @@ from separatrix.cluster.linkage import (
 )
 from separatrix.distances.base import Metric
 from separatrix.distances.names import PrecomputedDistances
+from separatrix.estimators.base import reads_tables
 from separatrix.kernels.base import n_items
 from separatrix.messages import InputError, check_option
 from separatrix.threads import physical_memory
@@ -145,6 +146,7 @@ default="ward"
         self.compute_distances = compute_distances
         self.standardize = standardize
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Build the tree of the rows of ``X``: a matrix, a frame, Rows, distances or a list."""
         points, w = self._points(X)

@@ -19,13 +19,14 @@ from separatrix.cluster.kernel_lloyd import (
     mean_weights,
     reassignment_gain,
 )
-from separatrix.estimators.base import KernelModel
+from separatrix.estimators.base import KernelModel, reads_tables
 from separatrix.kernels import Precomputed
 from separatrix.kernels.base import n_items, take_items
 from separatrix.kernels.mercer import check_mercer
 from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.schema import unit_weights
+from separatrix.threads import on_one_blas_thread
 
 _STOPPED = {
     Status.CYCLE: "the iterations returned to an earlier partition, and were stopped there.",
@@ -146,6 +147,7 @@ class KernelKMeans(KernelModel, IterativeClusterer):
         self.standardize = standardize
         self.random_state = random_state
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Cluster the rows of ``X``: a matrix, a frame, Rows, a Gram matrix, or objects."""
         x, given = self._fit_kernel(X, sample_weight)
@@ -230,6 +232,7 @@ class KernelKMeans(KernelModel, IterativeClusterer):
 
     # -- new rows ----------------------------------------------------------------------------------
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> Ints:
         """The nearest cluster of every row, by the distance that ``assign`` names."""
         return self._nearest(self._query_points(X))

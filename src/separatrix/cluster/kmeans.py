@@ -34,12 +34,13 @@ from separatrix.cluster.streaming import (
     streaming_lloyd,
 )
 from separatrix.convergence import NotConvergedWarning
-from separatrix.estimators.base import check_sample_weight
+from separatrix.estimators.base import check_sample_weight, reads_tables
 from separatrix.estimators.metric_inputs import as_dense
 from separatrix.messages import InputError, check_option, warn, warn_as
 from separatrix.rows.rows import ArrayRows, InMemory, Rows
 from separatrix.rows.schema import Block, identity
 from separatrix.statistics.moments import prepare
+from separatrix.threads import on_one_blas_thread
 
 #: Rows of a streamed table from which initial centers are drawn.
 SAMPLE_ROWS = 50_000
@@ -155,6 +156,7 @@ default="k-means++"
         self.algorithm = algorithm
         self.standardize = standardize
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Find centers for the rows of ``X``: a matrix, dense or sparse, a data frame, or Rows."""
         rows, spread = self._prepare(self._unlabeled_rows(X, sample_weight))
@@ -333,10 +335,12 @@ default="k-means++"
         z, offset = scaled(x, self.standardizer_)
         return squared_distances(sparse.csr_array(z), centers + offset)
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[np.int32]:
         """The nearest center of every row."""
         return self._nearest(self._design(X))[0]
 
+    @on_one_blas_thread
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int32]:
         """Fit, and the label of every row."""
         return self.fit(X, y, sample_weight).labels_
@@ -345,6 +349,7 @@ default="k-means++"
         """Fit, and the distance of every row to every center."""
         return self.fit(X, y, sample_weight).transform(X)
 
+    @on_one_blas_thread
     def transform(self, X: Any) -> Floats:
         """Distance of every row to every center."""
         x = self._design(X)

@@ -22,11 +22,12 @@ from separatrix.cluster.loops import linkage as loops
 from separatrix.distances.base import Metric
 from separatrix.distances.names import PrecomputedDistances
 from separatrix.distances.vectors import Euclidean, SquaredEuclidean
+from separatrix.estimators.base import reads_tables
 from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.schema import unit_weights
-from separatrix.threads import MIN_PIECES, parallel_map, pieces
+from separatrix.threads import MIN_PIECES, on_one_blas_thread, parallel_map, pieces
 
 INITIALIZATIONS = {
     "k-medoids++": kmedoids_plusplus,
@@ -155,6 +156,7 @@ default="k-medoids++"
         self.standardize = standardize
         self.random_state = random_state
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Choose medoids among the rows of ``X``: a matrix, a frame, Rows, distances or a list."""
         points, given = self._fit_metric(X, sample_weight)
@@ -293,11 +295,13 @@ default="k-medoids++"
             distances.append(block.min(axis=1))
         return np.concatenate(labels), np.concatenate(distances)
 
+    @on_one_blas_thread
     def transform(self, X: Any) -> Floats:
         """Distance of every row to every medoid (of precomputed distances: their columns)."""
         check_is_fitted(self)
         return self.metric_.distances(self._query_points(X), self.cluster_centers_)
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> Ints:
         """The nearest medoid of every row."""
         return self._nearest(self._query_points(X))[0]

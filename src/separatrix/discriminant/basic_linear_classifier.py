@@ -8,6 +8,7 @@ import numpy as np
 from scipy import linalg
 
 from separatrix.arrays import Floats
+from separatrix.estimators.base import reads_tables
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.messages import check_option
 from separatrix.optimize.convex import Certificate, Solution
@@ -16,6 +17,7 @@ from separatrix.rows.schema import Encoding, Terms, identity
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.class_preparation import ClassCodes, ClassMomentRows, prepare_classes
 from separatrix.statistics.moments import EPS, Standardizer, prepare, zero_if_constant
+from separatrix.threads import on_one_blas_thread
 
 #: How distances are measured under each scatter matrix.
 SCATTERS = {
@@ -91,6 +93,7 @@ class BasicLinearClassifier(LinearClassifier):
         self.scatter = scatter
         self.prevalence = prevalence
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         check_option("scatter", self.scatter, SCATTERS)
@@ -107,6 +110,7 @@ class BasicLinearClassifier(LinearClassifier):
         self._fit_moments(self._read(prepared.rows, terms, d), prepared.encoding)
         return self
 
+    @on_one_blas_thread
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:

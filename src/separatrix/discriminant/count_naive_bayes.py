@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints, Matrix
-from separatrix.estimators.base import check_sample_weight, validate_data
+from separatrix.estimators.base import check_sample_weight, reads_tables, validate_data
 from separatrix.estimators.class_labels import (
     ClassLabels,
     coded_rows,
@@ -29,6 +29,7 @@ from separatrix.rows.rows import Rows
 from separatrix.rows.schema import LARGEST
 from separatrix.rows.sources.frames import is_frame, odd_column, refuse_infinite, refuse_not_finite
 from separatrix.statistics.class_counts import class_counts, log_counts
+from separatrix.threads import on_one_blas_thread
 
 #: What ``force_alpha=False`` raises a smaller ``alpha`` to, as in scikit-learn.
 SMALLEST_ALPHA = 1e-10
@@ -53,6 +54,7 @@ class CountNaiveBayes(ClassifierMixin, ClassLabels):
     #: Whether values below zero have no meaning.
     _counts_only = True
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         self._check_parameters()
@@ -66,6 +68,7 @@ class CountNaiveBayes(ClassifierMixin, ClassLabels):
         self.class_count_, self.feature_count_ = self._sums(*rows)
         return self._estimated()
 
+    @on_one_blas_thread
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
@@ -208,10 +211,12 @@ class CountNaiveBayes(ClassifierMixin, ClassLabels):
         """ln P(k | x), exact also where the probability underflows."""
         return log_softmax(self.predict_joint_log_proba(X))
 
+    @on_one_blas_thread
     def predict_proba(self, X: Any) -> Floats:
         """P(k | x) for every row and class."""
         return softmax(self.predict_joint_log_proba(X))
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of every row."""
         return self._predicted(self.predict_joint_log_proba(X))

@@ -25,7 +25,7 @@ from separatrix.discriminant.covariances import (
     is_wide,
     weighted_rows,
 )
-from separatrix.estimators.base import number_type
+from separatrix.estimators.base import number_type, reads_tables
 from separatrix.estimators.class_labels import ClassLabels
 from separatrix.geometry.class_scores import ClassScores, Postprocess, log_softmax, softmax
 from separatrix.geometry.hyperplane import Quadric, real_roots
@@ -36,6 +36,7 @@ from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import Block, Encoding, identity
 from separatrix.statistics.class_moments import ClassMoments, on_threads
 from separatrix.statistics.class_preparation import prepare_classes
+from separatrix.threads import on_one_blas_thread
 
 #: How the scores of each structure are found.
 FITS = {"full": fit_matrices, "pooled": fit_matrices, "diagonal": fit_diagonals}
@@ -77,6 +78,7 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
 
     # -- fitting -------------------------------------------------------------------------------
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         self._number_type = number_type(X)
@@ -207,11 +209,13 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
                 scores[lost] = self.scores_.score(x[lost], postprocess)
         return scores
 
+    @on_one_blas_thread
     def decision_function(self, X: Any) -> Floats:
         """ln P(k) + ln p(x | k) up to a number common to all classes; of two, the log odds."""
         scores = self._scores(X)
         return np.asarray(scores[:, 1] - scores[:, 0]) if scores.shape[1] == 2 else scores
 
+    @on_one_blas_thread
     def predict_proba(self, X: Any) -> Floats:
         """P(k | x) for every row and class."""
         return self._scores(X, softmax)
@@ -220,6 +224,7 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
         """ln P(k | x), exact also where the probability underflows."""
         return self._scores(X, log_softmax)
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of every row."""
         check_is_fitted(self)
@@ -319,6 +324,7 @@ class IncrementalGaussianClassifier(GaussianClassifier):
 
     _checks_sums = True
 
+    @on_one_blas_thread
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:

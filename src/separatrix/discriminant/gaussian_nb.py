@@ -20,6 +20,7 @@ from separatrix.rows.rows import MappedStatistic, Rows
 from separatrix.rows.schema import Block, Encoding
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.columns import column_extremes
+from separatrix.threads import on_one_blas_thread
 
 
 class GaussianNB(IncrementalGaussianClassifier):
@@ -107,6 +108,7 @@ class GaussianNB(IncrementalGaussianClassifier):
         self.range_ = (ColumnRange(getattr(self, "range_", None)) + here).range
         return moments
 
+    @on_one_blas_thread
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:

@@ -39,6 +39,7 @@ from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Encoding, to_array
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.moments import EPS
+from separatrix.threads import on_one_blas_thread
 
 # -------------------------------------------------------------------------------------------------
 # Covariances that scikit-learn's ``shrinkage`` and ``covariance_estimator`` ask for.
@@ -396,6 +397,7 @@ class LinearDiscriminantAnalysis(
         most = min(len(self.classes_) - 1, self.means_.shape[1])
         return int(min(self.scalings_.shape[1], self.n_components or most))
 
+    @on_one_blas_thread
     def transform(self, X: Any) -> Floats:
         """Coordinates along the discriminant directions, strongest first: (x − x̄) · scalings.
 
@@ -420,6 +422,7 @@ class LinearDiscriminantAnalysis(
         """Those of the scores as scikit-learn has them: about x̄ with "svd", else about 0."""
         return self.scores_.linear() if self.solver == "svd" else self.scores_.canonical_linear()
 
+    @on_one_blas_thread
     def decision_function(self, X: Any) -> Floats:
         """ln P(k) + ln p(x | k) up to a number common to all classes; of two, the log odds."""
         check_is_fitted(self)

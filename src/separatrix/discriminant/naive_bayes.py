@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.arrays import Floats, Ints
 from separatrix.discriminant.gaussian_classifier import class_priors
 from separatrix.discriminant.gaussian_discriminant import prior_by_column
-from separatrix.estimators.base import validate_data
+from separatrix.estimators.base import reads_tables, validate_data
 from separatrix.estimators.class_labels import ClassLabels
 from separatrix.geometry.class_scores import log_softmax, softmax
 from separatrix.matrices.products import products
@@ -36,7 +36,7 @@ from separatrix.rows.schema import (
 from separatrix.statistics.class_counts import class_counts
 from separatrix.statistics.estimation import check_method, estimate_normal, estimate_proportions
 from separatrix.statistics.moments import EPS, Moments, not_finite, zero_if_constant
-from separatrix.threads import parallel_map, pieces
+from separatrix.threads import on_one_blas_thread, parallel_map, pieces
 
 #: A class is constant in a column below this fraction of the column's variance within classes.
 FLOOR = 1e-9
@@ -140,6 +140,7 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         self.prior_mean = prior_mean
         self.prior_variance = prior_variance
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         self._check()
@@ -150,6 +151,7 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         schema = with_kinds(rows.schema, self.kinds)
         return self._fit_moments(matrix_moments(rows, schema, Terms(tuple(self._terms()))), schema)
 
+    @on_one_blas_thread
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
@@ -342,15 +344,18 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         """log p(k | x)."""
         return log_softmax(self._joint_log_likelihood(X))
 
+    @on_one_blas_thread
     def predict_proba(self, X: Any) -> Floats:
         """p(k | x); every row adds up to one."""
         return softmax(self._joint_log_likelihood(X))
 
+    @on_one_blas_thread
     def decision_function(self, X: Any) -> Floats:
         """Two classes: log p(1 | x)/p(0 | x). More: log p(k | x)."""
         joint = self._joint_log_likelihood(X)
         return joint[:, 1] - joint[:, 0] if len(self.classes_) == 2 else log_softmax(joint)
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of every row."""
         chosen = self.predict_proba(X).argmax(axis=1)

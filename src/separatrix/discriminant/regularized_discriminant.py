@@ -27,6 +27,7 @@ from separatrix.discriminant.gaussian_classifier import (
     GaussianOptions,
     class_priors,
 )
+from separatrix.estimators.base import reads_tables
 from separatrix.geometry.class_scores import ClassScores, ProjectedScores, QuadraticScores, softmax
 from separatrix.messages import InputError, check_option
 from separatrix.rows.rows import ArrayRows, InMemory, Rows
@@ -43,7 +44,7 @@ from separatrix.selection.tuning import Tuning, TuningData, best_by_fold, requir
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.class_preparation import prepare_classes
 from separatrix.statistics.moments import EPS, Standardizer
-from separatrix.threads import parallel_map
+from separatrix.threads import on_one_blas_thread, parallel_map
 
 #: Values of α that are tried, close together near zero: a little is what singular classes need.
 ALPHAS = (0.0, 1e-4, 1e-3, 0.003, 0.01, 0.03, 0.1, 0.25, 0.5, 0.8, 1.0)
@@ -152,6 +153,7 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
         shrinkage = CovarianceShrinkage(self.alpha_, self.beta_)
         return GaussianOptions("full", shrinkage, self.priors)
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         check_option("criterion", self.criterion, ("log_loss", "error"))
@@ -195,6 +197,7 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
         self._fit_moments(whole, encoding)
         return self
 
+    @on_one_blas_thread
     def tune(self, data: TuningData) -> Tuning:
         """Compare pairs of α and β on the folds of ``data``, and how sure their densities are.
 
@@ -208,6 +211,7 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
             priors = class_priors(self.priors, total)
         return tune_shrinkage(data, shrinkage_grid(self.alphas, self.betas), priors)
 
+    @on_one_blas_thread
     def fit_tuned(self, rows: Any, tuning: Tuning) -> Self:
         """Fit to all rows with the α, β, temperature and smoothing that were chosen."""
         self.grid_ = np.array([(point["alpha"], point["beta"]) for point in tuning.grid])
@@ -218,6 +222,7 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
         self.scores_ = _tempered(self.scores_, self.temperature_)
         return self
 
+    @on_one_blas_thread
     def predict_proba(self, X: Any) -> Floats:
         """P(k | x) for every row and class."""
         return smoothed(super().predict_proba(X), self.smoothing_)

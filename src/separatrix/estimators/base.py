@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
-from inspect import getattr_static, isfunction, signature
+from inspect import signature
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -63,26 +63,7 @@ from separatrix.selection.folds import (
     warn_of_parted_copies,
 )
 from separatrix.statistics.moments import Moments, prepare
-from separatrix.threads import on_one_blas_thread, thread_limit
-
-#: Methods whose matrix work must not depend on the threads of BLAS: work that is worth several is
-#: cut by :func:`separatrix.threads.parallel_map`.
-COMPUTING = {
-    "fit",
-    "partial_fit",
-    "fit_predict",
-    "predict",
-    "predict_proba",
-    "decision_function",
-    "score_samples",
-    "transform",
-    "predictive",
-    "predict_interval",
-    "sample",
-    "sample_posterior",
-    "tune",
-    "fit_tuned",
-}
+from separatrix.threads import on_one_blas_thread, one_blas_thread, thread_limit
 
 
 @contextmanager
@@ -159,7 +140,12 @@ def validate_data(model: Any, X: Any, *y: Any, **options: Any) -> Any:
 
 
 class RowsEstimator(BaseEstimator):
-    """An estimator that fits plain ``X, y`` or :class:`~separatrix.rows.rows.Rows`."""
+    """An estimator that fits plain ``X, y`` or :class:`~separatrix.rows.rows.Rows`.
+
+    Its ``fit`` is decorated by :func:`reads_tables`, and other methods with matrix work by
+    :func:`~separatrix.threads.on_one_blas_thread`: work that is worth several threads is cut by
+    :func:`~separatrix.threads.parallel_map`.
+    """
 
     _sparse_ok = True
     _multi_output = False
@@ -168,17 +154,6 @@ class RowsEstimator(BaseEstimator):
     _checks_sums = False  # the fit finds NaN and infinity in its sums, and calls _refuse_missing
     encoding_: Encoding
     _rows: Rows | None = None  # training rows of the last fit in this process, for leverage
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Every ``fit`` takes data frames of any columns; BLAS has one thread in all methods."""
-        super().__init_subclass__(**kwargs)
-        if "fit" in vars(cls):
-            cls.fit = reads_tables(cls.fit)  # type: ignore[attr-defined]
-        for name in COMPUTING:
-            method = getattr_static(cls, name, None)  # of the class, or of a mixin
-            # not one that is there under a condition only, nor one that is limited already
-            if isfunction(method) and not hasattr(method, "limits_blas"):
-                setattr(cls, name, on_one_blas_thread(method))
 
     def _use_of_frames(self) -> str:
         """Data frames are encoded ("encode"), matrices ("matrix"), or passed on ("objects")."""
@@ -345,6 +320,7 @@ class LinearModel(RowsEstimator):
         """Raises, with the reason: standard errors are not defined for this model."""
         raise InputError(f"No summary: {self._no_inference}")
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> Floats:
         """coef·x + intercept for every row."""
         return np.asarray(multiply(self._design(X), self.coef_.T) + self.intercept_)
@@ -411,13 +387,14 @@ Fit = Callable[..., Any]
 def reads_tables(fit: Fit) -> Fit:
     """``fit`` that takes data frames of any columns too, and whole numbers of tables as classes.
 
-    An ``n_jobs`` of the estimator limits the threads of everything within.
+    An ``n_jobs`` of the estimator limits the threads of everything within; BLAS has one, so that
+    results do not depend on their number.
     """
     parameters = signature(fit)
 
     @wraps(fit)
     def fit_table(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
-        with thread_limit(getattr(self, "n_jobs", None)):
+        with one_blas_thread(), thread_limit(getattr(self, "n_jobs", None)):
             return fit_any(self, X, *args, **kwargs)
 
     def fit_any(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
@@ -854,6 +831,7 @@ class MomentEstimator(LinearModel):
     def _solve(self, data: TrainingData) -> Solution:
         """Solve from the moments, or from rows that are no more than their columns."""
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X, y``, to :class:`~separatrix.rows.rows.Rows`, or to moments alone."""
         if isinstance(X, Moments):
@@ -882,6 +860,7 @@ class MomentEstimator(LinearModel):
         self._accept(self._solve(data), encoding, flat=flat)
         return self
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> Floats:
         """coef·x + intercept for every row."""
         found = super().predict(X)
@@ -934,6 +913,7 @@ class PartialFitMixin:
     moments_: Moments | None
     _rows: Rows | None
 
+    @on_one_blas_thread
     def partial_fit(self: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to these rows together with those of all earlier calls."""
         first = not hasattr(self, "coef_")

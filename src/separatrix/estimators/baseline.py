@@ -15,12 +15,14 @@ from separatrix.estimators.base import (
     TrainingData,
     check_labels,
     labels_in_order,
+    reads_tables,
     refuse_missing_labels,
 )
 from separatrix.optimize.convex import Certificate, Solution
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Block, Term, identity
 from separatrix.statistics.moments import Moments, prepare
+from separatrix.threads import on_one_blas_thread
 
 
 class MeanRegressor(RegressorMixin, MomentEstimator):
@@ -105,6 +107,7 @@ class MostFrequentClassifier(ClassifierMixin, RowsEstimator):
 
     _any_size = True
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows` with a discrete target."""
         refuse_missing_labels(y)
@@ -133,6 +136,7 @@ class MostFrequentClassifier(ClassifierMixin, RowsEstimator):
         )
         return self
 
+    @on_one_blas_thread
     def decision_function(self, X: Any) -> Floats:
         """The proportion of each class; for two classes, that of the second minus the first."""
         n, prior = self._design(X).shape[0], self.class_prior_
@@ -140,11 +144,13 @@ class MostFrequentClassifier(ClassifierMixin, RowsEstimator):
             return np.full(n, prior[1] - prior[0])
         return np.tile(prior, (n, 1))
 
+    @on_one_blas_thread
     def predict_proba(self, X: Any) -> Floats:
         """The proportions of the classes, for every row."""
         n = self._design(X).shape[0]
         return np.tile(self.class_prior_, (n, 1))
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The same class for every row."""
         n = self._design(X).shape[0]

@@ -17,6 +17,7 @@ from separatrix.estimators.class_labels import ClassLabels
 from separatrix.geometry.class_scores import softmax
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.matrices.products import multiply
+from separatrix.threads import on_one_blas_thread
 
 
 class SparseCoefficients:
@@ -68,6 +69,7 @@ class HyperplaneDistances(ClassLabels):
 class LinearClassifier(ClassifierMixin, HyperplaneDistances, LinearModel):
     """One hyperplane for two classes, or one linear score for each of several."""
 
+    @on_one_blas_thread
     def decision_function(self, X: Any) -> Floats:
         """Two classes: one score, positive for ``classes_[1]``. More: one score for each class."""
         check_is_fitted(self)
@@ -75,6 +77,7 @@ class LinearClassifier(ClassifierMixin, HyperplaneDistances, LinearModel):
         scores = np.asarray(scores + self.intercept_)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row: by the side of the hyperplane, or by the largest score."""
         return self._predicted(self.decision_function(X))
@@ -83,6 +86,7 @@ class LinearClassifier(ClassifierMixin, HyperplaneDistances, LinearModel):
 class ProbabilisticLinearClassifier(LinearClassifier):
     """A linear classifier with class probabilities; logistic ones unless a subclass has others."""
 
+    @on_one_blas_thread
     def predict_proba(self, X: Any) -> Floats:
         """One probability for each class, in the order of ``classes_``: sigmoid or softmax."""
         scores = self.decision_function(X)
@@ -90,6 +94,7 @@ class ProbabilisticLinearClassifier(LinearClassifier):
             return np.column_stack([expit(-scores), expit(scores)])
         return softmax(scores)
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class; the first of those whose probabilities are the same number."""
         return self._predicted(self.predict_proba(X))

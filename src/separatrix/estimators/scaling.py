@@ -20,12 +20,18 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin, 
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from separatrix.arrays import Floats, Matrix
-from separatrix.estimators.base import RowsEstimator, check_sample_weight, validate_data
+from separatrix.estimators.base import (
+    RowsEstimator,
+    check_sample_weight,
+    reads_tables,
+    validate_data,
+)
 from separatrix.messages import InputError
 from separatrix.rows.rows import ArrayRows, Rows, column_means
 from separatrix.rows.schema import Block, identity
 from separatrix.rows.sources.frames import is_frame, refuse_odd_column
 from separatrix.statistics.moments import Moments, Standardizer, prepare
+from separatrix.threads import on_one_blas_thread
 
 EPS = float(np.finfo(float).eps)
 
@@ -36,6 +42,7 @@ class _Scaling(TransformerMixin, RowsEstimator):
     _sparse_ok = False
     moments_: Moments
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Fit to the rows of ``X`` (a matrix or Rows); ``y`` is not used."""
         if isinstance(X, Rows):
@@ -46,6 +53,7 @@ class _Scaling(TransformerMixin, RowsEstimator):
             moments = self._moments_of(X, sample_weight, reset=True)
         return self._finish(moments)
 
+    @on_one_blas_thread
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Fit to these rows together with those of all earlier calls."""
         first = not hasattr(self, "moments_")
@@ -128,6 +136,7 @@ class Center(_SameColumns, _Scaling):
     [[-1.0, -10.0], [1.0, 10.0]]
     """
 
+    @on_one_blas_thread
     def transform(self, X: Any) -> Floats:
         """Subtract the means."""
         return np.asarray(self._design(X)) - self.mean_
@@ -166,6 +175,7 @@ class Standardize(_SameColumns, _Scaling):
     def _learn(self, moments: Moments) -> None:
         self.scale_ = Standardizer.from_moments(moments).scale
 
+    @on_one_blas_thread
     def transform(self, X: Any) -> Floats:
         """Subtract the means, divide by the deviations."""
         z = np.asarray(self._design(X)) - self.mean_
@@ -235,6 +245,7 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, _Scaling):
     def _n_features_out(self) -> int:
         return int(self.matrix_.shape[1])
 
+    @on_one_blas_thread
     def transform(self, X: Any) -> Floats:
         """(x − μ) M."""
         return np.asarray((np.asarray(self._design(X)) - self.mean_) @ self.matrix_)

@@ -11,13 +11,14 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from separatrix.arrays import Matrix
-from separatrix.estimators.base import RowsEstimator, validate_data
+from separatrix.estimators.base import RowsEstimator, reads_tables, validate_data
 from separatrix.rows.rows import Rows, column_names
 from separatrix.rows.scan import scan
 from separatrix.rows.schema import Encoding, Term, to_array
 from separatrix.rows.sources.frames import is_frame
 from separatrix.rows.sources.new_rows import rows_like
 from separatrix.statistics.moments import prepare
+from separatrix.threads import on_one_blas_thread
 
 
 class TableEncoder(TransformerMixin, RowsEstimator):
@@ -92,6 +93,7 @@ class TableEncoder(TransformerMixin, RowsEstimator):
         """Frames are read by the options of this encoder."""
         return "objects"
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn levels and fill values of ``X`` (a table, a matrix or Rows); ``y`` is not used."""
         if isinstance(X, Rows):
@@ -124,6 +126,7 @@ class TableEncoder(TransformerMixin, RowsEstimator):
         names = getattr(self, "feature_names_in_", column_names(x.shape[1]))
         return {str(name): x[:, j] for j, name in enumerate(names)}
 
+    @on_one_blas_thread
     def transform(self, X: Any) -> Matrix:
         """The numbers of every row: dense, or sparse where there are many levels."""
         check_is_fitted(self)

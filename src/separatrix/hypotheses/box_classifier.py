@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
+from separatrix.estimators.base import reads_tables
 from separatrix.estimators.class_labels import ClassLabels, coded_arrays, coded_rows
 from separatrix.hypotheses.claims import Claims
 from separatrix.hypotheses.version_space import (
@@ -31,6 +32,7 @@ from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Block, Encoding, Term, to_array
 from separatrix.statistics.columns import column_extremes
 from separatrix.statistics.moments import prepare
+from separatrix.threads import on_one_blas_thread
 
 # -------------------------------------------------------------------------------------------------
 # Classification by boxes: the version space between most specific and most general box.
@@ -165,6 +167,7 @@ class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
         self.reject = reject
         self.reject_label = reject_label
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         self._check()
@@ -176,6 +179,7 @@ class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
         coded = coded_rows(self, X, y, sample_weight)
         return self._fit_rows(Examples(dense(coded.x), coded.codes, coded.w), coded.encoding)
 
+    @on_one_blas_thread
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
@@ -356,6 +360,7 @@ class UnionOfBoxes(ClassifierMixin, Claims, ClassLabels):
         self.reject = reject
         self.reject_label = reject_label
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         check_option("hypothesis", self.hypothesis, HYPOTHESES)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from separatrix.arrays import Floats
 from separatrix.probability.reject import labels_with_reject
+from separatrix.threads import on_one_blas_thread
 
 
 class Claims:
@@ -56,6 +57,7 @@ class Claims:
             labels_with_reject(self.classes_, self.reject_label) if self.reject else self.classes_
         )
 
+    @on_one_blas_thread
     def decision_function(self, X: Any) -> Floats:
         """Margins by which each class claims the row, positive inside.
 
@@ -66,6 +68,7 @@ class Claims:
             return margins[:, 0] if self.concepts_[0] == self.classes_[1] else -margins[:, 0]
         return margins[:, 1] - margins[:, 0] if margins.shape[1] == 2 else margins
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest margin; with ``reject``, ``reject_label`` where in doubt."""
         scores = self.decision_function(X)

@@ -12,6 +12,7 @@ from scipy import linalg
 from sklearn.base import ClassifierMixin
 
 from separatrix.arrays import Floats, Ints
+from separatrix.estimators.base import reads_tables
 from separatrix.estimators.class_labels import ClassLabels, coded_rows
 from separatrix.hypotheses.claims import Claims
 from separatrix.hypotheses.loops import weighted_steps
@@ -34,6 +35,7 @@ class EnclosingClassifier(ClassifierMixin, Claims, ClassLabels):
     _sparse_ok = False
     standardizer_: Standardizer
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         coded = coded_rows(self, X, y, sample_weight)

@@ -10,7 +10,7 @@ from scipy import linalg
 from sklearn.base import RegressorMixin
 
 from separatrix.arrays import Floats
-from separatrix.estimators.base import LinearModel, one_number
+from separatrix.estimators.base import LinearModel, one_number, reads_tables
 from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import Certificate, Huber, Solution
 from separatrix.optimize.newton import newton
@@ -112,6 +112,7 @@ class HuberRegressor(RegressorMixin, LinearModel):
         self.tol = tol
         self.standardize = standardize
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`."""
         if not self.epsilon >= 1.0:

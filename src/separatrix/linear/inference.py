@@ -29,6 +29,7 @@ from separatrix.selection.criteria import FitFigures
 from separatrix.selection.leave_one_out import AffineFits, affine_fits
 from separatrix.selection.rules import gaussian_log_likelihood
 from separatrix.statistics.moments import Moments
+from separatrix.threads import on_one_blas_thread
 
 # -------------------------------------------------------------------------------------------------
 # Inference on the coefficients of least squares: standard errors, tests, intervals, influence.
@@ -218,6 +219,7 @@ class InferenceMixin:
         known = np.isfinite(found.standard_errors)
         return replace(found, standard_errors=np.where(known, errors, np.nan))
 
+    @on_one_blas_thread
     def predict_interval(
         self, X: Any, *, level: float = 0.95, kind: str = "prediction", output: int = 0
     ) -> Floats:

@@ -19,6 +19,7 @@ from separatrix.estimators.base import (
     PartialFitMixin,
     Source,
     TrainingData,
+    reads_tables,
 )
 from separatrix.linear.elastic_net import (
     ElasticNetOptions,
@@ -251,6 +252,7 @@ class ElasticNet(PartialFitMixin, ElasticNetBase):
     #: Coefficients at every penalty of a grid, without intercept: :func:`elastic_net_path`.
     path = staticmethod(elastic_net_path)
 
+    @reads_tables
     def fit(
         self,
         X: Any,
@@ -781,6 +783,7 @@ class LassoCV(LassoPathBase):
         self.rule = rule
         self.standardize = standardize
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`.
 

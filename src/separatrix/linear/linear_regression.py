@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import RegressorMixin
 
 from separatrix.arrays import Floats
-from separatrix.estimators.base import MomentEstimator, PartialFitMixin, TrainingData
+from separatrix.estimators.base import MomentEstimator, PartialFitMixin, TrainingData, reads_tables
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.linear.inference import FitStatistics, InferenceMixin, lines_without_each_row
 from separatrix.linear.lasso import solve_non_negative
@@ -21,7 +21,7 @@ from separatrix.rows.schema import Block, Encoding, Term, Terms, identity
 from separatrix.selection.leave_one_out import AffineFits
 from separatrix.statistics.class_preparation import TargetMap
 from separatrix.statistics.moments import Moments, prepare
-from separatrix.threads import one_blas_thread
+from separatrix.threads import on_one_blas_thread, one_blas_thread
 
 
 class LinearRegression(InferenceMixin, PartialFitMixin, RegressorMixin, MomentEstimator):
@@ -238,6 +238,7 @@ class LeastSquaresClassifier(LinearClassifier):
     def __init__(self, *, fit_intercept: bool = True) -> None:
         self.fit_intercept = fit_intercept
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         rows = self._class_rows(X, y, sample_weight)
@@ -247,6 +248,7 @@ class LeastSquaresClassifier(LinearClassifier):
         self._learn(prepared.rows, moments, prepared.encoding)
         return self
 
+    @on_one_blas_thread
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:

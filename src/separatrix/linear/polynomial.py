@@ -23,6 +23,7 @@ from separatrix.estimators.base import (
     is_flat,
     numeric,
     numeric_rows,
+    reads_tables,
     validate_data,
 )
 from separatrix.estimators.inference import no_summary
@@ -39,6 +40,7 @@ from separatrix.rows.schema import Block, Encoding, Kind, Term, identity, unit_w
 from separatrix.rows.sources.frames import is_frame
 from separatrix.selection.tuning import Tuning, TuningData, best_by_fold
 from separatrix.statistics.moments import FieldStatistic, Moments, Standardizer, prepare
+from separatrix.threads import on_one_blas_thread
 
 #: Numbers that an expanded chunk of rows may hold.
 CHUNK_VALUES = 2_000_000
@@ -112,15 +114,18 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
         self.fit_intercept = fit_intercept
         self.alpha = alpha
 
+    @on_one_blas_thread
     def tune(self, data: TuningData) -> Tuning:
         """Compare degrees and penalties on the folds of ``data``."""
         return tune_polynomial(data)
 
+    @on_one_blas_thread
     def fit_tuned(self, rows: Any, tuning: Tuning) -> Self:
         """Fit to all rows with the degree and the penalty that were chosen."""
         self.set_params(**tuning.parameters)
         return self.fit(rows)
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`."""
         if int(self.degree) != self.degree or self.degree < 1:
@@ -141,6 +146,7 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
         self.moments_ = self._rows.reduce(Moments())
         return self._update(prepared.encoding, flat=is_flat(source, y))
 
+    @on_one_blas_thread
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to these rows together with all rows given before.
 
@@ -219,6 +225,7 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
             np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_), tuple(self.term_names_)
         )
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> Floats:
         """Value of the polynomial for every row."""
         x, expansion = np.asarray(self._design(X)), self._fitted_expansion()
@@ -561,6 +568,7 @@ class BasisExpansion(TransformerMixin, RowsEstimator):
     def __init__(self, functions: Sequence[Any] = ("linear", "squares")) -> None:
         self.functions = functions
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Read the names of the columns of ``X`` (a matrix or Rows); ``y`` is not used."""
         if isinstance(X, Rows):
@@ -574,6 +582,7 @@ class BasisExpansion(TransformerMixin, RowsEstimator):
         self.term_names_ = tuple(self._functions(self.encoding_.terms.items))
         return self
 
+    @on_one_blas_thread
     def transform(self, X: Any) -> Floats:
         """φ(x) for every row."""
         x = np.asarray(self._design(X))

@@ -11,7 +11,7 @@ from scipy import linalg, optimize
 from sklearn.base import RegressorMixin
 
 from separatrix.arrays import Floats, Ints
-from separatrix.estimators.base import LinearModel, one_number
+from separatrix.estimators.base import LinearModel, one_number, reads_tables
 from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.convex import Certificate, Solution, Status
 from separatrix.optimize.interior_point import (
@@ -97,6 +97,7 @@ class LeastAbsoluteRegressor(RegressorMixin, LinearModel):
         self.max_iter = max_iter
         self.quantile = quantile
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`."""
         check_quantile(self.quantile)
@@ -187,6 +188,7 @@ class QuantileRegressor(RegressorMixin, LinearModel):
         self.solver_options = solver_options
         self.standardize = standardize
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`."""
         check_quantile(self.quantile)

@@ -21,6 +21,7 @@ from separatrix.estimators.base import (
     Source,
     TrainingData,
     needs_rows,
+    reads_tables,
 )
 from separatrix.linear.inference import lines_without_each_row
 from separatrix.linear.lasso import solve_non_negative
@@ -633,6 +634,7 @@ class RidgeCV(RidgePathBase):
         self.rule = rule
         self.standardize = standardize
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`.
 

@@ -22,13 +22,14 @@ from scipy import linalg
 from sklearn.base import RegressorMixin
 
 from separatrix.arrays import Floats
-from separatrix.estimators.base import LinearModel, is_flat, numeric, numeric_rows
+from separatrix.estimators.base import LinearModel, is_flat, numeric, numeric_rows, reads_tables
 from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import Certificate, Solution
 from separatrix.rows.schema import Encoding, identity
 from separatrix.statistics.moments import Moments, prepare, zero_if_constant
 from separatrix.statistics.preconditioner import dependent_columns
 from separatrix.statistics.triangular import TriangularFactor
+from separatrix.threads import on_one_blas_thread
 
 EPS = float(np.finfo(float).eps)
 #: Component of a normal along y, relative to its length, that is taken for rounding.
@@ -93,6 +94,7 @@ class TotalLeastSquares(RegressorMixin, LinearModel):
     def __init__(self, *, fit_intercept: bool = True) -> None:
         self.fit_intercept = fit_intercept
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`."""
         rows = self._training_rows(X, y, sample_weight)
@@ -104,6 +106,7 @@ class TotalLeastSquares(RegressorMixin, LinearModel):
         self.factor_ = prepared.rows.reduce(TriangularFactor(shift=shift))
         return self._update(prepared.encoding, flat=is_flat(rows, y))
 
+    @on_one_blas_thread
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to these rows together with all rows given before: triangular factors add up."""
         if not hasattr(self, "factor_"):

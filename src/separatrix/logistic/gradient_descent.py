@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from separatrix.arrays import Floats
+from separatrix.estimators.base import reads_tables
 from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
 from separatrix.estimators.scaling import StandardDesign, standard_design
 from separatrix.geometry.class_scores import softmax
@@ -19,6 +20,7 @@ from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.convex import Certificate, Solution, Status
 from separatrix.optimize.descent import gradient_descent, has_risen
 from separatrix.statistics.moments import prepare
+from separatrix.threads import on_one_blas_thread
 
 #: Initial coefficients are uniform within this distance of zero.
 START_RANGE = 0.01
@@ -179,6 +181,7 @@ class GradientDescent(ProbabilisticLinearClassifier):
         self.standardize = standardize
         self.random_state = random_state
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         self._check()
@@ -245,6 +248,7 @@ class GradientDescent(ProbabilisticLinearClassifier):
         """The outputs: probabilities by the sigmoid or softmax."""
         return super().predict_proba(X)
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class; by the largest score for squared error."""
         if self.loss == "logistic":

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix.arrays import Floats
+from separatrix.estimators.base import reads_tables
 from separatrix.logistic.fit import solve_logistic, starting_point
 from separatrix.logistic.logistic_regression import LogisticClassifier
 from separatrix.logistic.path import PathPoints, certified_path, losses_of_folds, penalty_grid
@@ -23,6 +24,7 @@ from separatrix.selection import rules
 from separatrix.selection.criteria import PathFigures
 from separatrix.selection.folds import folding
 from separatrix.selection.tuning import Tuning, TuningData
+from separatrix.threads import on_one_blas_thread
 
 
 class LogisticPathBase(LogisticClassifier):
@@ -35,6 +37,7 @@ class LogisticPathBase(LogisticClassifier):
         "LogisticRegression with C=inf for inference."
     )
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         options = self._options(1.0)
@@ -373,6 +376,7 @@ class LogisticCV(LogisticPathBase):
         self.tol = tol
         self.max_iter = max_iter
 
+    @on_one_blas_thread
     def tune(self, data: TuningData) -> Tuning:
         """Compare values of C on the folds of ``data``, by ridge penalties only.
 
@@ -386,6 +390,7 @@ class LogisticCV(LogisticPathBase):
             Cs = grid_of_penalties(folds.rows, Cs, float(self.eps))
         return tune_ridge(folds, Cs, data.loss)
 
+    @on_one_blas_thread
     def fit_tuned(self, rows: Any, tuning: Tuning) -> Self:
         """Fit to all rows with the C that was chosen; there is a path for two classes only."""
         self.C_ = float(tuning.parameters["C"])

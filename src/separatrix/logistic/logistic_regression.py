@@ -13,7 +13,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats
-from separatrix.estimators.base import number_type
+from separatrix.estimators.base import number_type, reads_tables
 from separatrix.estimators.class_labels import weighted_rows, weighted_samples, weights_by_class
 from separatrix.estimators.inference import CoefficientTable, no_summary, p_phrase
 from separatrix.estimators.linear_classifier import (
@@ -31,6 +31,7 @@ from separatrix.rows.schema import Encoding, Terms
 from separatrix.selection.criteria import FitFigures
 from separatrix.selection.tuning import Tuning, TuningData
 from separatrix.statistics.moments import Standardizer
+from separatrix.threads import on_one_blas_thread
 
 # -------------------------------------------------------------------------------------------------
 # What logistic models share: class weights, probabilities, a reference class, checked options.
@@ -273,6 +274,7 @@ class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
         self.standardize = standardize
         self.reference = reference
 
+    @reads_tables
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
@@ -333,6 +335,7 @@ class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
             method=f"the method in place of {self.solver}",
         )
 
+    @on_one_blas_thread
     def tune(self, data: TuningData) -> Tuning:
         """Predict every fold of ``data`` by a fit to the others, with the C given.
 
@@ -342,6 +345,7 @@ class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
         C = float(penalty_of(self)[0])
         return fold_fits(self._ridge_folds(data, C, FIT_POINTS), C, data.loss)
 
+    @on_one_blas_thread
     def fit_tuned(self, rows: Any, tuning: Tuning) -> Self:
         """Fit to all rows with the C that was tried, the only one."""
         self.set_params(**tuning.parameters)

@@ -18,7 +18,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import UNUSED, process_routing
 
 from separatrix.arrays import Floats, Ints
-from separatrix.estimators.base import check_sample_weight
+from separatrix.estimators.base import check_sample_weight, reads_tables
 from separatrix.logistic.fit import fit_logistic, starting_point
 from separatrix.logistic.logistic_regression import (
     LIBLINEAR,
@@ -227,6 +227,7 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
         self.use_legacy_attributes = use_legacy_attributes
         self.standardize = standardize
 
+    @reads_tables
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`.

@@ -22,7 +22,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats
-from separatrix.estimators.base import check_labels, check_sample_weight
+from separatrix.estimators.base import check_labels, check_sample_weight, reads_tables
 from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
 from separatrix.estimators.scaling import standard_design
 from separatrix.geometry.class_scores import softmax
@@ -33,7 +33,7 @@ from separatrix.optimize.newton import newton
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Term
 from separatrix.statistics.moments import prepare
-from separatrix.threads import parallel_map
+from separatrix.threads import on_one_blas_thread, parallel_map
 
 #: Factors of rows that Newton's method leaves out of Hessians, beside the largest.
 NEGLIGIBLE = 1e-6
@@ -211,6 +211,7 @@ class SigmoidRegressionClassifier(ProbabilisticLinearClassifier):
         self.tol = tol
         self.max_iter = max_iter
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y`` (n, or n x labels of 0 and 1), or to Rows."""
         if not self.alpha >= 0:
@@ -256,6 +257,7 @@ class SigmoidRegressionClassifier(ProbabilisticLinearClassifier):
 
         return self._training_rows(X, y, sample_weight, encode_target=encode)
 
+    @on_one_blas_thread
     def decision_function(self, X: Any) -> Floats:
         """w·x + a of every output; one number for two classes."""
         check_is_fitted(self)
@@ -268,6 +270,7 @@ class SigmoidRegressionClassifier(ProbabilisticLinearClassifier):
         check_is_fitted(self)
         return np.asarray(expit(multiply(self._design(X), self.coef_.T) + self.intercept_))
 
+    @on_one_blas_thread
     def predict_proba(self, X: Any) -> Floats:
         """Multilabel outputs as they are; those of classes divided by their sum.
 
@@ -280,6 +283,7 @@ class SigmoidRegressionClassifier(ProbabilisticLinearClassifier):
             return np.column_stack([expit(-scores), expit(scores)])
         return softmax(log_expit(scores))
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest output; if multilabel, 1 where an output exceeds ½."""
         check_is_fitted(self)

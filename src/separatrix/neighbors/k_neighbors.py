@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.arrays import Floats, Ints
 from separatrix.distances.search import Neighbors
 from separatrix.distances.vectors import Chebyshev, Euclidean, Manhattan, Minkowski
+from separatrix.estimators.base import reads_tables
 from separatrix.kernels.base import n_items
 from separatrix.messages import InputError
 from separatrix.neighbors.base import (
@@ -38,7 +39,7 @@ from separatrix.neighbors.tuning import (
 )
 from separatrix.optimize.convex import Certificate
 from separatrix.selection.tuning import Tuning, TuningData
-from separatrix.threads import parallel_map, pieces, thread_limit
+from separatrix.threads import on_one_blas_thread, parallel_map, pieces, thread_limit
 
 # -------------------------------------------------------------------------------------------------
 # Predictions by the k nearest neighbors: their number, their weights, and mean targets.
@@ -92,6 +93,7 @@ class NeighborsPredictor(KNeighborsQueries):
         self.n_jobs = n_jobs
         self.standardize = standardize
 
+    @reads_tables
     @abstractmethod
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
@@ -100,6 +102,7 @@ class NeighborsPredictor(KNeighborsQueries):
     def _loss(self) -> CountLoss:
         """The loss by which k is chosen."""
 
+    @on_one_blas_thread
     def tune(self, data: TuningData) -> Tuning:
         """Compare numbers of neighbors, weights and metrics on the folds of ``data``.
 
@@ -108,6 +111,7 @@ class NeighborsPredictor(KNeighborsQueries):
         """
         return tune_neighbors(data, standardize=bool(self.standardize))
 
+    @on_one_blas_thread
     def fit_tuned(self, rows: Any, tuning: Tuning) -> Self:
         """Fit to all rows with the parameters that were chosen, which replace those given."""
         self.set_params(**tuning.parameters)
@@ -338,6 +342,7 @@ class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
         )
         self.smoothing = smoothing
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         self._check_parameters()
@@ -355,6 +360,7 @@ class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
             tuple(ZeroOneLoss(np.ascontiguousarray(c), len(of)) for c, of in columns)
         )
 
+    @on_one_blas_thread
     def predict_proba(self, X: Any) -> Any:
         """The weighted proportion of each class among the neighbors, smoothed if asked for.
 
@@ -382,6 +388,7 @@ class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
         votes = np.eye(len(self.classes_))[self.codes_]
         return mean_answers(self.weights, votes, float(self.smoothing))
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest weighted vote; of equals, the first in ``classes_``."""
         codes = self._over_blocks(X, lambda near: (self._most_voted(*near.flat),))[0]
@@ -460,6 +467,7 @@ class KNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, NeighborsPredi
     [0.5, 6.5]
     """
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and targets ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         self._check_parameters()
@@ -470,6 +478,7 @@ class KNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, NeighborsPredi
     def _loss(self) -> CountLoss:
         return SquaredLoss(self.targets_)
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> Floats:
         """The weighted mean of the neighbors' targets; without X (None), of each row's others."""
         means = self._over_blocks(

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
 from separatrix.distances.base import PreparedMetric
+from separatrix.estimators.base import reads_tables
 from separatrix.kernels import Gaussian
 from separatrix.kernels.base import take_items
 from separatrix.messages import InputError
@@ -24,6 +25,7 @@ from separatrix.neighbors.base import (
     gaussian_weights,
 )
 from separatrix.optimize.convex import Certificate
+from separatrix.threads import on_one_blas_thread
 
 
 class KernelSmoother(InstanceBasedModel):
@@ -143,6 +145,7 @@ class KernelVoteClassifier(ClassifierMixin, InstanceBasedClassifier, KernelSmoot
     [[0.532, 0.468]]
     """
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         self._fit_classes(X, y, sample_weight)
@@ -152,11 +155,13 @@ class KernelVoteClassifier(ClassifierMixin, InstanceBasedClassifier, KernelSmoot
     def _one_hot_targets(self) -> Floats:
         return np.eye(len(self.classes_))[self.codes_]
 
+    @on_one_blas_thread
     def predict_proba(self, X: Any) -> Floats:
         """The weighted proportion of each class."""
         check_is_fitted(self)
         return self._smooth(X, self._one_hot_targets())
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest weighted vote."""
         probabilities = self.predict_proba(X)
@@ -218,12 +223,14 @@ class NadarayaWatson(RegressorMixin, InstanceBasedRegressor, KernelSmoother):
     [[0.499, 0.499, 0.001]]
     """
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and targets ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         self._fit_targets(X, y, sample_weight)
         self._fit_bandwidth(self.targets_, squared_loss)
         return self
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> Floats:
         """The kernel-weighted mean."""
         check_is_fitted(self)

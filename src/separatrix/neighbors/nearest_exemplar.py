@@ -11,10 +11,12 @@ from sklearn.base import ClassifierMixin
 from separatrix.arrays import Floats, Ints
 from separatrix.distances.exemplars import geometric_median, medoid
 from separatrix.distances.names import PrecomputedDistances
+from separatrix.estimators.base import reads_tables
 from separatrix.kernels.base import take_items
 from separatrix.messages import InputError, check_option
 from separatrix.neighbors.base import InstanceBasedClassifier
 from separatrix.optimize.convex import Certificate
+from separatrix.threads import on_one_blas_thread
 
 _CLAIMS = {
     "mean": "Each class mean has the least total squared Euclidean distance to its class",
@@ -82,6 +84,7 @@ class NearestExemplar(ClassifierMixin, InstanceBasedClassifier):
         self.exemplar = exemplar
         self.standardize = standardize
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         check_option("exemplar", self.exemplar, _CLAIMS)
@@ -129,11 +132,13 @@ class NearestExemplar(ClassifierMixin, InstanceBasedClassifier):
         x = self._query_points(X)
         return self.metric_.distances(x, self.exemplars_)
 
+    @on_one_blas_thread
     def decision_function(self, X: Any) -> Floats:
         """−d to each exemplar; of two classes, d to the first minus d to the second."""
         d = self._distances(X)
         return d[:, 0] - d[:, 1] if d.shape[1] == 2 else -d
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of the nearest exemplar; of equals, the first."""
         distances = self._distances(X)

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.estimators.base import reads_tables
 from separatrix.estimators.metric_inputs import holds_objects
 from separatrix.kernels.base import n_items
 from separatrix.neighbors.base import (
@@ -22,6 +23,7 @@ from separatrix.neighbors.base import (
 )
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.schema import unit_weights
+from separatrix.threads import on_one_blas_thread
 
 
 class UnlabeledNeighbors(NeighborsModel):
@@ -131,6 +133,7 @@ class NearestNeighbors(KNeighborsQueries, RadiusQueries, UnlabeledNeighbors):
         self.n_jobs = n_jobs
         self.standardize = standardize
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Index ``X``: a matrix, Rows, or a list of objects that the metric compares."""
         self.__dict__.pop("n_neighbors_", None)
@@ -246,6 +249,7 @@ class KNeighborsTransformer(_GraphTransformer, KNeighborsQueries, UnlabeledNeigh
         self.n_jobs = n_jobs
         self.standardize = standardize
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Index ``X``: a matrix, Rows, or a list of objects that the metric compares."""
         check_mode(self.mode)
@@ -253,6 +257,7 @@ class KNeighborsTransformer(_GraphTransformer, KNeighborsQueries, UnlabeledNeigh
         self._fit_unlabeled(X)
         return self
 
+    @on_one_blas_thread
     def transform(self, X: Any) -> Any:
         """The graph from the rows of X to their nearest training rows."""
         check_is_fitted(self, "points_")
@@ -340,6 +345,7 @@ class RadiusNeighborsTransformer(_GraphTransformer, RadiusQueries, UnlabeledNeig
         self.n_jobs = n_jobs
         self.standardize = standardize
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Index ``X``: a matrix, Rows, or a list of objects that the metric compares."""
         check_mode(self.mode)
@@ -347,6 +353,7 @@ class RadiusNeighborsTransformer(_GraphTransformer, RadiusQueries, UnlabeledNeig
         self._fit_unlabeled(X)
         return self
 
+    @on_one_blas_thread
     def transform(self, X: Any) -> Any:
         """The graph from the rows of X to all training rows within the radius."""
         check_is_fitted(self, "points_")

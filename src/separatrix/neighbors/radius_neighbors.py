@@ -11,6 +11,7 @@ from sklearn.base import RegressorMixin
 
 from separatrix.arrays import Floats, Ints
 from separatrix.distances.search import NeighborLists
+from separatrix.estimators.base import reads_tables
 from separatrix.messages import InputError
 from separatrix.neighbors.base import (
     InstanceBasedRegressor,
@@ -21,6 +22,7 @@ from separatrix.neighbors.base import (
     distance_weights,
 )
 from separatrix.optimize.convex import Certificate
+from separatrix.threads import on_one_blas_thread
 
 # -------------------------------------------------------------------------------------------------
 # Predictions by all training points within a radius: their weights, and labels where none is.
@@ -188,6 +190,7 @@ class RadiusNeighborsClassifier(NeighborsClassifier, RadiusPredictor):
         self.n_jobs = n_jobs
         self.standardize = standardize
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         self._check_parameters()
@@ -209,6 +212,7 @@ class RadiusNeighborsClassifier(NeighborsClassifier, RadiusPredictor):
             ]
         return labels_of_outliers(self.outlier_label, outputs)
 
+    @on_one_blas_thread
     def predict_proba(self, X: Any) -> Any:
         """The weighted proportion of each class within the radius; with several targets, a list.
 
@@ -224,6 +228,7 @@ class RadiusNeighborsClassifier(NeighborsClassifier, RadiusPredictor):
         found = [p / np.where(t > 0.0, t, 1.0) for p, t in zip(votes, total, strict=True)]
         return found if self.outputs_2d_ else found[0]
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest weighted vote; of equals, the first in ``classes_``."""
         near, weights = self._weighted(X)
@@ -350,6 +355,7 @@ class RadiusNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, RadiusPre
         self.n_jobs = n_jobs
         self.standardize = standardize
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and targets ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         self._check_parameters()
@@ -357,6 +363,7 @@ class RadiusNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, RadiusPre
         self._fit_search()
         return self
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> Floats:
         """The weighted mean within the radius; without X (None), of each row's others."""
         near, weights = self._weighted(X)

@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
-from separatrix.estimators.base import KernelModel
+from separatrix.estimators.base import KernelModel, reads_tables
 from separatrix.estimators.class_labels import (
     ClassLabels,
     CodedRows,
@@ -38,6 +38,7 @@ from separatrix.perceptron.perceptron import (
     certify_mistakes,
     epoch_orders,
 )
+from separatrix.threads import on_one_blas_thread
 
 
 class KernelPerceptron(ClassifierMixin, KernelModel, ClassLabels):
@@ -158,6 +159,7 @@ class KernelPerceptron(ClassifierMixin, KernelModel, ClassLabels):
         self.cache_size = cache_size
         self.random_state = random_state
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` (rows, Rows, or a list for kernels on structures) and labels ``y``."""
         options = TrainingOptions(self.order, self.max_epochs, self.average, self.pocket)
@@ -291,12 +293,14 @@ class KernelPerceptron(ClassifierMixin, KernelModel, ClassLabels):
         bound, outputs = self.mistake_bound_, margins.shape[1]
         return certify_mistakes("Kernel perceptron", wrong, n, notes, bound, outputs)
 
+    @on_one_blas_thread
     def decision_function(self, X: Any) -> Floats:
         """f(x): one score for two classes, positive for ``classes_[1]``; else one for each."""
         check_is_fitted(self)
         scores = self.expansion_.scores(as_list(X) if self._structures else self._design(X))
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row: by the sign of the score, or by the largest one."""
         return self._predicted(self.decision_function(X))

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.estimators.base import reads_tables
 from separatrix.estimators.class_labels import (
     CodedRows,
     coded_arrays,
@@ -199,6 +200,7 @@ class Perceptron(SparseCoefficients, LinearClassifier):
         epochs = self.max_epochs is not None
         return bool(named or epochs or self.order is not None or self.start != "zero")
 
+    @reads_tables
     def fit(
         self,
         X: Any,

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from separatrix.arrays import Floats
-from separatrix.estimators.base import LinearModel, one_number
+from separatrix.estimators.base import LinearModel, one_number, reads_tables
 from separatrix.estimators.scaling import StandardDesign, standard_design
 from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import Certificate, Solution, Status
@@ -134,6 +134,7 @@ class PerceptronRegressor(RegressorMixin, LinearModel):
         self.standardize = standardize
         self.random_state = random_state
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and numbers ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         options = self._options()

@@ -40,6 +40,7 @@ from separatrix.probability.calibrations import (
 )
 from separatrix.rows.rows import Rows
 from separatrix.selection.folds import fold_router, folds_of, named_folds, routed
+from separatrix.threads import on_one_blas_thread
 
 _METHODS: dict[str, type[Calibration]] = {
     "logistic": LogisticCalibration,
@@ -265,6 +266,7 @@ class ProbabilityMixin(ClassLabels):
         check_is_fitted(self)
         return calibrated_probabilities(self.calibrations_, self._class_scores(X))
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row: by the sign of the score, the largest score, or probability."""
         check_is_fitted(self)

@@ -23,7 +23,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
 
 from separatrix.arrays import Floats, Ints
-from separatrix.estimators.base import check_sample_weight, validate_data
+from separatrix.estimators.base import check_sample_weight, reads_tables, validate_data
 from separatrix.estimators.class_labels import (
     ClassLabels,
     coded_items,
@@ -50,7 +50,7 @@ from separatrix.probability.reject import labels_with_reject
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Encoding, identity
 from separatrix.statistics.moments import prepare
-from separatrix.threads import MIN_PIECES, parallel_map
+from separatrix.threads import MIN_PIECES, on_one_blas_thread, parallel_map
 
 # -------------------------------------------------------------------------------------------------
 # Binary classifiers that vote among several classes: fitting, scores and decisions.
@@ -69,6 +69,7 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
         self.reject = reject
         self.reject_label = reject_label
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         require_classifier(self.estimator)
@@ -157,6 +158,7 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
             columns = self._on_threads(lambda pair: decision_scores(*pair), pairs)
         return np.stack(columns, axis=1)
 
+    @on_one_blas_thread
     def decision_function(self, X: Any) -> Floats:
         """Two classes: one score, positive for ``classes_[1]``. More: one score for each class."""
         scores = self._scores(X)
@@ -170,6 +172,7 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
     def _accepted(self, scores: Floats) -> NDArray[np.bool_]:
         """Which classes accept a row (n x K)."""
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest score; with ``reject``, the only one that accepts the row."""
         scores = self._scores(X)
@@ -252,6 +255,7 @@ class OneVsRest(BinaryEnsemble):
 
     multilabel_: bool = False
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`.
 
@@ -298,10 +302,12 @@ class OneVsRest(BinaryEnsemble):
             )
         return self._certified()
 
+    @on_one_blas_thread
     def decision_function(self, X: Any) -> Floats:
         """Two classes: one score, positive for ``classes_[1]``. More: one score for each class."""
         return self._scores(X) if self.multilabel_ else super().decision_function(X)
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest score; with ``reject``, the only one that accepts the row.
 

@@ -12,6 +12,7 @@ from scipy.optimize import nnls
 from sklearn.base import RegressorMixin
 
 from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.estimators.base import reads_tables
 from separatrix.estimators.class_labels import CodedRows, coded_rows, outputs_of, weights_by_class
 from separatrix.estimators.linear_classifier import LinearClassifier, SparseCoefficients
 from separatrix.estimators.wrapped import warn_once
@@ -192,6 +193,7 @@ class LinearSVC(SparseCoefficients, ProbabilityMixin, LinearClassifier, LinearSV
         self.probability = probability
         self.time_budget = time_budget
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         options = linear_options(self)
@@ -431,6 +433,7 @@ class LinearSVR(RegressorMixin, LinearSVM):
         self.standardize = standardize
         self.time_budget = time_budget
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`."""
         options = linear_options(self)

@@ -12,6 +12,7 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
+from separatrix.estimators.base import reads_tables
 from separatrix.estimators.metric_inputs import PointsEstimator
 from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError
@@ -45,6 +46,7 @@ from separatrix.svm.solver import (
 )
 from separatrix.svm.svc import DEPRECATED, CalibratedPairs
 from separatrix.svm.svr import KernelRegressor, refuse_infinite_cost
+from separatrix.threads import on_one_blas_thread
 
 # -------------------------------------------------------------------------------------------------
 # ν-SVM classification with kernels.
@@ -407,6 +409,7 @@ class OneClassSVM(OutlierMixin, KernelSVM, PointsEstimator):
         self.standardize = standardize
         self.time_budget = time_budget
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Fit to ``X`` (``y`` is unused), or to :class:`~separatrix.rows.rows.Rows`."""
         options = SolverOptions.of(self, self.cache_size)
@@ -428,6 +431,7 @@ class OneClassSVM(OutlierMixin, KernelSVM, PointsEstimator):
         check_is_fitted(self)
         return -self.intercept_
 
+    @on_one_blas_thread
     def decision_function(self, X: Any) -> Floats:
         """w·φ(x) − ρ of every row: negative outside."""
         x = self._kernel_input(X)
@@ -435,10 +439,12 @@ class OneClassSVM(OutlierMixin, KernelSVM, PointsEstimator):
             return self.hyperplane_.score(self._design(X))[:, 0]
         return self.expansions_[0].scores(x)[:, 0]
 
+    @on_one_blas_thread
     def score_samples(self, X: Any) -> Floats:
         """w·φ(x) of every row."""
         return np.asarray(self.decision_function(X) + self.offset_)
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[np.int64]:
         """1 for rows inside or on the boundary (up to rounding), −1 for rows outside."""
         rounding = _ROUNDING * float(np.abs(self.offset_).max())

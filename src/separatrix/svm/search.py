@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from separatrix.arrays import Floats, Ints
+from separatrix.estimators.base import reads_tables
 from separatrix.estimators.class_labels import (
     coded_rows,
     outputs_of,
@@ -44,6 +45,7 @@ from separatrix.svm.tuning import (
     search_folds,
     search_rows,
 )
+from separatrix.threads import on_one_blas_thread
 
 # -------------------------------------------------------------------------------------------------
 # What SVMs that choose their own parameters share: the combinations compared, and the choice.
@@ -254,12 +256,14 @@ class SVCSearch(ParameterSearch, SVC):
         self.cache_size = cache_size
         self.time_budget = time_budget
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose and fit, to ``X`` and labels ``y`` or :class:`~separatrix.rows.rows.Rows`."""
         deadline = self._deadline()
         data = _class_data(self, X, y, sample_weight)
         return self.fit_tuned(X, self._searched(data, deadline), y, sample_weight)
 
+    @on_one_blas_thread
     def tune(self, data: TuningData) -> Tuning:
         """Compare C and bandwidths on the folds; predictions are scores, as those of the model."""
         data = _weighted(self, data)
@@ -280,6 +284,7 @@ class SVCSearch(ParameterSearch, SVC):
 
         return predicted_at_full_size(data, tuning, scores, cost, data.work * (1.0 - SEARCH_SHARE))
 
+    @on_one_blas_thread
     def fit_tuned(
         self, rows: Any, tuning: Tuning, y: Any = None, sample_weight: Any = None
     ) -> Self:
@@ -395,12 +400,14 @@ class LinearSVCSearch(ParameterSearch, LinearSVC):
         self.max_iter = max_iter
         self.time_budget = time_budget
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose and fit, to ``X`` and labels ``y`` or :class:`~separatrix.rows.rows.Rows`."""
         self._deadline()
         data = _class_data(self, X, y, sample_weight)
         return self.fit_tuned(X, self._searched(data), y, sample_weight)
 
+    @on_one_blas_thread
     def tune(self, data: TuningData) -> Tuning:
         """Compare values of C on the folds; predictions are scores, as those of the model."""
         data = _weighted(self, data)
@@ -417,6 +424,7 @@ class LinearSVCSearch(ParameterSearch, LinearSVC):
         cost = linear_fit_cost(data.n, data.x.shape[1], outputs)
         return predicted_at_full_size(data, tuning, scores, cost, data.work * (1.0 - SEARCH_SHARE))
 
+    @on_one_blas_thread
     def fit_tuned(
         self, rows: Any, tuning: Tuning, y: Any = None, sample_weight: Any = None
     ) -> Self:
@@ -528,6 +536,7 @@ class SVRSearch(ParameterSearch, SVR):
         self.cache_size = cache_size
         self.time_budget = time_budget
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose and fit, to ``X`` and numbers ``y`` or :class:`~separatrix.rows.rows.Rows`."""
         deadline = self._deadline()
@@ -538,6 +547,7 @@ class SVRSearch(ParameterSearch, SVR):
         data = TuningData(x, target, w[rows], folds, loss="squared")
         return self.fit_tuned(X, self._searched(data, deadline), y, sample_weight)
 
+    @on_one_blas_thread
     def tune(self, data: TuningData) -> Tuning:
         """Compare C, bandwidths and ε on the folds; predictions are numbers."""
         tuning = self._searched(data)
@@ -560,6 +570,7 @@ class SVRSearch(ParameterSearch, SVR):
 
         return predicted_at_full_size(data, tuning, values, cost, data.work * (1.0 - SEARCH_SHARE))
 
+    @on_one_blas_thread
     def fit_tuned(
         self, rows: Any, tuning: Tuning, y: Any = None, sample_weight: Any = None
     ) -> Self:

@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
-from separatrix.estimators.base import codes_of, known_codes
+from separatrix.estimators.base import codes_of, known_codes, reads_tables
 from separatrix.estimators.class_labels import (
     ClassLabels,
     coded_items,
@@ -48,7 +48,7 @@ from separatrix.svm.problem import (
     classification_problem,
 )
 from separatrix.svm.solver import DIRECT, LARGE, BinarySVM, GramMatrix, few_columns, fit_kernel_svm
-from separatrix.threads import parallel_map, pieces
+from separatrix.threads import on_one_blas_thread, parallel_map, pieces
 
 # -------------------------------------------------------------------------------------------------
 # Classification by binary SVMs with a kernel: one for each pair of classes, or for each class.
@@ -197,6 +197,7 @@ class KernelClassifier(ClassifierMixin, ClassLabels, KernelSVM):
         except InputError:  # all rows once more, to name the row among all
             return finish(pair_scores(self.expansions_, x, self.intercept_))
 
+    @on_one_blas_thread
     def decision_function(self, X: Any) -> Floats:
         """Two classes: one score, positive for ``classes_[1]``. More: one score for each class.
 
@@ -208,6 +209,7 @@ class KernelClassifier(ClassifierMixin, ClassLabels, KernelSVM):
             return self._scores(X)
         return self._from_scores(X, self._by_class)
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row: by the sign of the score, most votes, or the largest score."""
         check_is_fitted(self)
@@ -293,6 +295,7 @@ class CalibratedPairs(KernelClassifier):
     def _with_probabilities(self) -> bool:
         return self.probability != DEPRECATED and bool(self.probability)
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         self.__dict__.pop("calibrations_", None)

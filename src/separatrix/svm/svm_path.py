@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints, Matrix
-from separatrix.estimators.base import KernelModel
+from separatrix.estimators.base import KernelModel, reads_tables
 from separatrix.estimators.class_labels import (
     ClassLabels,
     CodedRows,
@@ -45,6 +45,7 @@ from separatrix.svm.path import (
 )
 from separatrix.svm.problem import badness
 from separatrix.svm.tuning import feature_variance
+from separatrix.threads import on_one_blas_thread
 
 #: Rows whose Gram matrix is computed at most.
 MOST_ROWS = 15_000
@@ -170,6 +171,7 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
 
     # -- the path ------------------------------------------------------------------------------
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Trace the path of ``X`` and labels ``y``, or of :class:`~separatrix.rows.rows.Rows`."""
         self._check()
@@ -347,6 +349,7 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
 
     # -- predictions ---------------------------------------------------------------------------
 
+    @on_one_blas_thread
     def decision_function(self, X: Any) -> Floats:
         """Two classes: one score, positive for ``classes_[1]``. More: one score for each class."""
         check_is_fitted(self)
@@ -358,6 +361,7 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
             scores = self.expansion_.scores(given)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row at ``C_``: by the sign of the score, or by the largest one."""
         return self._predicted(self.decision_function(X))

@@ -15,6 +15,7 @@ from separatrix.estimators.base import (
     RowsEstimator,
     check_sample_weight,
     one_number,
+    reads_tables,
     require_labels,
 )
 from separatrix.kernels.base import take_items
@@ -26,6 +27,7 @@ from separatrix.statistics.moments import prepare
 from separatrix.svm.base import KernelSVM
 from separatrix.svm.problem import SolverOptions, regression_problem
 from separatrix.svm.solver import BinarySVM, GramMatrix, fit_kernel_svm
+from separatrix.threads import on_one_blas_thread
 
 # -------------------------------------------------------------------------------------------------
 # Regression by a kernel SVM: validation of the rows in, attributes out.
@@ -43,6 +45,7 @@ class KernelRegressor(RegressorMixin, KernelSVM):
     ) -> BinarySVM:
         """The SVM of the targets y of rows of positive weight w."""
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and numbers ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         options = SolverOptions.of(self, self.cache_size)
@@ -69,6 +72,7 @@ class KernelRegressor(RegressorMixin, KernelSVM):
         w = check_sample_weight(sample_weight, len(target))
         return as_list(X), target, unit_weights(w, len(target))
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> Floats:
         """w·φ(x) + b for every row."""
         x = self._kernel_input(X)

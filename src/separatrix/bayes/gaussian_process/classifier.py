@@ -40,6 +40,7 @@ from separatrix.bayes.gaussian_process.variational import (
     certify_inducing,
     fit_inducing_binary,
 )
+from separatrix.estimators.base import reads_tables
 from separatrix.estimators.class_labels import (
     ClassLabels,
     coded_items,
@@ -57,7 +58,7 @@ from separatrix.probability.multiclass import couple
 from separatrix.rows.rows import InMemory, MappedRows, Rows
 from separatrix.rows.schema import Block, Term, Terms, to_array
 from separatrix.statistics.moments import prepare
-from separatrix.threads import one_blas_thread, parallel_map, thread_limit
+from separatrix.threads import on_one_blas_thread, one_blas_thread, parallel_map, thread_limit
 
 
 class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
@@ -177,6 +178,7 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
     def _use_of_frames(self) -> str:
         return "objects" if self._structures else "encode"
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`.
 
@@ -357,6 +359,7 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
         with one_blas_thread():
             return self.binaries_[0].latent(x)
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row: the more probable of two, the most probable of several."""
         x = self._items(X)
@@ -364,6 +367,7 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
             return self._predicted(self.binaries_[0].latent_mean(x))
         return np.asarray(self.classes_[self._probabilities(x).argmax(axis=1)])
 
+    @on_one_blas_thread
     def predict_proba(self, X: Any) -> Floats:
         """Class probabilities in the order of ``classes_``."""
         return self._probabilities(self._items(X))

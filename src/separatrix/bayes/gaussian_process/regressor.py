@@ -68,7 +68,13 @@ from separatrix.bayes.gaussian_process.model import (
 )
 from separatrix.bayes.gaussian_process.tuning import TunableProcess
 from separatrix.bayes.predictive import PredictiveDistribution
-from separatrix.estimators.base import RowsEstimator, check_sample_weight, numeric, require_labels
+from separatrix.estimators.base import (
+    RowsEstimator,
+    check_sample_weight,
+    numeric,
+    reads_tables,
+    require_labels,
+)
 from separatrix.kernels import Kernel
 from separatrix.kernels.base import take_items
 from separatrix.kernels.structures import as_list
@@ -76,7 +82,7 @@ from separatrix.messages import InputError, check_option
 from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import identity, to_array, unit_weights
 from separatrix.statistics.moments import Moments, prepare
-from separatrix.threads import one_blas_thread
+from separatrix.threads import on_one_blas_thread, one_blas_thread
 
 # -------------------------------------------------------------------------------------------------
 # Predictions of a Gaussian process: of the prior before ``fit``, of the posterior after it.
@@ -117,6 +123,7 @@ class ProcessPredictions(RowsEstimator):
         """Variances and covariances of f and of y."""
         return Posterior(self.X_train_, self._factored, self.basis_)
 
+    @on_one_blas_thread
     def predict(
         self,
         X: Any,
@@ -188,6 +195,7 @@ class ProcessPredictions(RowsEstimator):
         outputs = range(mean.shape[1])
         return np.stack([draws(mean[:, i], covariance[..., i], n_samples, rng) for i in outputs], 1)
 
+    @on_one_blas_thread
     def predictive(self, X: Any, *, include_noise: bool = True) -> PredictiveDistribution:
         """The predictive distribution of y (or of f, without noise) at every row."""
         check_is_fitted(self)
@@ -494,6 +502,7 @@ class GaussianProcessRegressor(RegressorMixin, TunableProcess, InducingRegressio
 
     # -- fit -----------------------------------------------------------------------------------
 
+    @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and numbers ``y``, or to :class:`~separatrix.rows.rows.Rows`.
 

@@ -36,7 +36,7 @@ from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import to_array
 from separatrix.selection.tuning import Tuning, TuningData, require_classes
 from separatrix.statistics.moments import Standardizer, prepare
-from separatrix.threads import parallel_map
+from separatrix.threads import on_one_blas_thread, parallel_map
 
 #: Rows up to which hyperparameters are learned once more from all of them.
 MOST_LEARNED = 1_000
@@ -47,11 +47,13 @@ MOST_EXACT, N_INDUCING = 3_000, 400
 class TunableProcess:
     """Tunes on the folds of a comparison; see :class:`separatrix.selection.tuning.Tunable`."""
 
+    @on_one_blas_thread
     def tune(self, data: TuningData) -> Tuning:
         """Predictions out of fold, from hyperparameters of samples of the training rows."""
 
         return tune_process(data)
 
+    @on_one_blas_thread
     def fit_tuned(self, rows: InMemory, tuning: Tuning) -> Self:
         """Fit to all rows, learning from where the comparison ended.
 
@@ -76,11 +78,13 @@ class TunableProcess:
 class TunableClasses:
     """The same for classes."""
 
+    @on_one_blas_thread
     def tune(self, data: TuningData) -> Tuning:
         """Probabilities out of fold, from hyperparameters of samples of the training rows."""
 
         return tune_classes(data)
 
+    @on_one_blas_thread
     def fit_tuned(self, rows: InMemory, tuning: Tuning) -> Self:
         """Fit to all rows, or to as many as a process can take, with the learned kernel."""
         model: Any = self
