@@ -145,7 +145,7 @@ HOMES = {
     "reliability": "separatrix.probability.reliability",
     "expected_calibration_error": "separatrix.probability.reliability",
     "brier_score": "separatrix.probability.reliability",
-    "coverage_risk": "separatrix.probability.reject",
+    "coverage_risk": "separatrix.probability.roc",
     "Minkowski": "separatrix.distances.vectors",
     "Manhattan": "separatrix.distances.vectors",
     "Euclidean": "separatrix.distances.vectors",

@@ -23,7 +23,15 @@ def test_every_model_of_a_family_takes_a_plain_table(family, monkeypatch):
 def test_families_hold_every_model():
     homes = {home.split(".")[1] for home in separatrix.HOMES.values()}
     others = {"messages", "rows", "statistics", "selection", "storage", "kernels", "distances"}
-    without_loops = {"optimize", "samples", "conformal", "export", "verification", "exploration"}
+    without_loops = {
+        "theory",
+        "optimize",
+        "samples",
+        "conformal",
+        "export",
+        "verification",
+        "exploration",
+    }
     assert homes - others - without_loops <= set(first_fits.families())
 
 

@@ -11,7 +11,7 @@ from separatrix.cli.fit import fit, parse_costs
 from separatrix.exploration import read_table
 from separatrix.exploration.views.decide import Chosen
 from separatrix.probability.costs import costs_of
-from separatrix.probability.reject import coverage_risk
+from separatrix.probability.roc import coverage_risk
 from separatrix.samples import sample
 from separatrix.selection.folds import folds_of
 from tests.exploration.conftest import figure, settled

@@ -18,10 +18,10 @@ from tests.registry import REGISTRY, Row
 SOURCE = Path(separatrix.__file__).parent
 #: Where time is shown, or limited because the caller asked for it (``time_budget``).
 CLOCKS = {
-    *("cli/progress.py", "pictures/drawing.py", "svm/problem.py", "svm/tuning/search.py"),
-    *("compilation.py", "cli/compiling/command.py"),  # what is shown, not what is computed
+    *("cli/progress.py", "pictures/drawing.py", "svm/problem.py", "svm/tuning.py"),
+    *("compilation.py", "cli/compile.py"),  # what is shown, not what is computed
     "verification/design.py",  # progress
-    "rows/sources/databases/sqlite_guard.py",  # a query without an answer ends in a refusal
+    "rows/sources/databases.py",  # a query without an answer ends in a refusal
     "rows/sources/watch.py",  # as does any library that reads a table
     "temporary.py",  # how old the leftovers of a killed run are
 }

@@ -10,9 +10,9 @@ from matplotlib import rc_context
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from separatrix.pictures import display as layout
-from separatrix.pictures.display import MeasuredMargins
+from separatrix.pictures import svg as layout
 from separatrix.pictures.style import SETTINGS, style_axes
+from separatrix.pictures.svg import MeasuredMargins
 
 
 def plain(ax) -> None:

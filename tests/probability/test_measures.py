@@ -8,8 +8,8 @@ from sklearn.metrics import brier_score_loss
 
 from separatrix.messages import InputError
 from separatrix.probability.costs import costs_of
-from separatrix.probability.reject import coverage_risk
 from separatrix.probability.reliability import brier_score, expected_calibration_error, reliability
+from separatrix.probability.roc import coverage_risk
 
 
 def draw(seed=0, n=500):

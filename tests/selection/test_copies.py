@@ -106,7 +106,7 @@ def test_a_search_of_numbers_does_not_remember() -> None:
     assert model.score_path_.mean(axis=1).min() > 0.8 * SPREAD**2
 
 
-def test_the_path_of_a_support_vector_machine_does_not_remember() -> None:
+def test_the_path_of_an_svm_does_not_remember() -> None:
     path = warned(lambda: sx.SVMPath(kernel=sx.Gaussian(0.1)).fit(X, LABELS))
     assert path.errors_.mean(axis=1).min() > 0.3
     one = np.tile(np.where(np.arange(60) == 0, "u", "v"), 5)

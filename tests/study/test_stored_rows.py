@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import separatrix as sx
-from separatrix.report import figures as stored_rows
 from separatrix.report import render
+from separatrix.report.figures import stored_rows
 from separatrix.report.tables import svm_table
 from separatrix.study import run_study
 from separatrix.study.candidates import Size, candidates

@@ -29,7 +29,7 @@ from separatrix.pictures.style import (
 )
 from separatrix.probability.costs import Costs, costs_of
 from separatrix.probability.decision_surface import DecisionSurface, decision_surface, utilities
-from separatrix.probability.reject import CoverageRisk, coverage_risk
+from separatrix.probability.roc import CoverageRisk, coverage_risk
 from separatrix.rows.schema import unit_weights
 
 # -------------------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ PATIENCE = 60.0
 
 def to_svgs(plots: Sequence[Named]) -> list[str]:
     """Every plot as SVG, in order."""
-    from separatrix.pictures import display as svg  # noqa: F401  (imported once, before any fork)
+    from separatrix.pictures import svg  # noqa: F401  (imported once, before any fork)
 
     count = max(1, min(_processors(), MOST_PROCESSES, len(plots) // LEAST))
     helpers = [_begun(plots[i::count]) for i in range(1, count)]

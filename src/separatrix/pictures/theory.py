@@ -377,7 +377,7 @@ class ShatteringDisplay(Display):
             sides[1].append(placed(points[~labels]))
             if found.shattered:
                 window = (low[: found.points.shape[1]], high[: found.points.shape[1]])
-                for curve in outlines(found.hypotheses[number], window):
+                for curve in outlines(found.hypotheses[labeling], window):
                     if len(curve):
                         curves.append(placed(np.asarray(curve)))
             _frame(ax, placed(np.array([low, high])))

@@ -89,20 +89,14 @@ _RECORDS = {
 
 #: Kernels by module. They have a table of their own: some share a name with other data classes.
 _KERNELS = {
-    "kernels.algebra": "Sum Product Scaled Power Exponential",
-    "kernels.normalized": "Normalized",
-    "kernels.gaussian": "Gaussian",
-    "kernels.parameters.constraints": "Bounded Fixed",
-    "kernels.precomputed": "Precomputed",
-    "kernels.stationary.constant": "Constant White",
-    "kernels.stationary.matern": "Matern",
-    "kernels.stationary.periodic": "Periodic",
-    "kernels.stationary.rational_quadratic": "RationalQuadratic",
+    "kernels.algebra": "Sum Product Scaled Power Exponential Normalized",
+    "kernels.stationary": "Gaussian Constant White Matern Periodic RationalQuadratic",
+    "kernels.learning": "Bounded Fixed",
+    "kernels.names": "Precomputed",
     "kernels.vectors": "Linear Polynomial Sigmoid",
-    "kernels.strings": "Spectrum Subsequence",
-    "kernels.sets": "SetKernel Jaccard",
-    "kernels.trees": "TreeKernel SubtreeKernel",
-    "kernels.graphs": "GraphKernel",
+    "kernels.structures": (
+        "Spectrum Subsequence SetKernel Jaccard TreeKernel SubtreeKernel GraphKernel"
+    ),
 }
 
 
@@ -126,7 +120,7 @@ METRICS = _public({"distances"})
 RECORDS = METRICS | _by_name(_RECORDS)
 KERNELS = _by_name(_KERNELS)
 #: Public classes of a family that are no estimators.
-_OTHERS = ("separatrix.hypotheses.classes.", "separatrix.hypotheses.query.")
+_OTHERS = ("separatrix.hypotheses.query",)
 MODELS = {
     name: home
     for name, home in _public(_ESTIMATORS).items()
