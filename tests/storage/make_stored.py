@@ -1,7 +1,7 @@
-"""Makes the files of this version in ``stored/version3``: ``python -m tests.storage.make_stored``.
+"""Makes the files in ``stored``: ``python -m tests.storage.make_stored``.
 
 They are made once for a format version and never again: what they hold and what they answer is what
-every later version must read. Files of versions 1 and 2 were written by the code of those versions.
+every later reader of that version must read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy as np
 
 import separatrix as sx
 from separatrix.storage import save_moments
-from separatrix.storage.container import FORMAT_VERSION
 from separatrix.storage.moments_file import summarize
 
 STORED = Path(__file__).parent / "stored"
@@ -83,14 +82,13 @@ def answers(model: Any, x: Any) -> dict[str, Any]:
 
 def main() -> None:
     """Write the files, and what they answer."""
-    place = STORED / f"version{FORMAT_VERSION}"
-    place.mkdir(parents=True)
+    STORED.mkdir()
     x = rows()[0][:4]
     expected: dict[str, Any] = {"rows": x.tolist(), "files": {}}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, model in models().items():
-            sx.save(model, place / f"{name}.sx")
+            sx.save(model, STORED / f"{name}.sx")
             expected["files"][name] = answers(model, x)
         scanned = sx.scan(table(), target="y")
         study = sx.run_study(scanned, models=["linear", "ridge"], repeats=2, nested=True)
@@ -99,17 +97,17 @@ def main() -> None:
         from separatrix.cli.results import write_all
 
         write_all(study, Path(folder) / "results", Ids(None, ()))
-        (Path(folder) / "results" / "model.sx").rename(place / "study.sx")
+        (Path(folder) / "results" / "model.sx").rename(STORED / "study.sx")
     new = {"a": [0.5, None, -1.0], "color": ["red", "blue", None]}
     predicted = study.model.predict(sx.scan(_as_columns(new)))
     expected["study"] = {**new, "predicted": predicted.tolist(), "winner": study.winner}
     stored = summarize(scanned)
-    save_moments(stored, place / "table.moments")
+    save_moments(stored, STORED / "table.moments")
     total = stored.groups.total()
     expected["moments"] = {"count": total.count, "mean": total.mean.tolist()}
     x, _, c = rows()
-    save_moments(summarize(sx.scan({"x": x[:, 0], "c": c}, target="c")), place / "classes.moments")
-    (place / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
+    save_moments(summarize(sx.scan({"x": x[:, 0], "c": c}, target="c")), STORED / "classes.moments")
+    (STORED / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
 
 
 def _as_columns(values: dict[str, Any]) -> dict[str, Any]:

@@ -109,12 +109,20 @@ def test_training_rows_stay_behind(model, file) -> None:
     )
 
 
+@pytest.mark.parametrize("table", [MODELS, RECORDS, KERNELS, ENUMS])
+def test_listed_classes_are_where_the_list_says(table) -> None:
+    for name, home in table.items():
+        cls = class_in(table, name)
+        assert (cls.__module__, cls.__name__) == (home, name)
+        assert hasattr(cls, "get_params") == (table is MODELS), name
+
+
 def test_a_file_describes_itself_to_any_reader_of_safetensors(file) -> None:
     with safe_open(str(file), framework="np") as content:
         metadata = content.metadata()
         assert (content.get_tensor("model.coef_") == load(file).coef_).all()
     assert metadata["format"] == "separatrix model"
-    assert metadata["format_version"] == "3"
+    assert metadata["format_version"] == "1"
     assert json.loads(metadata["class"]) == "LinearRegression"
     assert set(json.loads(metadata["versions"])) == {"separatrix", "numpy", "scikit-learn"}
 

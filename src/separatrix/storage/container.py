@@ -16,7 +16,6 @@ import os
 import re
 import struct
 import sys
-from collections.abc import Callable, Mapping
 from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,9 @@ from separatrix.messages import InputError
 from separatrix.storage.codec import TENSOR_TYPES, DamagedFileError, Tensors, decode, fields_of
 from separatrix.storage.files import atomic_file
 from separatrix.storage.registry import RECORDS, class_in
+
+#: Version of the format.
+FORMAT_VERSION = 1
 
 _CANONICAL = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False
@@ -96,16 +98,13 @@ class Container:
                 file=str(path),
                 remedy=_REMEDY,
             ) from problem
-        #: The version of the format, and that of the library if it is not ours.
-        self.version = self._check_format(kind)
-        found = self.metadata.get("digest")
-        known = found is not None or self.version > WITHOUT_DIGEST
-        if known and found != digest(self.metadata, self.tensors):
+        self._check_format(kind)
+        if self.metadata.get("digest") != digest(self.metadata, self.tensors):
             raise self._invalid("its content does not match its checksum")
-        self.metadata = migrated(self.metadata, self.version)
-        self.foreign = self.version != FORMAT_VERSION or writer_of(self.metadata) != ours()
+        #: Whether another version of the library wrote the file.
+        self.foreign = self._writer() != ours()
 
-    def _check_format(self, kind: str) -> int:
+    def _check_format(self, kind: str) -> None:
         found = self.metadata.get("format")
         if found != kind:
             what = "no separatrix file" if found is None else f"a {found[:60]} file"
@@ -113,14 +112,17 @@ class Container:
         version = self.metadata.get("format_version", "")
         if not version.isdecimal() or len(version) > 9:
             raise InputError("has no valid format version.", file=str(self.path), remedy=_REMEDY)
-        if not 1 <= int(version) <= FORMAT_VERSION:
-            raise InputError(
-                f"was written by {written_by(self.metadata, int(version))}; this separatrix "
-                f"{ours()} reads format versions 1 to {FORMAT_VERSION}.",
-                file=str(self.path),
-                remedy="Update separatrix to read it.",
-            )
-        return int(version)
+        if int(version) != FORMAT_VERSION:
+            raise self._of_another_version(f"only format version {FORMAT_VERSION}")
+
+    def _writer(self) -> str:
+        """The version of separatrix that wrote the file; empty if it does not say."""
+        try:
+            found: Any = json.loads(self.metadata.get("versions", "{}"))
+        except (ValueError, RecursionError):
+            return ""
+        text = found.get("separatrix") if isinstance(found, dict) else None
+        return text if isinstance(text, str) and re.fullmatch(r"[\w.+!-]{1,40}", text) else ""
 
     def __contains__(self, key: str) -> bool:
         return key in self.metadata
@@ -141,7 +143,8 @@ class Container:
     def rebuild(self, value: Any) -> Any:
         """Decode a value from its JSON form; any error becomes a refusal of the file."""
         try:
-            return decode(current(value, foreign=self.foreign), self.tensors)
+            known = without_new_descriptions(value) if self.foreign else value
+            return decode(known, self.tensors)
         except (DamagedFileError, InputError) as problem:
             raise self.damaged(str(problem)) from problem
         except RecursionError as problem:
@@ -150,15 +153,19 @@ class Container:
             raise self.damaged(f"a value that does not fit: {problem}") from problem
 
     def damaged(self, reason: str) -> InputError:
-        """The refusal of a file whose content is not valid, or not any more, or not yet."""
-        newer = is_newer(writer_of(self.metadata))
-        if self.version == FORMAT_VERSION and not newer:
+        """The refusal of a file whose content is not valid, or not yet."""
+        if not is_newer(self._writer()):
             return self._invalid(reason)
+        return self._of_another_version(f"no such content ({reason[:200]})")
+
+    def _of_another_version(self, reads: str) -> InputError:
+        """The refusal of a file that another version of separatrix can read."""
+        writer, version = self._writer(), self.metadata["format_version"]
         return InputError(
-            f"was written by {written_by(self.metadata, self.version)}, and this separatrix "
-            f"{ours()} cannot read that ({reason[:200]}).",
+            f"was written by separatrix{f' {writer}' if writer else ''}, format version "
+            f"{version}; this separatrix {ours()} reads {reads}.",
             file=str(self.path),
-            remedy="Update separatrix to read it." if newer else "Fit and save it again.",
+            remedy="Update separatrix, or fit and save it again with this one.",
         )
 
     def _invalid(self, reason: str) -> InputError:
@@ -184,49 +191,10 @@ def _refuse_unreadable(path: Path) -> None:
 
 
 # -------------------------------------------------------------------------------------------------
-# Versions of files: which wrote one, how an older one becomes a current one, and refusals.
+# Versions of files and of the library that wrote them.
 #
 # ``format_version`` is a whole number that changes only where an older reader could answer wrongly.
 # New keys and new fields with defaults do not change it.
-
-
-#: Version of the files that are written.
-FORMAT_VERSION = 3
-#: Files that were written before checksums.
-WITHOUT_DIGEST = 1
-
-Metadata = dict[str, str]
-
-
-def _one_study(metadata: Metadata) -> Metadata:
-    """Version 1 stored a study among several "stories"."""
-    return {("study" if key == "story study" else key): text for key, text in metadata.items()}
-
-
-def _unchanged(metadata: Metadata) -> Metadata:
-    """Version 3 added the writer to files of moments, and rules for what may change."""
-    return metadata
-
-
-#: What makes metadata of the next version from that of each older one.
-MIGRATIONS: dict[int, Callable[[Metadata], Metadata]] = {1: _one_study, 2: _unchanged}
-
-
-def migrated(metadata: Metadata, version: int) -> Metadata:
-    """The metadata as the current version has it."""
-    for older in range(version, FORMAT_VERSION):
-        metadata = MIGRATIONS[older](metadata)
-    return metadata
-
-
-def writer_of(metadata: Metadata) -> str:
-    """The version of separatrix that wrote a file; empty if it does not say."""
-    try:
-        found: Any = json.loads(metadata.get("versions", "{}"))
-    except (ValueError, RecursionError):
-        return ""
-    text = found.get("separatrix") if isinstance(found, dict) else None
-    return text if isinstance(text, str) and re.fullmatch(r"[\w.+!-]{1,40}", text) else ""
 
 
 def ours() -> str:
@@ -245,107 +213,26 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part[:9]) for part in found[0].split(".")) if found else ()
 
 
-def written_by(metadata: Metadata, version: int) -> str:
-    """Who wrote a file: ``separatrix 0.2.0, format version 4``."""
-    writer = writer_of(metadata)
-    return f"separatrix{f' {writer}' if writer else ''}, format version {version}"
-
-
-# -------------------------------------------------------------------------------------------------
-# Names that files of earlier versions have for what is called otherwise today.
-#
-# A class, field, parameter or attribute that is renamed enters this table in the same change, and
-# files with the old name are read for good. What was removed because nothing reads it is dropped; a
-# removal that changes answers has no line here, and such files are refused in one sentence.
-
-
-#: Classes: old name → name today.
-CLASSES: dict[str, str] = {}
-#: Fields of data classes: class → old name → name today.
-FIELDS: dict[str, dict[str, str]] = {
-    "LinearScores": {"centre": "center"},
-    "QuadraticScores": {"centre": "center"},
-    "ProjectedScores": {"centre": "center"},
-    "KernelExpansion": {"trained": "n_train"},
-    "Separation": {"low": "smallest_margin", "high": "largest_margin"},
-    "Entry": {"beside": "secondary"},
-}
-#: Parameters of estimators: class → old name → name today.
-PARAMETERS: dict[str, dict[str, str]] = {"Perceptron": {"learning_rate": "eta0"}}
-#: Fitted attributes of estimators: class → old name → name today.
-ATTRIBUTES: dict[str, dict[str, str]] = {}
-#: Attributes that estimators had no need of before, with the JSON of the value that says the same.
-ADDED: dict[str, dict[str, Any]] = {
-    "KMeans": {"standardizer_": None},
-    "KNeighborsClassifier": {"outputs_2d_": False},
-    "KNeighborsRegressor": {"outputs_2d_": False},
-}
-#: Fields, parameters and attributes that nothing reads any more: class → names.
-DROPPED: dict[str, tuple[str, ...]] = {}
 #: Data classes that describe and do not predict: what a newer version added to them is left out.
 #: Certificates are not among them: one without something that it promises would say too much.
 _DESCRIPTIVE = ("separatrix.study.", "separatrix.rows.profile")
 
 
-def current(value: Any, *, foreign: bool) -> Any:
-    """JSON of a file in the names of today.
+def without_new_descriptions(value: Any) -> Any:
+    """JSON of a file without unknown fields of records that only describe.
 
-    In a ``foreign`` file, one of another version, unknown fields of records that only describe are
-    dropped; anything else that is unknown stays and is refused when it is decoded.
+    Anything else that is unknown stays and is refused when it is decoded.
     """
     if isinstance(value, list):
-        return [current(item, foreign=foreign) for item in value]
+        return [without_new_descriptions(item) for item in value]
     if not isinstance(value, dict):
         return value
-    value = {key: current(item, foreign=foreign) for key, item in value.items()}
-    name = value.get("of")
-    if not isinstance(name, str):
+    value = {key: without_new_descriptions(item) for key, item in value.items()}
+    name, fields = value.get("of"), value.get("fields")
+    if not isinstance(name, str) or not isinstance(fields, dict):
         return value
-    name = value["of"] = CLASSES.get(name, name)
-    if isinstance(value.get("fields"), dict):
-        fields = _renamed(value["fields"], FIELDS.get(name, {}), name)
-        value["fields"] = _known_fields(fields, name) if foreign else fields
-    if isinstance(value.get("state"), dict):
-        state = _renamed(value["state"], ATTRIBUTES.get(name, {}), name)
-        value["state"] = {**ADDED.get(name, {}), **state} if foreign else state
-    if isinstance(value.get("params"), dict):
-        value["params"] = _parameters(value["params"], name)
+    if RECORDS.get(name, "").startswith(_DESCRIPTIVE):
+        cls: Any = class_in(RECORDS, name)
+        known = fields_of(cls)
+        value["fields"] = {k: v for k, v in fields.items() if k in known}
     return value
-
-
-def _renamed(found: dict[str, Any], names: Mapping[str, str], cls: str) -> dict[str, Any]:
-    """Old names replaced, unless the new one is there as well; dropped ones left out."""
-    dropped = DROPPED.get(cls, ())
-    return {
-        names[k] if k in names and names[k] not in found else k: v
-        for k, v in found.items()
-        if k not in dropped
-    }
-
-
-def _parameters(params: dict[str, Any], cls: str) -> dict[str, Any]:
-    """The same for parameters, which are written as a list of pairs."""
-    items = params.get("items")
-    if params.get("is") != "dict" or not isinstance(items, list):
-        return params
-    pairs = {p[0]: p[1] for p in items if isinstance(p, list) and len(p) == 2 and _text(p[0])}
-    if len(pairs) != len(items):
-        return params
-    return {
-        **params,
-        "items": list(map(list, _renamed(pairs, PARAMETERS.get(cls, {}), cls).items())),
-    }
-
-
-def _text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _known_fields(fields: dict[str, Any], name: str) -> dict[str, Any]:
-    """Without fields that a record which only describes does not have today."""
-    home = RECORDS.get(name, "")
-    if not home.startswith(_DESCRIPTIVE):
-        return fields
-    cls: Any = class_in(RECORDS, name)
-    known = fields_of(cls)
-    return {k: v for k, v in fields.items() if k in known}
