@@ -72,6 +72,15 @@ def test_new_rows_need_no_identifier() -> None:
     np.testing.assert_allclose(model.predict(frame[["x"]]), model.predict(frame))
 
 
+def test_columns_left_out_are_told_from_other_notes() -> None:
+    days = np.datetime64("2024-01-01") + np.arange(N)
+    rows = scan(table(id=np.arange(N), day=days), target="y")
+    assert len(rows.notes) == 2
+    for found in (rows, rows.read(), rows.under(rows.schema, ())):
+        assert len(found.left_out) == 1
+        assert found.left_out[0].startswith("Column 'id' is left out: ")
+
+
 def test_a_table_of_identifiers_alone_says_why() -> None:
     with pytest.raises(InputError, match=r"'id' is left out.*kinds=") as refused:
         scan({"id": range(20), "y": np.arange(20.0) ** 2}, target="y")

@@ -73,6 +73,7 @@ def test_a_column_without_a_frequent_level_is_left_out():
     rows = pooled(frame, kinds={"who": "discrete"})
     assert "who" not in rows.schema.names
     assert any("'who' is left out" in note for note in rows.notes)
+    assert any("'who' is left out" in note for note in rows.left_out)
     assert len(rows.block.terms) <= 30
 
 

@@ -432,9 +432,8 @@ def training_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
     from separatrix.rows.scan import scan
 
     rows = scan(X)
-    left_out = [note for note in rows.notes if " is left out: " in note]
-    if left_out:
-        warn("SEP013", " ".join(left_out))
+    if rows.left_out:
+        warn("SEP013", " ".join(rows.left_out))
     return with_target(model, rows.read(), y, sample_weight)
 
 

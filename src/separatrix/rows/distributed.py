@@ -41,9 +41,15 @@ from separatrix.threads import one_blas_thread
 class DaskRows(BatchedRows):
     """The partitions of a Dask collection, as delayed tables."""
 
-    def __init__(self, partitions: list[Any], schema: Schema, notes: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        partitions: list[Any],
+        schema: Schema,
+        notes: tuple[str, ...] = (),
+        left_out: tuple[str, ...] = (),
+    ) -> None:
         self.passes = Passes(partitions, BLOCK_ROWS)
-        self.schema, self.notes = schema, notes
+        self.schema, self.notes, self.left_out = schema, notes, left_out
 
     @property
     def travel(self) -> Travel:
@@ -96,7 +102,7 @@ def scan_dask(source: Any, target: Any, weight: Any, options: OptionsOf) -> Dask
     found = infer_schema(TableSource(_sample(partitions)), options(targets, named))
     one = delayed(_source, pure=True)
     sources = [one(partition, index) for index, partition in enumerate(partitions)]
-    return DaskRows(sources, found.schema, found.notes)
+    return DaskRows(sources, found.schema, found.notes, found.left_out)
 
 
 def _of_arrays(x: Any, y: Any, w: Any) -> tuple[list[Any], tuple[str, ...]]:

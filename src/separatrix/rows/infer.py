@@ -106,12 +106,14 @@ def _one_of(what: str, value: str, known: Sequence[str]) -> None:
 class Inferred:
     """A schema, the source read under it, and a sentence for everything inferred or left out.
 
-    ``ranges`` are those of the numeric columns in the first rows.
+    ``left_out`` are those of the notes that are on columns left out, ``ranges`` those of the
+    numeric columns in the first rows.
     """
 
     source: Source
     schema: Schema
     notes: tuple[str, ...]
+    left_out: tuple[str, ...]
     ranges: dict[str, tuple[float, float]]
 
 
@@ -124,6 +126,7 @@ def infer_schema(source: Source, options: ReadOptions) -> Inferred:
     beside = [name for name in (options.weight, options.time) if name is not None]
     found = recognize(source, [*dict.fromkeys(used + beside)], options.kinds, options.text)
     notes: list[str] = []
+    left_out: list[str] = []
     targets = tuple(_target(name, found, options) for name in options.targets)
     columns = []
     for name in used:
@@ -131,7 +134,10 @@ def infer_schema(source: Source, options: ReadOptions) -> Inferred:
             continue
         kind = _kind(name, found, options)
         requested = name in options.kinds or name == options.time
-        if not requested and _holds_identifiers(name, kind, found, notes):
+        why = "" if requested else _identifiers(name, kind, found)
+        if why:
+            left_out.append(why)
+            notes.append(why)
             continue
         columns.append(_column(name, kind, found, notes))
     if not columns:
@@ -153,7 +159,8 @@ def infer_schema(source: Source, options: ReadOptions) -> Inferred:
         na=options.text.na,
     )
     written = reading_notes(found, {**schema.by_name}, options.text)
-    return Inferred(found.source, schema, (*written, *notes), _ranges(found, schema, options))
+    ranges = _ranges(found, schema, options)
+    return Inferred(found.source, schema, (*written, *notes), tuple(left_out), ranges)
 
 
 def has_header(source: Source) -> bool:
@@ -259,18 +266,17 @@ def is_year(name: str, values: Floats) -> bool:
     )
 
 
-def _holds_identifiers(name: str, kind: Kind, found: Recognized, notes: list[str]) -> bool:
-    """Whether a column holds names or numbers of the rows; it is then left out."""
+def _identifiers(name: str, kind: Kind, found: Recognized) -> str:
+    """Why a column is left out: it holds names or numbers of the rows; empty if it does not."""
     if found.notations.get(name, PLAIN).needs_text:  # dates, or numbers with signs
-        return False
+        return ""
     why = identifies(name, found.sample.batch[name], discrete=kind is Kind.DISCRETE)
     if why is None:
-        return False
-    notes.append(
+        return ""
+    return (
         f"Column {name!r} is left out: {why}. To use it all the same: "
         f"kinds={{{name!r}: {str(kind)!r}}}."
     )
-    return True
 
 
 # -------------------------------------------------------------------------------------------------

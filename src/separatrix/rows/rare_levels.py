@@ -40,6 +40,8 @@ def pool_rare_levels(rows: InMemory, most: int, reason: str) -> InMemory:
     read = rows.with_hashes()
     read.schema, read.block = _with_pools(schema, rows.block, {p.column.name: p for p in found})
     read.notes = (*rows.notes, *(pool.sentence(reason) for pool in found))
+    gone = [pool.sentence(reason) for pool in found if pool.is_constant]
+    read.left_out = (*rows.left_out, *gone)
     return read
 
 

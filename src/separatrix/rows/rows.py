@@ -82,6 +82,8 @@ class Rows(ABC):
         Rows left out of the last pass because their target or weight was missing.
     notes : tuple of str
         One sentence for everything that was inferred, and for each column that was left out.
+    left_out : tuple of str
+        Those of the notes that are on columns left out.
     ignored : tuple of str
         Columns of the table that the schema does not use.
 
@@ -106,6 +108,7 @@ class Rows(ABC):
     schema: Schema
     dropped: int = 0
     notes: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
 
     @abstractmethod
@@ -363,7 +366,7 @@ class MappedRows(Rows):
     def __init__(self, rows: Rows, block_map: BlockMap, chunk_rows: int | None = None) -> None:
         self.rows, self.block_map, self.chunk_rows = rows, block_map, chunk_rows
         self.schema = rows.schema
-        self.notes, self.ignored = rows.notes, rows.ignored
+        self.notes, self.left_out, self.ignored = rows.notes, rows.left_out, rows.ignored
 
     def blocks(self) -> Iterator[Block]:
         """Yield the mapped blocks in order."""

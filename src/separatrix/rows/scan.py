@@ -192,6 +192,7 @@ def _table_rows(source: Source, options: ReadOptions, block_rows: int) -> TableR
         found.schema,
         block_rows=block_rows,
         notes=found.notes,
+        left_out=found.left_out,
         ranges=found.ranges,
         revise=Reconsideration(options.kinds, options.text),
     )

@@ -30,8 +30,14 @@ ANSWER = "number int, payload binary"
 class SparkRows(BatchedRows):
     """The partitions of a Spark data frame."""
 
-    def __init__(self, frame: Any, schema: Schema, notes: tuple[str, ...] = ()) -> None:
-        self.schema, self.notes = schema, notes
+    def __init__(
+        self,
+        frame: Any,
+        schema: Schema,
+        notes: tuple[str, ...] = (),
+        left_out: tuple[str, ...] = (),
+    ) -> None:
+        self.schema, self.notes, self.left_out = schema, notes, left_out
         self._table = _Table(frame)
 
     @property
@@ -185,4 +191,4 @@ def scan_spark(source: Any, target: Any, weight: Any, options: OptionsOf) -> Spa
     frame = source.to_spark() if hasattr(source, "to_spark") else source
     sample = TableSource(frame.limit(SAMPLE_ROWS).toArrow())
     found = infer_schema(sample, options(target, weight))
-    return SparkRows(frame, found.schema, found.notes)
+    return SparkRows(frame, found.schema, found.notes, found.left_out)

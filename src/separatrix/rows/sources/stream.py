@@ -76,7 +76,7 @@ class BatchedRows(Rows):
         self.dropped = rows.dropped
         unseen = reduce(added, (batch.unseen for batch in batches), Counts())
         warn_unseen(unseen, self.schema.unseen)
-        rows.notes, rows.ignored = self.notes, self.ignored
+        rows.notes, rows.left_out, rows.ignored = self.notes, self.left_out, self.ignored
         return rows if self.parts is None else rows.with_parts(self.parts)
 
     def with_parts(self, parts: Parts) -> Self:
@@ -144,12 +144,14 @@ class TableRows(BatchedRows):
         *,
         block_rows: int = BLOCK_ROWS,
         notes: tuple[str, ...] = (),
+        left_out: tuple[str, ...] = (),
         ignored: tuple[str, ...] = (),
         ranges: Mapping[str, tuple[float, float]] | None = None,
         revise: Revise | None = None,
     ) -> None:
         self.reading = Reading(source, schema, notes, ranges or {})
-        self.block_rows, self.ignored, self.revise = block_rows, ignored, revise
+        self.block_rows, self.revise = block_rows, revise
+        self.left_out, self.ignored = left_out, ignored
 
     @property
     def source(self) -> Source:
@@ -178,6 +180,7 @@ class TableRows(BatchedRows):
             schema,
             block_rows=self.block_rows,
             notes=notes,
+            left_out=self.left_out,
             ranges=self.reading.ranges,
             revise=self.revise,
         )

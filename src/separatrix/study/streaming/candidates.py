@@ -445,7 +445,8 @@ class Passes(Rows):
 
     def __init__(self, rows: Rows, step: Step, planned: int) -> None:
         self.rows, self.step, self.planned = rows, step, planned
-        self.schema, self.notes, self.ignored = rows.schema, rows.notes, rows.ignored
+        self.schema, self.ignored = rows.schema, rows.ignored
+        self.notes, self.left_out = rows.notes, rows.left_out
         self.count, self.purpose = 0, "reading"
 
     def reduce(self, statistic: S) -> S:
