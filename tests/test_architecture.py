@@ -38,6 +38,15 @@ def test_no_function_is_longer_than_60_lines_without_its_docstring() -> None:
     assert not long
 
 
+def test_class_names_are_unique_within_the_package() -> None:
+    homes: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(f"{path.relative_to(SOURCE)}:{node.lineno}")
+    assert not {name: places for name, places in homes.items() if len(places) > 1}
+
+
 def test_every_folder_has_its_tests() -> None:
     folders = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").exists()}
     tested = {path.name for path in (ROOT / "tests").iterdir() if list(path.glob("test_*.py"))}

@@ -13,7 +13,12 @@ from scipy.spatial.distance import cdist
 import separatrix as sx
 from separatrix.distances import search as sparse_rows
 from separatrix.distances.names import metric_from
-from separatrix.distances.search import ExhaustiveSearch, KDTree, NeighborSearch, ProductSearch
+from separatrix.distances.search import (
+    ExhaustiveSearch,
+    KDTree,
+    NearestNeighborSearch,
+    ProductSearch,
+)
 
 
 def nearest_by_sorting(distances: np.ndarray, k: int) -> np.ndarray:
@@ -123,7 +128,7 @@ def test_every_metric(metric: object) -> None:
     rng = np.random.default_rng(3)
     z, x = rng.normal(size=(300, 3)) + 5, rng.normal(size=(20, 3)) + 5
     every = metric_from(metric).fitted(z).distances(x, z)
-    found = NeighborSearch(z, metric).nearest(x, 6)
+    found = NearestNeighborSearch(z, metric).nearest(x, 6)
     np.testing.assert_array_equal(found.indices, nearest_by_sorting(every, 6))
     np.testing.assert_allclose(found.distances, np.sort(every, axis=1)[:, :6], rtol=1e-8)
 
@@ -132,7 +137,7 @@ def test_tree_and_products_are_both_used_and_agree() -> None:
     rng = np.random.default_rng(0)
     flat, thick = rng.normal(size=(4000, 2)), rng.normal(size=(4000, 20))
     for z in (flat, thick):
-        search = NeighborSearch(z)._search.search  # type: ignore[attr-defined]
+        search = NearestNeighborSearch(z)._search.search  # type: ignore[attr-defined]
         found = search.nearest(z[:200], 5)
         assert ("_exhaustive" in vars(search)) == (z is thick)
         again = ExhaustiveSearch(sx.Euclidean().prepare(z)).nearest(z[:200], 5)
@@ -141,25 +146,25 @@ def test_tree_and_products_are_both_used_and_agree() -> None:
 
 def test_strings() -> None:
     words = ["cat", "cart", "dog", "dot", "act"]
-    assert NeighborSearch(words, "edit").nearest(["cot"], 2).indices.tolist() == [[0, 3]]
+    assert NearestNeighborSearch(words, "edit").nearest(["cot"], 2).indices.tolist() == [[0, 3]]
 
 
 def test_nearest_others_exclude_the_point_itself() -> None:
     z = np.array([[0.0], [0.0], [0.0], [0.0], [5.0]])
-    found = NeighborSearch(z).nearest_others(2, z)
+    found = NearestNeighborSearch(z).nearest_others(2, z)
     for i, row in enumerate(found.indices):
         assert i not in row
     with pytest.raises(sx.InputError, match="there are 4"):
-        NeighborSearch(z).nearest_others(5, z)
+        NearestNeighborSearch(z).nearest_others(5, z)
 
 
 def test_invalid_queries_are_refused() -> None:
     with pytest.raises(sx.InputError, match="3 neighbors were requested, among 2"):
-        NeighborSearch([[0.0], [1.0]]).nearest([[0.0]], 3)
+        NearestNeighborSearch([[0.0], [1.0]]).nearest([[0.0]], 3)
     with pytest.raises(sx.InputError, match="columns"):
-        NeighborSearch(np.ones((3, 2))).nearest(np.ones((3, 1)), 1)
+        NearestNeighborSearch(np.ones((3, 2))).nearest(np.ones((3, 1)), 1)
     with pytest.raises(sx.InputError, match="No points"):
-        NeighborSearch(np.ones((0, 2)))
+        NearestNeighborSearch(np.ones((0, 2)))
 
 
 def test_many_equal_distances_in_many_columns() -> None:
@@ -182,7 +187,7 @@ def test_sparse_rows_stay_sparse_and_have_the_same_neighbors(
     rng = np.random.default_rng(8)
     z = sparse.random_array((120, 50), density=0.04, rng=rng, format="csr")
     x = sparse.vstack([z[:10], sparse.random_array((20, 50), density=0.05, rng=rng)]).tocsr()
-    search, dense = NeighborSearch(z, metric), NeighborSearch(z.toarray(), metric)
+    search, dense = NearestNeighborSearch(z, metric), NearestNeighborSearch(z.toarray(), metric)
     assert isinstance(search._search, sparse_rows.SparseSearch)
     found, expected = search.nearest(x, 4), dense.nearest(x.toarray(), 4)
     np.testing.assert_allclose(found.distances, expected.distances, atol=1e-14)

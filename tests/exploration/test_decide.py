@@ -9,7 +9,7 @@ import pytest
 import separatrix as sx
 from separatrix.cli.fit import fit, parse_costs
 from separatrix.exploration import read_table
-from separatrix.exploration.views.decide import Chosen
+from separatrix.exploration.views.decide import CostMatrix
 from separatrix.probability.costs import costs_of
 from separatrix.probability.roc import coverage_risk
 from separatrix.samples import sample
@@ -155,7 +155,7 @@ def test_the_setting_is_code_that_runs(visit):
 
 
 def test_names_with_signs_go_into_a_file(tmp_path, monkeypatch):
-    chosen = Chosen(((0.0, 3.0), (0.5, 0.0)), None)
+    chosen = CostMatrix(((0.0, 3.0), (0.5, 0.0)), None)
     words, before = chosen.options(["it's, a:b", "c=d"])
     monkeypatch.chdir(tmp_path)
     (tmp_path / "costs.json").write_text(shlex.split(before)[2])

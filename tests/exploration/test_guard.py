@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from separatrix.exploration.serve import LARGEST
-from separatrix.exploration.state import State
+from separatrix.exploration.state import ViewState
 from separatrix.messages import InputError
 
 
@@ -147,7 +147,7 @@ def test_only_this_computer_is_listened_to(page):
 
 
 def test_values_of_a_state_are_bounded():
-    state = State({"C": 1e9, "k": 2.5, "on": 1, "edits": "x", "b": True})
+    state = ViewState({"C": 1e9, "k": 2.5, "on": 1, "edits": "x", "b": True})
     for read in (
         lambda: state.number("C", 1, 0, 10),
         lambda: state.number("b", 1, 0, 10),

@@ -11,7 +11,7 @@ import separatrix as sx
 from separatrix.exploration import read_table
 from separatrix.exploration.serve import described
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import State
+from separatrix.exploration.state import ViewState
 from separatrix.exploration.views.line import MODELS, QUESTIONS
 from separatrix.samples import sample
 from tests.exploration.conftest import figure, settled
@@ -119,7 +119,7 @@ def test_the_python_of_every_model_makes_it(name):
     source = sample("diabetes").path
     session = Session(described(str(source), "progression", 2_000, {}))
     state = {"model": name, "x": "bmi", "edits": [["move", 3, 30.0, 300.0], ["delete", 5]]}
-    answer = QUESTIONS["fit"](session, State(state))
+    answer = QUESTIONS["fit"](session, ViewState(state))
     scope = {}
     exec(answer["python"], scope)
     residuals = scope["y"] - scope["model"].predict(scope["X"])
@@ -138,7 +138,7 @@ def test_few_points_and_points_on_one_place_are_no_defect(name):
     few = {"a": [1.0, 2.0, 3.0, 4.0], "b": [2.0, 4.0, 6.0, 8.0], "c": [1.0, 3.0, 2.0, 5.0]}
     session = Session(described(few, "c", 2_000, {}))
     for state in ({"x": "a"}, {"x": "a", "z": "b"}, {"x": "a", "edits": [["move", 0, 2.0, 3.0]]}):
-        answer = QUESTIONS["fit"](session, State({"model": name, **state}))
+        answer = QUESTIONS["fit"](session, ViewState({"model": name, **state}))
         assert json.loads(json.dumps(answer, allow_nan=False))["points"]
 
 
@@ -163,7 +163,7 @@ def test_the_picture_follows_the_hand_at_2000_rows(visit, large):
 @pytest.mark.parametrize("name", MODELS)
 def test_an_answer_takes_little_of_the_time_of_a_picture(large, name):
     session = Session(described(large, "w", 2_000, {}))
-    state = State({"model": name, "x": "u", "point": 3})
+    state = ViewState({"model": name, "x": "u", "point": 3})
     took = []
     for _ in range(3):
         start = time.process_time()

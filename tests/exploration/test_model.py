@@ -11,7 +11,7 @@ import pytest
 import separatrix as sx
 from separatrix.exploration.serve import described
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import State
+from separatrix.exploration.state import ViewState
 from separatrix.exploration.views.model import QUESTIONS
 from separatrix.samples import sample
 from tests.exploration.conftest import figure, settled
@@ -54,7 +54,7 @@ def study(tmp_path_factory):
 
 def row_of(session):
     """A row within the ranges: a third of the way."""
-    columns = QUESTIONS["about"](session, State({}))["columns"]
+    columns = QUESTIONS["about"](session, ViewState({}))["columns"]
     return [
         c["levels"][-1] if c["kind"] == "level" else c["low"] + (c["high"] - c["low"]) / 3
         for c in columns
@@ -64,7 +64,7 @@ def row_of(session):
 @pytest.mark.parametrize("name", MODELS)
 def test_a_prediction_is_the_librarys_and_its_python_runs(opened, name):
     session = opened(name)
-    answer = QUESTIONS["explain"](session, State({"row": row_of(session)}))
+    answer = QUESTIONS["explain"](session, ViewState({"row": row_of(session)}))
     json.dumps(answer, allow_nan=False)
     scope = {}
     exec(answer["python"], scope)
@@ -79,7 +79,7 @@ def test_a_prediction_is_the_librarys_and_its_python_runs(opened, name):
 @pytest.mark.parametrize("name", ["linear", "logistic", "svm", "svr"])
 def test_parts_add_up_to_the_score(opened, name):
     session = opened(name)
-    answer = QUESTIONS["explain"](session, State({"row": row_of(session)}))
+    answer = QUESTIONS["explain"](session, ViewState({"row": row_of(session)}))
     parts, scope = answer["parts"], {}
     total = parts["base"] + sum(value for _, value in parts["items"]) + parts["rest"][1]
     assert total == pytest.approx(parts["total"], rel=1e-10)
@@ -100,7 +100,7 @@ def test_parts_add_up_to_the_score(opened, name):
 
 def test_neighbors_vote_with_their_weights(opened):
     session = opened("neighbors")
-    answer = QUESTIONS["explain"](session, State({"row": row_of(session)}))
+    answer = QUESTIONS["explain"](session, ViewState({"row": row_of(session)}))
     items = answer["parts"]["items"]
     distances = [item[1] for item in items]
     assert distances == sorted(distances)
@@ -141,13 +141,13 @@ def test_what_if_by_a_slider_and_a_link_to_it(visit, study):
 
 def test_a_row_of_the_table_is_taken(study):
     session = Session(described(str(sample("houses").path), "price", 2_000, {}), study)
-    row = QUESTIONS["table_row"](session, State({"number": 4}))["row"]
+    row = QUESTIONS["table_row"](session, ViewState({"number": 4}))["row"]
     assert row == [151.7, 7.0, 21.0, None, "hill", "true", "gas"]
-    answer = QUESTIONS["explain"](session, State({"row": row}))
+    answer = QUESTIONS["explain"](session, ViewState({"row": row}))
     took = []
     for _ in range(5):
         start = time.process_time()
-        QUESTIONS["explain"](session, State({"row": row}))
+        QUESTIONS["explain"](session, ViewState({"row": row}))
         took.append(time.process_time() - start)
     assert min(took) < 0.06
     line = answer["python"]
@@ -158,4 +158,4 @@ def test_a_row_of_the_table_is_taken(study):
 
 def test_a_page_without_a_model_says_so():
     with pytest.raises(sx.InputError, match="no model"):
-        QUESTIONS["about"](Session(), State({}))
+        QUESTIONS["about"](Session(), ViewState({}))

@@ -17,7 +17,7 @@ import pytest
 import separatrix as sx
 from separatrix.exploration.serve import answered, described
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import State
+from separatrix.exploration.state import ViewState
 from separatrix.exploration.views import VIEWS, questions_of
 
 #: Rounds over all tables and questions.
@@ -115,10 +115,10 @@ class Readings:
             ("flag", lambda default=False: (True, False)),
             ("items", lambda most=1_000: ()),
         ):
-            patch.setattr(State, method, self._noted(getattr(State, method), values))
+            patch.setattr(ViewState, method, self._noted(getattr(ViewState, method), values))
 
     def _noted(self, read: Any, values: Any) -> Any:
-        def reading(state: State, name: str, *given: Any, **named: Any) -> Any:
+        def reading(state: ViewState, name: str, *given: Any, **named: Any) -> Any:
             known = self.known.setdefault(self.question, {}).setdefault(name, set())
             if len(known) < 40:
                 known.update(values(*given, **named))

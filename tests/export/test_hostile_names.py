@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlglot import exp, parse
 
 import separatrix as sx
-from separatrix.export.sql import DIALECTS, Place, sql_text
+from separatrix.export.sql import DIALECTS, SourceTable, sql_text
 from separatrix.export.translate import program_of
 from separatrix.messages import InputError
 
@@ -90,7 +90,7 @@ def test_names_are_only_names(names: list[str], table: str) -> None:
         assert sx.export_model(model, "python").check.largest_difference < 1e-9
         program = program_of(model)
         for dialect in DIALECTS.values():
-            query = sql_text(program, dialect, Place(table, (columns[0],)))
+            query = sql_text(program, dialect, SourceTable(table, (columns[0],)))
             (tree,) = parse(query, dialect=dialect.sqlglot)
             assert tree is not None
             texts = {one.this for one in tree.find_all(exp.Literal) if one.is_string}

@@ -21,7 +21,7 @@ from sklearn.neighbors import (
 )
 
 import separatrix as sx
-from separatrix.distances.search import NeighborSearch
+from separatrix.distances.search import NearestNeighborSearch
 from separatrix.threads import thread_count
 
 RNG = np.random.default_rng(0)
@@ -325,13 +325,13 @@ def test_votes_for_many_classes_are_those_of_the_probabilities() -> None:
 def test_n_jobs_limits_the_threads_of_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("separatrix.threads.available_threads", lambda: 8)
     counts = []
-    search = NeighborSearch.nearest
+    search = NearestNeighborSearch.nearest
 
-    def counted(self: NeighborSearch, x: object, k: int) -> object:
+    def counted(self: NearestNeighborSearch, x: object, k: int) -> object:
         counts.append(thread_count())
         return search(self, x, k)
 
-    monkeypatch.setattr(NeighborSearch, "nearest", counted)
+    monkeypatch.setattr(NearestNeighborSearch, "nearest", counted)
     x = np.arange(20.0).reshape(10, 2)
     model = sx.KNeighborsRegressor(2, n_jobs=3).fit(x, x[:, 0])
     model.predict(x)

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.metrics import DistanceMetric
 
 import separatrix as sx
-from separatrix.distances.search import NeighborSearch
+from separatrix.distances.search import NearestNeighborSearch
 
 RNG = np.random.default_rng(0)
 X, NEW = RNG.normal(size=(150, 3)), RNG.normal(size=(40, 3))
@@ -26,9 +26,9 @@ Y = np.sin(2 * X[:, 0]) + X[:, 1]
 def test_all_within_a_radius_and_no_others(metric: str, d: int) -> None:
     rng = np.random.default_rng(d)
     z, x = rng.normal(size=(400, d)), rng.normal(size=(30, d))
-    all_pairs = NeighborSearch(z, metric).metric.distances(x, z)
+    all_pairs = NearestNeighborSearch(z, metric).metric.distances(x, z)
     radius = float(np.quantile(all_pairs, 0.1))
-    found = NeighborSearch(z, metric).within(x, radius)
+    found = NearestNeighborSearch(z, metric).within(x, radius)
     for i in range(len(x)):
         part = slice(found.starts[i], found.starts[i + 1])
         near = np.flatnonzero(all_pairs[i] <= radius)

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 from separatrix.optimize.convex import (
-    ElasticNet,
+    ElasticNetPenalty,
     EpsilonInsensitive,
     Hinge,
     Loss,
@@ -25,7 +25,7 @@ def problem(seed: int = 0):
     return x, y, rng.uniform(0.5, 2.0, 30)
 
 
-def certificate(loss: Loss, penalty: ElasticNet, x, y, c, b, u, **more):
+def certificate(loss: Loss, penalty: ElasticNetPenalty, x, y, c, b, u, **more):
     """Residuals without an intercept: σ = −1, so that v = Xᵀ(c u)."""
     z = y - x @ b
     return certify_primal_dual(
@@ -35,7 +35,7 @@ def certificate(loss: Loss, penalty: ElasticNet, x, y, c, b, u, **more):
 
 def test_ridge_at_its_minimum_and_away_from_it():
     x, y, c = problem()
-    penalty = ElasticNet(np.zeros(3), np.full(3, 0.7))
+    penalty = ElasticNetPenalty(np.zeros(3), np.full(3, 0.7))
     best = np.linalg.solve(x.T @ (c[:, None] * x) + 0.7 * np.eye(3), x.T @ (c * y))
 
     def objective(b):
@@ -53,7 +53,7 @@ def test_ridge_at_its_minimum_and_away_from_it():
 
 def test_lasso_scales_the_residual_until_it_is_feasible():
     x, y, c = problem(1)
-    penalty = ElasticNet(np.full(3, 5.0), np.zeros(3))
+    penalty = ElasticNetPenalty(np.full(3, 5.0), np.zeros(3))
     b = np.array([0.8, -1.7, 0.0])
     found = certificate(Squared(), penalty, x, y, c, b, y - x @ b)
     assert 0.0 < found.gap < found.primal  # at the residual itself the conjugate is infinite
@@ -72,7 +72,7 @@ def test_absolute_error_without_penalty():
     x, y, c = problem(2)
     solved = absolute_minimum(x, y, c)
     b, u = solved.x[:3], solved.eqlin.marginals / c
-    none = ElasticNet(np.zeros(3), np.zeros(3))
+    none = ElasticNetPenalty(np.zeros(3), np.zeros(3))
     loss = EpsilonInsensitive(0.0)
     found = certificate(loss, none, x, y, c, b, np.clip(u, -1, 1))
     assert found.holds
@@ -112,7 +112,7 @@ def test_hinge_with_a_kernel_norm_and_an_intercept():
 
 def test_a_dual_point_outside_its_domain_proves_nothing():
     x, y, c = problem(3)
-    none = ElasticNet(np.zeros(3), np.ones(3))
+    none = ElasticNetPenalty(np.zeros(3), np.ones(3))
     found = certificate(EpsilonInsensitive(0.1), none, x, y, c, np.zeros(3), np.full(30, 1.5))
     assert found.gap == np.inf
     assert not found.holds
@@ -120,14 +120,14 @@ def test_a_dual_point_outside_its_domain_proves_nothing():
 
 def test_numbers_that_are_not_finite_do_not_hold():
     x, y, c = problem(4)
-    penalty = ElasticNet(np.zeros(3), np.ones(3))
+    penalty = ElasticNetPenalty(np.zeros(3), np.ones(3))
     b = np.array([np.nan, 0.0, 0.0])
     assert not certificate(Squared(), penalty, x, y, c, b, y - x @ b).holds
 
 
 def test_joint_certificates_add_up():
     x, y, c = problem(5)
-    penalty = ElasticNet(np.zeros(3), np.ones(3))
+    penalty = ElasticNetPenalty(np.zeros(3), np.ones(3))
     parts = [certificate(Squared(), penalty, x, y, c, b, y - x @ b) for b in np.eye(3)]
     both = joint_certificate(parts)
     assert both.primal == pytest.approx(sum(p.primal for p in parts))

@@ -8,19 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from separatrix.optimize.convex import ElasticNet
+from separatrix.optimize.convex import ElasticNetPenalty
 
 vectors = arrays(float, 4, elements=st.floats(-50, 50, width=32))
 weights = arrays(float, 4, elements=st.floats(0.0625, 5, width=32))
 KINDS = ["l1", "l2", "both", "positive"]
 
 
-def make(kind: str, l1: np.ndarray, l2: np.ndarray) -> ElasticNet:
+def make(kind: str, l1: np.ndarray, l2: np.ndarray) -> ElasticNetPenalty:
     return {
-        "l1": ElasticNet(l1, np.zeros_like(l1)),
-        "l2": ElasticNet(np.zeros_like(l2), l2),
-        "both": ElasticNet(l1, l2),
-        "positive": ElasticNet(l1, l2, positive=True),
+        "l1": ElasticNetPenalty(l1, np.zeros_like(l1)),
+        "l2": ElasticNetPenalty(np.zeros_like(l2), l2),
+        "both": ElasticNetPenalty(l1, l2),
+        "positive": ElasticNetPenalty(l1, l2, positive=True),
     }[kind]
 
 
@@ -57,15 +57,15 @@ def test_distance_is_zero_only_at_the_gradient(kind: str) -> None:
 
 
 def test_at_zero_the_subdifferential_is_an_interval() -> None:
-    penalty, zero = ElasticNet(np.ones(1), np.zeros(1)), np.zeros(1)
+    penalty, zero = ElasticNetPenalty(np.ones(1), np.zeros(1)), np.zeros(1)
     for v, distance in ((0.9, 0.0), (-1.0, 0.0), (1.5, 0.5), (-1.25, 0.25)):
         assert penalty.distance(zero, np.array([v]))[0] == distance
-    positive = ElasticNet(np.ones(1), np.zeros(1), positive=True)
+    positive = ElasticNetPenalty(np.ones(1), np.zeros(1), positive=True)
     assert positive.distance(zero, np.array([-9.0]))[0] == 0.0
 
 
 def test_outside_the_thresholds_the_l1_conjugate_is_infinite() -> None:
-    penalty = ElasticNet(np.ones(2), np.zeros(2))
+    penalty = ElasticNetPenalty(np.ones(2), np.zeros(2))
     assert penalty.conjugate(np.array([0.5, 1.0])).tolist() == [0.0, 0.0]
     assert penalty.conjugate(np.array([0.5, 1.1])).tolist() == [0.0, np.inf]
     assert penalty.feasible_scale(np.array([0.5, -4.0])) == 0.25
@@ -73,11 +73,13 @@ def test_outside_the_thresholds_the_l1_conjugate_is_infinite() -> None:
 
 
 def test_a_forbidden_sign_costs_infinity() -> None:
-    assert ElasticNet(np.ones(1), np.ones(1), positive=True).value(np.array([-1.0])) == np.inf
+    assert (
+        ElasticNetPenalty(np.ones(1), np.ones(1), positive=True).value(np.array([-1.0])) == np.inf
+    )
 
 
 def test_a_coordinate_without_penalty_is_charged_for_what_rounding_leaves_of_v() -> None:
-    penalty = ElasticNet(np.array([0.0, 1.0]), np.zeros(2))
+    penalty = ElasticNetPenalty(np.array([0.0, 1.0]), np.zeros(2))
     b, v = np.array([-3.0, 0.0]), np.array([1e-9, 0.5])
     np.testing.assert_allclose(penalty.excess(b, v), [3e-9, 0.0], rtol=1e-12)
     assert penalty.feasible_scale(v) == 1.0

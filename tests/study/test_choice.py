@@ -9,7 +9,7 @@ import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.samples import sample
 from separatrix.study.candidates import CANDIDATES
-from separatrix.study.comparison import Comparison, Losses, Scored
+from separatrix.study.comparison import CandidateLosses, Comparison, Scored
 from separatrix.study.options import SHARE, choose, difference
 
 RNG = np.random.default_rng(0)
@@ -103,7 +103,7 @@ def test_weights_count_as_repeated_rows() -> None:
 
 def scored(name: str, rows: np.ndarray, losses: np.ndarray) -> Scored:
     candidate = next(c for c in CANDIDATES if c.name == name)
-    return Scored(candidate, Losses(rows, rows % 2, np.ones(len(rows)), {"rmse": losses}))
+    return Scored(candidate, CandidateLosses(rows, rows % 2, np.ones(len(rows)), {"rmse": losses}))
 
 
 def test_candidates_are_compared_on_the_rows_that_all_were_scored_on() -> None:

@@ -23,7 +23,7 @@ from separatrix.study.cluster.search import (
     METHODS,
     DifferentRows,
     Method,
-    Search,
+    PartitionSearch,
     adjusted_rand,
     marginal,
     references,
@@ -192,12 +192,12 @@ def test_agreement_is_the_adjusted_rand_index(pairs) -> None:
 def test_groups_come_again_and_a_cloud_does_not() -> None:
     rng = np.random.default_rng(0)
     for x, low, high in ((blobs(), 0.99, 1.0), (rng.normal(size=(200, 6)), -0.1, 0.8)):
-        search = Search(Method("kmeans"), standard(x))
+        search = PartitionSearch(Method("kmeans"), standard(x))
         found = stability(search, search.partition(3, rng, 5).labels, 3, rng)
         assert low <= found.mean <= high
         assert len(found.halves) == 20
         assert len(found.restarts) == 10
-    tree = Search(Method("ward"), blobs())
+    tree = PartitionSearch(Method("ward"), blobs())
     assert stability(tree, tree.partition(3, rng).labels, 3, rng).restarts == ()
 
 

@@ -12,7 +12,7 @@ from separatrix import threads
 from separatrix.optimize.convex import Status
 from separatrix.svm import primal as active_set
 from separatrix.svm import solver
-from separatrix.svm.linear_dual import SparseRows
+from separatrix.svm.linear_dual import SparseDualRows
 from separatrix.svm.problem import (
     Budget,
     LinearProblem,
@@ -68,7 +68,7 @@ def test_the_dual_agrees() -> None:
 
 def test_words_that_all_rows_share_are_taken_together_and_columns_keep_their_order() -> None:
     x, topic = words(900, 300)
-    rows = SparseRows(x, np.ones(300))
+    rows = SparseDualRows(x, np.ones(300))
     assert 0 < rows.heavy < 300
     v = np.random.default_rng(1).standard_normal(300)
     assert_allclose(rows.times(np.arange(900), v[rows.order]), x @ v)

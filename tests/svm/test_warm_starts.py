@@ -8,8 +8,8 @@ from sklearn import svm
 
 from separatrix.kernels import Gaussian
 from separatrix.svm.tuning import (
-    FoldPath,
     Problems,
+    SVMFoldPath,
     pair_problems,
     regression_problems,
     rest_problems,
@@ -24,11 +24,11 @@ def rows(n: int = 90) -> tuple[np.ndarray, np.ndarray]:
     return x[order], codes[order]
 
 
-def path(gram: np.ndarray, problems: Problems, tol: float) -> FoldPath:
+def path(gram: np.ndarray, problems: Problems, tol: float) -> SVMFoldPath:
     """All rows for training, and all of them scored."""
     every = np.arange(len(gram))
     gram = np.asarray(gram, dtype=np.float32)
-    return FoldPath(gram, problems.grams(gram), problems, every, every, tol)
+    return SVMFoldPath(gram, problems.grams(gram), problems, every, every, tol)
 
 
 @pytest.mark.parametrize("make", [pair_problems, rest_problems])
@@ -55,7 +55,7 @@ def test_rows_that_are_not_for_training_have_no_say() -> None:
     gram = np.asarray(Gaussian(1.2).gram(x), dtype=np.float32)
     train, test = np.flatnonzero(np.arange(90) % 3), np.flatnonzero(np.arange(90) % 3 == 0)
     problems = pair_problems(codes, 2, np.ones(90))
-    fold = FoldPath(gram, problems.grams(gram), problems, train, test, 1e-6)
+    fold = SVMFoldPath(gram, problems.grams(gram), problems, train, test, 1e-6)
     fold.solve(0.1)
     fold.solve(3.0)
     peer = svm.SVC(C=3.0, gamma=1 / (2 * 1.2**2), tol=1e-8).fit(x[train], codes[train])
@@ -69,7 +69,7 @@ def test_every_pair_of_three_classes() -> None:
     gram = np.asarray(Gaussian(1.0).gram(x), dtype=np.float32)
     train, test = np.flatnonzero(np.arange(90) % 4), np.flatnonzero(np.arange(90) % 4 == 0)
     problems = pair_problems(codes, 3, np.ones(90))
-    fold = FoldPath(gram, problems.grams(gram), problems, train, test, 1e-6)
+    fold = SVMFoldPath(gram, problems.grams(gram), problems, train, test, 1e-6)
     fold.solve(2.0)
     peer = svm.SVC(C=2.0, gamma=0.5, tol=1e-8, decision_function_shape="ovo")
     theirs = peer.fit(x[train], codes[train]).decision_function(x[test])

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats
 from separatrix.bayes.bayesian_ridge import BayesianLinearModel, hyperprior_of
-from separatrix.bayes.evidence import TOLERANCE, Columns, Posterior, digits
+from separatrix.bayes.evidence import TOLERANCE, ColumnScaling, Posterior, digits
 from separatrix.estimators.base import TrainingData
 from separatrix.matrices.products import Standardized, products
 from separatrix.messages import InputError, warn
@@ -152,7 +152,7 @@ class ARDRegression(BayesianLinearModel):
 
     def _infer(self, data: TrainingData) -> Solution:
         source = data.block or data.source
-        plain = Columns.of(source, fit_intercept=bool(self.fit_intercept), standardize=False)
+        plain = ColumnScaling.of(source, fit_intercept=bool(self.fit_intercept), standardize=False)
         if data.block is not None:
             columns = UnitColumns.of_rows(data.block, plain)
         else:
@@ -582,7 +582,7 @@ class UnitColumns:
     rows: UnitRows | None = None
 
     @classmethod
-    def of_moments(cls, m: Moments, columns: Columns) -> UnitColumns:
+    def of_moments(cls, m: Moments, columns: ColumnScaling) -> UnitColumns:
         """From moments, centered or about 0."""
         length = np.sqrt(np.maximum(np.diag(m.xx), 0.0)) * (columns.scale > 0.0)
         unit = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0.0)
@@ -591,7 +591,7 @@ class UnitColumns:
         return cls(unit * m.xy[:, 0] / (y_length or 1.0), length, y_length, m.weight, gram)
 
     @classmethod
-    def of_rows(cls, block: Block, columns: Columns) -> UnitColumns:
+    def of_rows(cls, block: Block, columns: ColumnScaling) -> UnitColumns:
         """From rows in memory."""
         root, x = np.sqrt(block.weights), products(block.x)
         plain = Standardized(x, columns.mean, np.ones_like(columns.mean))

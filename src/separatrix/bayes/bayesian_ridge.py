@@ -16,7 +16,7 @@ from separatrix.arrays import Floats
 from separatrix.bayes import evidence
 from separatrix.bayes.evidence import (
     EPS,
-    Columns,
+    ColumnScaling,
     EvidenceCurve,
     EvidenceSpectrum,
     Hyperprior,
@@ -356,12 +356,14 @@ class BayesianRidge(BayesianLinearModel):
         given = hyperprior_of(self)
         return given.in_units(variance or 1.0) if self.standardize else given
 
-    def _columns(self, source: Any) -> Columns:
-        return Columns.of(
+    def _columns(self, source: Any) -> ColumnScaling:
+        return ColumnScaling.of(
             source, fit_intercept=bool(self.fit_intercept), standardize=bool(self.standardize)
         )
 
-    def _decompose(self, data: TrainingData, columns: Columns) -> tuple[EvidenceSpectrum, Any]:
+    def _decompose(
+        self, data: TrainingData, columns: ColumnScaling
+    ) -> tuple[EvidenceSpectrum, Any]:
         """The spectrum, and the coefficients of columns times their scale at any λ/α."""
         if data.block is not None:
             rows = from_rows(data.block, columns)
@@ -371,7 +373,7 @@ class BayesianRidge(BayesianLinearModel):
         own = from_moments(m, columns)
         return own, partial(coef_from_moments, m, columns, own)
 
-    def _factor(self, own: EvidenceSpectrum, columns: Columns) -> Posterior | None:
+    def _factor(self, own: EvidenceSpectrum, columns: ColumnScaling) -> Posterior | None:
         """The posterior at the precisions that were found."""
         d = own.columns
         if not np.isfinite(self.lambda_):
@@ -392,7 +394,7 @@ class BayesianRidge(BayesianLinearModel):
         return value + evidence.log_hyperprior(prior, alpha, lam)
 
     def _certify(
-        self, data: TrainingData, columns: Columns, prior: Hyperprior, coef: Floats
+        self, data: TrainingData, columns: ColumnScaling, prior: Hyperprior, coef: Floats
     ) -> Certificate:
         """Derivatives by code that shares nothing with the search."""
         alpha, lam, block = self.alpha_, self.lambda_, data.block
@@ -471,7 +473,7 @@ def _variance(data: TrainingData) -> float:
     if data.moments is not None:
         return float(data.moments.yy[0, 0] / data.moments.weight)
     assert data.block is not None
-    return Columns.of(data.block, fit_intercept=True, standardize=False).variance
+    return ColumnScaling.of(data.block, fit_intercept=True, standardize=False).variance
 
 
 # -------------------------------------------------------------------------------------------------
@@ -572,7 +574,7 @@ class BayesianLinearRegression(BayesianLinearModel):
         if not 0.0 < variance < np.inf:
             raise InputError(f"noise_variance={self.noise_variance!r} must be above 0.")
         source = data.block or data.source
-        plain = Columns.of(source, fit_intercept=bool(self.fit_intercept), standardize=False)
+        plain = ColumnScaling.of(source, fit_intercept=bool(self.fit_intercept), standardize=False)
         prior = self._prior(len(plain.mean))
         own, u = self._decompose(source, prior, variance)
         self.alpha_ = 1.0 / variance
@@ -592,7 +594,9 @@ class BayesianLinearRegression(BayesianLinearModel):
     ) -> tuple[EvidenceSpectrum, Floats]:
         """The spectrum in the columns of the standard prior, and the posterior mean of u."""
         changed = prior.transformed(source)
-        columns = Columns.of(changed, fit_intercept=bool(self.fit_intercept), standardize=False)
+        columns = ColumnScaling.of(
+            changed, fit_intercept=bool(self.fit_intercept), standardize=False
+        )
         if prior.diagonal:
             columns = replace(columns, scale=columns.scale * prior.root)
         if isinstance(changed, Block):
@@ -603,7 +607,7 @@ class BayesianLinearRegression(BayesianLinearModel):
         return own, own.coef(variance)
 
     def _factor(
-        self, own: EvidenceSpectrum, columns: Columns, prior: NormalPrior
+        self, own: EvidenceSpectrum, columns: ColumnScaling, prior: NormalPrior
     ) -> Posterior | None:
         """Σ = L (I + LᵀXᵀXL/σ²)⁻¹ Lᵀ."""
         d, directions = len(columns.mean), own.directions
@@ -620,7 +624,7 @@ class BayesianLinearRegression(BayesianLinearModel):
         return Posterior(columns.mean, np.ones(d), every, variances, 0.0, middle)
 
     def _rebuilt(self, block: Block) -> Posterior | None:
-        plain = Columns.of(block, fit_intercept=bool(self.fit_intercept), standardize=False)
+        plain = ColumnScaling.of(block, fit_intercept=bool(self.fit_intercept), standardize=False)
         prior = self._prior(len(plain.mean))
         own, _ = self._decompose(block, prior, 1.0 / self.alpha_, store=True)
         return self._factor(own, plain, prior)
@@ -628,7 +632,7 @@ class BayesianLinearRegression(BayesianLinearModel):
     def _certify(
         self,
         source: Moments | Block,
-        columns: Columns,
+        columns: ColumnScaling,
         prior: NormalPrior,
         coef: Floats,
         own: EvidenceSpectrum,

@@ -64,7 +64,7 @@ def log_hyperprior(prior: Hyperprior, alpha: float, lam: float) -> float:
 
 
 @dataclass(frozen=True)
-class Maximum:
+class EvidenceMaximum:
     """The best precisions, and the ones on the way to them (steps x 2)."""
 
     alpha: float
@@ -152,7 +152,7 @@ class _KnownNoise(_Profile):
 
 def maximize(
     spectrum: EvidenceSpectrum, prior: Hyperprior, *, alpha: float | None = None
-) -> Maximum:
+) -> EvidenceMaximum:
     """The highest maximum; λ is infinite where the rows say nothing for any coefficient.
 
     With no more rows than columns the evidence grows without bound as the noise vanishes, and its
@@ -185,7 +185,7 @@ def maximize(
     best = max(paths, key=lambda path: (profile.from_rows(path[-1]), profile.value(path[-1])))
     alphas = [profile.alpha(ratio) for ratio in best]
     lams = [found * ratio for found, ratio in zip(alphas, best, strict=True)]
-    return Maximum(alphas[-1], lams[-1], np.column_stack([alphas, lams]))
+    return EvidenceMaximum(alphas[-1], lams[-1], np.column_stack([alphas, lams]))
 
 
 def _root(profile: _Profile, low: float, high: float) -> list[float]:
@@ -394,7 +394,7 @@ MAX_STORED = 20_000_000
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnScaling:
     """Means and standard deviations of columns and target, and how columns enter the prior.
 
     Columns are multiplied by ``scale``: 1, or 1/σ where they are standardized, and 0 for constant
@@ -408,7 +408,9 @@ class Columns:
     weight: float
 
     @classmethod
-    def of(cls, source: Moments | Block, *, fit_intercept: bool, standardize: bool) -> Columns:
+    def of(
+        cls, source: Moments | Block, *, fit_intercept: bool, standardize: bool
+    ) -> ColumnScaling:
         """Of moments or rows; about 0 where there is no intercept."""
         if isinstance(source, Moments):
             m = source if fit_intercept else source.about_origin()
@@ -434,7 +436,7 @@ class Columns:
     @classmethod
     def _with(
         cls, mean: Floats, deviation: Floats, y_mean: float, yy: float, total: float, standard: bool
-    ) -> Columns:
+    ) -> ColumnScaling:
         varies = deviation > 0.0
         scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies)
         scale = scale if standard else np.asarray(varies, dtype=float)
@@ -490,7 +492,7 @@ class EvidenceSpectrum:
         return np.asarray(self.directions @ inner)
 
 
-def from_moments(m: Moments, columns: Columns) -> EvidenceSpectrum:
+def from_moments(m: Moments, columns: ColumnScaling) -> EvidenceSpectrum:
     """From moments (centered, or about 0) in the units of ``columns``."""
     scale = columns.scale
     xx, xy = m.xx * np.multiply.outer(scale, scale), m.xy[:, 0] * scale
@@ -510,7 +512,9 @@ def from_moments(m: Moments, columns: Columns) -> EvidenceSpectrum:
     return EvidenceSpectrum(values, inner, outside, m.weight, m.d, directions)
 
 
-def coef_from_moments(m: Moments, columns: Columns, own: EvidenceSpectrum, ratio: float) -> Floats:
+def coef_from_moments(
+    m: Moments, columns: ColumnScaling, own: EvidenceSpectrum, ratio: float
+) -> Floats:
     """(XᵀX + ρI)⁻¹Xᵀy by a Cholesky factor of unit diagonal: digits of small columns stay.
 
     Eigenvectors are accurate as a whole, and their small entries need not be. Where the matrix is
@@ -531,7 +535,7 @@ def coef_from_moments(m: Moments, columns: Columns, own: EvidenceSpectrum, ratio
 
 
 @dataclass(frozen=True)
-class RowSpectrum:
+class EvidenceRowSpectrum:
     """The spectrum of rows in memory with its eigenvectors U and the columns by their products."""
 
     spectrum: EvidenceSpectrum
@@ -561,7 +565,7 @@ class RowSpectrum:
         return np.asarray(directions)
 
 
-def from_rows(block: Block, columns: Columns, *, store: bool = False) -> RowSpectrum:
+def from_rows(block: Block, columns: ColumnScaling, *, store: bool = False) -> EvidenceRowSpectrum:
     """From rows in memory, in the space of the rows.
 
     On graded rows where units differ so much that the products of rows lose the small columns.
@@ -587,7 +591,7 @@ def from_rows(block: Block, columns: Columns, *, store: bool = False) -> RowSpec
     spectrum = EvidenceSpectrum(
         values, inner, float(left @ left), columns.weight, len(columns.scale), directions
     )
-    found = RowSpectrum(spectrum, vectors, z, root)
+    found = EvidenceRowSpectrum(spectrum, vectors, z, root)
     if directions is None and (store or len(columns.scale) * len(values) <= MAX_STORED):
         return replace(found, spectrum=replace(spectrum, directions=found.directions()))
     return found
@@ -624,7 +628,7 @@ class Recomputed:
 
 
 def recompute_moments(
-    m: Moments, columns: Columns, coef: Floats, alpha: float, lam: Floats
+    m: Moments, columns: ColumnScaling, coef: Floats, alpha: float, lam: Floats
 ) -> Recomputed:
     """From moments, for coefficients of columns times ``columns.scale``."""
     scale = columns.scale
@@ -651,7 +655,7 @@ def recompute_products(
 
 
 def recompute_rows(
-    block: Block, columns: Columns, coef: Floats, alpha: float, lam: float
+    block: Block, columns: ColumnScaling, coef: Floats, alpha: float, lam: float
 ) -> Recomputed:
     """From rows in memory with one λ: γ = n − ρ tr(ZZᵀ + ρI)⁻¹."""
     root = np.sqrt(block.weights)
@@ -683,7 +687,7 @@ def _inverse_root(matrix: Floats) -> Floats | None:
 def certify(
     found: Recomputed,
     prior: Hyperprior,
-    columns: Columns,
+    columns: ColumnScaling,
     coef: Floats,
     alpha: float,
     lam: float,

@@ -197,7 +197,7 @@ def _positive(scale: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class PosteriorEvaluation:
     """Ψ at a point, its gradient and its Hessian; and the smallest margin of all rows.
 
     A positive margin proves that the point separates the classes.
@@ -254,13 +254,13 @@ class LogisticPosterior:
         v = theta.reshape(self.coordinates.n_scores, -1)
         return np.ascontiguousarray((self.coordinates.basis @ v / self.scale).T)
 
-    def at(self, theta: Floats) -> Evaluation:
+    def at(self, theta: Floats) -> PosteriorEvaluation:
         """Value, gradient and Hessian in one pass."""
         found = self.rows.reduce(LogisticHessian(self.design, self.point(theta)))
         penalty = self.precisions * theta
         hessian = self.pulled_back(found.hessian)
         np.einsum("ii->i", hessian)[:] += self.precisions
-        return Evaluation(
+        return PosteriorEvaluation(
             float(found.value) + 0.5 * float(penalty @ theta),
             self.gradient_of(found.gradient) + penalty,
             hessian,
@@ -310,10 +310,10 @@ class OnePass:
 
     def __init__(self, problem: LogisticPosterior) -> None:
         self.problem = problem
-        self._last: tuple[bytes, Evaluation] | None = None
+        self._last: tuple[bytes, PosteriorEvaluation] | None = None
         self.passes = 0
 
-    def at(self, theta: Floats) -> Evaluation:
+    def at(self, theta: Floats) -> PosteriorEvaluation:
         """All three, computed once for each point."""
         key = theta.tobytes()
         if self._last is None or self._last[0] != key:
@@ -564,7 +564,7 @@ def _slope(problem: LogisticPosterior, theta: Floats, covariance: Floats) -> tup
 
 def maximize_evidence(problem: LogisticPosterior, max_iter: int) -> LaplaceFit:
     """The prior scale of largest evidence between the smallest and the largest that are tried."""
-    search = _Search(problem, max_iter)
+    search = _FitsByPenalty(problem, max_iter)
     low, high = -2.0 * np.log(LARGEST_SCALE), -2.0 * np.log(SMALLEST_SCALE)
     at, other = 0.0, None
     here = search(at)
@@ -588,7 +588,7 @@ def maximize_evidence(problem: LogisticPosterior, max_iter: int) -> LaplaceFit:
     return none if none.log_evidence > best.log_evidence and none.slope >= 0.0 else best
 
 
-class _Search:
+class _FitsByPenalty:
     """Fits by ρ = log λ; each starts where the nearest one ended."""
 
     def __init__(self, problem: LogisticPosterior, max_iter: int) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from separatrix.arrays import Floats, Ints
 from separatrix.cli.failure import SCHEMA_VERSION
 from separatrix.cli.ids import Ids
-from separatrix.cli.output import Column, print_lines, print_messages, print_next, print_table
+from separatrix.cli.output import OutputColumn, print_lines, print_messages, print_next, print_table
 from separatrix.cli.places import ASSIGNMENTS, MODEL, REPORT, RESULT
 from separatrix.cli.results import all_or_nothing, as_csv
 from separatrix.pictures.formatting import number
@@ -87,9 +87,9 @@ def print_clusters(study: ClusterStudy, place: Path, python: str, announced: Seq
     """
     print_messages([text for text in study.messages if text not in announced], study.warnings)
     print_lines([study.verdict.summary])
-    headings = [Column(name, right=True) for name in ("cluster", "rows", "silhouette")]
+    headings = [OutputColumn(name, right=True) for name in ("cluster", "rows", "silhouette")]
     print_table(
-        [*headings, Column("distinguishing columns")],
+        [*headings, OutputColumn("distinguishing columns")],
         [
             (
                 str(cluster.number),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from separatrix.cli.options import json_option
-from separatrix.cli.output import Column, print_json, print_table, say
+from separatrix.cli.output import OutputColumn, print_json, print_table, say
 from separatrix.messages import InputError
 
 if TYPE_CHECKING:
@@ -41,7 +41,11 @@ def compile_loops(as_json: bool) -> None:
         families = {part.family: {"loops": part.loops, "seconds": part.seconds} for part in done}
         print_json({"loops": loops, "seconds": seconds, "families": families})
         return
-    columns = (Column("models"), Column("loops", right=True), Column("seconds", right=True))
+    columns = (
+        OutputColumn("models"),
+        OutputColumn("loops", right=True),
+        OutputColumn("seconds", right=True),
+    )
     print_table(columns, [[p.family, str(p.loops), f"{p.seconds:.1f}"] for p in done if p.loops])
     if loops:
         say(f"Compiled {loops} loops in {seconds:.0f} s. First fits no longer wait for them.")

@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 
 from separatrix.cli.failure import SCHEMA_VERSION
-from separatrix.cli.output import Column, print_lines, print_messages, print_next, print_table, say
+from separatrix.cli.output import (
+    OutputColumn,
+    print_lines,
+    print_messages,
+    print_next,
+    print_table,
+    say,
+)
 from separatrix.cli.places import REPORT, RESULT
 from separatrix.cli.results import all_or_nothing
 from separatrix.pictures.formatting import score_info, score_text
@@ -39,7 +46,10 @@ def print_curves(study: CurveStudy, place: Path, python: str, announced: Sequenc
     curves = study.curves
     mean, best = curves.mean, curves.best
     print_table(
-        [Column("training rows", right=True), *(Column(name, right=True) for name in curves.names)],
+        [
+            OutputColumn("training rows", right=True),
+            *(OutputColumn(name, right=True) for name in curves.names),
+        ],
         [
             (f"{size:,.0f}", *(_cell(mean[i, j], curves.metric, j == best[i]) for j in _all(mean)))
             for i, size in enumerate(curves.sizes)

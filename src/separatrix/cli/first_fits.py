@@ -46,7 +46,7 @@ LARGE = {
 }  # fmt: skip
 
 
-class Table(NamedTuple):
+class FirstFitTable(NamedTuple):
     """Rows with a number and a label each."""
 
     name: str
@@ -94,14 +94,14 @@ def _fit_all(name: str, model: type[Any]) -> None:
                 fit(name, model, options, table)
 
 
-def fit(name: str, model: type[Any], options: dict[str, Any], table: Table) -> None:
+def fit(name: str, model: type[Any], options: dict[str, Any], table: FirstFitTable) -> None:
     """Fit a model to a table and predict; it may refuse a kind of table: it has no loops then."""
     arguments = (*_required(name, model), *((3,) if "KMe" in name else ()))
     with suppress(*(() if table.name == "plain" else (TypeError, ValueError))):
         _use(model(*arguments, **options), table)
 
 
-def _use(estimator: Any, table: Table) -> None:
+def _use(estimator: Any, table: FirstFitTable) -> None:
     if estimator.__sklearn_tags__().input_tags.positive_only:
         table = table._replace(x=abs(table.x))
     if is_classifier(estimator):
@@ -137,7 +137,7 @@ def _required(name: str, model: type[Any]) -> Iterator[Any]:
             yield [separatrix.LinearRegression(), separatrix.MeanRegressor()]
 
 
-def tables() -> Iterator[Table]:
+def tables() -> Iterator[FirstFitTable]:
     """Every kind of table: plain, two classes, single precision, wide, sparse, many rows."""
     rng = np.random.default_rng(0)
     for name, n, d in (
@@ -152,7 +152,7 @@ def tables() -> Iterator[Table]:
             x = x.astype(np.float32)
         if name == "sparse":
             x = sparse.csr_matrix(np.where(rng.random((n, d)) < 0.2, np.abs(x), 0.0))
-        yield Table(name, x, y, labels)
+        yield FirstFitTable(name, x, y, labels)
 
 
 def _silhouettes() -> None:

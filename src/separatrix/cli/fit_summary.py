@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from separatrix.cli.options import with_flags
-from separatrix.cli.output import Column, print_lines, print_messages, print_next, print_table
+from separatrix.cli.output import OutputColumn, print_lines, print_messages, print_next, print_table
 from separatrix.cli.places import MODEL, PREDICTIONS, REPORT, RESULT
 from separatrix.pictures.formatting import number, score_info, score_text
 from separatrix.study.result import (
@@ -55,13 +55,13 @@ def print_leaderboard(entries: Sequence[Entry], winner: str, scheme: str = "") -
     """Cross-validated errors, the chosen model marked; of classes both metrics."""
     first = entries[0]
     columns = [
-        Column("model"),
-        Column(
+        OutputColumn("model"),
+        OutputColumn(
             f"{score_info(first.metric).short}, {scheme or f'{len(first.folds)} folds'}", right=True
         ),
     ]
     if first.secondary is not None:
-        columns.append(Column(score_info(first.secondary.metric).short, right=True))
+        columns.append(OutputColumn(score_info(first.secondary.metric).short, right=True))
     rows, chosen = [], None
     for i, entry in enumerate(entries):
         won = entry.name == winner
@@ -73,7 +73,7 @@ def print_leaderboard(entries: Sequence[Entry], winner: str, scheme: str = "") -
         rows.append([*cells, f"{entry.label}{mark}" if entry.folds else entry.note])
     marked = any(entry.calibrated for entry in entries)
     print_table(
-        [*columns, Column("method", cut=True)],
+        [*columns, OutputColumn("method", cut=True)],
         rows,
         strong=chosen,
         caption="* calibrated" if marked else "",

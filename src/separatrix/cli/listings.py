@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from separatrix.cli.options import json_option
-from separatrix.cli.output import Column, print_json, print_table, say
+from separatrix.cli.output import OutputColumn, print_json, print_table, say
 from separatrix.messages import WARNINGS, InputError, did_you_mean
 
 
@@ -32,7 +32,12 @@ def samples(name: str | None, as_json: bool) -> None:
         ]
         print_json({"samples": listed})
         return
-    columns = (Column("name"), Column("rows", right=True), Column("target"), Column("content"))
+    columns = (
+        OutputColumn("name"),
+        OutputColumn("rows", right=True),
+        OutputColumn("target"),
+        OutputColumn("content"),
+    )
     rows = [[s.name, f"{s.rows:,}", s.target, s.about] for s in SAMPLES.values()]
     print_table(columns, rows)
     first = next(iter(SAMPLES.values()))

@@ -387,7 +387,7 @@ LEAST, MOST = 2, 50
 LEAVE_ONE_OUT = "loo"
 
 
-class Folds(click.ParamType):  # type: ignore[type-arg]
+class FoldsParameter(click.ParamType):  # type: ignore[type-arg]
     """A number of folds, or ``loo``."""
 
     name = "folds"
@@ -439,7 +439,7 @@ split_options = together(
 validation_options = together(
     click.option(
         "--folds",
-        type=Folds(),
+        type=FoldsParameter(),
         default=5,
         show_default=True,
         metavar="K|loo",

@@ -51,7 +51,7 @@ def say(text: str, *, quiet: bool = False) -> None:
 
 
 @dataclass(frozen=True)
-class Column:
+class OutputColumn:
     """A heading; numbers are aligned right, long text may be cut."""
 
     heading: str
@@ -60,7 +60,7 @@ class Column:
 
 
 def print_table(
-    columns: Sequence[Column],
+    columns: Sequence[OutputColumn],
     rows: Sequence[Sequence[str]],
     *,
     strong: int | None = None,

@@ -71,7 +71,7 @@ def query(
     rows: Any = rows_like(table_at(table), schema, text=checked(**as_written(written)))
     found, predicted, n = _found(fitted, rows.read(), count, strategy)
     copied = copied_columns(rows.source.arrow.names, keep, taken=["row", *HEADINGS])
-    ids = Chosen(Ids(rows.source, copied), found.rows, n)
+    ids = CopiedColumns(Ids(rows.source, copied), found.rows, n)
     say(f"· {found.note}" if found.note else f"· Chosen of {n:,} rows: {found.reason}.",
         quiet=as_json)  # fmt: skip
     first, last = [found.rows + 1], [predicted, found.scores]
@@ -104,7 +104,7 @@ def _found(fitted: Any, rows: Any, count: int, strategy: str) -> tuple[Any, Any,
     return found, predicted, len(rows)
 
 
-class Chosen:
+class CopiedColumns:
     """The copied columns at some rows, in their order, read in one pass over the table."""
 
     def __init__(self, ids: Ids, rows: Any, n: int) -> None:

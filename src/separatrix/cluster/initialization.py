@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_random_state
 from separatrix.arrays import Floats, Ints
 from separatrix.cluster.loops.kmeans import TILE, compare_candidates, plusplus
 from separatrix.cluster.loops.linkage import total_reductions
-from separatrix.cluster.streaming import SparseRows
+from separatrix.cluster.streaming import CompressedRows
 from separatrix.kernels.base import n_items
 from separatrix.threads import parallel_map, pieces
 
@@ -158,7 +158,7 @@ def sparse_plusplus(x: Any, w: Floats, k: int, rng: np.random.Generator) -> Floa
     """k-means++ centers of compressed rows, which are not filled in."""
     order = lexicographic_order(x)
     x, w = x[order], w[order]
-    rows = SparseRows(x, 2 + int(np.log(k)))
+    rows = CompressedRows(x, 2 + int(np.log(k)))
 
     def squares(candidates: Ints) -> Callable[[int], Floats]:
         by_column = np.ascontiguousarray(x[candidates].toarray().T)

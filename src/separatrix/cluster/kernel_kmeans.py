@@ -12,8 +12,8 @@ from separatrix.cluster.initialization import kernel_plusplus, lexicographic_ord
 from separatrix.cluster.kernel_lloyd import (
     ASSIGNMENTS,
     GramBlocks,
+    KernelLloydStatus,
     KernelPartition,
-    Status,
     kernel_distances,
     kernel_lloyd,
     mean_weights,
@@ -29,8 +29,10 @@ from separatrix.rows.schema import unit_weights
 from separatrix.threads import on_one_blas_thread
 
 _STOPPED = {
-    Status.CYCLE: "the iterations returned to an earlier partition, and were stopped there.",
-    Status.MAX_ITER: "the maximum number of iterations was reached.",
+    KernelLloydStatus.CYCLE: (
+        "the iterations returned to an earlier partition, and were stopped there."
+    ),
+    KernelLloydStatus.MAX_ITER: "the maximum number of iterations was reached.",
 }
 #: Distances of new rows to training rows that are computed at once.
 BLOCK_NUMBERS = 1 << 22
@@ -174,7 +176,7 @@ class KernelKMeans(KernelModel, IterativeClusterer):
         if len(rows) < n:
             others = take_items(x, np.flatnonzero(w == 0))
             self.labels_[w == 0] = self._nearest(others[:, rows] if precomputed else others)
-        if best.status != Status.CONVERGED:
+        if best.status != KernelLloydStatus.CONVERGED:
             warn("SEP003", _STOPPED[best.status])
         return self
 
@@ -202,7 +204,7 @@ class KernelKMeans(KernelModel, IterativeClusterer):
 
     def _certificate(self, found: KernelPartition, gain: float, mercer: bool) -> Certificate:
         notes = []
-        if found.status != Status.CONVERGED:
+        if found.status != KernelLloydStatus.CONVERGED:
             notes.append(_STOPPED[found.status].capitalize())
         if self.assign == "members":
             claim = "Every row is in the cluster with the least mean distance to its members"

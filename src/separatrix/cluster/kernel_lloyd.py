@@ -27,7 +27,7 @@ MANY_MOVED = 0.3
 ASSIGNMENTS = ("centroid", "members")
 
 
-class Status(StrEnum):
+class KernelLloydStatus(StrEnum):
     """How the iterations ended."""
 
     CONVERGED = "converged"
@@ -43,7 +43,7 @@ class KernelPartition:
     norms: Floats
     inertia: float
     iterations: int
-    status: Status
+    status: KernelLloydStatus
     history: Floats
     visited: dict[bytes, float]
 
@@ -146,7 +146,7 @@ def kernel_lloyd(
     gram: GramBlocks, weight: Floats, start: Ints, k: int, *, assign: str, max_iter: int
 ) -> KernelPartition:
     """Iterations from the partition ``start`` until it is unchanged or repeats an earlier one."""
-    history, status = [], Status.MAX_ITER
+    history, status = [], KernelLloydStatus.MAX_ITER
     visited = {start.tobytes(): np.nan}
     sums = _ClusterSums(gram, weight, k, assign)
     sums.recompute(start)
@@ -158,20 +158,20 @@ def kernel_lloyd(
         new = _assigned(distances, total, sums.labels, weight)
         if np.array_equal(new, sums.labels):
             if sums.exact:
-                status = Status.CONVERGED
+                status = KernelLloydStatus.CONVERGED
                 break
             sums.recompute(new)  # without the rounding errors of many updates
             continue
         sums.update(new)
         if new.tobytes() in visited:
-            status = Status.CYCLE
+            status = KernelLloydStatus.CYCLE
             break
         visited[new.tobytes()] = np.nan
     return _result(sums, np.array(history), status, visited)
 
 
 def _result(
-    sums: _ClusterSums, history: Floats, status: Status, visited: dict[bytes, float]
+    sums: _ClusterSums, history: Floats, status: KernelLloydStatus, visited: dict[bytes, float]
 ) -> KernelPartition:
     gram, weight, labels = sums.gram, sums.weight, sums.labels
     if sums.assign != "centroid" or not sums.exact:

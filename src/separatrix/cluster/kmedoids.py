@@ -39,7 +39,7 @@ MAX_ROWS, SAMPLE_ROWS, N_SAMPLES = 12_000, 4_000, 5
 
 
 @dataclass(frozen=True)
-class _Search:
+class _MedoidSearch:
     """Medoids of some rows: ``swap`` and ``within`` are relative reductions that are left.
 
     ``swap`` is that of the best swap, ``within`` that of the best medoid within a cluster.
@@ -186,7 +186,9 @@ default="k-medoids++"
 
     # -- search ------------------------------------------------------------------------------------
 
-    def _search(self, points: Any, rows: Ints, weight: Floats, rng: np.random.Generator) -> _Search:
+    def _search(
+        self, points: Any, rows: Ints, weight: Floats, rng: np.random.Generator
+    ) -> _MedoidSearch:
         """Medoids among some of the rows, the best of several initializations."""
         distance, w = pairwise_distances(self.metric_, points, rows), weight[rows]
         is_random = isinstance(self.init, str) and self.init != "build"
@@ -201,7 +203,7 @@ default="k-medoids++"
         if len(rows) > self.n_clusters and best.loss > 0:
             swap = max(best_swap(distance, w, best.indices) / best.loss, 0.0)
             within = best_replacement_within(distance, w, best.indices) / best.loss
-        return _Search(rows[best.indices], best.iterations, best.converged, swap, within)
+        return _MedoidSearch(rows[best.indices], best.iterations, best.converged, swap, within)
 
     def _initial_medoids(
         self, distance: Singles, weight: Floats, rows: Ints, rng: np.random.Generator
@@ -217,14 +219,14 @@ default="k-medoids++"
 
     def _search_samples(
         self, points: Any, rows: Ints, weight: Floats, rng: np.random.Generator
-    ) -> _Search:
+    ) -> _MedoidSearch:
         """CLARA: the best of several samples on all rows; later samples include its medoids."""
         if not isinstance(self.init, str):
             raise InputError(
                 f"Above {MAX_ROWS} rows medoids are searched in samples: init cannot be row "
                 "numbers."
             )
-        best: _Search | None = None
+        best: _MedoidSearch | None = None
         lowest = np.inf
         for _ in range(N_SAMPLES):
             sample = rng.choice(rows, size=min(self._sample_size(), len(rows)), replace=False)
@@ -263,7 +265,7 @@ default="k-medoids++"
         columns = self.precomputed_columns_
         return points if columns is None else points[:, columns]
 
-    def _certificate(self, n: int, found: _Search) -> Certificate:
+    def _certificate(self, n: int, found: _MedoidSearch) -> Certificate:
         claim, kkt = "No swap of a medoid with another row lowers the loss", found.swap
         notes = ["A local optimum: other initializations may end lower."]
         if self.method == "alternate":

@@ -26,7 +26,7 @@ from separatrix.cluster.loops.kmeans import TILE
 from separatrix.cluster.loops.linkage import boruvka, prim
 from separatrix.distances.base import Metric, PreparedMetric, as_square
 from separatrix.distances.names import FunctionMetric, PrecomputedDistances, metric_from
-from separatrix.distances.search import KDTree, NeighborSearch
+from separatrix.distances.search import KDTree, NearestNeighborSearch
 from separatrix.distances.vectors import Chebyshev, Euclidean, Manhattan
 from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError, check_option, warn
@@ -220,7 +220,7 @@ def _first_round(
     The matrix is then computed among the merged clusters, about a third smaller from the start.
     """
     here = np.arange(len(x))
-    found = NeighborSearch(x, metric).nearest_others(1, x)
+    found = NearestNeighborSearch(x, metric).nearest_others(1, x)
     nearest = found.indices[:, 0]
     first = np.flatnonzero((nearest[nearest] == here) & (here < nearest))
     second = nearest[first]

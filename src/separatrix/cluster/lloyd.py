@@ -28,8 +28,8 @@ from separatrix.cluster.loops.kmeans import (
     BATCH,
     LANES,
     Centers,
-    Points,
-    State,
+    KMeansRows,
+    KMeansState,
     assign_pieces,
     center_rows,
     nearest_and_gain,
@@ -67,7 +67,7 @@ def lloyd(
     """Lloyd iterations from the centers ``start`` (k x d) until no row moves.
 
     Weights must be positive; None is one for every row. Rows are taken through ``transform``
-    whenever they are read. ``origin`` is what is known of :meth:`Table.origin_and_unit`.
+    whenever they are read. ``origin`` is what is known of :meth:`LloydRows.origin_and_unit`.
     """
     if x.size * len(start) <= SMALL:
         return _small(x if transform is None else transform(x), w, start, max_iter)
@@ -75,7 +75,7 @@ def lloyd(
     iterations, converged = 0, False
     with one_blas_thread():  # set once, not by every step
         kind = WideLloyd if x.shape[1] >= MIN_COLUMNS else BoundedLloyd
-        state = kind(Table(x, w, transform, origin), start)
+        state = kind(LloydRows(x, w, transform, origin), start)
         while iterations < max_iter and not converged:
             iterations += 1
             moved = state.assign()
@@ -88,7 +88,7 @@ def lloyd(
 
 def _small(x: Floats, w: Floats | None, start: Floats, max_iter: int) -> LloydResult:
     """The same iterations with every distance, in one compiled loop but for empty clusters."""
-    mean, unit = Table(x, w).origin_and_unit()
+    mean, unit = LloydRows(x, w).origin_and_unit()
     z = np.ascontiguousarray((x - mean) / unit)
     (n, d), k, tile = z.shape, len(start), small_tables.TILE
     centers, label, weight = (start - mean) / unit, np.full(n, -1, np.int32), unit_weights(w, n)
@@ -169,7 +169,7 @@ MIN_TIED = 200_000
 class BoundedLloyd:
     """State of the iterations: centers are relative to the mean, rows scaled to less than 2."""
 
-    def __init__(self, table: Table, start: Floats) -> None:
+    def __init__(self, table: LloydRows, start: Floats) -> None:
         n, d = table.x.shape
         k = len(start)
         self.table = table
@@ -183,7 +183,7 @@ class BoundedLloyd:
         )
         self.groups = groups = len(self.centers.group_drift) - 1
         lower = np.full((n, groups), -np.inf, dtype=np.float32)
-        self.state = State(
+        self.state = KMeansState(
             np.zeros(n, dtype=np.int32),
             np.full(n, np.inf, dtype=np.float32),
             lower,
@@ -210,10 +210,10 @@ class BoundedLloyd:
         for at, x, w in self.table.batches(start, stop):
             yield at, (x - self.mean) / self.unit, w
 
-    def _all_centered(self) -> Points:
+    def _all_centered(self) -> KMeansRows:
         """All rows, laid out for the loops."""
         n, d = self.table.x.shape
-        points = Points(
+        points = KMeansRows(
             np.empty((n, d)), np.empty((n, d), np.float32), np.empty(n, np.float32), np.empty(n)
         )
 
@@ -254,7 +254,7 @@ class BoundedLloyd:
         self._collect_sums(np.flatnonzero(moved).tolist())
         return int(moved.sum())
 
-    def _assign(self, cuts: Ints, points: Points, state: State, parts: Floats) -> Ints:
+    def _assign(self, cuts: Ints, points: KMeansRows, state: KMeansState, parts: Floats) -> Ints:
         """Assign the rows of all pieces; how many moved in each.
 
         There is one call of the loop for each thread, which takes pieces without the interpreter.
@@ -273,7 +273,7 @@ class BoundedLloyd:
             moved[0, 0] += self._assign_tied(points, state, parts[0])
         return moved[:, 0]
 
-    def _assign_tied(self, points: Points, state: State, part: Floats) -> int:
+    def _assign_tied(self, points: KMeansRows, state: KMeansState, part: Floats) -> int:
         """Assign the rows that single precision does not decide; how many moved.
 
         Distances are from differences; of equally near centers the first is taken.
@@ -309,10 +309,10 @@ class BoundedLloyd:
         """Assign the rows of a piece, which are centered a batch at a time; how many moved."""
         total, own = 0, self.state
         for at, x, w in self.table.batches(self.cuts[number], self.cuts[number + 1]):
-            points = Points(
+            points = KMeansRows(
                 np.empty(x.shape), np.empty(x.shape, np.float32), np.empty(len(x), np.float32), w
             )
-            state = State(own.label[at], own.upper[at], own.lower[at], own.lowest[at])
+            state = KMeansState(own.label[at], own.upper[at], own.lower[at], own.lowest[at])
             center_rows(
                 x, self.mean, self.unit, state.label, state.upper, state.lowest,
                 self.centers.drift, self.centers.group_drift[-1], *points[:3],
@@ -505,7 +505,7 @@ MIN_FRACTION = 1e-3
 class WideLloyd:
     """State of the iterations: rows and centers are relative to the mean, and scaled if need be."""
 
-    def __init__(self, table: Table, start: Floats) -> None:
+    def __init__(self, table: LloydRows, start: Floats) -> None:
         n, d = table.x.shape
         self.table = table
         self.pieces = pieces(n, MIN_NUMBERS // d)
@@ -811,7 +811,7 @@ BATCH_NUMBERS = 2**16
 
 
 @dataclass(frozen=True)
-class Table:
+class LloydRows:
     """Rows and weights, of which a batch at a time is laid out for the loops."""
 
     x: Floats

@@ -175,7 +175,7 @@ class ClusterSums:
         positive = slice(None) if block.w is None else np.flatnonzero(block.w > 0)
         x, offset = scaled(block.x[positive], self.standardizer)
         w, centers = block.weights[positive], self.centers + offset
-        rows = SparseRows(sparse.csr_array(x), k)
+        rows = CompressedRows(sparse.csr_array(x), k)
         by_column, norms = transposed(centers), np.einsum("ij,ij->i", centers, centers)
 
         def nearest(piece: int) -> tuple[NDArray[np.int32], Floats, Floats]:
@@ -242,11 +242,11 @@ def sample_rows(rows: Rows, size: int, seed: int, count: int) -> tuple[Floats, F
     share = (size + SURPLUS * np.sqrt(size)) / max(count, 1)
     if isinstance(rows, EncodedRows):
         return sample_design(rows, size, seed, share)
-    sample = rows.reduce(RowSample(size, seed, share))
+    sample = rows.reduce(WeightedRowSample(size, seed, share))
     if share < 1.0 and len(sample.key) < size:  # so many copies that there are fewer rows
         # In memory block after block: samples of all chunks at once would hold the whole table.
         reduce = Rows.reduce if isinstance(rows, InMemory) else type(rows).reduce
-        sample = reduce(rows, RowSample(size, seed))
+        sample = reduce(rows, WeightedRowSample(size, seed))
     return sample.rows, sample.weight
 
 
@@ -258,7 +258,7 @@ def sample_design(rows: EncodedRows, size: int, seed: int, share: float) -> tupl
     return sample.rows, sample.weight
 
 
-class RowSample:
+class WeightedRowSample:
     """A sample of distinct rows with their weights, by a hash of their content and a seed.
 
     The ``size`` rows of smallest hash are taken, whatever the order and the blocks of the table; a
@@ -311,7 +311,7 @@ class RowSample:
         return both
 
 
-class DesignSample(RowSample):
+class DesignSample(WeightedRowSample):
     """A sample of the design rows of a table, by a hash of their raw content.
 
     Imputed means differ in their last digits between machines; the raw content does not.
@@ -357,7 +357,7 @@ def sparse_lloyd(x: Any, w: Floats, start: Floats, *, max_iter: int) -> LloydRes
     """Lloyd iterations of CSR rows of positive weight from the centers ``start`` (k x d)."""
     iterations, converged = 0, False
     with one_blas_thread():  # set once, not by every step
-        state = _SparseLloyd(SparseRows(x, len(start)), w, start)
+        state = _SparseLloyd(CompressedRows(x, len(start)), w, start)
         while iterations < max_iter:
             iterations += 1
             if not state.assign():
@@ -375,7 +375,7 @@ def sparse_lloyd(x: Any, w: Floats, start: Floats, *, max_iter: int) -> LloydRes
 class _SparseLloyd:
     """Labels and bounds of the rows, and the centers."""
 
-    def __init__(self, rows: SparseRows, w: Floats, start: Floats) -> None:
+    def __init__(self, rows: CompressedRows, w: Floats, start: Floats) -> None:
         n = len(w)
         self.rows, self.w, self.centers = rows, w, start.copy()
         self.label = np.full(n, -1)
@@ -511,7 +511,7 @@ def scaled(x: Any, standardizer: Standardizer | None) -> tuple[Any, Floats | flo
     return sparse.csr_array(x @ sparse.diags_array(inverse)), standardizer.mean * inverse
 
 
-class SparseRows:
+class CompressedRows:
     """Compressed rows (n x d) in pieces, and their squared norms."""
 
     def __init__(self, x: Any, k: int) -> None:
@@ -565,7 +565,7 @@ def transposed(centers: Floats) -> Floats:
 
 def squared_distances(x: Any, centers: Floats) -> Floats:
     """‖x − c‖² of all rows and centers, from products."""
-    rows = SparseRows(x, len(centers))
+    rows = CompressedRows(x, len(centers))
     by_column, norms = transposed(centers), np.einsum("ij,ij->i", centers, centers)
     found = parallel_map(
         lambda piece: rows.squared_distances(piece, by_column, norms, None), range(len(rows.cuts))

@@ -32,7 +32,7 @@ ONE_BY_ONE = (
 
 
 @dataclass(frozen=True)
-class Calibrated:
+class ConformityScores:
     """Scores of rows by models that were not fitted to them.
 
     ``models`` are those of every fold (one without folds) and ``folds`` (n) which of them each row
@@ -145,7 +145,7 @@ class ConformalModel(Wrapper):
         some = rows.take(np.flatnonzero(w > 0))
         return replace(some, w=w[w > 0])
 
-    def _accept(self, rows: LabeledRows, found: Calibrated, model: Any) -> Self:
+    def _accept(self, rows: LabeledRows, found: ConformityScores, model: Any) -> Self:
         """Set the fitted attributes."""
         self._expose(model)
         self.models_, self.fits_ = found.models, found.fits

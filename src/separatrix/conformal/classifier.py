@@ -17,8 +17,8 @@ from separatrix.arrays import Floats, Ints
 from separatrix.conformal.base import (
     BLOCK_NUMBERS,
     JACKKNIFE,
-    Calibrated,
     ConformalModel,
+    ConformityScores,
     Coverage,
     checked_level,
     coverage_of,
@@ -248,15 +248,15 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
         folds: Ints,
         models: list[Any],
         fits: Any = None,
-    ) -> Calibrated:
+    ) -> ConformityScores:
         """The scores of the labels of some rows, by their probabilities."""
         self.labels_ = self.labels_[at]
         scores = score.of(p, self._uniform(len(p), 0))[np.arange(len(p)), self.labels_]
-        return Calibrated(scores, folds, at, models, fits)
+        return ConformityScores(scores, folds, at, models, fits)
 
     def _left_out(
         self, score: ClassScore, model: Any, rows: LabeledRows, labels: Ints
-    ) -> Calibrated:
+    ) -> ConformityScores:
         """Rows scored by the fits without them: in closed form, or by one fit for each fold."""
         n = len(rows.y)
         every = np.arange(n)

@@ -17,8 +17,8 @@ from separatrix.arrays import Floats, Ints
 from separatrix.conformal.base import (
     BLOCK_NUMBERS,
     JACKKNIFE,
-    Calibrated,
     ConformalModel,
+    ConformityScores,
     Coverage,
     category_quantiles,
     checked_level,
@@ -197,28 +197,28 @@ class ConformalRegressor(RegressorMixin, ConformalModel):
 
     def _calibrated(
         self, score: NumberScore, models: list[Any], part: LabeledRows, rows: Ints
-    ) -> Calibrated:
+    ) -> ConformityScores:
         """Rows scored by one fit."""
         scores = score.anchors(models, part.x).scores(part.y)
-        return Calibrated(scores, np.zeros(len(scores), dtype=np.int64), rows, [models])
+        return ConformityScores(scores, np.zeros(len(scores), dtype=np.int64), rows, [models])
 
     def _left_out(
         self, score: NumberScore, model: Any, rows: LabeledRows, labels: Ints
-    ) -> Calibrated:
+    ) -> ConformityScores:
         """Rows scored by the fits without them: in closed form, or by one fit for each fold."""
         n = len(rows.y)
         every = np.arange(n)
         if self.method in JACKKNIFE and isinstance(score, AbsoluteScore):
             fits = closed_form(model, rows.x, rows.y, rows.w)
             if fits is not None:
-                return Calibrated(np.abs(rows.y - fits.own), labels, every, [], fits)
+                return ConformityScores(np.abs(rows.y - fits.own), labels, every, [], fits)
         scores, models = np.empty(n), []
         for fold in range(int(labels.max()) + 1):
             test = np.flatnonzero(labels == fold)
             models.append(score.fit(self.estimator, self._without(rows, labels, fold)))
             part = rows.take(test)
             scores[test] = score.anchors(models[-1], part.x).scores(part.y)
-        return Calibrated(scores, labels, every, models)
+        return ConformityScores(scores, labels, every, models)
 
     # -- predictions ---------------------------------------------------------------------------
 

@@ -714,7 +714,7 @@ def _in_span(problem: GaussianProblem, block: Block) -> GaussianFit:
     if shrinkage.ridge:  # ρ I is meant in the units of the columns
         inverse = (inverse > 0.0).astype(np.float64)
     whole = np.zeros(len(x), dtype=np.int64)
-    rows = DenseRows(x, whole, m.grand_mean[None], inverse, np.ones(len(x)))
+    rows = DenseDeviations(x, whole, m.grand_mean[None], inverse, np.ones(len(x)))
     values, vectors = np.linalg.eigh(rows.gram())
     nonzero = values > 10 * max(x.shape) * EPS * max(float(values[-1]), np.finfo(float).tiny)
     values, vectors = values[nonzero], vectors[:, nonzero]
@@ -774,7 +774,7 @@ def gram(z: Floats) -> Floats:
     return out
 
 
-class DenseRows:
+class DenseDeviations:
     """Z itself."""
 
     def __init__(
@@ -796,7 +796,7 @@ class DenseRows:
         return np.asarray(weights @ self.z)
 
 
-class SparseRows:
+class SparseDeviations:
     """Z by the scaled rows X and the scaled means, which stay apart."""
 
     def __init__(self, x: Any, codes: Ints, means: Floats, inverse: Floats, root: Floats) -> None:
@@ -831,9 +831,9 @@ class SparseRows:
 
 def centered_rows(
     x: Matrix, codes: Ints, means: Floats, inverse: Floats, weights: Floats
-) -> DenseRows | SparseRows:
+) -> DenseDeviations | SparseDeviations:
     """Z for rows of classes ``codes`` with ``means``, ``inverse`` being 1/s."""
     root = np.sqrt(weights)
     if isinstance(x, np.ndarray):
-        return DenseRows(x, codes, means, inverse, root)
-    return SparseRows(x, codes, means, inverse, root)
+        return DenseDeviations(x, codes, means, inverse, root)
+    return SparseDeviations(x, codes, means, inverse, root)

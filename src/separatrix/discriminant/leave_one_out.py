@@ -324,7 +324,7 @@ LEAST_EIGENVALUE = 1e-7
 
 
 @dataclass(frozen=True)
-class TrainingRows:
+class DenseClassRows:
     """Dense rows, the class of each, and how many rows each class has."""
 
     x: Floats
@@ -332,7 +332,7 @@ class TrainingRows:
     counts: Floats
 
 
-def plain_rows(model: Any, X: Any, y: Any, sample_weight: Any, least: int) -> TrainingRows | None:
+def plain_rows(model: Any, X: Any, y: Any, sample_weight: Any, least: int) -> DenseClassRows | None:
     """The rows of a fit; None with weights, encoded columns, or a class of fewer than ``least``."""
     weighted = sample_weight is not None and bool((np.asarray(sample_weight) != 1.0).any())
     if isinstance(X, Rows) or weighted or not model.encoding_.is_identity:
@@ -340,7 +340,7 @@ def plain_rows(model: Any, X: Any, y: Any, sample_weight: Any, least: int) -> Tr
     x = np.asarray(to_array(model._design(X)), dtype=float)
     codes = np.searchsorted(model.classes_, np.asarray(y))
     counts = np.bincount(codes, minlength=len(model.classes_)).astype(float)
-    return None if counts.min() < least else TrainingRows(x, codes, counts)
+    return None if counts.min() < least else DenseClassRows(x, codes, counts)
 
 
 def whitening_of(scatter: Floats, tol: float = 0.0) -> tuple[Floats, float] | None:

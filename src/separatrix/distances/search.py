@@ -98,7 +98,7 @@ class NeighborLists:
         return parts
 
 
-class Search(Protocol):
+class NeighborIndex(Protocol):
     """A nearest-neighbor index over a set of points."""
 
     def nearest(self, x: Any, k: int) -> Neighbors:
@@ -299,7 +299,7 @@ class DirectionSearch(EuclideanSearch):
 class MappedSearch:
     """Points and queries go through a map first."""
 
-    def __init__(self, search: Search, transform: Callable[[Any], Any]) -> None:
+    def __init__(self, search: NeighborIndex, transform: Callable[[Any], Any]) -> None:
         self._search, self._transform = search, transform
 
     def nearest(self, x: Any, k: int) -> Neighbors:
@@ -311,7 +311,7 @@ class MappedSearch:
         return self._search.within(self._transform(x), radius)
 
 
-class NeighborSearch:
+class NearestNeighborSearch:
     """Nearest neighbors among fixed points.
 
     ``metric`` is a name, a :class:`Metric` or a function of two points; it is fitted to the points
@@ -320,7 +320,7 @@ class NeighborSearch:
     """
 
     def __init__(self, points: Any, metric: Any = "euclidean") -> None:
-        self._search: Search
+        self._search: NeighborIndex
         self._columns: Any = None
         self.metric = metric_from(metric)
         if isinstance(self.metric, PrecomputedDistances):
@@ -402,7 +402,7 @@ def _lists(pairs: list[tuple[Any, Any, Floats]], n: int) -> NeighborLists:
     return NeighborLists(starts.astype(np.int64), indices.astype(np.int64), distances)
 
 
-def _search(metric: Metric, validated: Any, points: Any) -> Search:
+def _search(metric: Metric, validated: Any, points: Any) -> NeighborIndex:
     if isinstance(metric, Minkowski) and metric.p in (1.0, 2.0, np.inf):
         scaled = metric.scaled(validated)
         search = _search(metric.unweighted(), scaled, scaled)

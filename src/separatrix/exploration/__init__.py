@@ -6,6 +6,6 @@ view: question + state of the page → answer        pure functions, one folder 
 
 from __future__ import annotations
 
-from separatrix.exploration.table import Table, read_table
+from separatrix.exploration.table import PageTable, read_table
 
-__all__ = ["Table", "read_table"]
+__all__ = ["PageTable", "read_table"]

@@ -18,8 +18,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from separatrix.exploration.session import Session, stored_at
-from separatrix.exploration.state import State, finite
-from separatrix.exploration.table import ROWS, Table, read_table
+from separatrix.exploration.state import ViewState, finite
+from separatrix.exploration.table import ROWS, PageTable, read_table
 from separatrix.exploration.views import load_views, questions_of
 from separatrix.messages import InputError
 
@@ -181,7 +181,7 @@ def explore(
     return page.open() if browser else page
 
 
-def described(table: Any, target: str | None, rows: int, options: dict[str, Any]) -> Table:
+def described(table: Any, target: str | None, rows: int, options: dict[str, Any]) -> PageTable:
     """The rows of the page, with the name of the table and the Python that reads it."""
     from dataclasses import replace
 
@@ -279,7 +279,7 @@ def answered(session: Session, view: str, question: str, body: bytes) -> tuple[i
         function = questions_of(view).get(question)
         if function is None:
             return 404, _json({"error": f"There is no question {view}/{question}."})
-        return 200, _json(function(session, State(_parsed(body))))
+        return 200, _json(function(session, ViewState(_parsed(body))))
     except InputError as problem:
         return 400, _json({"error": str(problem)})
     except Exception as defect:
@@ -341,7 +341,7 @@ HEADERS = {
 }
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request that is not answered: status and reason."""
 
     def __init__(self, status: int, reason: str) -> None:
@@ -368,7 +368,7 @@ class Guard:
         try:
             path = self._checked(scope)
             body = await _body(scope, receive)
-        except Refused as refused:
+        except RequestRefused as refused:
             await _refuse(refused, send)
             return
         await self.inner({**scope, "path": path}, _given(body), _with_headers(send))
@@ -378,20 +378,20 @@ class Guard:
         headers = _headers(scope)
         own = f"127.0.0.1:{self.port}"
         if headers.get("host") != own:
-            raise Refused(421, "This page answers on 127.0.0.1 alone.")
+            raise RequestRefused(421, "This page answers on 127.0.0.1 alone.")
         token, _, path = scope["path"].removeprefix("/").partition("/")
         if not hmac.compare_digest(token.encode(), self.token.encode()):
-            raise Refused(403, "The address lacks the token that was printed at the start.")
+            raise RequestRefused(403, "The address lacks the token that was printed at the start.")
         if scope["method"] not in ("GET", "POST"):
-            raise Refused(405, "Only GET and POST are answered.")
+            raise RequestRefused(405, "Only GET and POST are answered.")
         if headers.get("origin", f"http://{own}") != f"http://{own}":
-            raise Refused(403, "The request comes from another page.")
+            raise RequestRefused(403, "The request comes from another page.")
         opened = scope["method"] == "GET" and headers.get("sec-fetch-mode") == "navigate"
         here = headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
         if not here and not (opened and headers.get("sec-fetch-dest") == "document"):
-            raise Refused(403, "The request comes from another page.")
+            raise RequestRefused(403, "The request comes from another page.")
         if scope["method"] == "POST" and headers.get("content-type") != "application/json":
-            raise Refused(415, "Questions are sent as application/json.")
+            raise RequestRefused(415, "Questions are sent as application/json.")
         return f"/{path}"
 
 
@@ -401,7 +401,7 @@ def _headers(scope: Message) -> dict[str, str]:
     for name, value in scope["headers"]:
         key = name.decode("latin-1")
         if key in found and key in ("host", "origin", "content-type", "content-length"):
-            raise Refused(400, f"There are two headers {key}.")
+            raise RequestRefused(400, f"There are two headers {key}.")
         found[key] = value.decode("latin-1")
     return found
 
@@ -410,15 +410,15 @@ async def _body(scope: Message, receive: Receive) -> bytes:
     """The whole body, counted as it comes: what was declared may be wrong."""
     declared = _headers(scope).get("content-length", "0")
     if not declared.isdigit() or int(declared) > LARGEST:
-        raise Refused(413, f"The body is larger than {LARGEST:,} bytes.")
+        raise RequestRefused(413, f"The body is larger than {LARGEST:,} bytes.")
     body = bytearray()
     while True:
         message = await receive()
         if message["type"] != "http.request":
-            raise Refused(400, "The request was broken off.")
+            raise RequestRefused(400, "The request was broken off.")
         body += message.get("body", b"")
         if len(body) > LARGEST:
-            raise Refused(413, f"The body is larger than {LARGEST:,} bytes.")
+            raise RequestRefused(413, f"The body is larger than {LARGEST:,} bytes.")
         if not message.get("more_body", False):
             return bytes(body)
 
@@ -441,7 +441,7 @@ def _with_headers(send: Send) -> Send:
     return guarded
 
 
-async def _refuse(refused: Refused, send: Send) -> None:
+async def _refuse(refused: RequestRefused, send: Send) -> None:
     text = refused.reason.encode()
     headers = [(b"content-type", b"text/plain; charset=utf-8"), *HEADERS.items()]
     headers += [(b"content-length", str(len(text)).encode()), (b"connection", b"close")]

@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
-from separatrix.exploration.table import Table
+from separatrix.exploration.table import PageTable
 from separatrix.exploration.views import VIEWS
 from separatrix.messages import InputError
 
@@ -31,7 +31,7 @@ def stored_at(table: Any) -> Path | None:
 class Session:
     """A table and a stored model or study (its path), with the fits that views remember."""
 
-    shown: Table | None = None
+    shown: PageTable | None = None
     model: str | None = None
     remembered: dict[Hashable, Any] = field(default_factory=dict, repr=False)
     lock: Any = field(default_factory=Lock, repr=False)
@@ -41,7 +41,7 @@ class Session:
             raise InputError("there is no such file or folder.", file=self.model)
 
     @property
-    def table(self) -> Table:
+    def table(self) -> PageTable:
         """The table; a page of a model alone has none."""
         if self.shown is None:
             raise InputError(

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from separatrix.arrays import Floats, Ints
-from separatrix.exploration.table import Table
+from separatrix.exploration.table import PageTable
 from separatrix.messages import InputError, did_you_mean
 
 
-class State:
+class ViewState:
     """The state of a view, as its address has it; each reading refuses what it cannot be."""
 
     def __init__(self, values: Any) -> None:
@@ -54,7 +54,7 @@ class State:
             raise InputError(f"{name} is {brief(value)}.", remedy=near)
         return str(value)
 
-    def class_column(self, table: Table) -> str:
+    def class_column(self, table: PageTable) -> str:
         """The column whose classes are meant: as chosen, else the target if it has classes."""
         if not table.classes:
             raise InputError(
@@ -114,7 +114,7 @@ def finite(value: float | None) -> float | None:
 
 
 @dataclass(frozen=True)
-class Points:
+class PlotPoints:
     """Rows of a picture: places ``x`` (n × 2), target ``y``, and the number of each row."""
 
     x: Floats
@@ -125,7 +125,7 @@ class Points:
         return len(self.rows)
 
 
-def edited(points: Points, edits: Sequence[Any], total: int) -> Points:
+def edited(points: PlotPoints, edits: Sequence[Any], total: int) -> PlotPoints:
     """The points after all edits; ``total`` is the number of rows of the table."""
     x, y = points.x.copy(), points.y.astype(object)
     rows = points.rows.copy()
@@ -147,10 +147,10 @@ def edited(points: Points, edits: Sequence[Any], total: int) -> Points:
                 x, y, rows = np.delete(x, at, 0), np.delete(y, at), np.delete(rows, at)
             case _:
                 raise InputError(f"{brief(edit)} is no edit.")
-    return Points(x, y.astype(points.y.dtype if points.y.dtype.kind == "f" else str), rows)
+    return PlotPoints(x, y.astype(points.y.dtype if points.y.dtype.kind == "f" else str), rows)
 
 
-def in_python(points: Points, edits: Sequence[Any], total: int) -> list[str]:
+def in_python(points: PlotPoints, edits: Sequence[Any], total: int) -> list[str]:
     """The edits as lines of Python on the arrays ``X`` and ``y``."""
     lines: list[str] = []
     rows = points.rows.copy()
@@ -201,13 +201,13 @@ def _is_number(value: Any) -> bool:
 
 
 def fitting(
-    table: Table,
+    table: PageTable,
     names: Sequence[str],
     target: str,
     model: Sequence[str],
     *,
     first: Sequence[str] = (),
-    before: Points | None = None,
+    before: PlotPoints | None = None,
     edits: Sequence[Any] = (),
 ) -> str:
     """Lines that read the shown rows as ``X, y``, repeat the edits, and then ``model``.

@@ -33,7 +33,7 @@ _LARGEST = 1e150
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """The rows of a page: numbers with NaN, and levels as text with ``""``, where none is known.
 
     Parameters
@@ -142,7 +142,9 @@ class Table:
         return rows
 
 
-def read_table(source: Any, target: str | None = None, rows: int = ROWS, **options: Any) -> Table:
+def read_table(
+    source: Any, target: str | None = None, rows: int = ROWS, **options: Any
+) -> PageTable:
     """Read the rows that a page shows: all, or a sample by hash that every reading repeats.
 
     Parameters
@@ -158,7 +160,7 @@ def read_table(source: Any, target: str | None = None, rows: int = ROWS, **optio
 
     Returns
     -------
-    Table
+    PageTable
         The rows.
 
     See Also
@@ -178,7 +180,7 @@ def read_table(source: Any, target: str | None = None, rows: int = ROWS, **optio
     columns = _columns(block, [column.name for column in scanned.schema.columns])
     kinds = {column.name: column.kind for column in scanned.schema.columns}
     booleans = frozenset(name for name in columns if kinds[name] is Kind.BOOLEAN)
-    table = Table(columns, total=total if total > block.n else None, booleans=booleans)
+    table = PageTable(columns, total=total if total > block.n else None, booleans=booleans)
     if target is not None:
         table.column(target)
     return replace(table, target=target)

@@ -20,7 +20,7 @@ from sklearn.base import is_clusterer
 
 from separatrix.arrays import Floats
 from separatrix.estimators.wrapped import schema_of
-from separatrix.export.inputs import InputColumn, Reading, core_of
+from separatrix.export.inputs import InputColumn, InputTable, core_of
 from separatrix.messages import InputError
 from separatrix.probability.reject import RejectOption
 from separatrix.rows.profile import ColumnProfile
@@ -57,7 +57,7 @@ class Range:
 
 
 def made_up_rows(
-    model: Any, reading: Reading, profiles: Sequence[ColumnProfile] = (), seed: int = 0
+    model: Any, reading: InputTable, profiles: Sequence[ColumnProfile] = (), seed: int = 0
 ) -> pa.Table:
     """A table of ``COUNT`` rows."""
     rng = np.random.default_rng(seed)
@@ -72,7 +72,7 @@ def made_up_rows(
     return table if near is None else pa.concat_tables([table.slice(0, COUNT - len(near)), near])
 
 
-def as_table(columns: Mapping[str, Any], reading: Reading) -> pa.Table:
+def as_table(columns: Mapping[str, Any], reading: InputTable) -> pa.Table:
     """Values by column (None where missing) as an Arrow table of the types of the columns."""
     return pa.table(
         {
@@ -99,7 +99,9 @@ def _array(values: Any, column: InputColumn, is_matrix: bool) -> pa.Array:
     return pa.array([None if v is None else float(v) for v in plain], pa.float64())
 
 
-def _ranges(model: Any, reading: Reading, known: Mapping[str, ColumnProfile]) -> dict[str, Range]:
+def _ranges(
+    model: Any, reading: InputTable, known: Mapping[str, ColumnProfile]
+) -> dict[str, Range]:
     """Ranges by profile of the table, else by the centers that the model itself knows."""
     centers = _centers(model, reading)
     found = {}
@@ -120,7 +122,7 @@ def _ranges(model: Any, reading: Reading, known: Mapping[str, ColumnProfile]) ->
     return found
 
 
-def _centers(model: Any, reading: Reading) -> dict[str, Floats]:
+def _centers(model: Any, reading: InputTable) -> dict[str, Floats]:
     """Means of classes, or centers of clusters, by column; of matrices alone."""
     core = core_of(model)
     for name in ("means_", "class_means_", "theta_", "cluster_centers_", "X_offset_"):
@@ -173,7 +175,7 @@ def _numbers(rng: np.random.Generator, column: InputColumn, known: Range) -> Flo
 
 
 def _near_boundaries(
-    rng: np.random.Generator, model: Any, reading: Reading, columns: Mapping[str, list[Any]]
+    rng: np.random.Generator, model: Any, reading: InputTable, columns: Mapping[str, list[Any]]
 ) -> pa.Table | None:
     """Rows between two that are predicted differently, ever nearer to where that changes."""
     if not hasattr(model, "classes_") or not any(
@@ -227,7 +229,7 @@ def _near_boundaries(
 MOST_ROWS = 20_000
 
 
-def given_rows(rows: Any, model: Any, reading: Reading) -> pa.Table:
+def given_rows(rows: Any, model: Any, reading: InputTable) -> pa.Table:
     """The first rows of a table as the model reads them: numbers, truth values and levels.
 
     Texts in the notation of a file become the numbers they stand for, as in training.

@@ -29,6 +29,7 @@ from separatrix.export.expressions import (
     AnyOf,
     Case,
     Compare,
+    Defined,
     Exp,
     Expression,
     Filled,
@@ -38,21 +39,20 @@ from separatrix.export.expressions import (
     Not,
     Number,
     OneOf,
-    Product,
+    ProductOf,
     Quotient,
     RawLevel,
     RawNumber,
     Smallest,
     Sqrt,
-    Sum,
+    SumOf,
     Text,
     Truth,
-    Value,
 )
 from separatrix.export.inputs import InputColumn, reading_of
 from separatrix.export.program import Output, Program, numbered
 from separatrix.export.python import module_text
-from separatrix.export.sql import DIALECTS, Dialect, dialect_named
+from separatrix.export.sql import DIALECTS, SQLDialect, dialect_named
 from separatrix.export.translate import NoFormula, program_of
 from separatrix.messages import InputError, check_option
 from separatrix.storage.files import atomic_file
@@ -215,17 +215,19 @@ TARGETS = {
 
 
 @dataclass(frozen=True)
-class Options:
+class ExportOptions:
     """The checked options of an export."""
 
     to: str
-    dialect: Dialect
+    dialect: SQLDialect
     table: str = "rows"
     ids: tuple[str, ...] = ()
     level: float = 0.95
 
 
-def checked_options(to: str, dialect: str, table: str, ids: Sequence[str], level: float) -> Options:
+def checked_options(
+    to: str, dialect: str, table: str, ids: Sequence[str], level: float
+) -> ExportOptions:
     """The options, or the first that is wrong."""
     check_option("to", to, TARGETS)
     extra, needed = TARGETS[to]
@@ -239,7 +241,7 @@ def checked_options(to: str, dialect: str, table: str, ids: Sequence[str], level
         raise InputError(f"level={level!r} must be between 0 and 1.")
     if not table:
         raise InputError("The name of the table is empty.")
-    return Options(to, dialect_named(dialect), table, tuple(ids), level)
+    return ExportOptions(to, dialect_named(dialect), table, tuple(ids), level)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -249,7 +251,7 @@ def checked_options(to: str, dialect: str, table: str, ids: Sequence[str], level
 Exported = tuple[str, Check, tuple[str, ...]]
 
 
-def exported_text(model: Any, profiles: Any, options: Options, rows: Any) -> Exported:
+def exported_text(model: Any, profiles: Any, options: ExportOptions, rows: Any) -> Exported:
     """The text, its check, and notes."""
     try:
         program = program_of(model, level=options.level)
@@ -296,15 +298,15 @@ def _other_targets(model: Any, level: float) -> str:
     return "It has one to ONNX (`to='onnx'`)."
 
 
-def _sql(program: Program, table: pa.Table, options: Options) -> Written:
-    from separatrix.export.sql import Place, sql_text
+def _sql(program: Program, table: pa.Table, options: ExportOptions) -> Written:
+    from separatrix.export.sql import SourceTable, sql_text
 
     dialect = options.dialect
-    text = sql_text(program, dialect, Place(options.table, options.ids))
+    text = sql_text(program, dialect, SourceTable(options.table, options.ids))
     _parsed_back(text, dialect)
     order = numbered("row", [name.lower() for name in table.column_names])
     ordered = table.append_column(order, pa.array(range(len(table)), pa.int64()))
-    place = Place("rows", (order,))
+    place = SourceTable("rows", (order,))
     runs = dialect if dialect.runs else DIALECTS["duckdb"]
     query = sql_text(program, runs, place)
     run = run_sqlite if runs.name == "sqlite" else run_duckdb
@@ -312,7 +314,7 @@ def _sql(program: Program, table: pa.Table, options: Options) -> Written:
     return text, run(query, ordered, "rows", 1), engine
 
 
-def _parsed_back(text: str, dialect: Dialect) -> None:
+def _parsed_back(text: str, dialect: SQLDialect) -> None:
     """Refuse a text that sqlglot itself does not read as one query."""
     from sqlglot import exp, parse
     from sqlglot.errors import SqlglotError
@@ -389,8 +391,8 @@ def _output(output: Output) -> dict[str, Any]:
 
 
 _LISTS = {
-    Sum: ("sum", "terms"),
-    Product: ("product", "factors"),
+    SumOf: ("sum", "terms"),
+    ProductOf: ("product", "factors"),
     Largest: ("largest", "arguments"),
     Smallest: ("smallest", "arguments"),
     All: ("all", "conditions"),
@@ -411,7 +413,7 @@ def plain(expression: Expression) -> Any:
     match expression:
         case Text(text):
             return {"text": text}
-        case Value(name):
+        case Defined(name):
             return {"value": name}
         case RawNumber(column):
             return {"number_in": column}

@@ -37,7 +37,7 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class Defined:
     """What an earlier definition is called."""
 
     name: str
@@ -61,14 +61,14 @@ class RawLevel:
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class SumOf:
     """a + b + …"""
 
     terms: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class ProductOf:
     """a · b · …"""
 
     factors: tuple[Expression, ...]
@@ -191,11 +191,11 @@ Expression = (
     | Text
     | Truth
     | Missing
-    | Value
+    | Defined
     | RawNumber
     | RawLevel
-    | Sum
-    | Product
+    | SumOf
+    | ProductOf
     | Quotient
     | Exp
     | Log
@@ -234,7 +234,7 @@ def within(expression: Expression) -> Iterator[Expression]:
 
 def values_in(expression: Expression) -> set[str]:
     """The names of the definitions that an expression uses."""
-    return {one.name for one in within(expression) if isinstance(one, Value)}
+    return {one.name for one in within(expression) if isinstance(one, Defined)}
 
 
 def columns_in(expression: Expression) -> set[str]:

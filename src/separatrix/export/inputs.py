@@ -166,7 +166,7 @@ def input_column(column: Column, schema: Schema) -> InputColumn:
 
 
 @dataclass(frozen=True)
-class Reading:
+class InputTable:
     """The columns in the order of training; ``is_matrix`` of a model that was fitted to arrays."""
 
     columns: tuple[InputColumn, ...]
@@ -180,12 +180,12 @@ class Reading:
         return np.column_stack(columns).astype(np.float64)
 
 
-def reading_of(model: Any) -> Reading:
+def reading_of(model: Any) -> InputTable:
     """What a fitted model reads."""
     core = core_of(model)
     if isinstance(core, NaiveBayes):
         columns = tuple(input_column(column, core.schema_) for column in core.schema_.columns)
-        return Reading(columns, not core.from_table_)
+        return InputTable(columns, not core.from_table_)
     inputs = inputs_of(core)
     encoding = getattr(core, "encoding_", None)
     plain = encoding is None or encoding.is_identity
@@ -197,7 +197,7 @@ def reading_of(model: Any) -> Reading:
         else replace(column, typical=fills[column.name])
         for column in inputs.columns
     )
-    return Reading(columns, plain and refuses)
+    return InputTable(columns, plain and refuses)
 
 
 def core_of(model: Any) -> Any:

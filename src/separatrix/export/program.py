@@ -19,6 +19,7 @@ from separatrix.export.expressions import (
     Branch,
     Case,
     Compare,
+    Defined,
     Exp,
     Expression,
     Filled,
@@ -28,15 +29,14 @@ from separatrix.export.expressions import (
     Not,
     Number,
     OneOf,
-    Product,
+    ProductOf,
     Quotient,
     RawLevel,
     RawNumber,
     Smallest,
-    Sum,
+    SumOf,
     Text,
     Truth,
-    Value,
     columns_in,
     values_in,
 )
@@ -165,12 +165,12 @@ class Builder:
     notes: list[str] = field(default_factory=list)
     _stages: list[tuple[str, list[Definition]]] = field(default_factory=list)
     _level: dict[str, int] = field(default_factory=dict)
-    _known: dict[Expression, Value] = field(default_factory=dict)
+    _known: dict[Expression, Defined] = field(default_factory=dict)
     _refusals: list[Refusal] = field(default_factory=list)
 
-    def let(self, name: str, expression: Expression, *, stage: str, meaning: str = "") -> Value:
+    def let(self, name: str, expression: Expression, *, stage: str, meaning: str = "") -> Defined:
         """Define ``name`` (or one like it that is free); the same expression is defined once."""
-        if isinstance(expression, Value):
+        if isinstance(expression, Defined):
             return expression
         known = self._known.get(expression)
         if known is not None:
@@ -186,10 +186,10 @@ class Builder:
             self._stages.append((numbered(stage, taken), []))
         self._stages[level][1].append(Definition(free, expression, meaning))
         self._level[free] = level
-        value = self._known[expression] = Value(free)
+        value = self._known[expression] = Defined(free)
         return value
 
-    def read(self, column: InputColumn) -> Value:
+    def read(self, column: InputColumn) -> Defined:
         """The value of a column of the table: a number, or a level."""
         self.columns.setdefault(column.name, column)
         levels = column.kind is Kind.DISCRETE
@@ -263,10 +263,10 @@ def total(terms: Iterable[Expression]) -> Expression:
     found = tuple(term for term in terms if term != ZERO)
     if len(found) > MOST_TERMS:  # languages limit the depth of expressions
         groups = [found[i : i + MOST_TERMS] for i in range(0, len(found), MOST_TERMS)]
-        return total(Sum(group) if len(group) > 1 else group[0] for group in groups)
+        return total(SumOf(group) if len(group) > 1 else group[0] for group in groups)
     if not found:
         return ZERO
-    return found[0] if len(found) == 1 else Sum(found)
+    return found[0] if len(found) == 1 else SumOf(found)
 
 
 def times(a: float, x: Expression) -> Expression:
@@ -275,7 +275,7 @@ def times(a: float, x: Expression) -> Expression:
         return ZERO
     if isinstance(x, Number):
         return Number(float(a) * x.value)
-    return x if a == 1.0 else Product((Number(float(a)), x))
+    return x if a == 1.0 else ProductOf((Number(float(a)), x))
 
 
 def minus(a: Expression, b: Expression) -> Expression:
@@ -285,7 +285,7 @@ def minus(a: Expression, b: Expression) -> Expression:
 
 def shifted(x: Expression, by: float) -> Expression:
     """x − by."""
-    return x if by == 0.0 else Sum((x, Number(-float(by))))
+    return x if by == 0.0 else SumOf((x, Number(-float(by))))
 
 
 def affine(coef: Any, x: Sequence[Expression], constant: float = 0.0) -> Expression:
@@ -294,12 +294,12 @@ def affine(coef: Any, x: Sequence[Expression], constant: float = 0.0) -> Express
     return total((Number(float(constant)), *terms))
 
 
-def square(x: Value) -> Expression:
+def square(x: Defined) -> Expression:
     """x², of something that has a name."""
-    return Product((x, x))
+    return ProductOf((x, x))
 
 
-def sigmoid(b: Builder, name: str, x: Expression) -> Value:
+def sigmoid(b: Builder, name: str, x: Expression) -> Defined:
     """1/(1 + e^−x), computed from e^−|x| so that nothing overflows."""
     score = b.let(f"log_odds_{name}", x, stage="scores")
     larger, smaller = _sides(b, name, score)
@@ -307,7 +307,7 @@ def sigmoid(b: Builder, name: str, x: Expression) -> Value:
     return b.let(f"probability_{name}", found, stage="probabilities")
 
 
-def two_sigmoids(b: Builder, names: Sequence[str], x: Value) -> tuple[Value, Value]:
+def two_sigmoids(b: Builder, names: Sequence[str], x: Defined) -> tuple[Defined, Defined]:
     """1/(1 + eˣ) and 1/(1 + e^−x): the probabilities of two classes, x being their log odds."""
     larger, smaller = _sides(b, names[1], x)
     first = Case((Branch(Compare(x, ">=", ZERO), smaller),), larger)
@@ -318,29 +318,29 @@ def two_sigmoids(b: Builder, names: Sequence[str], x: Value) -> tuple[Value, Val
     )
 
 
-def _sides(b: Builder, name: str, x: Value) -> tuple[Expression, Expression]:
+def _sides(b: Builder, name: str, x: Defined) -> tuple[Expression, Expression]:
     """1/(1 + e^−|x|) and what is left of one."""
     size = Case((Branch(Compare(x, ">", ZERO), times(-1.0, x)),), x)
     small = b.let(f"odds_{name}", Exp(size), stage="odds")
-    return Quotient(ONE, Sum((ONE, small))), Quotient(small, Sum((ONE, small)))
+    return Quotient(ONE, SumOf((ONE, small))), Quotient(small, SumOf((ONE, small)))
 
 
-def log_sigmoid(b: Builder, name: str, score: Value) -> Value:
+def log_sigmoid(b: Builder, name: str, score: Defined) -> Defined:
     """log 1/(1 + e^−x) = min(x, 0) − log(1 + e^−|x|)."""
     size = Case((Branch(Compare(score, ">", ZERO), times(-1.0, score)),), score)
     small = b.let(f"small_{name}", Exp(size), stage="small")
-    found = minus(Smallest((score, ZERO)), Log(Sum((ONE, small))))
+    found = minus(Smallest((score, ZERO)), Log(SumOf((ONE, small))))
     return b.let(f"log_probability_{name}", found, stage="log_probabilities")
 
 
-def softmax(b: Builder, names: Sequence[str], scores: Sequence[Value]) -> tuple[Value, ...]:
+def softmax(b: Builder, names: Sequence[str], scores: Sequence[Defined]) -> tuple[Defined, ...]:
     """e^sₖ / Σ e^sⱼ, relative to the largest score so that nothing overflows."""
     largest = b.let("largest_score", Largest(tuple(scores)), stage="largest")
     odds = [
         b.let(f"odds_{name}", Exp(minus(score, largest)), stage="odds")
         for name, score in zip(names, scores, strict=True)
     ]
-    whole = b.let("odds_total", Sum(tuple(odds)), stage="odds_total")
+    whole = b.let("odds_total", SumOf(tuple(odds)), stage="odds_total")
     return tuple(
         b.let(f"probability_{name}", Quotient(one, whole), stage="probabilities")
         for name, one in zip(names, odds, strict=True)
@@ -357,7 +357,9 @@ def label(value: Any) -> Expression:
     return Text(str(plain))
 
 
-def first_largest(b: Builder, values: Sequence[Value], answers: Sequence[Expression]) -> Expression:
+def first_largest(
+    b: Builder, values: Sequence[Defined], answers: Sequence[Expression]
+) -> Expression:
     """The answer of the largest value, of several the first."""
     if len(values) == 1:
         return answers[0]
@@ -395,8 +397,8 @@ class ClassAnswer:
 
     labels: tuple[Any, ...]
     choice: Expression
-    scores: tuple[Value, ...] = ()
-    probabilities: tuple[Value, ...] = ()
+    scores: tuple[Defined, ...] = ()
+    probabilities: tuple[Defined, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -454,14 +456,14 @@ def identifiers(texts: Sequence[str]) -> list[str]:
 STAGE = "design"
 
 
-def design(b: Builder, inputs: Inputs) -> tuple[Value, ...]:
+def design(b: Builder, inputs: Inputs) -> tuple[Defined, ...]:
     """The terms of the design in order."""
     b.notes += inputs.notes
     columns = inputs.by_name
     return tuple(_term(b, term, columns[term.column]) for term in inputs.terms)
 
 
-def column_value(b: Builder, column: InputColumn) -> Value:
+def column_value(b: Builder, column: InputColumn) -> Defined:
     """The value of a column; rows that the model refuses for it are refused."""
     value = b.read(column)
     if column.kind is Kind.DISCRETE and column.unseen == "error":
@@ -497,7 +499,7 @@ def is_level(value: Expression, column: InputColumn, level: str) -> Expression:
     return OneOf(value, column.spellings[level])
 
 
-def _term(b: Builder, term: DesignTerm, column: InputColumn) -> Value:
+def _term(b: Builder, term: DesignTerm, column: InputColumn) -> Defined:
     value = column_value(b, column)
     name = str(term)
     expression: Expression

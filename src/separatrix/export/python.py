@@ -11,6 +11,7 @@ from separatrix.export.expressions import (
     AnyOf,
     Case,
     Compare,
+    Defined,
     Exp,
     Expression,
     Filled,
@@ -21,16 +22,15 @@ from separatrix.export.expressions import (
     Not,
     Number,
     OneOf,
-    Product,
+    ProductOf,
     Quotient,
     RawLevel,
     RawNumber,
     Smallest,
     Sqrt,
-    Sum,
+    SumOf,
     Text,
     Truth,
-    Value,
 )
 from separatrix.export.inputs import InputColumn
 from separatrix.export.program import Program
@@ -74,7 +74,7 @@ def module_text(program: Program) -> str:
                 ]
     answers = []
     for output in program.outputs:
-        if isinstance(output.expression, Value):
+        if isinstance(output.expression, Defined):
             name = output.expression.name
         else:
             name = f"answer_{output.name}"
@@ -252,13 +252,13 @@ def _text(expression: Expression, columns: dict[str, InputColumn]) -> tuple[str,
             return repr(value), ATOM
         case Missing():
             return "None", ATOM
-        case Value(name):
+        case Defined(name):
             return name, ATOM
         case RawNumber(column) | RawLevel(column):
             return _raw(columns[column]), ATOM
-        case Sum(terms):
+        case SumOf(terms):
             return _sum(terms, columns), SUM
-        case Product(factors):
+        case ProductOf(factors):
             if factors[0] == Number(-1.0):
                 return "-" + " * ".join(inside(one, SIGN) for one in factors[1:]), PRODUCT
             return " * ".join(inside(one, SIGN) for one in factors), PRODUCT

@@ -16,6 +16,7 @@ from separatrix.export.expressions import (
     Branch,
     Case,
     Compare,
+    Defined,
     Exp,
     Expression,
     Filled,
@@ -26,16 +27,15 @@ from separatrix.export.expressions import (
     Not,
     Number,
     OneOf,
-    Product,
+    ProductOf,
     Quotient,
     RawLevel,
     RawNumber,
     Smallest,
     Sqrt,
-    Sum,
+    SumOf,
     Text,
     Truth,
-    Value,
     values_in,
     within,
 )
@@ -50,21 +50,21 @@ FEW_STAGES = 3
 
 
 @dataclass(frozen=True)
-class Place:
+class SourceTable:
     """The table that is read, and columns of it that are copied beside the answer."""
 
     table: str = "rows"
     ids: tuple[str, ...] = ()
 
 
-def sql_text(program: Program, dialect: Dialect, place: Place) -> str:
+def sql_text(program: Program, dialect: SQLDialect, place: SourceTable) -> str:
     """The query as text, with a few lines of comment before it."""
     tree = query_of(program, dialect, place)
     lines = [f"-- {line}" for line in _comments(program, dialect)]
     return "\n".join([*lines, tree.sql(dialect=dialect.sqlglot, pretty=True) + ";"]) + "\n"
 
 
-def query_of(program: Program, dialect: Dialect, place: Place) -> exp.Select:
+def query_of(program: Program, dialect: SQLDialect, place: SourceTable) -> exp.Select:
     """The query as a syntax tree."""
     _refuse_ids(program, place.ids)
     scalars = Scalars(dialect, {column.name: column for column in program.columns})
@@ -132,7 +132,7 @@ def _with_refusals(program: Program) -> list[Stage]:
 def _unless_refused(expression: Expression, program: Program) -> Expression:
     if not program.refusals:
         return expression
-    refused = Compare(Value(REFUSED), "=", Number(1))
+    refused = Compare(Defined(REFUSED), "=", Number(1))
     return Case((Branch(refused, Missing()),), expression)
 
 
@@ -155,7 +155,7 @@ def _done(stages: Sequence[Stage], stage: Stage) -> set[str]:
     return {one.name for earlier in before for one in earlier.definitions}
 
 
-def _table(name: str, dialect: Dialect) -> exp.Table:
+def _table(name: str, dialect: SQLDialect) -> exp.Table:
     """The table by name, perhaps with schema and catalog; anything else is one quoted name."""
     try:
         found = exp.maybe_parse(name, into=exp.Table, dialect=dialect.sqlglot)
@@ -180,7 +180,7 @@ def _refuse_ids(program: Program, ids: Sequence[str]) -> None:
             )
 
 
-def _comments(program: Program, dialect: Dialect) -> list[str]:
+def _comments(program: Program, dialect: SQLDialect) -> list[str]:
     """What the query is; names of the table are written as ASCII, so that no line ends early."""
     found = [f"{program.title}, exported by separatrix for {dialect.words}."]
     found += [ascii(note)[1:-1] for note in program.notes]
@@ -219,7 +219,7 @@ _ATOMS = (exp.Column, exp.Literal, exp.Func, exp.Paren, exp.Boolean, exp.Null)
 class Scalars:
     """Writes expressions in one dialect; ``columns`` are those of the table."""
 
-    dialect: Dialect
+    dialect: SQLDialect
     columns: dict[str, InputColumn]
 
     def of(self, expression: Expression) -> exp.Expression:
@@ -233,15 +233,15 @@ class Scalars:
                 return exp.Boolean(this=value)
             case Missing():
                 return exp.Null()
-            case Value(name):
+            case Defined(name):
                 return exp.column(name, quoted=True)
             case RawNumber(column):
                 return self._raw_number(self.columns[column])
             case RawLevel(column):
                 return self._raw_level(self.columns[column])
-            case Sum(terms):
+            case SumOf(terms):
                 return self._sum(terms)
-            case Product(factors):
+            case ProductOf(factors):
                 return self._product(factors)
             case Quotient(a, b):
                 parts = {"this": self._atom(a), "expression": self._atom(b)}
@@ -319,7 +319,7 @@ class Scalars:
         return found
 
     def _sum(self, terms: Sequence[Expression]) -> exp.Expression:
-        found = self._atom(terms[0]) if isinstance(terms[0], Sum) else self.of(terms[0])
+        found = self._atom(terms[0]) if isinstance(terms[0], SumOf) else self.of(terms[0])
         for term in terms[1:]:
             if isinstance(term, Number) and term.value < 0:
                 found = exp.Sub(this=found, expression=self.number(-term.value))
@@ -333,7 +333,7 @@ class Scalars:
 
     def _product(self, factors: Sequence[Expression]) -> exp.Expression:
         if factors[0] == Number(-1.0):
-            rest = factors[1] if len(factors) == 2 else Product(tuple(factors[1:]))
+            rest = factors[1] if len(factors) == 2 else ProductOf(tuple(factors[1:]))
             return exp.Neg(this=_inside(self.of(rest)))
         trees = [self._atom(one) for one in factors]
         return reduce(lambda a, b: exp.Mul(this=a, expression=b), trees)
@@ -350,14 +350,14 @@ class Scalars:
 
 def _negated(term: Expression) -> Expression | None:
     """What is subtracted, if the term is a negative number times something."""
-    if not isinstance(term, Product):
+    if not isinstance(term, ProductOf):
         return None
     first, *rest = term.factors
     if not isinstance(first, Number) or first.value >= 0:
         return None
     if first.value == -1.0:
-        return rest[0] if len(rest) == 1 else Product(tuple(rest))
-    return Product((Number(-first.value), *rest))
+        return rest[0] if len(rest) == 1 else ProductOf(tuple(rest))
+    return ProductOf((Number(-first.value), *rest))
 
 
 def _inside(tree: exp.Expression) -> exp.Expression:
@@ -400,14 +400,14 @@ def _truth(raw: exp.Expression) -> exp.Expression:
     return case
 
 
-def _without_nan(number: exp.Expression, dialect: Dialect) -> exp.Expression:
+def _without_nan(number: exp.Expression, dialect: SQLDialect) -> exp.Expression:
     """Null in place of NaN."""
     if dialect.name == "bigquery":  # NaN equals nothing there
         return exp.Case().when(exp.Not(this=exp.IsNan(this=number)), number.copy())
     return exp.Nullif(this=number, expression=exp.cast(text("NaN"), "double"))
 
 
-def _days(raw: exp.Expression, dialect: Dialect, display: str) -> exp.Expression:
+def _days(raw: exp.Expression, dialect: SQLDialect, display: str) -> exp.Expression:
     """Days since 1970-01-01 of a date or a time."""
     if dialect.name == "sqlite":
         day = exp.Anonymous(this="JULIANDAY", expressions=[raw])
@@ -434,7 +434,7 @@ def _days(raw: exp.Expression, dialect: Dialect, display: str) -> exp.Expression
 
 
 @dataclass(frozen=True)
-class Dialect:
+class SQLDialect:
     """A dialect by its name on the command line, in words, and for sqlglot.
 
     ``exact_decimals``: plain decimals are DECIMAL there, so that constants are written with an
@@ -457,8 +457,8 @@ class Dialect:
 DIALECTS = {
     one.name: one
     for one in (
-        Dialect("duckdb", "DuckDB", "duckdb", exact_decimals=True, runs="DuckDB"),
-        Dialect(
+        SQLDialect("duckdb", "DuckDB", "duckdb", exact_decimals=True, runs="DuckDB"),
+        SQLDialect(
             "postgres",
             "PostgreSQL",
             "postgres",
@@ -466,16 +466,16 @@ DIALECTS = {
             small_powers=True,
             inlines=True,
         ),
-        Dialect("sqlite", "SQLite", "sqlite", has_nan=False, inlines=True, runs="SQLite"),
-        Dialect("bigquery", "BigQuery", "bigquery"),
-        Dialect("spark", "Spark SQL", "spark", exact_decimals=True),
+        SQLDialect("sqlite", "SQLite", "sqlite", has_nan=False, inlines=True, runs="SQLite"),
+        SQLDialect("bigquery", "BigQuery", "bigquery"),
+        SQLDialect("spark", "Spark SQL", "spark", exact_decimals=True),
     )
 }
 #: Other names of the same.
 ALIASES = {"postgresql": "postgres", "sparksql": "spark", "databricks": "spark"}
 
 
-def dialect_named(name: str) -> Dialect:
+def dialect_named(name: str) -> SQLDialect:
     """The dialect called ``name``, in any case."""
     lower = name.lower()
     found = DIALECTS.get(ALIASES.get(lower, lower))

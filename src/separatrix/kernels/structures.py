@@ -136,7 +136,7 @@ IMAGINARY_STEP = 1e-30
 ALL, LOWER, DIAGONAL = 0, 1, 2
 
 
-class Encoding:
+class EncodedItems:
     """Items as integer arrays; labels are numbered by ``vocabulary``.
 
     ``sizes`` holds the size of every item.
@@ -154,12 +154,12 @@ class PairwiseKernel(Kernel):
     of_vectors = False
 
     @abstractmethod
-    def encode(self, items: list[Any], vocabulary: dict[Any, int], *, extend: bool) -> Encoding:
+    def encode(self, items: list[Any], vocabulary: dict[Any, int], *, extend: bool) -> EncodedItems:
         """Items as integer arrays; new labels extend the vocabulary, or are numbered −1."""
 
     @abstractmethod
     def fill(
-        self, x: Encoding, z: Encoding, rows: slice, part: int, decay: complex, out: Array
+        self, x: EncodedItems, z: EncodedItems, rows: slice, part: int, decay: complex, out: Array
     ) -> None:
         """Compute some rows of ``out``, real or complex."""
 
@@ -218,7 +218,12 @@ class PreparedPairs(PreparedKernel):
 
 
 def _fill_parallel(
-    kernel: PairwiseKernel, x: Encoding, z: Encoding, part: int, decay: complex, block: Array
+    kernel: PairwiseKernel,
+    x: EncodedItems,
+    z: EncodedItems,
+    part: int,
+    decay: complex,
+    block: Array,
 ) -> None:
     """Rows in groups of about equal work, on all processors."""
     if block.size == 0:
@@ -345,7 +350,7 @@ class Subsequence(PairwiseKernel):
         """Strings as str, other sequences as tuples."""
         return _serializable_sequences(items)
 
-    def encode(self, items: list[Any], vocabulary: dict[Any, int], *, extend: bool) -> Encoding:
+    def encode(self, items: list[Any], vocabulary: dict[Any, int], *, extend: bool) -> EncodedItems:
         """Concatenated codes of the letters, and the ends of the strings."""
         texts = [as_sequence(item, "Subsequence") for item in items]
         if extend:
@@ -355,10 +360,10 @@ class Subsequence(PairwiseKernel):
         codes = [vocabulary.get(letter, -1) for text in texts for letter in text]
         sizes = np.array([len(text) for text in texts], dtype=np.int64)
         ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        return Encoding(vocabulary, (np.array(codes, dtype=np.int64), ends), sizes)
+        return EncodedItems(vocabulary, (np.array(codes, dtype=np.int64), ends), sizes)
 
     def fill(
-        self, x: Encoding, z: Encoding, rows: slice, part: int, decay: complex, out: Array
+        self, x: EncodedItems, z: EncodedItems, rows: slice, part: int, decay: complex, out: Array
     ) -> None:
         """Dynamic programming for every pair."""
         from separatrix.kernels.loops import subsequence_kernel
@@ -557,7 +562,7 @@ class TreeKernel(PairwiseKernel):
         """Trees as nested tuples."""
         return [_serializable_tree(item) for item in as_list(items)]
 
-    def encode(self, items: list[Any], vocabulary: dict[Any, int], *, extend: bool) -> Encoding:
+    def encode(self, items: list[Any], vocabulary: dict[Any, int], *, extend: bool) -> EncodedItems:
         """Productions of all nodes, ends of the children's lists, children, ends of the trees.
 
         A production is a label with the labels of the children in their order.
@@ -575,10 +580,10 @@ class TreeKernel(PairwiseKernel):
             ends.append(len(productions))
         lists = (productions, child_ends, children, ends)
         arrays = tuple(np.array(values, dtype=np.int64) for values in lists)
-        return Encoding(vocabulary, arrays, np.diff(arrays[3]))
+        return EncodedItems(vocabulary, arrays, np.diff(arrays[3]))
 
     def fill(
-        self, x: Encoding, z: Encoding, rows: slice, part: int, decay: complex, out: Array
+        self, x: EncodedItems, z: EncodedItems, rows: slice, part: int, decay: complex, out: Array
     ) -> None:
         """Dynamic programming for every pair."""
         from separatrix.kernels.loops import tree_kernel

@@ -26,7 +26,7 @@ from separatrix.matrices.products import DenseProducts, Standardized, products
 from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import (
     Certificate,
-    ElasticNet,
+    ElasticNetPenalty,
     Squared,
     certify_primal_dual,
     joint_certificate,
@@ -95,12 +95,12 @@ class Scales:
             return np.zeros(0, dtype=np.int64)
         return np.flatnonzero(zero_if_constant(self.x_scale, self.x_mean))
 
-    def penalty(self, options: ElasticNetOptions) -> ElasticNet:
+    def penalty(self, options: ElasticNetOptions) -> ElasticNetPenalty:
         """ℓ and q of the nonconstant columns for α = 1."""
         scale = self.x_scale[self.nonconstant]
         v = np.ones_like(scale) if options.standardize else 1.0 / scale
         sigma = self.y_scale or 1.0
-        return ElasticNet(
+        return ElasticNetPenalty(
             options.l1_ratio / sigma * v, (1.0 - options.l1_ratio) * v**2, options.positive
         )
 
@@ -511,7 +511,7 @@ def _certify_target(
     length = np.sqrt([found.square])
     return certify_primal_dual(
         Squared(),
-        ElasticNet(alpha * rho * v, alpha * (1.0 - rho) * v**2, options.positive),
+        ElasticNetPenalty(alpha * rho * v, alpha * (1.0 - rho) * v**2, options.positive),
         np.ones(1),
         length,
         length,

@@ -26,7 +26,7 @@ from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import (
     ROUNDING,
     Certificate,
-    ElasticNet,
+    ElasticNetPenalty,
     LeastSquares,
     Solution,
     Squared,
@@ -582,7 +582,7 @@ def certify_ridge_rows(
         found.append(
             certify_primal_dual(
                 Squared(),
-                ElasticNet(np.zeros(len(coef)), np.full(len(coef), a)),
+                ElasticNetPenalty(np.zeros(len(coef)), np.full(len(coef), a)),
                 unit_weights,
                 residual[:, j],
                 dual[:, j],

@@ -313,11 +313,11 @@ def _preconditioner(rows: Rows, moments: Moments, options: TiltedOptions) -> Pre
 
 def _table(
     block: Block, moments: Moments, preconditioner: Preconditioner, options: TiltedOptions
-) -> Table:
+) -> QuantileProblem:
     """The preconditioned table; subtract the least-squares fit so that residuals lose no digits."""
     r, p = preconditioner.rank, preconditioner.rank + int(options.fit_intercept)
     extra = np.eye(r, p) if options.alpha else np.zeros((0, p))
-    z = Design(block, preconditioner, extra)
+    z = AugmentedDesign(block, preconditioner, extra)
     keep = slice(None) if z.keep is None else z.keep
     y = np.append(block.y[keep, 0] - preconditioner.y_center[0], np.zeros(len(extra)))
     w = block.weights[keep]
@@ -342,7 +342,7 @@ def _table(
     w = w / w_unit
     high = np.append(options.high * w, penalty)
     even = options.high == options.low
-    return Table(
+    return QuantileProblem(
         z=z,
         y=y / unit,
         high=high,
@@ -356,7 +356,7 @@ def _table(
     )
 
 
-def _width(table: Table, beta: Floats) -> float:
+def _width(table: QuantileProblem, beta: Floats) -> float:
     """How far a fitted value can move without error, where none has one and ε > 0; a lower bound.
 
     Inside the tube the plane may move until a row meets its wall. Where rows are at the wall, it
@@ -378,7 +378,7 @@ def _width(table: Table, beta: Floats) -> float:
 
 
 def _certificate(
-    table: Table,
+    table: QuantileProblem,
     preconditioner: Preconditioner,
     beta: Floats,
     dual_points: list[Floats],
@@ -438,7 +438,7 @@ CHUNK_VALUES = 100_000
 NEAR = 16.0
 
 
-class Design:
+class AugmentedDesign:
     """Rows [z, 1] of the block that have a weight, then the rows ``extra`` (m x p)."""
 
     def __init__(self, block: Block, preconditioner: Preconditioner, extra: Floats) -> None:
@@ -520,7 +520,7 @@ class Design:
 class TransposedDesign:
     """zᵀ, for products."""
 
-    def __init__(self, design: Design) -> None:
+    def __init__(self, design: AugmentedDesign) -> None:
         self.design = design
 
     def __matmul__(self, u: Floats) -> Floats:
@@ -585,7 +585,7 @@ class _Basis:
 class _PiecewiseLinear:
     """The function f with what its vertices and edges need."""
 
-    def __init__(self, z: Design, y: Floats, slopes: Slopes, epsilon: float) -> None:
+    def __init__(self, z: AugmentedDesign, y: Floats, slopes: Slopes, epsilon: float) -> None:
         self.z, self.epsilon, self.y = z, epsilon, y
         self.high, self.low = slopes
         self.perturbed = np.random.default_rng(0).uniform(-1.0, 1.0, len(y))
@@ -649,7 +649,13 @@ class _PiecewiseLinear:
 
 
 def optimal_vertex(
-    z: Design, y: Floats, slopes: Slopes, *, epsilon: float, diagonal: Floats, max_pivots: int
+    z: AugmentedDesign,
+    y: Floats,
+    slopes: Slopes,
+    *,
+    epsilon: float,
+    diagonal: Floats,
+    max_pivots: int,
 ) -> Vertex | None:
     """An optimal vertex near an interior solution, or None if the pivots do not reach one.
 
@@ -680,7 +686,7 @@ def optimal_vertex(
     return None
 
 
-def _initial_basis(z: Design, diagonal: Floats, epsilon: float) -> _Basis | None:
+def _initial_basis(z: AugmentedDesign, diagonal: Floats, epsilon: float) -> _Basis | None:
     """p independent rows of large ``diagonal``, by QR with pivoting on the weighted rows."""
     n, p = z.shape
     best = diagonal.max(axis=0)
@@ -752,7 +758,7 @@ def _alternative(f: _PiecewiseLinear, basis: _Basis, edges: Floats, u: Floats, r
 
 
 @dataclass(frozen=True)
-class Table:
+class QuantileProblem:
     """Rows ``z`` with least-squares residuals, of mean size 1, as targets ``y``.
 
     ``high`` and ``low`` are the slopes of each row's loss above and below the tube; rows of a
@@ -761,7 +767,7 @@ class Table:
     rounding error of a residual.
     """
 
-    z: Design
+    z: AugmentedDesign
     y: Floats
     high: Floats
     low: Floats
@@ -837,9 +843,9 @@ class Table:
 class TiltedProblem(EpsilonInsensitiveProblem):
     """The program of a table for the interior-point method: boxes from −l to h."""
 
-    z: Design  # type: ignore[assignment]
+    z: AugmentedDesign  # type: ignore[assignment]
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: QuantileProblem) -> None:
         self.table, self.z, self.y = table, table.z, table.y
         self.epsilon = table.epsilon
         high, low = table.high, table.low

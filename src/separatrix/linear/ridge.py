@@ -28,9 +28,9 @@ from separatrix.linear.lasso import solve_non_negative
 from separatrix.linear.linear_regression import from_rows, solve_least_squares
 from separatrix.linear.spectrum import (
     CenteredRows,
+    DesignSpectrum,
     RidgeOptions,
     RidgeTrace,
-    Spectrum,
     by_products,
     fold_predictions,
     path_coefs,
@@ -279,7 +279,7 @@ FREEDOM = "effective degrees of freedom stand for the VC dimension, which penalt
 
 def ridge_figures(model: Any, fold_errors: Floats | None) -> PathFigures:
     """Figures of a fitted path of one target."""
-    spectrum: Spectrum = model.spectrum_
+    spectrum: DesignSpectrum = model.spectrum_
     if spectrum.cross.shape[1] != 1:
         raise InputError(
             f"Criteria compare models of one target, and there are {spectrum.cross.shape[1]}.",
@@ -311,7 +311,7 @@ def ridge_figures(model: Any, fold_errors: Floats | None) -> PathFigures:
     )
 
 
-def log_evidence(spectrum: Spectrum, alphas: Floats) -> Floats:
+def log_evidence(spectrum: DesignSpectrum, alphas: Floats) -> Floats:
     """The evidence at every penalty, noise variance at its best; −∞ at a penalty of 0."""
     n, cross = spectrum.weight, spectrum.cross[:, 0]
     penalized = spectrum.yy[0] - cross**2 @ spectrum.inverse_eigenvalues(alphas)
@@ -331,7 +331,7 @@ def refuse_without_spectrum(path: RidgeTrace) -> None:
     refuse_lost_spectrum(path.spectrum, path.coefs)
 
 
-def refuse_lost_spectrum(spectrum: Spectrum, coefs: Floats) -> None:
+def refuse_lost_spectrum(spectrum: DesignSpectrum, coefs: Floats) -> None:
     """The same from a spectrum and coefficients."""
     if not len(spectrum.values) and coefs.any():
         raise InputError(
@@ -395,10 +395,10 @@ class RidgePathBase(RidgeBase):
             return trace_rows(data.block, options, self._grid)
         assert data.moments is not None
         m, scale = options.scaled(data.moments)
-        spectrum = Spectrum.from_moments(m, scale)
+        spectrum = DesignSpectrum.from_moments(m, scale)
         return trace_moments(m, spectrum, self._grid(spectrum))
 
-    def _grid(self, spectrum: Spectrum) -> Floats:
+    def _grid(self, spectrum: DesignSpectrum) -> Floats:
         if self.alphas is None or isinstance(self.alphas, int | np.integer):
             return spectrum.grid(100 if self.alphas is None else int(self.alphas))
         return self._penalties(self.alphas)
@@ -461,7 +461,7 @@ class RidgePath(PartialFitMixin, RidgePathBase):
         The Bayesian information criterion for every penalty.
     gcv_ : ndarray of shape (m,)
         Generalized cross-validation error for every penalty.
-    spectrum_ : Spectrum
+    spectrum_ : DesignSpectrum
         The eigendecomposition, which ``coef_at`` evaluates at any penalty.
     alpha_ : float
         The selected penalty.
@@ -678,7 +678,7 @@ class RidgeCV(RidgePathBase):
                     f"cv!=None and {name}=True are incompatible: it belongs to leave-one-out."
                 )
 
-    def _grid(self, spectrum: Spectrum) -> Floats:
+    def _grid(self, spectrum: DesignSpectrum) -> Floats:
         if isinstance(self.alphas, Real):  # a number is a penalty here, not how many there are
             return self._penalties([float(self.alphas)])
         return super()._grid(spectrum)
@@ -913,12 +913,12 @@ def _from_coordinates(
     return np.asarray(errors)
 
 
-def _statistic(path: RidgeTrace, fit_intercept: bool, precision: Any) -> LeaveOneOut:
+def _statistic(path: RidgeTrace, fit_intercept: bool, precision: Any) -> LeaveOneOutErrorSums:
     s = path.spectrum
     assert s.directions is not None
     nonzero = s.values > s.floor
     root = np.sqrt(s.values[nonzero])
-    return LeaveOneOut(
+    return LeaveOneOutErrorSums(
         s.directions[:, nonzero] / s.scale[:, None] / root,
         (s.values[:, None] * s.inverse_eigenvalues(path.alphas))[nonzero],
         s.cross[nonzero] / root[:, None],
@@ -1036,7 +1036,7 @@ def _r_squared(mse: Floats, variance: Floats) -> Floats:
 # target away.
 
 
-class LeaveOneOut(FieldStatistic):
+class LeaveOneOutErrorSums(FieldStatistic):
     """Σ w e₍ᵢ₎² for each of k targets and m penalties, and the least 1 − w h.
 
     ``rotation`` (d x r) takes centred rows to coordinates u, ``shrink`` (r x m) holds λ/(λ + α),

@@ -62,7 +62,7 @@ class RidgeOptions:
 
 
 @dataclass(frozen=True)
-class Spectrum:
+class DesignSpectrum:
     """Eigenvalues and eigenvectors of XᵀX for columns divided by ``scale``.
 
     ``values`` are λ, ``directions`` the eigenvectors V (by column; None where there would be more
@@ -81,7 +81,7 @@ class Spectrum:
     floor: float = 0.0
 
     @classmethod
-    def from_moments(cls, m: Moments, scale: Floats) -> Spectrum:
+    def from_moments(cls, m: Moments, scale: Floats) -> DesignSpectrum:
         """Eigenvectors of the scatter of columns that were divided by ``scale`` already."""
         variances = np.diag(m.xx)[np.diag(m.xx) > 0.0]
         graded = variances.max(initial=0.0) > UNITS_APART * variances.min(initial=np.inf)
@@ -104,7 +104,7 @@ class Spectrum:
         )
 
     @classmethod
-    def from_rows(cls, rows: CenteredRows, found: RowSpectrum) -> Spectrum:
+    def from_rows(cls, rows: CenteredRows, found: GramSpectrum) -> DesignSpectrum:
         """From the products of the rows: for tables with no more rows than columns."""
         root = np.sqrt(found.values)
         directions = None
@@ -122,7 +122,7 @@ class Spectrum:
         )
 
     @classmethod
-    def from_singular(cls, rows: CenteredRows, u: Floats, s: Floats, v: Floats) -> Spectrum:
+    def from_singular(cls, rows: CenteredRows, u: Floats, s: Floats, v: Floats) -> DesignSpectrum:
         """From singular values, which keep the digits of small columns that products would lose."""
         yy, cross = (rows.y**2).sum(axis=0), s[:, None] * (u.T @ rows.y)
         return cls(s**2, v, cross, rows.scale, rows.x_mean, rows.y_mean, yy, rows.weight)
@@ -173,7 +173,7 @@ class RidgeTrace:
     rows.
     """
 
-    spectrum: Spectrum
+    spectrum: DesignSpectrum
     alphas: Floats
     coefs: Floats
     intercepts: Floats
@@ -229,7 +229,7 @@ def _one_target(m: Moments, j: int) -> Moments:
     return Moments(m.terms, one, m.count, m.weight, m.mean[at], m.scatter[np.ix_(at, at)])
 
 
-def trace_moments(m: Moments, spectrum: Spectrum, alphas: Floats) -> RidgeTrace:
+def trace_moments(m: Moments, spectrum: DesignSpectrum, alphas: Floats) -> RidgeTrace:
     """The path from scaled moments, every point certified.
 
     Where units differ so much that the eigenvectors lose the small columns, the certificate shows
@@ -256,7 +256,7 @@ def _one_if_zero(scale: Floats) -> Floats:
 # Ridge on rows in memory: one penalty, or a path, by the route that suits their shape.
 
 
-Grid = Callable[[Spectrum], Floats]
+Grid = Callable[[DesignSpectrum], Floats]
 
 
 def ridge_from_block(block: Block, alpha: Floats, options: RidgeOptions) -> Solution:
@@ -291,14 +291,14 @@ def path_coefs(
     if isinstance(source, Block):
         path = trace_rows(source, options, lambda _: alphas)
         return path.coefs, path.intercepts
-    return Spectrum.from_moments(*options.scaled(source)).coefs(alphas)
+    return DesignSpectrum.from_moments(*options.scaled(source)).coefs(alphas)
 
 
 def _trace_products(block: Block, options: RidgeOptions, grid: Grid) -> RidgeTrace:
     """By products alone, without eigenvalues but the largest."""
     rows = CenteredRows.of(block, options.fit_intercept, options.standardize)
     k, none = rows.y.shape[1], np.zeros(0)
-    spectrum = Spectrum(
+    spectrum = DesignSpectrum(
         none, None, np.zeros((0, k)), rows.scale, rows.x_mean, rows.y_mean,
         (rows.y**2).sum(axis=0), rows.weight,
     )  # fmt: skip
@@ -316,8 +316,8 @@ def _trace_block(block: Block, options: RidgeOptions, grid: Grid) -> RidgeTrace:
     ``grid`` places the penalties on a spectrum.
     """
     rows = CenteredRows.of(block, options.fit_intercept, options.standardize)
-    found = RowSpectrum.of(rows.unweighted_gram(), rows.root)
-    spectrum = Spectrum.from_rows(rows, found)
+    found = GramSpectrum.of(rows.unweighted_gram(), rows.root)
+    spectrum = DesignSpectrum.from_rows(rows, found)
     alphas = grid(spectrum)
     positive = np.where(alphas > 0.0, alphas, 1.0)
     duals = found.duals(rows.y, positive)
@@ -337,7 +337,7 @@ def _trace_graded(
     """The same on graded rows, where units differ too much for products of rows."""
     z = rows.dense()
     u, s, v = GradedRows.of(z).singular()
-    spectrum = Spectrum.from_singular(rows, u, s, v)
+    spectrum = DesignSpectrum.from_singular(rows, u, s, v)
     alphas = grid(spectrum)
     coefs, intercepts = spectrum.coefs(alphas)
     certificates, inner = [], u.T @ rows.y
@@ -385,7 +385,7 @@ def _without_penalty(path: RidgeTrace, block: Block, options: RidgeOptions) -> R
 
 
 @dataclass(frozen=True)
-class RowSpectrum:
+class GramSpectrum:
     """Eigenvalues ``values`` (r) > 0 and eigenvectors ``vectors`` (n x r) of √w ``gram`` √w.
 
     ``gram`` holds the products of centered rows before weights, ``root`` is √w.
@@ -397,7 +397,7 @@ class RowSpectrum:
     vectors: Floats
 
     @classmethod
-    def of(cls, gram: Floats, root: Floats) -> RowSpectrum:
+    def of(cls, gram: Floats, root: Floats) -> GramSpectrum:
         """Eigenvalues beyond rounding."""
         weighted = gram if (root == 1.0).all() else gram * np.outer(root, root)
         values, vectors = linalg.eigh(weighted, check_finite=False)
@@ -469,7 +469,7 @@ def fold_predictions(
         among = among - middle[:, None] - middle + square
         across = across - beside[:, None] - middle + square
     root = np.sqrt(weight)
-    spectrum = RowSpectrum.of(among, root)
+    spectrum = GramSpectrum.of(among, root)
     duals = spectrum.duals((y[train] - mean) * root[:, None], alphas) * root[:, None, None]
     n, m, k = duals.shape
     found = (across @ duals.reshape(n, m * k)).reshape(-1, m, k)

@@ -29,7 +29,7 @@ from separatrix.linear.loops import (
     sparse_sweep,
 )
 from separatrix.matrices.products import SparseProducts
-from separatrix.optimize.convex import ElasticNet
+from separatrix.optimize.convex import ElasticNetPenalty
 
 #: Up to this many columns, all are in the working set from the start.
 SMALL = 256
@@ -132,7 +132,7 @@ class WorkingSet:
 
 def solve_path(
     products: InnerProducts,
-    penalty: ElasticNet,
+    penalty: ElasticNetPenalty,
     alphas: Sequence[float],
     stopping: StoppingRule,
     start: Floats | None = None,
@@ -162,7 +162,11 @@ def solve_path(
 
 
 def _solve_at(
-    alpha: float, working: WorkingSet, grad: Floats, penalty: ElasticNet, stopping: StoppingRule
+    alpha: float,
+    working: WorkingSet,
+    grad: Floats,
+    penalty: ElasticNetPenalty,
+    stopping: StoppingRule,
 ) -> tuple[PathPoint, Floats]:
     """Solve on the working set and enlarge it until the gap over all columns is closed."""
     l1, l2, positive = alpha * penalty.l1, alpha * penalty.l2, penalty.positive
@@ -191,7 +195,7 @@ def _solve_at(
 
 
 def _if_solved(
-    alpha: float, working: WorkingSet, penalty: ElasticNet, stopping: StoppingRule
+    alpha: float, working: WorkingSet, penalty: ElasticNetPenalty, stopping: StoppingRule
 ) -> PathPoint | None:
     """The point where the path starts, if it is the solution at α already."""
     l1, l2, positive = alpha * penalty.l1, alpha * penalty.l2, penalty.positive
@@ -220,7 +224,7 @@ def _point(
     return PathPoint(alpha, at, working.beta[support], *values, freedom, sweeps)
 
 
-def _enlarge(working: WorkingSet, grad: Floats, penalty: ElasticNet, alpha: float) -> bool:
+def _enlarge(working: WorkingSet, grad: Floats, penalty: ElasticNetPenalty, alpha: float) -> bool:
     """Add columns beyond the threshold α ℓⱼ, the furthest first; False if there are none.
 
     The gradient of those that are added is exact from then on.
@@ -280,7 +284,7 @@ class SparseColumns:
         return np.asarray(product / np.outer(scale, scale))
 
 
-class _Descent:
+class _CoordinateDescent:
     """A point: coefficients of all columns, and the residual ρ = r + shift·v."""
 
     beta: Floats
@@ -364,14 +368,14 @@ class _Descent:
 
 def solve_sparse_path(
     columns: SparseColumns,
-    penalty: ElasticNet,
+    penalty: ElasticNetPenalty,
     alphas: Sequence[float],
     stopping: StoppingRule,
     start: Floats | None = None,
 ) -> Iterator[PathPoint]:
     """Solve at each of ``alphas`` in turn, each from the solution before it."""
     d = len(columns.target)
-    point = _Descent(columns, np.zeros(d) if start is None else start.copy())
+    point = _CoordinateDescent(columns, np.zeros(d) if start is None else start.copy())
     grad, before = columns.gradient(point.residual), np.inf
     at = np.flatnonzero(point.beta)
     for alpha in alphas:
@@ -384,7 +388,12 @@ def solve_sparse_path(
 
 
 def _solve_sparse_at(
-    alpha: float, point: _Descent, at: Ints, grad: Floats, penalty: ElasticNet, rule: StoppingRule
+    alpha: float,
+    point: _CoordinateDescent,
+    at: Ints,
+    grad: Floats,
+    penalty: ElasticNetPenalty,
+    rule: StoppingRule,
 ) -> tuple[PathPoint, Floats, Ints]:
     l1, l2, positive = alpha * penalty.l1, alpha * penalty.l2, penalty.positive
     enough, sweeps = min(0.1 * float(np.sqrt(rule.gap)), rule.kkt), 0
@@ -419,7 +428,9 @@ def _solve_sparse_at(
     return PathPoint(alpha, support, point.beta[support], *values, freedom, sweeps), grad, at
 
 
-def _enlarged(at: Ints, grad: Floats, beta: Floats, penalty: ElasticNet, alpha: float) -> Ints:
+def _enlarged(
+    at: Ints, grad: Floats, beta: Floats, penalty: ElasticNetPenalty, alpha: float
+) -> Ints:
     """The working set with columns beyond the threshold α ℓⱼ, the furthest first."""
     size = grad if penalty.positive else np.abs(grad)
     beyond = size - alpha * penalty.l1

@@ -210,7 +210,7 @@ class GradientDescent(ProbabilisticLinearClassifier):
         problem = MeanLoss(design, r, self.loss)
         random = check_random_state(self.random_state)
         start = random.uniform(-START_RANGE, START_RANGE, problem.shape).ravel()
-        recorder = _Recorder(problem, self.patience)
+        recorder = _ErrorRateRecorder(problem, self.patience)
         with np.errstate(over="ignore", invalid="ignore"):
             found = gradient_descent(
                 problem,
@@ -256,7 +256,7 @@ class GradientDescent(ProbabilisticLinearClassifier):
         return self._predicted(self.decision_function(X))
 
 
-class _Recorder:
+class _ErrorRateRecorder:
     """Stores every point, and stops the descent when the error rate has stopped decreasing."""
 
     def __init__(self, problem: MeanLoss, patience: int | None) -> None:

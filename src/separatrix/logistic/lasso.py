@@ -26,10 +26,10 @@ from separatrix.logistic.loops import (
 )
 from separatrix.logistic.newton import FAR, DescentResult, size_of
 from separatrix.logistic.newton import SUFFICIENT_DECREASE as NEWTON_DECREASE
-from separatrix.logistic.problem import Evaluation, LogisticOptions, LogisticProblem, gap_at
+from separatrix.logistic.problem import LogisticOptions, LogisticProblem, LossEvaluation, gap_at
 from separatrix.logistic.wide import WideLogistic
 from separatrix.matrices.products import SparseProducts, Standardized, products
-from separatrix.optimize.convex import ElasticNet, Status
+from separatrix.optimize.convex import ElasticNetPenalty, Status
 from separatrix.optimize.loops import sweep
 from separatrix.optimize.newton import cholesky_solver
 from separatrix.probability.likelihood import class_variances
@@ -184,7 +184,7 @@ class WorkingSets:
             gradient = np.vstack([gradient, residual.sum(axis=1)])
         theta = self._theta(point)
         shape = theta.shape
-        penalty = ElasticNet(
+        penalty = ElasticNetPenalty(
             np.broadcast_to(l1[:, None], shape), np.broadcast_to(l2[:, None], shape)
         )
         violation = penalty.distance(theta, -gradient).max(axis=1)
@@ -288,7 +288,7 @@ MIN_WORK = 50_000
 
 
 @dataclass(frozen=True)
-class Model:
+class QuadraticModel:
     """A quadratic model of one score: slopes ``u``, curvatures ``h`` by row, and penalties.
 
     ``first`` and ``second`` are Σ h x and the curvature of each column; ``state`` is that of
@@ -302,7 +302,7 @@ class Model:
     state: Floats
 
 
-class Columns(Protocol):
+class WorkingColumns(Protocol):
     """The columns of a working set.
 
     ``center`` is what centering would still subtract from each column, in its unit.
@@ -320,7 +320,13 @@ class Columns(Protocol):
         ...
 
     def sweep(
-        self, order: Ints, model: Model, l1: Floats, l2: Floats, theta: Floats, move: Floats
+        self,
+        order: Ints,
+        model: QuadraticModel,
+        l1: Floats,
+        l2: Floats,
+        theta: Floats,
+        move: Floats,
     ) -> float:
         """Minimize the model over each column in turn; the largest violation met."""
         ...
@@ -330,7 +336,7 @@ class Columns(Protocol):
         ...
 
 
-def columns_of(z: Standardized, *, ones: bool) -> Columns:
+def columns_of(z: Standardized, *, ones: bool) -> WorkingColumns:
     """A working set without columns of ``z`` yet, or with a column of ones."""
     if isinstance(z.x, SparseProducts):
         return _SparseColumns(z, z.x, ones=ones)
@@ -376,7 +382,13 @@ class _DenseColumns:
         return first, second
 
     def sweep(
-        self, order: Ints, model: Model, l1: Floats, l2: Floats, theta: Floats, move: Floats
+        self,
+        order: Ints,
+        model: QuadraticModel,
+        l1: Floats,
+        l2: Floats,
+        theta: Floats,
+        move: Floats,
     ) -> float:
         m = model
         return float(
@@ -430,7 +442,13 @@ class _SparseColumns:
         return first, second
 
     def sweep(
-        self, order: Ints, model: Model, l1: Floats, l2: Floats, theta: Floats, move: Floats
+        self,
+        order: Ints,
+        model: QuadraticModel,
+        l1: Floats,
+        l2: Floats,
+        theta: Floats,
+        move: Floats,
     ) -> float:
         m, here = model, (self.indptr, self.indices, self.data)
         return float(
@@ -488,7 +506,7 @@ class SetPoint:
 
 
 def point_of(
-    rows: LassoRows, columns: Columns, penalty: SetPenalty, theta: Floats, intercept: Floats
+    rows: LassoRows, columns: WorkingColumns, penalty: SetPenalty, theta: Floats, intercept: Floats
 ) -> SetPoint:
     """The point with its scores computed anew."""
     scores = columns.times(theta) + intercept[:, None]
@@ -498,7 +516,7 @@ def point_of(
 
 def descend(
     rows: LassoRows,
-    columns: Columns,
+    columns: WorkingColumns,
     penalty: SetPenalty,
     point: SetPoint,
     *,
@@ -519,7 +537,7 @@ def descend(
 
 
 def _minimize_model(
-    columns: Columns, penalty: SetPenalty, point: SetPoint, free: bool, target: float
+    columns: WorkingColumns, penalty: SetPenalty, point: SetPoint, free: bool, target: float
 ) -> tuple[tuple[Floats, Floats], Floats, float]:
     """θ and intercepts at the minimum of the model, the change of scores, the first violation."""
     turns = _Turns(columns, penalty, point, free)
@@ -541,7 +559,9 @@ def _minimize_model(
 class _Turns:
     """The minimum so far of one model: a sweep for each score in turn."""
 
-    def __init__(self, columns: Columns, penalty: SetPenalty, point: SetPoint, free: bool) -> None:
+    def __init__(
+        self, columns: WorkingColumns, penalty: SetPenalty, point: SetPoint, free: bool
+    ) -> None:
         self.columns, self.penalty, self.at = columns, penalty, point.at
         self.by_score = point.theta.T.copy()
         self.intercept = point.intercept.copy()
@@ -574,7 +594,7 @@ class _Turns:
             self.mean_move += self.at.p[k] * (self.move[k] - before)
         return worst
 
-    def _model_of(self, k: int) -> Model:
+    def _model_of(self, k: int) -> QuadraticModel:
         """The model of score k, given the changes of all."""
         u, h = self.at.residual[k].copy(), self.at.h[k]
         if self.several:
@@ -582,7 +602,7 @@ class _Turns:
             u += h * self.move[k] - w * p * (self.mean_move - p * self.move[k])
         total, mass = float(u.sum()), self.mass[k]
         state = np.array([-total / mass if mass > 0.0 else 0.0, total, mass])
-        return Model(u, h, *self.moments[k], state)
+        return QuadraticModel(u, h, *self.moments[k], state)
 
     def _count_intercept(self, k: int) -> None:
         self.move[k] += self.model.state[0]
@@ -688,7 +708,7 @@ def _descend(problem: LogisticProblem, theta: Floats, options: LogisticOptions) 
 
 
 def _minimize_full_model(
-    problem: LogisticProblem, at: Evaluation, theta: Floats, damping: float, accuracy: float
+    problem: LogisticProblem, at: LossEvaluation, theta: Floats, damping: float, accuracy: float
 ) -> Floats:
     """The minimum of the quadratic model with the ℓ₁ penalty, by coordinate descent.
 
@@ -749,8 +769,8 @@ def best_shift(beta: Floats, l1: Floats, l2: Floats) -> Floats:
 
 
 def _backtrack_all(
-    problem: LogisticProblem, theta: Floats, new: Floats, at: Evaluation, l1: Floats
-) -> tuple[Floats, Evaluation] | None:
+    problem: LogisticProblem, theta: Floats, new: Floats, at: LossEvaluation, l1: Floats
+) -> tuple[Floats, LossEvaluation] | None:
     """Part of the way to ``new``, halved until F decreases enough; None if rounding hides it.
 
     Where F cannot show it any more, the optimality conditions may. Where F decreases by more than
@@ -759,7 +779,7 @@ def _backtrack_all(
     move, before = new - theta, float(np.sum(l1 * np.abs(theta)))
     predicted = float(np.sum(at.gradient * move) + np.sum(l1 * np.abs(new))) - before
 
-    def go(t: float) -> tuple[Floats, Evaluation, float]:
+    def go(t: float) -> tuple[Floats, LossEvaluation, float]:
         there = new if t == 1.0 else theta + t * move
         found = problem.hessian(there)
         change = found.value - at.value + float(np.sum(l1 * np.abs(there))) - before
@@ -782,7 +802,7 @@ def _backtrack_all(
     return None
 
 
-def violation(problem: LogisticProblem, theta: Floats, at: Evaluation) -> float:
+def violation(problem: LogisticProblem, theta: Floats, at: LossEvaluation) -> float:
     """The largest distance of −∇f to the subdifferential of the penalty."""
     gradient = at.gradient - problem.ridge[:, None] * theta
     return float(problem.penalty.distance(theta, -gradient).max(initial=0.0))

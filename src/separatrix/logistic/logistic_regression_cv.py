@@ -354,7 +354,7 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
         sample_weight: Any,
         Cs: Floats,
         ratios: list[float],
-        paths: list[list[FoldPath]],
+        paths: list[list[LogisticFoldPath]],
     ) -> None:
         """The best point, the fit there, and the attributes."""
         scores = np.array([[path.scores for path in fold] for fold in paths])
@@ -421,7 +421,7 @@ Score = Callable[[Any, Any, Any, Ints], float]
 
 
 @dataclass(frozen=True)
-class FoldPath:
+class LogisticFoldPath:
     """What a path over the training rows of a fold found, for every C in the order given.
 
     ``coefs`` (points x scores x terms) have the intercept last if there is one.
@@ -470,7 +470,7 @@ def scored_path(
     options: LogisticOptions,
     model: LogisticRegression,
     score: Score,
-) -> FoldPath:
+) -> LogisticFoldPath:
     """Score the fits of a fold on its test rows by ``model``."""
     encoding, points = found
     block = encoding.apply(rows.take(test).block)
@@ -485,7 +485,9 @@ def scored_path(
         coefs.append(both)
         steps.append(min(max(at.passes - 1, 1), options.max_iter))
         converged &= at.status is not Status.LIMIT
-    return FoldPath(np.array(coefs), np.array(scores), np.array(steps, dtype=np.int32), converged)
+    return LogisticFoldPath(
+        np.array(coefs), np.array(scores), np.array(steps, dtype=np.int32), converged
+    )
 
 
 def _points(

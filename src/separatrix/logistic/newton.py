@@ -15,9 +15,9 @@ import numpy as np
 
 from separatrix.arrays import Floats
 from separatrix.logistic.problem import (
-    Evaluation,
     LogisticOptions,
     LogisticProblem,
+    LossEvaluation,
     Separation,
     quasi_separation,
     separation_by_linear_program,
@@ -170,15 +170,15 @@ class _Newton:
         self.problem = problem
         self.hessian: Floats | None = None
 
-    def evaluate(self, theta: Floats) -> Evaluation:
+    def evaluate(self, theta: Floats) -> LossEvaluation:
         return self.problem.hessian(theta)
 
-    def direction(self, at: Evaluation) -> Floats:
+    def direction(self, at: LossEvaluation) -> Floats:
         assert at.hessian is not None
         self.hessian = at.hessian
         return hessian_solver(at.hessian, self.problem)(at.gradient)
 
-    def damped_direction(self, at: Evaluation, damping: float) -> Floats:
+    def damped_direction(self, at: LossEvaluation, damping: float) -> Floats:
         """(H + δI)⁻¹∇F, for points where the Hessian nearly vanishes (Levenberg)."""
         assert at.hessian is not None
         ridge = damping * size_of(self.problem, at.value) * np.eye(len(at.hessian))
@@ -200,13 +200,13 @@ class _LBFGS:
         self.solve = sampled_solver(problem, theta)
         self.memory, self.age = LimitedMemory(), 0
 
-    def evaluate(self, theta: Floats) -> Evaluation:
+    def evaluate(self, theta: Floats) -> LossEvaluation:
         return self.problem.gradient(theta)
 
-    def direction(self, at: Evaluation) -> Floats:
+    def direction(self, at: LossEvaluation) -> Floats:
         return self.memory.direction(at.gradient, self.solve)
 
-    def damped_direction(self, at: Evaluation, damping: float) -> Floats:
+    def damped_direction(self, at: LossEvaluation, damping: float) -> Floats:
         """A direction by an upper bound of the Hessian; the stored pairs are dropped."""
         size = size_of(self.problem, at.value)
         bound = 0.25 * size + self.problem.ridge[:, None]
@@ -288,7 +288,7 @@ def _flat(problem: LogisticProblem, method: _Newton | _LBFGS) -> bool:
 
 
 def _converged(
-    at: Evaluation, step: Floats, theta: Floats, tolerance: float, method: _Newton | _LBFGS
+    at: LossEvaluation, step: Floats, theta: Floats, tolerance: float, method: _Newton | _LBFGS
 ) -> bool:
     length = float(np.abs(step).max(initial=0.0))
     size = 1.0 + float(np.abs(theta).max(initial=0))
@@ -298,8 +298,8 @@ def _converged(
 
 
 def _next(
-    method: _Newton | _LBFGS, theta: Floats, step: Floats, at: Evaluation, tolerance: float
-) -> tuple[Floats, Evaluation] | None:
+    method: _Newton | _LBFGS, theta: Floats, step: Floats, at: LossEvaluation, tolerance: float
+) -> tuple[Floats, LossEvaluation] | None:
     """A step by backtracking, or a damped one where scores are so large that H nearly vanishes."""
     new = _backtrack(method, theta, step, at)
     for damping in (1e-6, 1e-4, 1e-2, 1.0, 100.0):
@@ -313,10 +313,10 @@ def _further(
     method: _Newton | _LBFGS,
     theta: Floats,
     step: Floats,
-    reached: tuple[Floats, Evaluation],
+    reached: tuple[Floats, LossEvaluation],
     value: float,
     predicted: float,
-) -> tuple[Floats, Evaluation]:
+) -> tuple[Floats, LossEvaluation]:
     """The step doubled while F decreases by more than its model says: far from the minimum.
 
     Without penalty that far is where separable classes have none, which shows at once.
@@ -333,8 +333,8 @@ def _further(
 
 
 def _backtrack(
-    method: _Newton | _LBFGS, theta: Floats, step: Floats, at: Evaluation
-) -> tuple[Floats, Evaluation] | None:
+    method: _Newton | _LBFGS, theta: Floats, step: Floats, at: LossEvaluation
+) -> tuple[Floats, LossEvaluation] | None:
     """The step, halved until F decreases enough; None where rounding hides any decrease."""
     predicted = float(np.sum(at.gradient * step))
     for t in 0.5 ** np.arange(12):

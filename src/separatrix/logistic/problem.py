@@ -18,7 +18,7 @@ from scipy.optimize import linprog
 
 from separatrix.arrays import Floats
 from separatrix.optimize.convex import ROUNDING as duality_ROUNDING
-from separatrix.optimize.convex import Certificate, ElasticNet, without_rounding
+from separatrix.optimize.convex import Certificate, ElasticNetPenalty, without_rounding
 from separatrix.probability.likelihood import (
     Chunk,
     LogisticDesign,
@@ -63,7 +63,7 @@ class LogisticOptions:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class LossEvaluation:
     """F without its ℓ₁ part at a point: value, gradient, smallest margin, and perhaps Hessian."""
 
     value: float
@@ -95,18 +95,18 @@ class LogisticProblem:
         return self.design.width, self.design.n_scores
 
     @property
-    def penalty(self) -> ElasticNet:
+    def penalty(self) -> ElasticNetPenalty:
         """The penalty by coefficient, equal for every score."""
         k = self.shape[1]
         lasso = np.repeat(self.lasso[:, None], k, axis=1)
-        return ElasticNet(lasso, np.repeat(self.ridge[:, None], k, axis=1))
+        return ElasticNetPenalty(lasso, np.repeat(self.ridge[:, None], k, axis=1))
 
-    def gradient(self, theta: Floats) -> Evaluation:
+    def gradient(self, theta: Floats) -> LossEvaluation:
         """Value and gradient, the cheapest pass."""
         found = self.rows.reduce(LogisticGradient(self.design, theta / self.scale[:, None]))
         return self._evaluation(theta, found)
 
-    def hessian(self, theta: Floats) -> Evaluation:
+    def hessian(self, theta: Floats) -> LossEvaluation:
         """Value, gradient and Hessian in one pass."""
         found = self.rows.reduce(LogisticHessian(self.design, theta / self.scale[:, None]))
         unit = np.tile(self.scale, theta.shape[1])
@@ -128,10 +128,10 @@ class LogisticProblem:
             found.value = np.nan
         return found
 
-    def _evaluation(self, theta: Floats, found: LogisticGradient) -> Evaluation:
+    def _evaluation(self, theta: Floats, found: LogisticGradient) -> LossEvaluation:
         ridge = self.ridge[:, None] * theta
         value = found.value + 0.5 * float(np.sum(theta * ridge))  # not finite if θ is not
-        return Evaluation(value, found.gradient / self.scale[:, None] + ridge, found.margin)
+        return LossEvaluation(value, found.gradient / self.scale[:, None] + ridge, found.margin)
 
     def subsample(self, size: int, times: float = 1.0) -> LogisticProblem | None:
         """The problem over ``size`` evenly spaced rows, if there are ``times`` as many.
@@ -458,7 +458,7 @@ def certify_logistic(
 
 
 def gap_at(
-    penalty: ElasticNet, theta: Floats, gradient: Floats, loss: float, weight: float
+    penalty: ElasticNetPenalty, theta: Floats, gradient: Floats, loss: float, weight: float
 ) -> float:
     """The gap of F at θ by the probabilities there, from Σ w ℓ, its gradient and Σ w.
 
@@ -471,7 +471,7 @@ def gap_at(
 
 
 def _without_rounding(
-    penalty: ElasticNet, theta: Floats, v: Floats, loss: float, weight: float
+    penalty: ElasticNetPenalty, theta: Floats, v: Floats, loss: float, weight: float
 ) -> tuple[Floats, float]:
     """v nearer to ∂p(θ) by its rounding errors, and Σ |v·θ| of what was taken from it.
 
@@ -484,7 +484,7 @@ def _without_rounding(
     return without_rounding(penalty, theta, v, error)
 
 
-def _feasible_scale(v: Floats, penalty: ElasticNet) -> float:
+def _feasible_scale(v: Floats, penalty: ElasticNetPenalty) -> float:
     """The factor that makes v dual feasible for columns with a pure ℓ₁ penalty."""
     lasso = (penalty.l1 > 0.0) & (penalty.l2 == 0.0)
     if not lasso.any():

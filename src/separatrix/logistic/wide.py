@@ -24,9 +24,9 @@ from separatrix.logistic.newton import MAX_FULL as NEWTON_MAX_FULL
 from separatrix.logistic.newton import DescentResult
 from separatrix.logistic.problem import (
     ROUNDING,
-    Evaluation,
     LogisticOptions,
     LogisticProblem,
+    LossEvaluation,
     Separation,
     assemble_problem,
 )
@@ -54,7 +54,7 @@ MIN_SINGLE = 4_000_000
 
 
 @dataclass(frozen=True)
-class Point:
+class DescentPoint:
     """A point θ with its scores (n x scores), the value of F there and its gradient."""
 
     theta: Floats
@@ -101,15 +101,15 @@ class WideLogistic(LogisticProblem):
         return np.ascontiguousarray(self._array_rows.block.weights)
 
     @cached_property
-    def dense_rows(self) -> DenseRows | ClassRows:
+    def dense_rows(self) -> StandardizedRows | ClassRows:
         """Dense rows, for passes that read them once."""
         x, d = self._array_rows.block.x, len(self.design.center)
         if self.shape[1] > 1:
             return ClassRows(x, self.design.center, self.scale[:d], self.codes, self.w)
-        return DenseRows(x, self.design.center, self.scale[:d], self.sign, self.w)
+        return StandardizedRows(x, self.design.center, self.scale[:d], self.sign, self.w)
 
     @cached_property
-    def single_rows(self) -> DenseRows | ClassRows | None:
+    def single_rows(self) -> StandardizedRows | ClassRows | None:
         """The same in single precision; None where such a copy does not pay."""
         if self.is_sparse:
             return None
@@ -119,7 +119,7 @@ class WideLogistic(LogisticProblem):
             return None
         z, shift, factor, _, _ = self.copy
         center, scale = self.design.center, self.scale[: len(shift)]
-        return DenseRows(z, (center - shift) * factor, scale * factor, self.sign, self.w)
+        return StandardizedRows(z, (center - shift) * factor, scale * factor, self.sign, self.w)
 
     # -- products ------------------------------------------------------------------------------
 
@@ -147,7 +147,7 @@ class WideLogistic(LogisticProblem):
 
     # -- F and its dual ------------------------------------------------------------------------
 
-    def at_scores(self, theta: Floats, scores: Floats) -> Point:
+    def at_scores(self, theta: Floats, scores: Floats) -> DescentPoint:
         """F and its gradient where the scores are known."""
         residual = np.empty_like(scores)
         if scores.shape[1] > 1:
@@ -159,7 +159,7 @@ class WideLogistic(LogisticProblem):
             sums = self.transposed_times(flat)
         return self._point(theta, scores, value, sums.reshape(theta.shape), margin)
 
-    def at(self, theta: Floats) -> Point:
+    def at(self, theta: Floats) -> DescentPoint:
         """F and its gradient; dense rows are read once."""
         if not self.is_sparse:
             return self.at_rows(theta, self.dense_rows)
@@ -167,7 +167,7 @@ class WideLogistic(LogisticProblem):
             return self.at_scores(theta, self.times(theta))
         return self.at_scores(theta, self.times(theta[:, 0])[:, None])
 
-    def at_rows(self, theta: Floats, rows: DenseRows | ClassRows) -> Point:
+    def at_rows(self, theta: Floats, rows: StandardizedRows | ClassRows) -> DescentPoint:
         """F and its gradient in one pass over dense rows, in their precision."""
         if isinstance(rows, ClassRows):
             return self._at_classes(theta, rows)[0]
@@ -177,7 +177,7 @@ class WideLogistic(LogisticProblem):
         sums = gradient[: len(theta), None]
         return self._point(theta, scores[:, None], value, sums, float(signed.min(initial=np.inf)))
 
-    def _at_classes(self, theta: Floats, rows: ClassRows) -> tuple[Point, float]:
+    def _at_classes(self, theta: Floats, rows: ClassRows) -> tuple[DescentPoint, float]:
         """The same for several classes, whose scores are not stored, and Σ w Σ p log p."""
         d = len(self.design.center)
         constant = theta[d] if self.design.intercept else np.zeros(theta.shape[1])
@@ -187,15 +187,15 @@ class WideLogistic(LogisticProblem):
 
     def _point(
         self, theta: Floats, scores: Floats, value: float, sums: Floats, margin: float
-    ) -> Point:
+    ) -> DescentPoint:
         ridge = self.ridge[:, None] * theta
         value += 0.5 * float(np.sum(theta * ridge))
-        return Point(theta, scores, value, sums + ridge, margin)
+        return DescentPoint(theta, scores, value, sums + ridge, margin)
 
-    def gradient(self, theta: Floats) -> Evaluation:
+    def gradient(self, theta: Floats) -> LossEvaluation:
         """Value and gradient."""
         found = self.at(theta)
-        return Evaluation(found.value, found.gradient, found.margin)
+        return LossEvaluation(found.value, found.gradient, found.margin)
 
     def dual(self, theta: Floats, step: Floats) -> LogisticDual:
         """The sums of a certificate at θ − step; the dual point has the probabilities there."""
@@ -329,7 +329,7 @@ class RowsPass(NamedTuple):
     scores: Floats
 
 
-class DenseRows:
+class StandardizedRows:
     """Rows z = (x − center) / scale that are read once a pass, of two classes."""
 
     def __init__(self, x: Any, center: Floats, scale: Floats, sign: Floats, w: Floats) -> None:
@@ -498,7 +498,7 @@ CHECK = 4
 
 def minimize_wide(problem: WideLogistic, start: Floats, options: LogisticOptions) -> DescentResult:
     """Minimize F (without ℓ₁ part) from ``start``."""
-    return _minimized(_Descent(problem, options), start)
+    return _minimized(_QuasiNewtonDescent(problem, options), start)
 
 
 def near_minimum(
@@ -516,13 +516,13 @@ def near_minimum(
         return None
     if x.shape[0] * parameters**2 < MIN_HESSIAN_WORK:
         return None
-    descent = _Descent(with_products(problem), replace(options, tol=NEAR * options.tol))
+    descent = _QuasiNewtonDescent(with_products(problem), replace(options, tol=NEAR * options.tol))
     descent.limit, descent.check = NEAR_PASSES, 0
     found = _minimized(descent, start)
     return found.theta if found.status is Status.SOLVED else None
 
 
-def _minimized(descent: _Descent, start: Floats) -> DescentResult:
+def _minimized(descent: _QuasiNewtonDescent, start: Floats) -> DescentResult:
     problem, found = descent.problem, None
     single = problem.single_rows
     if not problem.is_sparse and problem.shape[0] <= MAX_BLOCK:
@@ -548,7 +548,7 @@ def _minimized(descent: _Descent, start: Floats) -> DescentResult:
     )
 
 
-class _Descent:
+class _QuasiNewtonDescent:
     """The state that single and double precision share: steps, history, verdicts."""
 
     def __init__(self, problem: WideLogistic, options: LogisticOptions) -> None:
@@ -563,7 +563,7 @@ class _Descent:
         self.bound = (0.25 * problem.weight + problem.ridge)[:, None]
         self.unpenalized = not problem.ridge.any()
 
-    def run(self, theta: Floats, at: Callable[[Floats], Point], part: float) -> Point:
+    def run(self, theta: Floats, at: Callable[[Floats], DescentPoint], part: float) -> DescentPoint:
         """Descend from θ until the conditions hold with ``part`` of the tolerance."""
         here = at(theta)
         self.history.append(here.value)
@@ -592,7 +592,7 @@ class _Descent:
             here = new
             self.history.append(here.value)
 
-    def _precondition(self, here: Point) -> None:
+    def _precondition(self, here: DescentPoint) -> None:
         """Approximate the Hessian anew: by that of a sample of rows, or by mean curvatures.
 
         Near separable classes curvatures are a small part of their bound, so that the penalty
@@ -613,7 +613,7 @@ class _Descent:
             diagonal = curvature + self.problem.ridge[:, None]
             self.solve = lambda g: g / diagonal
 
-    def _optimal(self, here: Point, part: float) -> bool:
+    def _optimal(self, here: DescentPoint, part: float) -> bool:
         """The duality gap of the probabilities, Σ g²/(2q), and the gradient, per row."""
         g, q = here.gradient, self.problem.ridge[:, None]
         largest = float(np.abs(g).max(initial=0.0))
@@ -629,14 +629,16 @@ class _Descent:
             gap += 2.0 * float(np.sum(np.abs(g * here.theta)[~penalized]))
         return gap <= part * self.tol * abs(here.value)
 
-    def _separation(self, here: Point) -> Separation | None:
+    def _separation(self, here: DescentPoint) -> Separation | None:
         if here.margin > 0.0:
             return separation_along(self.problem, here.theta)
         if len(self.history) == self.check:
             return separating_column(self.problem)
         return None
 
-    def _step(self, here: Point, direction: Floats, at: Callable[[Floats], Point]) -> Point | None:
+    def _step(
+        self, here: DescentPoint, direction: Floats, at: Callable[[Floats], DescentPoint]
+    ) -> DescentPoint | None:
         """The next point along a direction; None where rounding hides any decrease."""
         slope = float(np.vdot(here.gradient, direction))
         if not slope < 0.0 or not np.isfinite(slope):
@@ -659,8 +661,12 @@ class _Descent:
         return new if self._acceptable(here, new) else None
 
     def _backtracked(
-        self, here: Point, direction: Floats, slope: float, at: Callable[[Floats], Point]
-    ) -> Point | None:
+        self,
+        here: DescentPoint,
+        direction: Floats,
+        slope: float,
+        at: Callable[[Floats], DescentPoint],
+    ) -> DescentPoint | None:
         for t in 0.5 ** np.arange(12):
             new = at(here.theta + t * direction)
             if new.value <= here.value + 1e-4 * t * slope:
@@ -669,13 +675,13 @@ class _Descent:
                 return new if self._acceptable(here, new) else None
         return None
 
-    def _acceptable(self, here: Point, new: Point) -> bool:
+    def _acceptable(self, here: DescentPoint, new: DescentPoint) -> bool:
         """Whether F is finite and not larger, but for rounding errors."""
         if not (np.isfinite(new.value) and np.isfinite(new.gradient).all()):
             return False
         return new.value <= here.value + self.rounding * abs(here.value)
 
-    def _line_minimum(self, here: Point, direction: Floats, move: Floats) -> float:
+    def _line_minimum(self, here: DescentPoint, direction: Floats, move: Floats) -> float:
         """The t of the smallest F along a direction, by Newton's method between bounds."""
         problem = self.problem
         q = problem.ridge[:, None]
@@ -696,7 +702,7 @@ class _Descent:
         return float(t)
 
 
-def _balanced(problem: WideLogistic, found: Point) -> Floats:
+def _balanced(problem: WideLogistic, found: DescentPoint) -> Floats:
     """θ with the free intercept at its minimum given the rest: the dual point is then feasible."""
     if not problem.design.intercept or problem.ridge[-1] > 0.0 or not len(found.scores):
         return found.theta

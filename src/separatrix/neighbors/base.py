@@ -23,7 +23,7 @@ from separatrix.distances.axioms import MAX_SAMPLE, distance_concentration
 from separatrix.distances.base import Metric
 from separatrix.distances.gower import NanEuclidean
 from separatrix.distances.names import PrecomputedDistances, evenly_spaced, metric_from, metric_with
-from separatrix.distances.search import NeighborLists, NeighborSearch, as_graph, stays_sparse
+from separatrix.distances.search import NearestNeighborSearch, NeighborLists, as_graph, stays_sparse
 from separatrix.estimators.base import numeric
 from separatrix.estimators.class_labels import ClassLabels, coded_items, coded_rows
 from separatrix.estimators.metric_inputs import (
@@ -286,14 +286,14 @@ class NeighborsModel(SearchParameters):
     """
 
     _searches = True
-    _search_cache: NeighborSearch | None = None
+    _search_cache: NearestNeighborSearch | None = None
 
-    def _build_search(self) -> NeighborSearch:
-        self._search_cache = NeighborSearch(self.points_, self.metric_)
+    def _build_search(self) -> NearestNeighborSearch:
+        self._search_cache = NearestNeighborSearch(self.points_, self.metric_)
         return self._search_cache
 
     @property
-    def _search(self) -> NeighborSearch:
+    def _search(self) -> NearestNeighborSearch:
         """The search over the training points, built again after loading."""
         return self._build_search() if self._search_cache is None else self._search_cache
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from separatrix.arrays import Floats, Ints
-from separatrix.distances.search import Neighbors, NeighborSearch
+from separatrix.distances.search import NearestNeighborSearch, Neighbors
 from separatrix.messages import InputError
 from separatrix.neighbors import loops
 from separatrix.neighbors.base import distance_weights
@@ -203,7 +203,7 @@ def _search_cost(n: int, d: int, metric: str) -> float:
 def _nearest(points: Floats, w: Floats, train: Ints, rows: Ints, k: int, metric: str) -> Neighbors:
     """Training rows nearest to ``rows``, so many that their weights add up to k."""
     train = train[w[train] > 0.0]
-    search = NeighborSearch(points[train], metric)
+    search = NearestNeighborSearch(points[train], metric)
     count = min(k, len(train))
     while True:
         found = search.nearest(points[rows], count)
@@ -318,7 +318,7 @@ class SquaredLoss:
 
 
 def leave_one_out_errors(
-    search: NeighborSearch,
+    search: NearestNeighborSearch,
     points: Any,
     sample_weight: Floats,
     weights: Any,

@@ -19,7 +19,7 @@ from scipy import sparse
 from separatrix.arrays import Floats, Matrix
 from separatrix.optimize.convex import (
     Certificate,
-    ElasticNet,
+    ElasticNetPenalty,
     Solution,
     Squared,
     Status,
@@ -155,7 +155,7 @@ def certify_residual(
     scale = float(np.linalg.norm(cross / unit)) or 1.0
     found = certify_primal_dual(
         Squared(),
-        ElasticNet(np.zeros_like(b), np.full_like(b, alpha)),
+        ElasticNetPenalty(np.zeros_like(b), np.full_like(b, alpha)),
         np.ones_like(residual),
         residual,
         residual,

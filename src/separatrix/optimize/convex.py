@@ -452,7 +452,7 @@ def _distance_to_segments(z: Floats, u: Floats, unit: float, *segments: Segment)
 
 
 @dataclass(frozen=True)
-class ElasticNet:
+class ElasticNetPenalty:
     """p(b) = Σ ℓⱼ|bⱼ| + ½ Σ qⱼ bⱼ²;  +∞ where a coefficient is negative and ``positive`` is set."""
 
     l1: Floats

@@ -398,7 +398,7 @@ def newton(
     ['2e-01', '2e-02', '9e-04', '1e-06', '4e-12']
     """
     require("Newton's method", problem, "value", "gradient", "hessian")
-    recorder = _Recorder(problem)
+    recorder = _IterateRecorder(problem)
     found = newton_solution(
         problem,
         np.asarray(start, dtype=float),
@@ -456,7 +456,7 @@ def conjugate_gradient(
     """
     require("Conjugate gradients", problem, "value", "gradient")
     x = np.array(start, dtype=float)
-    recorder = _Recorder(problem)
+    recorder = _IterateRecorder(problem)
     f, gradient = float(problem.value(x)), np.asarray(problem.gradient(x), dtype=float)
     recorder(x, f)
     direction, length = -gradient, 1.0
@@ -522,7 +522,7 @@ def _curvature(problem: Problem, x: Floats, p: Floats) -> float:
     return 0.0
 
 
-class _Recorder:
+class _IterateRecorder:
     """Stores every iterate that a descent reports."""
 
     def __init__(self, problem: Problem) -> None:

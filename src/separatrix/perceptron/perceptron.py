@@ -317,7 +317,7 @@ class Perceptron(SparseCoefficients, LinearClassifier):
             self.order or "given", epochs, self.average, self.pocket, self.store_weights
         )
 
-    def _training(self, given: CodedRows, standardizer: Standardizer | None) -> TrainingRows:
+    def _training(self, given: CodedRows, standardizer: Standardizer | None) -> PerceptronRows:
         return training_rows(
             given.x,
             given.codes,
@@ -330,7 +330,7 @@ class Perceptron(SparseCoefficients, LinearClassifier):
     def _store(
         self,
         result: TrainingResult,
-        rows: TrainingRows,
+        rows: PerceptronRows,
         standardizer: Standardizer | None,
         encoding: Encoding,
         certificate: Certificate,
@@ -520,7 +520,7 @@ class TrainingOptions:
 class _Pocket:
     """The weights with the fewest misclassified rows so far, output by output."""
 
-    def __init__(self, rows: TrainingRows) -> None:
+    def __init__(self, rows: PerceptronRows) -> None:
         self.rows = rows
         self.fewest = np.full(len(rows.output_class), np.inf)
         self.best = np.zeros((len(rows.output_class), 1 + rows.d))
@@ -535,7 +535,7 @@ class _Pocket:
 
 
 def train(
-    rows: TrainingRows,
+    rows: PerceptronRows,
     start: PerceptronState,
     options: TrainingOptions,
     random: np.random.RandomState | None = None,
@@ -586,7 +586,7 @@ def epoch_orders(
             yield random.randint(0, n, n)
 
 
-def mistake_bound(rows: TrainingRows, weights: Floats) -> float:
+def mistake_bound(rows: PerceptronRows, weights: Floats) -> float:
     """Novikoff's (R/γ)², the largest over the outputs, with the margin γ of these weights."""
     radius = float(np.sqrt(rows.squared_norms().max() + rows.constant))
     norms = np.linalg.norm(weights if rows.constant else weights[:, 1:], axis=1)
@@ -609,7 +609,7 @@ def certify_mistakes(
     return Certificate(claim, gap=gap, tolerance=0.0, notes=tuple(notes), promised=())
 
 
-def class_mean_weights(rows: TrainingRows) -> Floats:
+def class_mean_weights(rows: PerceptronRows) -> Floats:
     """Hyperplanes halfway between the mean of each output's class and that of the other rows."""
     outputs = len(rows.output_class)
     weights = np.zeros((outputs, 1 + rows.d))
@@ -622,7 +622,7 @@ def class_mean_weights(rows: TrainingRows) -> Floats:
     return weights
 
 
-def training_certificate(result: TrainingResult, rows: TrainingRows, bound: float) -> Certificate:
+def training_certificate(result: TrainingResult, rows: PerceptronRows, bound: float) -> Certificate:
     """The misclassified rows of a training, with notes on how it ended."""
     wrong = int(rows.misclassified(result.weights).any(axis=1).sum())
     epochs = len(result.mistakes)
@@ -666,7 +666,7 @@ class PerceptronState:
         return self.weights - self.step_sums / max(self.seen, 1)
 
 
-class TrainingRows:
+class PerceptronRows:
     """Rows about a ``center`` with class codes and learning rates, and the weights being trained.
 
     Dense rows are centered already: their center is zero.
@@ -732,7 +732,7 @@ class TrainingRows:
         return np.asarray(np.einsum("ij,ij->i", self.x, self.x))
 
 
-class SparseRows(TrainingRows):
+class SparsePerceptronRows(PerceptronRows):
     """CSR rows about a ``center`` that is never subtracted from them."""
 
     _loop = staticmethod(train_sparse)
@@ -784,13 +784,13 @@ def training_rows(
     rate: Floats,
     constant: bool,
     standardizer: Standardizer | None = None,
-) -> TrainingRows:
+) -> PerceptronRows:
     """Dense or sparse rows; with a ``standardizer`` they are (x − μ)/σ."""
     if sparse.issparse(x):
         if standardizer is None:
-            return SparseRows(x, codes, output_class, rate, constant)
+            return SparsePerceptronRows(x, codes, output_class, rate, constant)
         center = standardizer.mean * standardizer.inverse_scale
         z = standardizer.transform(x)
-        return SparseRows(z, codes, output_class, rate, constant, center)
+        return SparsePerceptronRows(z, codes, output_class, rate, constant, center)
     z = np.asarray(x, dtype=np.float64) if standardizer is None else standardizer.transform(x)
-    return TrainingRows(np.ascontiguousarray(z), codes, output_class, rate, constant)
+    return PerceptronRows(np.ascontiguousarray(z), codes, output_class, rate, constant)

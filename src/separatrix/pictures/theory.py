@@ -33,7 +33,7 @@ from separatrix.pictures.style import (
 )
 from separatrix.theory.half_spaces import Ball, HalfSpace
 from separatrix.theory.hypothesis_class import Hypothesis, IntervalUnion, Labels
-from separatrix.theory.polygons import Box, Polygon
+from separatrix.theory.polygons import BoxHypothesis, Polygon
 from separatrix.theory.vc_dimension import Shattering, shatters
 
 if TYPE_CHECKING:
@@ -447,7 +447,7 @@ def outlines(hypothesis: Hypothesis, window: Window) -> list[Floats]:  # noqa: A
 
 
 @outlines.register
-def _(hypothesis: Box, window: Window) -> list[Floats]:
+def _(hypothesis: BoxHypothesis, window: Window) -> list[Floats]:
     low, high = hypothesis.low, hypothesis.high
     margin = 0.04 * (window[1] - window[0])  # around points that are on the sides
     if len(low) == 1:

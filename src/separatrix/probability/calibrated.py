@@ -32,7 +32,7 @@ from separatrix.estimators.wrapped import (
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.convex import Certificate
 from separatrix.probability.calibrations import (
-    Calibration,
+    BinaryCalibration,
     IsotonicCalibration,
     LogisticCalibration,
     PlattCalibration,
@@ -42,7 +42,7 @@ from separatrix.rows.rows import Rows
 from separatrix.selection.folds import fold_router, folds_of, named_folds, routed
 from separatrix.threads import on_one_blas_thread
 
-_METHODS: dict[str, type[Calibration]] = {
+_METHODS: dict[str, type[BinaryCalibration]] = {
     "logistic": LogisticCalibration,
     "isotonic": IsotonicCalibration,
     "platt": PlattCalibration,
@@ -186,14 +186,14 @@ class CalibratedClassifier(WrappedClassifier):
 
 def calibrations(
     method: str, scores: Floats, codes: Ints, classes: int, w: Floats | None = None
-) -> list[Calibration]:
+) -> list[BinaryCalibration]:
     """One calibration for two classes, else one of each class against the rest."""
     targets = [1] if classes == 2 else range(classes)
     columns = scores[:, None] if scores.ndim == 1 else scores
     return [_METHODS[method]().fit(columns[:, j], codes == k, w) for j, k in enumerate(targets)]
 
 
-def calibrated_probabilities(maps: list[Calibration], scores: Floats) -> Floats:
+def calibrated_probabilities(maps: list[BinaryCalibration], scores: Floats) -> Floats:
     """Class probabilities from scores (n, or n x K)."""
     if scores.ndim == 1:
         p = maps[0].predict(scores)
@@ -229,7 +229,7 @@ class ProbabilityMixin(ClassLabels):
 
     probability: bool
     class_weight: Any
-    calibrations_: list[Calibration]
+    calibrations_: list[BinaryCalibration]
     certificate_: Certificate
 
     def _fit_probabilities(self, X: Any, y: Any, sample_weight: Any) -> Self:

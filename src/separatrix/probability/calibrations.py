@@ -24,7 +24,7 @@ from separatrix.rows.schema import check_sample_weight, unit_of, unit_weights
 from separatrix.threads import parallel_map
 
 
-class Calibration(BaseEstimator):
+class BinaryCalibration(BaseEstimator):
     """Calibration of two classes: ``predict(scores)`` gives probabilities of ``classes_[1]``."""
 
     classes_: NDArray[Any]
@@ -59,7 +59,7 @@ class Calibration(BaseEstimator):
         return tags
 
 
-class LogisticCalibration(Calibration):
+class LogisticCalibration(BinaryCalibration):
     """Logistic calibration from the class means of the scores, in closed form.
 
         p = 1 / (1 + exp(−γ(d − d₀)) / r),   γ = max(d̄⁺ − d̄⁻, 0)/σ²,   d₀ = (d̄⁺ + d̄⁻)/2
@@ -133,7 +133,7 @@ class LogisticCalibration(Calibration):
         return self.map_.center
 
 
-class PlattCalibration(Calibration):
+class PlattCalibration(BinaryCalibration):
     """Platt scaling: the sigmoid of maximum likelihood.
 
         max over γ ≥ 0, b of the likelihood of p = 1 / (1 + exp(−γ s − b))
@@ -185,7 +185,7 @@ class PlattCalibration(Calibration):
         return fit_platt(rows, smooth=self.smooth)
 
 
-class IsotonicCalibration(Calibration):
+class IsotonicCalibration(BinaryCalibration):
     """Isotonic calibration: the nondecreasing function of the score with least squared error.
 
         min over nondecreasing p of Σ w (p(s) − y)²: the slopes of the ROC convex hull

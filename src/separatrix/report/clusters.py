@@ -12,7 +12,7 @@ from separatrix.pictures.formatting import number, plural
 from separatrix.report import tables
 from separatrix.report.figures import number_of_clusters, profiles, silhouettes
 from separatrix.report.page import drawn, rendered
-from separatrix.report.tables import MAX_LINES, Cell, Line, Table, certificate_numbers, figure
+from separatrix.report.tables import MAX_LINES, Cell, Line, ReportTable, certificate_numbers, figure
 from separatrix.report.verdict import Tile
 from separatrix.rows.schema import Kind
 from separatrix.storage.files import write_text
@@ -140,7 +140,7 @@ def shown_rows(study: ClusterStudy) -> str:
 LEVELS = 3
 
 
-def cluster_table(study: ClusterStudy) -> Table:
+def cluster_table(study: ClusterStudy) -> ReportTable:
     """Every cluster: size, proportion, silhouette."""
     lines = tuple(
         Line(
@@ -155,10 +155,10 @@ def cluster_table(study: ClusterStudy) -> Table:
         for cluster in study.clusters[:MAX_LINES]
     )
     heads = (("Cluster", False), ("Rows", True), ("Proportion", True), ("Mean silhouette", True))
-    return Table(heads, lines)
+    return ReportTable(heads, lines)
 
 
-def profile_table(study: ClusterStudy) -> Table:
+def profile_table(study: ClusterStudy) -> ReportTable:
     """A line for each column: its mean, or over-represented levels, in every cluster."""
     shown = study.clusters[:12]
     lines = []
@@ -177,7 +177,7 @@ def profile_table(study: ClusterStudy) -> Table:
     if len(study.clusters) > len(shown):
         note = f"The {len(shown)} largest of {len(study.clusters)} clusters are shown."
     heads = [("Column", False), *((f"cluster {cluster.number}", True) for cluster in shown)]
-    return Table(tuple(heads), tuple(lines), note)
+    return ReportTable(tuple(heads), tuple(lines), note)
 
 
 def _levels(cluster: Cluster, name: str) -> str:
@@ -196,7 +196,7 @@ def _percent(value: float) -> str:
     return f"{100 * value:.0f}\u202f%"
 
 
-def trial_table(study: ClusterStudy) -> Table:
+def trial_table(study: ClusterStudy) -> ReportTable:
     """Every number of clusters that was tried."""
     lines = tuple(
         Line(
@@ -217,10 +217,10 @@ def trial_table(study: ClusterStudy) -> Table:
         ("Within-cluster SS", True),
         ("Smallest cluster", True),
     )
-    return Table(heads, lines)
+    return ReportTable(heads, lines)
 
 
-def reference_table(study: ClusterStudy) -> Table:
+def reference_table(study: ClusterStudy) -> ReportTable:
     """What the same search found in tables without clusters."""
     lines = tuple(
         Line(
@@ -241,7 +241,7 @@ def reference_table(study: ClusterStudy) -> Table:
         ("Largest", True),
         ("p", True),
     )
-    return Table(heads, lines)
+    return ReportTable(heads, lines)
 
 
 def _two(value: float) -> str:

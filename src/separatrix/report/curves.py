@@ -13,7 +13,7 @@ from separatrix.pictures.formatting import number, score_info, score_text
 from separatrix.report import tables
 from separatrix.report.figures import Gallery
 from separatrix.report.page import drawn, rendered
-from separatrix.report.tables import Cell, Line, Table, figure
+from separatrix.report.tables import Cell, Line, ReportTable, figure
 from separatrix.report.verdict import Tile
 from separatrix.storage.files import write_text
 from separatrix.study.curves import CurveStudy
@@ -74,7 +74,7 @@ def _short(value: float, metric: str) -> str:
     return score_text(value, metric) if score_info(metric).is_rate else number(value, 2)
 
 
-def error_table(study: CurveStudy) -> Table:
+def error_table(study: CurveStudy) -> ReportTable:
     """A line for each number of training rows, a column for each model."""
     curves = study.curves
     mean, spread = curves.mean, curves.standard_error
@@ -89,10 +89,10 @@ def error_table(study: CurveStudy) -> Table:
             cells.append(figure(float(mean[i, j]), text))
         lines.append(Line(f"{size:,.0f} rows", tuple(cells)))
     heads = (("Training rows", False), *((name, True) for name in curves.names))
-    return Table(heads, tuple(lines))
+    return ReportTable(heads, tuple(lines))
 
 
-def beyond_table(study: CurveStudy) -> Table:
+def beyond_table(study: CurveStudy) -> ReportTable:
     """A line for each model, a column for each number of rows."""
     curves, n = study.curves, float(study.curves.sizes[-1])
     found = {(e.name, m): e for m in TIMES for e in curves.extrapolate(m * n)}
@@ -112,7 +112,7 @@ def beyond_table(study: CurveStudy) -> Table:
         lines.append(Line(name, tuple(cells)))
     named = ["any number" if np.isinf(m) else f"{m * n:,.0f} rows" for m in TIMES]
     note = "" if lines else "No curve is long enough for a power law."
-    return Table((("Model", False), *((name, True) for name in named)), tuple(lines), note)
+    return ReportTable((("Model", False), *((name, True) for name in named)), tuple(lines), note)
 
 
 def _commands(study: CurveStudy) -> list[tuple[str, str]]:

@@ -72,7 +72,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """Headings (text, whether aligned right), lines, and a note on what was left out."""
 
     headings: tuple[tuple[str, bool], ...]
@@ -86,7 +86,7 @@ def figure(value: float | None, text: str | None = None) -> Cell:
     return Cell(number(number_) if text is None else text, number_, right=True)
 
 
-def data_table(columns: tuple[ColumnProfile, ...], target: str = "") -> Table:
+def data_table(columns: tuple[ColumnProfile, ...], target: str = "") -> ReportTable:
     """Every column: kind, missing values, range or levels, mean and standard deviation."""
     lines = tuple(
         Line(c.name, _column_cells(c), "target" if c.name == target else "")
@@ -96,7 +96,9 @@ def data_table(columns: tuple[ColumnProfile, ...], target: str = "") -> Table:
     if len(columns) > MAX_LINES:
         note = f"The first {MAX_LINES} of {len(columns):,} columns are shown."
     heads = ("Column", "Kind", "Missing", "Range or levels", "Mean", "Std. deviation")
-    return Table(tuple((h, h in {"Missing", "Mean", "Std. deviation"}) for h in heads), lines, note)
+    return ReportTable(
+        tuple((h, h in {"Missing", "Mean", "Std. deviation"}) for h in heads), lines, note
+    )
 
 
 def _column_cells(column: ColumnProfile) -> tuple[Cell, ...]:
@@ -157,7 +159,7 @@ def ordered_entries(study: Study) -> list[Entry]:
     return sorted(study.leaderboard, key=rank)
 
 
-def leaderboard_table(study: Study) -> Table:
+def leaderboard_table(study: Study) -> ReportTable:
     """Candidates with mean over the folds, 95 % interval, and tuned hyperparameters.
 
     Below them, fenced off, the reference, which is no candidate.
@@ -185,7 +187,7 @@ def leaderboard_table(study: Study) -> Table:
     heads = [("Model", False), (f"{short}, cross-validated", True), ("95 % interval", True)]
     if other is not None:
         heads.append((score_info(other).short, True))
-    return Table((*heads, ("Tuned hyperparameters", False)), tuple(lines))
+    return ReportTable((*heads, ("Tuned hyperparameters", False)), tuple(lines))
 
 
 def _secondary(entry: Entry, metric: str | None) -> tuple[Cell, ...]:
@@ -217,7 +219,7 @@ def fold_interval(entry: Entry) -> tuple[float, float]:
     return low, min(high, 1.0) if known.is_rate else high
 
 
-def score_table(study: Study) -> Table:
+def score_table(study: Study) -> ReportTable:
     """Scores on the test set, of the model and of the baseline."""
     lines = [
         Line(
@@ -227,7 +229,7 @@ def score_table(study: Study) -> Table:
         for score in study.test
     ]
     heads = (("Measure", False), ("Model", True), ("95 % interval", True), ("Baseline", True))
-    return Table((*heads, ("95 % interval", True)), tuple(lines))
+    return ReportTable((*heads, ("95 % interval", True)), tuple(lines))
 
 
 def _score_name(study: Study, metric: str) -> str:
@@ -280,7 +282,7 @@ def warned(texts: tuple[str, ...]) -> list[Warned]:
 # Tables of the chosen model: coefficients, odds ratios, binary SVMs, certificate.
 
 
-def coefficients_of(study: Study) -> Table | None:
+def coefficients_of(study: Study) -> ReportTable | None:
     """The coefficients of a linear model that is not the baseline; None for any other."""
     model = study.description
     if model.inference is not None:
@@ -294,8 +296,8 @@ def coefficients_of(study: Study) -> Table | None:
 
 
 def with_reference_levels(
-    table: Table, levels: Mapping[str, str], prefixes: Sequence[str] = ("",)
-) -> Table:
+    table: ReportTable, levels: Mapping[str, str], prefixes: Sequence[str] = ("",)
+) -> ReportTable:
     """The table with a line for every level that the others of its column are compared with."""
     empty = (Cell("", right=True),) * (len(table.headings) - 2)
     lines, placed = [], set()
@@ -317,19 +319,19 @@ def _largest(values: Floats) -> tuple[Ints, str]:
     return shown, "" if shown.size == n else f"The {MAX_LINES} largest of {n:,} coefficients."
 
 
-def class_coefficient_table(found: ClassCoefficients, labels: tuple[str, ...]) -> Table:
+def class_coefficient_table(found: ClassCoefficients, labels: tuple[str, ...]) -> ReportTable:
     """Coefficients of several outputs or classes side by side."""
     coef = found.estimates
     heads = list(labels) if len(labels) == len(coef) else [str(k) for k in range(len(coef))]
     shown, note = _largest(np.abs(coef).max(axis=0))
     lines = [Line(found.names[j], tuple(figure(v) for v in coef[:, j])) for j in shown]
     lines.insert(0, Line("intercept", tuple(figure(float(v)) for v in found.intercepts)))
-    return Table((("Term", False), *((head, True) for head in heads)), tuple(lines), note)
+    return ReportTable((("Term", False), *((head, True) for head in heads)), tuple(lines), note)
 
 
 def coefficient_table(
     found: Inference, dependent: Sequence[str] = (), spread: str = "Standard error"
-) -> Table:
+) -> ReportTable:
     """Coefficients with standard error, interval, t (or z), p and VIF where there is inference.
 
     The standard error is called ``spread``. A column among the ``dependent`` with a coefficient of
@@ -341,7 +343,7 @@ def coefficient_table(
         lines = [Line(found.names[j], (figure(found.estimates[j]),)) for j in shown]
         if found.intercept is not None:
             lines.insert(0, Line("intercept", (figure(found.intercept),)))
-        return Table((("Term", False), ("Coefficient", True)), tuple(lines), note)
+        return ReportTable((("Term", False), ("Coefficient", True)), tuple(lines), note)
     constant = {n for n, b in zip(found.names, found.estimates, strict=True) if b == 0.0}
     constant &= set(dependent)
     lines = [
@@ -356,7 +358,7 @@ def coefficient_table(
         lines.insert(0, Line("intercept", cells))
     heads = ["Term", "Coefficient", spread, "95 % interval", found.letter, "p"]
     heads += ["VIF"] * inflated
-    return Table(tuple((h, h != "Term") for h in heads), tuple(lines), note)
+    return ReportTable(tuple((h, h != "Term") for h in heads), tuple(lines), note)
 
 
 def _inferred(found: Inference, j: int) -> tuple[Cell, ...]:
@@ -385,7 +387,7 @@ def _estimate(
     )
 
 
-def odds_table(study: Study) -> Table | None:
+def odds_table(study: Study) -> ReportTable | None:
     """Coefficients of a logistic regression, and odds ratios e^b per unit and per deviation."""
     found = study.description.odds
     if found is None:
@@ -403,7 +405,7 @@ def odds_table(study: Study) -> Table | None:
     heads = ["Term", "Coefficient", "Standard error", "p", "Odds ratio per unit (95 %)"]
     if np.isfinite(scale).any():
         heads.append("per standard deviation (95 %)")
-    table = Table(tuple((head, head != "Term") for head in heads), lines, note)
+    table = ReportTable(tuple((head, head != "Term") for head in heads), lines, note)
     prefixes = ("",) if len(study.classes) < 3 else tuple(f"{c}: " for c in study.classes)
     return with_reference_levels(table, study.description.reference_levels, prefixes)
 
@@ -498,7 +500,7 @@ def stored_rows_text(study: Study) -> str:
     return text.strip()
 
 
-def svm_table(study: Study) -> Table | None:
+def svm_table(study: Study) -> ReportTable | None:
     """Primal and dual objective, duality gap and KKT violation of each binary SVM.
 
     None for other models, and for one SVM without calibration, whose certificate is the model's.
@@ -511,7 +513,7 @@ def svm_table(study: Study) -> Table | None:
         for j, svm in enumerate(svms[:MAX_LINES])
     ]
     heads = ("Support vectors", "Primal", "Dual", "Duality gap", "KKT violation")
-    return Table((("Binary SVM", False), *((head, True) for head in heads)), tuple(lines))
+    return ReportTable((("Binary SVM", False), *((head, True) for head in heads)), tuple(lines))
 
 
 def _svm_cells(svm: BinarySVMFit) -> tuple[Cell, ...]:
@@ -556,7 +558,7 @@ def quality_text(found: Inference | None) -> str:
 TOP_CONFUSIONS, MANY_CLASSES = 10, 5
 
 
-def class_table(study: Study) -> Table | None:
+def class_table(study: Study) -> ReportTable | None:
     """Precision, recall, F1 and AUC of every class on the test set."""
     if not study.class_scores:
         return None
@@ -575,7 +577,7 @@ def class_table(study: Study) -> Table | None:
     heads = ("Class", "Rows", "Precision (95 %)", "Recall (95 %)", "F1", "AUC (95 %)")
     n = len(study.class_scores)
     note = f"The first {MAX_LINES} of {n:,} classes." if n > MAX_LINES else ""
-    return Table(tuple((head, head != "Class") for head in heads), lines, note)
+    return ReportTable(tuple((head, head != "Class") for head in heads), lines, note)
 
 
 def with_interval(score: Score) -> Cell:
@@ -587,7 +589,7 @@ def with_interval(score: Score) -> Cell:
     return figure(score.value, f"{value} ({low.removesuffix(' %')} to {high.removesuffix(' %')})")
 
 
-def confusion_table(study: Study) -> Table | None:
+def confusion_table(study: Study) -> ReportTable | None:
     """The most frequent confusions of many classes; None where the matrix shows them all."""
     answers = _answers(study)
     if answers is None or len(study.classes) < MANY_CLASSES:
@@ -607,7 +609,7 @@ def confusion_table(study: Study) -> Table | None:
             f"These are {share:.0f} % of all errors; {len(counts) - len(top):,} more pairs occur."
         )
     heads = (("True class", False), ("Predicted", False), ("Rows", True))
-    return Table((*heads, ("Of the true class", True)), lines, note)
+    return ReportTable((*heads, ("Of the true class", True)), lines, note)
 
 
 def _answers(study: Study) -> tuple[Any, Any, Floats] | None:
@@ -628,7 +630,7 @@ def _confusion(truth: str, called: str, count: float, all_truth: Any, w: Floats)
     )
 
 
-def covariance_table(study: Study) -> Table | None:
+def covariance_table(study: Study) -> ReportTable | None:
     """Mardia's tests by class."""
     tests = study.covariance_tests
     if tests is None or not (tests.normality or tests.not_tested):
@@ -642,7 +644,7 @@ def covariance_table(study: Study) -> Table | None:
     heads = ("Class", "Skewness", "p", "Kurtosis", "p", "Verdict")
     shown = tuple(lines[:MAX_LINES])
     note = "" if len(lines) <= MAX_LINES else f"The first {MAX_LINES} of {len(lines):,} classes."
-    return Table(tuple((h, h not in {"Class", "Verdict"}) for h in heads), shown, note)
+    return ReportTable(tuple((h, h not in {"Class", "Verdict"}) for h in heads), shown, note)
 
 
 def _normal_cells(test: MardiaTest) -> tuple[Cell, ...]:
@@ -656,7 +658,7 @@ def _normal_cells(test: MardiaTest) -> tuple[Cell, ...]:
     )
 
 
-def calibration_table(study: Study) -> Table | None:
+def calibration_table(study: Study) -> ReportTable | None:
     """Cross-validated log loss of every calibration method."""
     check = study.calibration
     if check is None or not check.methods:
@@ -675,7 +677,7 @@ def calibration_table(study: Study) -> Table | None:
         for method, score in rows
     )
     heads = (("Calibration", False), ("Log loss, mean over folds", True))
-    return Table((*heads, ("Standard error", True)), lines)
+    return ReportTable((*heads, ("Standard error", True)), lines)
 
 
 def _mean_cells(score: CrossValidatedScore) -> tuple[Cell, ...]:
@@ -683,7 +685,7 @@ def _mean_cells(score: CrossValidatedScore) -> tuple[Cell, ...]:
     return figure(score.mean, number(score.mean, 4)), figure(error, number(error, 2))
 
 
-def cost_table(study: Study) -> Table | None:
+def cost_table(study: Study) -> ReportTable | None:
     """The cost matrix; None where one sentence says it."""
     if study.decision is None or len(study.classes) > 12 or cost_sentence(study):
         return None
@@ -698,7 +700,7 @@ def cost_table(study: Study) -> Table | None:
         Line(label, tuple(figure(float(v), exact(float(v))) for v in row))
         for label, row in zip(study.classes, columns, strict=True)
     )
-    return Table((("True class", False), *((label, True) for label in labels)), lines)
+    return ReportTable((("True class", False), *((label, True) for label in labels)), lines)
 
 
 def cost_sentence(study: Study) -> str:
@@ -715,7 +717,7 @@ def cost_sentence(study: Study) -> str:
     return f"Every error costs 1, and a rejection {exact(float(costs.reject_cost[0]))}."
 
 
-def decision_table(study: Study) -> Table | None:
+def decision_table(study: Study) -> ReportTable | None:
     """The decisions of least expected cost on the test set."""
     made = study.decision
     if made is None:
@@ -729,7 +731,7 @@ def decision_table(study: Study) -> Table | None:
             Line("Coverage (rows not rejected)", score_cells(made.coverage)),
             Line("Risk (mean cost of those)", score_cells(made.risk)),
         ]
-    return Table((("Measure", False), ("Value", True), ("95 % interval", True)), tuple(lines))
+    return ReportTable((("Measure", False), ("Value", True), ("95 % interval", True)), tuple(lines))
 
 
 # -------------------------------------------------------------------------------------------------
@@ -779,7 +781,7 @@ def repeats_sentence(study: Study) -> str:
     )
 
 
-def repeats_table(study: Study) -> Table | None:
+def repeats_table(study: Study) -> ReportTable | None:
     """Every candidate over the repeats; None without repeats."""
     found = study.repeats
     if found is None:
@@ -807,7 +809,7 @@ def repeats_table(study: Study) -> Table | None:
         )
         for score in sorted(found.scores, key=_rank(study))
     )
-    return Table(tuple(heads), lines)
+    return ReportTable(tuple(heads), lines)
 
 
 def _rank(study: Study) -> Callable[[RepeatedScore], int]:
@@ -855,7 +857,7 @@ def _optimism(found: Nested) -> str:
     return f"the inner score is worse by {size}: inner models were fitted to fewer rows."
 
 
-def nested_table(study: Study) -> Table | None:
+def nested_table(study: Study) -> ReportTable | None:
     """What was chosen without each outer fold; None without an outer loop."""
     found = study.nested
     if found is None or not found.folds:
@@ -881,7 +883,7 @@ def nested_table(study: Study) -> Table | None:
         )
         for at, fold in enumerate(found.folds)
     )
-    return Table(heads, lines)
+    return ReportTable(heads, lines)
 
 
 def _value(value: object) -> str:
@@ -892,7 +894,7 @@ def _value(value: object) -> str:
 # Tables and sentences on predictive distributions, and on what a Bayesian model learned.
 
 
-def interval_table(study: Study) -> Table | None:
+def interval_table(study: Study) -> ReportTable | None:
     """Coverage and mean width of intervals on the test set, by level."""
     found = study.uncertainty
     if found is None:
@@ -912,7 +914,7 @@ def interval_table(study: Study) -> Table | None:
             )
         )
     heads = ("Level", "Targets within", "95 % interval of that", "Mean width")
-    return Table(tuple((head, head != "Level") for head in heads), tuple(lines))
+    return ReportTable(tuple((head, head != "Level") for head in heads), tuple(lines))
 
 
 def uncertainty_text(study: Study) -> str:
@@ -981,7 +983,7 @@ def column_spreads(study: Study, names: tuple[str, ...]) -> Floats:
     return np.array([known.get(name, math.nan) for name in names])
 
 
-def length_scale_table(study: Study) -> Table | None:
+def length_scale_table(study: Study) -> ReportTable | None:
     """Length scales in the units of the columns and in standard deviations, with intervals."""
     found = study.description.process
     if found is None or not found.names or found.shared:
@@ -1003,7 +1005,7 @@ def length_scale_table(study: Study) -> Table | None:
             )
         )
     heads = ("Column", "Length scale", "95 % interval", "In standard deviations")
-    return Table(tuple((head, head != "Column") for head in heads), tuple(lines))
+    return ReportTable(tuple((head, head != "Column") for head in heads), tuple(lines))
 
 
 # -------------------------------------------------------------------------------------------------
@@ -1022,7 +1024,7 @@ def shown_check(study: Study) -> CoverageCheck | None:
     return below[-1] if below else None
 
 
-def coverage_table(study: Study) -> Table | None:
+def coverage_table(study: Study) -> ReportTable | None:
     """Coverage and mean size on the test set, by level."""
     found = study.guaranteed
     if found is None or not found.checks:
@@ -1033,17 +1035,17 @@ def coverage_table(study: Study) -> Table | None:
         for check in found.checks
     ]
     heads = ("Level", "Test rows within", "95 % interval of that", size)
-    return Table(tuple((head, head != "Level") for head in heads), tuple(lines))
+    return ReportTable(tuple((head, head != "Level") for head in heads), tuple(lines))
 
 
-def guaranteed_class_table(study: Study) -> Table | None:
+def guaranteed_class_table(study: Study) -> ReportTable | None:
     """Coverage of the rows of each class at the level that is shown."""
     check = shown_check(study)
     if check is None or not check.by_class:
         return None
     lines = [Line(name, _coverage(score)) for name, score in check.by_class.items()]
     heads = ("Class", "Test rows within", "95 % interval of that")
-    return Table(tuple((head, head != "Class") for head in heads), tuple(lines))
+    return ReportTable(tuple((head, head != "Class") for head in heads), tuple(lines))
 
 
 def _coverage(score: Score) -> tuple[Cell, Cell]:
@@ -1092,7 +1094,7 @@ def cells_of(study: Study, stream: StreamRecord) -> tuple[Any, Any, Floats]:
     return truth, called, stream.confusion[at[:, 0], at[:, 1]]
 
 
-def confusion_matrix(study: Study) -> Table | None:
+def confusion_matrix(study: Study) -> ReportTable | None:
     """All pairs of truth and answer, of few classes."""
     stream, names = study.stream, study.classes
     if stream is None or len(names) > MOST_CLASSES:
@@ -1106,10 +1108,10 @@ def confusion_matrix(study: Study) -> Table | None:
         Line(name, tuple(figure(float(v), exact(round(float(v), 2))) for v in row[: len(columns)]))
         for name, row in zip(truths, counts, strict=False)
     )
-    return Table((("True class", False), *((name, True) for name in columns)), lines)
+    return ReportTable((("True class", False), *((name, True) for name in columns)), lines)
 
 
-def reliability_table(study: Study) -> Table | None:
+def reliability_table(study: Study) -> ReportTable | None:
     """Probability of the predicted class against the frequency of right answers."""
     stream = study.stream
     if stream is None or not stream.reliability[2].any():
@@ -1127,4 +1129,4 @@ def reliability_table(study: Study) -> Table | None:
         if weight > 0
     )
     heads = (("Probability of the answer", False), ("Mean", True), ("Right answers", True))
-    return Table((*heads, ("Rows", True)), lines)
+    return ReportTable((*heads, ("Rows", True)), lines)

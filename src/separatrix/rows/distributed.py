@@ -48,7 +48,7 @@ class DaskRows(BatchedRows):
         notes: tuple[str, ...] = (),
         left_out: tuple[str, ...] = (),
     ) -> None:
-        self.passes = Passes(partitions, BLOCK_ROWS)
+        self.passes = DaskPasses(partitions, BLOCK_ROWS)
         self.schema, self.notes, self.left_out = schema, notes, left_out
 
     @property
@@ -202,14 +202,14 @@ class _Shared:
 
     def __init__(self, client: Any) -> None:
         self.client, self.source = client, None
-        self._passes: Passes | None = None
+        self._passes: DaskPasses | None = None
         self.travel = Travel(where=str(client.scheduler.address))
 
-    def passes(self, source: Any, block_rows: int) -> Passes:
+    def passes(self, source: Any, block_rows: int) -> DaskPasses:
         """Passes over the pieces of a source; another source begins anew."""
         if self._passes is None or self.source is not source:
             pieces = pieces_of(source)
-            self._passes, self.source = Passes(pieces, block_rows, self.client), source
+            self._passes, self.source = DaskPasses(pieces, block_rows, self.client), source
             self.travel.pieces, self.travel.cached = len(pieces), 0
             self._passes.travel = self.travel
         return self._passes
@@ -228,7 +228,7 @@ class FilesOnDask(TableRows):
         return self._shared.travel
 
     @property
-    def _passes(self) -> Passes:
+    def _passes(self) -> DaskPasses:
         return self._shared.passes(self.source, self.block_rows)
 
     def under(self, schema: Schema, notes: tuple[str, ...]) -> FilesOnDask:
@@ -281,7 +281,7 @@ class FilesOnDask(TableRows):
 WINDOW = 3
 
 
-class Passes:
+class DaskPasses:
     """Passes over the same portions; ``client`` None is whichever scheduler Dask has."""
 
     def __init__(self, portions: Sequence[Any], block_rows: int, client: Any = None) -> None:

@@ -214,7 +214,7 @@ def cleaned(array: pa.Array) -> pa.Array:
 
 
 @dataclass(frozen=True)
-class Parts:
+class NumberParts:
     """Texts taken apart: unsigned digits with separators (null: no number), sign, unit."""
 
     body: pa.Array
@@ -222,7 +222,7 @@ class Parts:
     unit: pa.Array
 
 
-def taken_apart(text: pa.Array) -> Parts:
+def taken_apart(text: pa.Array) -> NumberParts:
     """Sign, digits and unit of cleaned texts; units are only looked for where there may be some."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -232,7 +232,7 @@ def taken_apart(text: pa.Array) -> Parts:
     body = pc.utf8_rtrim_whitespace(_field(found, "body"))
     if not other:
         unit = pa.nulls(len(text), pa.string())
-        return Parts(body, pc.equal(_field(found, "sign"), "-"), unit)
+        return NumberParts(body, pc.equal(_field(found, "sign"), "-"), unit)
     before, after = _field(found, "before"), _field(found, "after")
     opened = pc.equal(_field(found, "open"), "(")
     closed = pc.equal(_field(found, "close"), ")")
@@ -247,7 +247,7 @@ def taken_apart(text: pa.Array) -> Parts:
     body = pc.if_else(pc.fill_null(wrong, False), pa.scalar(None, pa.string()), body)
     unit = pc.if_else(pc.equal(before, ""), after, before)
     unit = pc.if_else(pc.equal(unit, ""), pa.scalar(None, pa.string()), unit)
-    return Parts(body, negative, unit)
+    return NumberParts(body, negative, unit)
 
 
 def _field(found: pa.Array, name: str) -> pa.Array:
@@ -256,7 +256,7 @@ def _field(found: pa.Array, name: str) -> pa.Array:
     return pc.struct_field(found, name)
 
 
-def fits(parts: Parts, separators: Separators) -> pa.Array:
+def fits(parts: NumberParts, separators: Separators) -> pa.Array:
     """Whether each text is a number with these separators."""
     import pyarrow.compute as pc
 

@@ -21,7 +21,7 @@ from scipy import sparse
 from separatrix.arrays import Floats, Ints, Matrix
 from separatrix.messages import InputError
 from separatrix.rows.schema import Block, Terms
-from separatrix.rows.sources.columns import MISSING_CODE, Levels, Numbers
+from separatrix.rows.sources.columns import MISSING_CODE, Levels, NumericValues
 
 Hashes = NDArray[np.uint64]
 
@@ -142,7 +142,7 @@ def hash_text(text: str) -> np.uint64:
     return np.uint64(int.from_bytes(digest, "little"))
 
 
-def hash_rows(columns: dict[str, Numbers | Levels], n: int) -> Hashes:
+def hash_rows(columns: dict[str, NumericValues | Levels], n: int) -> Hashes:
     """The content hash of n rows: a level by its text, a number by its float64 bits."""
     from separatrix.rows.loops import MISSING_BITS, add_column
 
@@ -172,7 +172,7 @@ def hash_block(block: Block) -> Hashes:
     return total
 
 
-def column_of(x: Floats, terms: Terms, at: list[int]) -> Numbers | Levels:
+def column_of(x: Floats, terms: Terms, at: list[int]) -> NumericValues | Levels:
     """Rebuild a column from its terms."""
     group = [terms.items[j] for j in at]
     missing = next((k for k, term in enumerate(group) if term.missing), None)
@@ -185,7 +185,7 @@ def column_of(x: Floats, terms: Terms, at: list[int]) -> Numbers | Levels:
     values = x[:, 0].copy()
     if missing is not None:
         values[x[:, missing] != 0] = np.nan
-    return Numbers(values, None)
+    return NumericValues(values, None)
 
 
 def _sparse_content(x: Matrix, terms: Terms, groups: dict[str, list[int]]) -> Hashes:

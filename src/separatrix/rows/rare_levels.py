@@ -55,7 +55,7 @@ def count_levels(block: Block) -> dict[str, dict[str, float]]:
 
 
 @dataclass(frozen=True)
-class _Pool:
+class _PooledLevels:
     """A column with its frequent levels, and the weights of those that are pooled."""
 
     column: Column
@@ -103,15 +103,17 @@ def _threshold(sizes: np.ndarray, most: int) -> float:
     return float(above[-1]) if len(above) else math.nextafter(float(ordered[0]), math.inf)
 
 
-def _pooled(column: Column, counts: dict[str, float], threshold: float) -> _Pool:
+def _pooled(column: Column, counts: dict[str, float], threshold: float) -> _PooledLevels:
     frequent = {level: w for level, w in counts.items() if w >= threshold}
     pooled = {level: w for level, w in counts.items() if w < threshold}
     if len(pooled) == 1:  # one rare level alone is no group
         frequent, pooled = counts, {}
-    return _Pool(column, frequent, pooled, threshold)
+    return _PooledLevels(column, frequent, pooled, threshold)
 
 
-def _with_pools(schema: Schema, block: Block, pools: dict[str, _Pool]) -> tuple[Schema, Block]:
+def _with_pools(
+    schema: Schema, block: Block, pools: dict[str, _PooledLevels]
+) -> tuple[Schema, Block]:
     """Schema and block with the pooled levels added up."""
     columns = tuple(
         pools[c.name].new if c.name in pools else c

@@ -21,7 +21,7 @@ from separatrix.rows.notations import (
     IN_EVERY_COLUMN,
     SEPARATORS,
     SILENT,
-    Parts,
+    NumberParts,
     SentinelTally,
     Separators,
     TextOptions,
@@ -50,7 +50,7 @@ from separatrix.rows.sources.source import (
     batch_rows,
     head,
 )
-from separatrix.rows.sources.stream import Reading
+from separatrix.rows.sources.stream import SourceReading
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -371,7 +371,7 @@ def _written(tally: Tally, form: Separators | str, slips: tuple[str, ...]) -> No
     return Notation(form.decimal, form.thousands, _unit(tally), na=na, na_given=given)
 
 
-def _where(tally: Tally, place: Place) -> tuple[str, str, str | None, int]:
+def _where(tally: Tally, place: LocatedText) -> tuple[str, str, str | None, int]:
     return place.text, tally.name, place.file, place.row
 
 
@@ -426,7 +426,7 @@ MAX_MISFITS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LocatedText:
     """A text, and where it stands."""
 
     text: str
@@ -440,7 +440,7 @@ class Guess:
 
     form: Separators | str
     fitting: int = 0
-    misfit: Place | None = None
+    misfit: LocatedText | None = None
     misfits: set[str] = field(default_factory=set)
 
 
@@ -452,7 +452,7 @@ class Tally:
     options: TextOptions
     present: int = 0
     na: dict[str, int] = field(default_factory=dict)
-    units: dict[str, Place] = field(default_factory=dict)
+    units: dict[str, LocatedText] = field(default_factory=dict)
     codes: set[str] = field(default_factory=set)
     guesses: list[Guess] = field(default_factory=list)
 
@@ -500,7 +500,9 @@ class Tally:
         most = self.best.fitting
         self.guesses = alive or [guess for guess in self.guesses if guess.fitting == most]
 
-    def _fits(self, texts: pa.Array, parts: Parts, form: Separators | str) -> NDArray[np.bool_]:
+    def _fits(
+        self, texts: pa.Array, parts: NumberParts, form: Separators | str
+    ) -> NDArray[np.bool_]:
         if isinstance(form, Separators):
             return np.asarray(number_fits(parts, form), dtype=bool)
         distinct = texts.dictionary_encode()
@@ -517,7 +519,7 @@ class Tally:
         return any(self._fits(array, parts, other).any() for other in others)
 
     def _count_units(
-        self, texts: pa.Array, parts: Parts, rows: NDArray[np.intp], location: Location
+        self, texts: pa.Array, parts: NumberParts, rows: NDArray[np.intp], location: Location
     ) -> None:
         import pyarrow.compute as pc
 
@@ -556,8 +558,8 @@ class Tally:
         return found.pop() if len(found) == 1 and self.present else None
 
 
-def _place(texts: pa.Array, rows: NDArray[np.intp], i: int, location: Location) -> Place:
-    return Place(texts[i].as_py(), location.file, location.row(int(rows[i])))
+def _place(texts: pa.Array, rows: NDArray[np.intp], i: int, location: Location) -> LocatedText:
+    return LocatedText(texts[i].as_py(), location.file, location.row(int(rows[i])))
 
 
 # -------------------------------------------------------------------------------------------------
@@ -705,7 +707,7 @@ class Reconsideration:
     kinds: Mapping[str, Kind]
     options: TextOptions
 
-    def __call__(self, reading: Reading, problem: Contradiction) -> None:
+    def __call__(self, reading: SourceReading, problem: Contradiction) -> None:
         """Change how the table is read, or raise the problem."""
         name = problem.column
         if name is None:
@@ -716,7 +718,7 @@ class Reconsideration:
         else:
             self._find_notation(reading, name, problem)
 
-    def _find_sentinels(self, reading: Reading, name: str) -> None:
+    def _find_sentinels(self, reading: SourceReading, name: str) -> None:
         before = reading.schema.notation(name)
         tally = sentinel_tallies(reading.source, [name], {name: before})[name]
         apart = tally.sentinels()
@@ -724,7 +726,7 @@ class Reconsideration:
             counts = {name: {f"{value:g}": tally.counts[value] for value in apart}}
             _change(reading, name, replace(before, sentinels=apart), counts)
 
-    def _find_notation(self, reading: Reading, name: str, problem: Contradiction) -> None:
+    def _find_notation(self, reading: SourceReading, name: str, problem: Contradiction) -> None:
         source = reading.source
         if not isinstance(source, CsvSource) or name in source.texts:
             raise problem
@@ -745,7 +747,7 @@ class Reconsideration:
 class SameNotation:
     """New rows for a model: the notations are those of training, missing values may be new."""
 
-    def __call__(self, reading: Reading, problem: Contradiction) -> None:
+    def __call__(self, reading: SourceReading, problem: Contradiction) -> None:
         """Read the column as text in its own notation, or raise the problem."""
         name, source = problem.column, reading.source
         if name is None or not isinstance(source, CsvSource) or name in source.texts:
@@ -781,7 +783,7 @@ def _rewritten(column: Column, options: TextOptions) -> Column:
 
 
 def _change(
-    reading: Reading, name: str, notation: Notation, counts: Mapping[str, Mapping[str, int]]
+    reading: SourceReading, name: str, notation: Notation, counts: Mapping[str, Mapping[str, int]]
 ) -> None:
     """The new notation of a column, and a note on it."""
     schema = reading.schema

@@ -248,12 +248,12 @@ MAX_SIZE = 4_000_000
 MAX_BUFFERS = 4
 
 
-class _Pool(threading.local):
+class _BufferPool(threading.local):
     def __init__(self) -> None:
         self.buffers: list[Floats] = []
 
 
-_pool = _Pool()
+_pool = _BufferPool()
 
 
 def scratch(shape: tuple[int, int], order: Literal["C", "F"] = "F") -> Floats:

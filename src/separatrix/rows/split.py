@@ -20,7 +20,7 @@ from scipy import sparse
 from separatrix.arrays import Floats, Ints
 from separatrix.rows.parts import Hashes, Parts, column_of, distinguished, hash_block, salted_words
 from separatrix.rows.schema import Block, Terms, to_array
-from separatrix.rows.sources.columns import Levels, Numbers
+from separatrix.rows.sources.columns import Levels, NumericValues
 
 #: The part of the test rows.
 TEST = -1
@@ -310,7 +310,7 @@ def _columns(terms: Terms) -> int:
     return len(column_positions(terms))
 
 
-def _agreement(values: Numbers | Levels, classes: Ints, k: int) -> Floats:
+def _agreement(values: NumericValues | Levels, classes: Ints, k: int) -> Floats:
     """The fraction of the pairs of rows in each class that agree in one column."""
     raw = values.codes if isinstance(values, Levels) else values.values
     codes = np.unique(raw, return_inverse=True)[1]

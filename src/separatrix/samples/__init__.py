@@ -21,7 +21,7 @@ PREFIX = "sample:"
 
 
 @dataclass(frozen=True)
-class Sample:
+class SampleTable:
     """A built-in table: its name, a description, and the usual target column."""
 
     name: str
@@ -38,18 +38,20 @@ class Sample:
 SAMPLES = {
     sample.name: sample
     for sample in (
-        Sample(
+        SampleTable(
             "diabetes", "442 patients: ten measurements, progression a year on", "progression", 442
         ),
-        Sample(
+        SampleTable(
             "wine", "178 wines: thirteen chemical measurements, three cultivars", "cultivar", 178
         ),
-        Sample("houses", "600 synthetic houses: levels, missing values, a price", "price", 600),
+        SampleTable(
+            "houses", "600 synthetic houses: levels, missing values, a price", "price", 600
+        ),
     )
 }
 
 
-def sample(name: str) -> Sample:
+def sample(name: str) -> SampleTable:
     """The sample called ``name``; an unknown name is refused with the closest one."""
     if name not in SAMPLES:
         raise InputError(

@@ -103,7 +103,7 @@ def _names(ladder: list[Any]) -> list[str]:
     return [str(value) for value in values]
 
 
-def _curves(found: Losses, names: list[str], loss: str, passes: int) -> LearningCurves:
+def _curves(found: LearningCurveLosses, names: list[str], loss: str, passes: int) -> LearningCurves:
     return LearningCurves(found.sizes, tuple(names), found.validation, found.training, loss, passes)
 
 
@@ -474,7 +474,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Losses:
+class LearningCurveLosses:
     """Mean losses (sizes x complexities x folds) on test and on training rows, and the sizes."""
 
     sizes: Floats
@@ -487,7 +487,7 @@ def losses_from_moments(
     nesting: Nesting,
     steps: Sequence[Step],
     design: Designed | None = None,
-) -> Losses:
+) -> LearningCurveLosses:
     """Squared errors of linear models, all from one pass: the moments of every part."""
     k, levels = nesting.folds, len(nesting.levels)
     count = sum(step.points for step in steps)
@@ -508,7 +508,7 @@ def losses_from_moments(
             validation[level, :, fold] = np.concatenate([test for test, _ in found])
             training[level, :, fold] = np.concatenate([train for _, train in found])
     _refuse_nothing(validation, refusals)
-    return Losses(weights.mean(axis=1), validation, training)
+    return LearningCurveLosses(weights.mean(axis=1), validation, training)
 
 
 def step_errors(
@@ -539,7 +539,7 @@ def losses_from_refits(
     nesting: Nesting,
     models: Sequence[Any],
     tick: Callable[[], None] = lambda: None,
-) -> Losses:
+) -> LearningCurveLosses:
     """Losses of any models, each refitted to every training set; ``tick`` after each fold.
 
     A model may need more rows than the smallest sets have; where no model can be fitted to any set,
@@ -564,7 +564,7 @@ def losses_from_refits(
                         refusals.append(why)
         tick()
     _refuse_nothing(validation, refusals)
-    return Losses(weights.mean(axis=1), validation, training)
+    return LearningCurveLosses(weights.mean(axis=1), validation, training)
 
 
 def _refuse_nothing(validation: Floats, refusals: list[Exception]) -> None:

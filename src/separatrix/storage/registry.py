@@ -42,7 +42,7 @@ _RECORDS = {
     "neighbors.k_neighbors": "NeighborFits",
     "discriminant.leave_one_out": "SharedFits QuadraticFits DiagonalFits",
     "bayes.gaussian_process.evidence": "ProcessFits",
-    "linear.spectrum": "Spectrum",
+    "linear.spectrum": "DesignSpectrum",
     "linear.inference": "FitStatistics",
     "logistic.logistic_regression": "LogisticFitStatistics",
     "logistic.problem": "Separation",

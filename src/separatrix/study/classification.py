@@ -49,9 +49,9 @@ from separatrix.study.class_scores import (
 from separatrix.study.class_views import covariance_tests, margins_of, surface_of
 from separatrix.study.comparison import (
     AveragedCandidates,
-    Chosen,
+    CandidateLosses,
     Comparison,
-    Losses,
+    ComparisonOutcome,
     Scored,
     average_candidates,
     choose_winner,
@@ -74,7 +74,7 @@ from separatrix.study.design import (
     truth_of,
     with_warnings,
 )
-from separatrix.study.options import Options, difference
+from separatrix.study.options import StudyOptions, difference
 from separatrix.study.progress import Step, stages, tell_inferred, work_of
 from separatrix.study.result import (
     CalibrationCheck,
@@ -101,7 +101,7 @@ from separatrix.study.validation import (
 # out-of-fold probabilities ─ choice ─ calibration ─ costs ─ a class or a rejection
 
 
-def study_classes(design: StudyDesign, options: Options) -> Study:
+def study_classes(design: StudyDesign, options: StudyOptions) -> Study:
     """Compare on the folds, choose, calibrate, and score on the test set once."""
     folds = design.folds
     labels = np.array(sorted(str(t.level) for t in design.table.block.targets), dtype=object)
@@ -215,7 +215,7 @@ class ComparedClasses:
     """The comparison, and the out-of-fold predictions of each candidate."""
 
     comparison: Comparison
-    predictions: dict[str, Calibrated]
+    predictions: dict[str, CalibratedPredictions]
     data: TuningData
     rows: Ints
     costs: Costs | None
@@ -257,7 +257,7 @@ class ComparedClasses:
             true_class = stacked[:, rows, first.truth[rows]].T
             return log_loss_average(true_class, first.w[rows])
 
-        def losses_of(p: Floats) -> Losses:
+        def losses_of(p: Floats) -> CandidateLosses:
             return _losses(first.with_probabilities(p), metrics, self.costs)
 
         probabilities = {
@@ -270,7 +270,7 @@ class ComparedClasses:
 def compare_classes(
     design: StudyDesign,
     classes: NDArray[Any],
-    options: Options,
+    options: StudyOptions,
     costs: DecisionCosts | None,
     step: Step,
 ) -> ComparedClasses:
@@ -279,7 +279,7 @@ def compare_classes(
     secondary = SECONDARY.get(metric, "error")
     data = tuning_data(design.folds, classes, metric, options.effort.work)
     scored: list[Scored] = []
-    predictions: dict[str, Calibrated] = {}
+    predictions: dict[str, CalibratedPredictions] = {}
     own_costs = None if costs is None else costs.among(classes)
 
     def score(candidate: Candidate) -> Scored:
@@ -297,7 +297,7 @@ def compare_classes(
     return ComparedClasses(comparison, predictions, data, design.folds.training, own_costs)
 
 
-def _losses(found: OutOfFold, metrics: tuple[str, ...], costs: Costs | None) -> Losses:
+def _losses(found: OutOfFold, metrics: tuple[str, ...], costs: Costs | None) -> CandidateLosses:
     """Losses of the decisions that suit each metric: of least cost, or most probable."""
     p, values = found.probabilities, {}
     for metric in metrics:
@@ -306,7 +306,7 @@ def _losses(found: OutOfFold, metrics: tuple[str, ...], costs: Costs | None) -> 
         if decide is not None and p is not None:
             answers = decide.decide(p)
         values[metric] = row_losses(metric, found.truth, p, answers, found.w, costs)
-    return Losses(found.rows, found.fold, found.w, values)
+    return CandidateLosses(found.rows, found.fold, found.w, values)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -556,7 +556,7 @@ MIN_ISOTONIC_ROWS = 1_000
 
 
 @dataclass(frozen=True)
-class Calibrated:
+class CalibratedPredictions:
     """Out-of-fold predictions, calibrated by ``method`` if it is not None.
 
     ``check`` is None where no calibration could be tried; ``why`` says why there are no
@@ -568,12 +568,12 @@ class Calibrated:
     check: CalibrationCheck | None = None
     why: str = ""
 
-    def thinned(self) -> Calibrated:
+    def thinned(self) -> CalibratedPredictions:
         """The same with fewer rows, to be stored while others are compared."""
         return replace(self, out_of_fold=self.out_of_fold.thinned())
 
 
-def calibrate(candidate: Candidate, found: OutOfFold) -> Calibrated:
+def calibrate(candidate: Candidate, found: OutOfFold) -> CalibratedPredictions:
     """Every fold calibrated by maps fitted to the others; by Platt's where the model has none.
 
     A calibration is applied if it lowers the cross-validated log loss by more than one standard
@@ -586,18 +586,20 @@ def calibrate(candidate: Candidate, found: OutOfFold) -> Calibrated:
             found = found.with_probabilities(_cross_calibrated(found, known[0]))
             default = known[0]
         except InputError as refusal:
-            return Calibrated(found, why=f"no probabilities: {refusal.what}")
+            return CalibratedPredictions(found, why=f"no probabilities: {refusal.what}")
     if candidate.name == BASELINE:
-        return Calibrated(found)
+        return CalibratedPredictions(found)
     methods = {}
     for method in known:
         with suppress(InputError):
             if method != default:
                 methods[method] = _cross_calibrated(found, method)
     if not methods:
-        return Calibrated(found, default)
+        return CalibratedPredictions(found, default)
     check, p = _checked(found, default, methods)
-    return Calibrated(found if p is None else found.with_probabilities(p), check.method, check)
+    return CalibratedPredictions(
+        found if p is None else found.with_probabilities(p), check.method, check
+    )
 
 
 def methods_for(k: int, n: int) -> tuple[str, ...]:
@@ -633,12 +635,12 @@ def _checked(
     return check, methods[best] if helps else None
 
 
-def _log_losses(found: OutOfFold, p: Floats) -> Losses:
+def _log_losses(found: OutOfFold, p: Floats) -> CandidateLosses:
     losses = {"log_loss": log_losses(p, found.truth)}
-    return Losses(found.rows, found.fold, found.w, losses)
+    return CandidateLosses(found.rows, found.fold, found.w, losses)
 
 
-def with_calibration(candidate: Candidate, model: Any, calibrated: Calibrated) -> Any:
+def with_calibration(candidate: Candidate, model: Any, calibrated: CalibratedPredictions) -> Any:
     """The fitted model with its calibration, fitted to all out-of-fold scores."""
     found = calibrated.out_of_fold
     if calibrated.method is None:
@@ -757,7 +759,7 @@ def calibration_summary(
 
 
 def selection_of_classes(
-    classes: NDArray[Any], options: Options, costs: DecisionCosts | None
+    classes: NDArray[Any], options: StudyOptions, costs: DecisionCosts | None
 ) -> Procedure:
     """Compare, choose, calibrate and fit; answers are those of the whole model."""
     metric = options.metric_for(CLASSIFICATION)
@@ -848,7 +850,7 @@ def predictions(core: Any, model: Any, rows: InMemory, classes: NDArray[Any]) ->
 def fit_winner(
     design: StudyDesign,
     compared: ComparedClasses,
-    chosen: Chosen,
+    chosen: ComparisonOutcome,
     costs: DecisionCosts | None,
 ) -> Winner:
     """The winner on all folds, with its calibration and the costs of its decisions."""

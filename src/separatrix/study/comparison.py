@@ -26,7 +26,7 @@ from separatrix.statistics.moments import prepare
 from separatrix.study.candidates import BASELINE, Candidate
 from separatrix.study.design import RowFolds, error_on, thinned, truth_of
 from separatrix.study.measure import average, metric_value, standard_error
-from separatrix.study.options import Options, choose, difference
+from separatrix.study.options import StudyOptions, choose, difference
 from separatrix.study.result import Choice, CrossValidatedScore, Difference, Entry, LearningCurve
 
 #: A candidate is clearly worse than the best by so many standard errors and such a share: it cannot
@@ -36,7 +36,7 @@ AVERAGE, AVERAGE_LABEL = "average", "weighted average"
 
 
 @dataclass(frozen=True)
-class Losses:
+class CandidateLosses:
     """Losses of one candidate on the rows that it was scored on, by metric; smaller is better.
 
     ``rows`` are positions in the table, in order, ``fold`` that of each.
@@ -47,11 +47,11 @@ class Losses:
     w: Floats
     by_metric: Mapping[str, Floats]
 
-    def at(self, rows: Ints) -> Losses:
+    def at(self, rows: Ints) -> CandidateLosses:
         """The same on some of the rows."""
         keep = np.isin(self.rows, rows)
         values = {metric: loss[keep] for metric, loss in self.by_metric.items()}
-        return Losses(self.rows[keep], self.fold[keep], self.w[keep], values)
+        return CandidateLosses(self.rows[keep], self.fold[keep], self.w[keep], values)
 
     def defines(self, metric: str) -> bool:
         """Whether the metric is defined on every row."""
@@ -85,7 +85,7 @@ class Scored:
     """A candidate with its losses; ``losses`` is None where it refuses the data, for ``note``."""
 
     candidate: Candidate
-    losses: Losses | None
+    losses: CandidateLosses | None
     hyperparameters: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     note: str = ""
     calibrated: str | None = None
@@ -132,7 +132,7 @@ class Comparison:
         return reduce(np.intersect1d, [*near, known[BASELINE].rows])
 
     @cached_property
-    def losses(self) -> dict[str, Losses]:
+    def losses(self) -> dict[str, CandidateLosses]:
         """Losses on those rows, by name; a candidate that is clearly worse may lack some."""
         return {s.candidate.name: s.losses.at(self.rows) for s in self.scored if s.losses}
 
@@ -180,7 +180,7 @@ class Comparison:
             refusal=notes[0] if notes else "",
         )
 
-    def reference(self, losses: Losses, winner: str, n_folds: int) -> Entry:
+    def reference(self, losses: CandidateLosses, winner: str, n_folds: int) -> Entry:
         """The line of a reference that is no candidate, against the winner on the same rows."""
         losses = losses.at(self.losses[winner].rows)
         other = self.losses[winner].at(losses.rows)
@@ -205,7 +205,7 @@ class Comparison:
             secondary=None if self.secondary is None else losses.score(self.secondary),
         )
 
-    def average_entry(self, losses: Losses, note: str) -> Entry:
+    def average_entry(self, losses: CandidateLosses, note: str) -> Entry:
         """The line of an average of candidates."""
         found = losses.score(self.metric)
         return Entry(
@@ -247,7 +247,7 @@ class AveragedCandidates:
     average: Average
     weights: Mapping[str, float]
     predictions: Floats
-    losses: Losses
+    losses: CandidateLosses
     gain: Difference
 
     @property
@@ -276,7 +276,7 @@ def average_candidates(
     predictions: Mapping[str, Floats],
     fold: Ints,
     weigh: Callable[[Floats, Ints], Average],
-    losses_of: Callable[[Floats], Losses],
+    losses_of: Callable[[Floats], CandidateLosses],
     best: Floats,
 ) -> AveragedCandidates:
     """Average predictions of the same rows, one array by candidate.
@@ -318,7 +318,7 @@ class Averageable(Protocol):
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ComparisonOutcome:
     """The choice, the leaderboard, and the average if it is the choice."""
 
     choice: Choice
@@ -326,19 +326,19 @@ class Chosen:
     averaged: AveragedCandidates | None = None
 
 
-def choose_winner(compared: Averageable, options: Options) -> Chosen:
+def choose_winner(compared: Averageable, options: StudyOptions) -> ComparisonOutcome:
     """Choose a candidate, or an average of several where that is asked for and better."""
     comparison = compared.comparison
     choice = comparison.choose(options.rule)
     if not options.average or choice.winner == BASELINE:
-        return Chosen(choice, comparison.entries)
+        return ComparisonOutcome(choice, comparison.entries)
     found = compared.average(choice.best)
     if found is None:
-        return Chosen(choice, comparison.entries)
+        return ComparisonOutcome(choice, comparison.entries)
     entries = (*comparison.entries, comparison.average_entry(found.losses, str(found)))
     if not found.helps:
-        return Chosen(choice, entries)
-    return Chosen(found.chosen(choice), entries, found)
+        return ComparisonOutcome(choice, entries)
+    return ComparisonOutcome(found.chosen(choice), entries, found)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -419,7 +419,7 @@ def _predicted(data: TuningData, train: Ints, test: Ints) -> Floats:
 T = TypeVar("T")
 
 
-class Folds(Protocol):
+class FoldedData(Protocol):
     """Data in folds that a candidate can be fitted to without one of them."""
 
     @property
@@ -439,7 +439,7 @@ def muted() -> Iterator[None]:
 
 
 def cross_validate(
-    candidate: Candidate, folds: Folds, evaluate: Callable[[Any, int], T]
+    candidate: Candidate, folds: FoldedData, evaluate: Callable[[Any, int], T]
 ) -> tuple[list[T], dict[str, tuple[Any, ...]]]:
     """``evaluate(model, fold)`` of a model fitted to the other folds; tuned values by name."""
     results, tuned = [], []

@@ -22,8 +22,8 @@ from separatrix.rows.rows import EncodedRows, InMemory, MappedRows, Rows
 from separatrix.rows.schema import Term
 from separatrix.selection.curves import (
     LEVEL,
+    LearningCurveLosses,
     LearningCurves,
-    Losses,
     Nesting,
     PowerLaw,
     Step,
@@ -152,7 +152,7 @@ MOST_COLUMNS, MOST_CLASS_ROWS = 600, 20_000
 MANY = 10**6
 STAGES = 6
 
-Found = tuple[list[str], Losses, ColumnCurve | None, list[str]]
+Found = tuple[list[str], LearningCurveLosses, ColumnCurve | None, list[str]]
 
 
 def run_curve(
@@ -302,7 +302,7 @@ def _streamed(
     nesting = Nesting.of(MANY, folds)
     parts = rows.with_parts(nesting.parts(seed)).reduce(Grouped(Moments())).parts
 
-    steps = [Step("mean", Constant()), Step(LINEAR, linear_model())]
+    steps = [Step("mean", MeanModel()), Step(LINEAR, linear_model())]
     with muted():
         losses = losses_from_moments(parts, nesting, steps, design_of_training(rows))
     n = sum(part.count for part in parts.values())
@@ -335,7 +335,7 @@ LINEAR = "linear"
 Tick = Callable[[str], None]
 
 
-class Constant(BaseEstimator):
+class MeanModel(BaseEstimator):
     """The mean of the target, from moments."""
 
     coef_: Floats
@@ -419,12 +419,12 @@ def name_of(degree: int) -> str:
 
 def numbers(
     ladder: Ladder, seed: int, step: Tick
-) -> tuple[list[str], Losses, ColumnCurve | None, list[str]]:
+) -> tuple[list[str], LearningCurveLosses, ColumnCurve | None, list[str]]:
     """Names, losses, the curve over columns, and messages, for a target of numbers."""
     step("reading moments by part")
     parts = ladder.rows.reduce(Grouped(Moments())).parts
     step("linear and polynomial models")
-    steps = [Step("mean", Constant())]
+    steps = [Step("mean", MeanModel())]
     steps += [Step(name_of(k), linear_model(), ladder.terms_upto(k)) for k in ladder.degrees]
     found = losses_from_moments(parts, ladder.nesting, steps)
     names, messages = [one.name for one in steps], []
@@ -441,7 +441,9 @@ def numbers(
     return names, found, _columns_of_numbers(ladder, parts, found, seed), messages
 
 
-def _columns_of_numbers(ladder: Ladder, parts: Any, found: Losses, seed: int) -> ColumnCurve | None:
+def _columns_of_numbers(
+    ladder: Ladder, parts: Any, found: LearningCurveLosses, seed: int
+) -> ColumnCurve | None:
     choices, k = ladder.choices(seed), ladder.nesting.folds
     if not choices:
         return None
@@ -466,11 +468,11 @@ def _columns_of_numbers(ladder: Ladder, parts: Any, found: Losses, seed: int) ->
 
 def classes(
     ladder: Ladder, seed: int, step: Tick
-) -> tuple[list[str], Losses, ColumnCurve | None, list[str]]:
+) -> tuple[list[str], LearningCurveLosses, ColumnCurve | None, list[str]]:
     """The same for a target of classes, by the error rate."""
     truth, w = truth_of(ladder.table), ladder.table.block.w
 
-    def fitted(model: Any, x: Floats) -> Losses:
+    def fitted(model: Any, x: Floats) -> LearningCurveLosses:
         rows = RefitRows(_taken(x), truth, w, "error rate")
         return losses_from_refits(rows, ladder.labels, ladder.nesting, [model])
 
@@ -502,7 +504,9 @@ def _taken(x: Floats) -> Callable[[Any], Floats]:
     return lambda at: x[at]
 
 
-def _columns_of_classes(ladder: Ladder, truth: Any, found: Losses, seed: int) -> ColumnCurve | None:
+def _columns_of_classes(
+    ladder: Ladder, truth: Any, found: LearningCurveLosses, seed: int
+) -> ColumnCurve | None:
     choices, nesting = ladder.choices(seed), ladder.nesting
     if not choices:
         return None
@@ -522,9 +526,9 @@ def _columns_of_classes(ladder: Ladder, truth: Any, found: Losses, seed: int) ->
     return ColumnCurve(counts, losses)
 
 
-def joined(first: Losses, second: Losses) -> Losses:
+def joined(first: LearningCurveLosses, second: LearningCurveLosses) -> LearningCurveLosses:
     """Losses of more models on the same training sets."""
-    return Losses(
+    return LearningCurveLosses(
         first.sizes,
         np.concatenate([first.validation, second.validation], axis=1),
         np.concatenate([first.training, second.training], axis=1),

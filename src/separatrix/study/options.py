@@ -193,7 +193,7 @@ NUMBER_METRICS = ("rmse", "mae", "r2")
 
 
 @dataclass(frozen=True)
-class Options:
+class StudyOptions:
     """Metric, rule and effort of a study; ``costs`` and ``reject`` of classification alone.
 
     ``level`` is that of predictive intervals, of regression models that have them.

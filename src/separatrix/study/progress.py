@@ -114,10 +114,8 @@ def _silent(stage: str) -> None:
 def _with_callback(callback: Any, total: int) -> Iterator[Step]:
     from sklearn.callback import CallbackSupportMixin
 
-    class Study(CallbackSupportMixin):  # type: ignore[misc]
-        """The estimator that callbacks see."""
-
-    study = Study().set_callbacks(callback)
+    # Callbacks show an estimator by the name of its class.
+    study = type("Study", (CallbackSupportMixin,), {})().set_callbacks(callback)
     root = study._init_callback_context(task_name="study", max_subtasks=total)
     root.call_on_fit_task_begin(estimator=study)
     under_way: list[Any] = []

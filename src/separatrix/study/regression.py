@@ -23,9 +23,9 @@ from separatrix.study import inferred, tasks
 from separatrix.study.candidates import BASELINE, Candidate, Size, candidates
 from separatrix.study.comparison import (
     AveragedCandidates,
-    Chosen,
+    CandidateLosses,
     Comparison,
-    Losses,
+    ComparisonOutcome,
     Scored,
     average_candidates,
     choose_winner,
@@ -61,7 +61,7 @@ from separatrix.study.measure import (
     row_losses,
     scores_from_moments,
 )
-from separatrix.study.options import Options
+from separatrix.study.options import StudyOptions
 from separatrix.study.progress import Step, stages, tell_compared, tell_inferred, work_of
 from separatrix.study.result import (
     LEVEL,
@@ -94,7 +94,7 @@ PATH_POINTS = 60
 WITHOUT_PENALTY = ("linear", "huber", "least_absolute")
 
 
-def study_regression(design: StudyDesign, options: Options) -> Study:
+def study_regression(design: StudyDesign, options: StudyOptions) -> Study:
     """Compare on the folds, choose, and score on the test set once."""
     folds, moments = design.folds, _moment_folds(design)
     metric = options.metric_for(REGRESSION)
@@ -154,7 +154,7 @@ def study_regression(design: StudyDesign, options: Options) -> Study:
     )
 
 
-def _procedure(options: Options) -> Procedure:
+def _procedure(options: StudyOptions) -> Procedure:
     """The selection as a whole: compare, choose, fit."""
     metric = options.metric_for(REGRESSION)
 
@@ -183,7 +183,7 @@ def _fit_winner(
     design: StudyDesign,
     moments: MomentFolds | None,
     compared: ComparedNumbers,
-    chosen: Chosen,
+    chosen: ComparisonOutcome,
 ) -> Any:
     """The winner on all folds: one candidate, or several with their weights."""
 
@@ -293,7 +293,7 @@ class ComparedNumbers:
     data: TuningData
     folds: RowFolds
 
-    def losses(self, found: OutOfFoldNumbers) -> Losses:
+    def losses(self, found: OutOfFoldNumbers) -> CandidateLosses:
         """Losses of out-of-fold predictions, by both metrics."""
         own = self.comparison
         return _losses(self.data, found, self.folds, (own.metric, own.secondary or own.metric))
@@ -327,7 +327,7 @@ class ComparedNumbers:
         def weigh(stacked: Floats, rows: Ints) -> Average:
             return squared_error_average(stacked[:, rows].T, y[rows], w[rows])
 
-        def losses_of(values: Floats) -> Losses:
+        def losses_of(values: Floats) -> CandidateLosses:
             return self.losses(OutOfFoldNumbers(common, values))
 
         own = self.comparison
@@ -336,7 +336,7 @@ class ComparedNumbers:
 
 
 def compare_numbers(
-    design: StudyDesign, moments: MomentFolds | None, options: Options, metric: str, step: Step
+    design: StudyDesign, moments: MomentFolds | None, options: StudyOptions, metric: str, step: Step
 ) -> ComparedNumbers:
     """Cross-validate every candidate, simplest first; one that refuses the data says why."""
     folds = design.folds
@@ -426,11 +426,11 @@ def _rows_of(folds: RowFolds, candidate: Candidate, fold: int) -> InMemory:
 
 def _losses(
     data: TuningData, found: OutOfFoldNumbers, folds: RowFolds, metrics: tuple[str, ...]
-) -> Losses:
+) -> CandidateLosses:
     at = found.rows
     truth, w, fold = data.y[at], data.w[at], data.fold[at]
     values = {metric: row_losses(metric, truth, found.values, w) for metric in metrics}
-    return Losses(folds.training[at], fold, w, values)
+    return CandidateLosses(folds.training[at], fold, w, values)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -537,7 +537,7 @@ def _band(model: Any, rows: InMemory, level: float) -> PredictiveBand | None:
 def study_moments(
     stored: StoredMoments,
     models: Sequence[str] | None,
-    options: Options,
+    options: StudyOptions,
     progress: Any,
     metadata: Metadata,
     messages: tuple[str, ...],
@@ -602,7 +602,7 @@ def _compare_moments(compared: Sequence[Candidate], folds: MomentFolds, step: St
         errors, values = cross_validate(
             candidate, folds, lambda model, fold: folds.squared_error(model, fold)
         )
-        losses = Losses(numbers, numbers, weights, {METRIC: np.array(errors)})
+        losses = CandidateLosses(numbers, numbers, weights, {METRIC: np.array(errors)})
         return Scored(candidate, losses, values)
 
     scored = []

@@ -39,7 +39,7 @@ from separatrix.study.design import (
     with_warnings,
 )
 from separatrix.study.explanation import explained
-from separatrix.study.options import Effort, Options, Validation
+from separatrix.study.options import Effort, StudyOptions, Validation
 from separatrix.study.regression import study_moments, study_regression
 from separatrix.study.result import LEVEL, Study
 from separatrix.study.streaming.run import (
@@ -162,7 +162,7 @@ def run_study(
     ['rmse 56.08', 'r2 0.49', 'mae 47.33']
     """
     metadata = Metadata(source, command)
-    options = Options(
+    options = StudyOptions(
         metric,
         rule,
         Effort(effort),
@@ -213,7 +213,7 @@ def _study_rows(
     parts: Parts,
     task: str | None,
     models: Sequence[str] | None,
-    options: Options,
+    options: StudyOptions,
     progress: Any,
     metadata: Metadata,
 ) -> Study:

@@ -20,9 +20,9 @@ from separatrix.statistics.moments import Standardizer
 from separatrix.study.candidates import BASELINE, Candidate
 from separatrix.study.comparison import (
     Averageable,
-    Chosen,
+    CandidateLosses,
     Comparison,
-    Losses,
+    ComparisonOutcome,
     Scored,
     choose_winner,
     cross_validate,
@@ -30,7 +30,7 @@ from separatrix.study.comparison import (
 )
 from separatrix.study.design import MIN_TRAINING_ROWS, RowFolds, StudyDesign
 from separatrix.study.measure import LARGER_IS_BETTER, metric_value
-from separatrix.study.options import Options
+from separatrix.study.options import StudyOptions
 from separatrix.study.progress import Step, tell_compared
 from separatrix.study.result import Entry, Nested, OuterFold, Predictions, RepeatedScore, Repeats
 
@@ -38,8 +38,8 @@ C = TypeVar("C", bound=Averageable)
 
 
 def choose_validated(
-    compared: C, design: StudyDesign, options: Options, procedure: Procedure, step: Step
-) -> tuple[C, Chosen, dict[str, Any]]:
+    compared: C, design: StudyDesign, options: StudyOptions, procedure: Procedure, step: Step
+) -> tuple[C, ComparisonOutcome, dict[str, Any]]:
     """The winner, told to a listener; the comparison it comes from; what a study says about it.
 
     Repeats choose by mean losses; predictions, tuned parameters and calibration stay those of the
@@ -128,7 +128,7 @@ def _averaged(found: Sequence[Scored]) -> Scored:
     return replace(found[0], losses=losses, hyperparameters=values)
 
 
-def mean_losses(found: Sequence[Losses]) -> Losses:
+def mean_losses(found: Sequence[CandidateLosses]) -> CandidateLosses:
     """The mean of a row's losses over the repeats that scored it."""
     rows = np.unique(np.concatenate([losses.rows for losses in found]))
     fold, w = np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows))
@@ -140,7 +140,9 @@ def mean_losses(found: Sequence[Losses]) -> Losses:
         count[at] += 1
         for metric, values in losses.by_metric.items():
             total[metric][at] += values
-    return Losses(rows, fold, w, {metric: values / count for metric, values in total.items()})
+    return CandidateLosses(
+        rows, fold, w, {metric: values / count for metric, values in total.items()}
+    )
 
 
 def about_repeats(
@@ -388,7 +390,7 @@ def fit_work(candidate: Candidate, data: TuningData) -> float:
 class Selected:
     """What was chosen from some rows, and how it answers others."""
 
-    chosen: Chosen
+    chosen: ComparisonOutcome
     predict: Callable[[InMemory], Predictions]
 
 
@@ -438,7 +440,7 @@ def nested_selection(design: StudyDesign, procedure: Procedure, step: Step) -> N
     at = np.concatenate(rows)
     w = unit_weights(together.w, len(at))
     order = np.argsort(at)
-    losses = Losses(
+    losses = CandidateLosses(
         at[order],
         np.concatenate(fold_of)[order],
         w[order],
@@ -452,7 +454,11 @@ def _outer(step: Step, fold: int, folds: int) -> Step:
 
 
 def _record(
-    design: StudyDesign, metric: str, chosen: list[Chosen], losses: Losses, refusal: str
+    design: StudyDesign,
+    metric: str,
+    chosen: list[ComparisonOutcome],
+    losses: CandidateLosses,
+    refusal: str,
 ) -> Nested:
     score = losses.score(metric, design.folds.units)
     numbers = np.unique(losses.fold)

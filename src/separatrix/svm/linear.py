@@ -526,7 +526,7 @@ def fit_squared_svm(
 
 
 @dataclass(frozen=True)
-class _Hyperplane:
+class _SquaredHingeHyperplane:
     """w, b, and β (None where it follows from the excesses), with their certificate."""
 
     w: Floats
@@ -538,7 +538,7 @@ class _Hyperplane:
 
 def _candidates(
     problem: SquaredProblem, tol: float, budget: Budget, certified: dict[str, Any]
-) -> Iterator[_Hyperplane]:
+) -> Iterator[_SquaredHingeHyperplane]:
     """Solutions, one after the other until the certificate of one holds.
 
     Where C is very large, small excesses, and β = 2 c e with them, are lost to rounding. Then the
@@ -551,11 +551,11 @@ def _candidates(
     found = _solve(problem, tol, budget)
     w, b = problem.restore(found.theta)
     proof = certify_squared(problem, w, b, beta=found.beta, **certified)
-    yield _Hyperplane(w, b, found.beta, proof, found.status)
+    yield _SquaredHingeHyperplane(w, b, found.beta, proof, found.status)
     beta = _beta_of_near_rows(problem, w, b)
     if beta is not None:
         proof = certify_squared(problem, w, b, beta=beta, **certified)
-        yield _Hyperplane(w, b, beta, proof, found.status)
+        yield _SquaredHingeHyperplane(w, b, beta, proof, found.status)
 
 
 def _solve(problem: SquaredProblem, tol: float, budget: Budget) -> SquaredSolution:
@@ -574,7 +574,7 @@ def _largest_slope(problem: SquaredProblem) -> float:
 
 def _at_smaller_cost(
     problem: SquaredProblem, fraction: float, tol: float, budget: Budget, certified: dict[str, Any]
-) -> _Hyperplane:
+) -> _SquaredHingeHyperplane:
     """The solution at a fraction of all costs, moved until no row has an excess of nearly zero."""
     part = replace(problem, cost=fraction * problem.cost)
     found = _solve(part, tol, budget)
@@ -594,7 +594,7 @@ def _at_smaller_cost(
     beta = 2.0 * part.cost * excess if found.beta is None else found.beta
     w, b = factor * w, factor * b
     proof = certify_squared(problem, w, b, beta=beta, **certified)
-    return _Hyperplane(w, b, beta, proof, found.status)
+    return _SquaredHingeHyperplane(w, b, beta, proof, found.status)
 
 
 def _beta_of_near_rows(problem: SquaredProblem, w: Floats, b: float) -> Floats | None:

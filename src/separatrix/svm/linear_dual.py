@@ -71,7 +71,7 @@ class _State:
 
     beta: Floats
     w: Floats
-    preconditioner: Preconditioner
+    preconditioner: DualPreconditioner
     b: float = 0.0
     seed: int = 1
     cut: float = 1.0  # share of the free rows that the last step cut at their bounds
@@ -102,7 +102,7 @@ def solve_dual(problem: DualProblem, tol: float, budget: Budget) -> DualPoint:
     state = _State(
         np.zeros(problem.n),
         problem.rows.weighted_sum(rows[:1], np.zeros(1)),
-        Preconditioner(problem.rows, problem.diagonal, problem.inverse_shared),
+        DualPreconditioner(problem.rows, problem.diagonal, problem.inverse_shared),
     )
     best = DualPoint(state.beta, state.w, 0.0)
     first, later = (FIRST, NEXT) if problem.rows.alike else (FIRST // 2, NEXT // 2)
@@ -483,7 +483,7 @@ def dual_of_squares(problem: SquaredProblem, root: Floats) -> DualProblem:
 _REST = 0.05
 
 
-class Preconditioner:
+class DualPreconditioner:
     """M⁻¹ on some of the rows; which ones may change, and changes the inner matrix by them alone.
 
     ``inverse_shared`` is 1/g: zero for a free intercept, infinity without one.
@@ -599,7 +599,7 @@ class SomeRows(Protocol):
 
 def some_rows(x: Matrix, root: Floats) -> SomeRows:
     """The rows of x, their columns divided by ``root``."""
-    return SparseRows(x, root) if sparse.issparse(x) else DenseRows(np.asarray(x), root)
+    return SparseDualRows(x, root) if sparse.issparse(x) else DenseDualRows(np.asarray(x), root)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -630,7 +630,7 @@ class DensePart:
         return self.products.transposed_times(r)
 
 
-class DenseRows:
+class DenseDualRows:
     """Rows of a dense matrix, their columns divided by ``root``."""
 
     heavy, alike = 0, True
@@ -758,7 +758,7 @@ class SparsePart:
         return _sum(self.entries.heavy, self.rows, r, self.mean, self.heavy)
 
 
-class SparseRows:
+class SparseDualRows:
     """Compressed rows, their columns divided by ``root``."""
 
     most_in_system = 2_500

@@ -28,7 +28,7 @@ from separatrix.matrices.gram import column_gram
 from separatrix.messages import InputError
 from separatrix.optimize.convex import (
     Certificate,
-    ElasticNet,
+    ElasticNetPenalty,
     EpsilonInsensitive,
     Hinge,
     Loss,
@@ -457,7 +457,7 @@ class SquaredProblem:
     x: Matrix
     t: Floats
     cost: Floats
-    penalty: ElasticNet
+    penalty: ElasticNetPenalty
     center: Floats
     epsilon: float | None = None
     intercept: bool = True
@@ -568,7 +568,7 @@ def squared_problem(
     if intercept_scaling is not None:
         ridge = np.append(ridge, 1.0 / float(intercept_scaling) ** 2)
     zero = np.zeros(len(ridge))
-    penalty = ElasticNet(np.sqrt(ridge), zero) if l1 else ElasticNet(zero, ridge)
+    penalty = ElasticNetPenalty(np.sqrt(ridge), zero) if l1 else ElasticNetPenalty(zero, ridge)
     found = SquaredProblem(x, t, cost, penalty, np.zeros(x.shape[1]), epsilon, intercept)
     if found.free_intercept and not sparse.issparse(x):
         mean = np.asarray(cost @ x) / float(cost.sum())
@@ -671,7 +671,7 @@ def certify_linear_svm(
         w, v = np.append(w, b), np.append(v, beta.sum())
         ridge = np.append(ridge, problem.intercept_ridge)
         size = np.append(size, np.abs(beta).sum() + problem.intercept_ridge * abs(b))
-    penalty = ElasticNet(np.zeros_like(ridge), ridge)
+    penalty = ElasticNetPenalty(np.zeros_like(ridge), ridge)
     return _certify(problem, penalty, beta, scores, b, w, v, tolerance, claim, size)
 
 

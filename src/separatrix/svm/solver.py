@@ -124,7 +124,7 @@ def fit_linear_svm(
 
 
 @dataclass(frozen=True)
-class _Hyperplane:
+class _DualHyperplane:
     """w, b and β of a linear problem, with their certificate."""
 
     w: Floats
@@ -135,7 +135,7 @@ class _Hyperplane:
 
 
 def _linear_record(
-    problem: LinearProblem, found: _Hyperplane, rows: Ints, n_iter: int, status: str
+    problem: LinearProblem, found: _DualHyperplane, rows: Ints, n_iter: int, status: str
 ) -> BinarySVM:
     return BinarySVM(
         rows,
@@ -158,7 +158,7 @@ def _best_hyperplane(
     budget: Budget,
     tolerance: float,
     claim: str,
-) -> _Hyperplane:
+) -> _DualHyperplane:
     """The hyperplane of least gap; ``bounded`` is the problem with finite costs.
 
     Costs of one fraction after the other are tried until the relative gap is at most ``tol``.
@@ -179,7 +179,7 @@ def _best_hyperplane(
                 problem, found.w, found.b, dual, tolerance=tolerance, claim=claim
             )
             if best is None or is_better(proof, best.certificate):
-                best = _Hyperplane(found.w, found.b, dual, proof, found.status)
+                best = _DualHyperplane(found.w, found.b, dual, proof, found.status)
         assert best is not None
         proof = best.certificate
         if (proof.holds and proof.gap <= tol * proof.primal) or budget.exhausted:
@@ -255,9 +255,9 @@ def _clear_expansion(
     gram: GramMatrix,
     problem: LinearProblem,
     bounded: LinearProblem,
-    found: _Hyperplane,
+    found: _DualHyperplane,
     tolerance: float,
-) -> _Hyperplane:
+) -> _DualHyperplane:
     """w = Xᵀβ with β clear of rounding, where that has the same objective.
 
     Predictions by Σ β κ(x, ·) are then as good as those by w·x + b.
@@ -277,7 +277,7 @@ def _clear_expansion(
     proof = certify_linear_svm(problem, w, b, beta, tolerance=tolerance, claim=KERNEL_CLAIM)
     if proof.primal > found.certificate.primal * (1.0 + _NEGLIGIBLE) or not proof.holds:
         return found
-    return _Hyperplane(w, b, beta, proof, found.status)
+    return _DualHyperplane(w, b, beta, proof, found.status)
 
 
 def _large(gram: GramMatrix, problem: SVMProblem) -> bool:

@@ -32,7 +32,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from separatrix.arrays import Floats, Ints
 from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
-from separatrix.optimize.convex import ElasticNet, Status
+from separatrix.optimize.convex import ElasticNetPenalty, Status
 from separatrix.optimize.loops import sweep
 from separatrix.svm.linear_dual import dual_of_squares, solve_dual
 from separatrix.svm.problem import STEPS, Budget, SquaredProblem
@@ -142,7 +142,7 @@ def _iterate(
     return SquaredSolution(theta, status)
 
 
-def _gap(penalty: ElasticNet, gradient: Floats) -> float:
+def _gap(penalty: ElasticNetPenalty, gradient: Floats) -> float:
     """½ Σ g²/ρ, the duality gap at β = 2ce; infinite where a free intercept is out of balance."""
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(gradient == 0.0, 0.0, 0.5 * gradient**2 / penalty.l2)
@@ -270,7 +270,7 @@ def _solve_in_span(problem: SquaredProblem, tol: float, budget: Budget) -> Squar
         problem,
         x=vectors[:, used] * np.sqrt(values[used]),
         center=np.zeros(rank),
-        penalty=ElasticNet(np.zeros(len(ridge)), ridge),
+        penalty=ElasticNetPenalty(np.zeros(len(ridge)), ridge),
     )
     found = _solve_columns(inner, tol, budget)
     combination = vectors[:, used] @ (found.theta[:rank] / np.sqrt(values[used]))

@@ -30,35 +30,35 @@ from separatrix.threads import parallel_map
 # The search for the parameters of support vector classifiers.
 
 
-def gaussian_classes(sample: Sample, deadline: float = np.inf) -> SVMTuning:
+def gaussian_classes(sample: TuningSample, deadline: float = np.inf) -> SVMTuning:
     """C and bandwidth of the SVMs of all pairs of classes."""
     first = first_rows(sample.data.n_classes)
     return tuning_of(sample, staged_search(_pair_validation, sample, first, deadline).points)
 
 
-def _pair_validation(sample: Sample) -> Validation:
+def _pair_validation(sample: TuningSample) -> SampleValidation:
     codes, order = _sorted_codes(sample)
     problems = pair_problems(codes[order], sample.data.n_classes, sample.w[order])
-    return Validation(sample, problems, _loss(sample, codes), order)
+    return SampleValidation(sample, problems, _loss(sample, codes), order)
 
 
-def linear_classes(sample: Sample) -> SVMTuning:
+def linear_classes(sample: TuningSample) -> SVMTuning:
     """C of the linear SVMs of every class against the rest."""
     codes, order = _sorted_codes(sample)
     problems = rest_problems(codes[order], sample.data.n_classes, sample.w[order])
-    validation = Validation(sample, problems, _loss(sample, codes), order)
+    validation = SampleValidation(sample, problems, _loss(sample, codes), order)
     z = sample.z[order]
     gram = np.ascontiguousarray(dense(z @ z.T), dtype=np.float32)
     return tuning_of(sample, validation.points(gram, range(len(C_GRID))))
 
 
-def _sorted_codes(sample: Sample) -> tuple[Ints, Ints]:
+def _sorted_codes(sample: TuningSample) -> tuple[Ints, Ints]:
     """Class codes, and the order that sorts them."""
     codes = np.asarray(sample.data.y, dtype=np.int64)[sample.rows]
     return codes, np.argsort(codes, kind="stable")
 
 
-def _loss(sample: Sample, codes: Ints) -> ClassLoss:
+def _loss(sample: TuningSample, codes: Ints) -> ClassLoss:
     tested = sample.tested
     return ClassLoss(codes[tested], sample.w[tested], sample.fold[tested], sample.data.loss)
 
@@ -86,15 +86,15 @@ def require_classes(data: TuningData) -> None:
 EPSILONS = (0.1, 0.02, 0.3)
 
 
-def gaussian_numbers(sample: Sample, deadline: float = np.inf) -> SVMTuning:
+def gaussian_numbers(sample: TuningSample, deadline: float = np.inf) -> SVMTuning:
     """C, bandwidth and ε of one SVM, in the units of the target."""
     y, mean, unit = _standardized(sample)
 
-    def validation(rows: Sample, epsilon: float = EPSILONS[0]) -> Validation:
+    def validation(rows: TuningSample, epsilon: float = EPSILONS[0]) -> SampleValidation:
         own, tested = y[rows.rows], rows.tested
         loss = NumberLoss(own[tested], rows.w[tested], rows.fold[tested], rows.data.loss)
         problems = regression_problems(own, rows.w, epsilon)
-        return Validation(rows, problems, loss, np.arange(rows.n))
+        return SampleValidation(rows, problems, loss, np.arange(rows.n))
 
     search = staged_search(validation, sample, first_rows(0), deadline)
     points = [replace(point, epsilon=EPSILONS[0]) for point in search.points]
@@ -108,7 +108,7 @@ def gaussian_numbers(sample: Sample, deadline: float = np.inf) -> SVMTuning:
     return tuning_of(sample, [_in_units(point, mean, unit, unit**power) for point in points])
 
 
-def _standardized(sample: Sample) -> tuple[Floats, float, float]:
+def _standardized(sample: TuningSample) -> tuple[Floats, float, float]:
     """Standardized targets of all rows, with their mean and unit."""
     y, w = np.asarray(sample.data.y, dtype=float), np.asarray(sample.data.w, dtype=float)
     mean = float(w @ y / w.sum())
@@ -116,7 +116,7 @@ def _standardized(sample: Sample) -> tuple[Floats, float, float]:
     return ((y - mean) / unit).round(DECIMALS), mean, unit
 
 
-def _in_units(point: Point, mean: float, unit: float, loss_unit: float) -> Point:
+def _in_units(point: TuningPoint, mean: float, unit: float, loss_unit: float) -> TuningPoint:
     return replace(
         point,
         C=point.C * unit,
@@ -154,12 +154,12 @@ class GaussianSearch:
 
     squared: NDArray[np.float32]
     first_bandwidth: float
-    validation: Validation
+    validation: SampleValidation
     deadline: float = np.inf
     most_work: float = np.inf
-    found: dict[float, list[Point]] = field(default_factory=dict)
+    found: dict[float, list[TuningPoint]] = field(default_factory=dict)
 
-    def run(self) -> list[Point]:
+    def run(self) -> list[TuningPoint]:
         """Downhill from the first bandwidth by factors of two, then half a step to either side."""
         self._visit((0.0, -1.0, 1.0))
         here = 0.0
@@ -169,7 +169,7 @@ class GaussianSearch:
         self._visit((here - 0.5, here + 0.5))
         return self.points
 
-    def refine(self, bandwidth: float, at: int) -> list[Point]:
+    def refine(self, bandwidth: float, at: int) -> list[TuningPoint]:
         """From one combination on to better neighbors, by half steps of the bandwidth."""
         here = float(np.round(2.0 * np.log2(bandwidth / self.first_bandwidth)) / 2.0)
         self.found[here] = self._points(here, at)
@@ -181,7 +181,7 @@ class GaussianSearch:
         return self.points
 
     @property
-    def points(self) -> list[Point]:
+    def points(self) -> list[TuningPoint]:
         """All combinations that were visited."""
         return [point for points in self.found.values() for point in points]
 
@@ -205,7 +205,7 @@ class GaussianSearch:
                 at = None if nearest is None else least(self.found[nearest]).at
                 self.found[place] = self._points(place, at)
 
-    def _points(self, place: float, at: int | None) -> list[Point]:
+    def _points(self, place: float, at: int | None) -> list[TuningPoint]:
         """All C of one bandwidth, from a little below the best of another one (``at``) on."""
         bandwidth = self.first_bandwidth * 2.0**place
         gram, start = self.gram(bandwidth), 0 if at is None else max(0, at - BELOW)
@@ -218,7 +218,10 @@ class GaussianSearch:
 
 
 def staged_search(
-    validation: Callable[[Sample], Validation], whole: Sample, first: int, deadline: float
+    validation: Callable[[TuningSample], SampleValidation],
+    whole: TuningSample,
+    first: int,
+    deadline: float,
 ) -> GaussianSearch:
     """All combinations on the ``first`` rows at most; from the best on, those of the whole."""
     most = SEARCH_SHARE * whole.data.work / ROW_ITERATION
@@ -232,18 +235,18 @@ def staged_search(
     return search
 
 
-def least(points: list[Point]) -> Point:
+def least(points: list[TuningPoint]) -> TuningPoint:
     """The point of least mean loss; of equals the first."""
     return min(points, key=lambda point: point.loss)
 
 
-def simplest_first(points: Iterable[Point]) -> list[Point]:
+def simplest_first(points: Iterable[TuningPoint]) -> list[TuningPoint]:
     """Wide bandwidths first, of each the small C, of each the large ε."""
     return sorted(points, key=lambda p: (-p.bandwidth, p.C, -p.epsilon))
 
 
 def gaussian_search(
-    validation: Validation, deadline: float = np.inf, most_work: float = np.inf
+    validation: SampleValidation, deadline: float = np.inf, most_work: float = np.inf
 ) -> GaussianSearch:
     """The search that starts at the total standard deviation, 1 for rows that are all the same."""
     rows, order = validation.sample, validation.order
@@ -275,7 +278,7 @@ class SVMTuning(Tuning):
     fit_rows: int = 0
 
 
-def tuning_of(sample: Sample, points: Sequence[Point]) -> SVMTuning:
+def tuning_of(sample: TuningSample, points: Sequence[TuningPoint]) -> SVMTuning:
     """The choice among the points, for all rows and for each fold, and predictions by it."""
     ordered, tested = simplest_first(points), sample.tested
     losses = np.stack([point.losses for point in ordered])
@@ -360,7 +363,7 @@ LEAST_OF_CLASS = 4
 
 
 @dataclass(frozen=True)
-class Sample:
+class TuningSample:
     """Some ``rows`` (positions) of the data, in their order."""
 
     data: TuningData
@@ -441,11 +444,11 @@ def folds_of_tests(folds: Folds, n: int) -> Ints:
     return fold
 
 
-def sample(data: TuningData, most: int) -> Sample:
+def sample(data: TuningData, most: int) -> TuningSample:
     """At most about ``most`` rows, by class and fold."""
     fold = folds_of_tests(data.folds, data.n)
     codes = np.asarray(data.y, dtype=np.int64) if data.n_classes else np.zeros(data.n, np.int64)
-    return Sample(data, subsample(data.n, most, codes * (len(data.folds) + 1) + fold))
+    return TuningSample(data, subsample(data.n, most, codes * (len(data.folds) + 1) + fold))
 
 
 def subsample(n: int, most: int, codes: Ints) -> Ints:
@@ -580,7 +583,7 @@ FLAT = 1e-3
 
 
 @dataclass(frozen=True)
-class Point:
+class TuningPoint:
     """One combination of parameters: losses by fold, and scores of the rows that are tested.
 
     ``at`` is the place of C in :data:`C_GRID`; ``n_support`` the number of support vectors, a row
@@ -610,16 +613,16 @@ class Point:
 
 
 @dataclass
-class Validation:
+class SampleValidation:
     """The problems of a sample with their loss: losses of every C for a Gram matrix.
 
     ``order`` are the rows in the order of the Gram matrix and of the problems; ``work`` counts
     iterations of SMO times rows.
     """
 
-    sample: Sample
+    sample: TuningSample
     problems: Problems
-    loss: Loss
+    loss: FoldLoss
     order: Ints
     work: float = 0.0
 
@@ -642,16 +645,16 @@ class Validation:
         bandwidth: float = -1.0,
         epsilon: float = -1.0,
         enough: int = len(C_GRID),
-    ) -> list[Point]:
+    ) -> list[TuningPoint]:
         """One C after the other, until the loss has increased twice in a row.
 
         From the place ``enough`` on, one increase ends the path.
         """
         variance = feature_variance(gram, self.sample.w[self.order])
         unit = 1.0 / variance if variance > 1e-12 * abs(float(gram[0, 0])) else 1.0
-        found: list[Point] = []
+        found: list[TuningPoint] = []
         grams = self.problems.grams(gram)
-        paths = [FoldPath(gram, grams, self.problems, a, b, self.tol) for a, b in self.pairs]
+        paths = [SVMFoldPath(gram, grams, self.problems, a, b, self.tol) for a, b in self.pairs]
         for at in places:
             C = float(C_GRID[at] * unit)
             parts = parallel_map(lambda path, C=C: _solved(path, C), paths)  # type: ignore[misc]
@@ -668,9 +671,9 @@ class Validation:
         C: float,
         bandwidth: float,
         epsilon: float,
-        paths: list[FoldPath],
+        paths: list[SVMFoldPath],
         parts: list[Floats],
-    ) -> Point:
+    ) -> TuningPoint:
         scores = np.full((self.sample.n, parts[0].shape[1]), np.nan)
         for (_, test), part in zip(self.pairs, parts, strict=True):
             scores[self.order[test]] = part
@@ -678,7 +681,9 @@ class Validation:
         scores = scores[:, 0] if scores.shape[1] == 1 else scores
         share = sum(path.n_support for path in paths) / max(len(paths) - 1, 1)
         work = sum(path.work for path in paths) / len(paths)
-        return Point(at, C, bandwidth, epsilon, self.loss.by_fold(scores), scores, share, work)
+        return TuningPoint(
+            at, C, bandwidth, epsilon, self.loss.by_fold(scores), scores, share, work
+        )
 
 
 def _past_the_best(losses: list[float]) -> bool:
@@ -689,7 +694,7 @@ def _past_the_best(losses: list[float]) -> bool:
     return min(last[1:]) > (1.0 + INCREASE) * best or max(last) - min(last) <= FLAT * best
 
 
-def _solved(path: FoldPath, C: float) -> Floats:
+def _solved(path: SVMFoldPath, C: float) -> Floats:
     """Scores of the test rows at C."""
     path.solve(C)
     scores = path.scores()
@@ -719,7 +724,7 @@ TOLERANCE, FINE_TOLERANCE, FEW_ROWS = 3e-2, 1e-4, 300
 MAX_ITER, MAX_ITER_PER_ROW = 5_000, 5
 
 
-class FoldPath:
+class SVMFoldPath:
     """One C after the other for all problems of a fold; ``gram`` is that of all rows.
 
     ``grams`` are those of the rows of each problem; ``work`` counts iterations times rows.
@@ -916,7 +921,7 @@ def _note(data: TuningData, tuning: SVMTuning, count: int, fit_rows: int) -> str
 TIES = 1e-3
 
 
-class Loss(Protocol):
+class FoldLoss(Protocol):
     """Mean loss by fold of the scores of all rows."""
 
     def by_fold(self, scores: Floats) -> Floats:

@@ -216,7 +216,7 @@ def decomposed(
     noise_variance: Floats,
     f: Floats,
     noise: float,
-    design: Design,
+    design: SamplingDesign,
     level: float,
     seed: int,
 ) -> BiasVariance:
@@ -389,7 +389,7 @@ def _order(order: Any) -> int:
     return int(order)
 
 
-def _weights(x: Floats, design: Design, order: int) -> Floats:
+def _weights(x: Floats, design: SamplingDesign, order: int) -> Floats:
     """L: what each target weighs in the fit at each point, m x n."""
     different = len(np.unique(x))
     if different <= order:
@@ -636,7 +636,7 @@ EVEN, DRAWN = 100, 1000
 
 
 @dataclass(frozen=True)
-class Design:
+class SamplingDesign:
     """How n inputs are drawn, and the points ``at`` which fits are compared."""
 
     draw: Callable[[np.random.Generator, int], Floats]
@@ -645,7 +645,7 @@ class Design:
     fixed: bool
 
 
-def design_of(x: Any, at: Any, n: int, seed: int) -> Design:
+def design_of(x: Any, at: Any, n: int, seed: int) -> SamplingDesign:
     """The design that ``x`` describes: two ends, an array, or a callable."""
     points = None if at is None else columns_of(at, "at")
     if callable(x):
@@ -655,7 +655,7 @@ def design_of(x: Any, at: Any, n: int, seed: int) -> Design:
             return columns_of(x(rng, size), "x")
 
         fresh = np.random.default_rng((seed, 1))  # not the numbers of the data sets
-        return Design(drawn, drawn(fresh, DRAWN) if points is None else points, n, False)
+        return SamplingDesign(drawn, drawn(fresh, DRAWN) if points is None else points, n, False)
     if isinstance(x, tuple) and len(x) == 2:
         _check_n(n)
         low, high = float(x[0]), float(x[1])
@@ -663,9 +663,11 @@ def design_of(x: Any, at: Any, n: int, seed: int) -> Design:
             raise InputError(f"x must be (low, high) with low below high, not {x!r}.")
         even = low + (high - low) * (np.arange(EVEN) + 0.5) / EVEN
         middle = even[:, None] if points is None else points
-        return Design(lambda rng, size: rng.uniform(low, high, (size, 1)), middle, n, False)
+        return SamplingDesign(lambda rng, size: rng.uniform(low, high, (size, 1)), middle, n, False)
     inputs = columns_of(x, "x")
-    return Design(lambda *_: inputs, inputs if points is None else points, len(inputs), True)
+    return SamplingDesign(
+        lambda *_: inputs, inputs if points is None else points, len(inputs), True
+    )
 
 
 def columns_of(values: Any, name: str) -> Floats:

@@ -176,15 +176,15 @@ class BooleanFunctions(HypothesisClass):
         terms = []
         for care in range(2**d):
             for value in (v for v in range(2**d) if v & ~care == 0):
-                term = Term(care, value)
+                term = Conjunction(care, value)
                 table = sum(1 << r for r, x in enumerate(rows) if term.holds(x))
                 if not table & off:
                     terms.append((term, table))
         return self._cheapest_first(terms, on)
 
-    def _cheapest_first(self, terms: list[tuple[Term, int]], on: int) -> Iterator[Formula]:
+    def _cheapest_first(self, terms: list[tuple[Conjunction, int]], on: int) -> Iterator[Formula]:
         """Dijkstra's algorithm over truth tables; an edge adds a term."""
-        queue: list[tuple[int, int, int, tuple[Term, ...]]] = [(0, 0, 0, ())]
+        queue: list[tuple[int, int, int, tuple[Conjunction, ...]]] = [(0, 0, 0, ())]
         done: set[int] = set()
         while queue:
             literals, count, table, chosen = heappop(queue)
@@ -295,7 +295,7 @@ def _bits(row: int, d: int) -> int:
 
 
 @dataclass(frozen=True, order=True)
-class Term:
+class Conjunction:
     """The inputs with x & care = value; bit j of both is input j (the first is bit 0)."""
 
     care: int
@@ -328,7 +328,7 @@ class Formula(Hypothesis):
     the same examples.
     """
 
-    terms: tuple[Term, ...]
+    terms: tuple[Conjunction, ...]
     names: tuple[str, ...]
     proved: bool = True
 
@@ -357,17 +357,17 @@ class Formula(Hypothesis):
         return " ∨ ".join(texts) or "false"
 
 
-def prime_terms(positive: Sequence[int], negative: Sequence[int]) -> list[Term]:
+def prime_terms(positive: Sequence[int], negative: Sequence[int]) -> list[Conjunction]:
     """Terms that hold for a positive example and for no negative one, and name no input in vain.
 
     A term that holds for p excludes the negative example n if it names an input in which they
     differ. So the prime terms of p are the minimal sets of inputs that meet all these differences:
     the prime implicants of Quine and McCluskey, examples that were not seen taken as either.
     """
-    found: dict[Term, None] = {}
+    found: dict[Conjunction, None] = {}
     for p in positive:
         for care in minimal_transversals(p ^ n for n in negative):
-            found[Term(care, p & care)] = None
+            found[Conjunction(care, p & care)] = None
     return list(found)
 
 
@@ -392,17 +392,19 @@ Cost = tuple[int, int]
 
 
 def cheapest_cover(
-    terms: Sequence[Term], positive: Sequence[int], max_work: float
-) -> tuple[tuple[Term, ...], bool]:
+    terms: Sequence[Conjunction], positive: Sequence[int], max_work: float
+) -> tuple[tuple[Conjunction, ...], bool]:
     """Terms of least cost, and whether that is proved; ``max_work`` bounds the nodes searched."""
     masks = [sum(1 << i for i, p in enumerate(positive) if term.holds(p)) for term in terms]
-    search = _Search(*_undominated(terms, masks), len(positive), max_work)
+    search = _CoverSearch(*_undominated(terms, masks), len(positive), max_work)
     search.branch(0, (0, 0), ())
     chosen = tuple(sorted(search.best, key=lambda t: (t.n_literals, t.care, t.value)))
     return chosen, search.left >= 0
 
 
-def _undominated(terms: Sequence[Term], masks: list[int]) -> tuple[list[Term], list[int]]:
+def _undominated(
+    terms: Sequence[Conjunction], masks: list[int]
+) -> tuple[list[Conjunction], list[int]]:
     """Terms without those that cover no more than another of no higher cost."""
     order = sorted(range(len(terms)), key=lambda i: (terms[i].n_literals, -masks[i].bit_count()))
     chosen: list[int] = []
@@ -412,17 +414,17 @@ def _undominated(terms: Sequence[Term], masks: list[int]) -> tuple[list[Term], l
     return [terms[i] for i in chosen], [masks[i] for i in chosen]
 
 
-class _Search:
+class _CoverSearch:
     """Depth first, on the example that the fewest terms cover; cheap terms first."""
 
-    def __init__(self, terms: list[Term], masks: list[int], n: int, max_work: float) -> None:
+    def __init__(self, terms: list[Conjunction], masks: list[int], n: int, max_work: float) -> None:
         self.terms, self.masks, self.all = terms, masks, (1 << n) - 1
         self.covering = [[k for k, m in enumerate(masks) if m >> i & 1] for i in range(n)]
         self.left = max_work
         self.best = self._greedy()
         self.bound = _cost(self.best)
 
-    def _greedy(self) -> tuple[Term, ...]:
+    def _greedy(self) -> tuple[Conjunction, ...]:
         covered, chosen = 0, []
         while covered != self.all:
             k = max(
@@ -435,7 +437,7 @@ class _Search:
             chosen.append(self.terms[k])
         return tuple(chosen)
 
-    def branch(self, covered: int, cost: Cost, chosen: tuple[Term, ...]) -> None:
+    def branch(self, covered: int, cost: Cost, chosen: tuple[Conjunction, ...]) -> None:
         """Better covers that contain the chosen terms."""
         self.left -= 1
         if self.left < 0:
@@ -468,5 +470,5 @@ def _sum(a: Cost, b: Cost) -> Cost:
     return a[0] + b[0], a[1] + b[1]
 
 
-def _cost(terms: Sequence[Term]) -> Cost:
+def _cost(terms: Sequence[Conjunction]) -> Cost:
     return sum(term.n_literals for term in terms), len(terms)

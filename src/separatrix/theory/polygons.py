@@ -32,7 +32,7 @@ MAX_ORDERS = 20_000
 
 
 @dataclass(frozen=True)
-class Box(Hypothesis):
+class BoxHypothesis(Hypothesis):
     """The points x with low ≤ x ≤ high in every coordinate; empty where low > high."""
 
     low: Floats
@@ -95,12 +95,14 @@ class Boxes(HypothesisClass):
         """Sides of a box: the strips between the tightest box and the true one."""
         return 2 * self.dimension
 
-    def tightest(self, points: Floats, labels: Labels) -> Box:
+    def tightest(self, points: Floats, labels: Labels) -> BoxHypothesis:
         """The smallest box around the positive points; empty if there are none."""
         positive = points[labels]
-        return Box(positive.min(axis=0, initial=np.inf), positive.max(axis=0, initial=-np.inf))
+        return BoxHypothesis(
+            positive.min(axis=0, initial=np.inf), positive.max(axis=0, initial=-np.inf)
+        )
 
-    def consistent(self, points: Floats, labels: Labels) -> Box | None:
+    def consistent(self, points: Floats, labels: Labels) -> BoxHypothesis | None:
         """The tightest box around the positive points, unless it holds a negative one."""
         box = self.tightest(points, labels)
         return None if box.contains(points[~labels]).any() else box
@@ -130,18 +132,22 @@ class Boxes(HypothesisClass):
         orders = product(permutations(first), repeat=self.dimension - 1)
         return (np.array([first, *others], dtype=float).T for others in orders)
 
-    def truth(self, rng: np.random.Generator) -> Box:  # noqa: ARG002
+    def truth(self, rng: np.random.Generator) -> BoxHypothesis:  # noqa: ARG002
         """The box in the middle of the unit cube that has half of its volume."""
         half = 0.5 ** (1.0 + 1.0 / self.dimension)
-        return Box(np.full(self.dimension, 0.5 - half), np.full(self.dimension, 0.5 + half))
+        return BoxHypothesis(
+            np.full(self.dimension, 0.5 - half), np.full(self.dimension, 0.5 + half)
+        )
 
-    def uniform_error(self, truth: Box, found: Box) -> float:
+    def uniform_error(self, truth: BoxHypothesis, found: BoxHypothesis) -> float:
         """Probability of their difference for points that are uniform in the unit cube."""
         return (
             _volume(truth)
             + _volume(found)
             - 2.0
-            * _volume(Box(np.maximum(truth.low, found.low), np.minimum(truth.high, found.high)))
+            * _volume(
+                BoxHypothesis(np.maximum(truth.low, found.low), np.minimum(truth.high, found.high))
+            )
         )
 
     def __repr__(self) -> str:
@@ -180,7 +186,7 @@ class Intervals(Boxes):
         return "Intervals()"
 
 
-def _volume(box: Box) -> float:
+def _volume(box: BoxHypothesis) -> float:
     sides = np.minimum(box.high, 1.0) - np.maximum(box.low, 0.0)
     return float(np.prod(np.maximum(sides, 0.0)))
 

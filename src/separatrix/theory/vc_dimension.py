@@ -184,7 +184,7 @@ def vc_dimension(
         check_count(n_arrangements, "n_arrangements"),
         check_count(max_points, "max_points"),
     )
-    search = _Search(hypotheses, tries, max_work, np.random.default_rng(random_state))
+    search = _ShatteringSearch(hypotheses, tries, max_work, np.random.default_rng(random_state))
     best: Shattering | None = None
     most = min(most, MAX_POINTS)
     most += hypotheses.bound == most  # the sets that the class refutes are seen to fail, too
@@ -209,7 +209,7 @@ def vc_dimension(
     )
 
 
-class _Search:
+class _ShatteringSearch:
     """Arrangements of n points, one after another, within the work allowed."""
 
     def __init__(

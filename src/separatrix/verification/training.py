@@ -23,7 +23,7 @@ READ = "The table was read by separatrix, as for the fit; the arithmetic is its 
 
 
 @dataclass(frozen=True)
-class Rows:
+class VerificationRows:
     """Raw blocks with their encoding, or designs; claims on the rows themselves, and notes."""
 
     raw: Any = None
@@ -37,7 +37,7 @@ class Rows:
         yield from self.raw.blocks()
 
 
-def rows_of_arrays(x: Any, y: Any, w: Any, model: Record) -> Rows:
+def rows_of_arrays(x: Any, y: Any, w: Any, model: Record) -> VerificationRows:
     """Rows given as a matrix, with their targets and weights."""
     rows = _listed(x)
     if not rows or not isinstance(rows[0], list):
@@ -55,14 +55,14 @@ def rows_of_arrays(x: Any, y: Any, w: Any, model: Record) -> Rows:
         if values and len(values) != len(rows):
             raise InputError(f"{name} has {len(values)} values for {len(rows)} rows.")
     if "classes_" in model:
-        return Rows(designs=[Design(columns, weights=weights, labels=given)])
+        return VerificationRows(designs=[Design(columns, weights=weights, labels=given)])
     several = bool(given) and isinstance(given[0], list)
     targets = (
         [list(map(float, t)) for t in zip(*given, strict=True)]
         if several
         else [list(map(float, given))]
     )
-    return Rows(designs=[Design(columns, targets if given else [], weights)])
+    return VerificationRows(designs=[Design(columns, targets if given else [], weights)])
 
 
 def _listed(values: Any) -> list[Any]:
@@ -74,7 +74,7 @@ def _listed(values: Any) -> list[Any]:
 
 def rows_of_table(
     path: Path, study: Record | None, model: Record, table: Any, target: Any, weight: Any, text: Any
-) -> Rows:
+) -> VerificationRows:
     """The training rows of a table, read under the schema of the model."""
     from separatrix.estimators.wrapped import schema_of
     from separatrix.rows.sources.new_rows import same_rows
@@ -99,8 +99,10 @@ def rows_of_table(
         rows = with_classes(raw) if "classes_" in model else raw
         assumed = _assumed(model, rows)
         if assumed is None:
-            return Rows(rows, _usable(encoding), notes=(READ,))
-        return Rows(training_part(raw, assumed), _usable(encoding), notes=(READ, ASSUMED))
+            return VerificationRows(rows, _usable(encoding), notes=(READ,))
+        return VerificationRows(
+            training_part(raw, assumed), _usable(encoding), notes=(READ, ASSUMED)
+        )
     split = _split(study)
     part = training_part(raw, split)
     claims = tuple(Claim("rows", REFUTED, f"{text}.") for text in part.contradictions)
@@ -112,7 +114,7 @@ def rows_of_table(
         )
     n = sum(block.n for block in part.blocks())
     claims += (equal("rows", "Training rows", study["n_train"], n),)
-    return Rows(part, _usable(encoding), claims=claims, notes=(READ, part.words))
+    return VerificationRows(part, _usable(encoding), claims=claims, notes=(READ, part.words))
 
 
 def _assumed(model: Record, rows: Any) -> Any:
@@ -166,7 +168,9 @@ def _values(found: Any) -> list[Any]:
     return found.values if isinstance(found, Tensor) else list(found or ())
 
 
-def _named_target(table: Any, schema: Any, model: Record, target: str, weight: Any) -> Rows:
+def _named_target(
+    table: Any, schema: Any, model: Record, target: str, weight: Any
+) -> VerificationRows:
     """A table for a model that was fitted to arrays: its target is named now."""
     from separatrix.estimators.base import with_classes
     from separatrix.rows.scan import scan
@@ -184,7 +188,7 @@ def _named_target(table: Any, schema: Any, model: Record, target: str, weight: A
         )
     order = found if unnamed else names
     note = f"Columns in the order of training: {', '.join(order)}." if unnamed else READ
-    return Rows(_Ordered(rows, order), None, notes=(note,))
+    return VerificationRows(_Ordered(rows, order), None, notes=(note,))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from separatrix.messages import InputError
 from separatrix.verification.claims import models
 from separatrix.verification.design import Blocks, encoded
 from separatrix.verification.stored import File, Record, model_in, read, study_in
-from separatrix.verification.training import Rows, rows_of_arrays, rows_of_table
+from separatrix.verification.training import VerificationRows, rows_of_arrays, rows_of_table
 from separatrix.verification.verdict import PROVED, REFUTED, Claim, Verification
 
 WRAPPED = (
@@ -127,7 +127,7 @@ def _verify_file(
 
 def _rows(
     path: Path, file: File, model: Record, table: Any, target: Any, weight: Any, text: Any
-) -> Rows:
+) -> VerificationRows:
     """The training rows, from arrays or from a table."""
     by_name = target is None or isinstance(target, str)
     if not by_name or (target is None and _is_matrix(table)):

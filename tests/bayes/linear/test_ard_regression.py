@@ -17,7 +17,7 @@ from separatrix.bayes.ard_regression import (
     derivatives,
     score,
 )
-from separatrix.bayes.evidence import Columns
+from separatrix.bayes.evidence import ColumnScaling
 from separatrix.rows.rows import ArrayRows
 
 
@@ -84,7 +84,7 @@ def test_scikit_learn_converged_is_the_same_maximum() -> None:
 def _unit(n: int = 40, d: int = 5) -> tuple[UnitColumns, UnitColumns, Rates]:
     x, y = rows(n, d)
     block = ArrayRows(x, y).block
-    columns = Columns.of(block, fit_intercept=True, standardize=False)
+    columns = ColumnScaling.of(block, fit_intercept=True, standardize=False)
     by_rows = UnitColumns.of_rows(block, columns)
     moments = ArrayRows(x, y).reduce(sx.Moments())
     by_columns = UnitColumns.of_moments(moments, columns)

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import separatrix as sx
-from separatrix.bayes.gaussian_process.learning import Box, Sample, learn, maximize
+from separatrix.bayes.gaussian_process.learning import Bounds, EvidenceSample, learn, maximize
 from separatrix.matrices.cholesky import cholesky_factor, cholesky_inverse, mirrored
 from separatrix.threads import thread_limit
 
@@ -236,14 +236,14 @@ def test_the_ascent_finds_the_top_of_a_hill_in_a_box() -> None:
         value = -((1.0 - a) ** 2) - 10.0 * (b - a**2) ** 2
         return value, np.array([2.0 * (1.0 - a) + 40.0 * a * (b - a**2), -20.0 * (b - a**2)])
 
-    box = Box.of(np.array([-3.0, -3.0]), np.array([3.0, 3.0]))
+    box = Bounds.of(np.array([-3.0, -3.0]), np.array([3.0, 3.0]))
     found = maximize(hill, np.array([-1.2, 1.0]), box)
     assert_allclose(found.theta, 1.0, atol=1e-5)
     assert_allclose(found.curvature, [[82.0, -40.0], [-40.0, 20.0]], rtol=0.1)
-    low = maximize(hill, np.array([-1.2, 1.0]), Box.of(np.full(2, -3.0), np.array([0.5, 3.0])))
+    low = maximize(hill, np.array([-1.2, 1.0]), Bounds.of(np.full(2, -3.0), np.array([0.5, 3.0])))
     assert_allclose(low.theta, [0.5, 0.25], atol=1e-5)
     assert low.at_limit.tolist() == [True, False]
-    learned = learn(hill, [np.zeros(2), np.ones(2)], box, samples=[Sample(hill, 2.0)])
+    learned = learn(hill, [np.zeros(2), np.ones(2)], box, samples=[EvidenceSample(hill, 2.0)])
     assert_allclose(learned.theta, 1.0, atol=1e-5)
     assert not learned.others
 

@@ -11,7 +11,7 @@ import pytest
 from separatrix.export.onnx.check import agreement, expected, sample_matrix
 from separatrix.export.onnx.document import built
 from separatrix.export.onnx.export import onnx_file
-from separatrix.export.onnx.refusal import Refused
+from separatrix.export.onnx.refusal import GraphRefused
 from tests.laws.data import overlapping, points
 from tests.registry import CLUSTERERS, HIERARCHIES, REGISTRY, Row
 
@@ -56,7 +56,7 @@ def fitted(row: Row, classes: int) -> tuple[Any, Any]:
 def test_the_file_gives_the_answers_of_the_estimator(row: Row, classes: int) -> None:
     model, x = fitted(row, classes)
     if (row.name, classes) in REFUSED:
-        with pytest.raises(Refused) as refusal:
+        with pytest.raises(GraphRefused) as refusal:
             onnx_file(model)
         assert str(refusal.value) == REFUSED[row.name, classes]
         return

@@ -21,12 +21,12 @@ from separatrix.bayes.gaussian_process.laplace import (
     BinaryProcess,
     Kernels,
     LaplaceEvidence,
-    Search,
+    SearchSpace,
     certify,
     fit_binary,
     thetas_of,
 )
-from separatrix.bayes.gaussian_process.learning import Box, box_around, data_starts, lengths
+from separatrix.bayes.gaussian_process.learning import Bounds, box_around, data_starts, lengths
 from separatrix.bayes.gaussian_process.model import (
     SplitKernel,
     check_memory,
@@ -254,7 +254,9 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
             return Constant(1.0) * Gaussian((1.0,) * max(columns, 1))
         return kernel_of(self.kernel)
 
-    def _search(self, kernel: Kernel, x: Items, w: Floats, own: Kernel | None) -> Search | None:
+    def _search(
+        self, kernel: Kernel, x: Items, w: Floats, own: Kernel | None
+    ) -> SearchSpace | None:
         """Starts from the data's scales, from the kernel's own values, and at random."""
         if self.optimizer is None and self.kernel is not None:
             return None
@@ -444,7 +446,7 @@ def search_of(
     optimizer: Any,
     *,
     tie: bool,
-) -> Search:
+) -> SearchSpace:
     """Starts from the data's scales, from given values, and at random (how many, and the seed).
 
     With ``tie`` length scales have one factor where rows are few.
@@ -458,11 +460,11 @@ def search_of(
     if tie and w.sum() < ROWS_A_LENGTH * lengths(natural).sum():
         return tied_lengths(natural, lengths(natural), box)
     if optimizer is not None and given:
-        return Search([*given, *spread], box, optimizer)
-    return Search([*given, first, *spread, fast, slow], box, optimizer)
+        return SearchSpace([*given, *spread], box, optimizer)
+    return SearchSpace([*given, first, *spread, fast, slow], box, optimizer)
 
 
-def tied_lengths(natural: Kernel, is_length: np.ndarray, box: Box) -> Search:
+def tied_lengths(natural: Kernel, is_length: np.ndarray, box: Bounds) -> SearchSpace:
     """One factor for all length scales in place of one for each, where rows are few."""
     theta = natural.theta
     directions = np.eye(len(theta))[:, ~is_length]
@@ -472,15 +474,17 @@ def tied_lengths(natural: Kernel, is_length: np.ndarray, box: Box) -> Search:
     high = np.append(high[~is_length], high[is_length].min())
     zero = np.zeros(len(low))
     shift = np.where(np.arange(len(low)) == len(low) - 1, np.log(3.0), 0.0)
-    return Search([zero, zero - shift, zero + shift], Box.of(low, high), None, theta, directions)
+    return SearchSpace(
+        [zero, zero - shift, zero + shift], Bounds.of(low, high), None, theta, directions
+    )
 
 
-def limited(box: Box, natural: Kernel, *given: Floats) -> Box:
+def limited(box: Bounds, natural: Kernel, *given: Floats) -> Bounds:
     """The box without kernels so large that probabilities are 0 and 1 but for rounding."""
     most = natural.theta + LARGEST
     for one in given:
         most = np.maximum(most, one)
-    return Box(
+    return Bounds(
         box.low, np.where(lengths(natural), box.high, np.minimum(box.high, most)), box.vanishing
     )
 

@@ -38,7 +38,7 @@ LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 @dataclass(frozen=True)
-class TrainingRows:
+class ProcessRows:
     """Rows x, targets y (n x k), weights w, known noise variances and the trend's columns H."""
 
     x: Items
@@ -52,13 +52,13 @@ class TrainingRows:
         """How many rows."""
         return len(self.y)
 
-    def take(self, rows: Any) -> TrainingRows:
+    def take(self, rows: Any) -> ProcessRows:
         """Some of the rows."""
-        return TrainingRows(
+        return ProcessRows(
             take_items(self.x, rows), self.y[rows], self.w[rows], self.noise[rows], self.basis[rows]
         )
 
-    def with_noise(self, added: float) -> TrainingRows:
+    def with_noise(self, added: float) -> ProcessRows:
         """The same rows with more noise."""
         return replace(self, noise=self.noise + added)
 
@@ -81,7 +81,7 @@ class Factored:
     log_evidence: float
 
 
-def factorize(kernel: Kernel, rows: TrainingRows, out: Floats | None = None) -> Factored | None:
+def factorize(kernel: Kernel, rows: ProcessRows, out: Floats | None = None) -> Factored | None:
     """C factored, and the evidence; None where C is not positive definite in these numbers."""
     split = SplitKernel(kernel)
     c = np.empty((rows.n, rows.n)) if out is None else out
@@ -96,7 +96,7 @@ def factorize(kernel: Kernel, rows: TrainingRows, out: Floats | None = None) -> 
 
 
 def _solved(
-    split: SplitKernel, rows: TrainingRows, factor: Floats, noise: Floats
+    split: SplitKernel, rows: ProcessRows, factor: Floats, noise: Floats
 ) -> Factored | None:
     n, k, m = rows.n, rows.y.shape[1], rows.basis.shape[1]
     both = cholesky_solve(factor, np.column_stack([rows.y, rows.basis]))
@@ -130,10 +130,10 @@ def copies_term(w: Floats, noise: Floats) -> float:
         return float(np.sum(-0.5 * (w - 1.0) * (LOG_2PI + np.log(noise)) - 0.5 * np.log(w)))
 
 
-class Evidence:
+class LogEvidence:
     """θ ↦ (log evidence, gradient) of some rows; one n x n array serves all evaluations."""
 
-    def __init__(self, kernel: Kernel, rows: TrainingRows) -> None:
+    def __init__(self, kernel: Kernel, rows: ProcessRows) -> None:
         self.kernel, self.rows = kernel, rows
         self.evaluations = 0
         self._last: Factored | None = None
@@ -170,7 +170,7 @@ class Evidence:
         return -np.inf if found is None else found.log_evidence
 
 
-def evidence_gradient(found: Factored, rows: TrainingRows) -> Floats:
+def evidence_gradient(found: Factored, rows: ProcessRows) -> Floats:
     """The gradient by θ; the factor is overwritten."""
     k = rows.y.shape[1]
     q = cholesky_inverse(found.factor)
@@ -249,7 +249,7 @@ def posterior_mean(
 
 
 @dataclass(frozen=True)
-class Posterior:
+class ProcessPosterior:
     """Variances and covariances of f given the training rows, for one output of unit scale."""
 
     x: Items
@@ -334,7 +334,7 @@ def draws(mean: Floats, covariance: Floats, n_samples: int, rng: np.random.Rando
 
 
 @dataclass(frozen=True)
-class LeaveOneOut:
+class LeaveOneOutPredictions:
     """What the other rows say about the target of each training row.
 
     Attributes
@@ -364,8 +364,8 @@ class LeaveOneOut:
 
 
 def leave_one_out(
-    found: Factored, rows: TrainingRows, center: Floats, scale: Floats
-) -> LeaveOneOut:
+    found: Factored, rows: ProcessRows, center: Floats, scale: Floats
+) -> LeaveOneOutPredictions:
     """Leave-one-out means and variances in units of the target, y = center + scale · y′."""
     inverse = np.diagonal(cholesky_inverse(found.factor.copy())).copy()
     if len(found.trend_factor):
@@ -378,7 +378,7 @@ def leave_one_out(
     log_density = -0.5 * (residual**2 + np.log(2.0 * np.pi * variance)) - np.log(scale)
     mean, std = center + scale * mean, scale * np.sqrt(variance)
     flat = rows.y.shape[1] == 1
-    return LeaveOneOut(
+    return LeaveOneOutPredictions(
         mean[:, 0] if flat else mean,
         std[:, 0] if flat else std,
         log_density.sum(axis=1),
@@ -387,7 +387,7 @@ def leave_one_out(
 
 
 def _with_other_copies(
-    mean: Floats, variance: Floats, rows: TrainingRows, noise: Floats
+    mean: Floats, variance: Floats, rows: ProcessRows, noise: Floats
 ) -> tuple[Floats, Floats]:
     """Given the other w − 1 copies of the row too, whose noise is independent."""
     w, nu = rows.w[:, None], noise[:, None]

@@ -17,15 +17,15 @@ from sklearn.utils import check_random_state
 from separatrix.arrays import Floats
 from separatrix.bayes.gaussian_process.evidence import (
     LOG_2PI,
-    Evidence,
     Factored,
-    TrainingRows,
+    LogEvidence,
+    ProcessRows,
     copies_term,
     factorize,
 )
 from separatrix.bayes.gaussian_process.learning import (
+    EvidenceSample,
     Learned,
-    Sample,
     box_around,
     data_starts,
     exchanged,
@@ -65,13 +65,13 @@ class FittedProcess:
     """The kernel, its factored covariance, how it was learned, and the noise added to factor it."""
 
     kernel: Kernel
-    rows: TrainingRows
+    rows: ProcessRows
     found: Factored
     learned: Learned | None
     jitter: float
 
 
-def fit_process(kernel: Kernel, rows: TrainingRows, plan: Plan) -> FittedProcess:
+def fit_process(kernel: Kernel, rows: ProcessRows, plan: Plan) -> FittedProcess:
     """Learn the hyperparameters of the kernel, unless there is no optimizer, and factor."""
     learned, jitter = None, 0.0
     if plan.optimizer is not None and len(kernel.theta):
@@ -98,7 +98,7 @@ def fit_process(kernel: Kernel, rows: TrainingRows, plan: Plan) -> FittedProcess
     return FittedProcess(kernel, rows, found, learned, jitter)
 
 
-def least_noise(kernel: Kernel, rows: TrainingRows, plan: Plan) -> float:
+def least_noise(kernel: Kernel, rows: ProcessRows, plan: Plan) -> float:
     """Noise that only keeps K positive definite: RELATIVE_NOISE of the variance of f.
 
     Of kernels that are learned it is the variance that y suggests, else that of the kernel.
@@ -108,7 +108,7 @@ def least_noise(kernel: Kernel, rows: TrainingRows, plan: Plan) -> float:
     return RELATIVE_NOISE * float(np.average(split.function_variance(rows.x), weights=rows.w))
 
 
-def learn_kernel(kernel: Kernel, rows: TrainingRows, plan: Plan) -> Learned:
+def learn_kernel(kernel: Kernel, rows: ProcessRows, plan: Plan) -> Learned:
     """θ of the highest evidence, from the data's scales and the kernel's own values."""
     natural = natural_kernel(kernel, rows)
     first, fast, slow = data_starts(natural)
@@ -123,10 +123,11 @@ def learn_kernel(kernel: Kernel, rows: TrainingRows, plan: Plan) -> Learned:
     sizes = sample_sizes(rows.n, NEXT if several else SMALLEST)
     order = np.random.default_rng(0).permutation(rows.n)
     samples = [
-        Sample(Evidence(kernel, rows.take(np.sort(order[:size]))), rows.n / size) for size in sizes
+        EvidenceSample(LogEvidence(kernel, rows.take(np.sort(order[:size]))), rows.n / size)
+        for size in sizes
     ]
     return learn(
-        Evidence(kernel, rows),
+        LogEvidence(kernel, rows),
         starts,
         box,
         samples=samples,
@@ -149,10 +150,10 @@ def sample_sizes(n: int, smallest: int = SMALLEST) -> list[int]:
 
 
 def _by_callable(
-    kernel: Kernel, rows: TrainingRows, optimizer: Callable[..., tuple[Floats, float]], bounds: Any
+    kernel: Kernel, rows: ProcessRows, optimizer: Callable[..., tuple[Floats, float]], bounds: Any
 ) -> Learned:
     """The result of an optimizer of the caller, in scikit-learn's form."""
-    evidence = Evidence(kernel, rows)
+    evidence = LogEvidence(kernel, rows)
 
     def minimized(theta: Floats, eval_gradient: bool = True) -> Any:
         if not eval_gradient:
@@ -175,7 +176,7 @@ def _by_callable(
     )
 
 
-def least_jitter(kernel: Kernel, rows: TrainingRows) -> float:
+def least_jitter(kernel: Kernel, rows: ProcessRows) -> float:
     """The least of a few noise variances by which the covariance can be factored."""
     variance = float(np.mean(np.asarray(kernel.diagonal(rows.x), dtype=float)))
     for relative in JITTERS:
@@ -236,7 +237,7 @@ def certify(fitted: FittedProcess, columns: Sequence[str]) -> Certificate:
     )
 
 
-def plain_evidence(kernel: Kernel, rows: TrainingRows) -> float:
+def plain_evidence(kernel: Kernel, rows: ProcessRows) -> float:
     """The log evidence from the Gram matrix of the whole kernel, without the parts of the fit."""
     n, k, m = rows.n, rows.y.shape[1], rows.basis.shape[1]
     c = np.asarray(kernel.gram(rows.x), dtype=float)
@@ -260,7 +261,7 @@ def plain_evidence(kernel: Kernel, rows: TrainingRows) -> float:
     return float(value - 0.5 * float(np.vdot(y, y)) + k * copies_term(rows.w, noise))
 
 
-def largest_slope(kernel: Kernel, rows: TrainingRows, learned: Learned) -> float:
+def largest_slope(kernel: Kernel, rows: ProcessRows, learned: Learned) -> float:
     """The largest derivative of the evidence, in nats per standard error."""
     free = ~learned.at_limit
     if not free.any():
@@ -278,7 +279,7 @@ def largest_slope(kernel: Kernel, rows: TrainingRows, learned: Learned) -> float
     return max(known, *(abs(_slope(kernel, rows, learned.theta, one)) for one in directions))
 
 
-def _slope(kernel: Kernel, rows: TrainingRows, theta: Floats, direction: Floats) -> float:
+def _slope(kernel: Kernel, rows: ProcessRows, theta: Floats, direction: Floats) -> float:
     ahead, behind = (
         plain_evidence(kernel.with_theta(theta + sign * STEP * direction), rows)
         for sign in (1.0, -1.0)

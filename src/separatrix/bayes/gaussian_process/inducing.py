@@ -736,7 +736,7 @@ TIE = 1e-10
 
 
 @dataclass(frozen=True)
-class Chosen:
+class InducingSelection:
     """Rows chosen as inducing points, in order, and the variance left in all after each."""
 
     rows: Ints
@@ -744,7 +744,9 @@ class Chosen:
     candidates: int
 
 
-def choose_points(kernel: Kernel, x: Items, count: int, order: Ints | None = None) -> Chosen:
+def choose_points(
+    kernel: Kernel, x: Items, count: int, order: Ints | None = None
+) -> InducingSelection:
     """At most ``count`` rows of x; fewer where these span all others.
 
     Of rows with equal variance the first in ``order`` (ranks; by default that of the rows) is
@@ -776,7 +778,7 @@ def choose_points(kernel: Kernel, x: Items, count: int, order: Ints | None = Non
         variance[pivot] = 0.0
         rows.append(pivot)
         left.append(float(variance.sum()))
-    return Chosen(np.array(rows, dtype=np.int64), np.array(left), n)
+    return InducingSelection(np.array(rows, dtype=np.int64), np.array(left), n)
 
 
 def middle_first(x: Items) -> Ints:

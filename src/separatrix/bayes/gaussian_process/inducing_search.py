@@ -17,14 +17,14 @@ import numpy as np
 from scipy.optimize import minimize
 
 from separatrix.arrays import Floats
-from separatrix.bayes.gaussian_process.evidence import TrainingRows
+from separatrix.bayes.gaussian_process.evidence import ProcessRows
 from separatrix.bayes.gaussian_process.fitting import Plan, learn_kernel, least_noise
 from separatrix.bayes.gaussian_process.inducing import (
-    Chosen,
     CollapsedBound,
     GradientSums,
     HashedSample,
     InducingPoints,
+    InducingSelection,
     InducingSums,
     Targets,
     choose_points,
@@ -34,9 +34,9 @@ from separatrix.bayes.gaussian_process.inducing import (
     sampled,
 )
 from separatrix.bayes.gaussian_process.learning import (
-    Box,
+    AscentEnd,
+    Bounds,
     Learned,
-    Maximum,
     box_around,
     maximize,
     natural_kernel,
@@ -61,7 +61,7 @@ ENOUGH = 5e-6
 SLOPE_GRID, THETA_GRID = 2.0**-17, 2.0**-10
 
 
-class Source(Protocol):
+class ReducibleRows(Protocol):
     """Rows that can be reduced to a statistic, as often as needed."""
 
     def reduce(self, statistic: S) -> S:
@@ -102,7 +102,7 @@ class SampleRows:
 
 
 @dataclass(frozen=True)
-class Model:
+class InducingModel:
     """What is fitted: a kernel with white noise, more noise that is known, and the targets."""
 
     kernel: Kernel
@@ -134,7 +134,9 @@ class Model:
             )
         return noise
 
-    def bound(self, theta: Floats, points: Items, rows: Source, *, single: bool) -> CollapsedBound:
+    def bound(
+        self, theta: Floats, points: Items, rows: ReducibleRows, *, single: bool
+    ) -> CollapsedBound:
         """The bound of some rows with given points."""
         inducing = InducingPoints.of(self.function(theta), points)
         noise = self.noise_at(theta, points)
@@ -144,7 +146,7 @@ class Model:
         """The derivatives of a bound through rows that are yet to be added."""
         return GradientSums.of(bound)
 
-    def order(self, theta: Floats, x: Items, count: int) -> Chosen:
+    def order(self, theta: Floats, x: Items, count: int) -> InducingSelection:
         """Rows of x that are inducing points for the kernel at θ, the most important first."""
         x = take_items(x, slice(0, max(CANDIDATES, 2 * count)))
         return choose_points(self.function(theta), x, count, middle_first(x))
@@ -170,7 +172,9 @@ def noise_level(split: SplitKernel, points: Items) -> float:
 class BoundOfRows:
     """θ ↦ (F, gradient) with fixed inducing points."""
 
-    def __init__(self, model: Model, points: Items, rows: Source, *, single: bool = False) -> None:
+    def __init__(
+        self, model: InducingModel, points: Items, rows: ReducibleRows, *, single: bool = False
+    ) -> None:
         self.model, self.points, self.rows, self.single = model, points, rows, single
         self.evaluations = 0
         self.highest: tuple[Floats, CollapsedBound] | None = None
@@ -216,7 +220,7 @@ class Searched:
     """Hyperparameters, inducing points and the last ascent."""
 
     points: Items
-    best: Maximum
+    best: AscentEnd
     evaluations: int
 
     @property
@@ -230,10 +234,10 @@ class Searched:
 
 
 def alternate(
-    model: Model,
+    model: InducingModel,
     rows: SampleRows,
     theta: Floats,
-    box: Box,
+    box: Bounds,
     count: int,
     curvature: Floats | None,
 ) -> Searched:
@@ -256,7 +260,7 @@ def alternate(
 
 
 def move_points(
-    model: Model, rows: SampleRows, searched: Searched, box: Box, steps: int
+    model: InducingModel, rows: SampleRows, searched: Searched, box: Bounds, steps: int
 ) -> Searched:
     """Hyperparameters and points climbed together, where the kernel has derivatives by points.
 
@@ -296,7 +300,7 @@ def move_points(
     return Searched(points, best, searched.evaluations + objective.evaluations)
 
 
-def _near(theta: Floats, box: Box) -> Floats:
+def _near(theta: Floats, box: Bounds) -> Floats:
     """A start near θ that does not depend on its last digits."""
     steps = np.round((theta - box.low) / THETA_GRID)
     return np.asarray(np.minimum(box.low + THETA_GRID * steps, box.high))
@@ -354,11 +358,11 @@ class InducingSearch(ABC):
     ``box`` is None where hyperparameters stay as they are.
     """
 
-    def __init__(self, rows: Rows, sample: HashedSample, model: Model) -> None:
+    def __init__(self, rows: Rows, sample: HashedSample, model: InducingModel) -> None:
         self.rows, self.sample, self.model = AllRows(rows), sample, model
         self.theta = model.kernel.theta
         self.curvature: Floats | None = None
-        self.box: Box | None = None
+        self.box: Bounds | None = None
         self.first: Learned | None = None
         self.first_rows = 0
 
@@ -462,7 +466,7 @@ def fit_inducing(
     noise, alpha = known
     if alpha is None:
         alpha = least_noise(kernel, training_rows(sample, targets, noise, SAMPLE_ROWS), plan)
-    search = RegressionSearch(rows, sample, Model(kernel, targets, noise + alpha), plan)
+    search = RegressionSearch(rows, sample, InducingModel(kernel, targets, noise + alpha), plan)
     if count is not None:
         return search.with_points(min(count, len(sample.w)), automatic=False)
     most = min(MOST_POINTS, len(sample.w))
@@ -488,18 +492,18 @@ def check_count(n_inducing: Any) -> int | None:
     return int(n_inducing)
 
 
-def training_rows(sample: HashedSample, targets: Targets, noise: float, count: int) -> TrainingRows:
+def training_rows(sample: HashedSample, targets: Targets, noise: float, count: int) -> ProcessRows:
     """The first rows of a sample, for the exact evidence."""
     x = take_items(sample.x, slice(0, count))
     columns = targets.of(x, sample.y[:count])
     k, w = targets.outputs, sample.w[:count]
-    return TrainingRows(x, columns[:, :k], w, np.full(len(w), noise), columns[:, k:])
+    return ProcessRows(x, columns[:, :k], w, np.full(len(w), noise), columns[:, k:])
 
 
 class RegressionSearch(InducingSearch):
     """Hyperparameters by the exact evidence of some rows first."""
 
-    def __init__(self, rows: Rows, sample: HashedSample, model: Model, plan: Plan) -> None:
+    def __init__(self, rows: Rows, sample: HashedSample, model: InducingModel, plan: Plan) -> None:
         super().__init__(rows, sample, model)
         if plan.optimizer is None or not len(self.theta):
             return
@@ -512,7 +516,7 @@ class RegressionSearch(InducingSearch):
             self.curvature = first.curvature / few.w.sum()
         self.box = box_around(natural, self.theta)
 
-    def _training(self, count: int) -> TrainingRows:
+    def _training(self, count: int) -> ProcessRows:
         return training_rows(self.sample, self.model.targets, self.model.noise, count)
 
     def is_exact(self, count: int) -> bool:

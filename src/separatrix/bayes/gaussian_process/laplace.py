@@ -24,7 +24,13 @@ from scipy.special import erf, expit
 
 from separatrix.arrays import Floats, Ints
 from separatrix.bayes.gaussian_process.inducing_search import largest_slope
-from separatrix.bayes.gaussian_process.learning import Box, Learned, Objective, Sample, learn
+from separatrix.bayes.gaussian_process.learning import (
+    Bounds,
+    EvidenceSample,
+    Learned,
+    Objective,
+    learn,
+)
 from separatrix.kernels import Kernel
 from separatrix.kernels.base import Items, n_items, take_items
 from separatrix.matrices.cholesky import cholesky_factor, cholesky_inverse, cholesky_solve, mirrored
@@ -282,7 +288,7 @@ TOLERANCE, LARGE_TOLERANCE = 1e-13, 1e-8
 
 
 @dataclass(frozen=True)
-class Search:
+class SearchSpace:
     """Where the search for hyperparameters begins and where it may go.
 
     ``optimizer`` is scikit-learn's callable, or None for the library's own. Starts and box are
@@ -290,7 +296,7 @@ class Search:
     """
 
     starts: Sequence[Floats]
-    box: Box
+    box: Bounds
     optimizer: Callable[..., Any] | None = None
     origin: Floats | None = None
     directions: Floats | None = None
@@ -343,7 +349,7 @@ class LaplaceEvidence:
 
 
 def fit_binary(
-    kernel: Kernel, x: Items, y: Floats, w: Floats, search: Search | None, max_steps: int = 100
+    kernel: Kernel, x: Items, y: Floats, w: Floats, search: SearchSpace | None, max_steps: int = 100
 ) -> BinaryProcess:
     """The process with the hyperparameters of the highest evidence, or with those given."""
     if search is None or not len(kernel.theta):
@@ -356,7 +362,7 @@ def fit_binary(
     if len(y) > WHOLE:
         some = spread_rows(y, SAMPLE, np.random.default_rng(0).permutation(len(y)))
         part = LaplaceEvidence(kernel, take_items(x, some), y[some], w[some], max_steps)
-        samples = [Sample(search.along(part), len(y) / len(some))]
+        samples = [EvidenceSample(search.along(part), len(y) / len(some))]
     found = learn(
         search.along(objective),
         search.starts,
@@ -399,7 +405,7 @@ def spread_rows(y: Floats, count: int, order: Ints) -> Ints:
     return np.sort(np.concatenate(chosen))
 
 
-def _by_callable(search: Search, objective: Objective) -> Floats:
+def _by_callable(search: SearchSpace, objective: Objective) -> Floats:
     """By scikit-learn's protocol: optimizer(obj_func, initial_theta, bounds=bounds)."""
 
     def loss(theta: Floats, eval_gradient: bool = True) -> Any:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from separatrix.arrays import Floats
-from separatrix.bayes.gaussian_process.evidence import TrainingRows
+from separatrix.bayes.gaussian_process.evidence import ProcessRows
 from separatrix.bayes.gaussian_process.model import function_entries
 from separatrix.kernels import Kernel, Sum, natural_scales
 from separatrix.optimize.convex import Status
@@ -93,7 +93,7 @@ class Learned:
 
 
 @dataclass(frozen=True)
-class Sample:
+class EvidenceSample:
     """The evidence of some of the rows, and how many of all rows one of them stands for."""
 
     objective: Objective
@@ -103,9 +103,9 @@ class Sample:
 def learn(
     objective: Objective,
     starts: Sequence[Floats],
-    box: Box,
+    box: Bounds,
     *,
-    samples: Sequence[Sample] = (),
+    samples: Sequence[EvidenceSample] = (),
     least: int = 2,
     related: Callable[[Floats], Sequence[Floats]] | None = None,
     tolerance: float = 1e-10,
@@ -120,9 +120,9 @@ def learn(
     starts : sequence of ndarray of shape (p,)
         Where ascents begin, the most promising first. Once ``least`` have ended, and two of them in
         the highest maximum, the others are not needed.
-    box : Box
+    box : Bounds
         Range of every entry, and where length scales cease to matter.
-    samples : sequence of Sample, default=()
+    samples : sequence of EvidenceSample, default=()
         The same on growing samples of the rows: all starts are compared on the smallest.
     least : int, default=2
         Ascents at least.
@@ -138,12 +138,12 @@ def learn(
     Learned
         The maximum with its curvature, and the others.
     """
-    stages = [*samples, Sample(objective, 1.0)]
-    last, ends, growth = len(stages) - 1, list[Maximum](), stages[0].growth
+    stages = [*samples, EvidenceSample(objective, 1.0)]
+    last, ends, growth = len(stages) - 1, list[AscentEnd](), stages[0].growth
     for i, stage in enumerate(stages):
         left = tolerance if i == last else max(1e-5, tolerance)
         if i == 0:
-            search = Search(stage.objective, box, left, max_evaluations)
+            search = MultistartAscent(stage.objective, box, left, max_evaluations)
             ends = search.from_starts(starts, least)
             ends += search.near(_distinct(ends)[0], related)
         else:
@@ -176,25 +176,25 @@ def learn(
 
 
 @dataclass(frozen=True)
-class Search:
+class MultistartAscent:
     """Ascents of one objective from several starts."""
 
     objective: Objective
-    box: Box
+    box: Bounds
     tolerance: float
     max_evaluations: int
 
-    def climb(self, start: Floats, tolerance: float) -> Maximum:
+    def climb(self, start: Floats, tolerance: float) -> AscentEnd:
         """One ascent."""
         most = self.max_evaluations
         return maximize(self.objective, start, self.box, tolerance=tolerance, max_evaluations=most)
 
-    def again(self, start: Floats, best: Maximum) -> Maximum:
+    def again(self, start: Floats, best: AscentEnd) -> AscentEnd:
         """An ascent that stops early, and goes on only where it has come higher than the best."""
         end = self.climb(start, max(self.tolerance, ROUGH))
         return self.climb(end.theta, self.tolerance) if end.value > best.value else end
 
-    def from_starts(self, starts: Sequence[Floats], least: int) -> list[Maximum]:
+    def from_starts(self, starts: Sequence[Floats], least: int) -> list[AscentEnd]:
         """Ascents from the starts, until two of them have ended in the highest maximum so far."""
         ends = [self.climb(starts[0], self.tolerance)]
         for start in starts[1:]:
@@ -205,8 +205,8 @@ class Search:
         return ends
 
     def near(
-        self, best: Maximum, related: Callable[[Floats], Sequence[Floats]] | None
-    ) -> list[Maximum]:
+        self, best: AscentEnd, related: Callable[[Floats], Sequence[Floats]] | None
+    ) -> list[AscentEnd]:
         """Ascents from near the best: without columns that hardly matter, and related points."""
         if not np.isfinite(best.value):
             return []
@@ -218,7 +218,7 @@ class Search:
         return [self.again(start, best) for start in starts]
 
 
-def _without_columns(best: Maximum, box: Box) -> list[Floats]:
+def _without_columns(best: AscentEnd, box: Bounds) -> list[Floats]:
     """Another start, where length scales that are hardly determined are at their end."""
     candidates = np.isfinite(box.vanishing) & (best.theta < box.high) & ~best.at_limit
     curvature = np.diagonal(best.curvature)
@@ -226,17 +226,17 @@ def _without_columns(best: Maximum, box: Box) -> list[Floats]:
     return [np.where(candidates, box.high, best.theta)] if candidates.any() else []
 
 
-def _distinct(ends: list[Maximum]) -> list[Maximum]:
+def _distinct(ends: list[AscentEnd]) -> list[AscentEnd]:
     """Different maxima, highest first; the first one stays where none is finite."""
     ranked = sorted(ends, key=lambda end: -np.nan_to_num(end.value, nan=-np.inf, neginf=-np.inf))
-    found: list[Maximum] = []
+    found: list[AscentEnd] = []
     for end in ranked:
         if not found or (np.isfinite(end.value) and not any(_same(end, one) for one in found)):
             found.append(end)
     return found
 
 
-def _rivals(other: Maximum, best: Maximum) -> bool:
+def _rivals(other: AscentEnd, best: AscentEnd) -> bool:
     """Whether another maximum of a sample comes close, and differs in what the sample determines.
 
     Columns that hardly matter make many maxima of about the same evidence: more rows decide, from
@@ -248,7 +248,7 @@ def _rivals(other: Maximum, best: Maximum) -> bool:
     return bool((np.abs(other.theta - best.theta)[determined] > ALIKE).any())
 
 
-def _same(a: Maximum, b: Maximum) -> bool:
+def _same(a: AscentEnd, b: AscentEnd) -> bool:
     """Whether two ascents ended in one maximum; limits and flat directions do not tell."""
     if abs(a.value - b.value) > SAME_VALUE:
         return False
@@ -287,7 +287,7 @@ NOISE, ROUNDING = 1e-6, 1e-12
 
 
 @dataclass(frozen=True)
-class Box:
+class Bounds:
     """Where to look: ``low`` ≤ θ ≤ ``high``.
 
     ``vanishing`` has a number for coordinates on which f depends as c exp(−2θ) from there on (a
@@ -300,13 +300,13 @@ class Box:
     vanishing: Floats
 
     @classmethod
-    def of(cls, low: Floats, high: Floats, vanishing: Floats | None = None) -> Box:
+    def of(cls, low: Floats, high: Floats, vanishing: Floats | None = None) -> Bounds:
         """A box whose coordinates have no plateaus, unless they are given."""
         return cls(low, high, np.full(len(low), np.inf) if vanishing is None else vanishing)
 
 
 @dataclass(frozen=True)
-class Maximum:
+class AscentEnd:
     """Where an ascent ended.
 
     ``curvature`` approximates −∇²f, ``gain`` is what the quadratic model still promises, and
@@ -326,12 +326,12 @@ class Maximum:
 def maximize(
     objective: Objective,
     start: Floats,
-    box: Box,
+    box: Bounds,
     *,
     curvature: Floats | None = None,
     tolerance: float = 1e-10,
     max_evaluations: int = 200,
-) -> Maximum:
+) -> AscentEnd:
     """Climb from ``start`` until the model promises a gain below ``tolerance``.
 
     ``curvature`` is a first guess of −∇²f, of a sample of the rows for instance. An objective with
@@ -351,7 +351,7 @@ class _Ascent:
     """A point with its value and gradient, the curvature as known so far, and the radius."""
 
     def __init__(
-        self, objective: Objective, start: Floats, box: Box, curvature: Floats | None
+        self, objective: Objective, start: Floats, box: Bounds, curvature: Floats | None
     ) -> None:
         self.objective, self.box = objective, box
         self.theta = np.clip(np.asarray(start, dtype=float), box.low, box.high)
@@ -425,13 +425,13 @@ class _Ascent:
         elif ratio < 0.25:
             self.radius = 0.25 * length
 
-    def end(self, status: Status) -> Maximum:
+    def end(self, status: Status) -> AscentEnd:
         """Where the ascent is."""
         ends = (self.theta <= self.box.low) | (self.theta >= self.box.high)
         blocked = ~self.free | (ends & (np.abs(self.gradient) < 1e-6))
         step, _ = _step(self.gradient, self.b, ~blocked, LONGEST_RADIUS)
         gain = max(0.0, float(self.gradient @ step - 0.5 * step @ self.b @ step))
-        return Maximum(
+        return AscentEnd(
             self.theta,
             self.value,
             self.gradient,
@@ -473,20 +473,20 @@ def _updated(b: Floats, step: Floats, change: Floats) -> Floats:
     return np.asarray(b + np.outer(change, change) / curved - np.outer(product, product) / before)
 
 
-def _blocked(theta: Floats, gradient: Floats, box: Box) -> np.ndarray:
+def _blocked(theta: Floats, gradient: Floats, box: Bounds) -> np.ndarray:
     """Coordinates at an end of their range that the gradient points out of."""
     at_low = (theta <= box.low) & (gradient <= 0)
     return np.asarray(at_low | ((theta >= box.high) & (gradient >= 0)))
 
 
-def _plateau(theta: Floats, gradient: Floats, b: Floats, box: Box) -> np.ndarray:
+def _plateau(theta: Floats, gradient: Floats, b: Floats, box: Bounds) -> np.ndarray:
     """Coordinates far out on a plateau: all that is left to gain there is half the gradient."""
     rising = (theta > box.vanishing) & (gradient > 0) & (gradient < PLATEAU)
     # c exp(−2θ) curves by twice its slope; a maximum that is near curves much more
     return np.asarray(rising & (np.diagonal(b) < 10.0 * gradient))
 
 
-def _size(gradient: Floats, theta: Floats, box: Box) -> float:
+def _size(gradient: Floats, theta: Floats, box: Bounds) -> float:
     free = ~_blocked(theta, gradient, box)
     return float(np.abs(gradient[free]).max(initial=0.0))
 
@@ -564,7 +564,7 @@ LENGTHS, SMALLER, LARGER, OTHERS = np.log([1e4, 1e10, 1e8, 1e4])
 VANISHING = float(np.log(5.0))
 
 
-def target_square(rows: TrainingRows) -> float:
+def target_square(rows: ProcessRows) -> float:
     """Mean square of the target about its trend; 1 where it is zero."""
     y, w = rows.y, rows.w
     if rows.basis.shape[1]:
@@ -575,7 +575,7 @@ def target_square(rows: TrainingRows) -> float:
     return square if square > 1e-20 * largest and square > 0.0 else (largest or 1.0)
 
 
-def natural_kernel(kernel: Kernel, rows: TrainingRows) -> Kernel:
+def natural_kernel(kernel: Kernel, rows: ProcessRows) -> Kernel:
     """The kernel with hyperparameters of the size of the data."""
     return natural_scales(kernel, rows.x, rows.w, target_square(rows))
 
@@ -585,7 +585,7 @@ def lengths(kernel: Kernel) -> np.ndarray:
     return np.array([name.startswith("bandwidth") for name in kernel.theta_names], dtype=bool)
 
 
-def box_around(natural: Kernel, *given: Floats) -> Box:
+def box_around(natural: Kernel, *given: Floats) -> Bounds:
     """Ranges of θ around natural values, which contain the given points; given bounds hold."""
     center, is_length = natural.theta, lengths(natural)
     is_noise = ~function_entries(natural)
@@ -605,7 +605,7 @@ def box_around(natural: Kernel, *given: Floats) -> Box:
     low = np.where(bounded, bounds[:, 0], low)
     high = np.where(bounded, bounds[:, 1], high)
     plateau = is_length & ~bounded
-    return Box(low, high, np.where(plateau, center + VANISHING, np.inf))
+    return Bounds(low, high, np.where(plateau, center + VANISHING, np.inf))
 
 
 @dataclass(frozen=True)

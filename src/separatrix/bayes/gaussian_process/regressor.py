@@ -14,12 +14,12 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from separatrix.arrays import Floats
 from separatrix.bayes.gaussian_process.evidence import (
-    Evidence,
     Factored,
-    LeaveOneOut,
-    Posterior,
+    LeaveOneOutPredictions,
+    LogEvidence,
     ProcessFits,
-    TrainingRows,
+    ProcessPosterior,
+    ProcessRows,
     draws,
     factorize,
     leave_one_out,
@@ -121,7 +121,7 @@ class ProcessPredictions(RowsEstimator):
 
     def _posterior(self) -> Any:
         """Variances and covariances of f and of y."""
-        return Posterior(self.X_train_, self._factored, self.basis_)
+        return ProcessPosterior(self.X_train_, self._factored, self.basis_)
 
     @on_one_blas_thread
     def predict(
@@ -524,7 +524,7 @@ class GaussianProcessRegressor(RegressorMixin, TunableProcess, InducingRegressio
         self._set_target_scale(y, w)
         scaled = (y - self.target_mean_) / self.target_scale_
         self.basis_ = TrendBasis.of(self.trend, x, w)
-        rows = TrainingRows(x, scaled, w, known, self.basis_.of_rows(x))
+        rows = ProcessRows(x, scaled, w, known, self.basis_.of_rows(x))
         plan = Plan(
             self.kernel is not None,
             self.optimizer,
@@ -593,10 +593,10 @@ class GaussianProcessRegressor(RegressorMixin, TunableProcess, InducingRegressio
     # -- what was learned ----------------------------------------------------------------------
 
     @property
-    def _rows_of_training(self) -> TrainingRows:
+    def _rows_of_training(self) -> ProcessRows:
         y = self.y_train_.reshape(len(self.y_train_), -1)
         h = self.basis_.of_rows(self.X_train_)
-        return TrainingRows(self.X_train_, y, self.row_weight_, self.row_noise_, h)
+        return ProcessRows(self.X_train_, y, self.row_weight_, self.row_noise_, h)
 
     @property
     def _factored(self) -> Factored:
@@ -656,13 +656,13 @@ class GaussianProcessRegressor(RegressorMixin, TunableProcess, InducingRegressio
         self._refuse_inducing("evidence at other hyperparameters")
         theta = np.asarray(theta, dtype=float)
         with one_blas_thread():
-            evidence = Evidence(self.kernel_, self._rows_of_training)
+            evidence = LogEvidence(self.kernel_, self._rows_of_training)
             found = evidence(theta) if eval_gradient else evidence.value(theta)
         if not clone_kernel:
             self.kernel_ = self.kernel_.with_theta(theta)
         return found
 
-    def leave_one_out(self) -> LeaveOneOut:
+    def leave_one_out(self) -> LeaveOneOutPredictions:
         """What the other rows say about each training row, in closed form."""
         self._refuse_inducing("leave-one-out in closed form")
         with one_blas_thread():

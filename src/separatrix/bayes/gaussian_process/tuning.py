@@ -10,10 +10,10 @@ import numpy as np
 
 from separatrix.arrays import Floats, Ints
 from separatrix.bayes.gaussian_process.evidence import (
-    Evidence,
     Factored,
-    Posterior,
-    TrainingRows,
+    LogEvidence,
+    ProcessPosterior,
+    ProcessRows,
     factorize,
     leave_one_out,
     posterior_mean,
@@ -21,8 +21,8 @@ from separatrix.bayes.gaussian_process.evidence import (
 from separatrix.bayes.gaussian_process.fitting import least_jitter
 from separatrix.bayes.gaussian_process.laplace import BinaryProcess, LaplaceEvidence
 from separatrix.bayes.gaussian_process.learning import (
-    Box,
-    Maximum,
+    AscentEnd,
+    Bounds,
     box_around,
     data_starts,
     maximize,
@@ -181,7 +181,7 @@ class ScaledRows:
     They are in an order drawn by a fixed seed, so that the first ones are a sample.
     """
 
-    rows: TrainingRows
+    rows: ProcessRows
     center: float
     scale: float
     n_rows: int
@@ -196,14 +196,14 @@ class ScaledRows:
         center = float(np.average(y, weights=w))
         scale = float(np.sqrt(np.average((y - center) ** 2, weights=w))) or 1.0
         target = ((y - center) / scale)[:, None]
-        rows = TrainingRows(z[at], target, w, np.zeros(len(at)), np.ones((len(at), 1)))
+        rows = ProcessRows(z[at], target, w, np.zeros(len(at)), np.ones((len(at), 1)))
         return cls(rows, center, scale, n_rows)
 
-    def first(self, count: int) -> TrainingRows:
+    def first(self, count: int) -> ProcessRows:
         """The first rows."""
         return self.rows if self.rows.n <= count else self.rows.take(slice(count))
 
-    def next(self, count: int, after: int) -> TrainingRows | None:
+    def next(self, count: int, after: int) -> ProcessRows | None:
         """Rows after those; None if there are few."""
         if self.rows.n < after + LEAST_FURTHER:
             return None
@@ -214,8 +214,8 @@ class ScaledRows:
 class Ends:
     """Where ascents ended: with one length scale for all columns, and with one for each."""
 
-    shared: Maximum
-    own: Maximum | None
+    shared: AscentEnd
+    own: AscentEnd | None
 
 
 @dataclass(frozen=True)
@@ -264,9 +264,9 @@ def learn_kernels(scaled: ScaledRows, count: int, near: Ends | None) -> LearnedK
     return LearnedKernel(kernels[best], Ends(shared, own), best > 0, scaled.n_rows)
 
 
-def _ascent(kernel: Kernel, rows: TrainingRows, start: Floats, near: Maximum | None) -> Maximum:
+def _ascent(kernel: Kernel, rows: ProcessRows, start: Floats, near: AscentEnd | None) -> AscentEnd:
     """From a start, or from the end of another ascent and with its curvature."""
-    objective, natural = Evidence(kernel, rows), natural_kernel(kernel, rows)
+    objective, natural = LogEvidence(kernel, rows), natural_kernel(kernel, rows)
     if near is not None and np.isfinite(objective.value(near.theta)):
         return maximize(
             objective,
@@ -280,7 +280,7 @@ def _ascent(kernel: Kernel, rows: TrainingRows, start: Floats, near: Maximum | N
     return maximize(objective, start, box, tolerance=TOLERANCE, max_evaluations=FIRST // 2)
 
 
-def _score(kernel: Kernel, rows: TrainingRows, further: TrainingRows | None) -> float:
+def _score(kernel: Kernel, rows: ProcessRows, further: ProcessRows | None) -> float:
     """Mean log density of rows beyond the sample, or of each row of it given the others."""
     found = factorize(kernel, rows)
     if found is None:
@@ -292,11 +292,11 @@ def _score(kernel: Kernel, rows: TrainingRows, further: TrainingRows | None) -> 
     return float(np.average(density, weights=further.w))
 
 
-def _predictive(found: Factored, rows: TrainingRows, new: Floats) -> PredictiveDistribution:
+def _predictive(found: Factored, rows: ProcessRows, new: Floats) -> PredictiveDistribution:
     """New rows in standard units."""
     basis = TrendBasis.of("constant", rows.x, rows.w)
     mean = posterior_mean(found.split, rows.x, found.alpha, basis, found.coef, new)[:, 0]
-    variance = Posterior(rows.x, found, basis).variance(new, noise=True)
+    variance = ProcessPosterior(rows.x, found, basis).variance(new, noise=True)
     return PredictiveDistribution(mean, np.sqrt(variance))
 
 
@@ -423,7 +423,7 @@ def spread_over_classes(codes: Ints, at: Ints, count: int) -> Ints:
     return np.sort(np.concatenate(chosen))
 
 
-def learned_kernel(data: TuningData, z: Floats, at: Ints, near: Maximum | None) -> Maximum:
+def learned_kernel(data: TuningData, z: Floats, at: Ints, near: AscentEnd | None) -> AscentEnd:
     """The maximum of the evidence of all classes together, each against the rest."""
     codes, kernel = np.asarray(data.y), _kernel()
     parts = [
@@ -437,7 +437,7 @@ def learned_kernel(data: TuningData, z: Floats, at: Ints, near: Maximum | None) 
 
     # distances of standardized rows grow with the root of the columns
     start = np.log([10.0, np.sqrt(max(1, z.shape[1]))])
-    box = Box.of(start - WIDTH, start + WIDTH)
+    box = Bounds.of(start - WIDTH, start + WIDTH)
     if near is None:
         return maximize(
             objective, start, box, tolerance=TOLERANCE_CLASSES, max_evaluations=FIRST_CLASSES
@@ -478,7 +478,7 @@ def tune_classes(data: TuningData) -> Tuning:
     codes, pairs = np.asarray(data.y), data.folds.pairs
     known = [(train[data.w[train] > 0.0], test) for train, test in pairs]
 
-    def fold(pair: tuple[Ints, Ints], near: Maximum | None) -> tuple[Maximum, Floats]:
+    def fold(pair: tuple[Ints, Ints], near: AscentEnd | None) -> tuple[AscentEnd, Floats]:
         train, test = pair
         end = learned_kernel(data, z, spread_over_classes(codes, train, sizes.learned), near)
         some = spread_over_classes(codes, train, sizes.taken)

@@ -43,14 +43,14 @@ from separatrix.bayes.gaussian_process.inducing import (
 from separatrix.bayes.gaussian_process.inducing_search import (
     SAMPLE_ROWS,
     InducingFit,
+    InducingModel,
     InducingSearch,
-    Model,
-    Source,
+    ReducibleRows,
     largest_slope,
     learned_where,
 )
 from separatrix.bayes.gaussian_process.laplace import (
-    Search,
+    SearchSpace,
     averaged_sigmoid,
     fit_binary,
     spread_rows,
@@ -233,7 +233,7 @@ class ClassBound(CollapsedBound):
 
 
 def best_bound(
-    inducing: InducingPoints, rows: Source, start: Variational, *, single: bool
+    inducing: InducingPoints, rows: ReducibleRows, start: Variational, *, single: bool
 ) -> ClassBound:
     """The best q by passes over the rows, each toward the q that the last one saw.
 
@@ -277,7 +277,7 @@ class LastQ:
 
 
 @dataclass(frozen=True)
-class ClassModel(Model):
+class ClassModel(InducingModel):
     """What is fitted: a kernel of f, without noise, and two classes."""
 
     last: LastQ = field(default_factory=LastQ)
@@ -287,7 +287,9 @@ class ClassModel(Model):
         del theta, x
         return 1.0
 
-    def bound(self, theta: Floats, points: Items, rows: Source, *, single: bool) -> ClassBound:
+    def bound(
+        self, theta: Floats, points: Items, rows: ReducibleRows, *, single: bool
+    ) -> ClassBound:
         """F of some rows at the best q."""
         inducing, start = InducingPoints.of(self.function(theta), points), self.last.q
         if start is None or len(start.inner) != len(inducing):
@@ -388,7 +390,7 @@ class InducingBinary:
 
 
 #: Where to look for hyperparameters, from rows and their weights; None to leave them as they are.
-Searching = Callable[[Items, Floats], Search | None]
+Searching = Callable[[Items, Floats], SearchSpace | None]
 
 
 def fit_inducing_binary(

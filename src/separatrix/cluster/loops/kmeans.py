@@ -47,7 +47,7 @@ class Centers(NamedTuple):
     max_square: float  # largest ‖c‖²
 
 
-class Points(NamedTuple):
+class KMeansRows(NamedTuple):
     """The rows in double and single precision, their squared norms and weights."""
 
     exact: Floats
@@ -56,7 +56,7 @@ class Points(NamedTuple):
     weight: Floats
 
 
-class State(NamedTuple):
+class KMeansState(NamedTuple):
     """Labels and bounds of the rows; bounds are relative to the drift of the centers."""
 
     label: NDArray[np.int32]

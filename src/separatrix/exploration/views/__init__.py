@@ -14,12 +14,12 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import separatrix
-from separatrix.exploration.state import State
+from separatrix.exploration.state import ViewState
 
 if TYPE_CHECKING:
     from separatrix.exploration.session import Session
 
-Question = Callable[["Session", State], Mapping[str, Any]]
+Question = Callable[["Session", ViewState], Mapping[str, Any]]
 
 #: Views in the order of the page.
 VIEWS = ("boundary", "line", "decide", "groups", "descend", "model")

@@ -15,8 +15,8 @@ import separatrix as sx
 from separatrix.arrays import Floats, Ints
 from separatrix.exploration.session import Session
 from separatrix.exploration.state import (
-    Points,
-    State,
+    PlotPoints,
+    ViewState,
     certified,
     edited,
     finite,
@@ -25,7 +25,7 @@ from separatrix.exploration.state import (
     packed,
 )
 from separatrix.exploration.state import cells as grid_cells
-from separatrix.exploration.table import Table
+from separatrix.exploration.table import PageTable
 from separatrix.geometry.discriminant_plane import discriminant_plane
 from separatrix.geometry.normal import MultivariateNormal
 from separatrix.hypotheses.version_space import Box
@@ -36,7 +36,7 @@ from separatrix.statistics.moments import Standardizer
 from separatrix.svm.path import SVMTrace
 
 
-def fit(session: Session, state: State) -> dict[str, Any]:
+def fit(session: Session, state: ViewState) -> dict[str, Any]:
     """Points after their edits, the model, its values on the grid, its errors and certificate."""
     shown = picture(session, state)
     points, labels = shown.points, shown.labels
@@ -126,7 +126,7 @@ def _outlines(model: Any, name: str, shown: Picture) -> dict[str, Any]:
     return {}
 
 
-def path(session: Session, state: State) -> dict[str, Any]:
+def path(session: Session, state: ViewState) -> dict[str, Any]:
     """The whole path of the model's slider; nothing where it has none, or one too long."""
     shown = picture(session, state)
     name = state.choice("model", MODELS)
@@ -152,77 +152,77 @@ PROCESS_ROWS = 500
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenEstimator:
     """An estimator, not yet fitted, and the expression that makes it."""
 
     estimator: Any
     text: str
 
 
-def svm(state: State, _: Floats) -> Choice:
+def svm(state: ViewState, _: Floats) -> ChosenEstimator:
     """min ½‖w‖² + C Σ max(0, 1 − y f), with a Gaussian or a linear kernel."""
     kernel = state.choice("kernel", ["rbf", "linear"])
     gamma = {"gamma": _gamma(_bandwidth(state))} if kernel == "rbf" else {}
     return _made("SVC", kernel=kernel, C=_cost(state), **gamma, standardize=True)
 
 
-def logistic(state: State, _: Floats) -> Choice:
+def logistic(state: ViewState, _: Floats) -> ChosenEstimator:
     """min (1 − ρ)/2 ‖w‖² + ρ ‖w‖₁ + C Σ ln(1 + e^{−y f})."""
     ratio = state.number("l1", 0.0, 0.0, 1.0)
     return _made("LogisticRegression", C=_cost(state), l1_ratio=ratio, standardize=True)
 
 
-def linear_discriminant(_: State, __: Floats) -> Choice:
+def linear_discriminant(_: ViewState, __: Floats) -> ChosenEstimator:
     """Normal classes of one covariance."""
     return _made("LinearDiscriminantAnalysis")
 
 
-def quadratic_discriminant(_: State, __: Floats) -> Choice:
+def quadratic_discriminant(_: ViewState, __: Floats) -> ChosenEstimator:
     """Normal classes, each with a covariance of its own."""
     return _made("QuadraticDiscriminantAnalysis")
 
 
-def regularized_discriminant(state: State, _: Floats) -> Choice:
+def regularized_discriminant(state: ViewState, _: Floats) -> ChosenEstimator:
     """Covariances between the own and the common one (α), and between that and a sphere (β)."""
     alpha, beta = state.number("alpha", 0.5, 0.0, 1.0), state.number("beta", 0.0, 0.0, 1.0)
     return _made("GaussianDiscriminant", alpha=alpha, beta=beta)
 
 
-def naive_bayes(_: State, __: Floats) -> Choice:
+def naive_bayes(_: ViewState, __: Floats) -> ChosenEstimator:
     """Normal classes whose columns are independent."""
     return _made("GaussianNB")
 
 
-def neighbors(state: State, x: Floats) -> Choice:
+def neighbors(state: ViewState, x: Floats) -> ChosenEstimator:
     """A vote of the k nearest rows."""
     k = min(state.whole("k", 5, 1, NEIGHBORS), len(x))
     return _made("KNeighborsClassifier", n_neighbors=k, standardize=True)
 
 
-def kernel_vote(state: State, _: Floats) -> Choice:
+def kernel_vote(state: ViewState, _: Floats) -> ChosenEstimator:
     """A vote of all rows with weights exp(−d²/2h²)."""
     return _made("KernelVoteClassifier", bandwidth=_bandwidth(state), standardize=True)
 
 
-def exemplar(state: State, _: Floats) -> Choice:
+def exemplar(state: ViewState, _: Floats) -> ChosenEstimator:
     """The class of the nearest exemplar: the mean of a class, or its medoid."""
     kind = state.choice("exemplar", ["mean", "medoid"])
     return _made("NearestExemplar", exemplar=kind, standardize=True)
 
 
-def perceptron(state: State, _: Floats) -> Choice:
+def perceptron(state: ViewState, _: Floats) -> ChosenEstimator:
     """w ← w + y x for each row on the wrong side, epoch by epoch."""
     epochs = state.whole("epochs", 20, 1, 200)
     return _made("Perceptron", max_epochs=epochs, standardize=True)
 
 
-def boxes(state: State, _: Floats) -> Choice:
+def boxes(state: ViewState, _: Floats) -> ChosenEstimator:
     """A box for each class between the most specific, S, and the most general ones, G."""
     kind = state.choice("hypothesis", ["average", "specific", "general"])
     return _made("BoxClassifier", hypothesis=kind)
 
 
-def process(state: State, x: Floats) -> Choice:
+def process(state: ViewState, x: Floats) -> ChosenEstimator:
     """σ(f) with f from a Gaussian process of a given bandwidth."""
     if len(x) > PROCESS_ROWS:
         raise InputError(
@@ -232,13 +232,13 @@ def process(state: State, x: Floats) -> Choice:
     widths = tuple(float(f"{w:.6g}") for w in _bandwidth(state) * x.std(axis=0))
     kernel = Constant(4.0) * Gaussian(widths)
     text = f"sx.kernels.Constant(4.0) * sx.kernels.Gaussian({widths!r})"
-    return Choice(
+    return ChosenEstimator(
         sx.GaussianProcessClassifier(kernel, optimizer=None),
         f"sx.GaussianProcessClassifier({text}, optimizer=None)",
     )
 
 
-MODELS: dict[str, Callable[[State, Floats], Choice]] = {
+MODELS: dict[str, Callable[[ViewState, Floats], ChosenEstimator]] = {
     "svm": svm,
     "logistic": logistic,
     "lda": linear_discriminant,
@@ -254,11 +254,11 @@ MODELS: dict[str, Callable[[State, Floats], Choice]] = {
 }
 
 
-def _cost(state: State) -> float:
+def _cost(state: ViewState) -> float:
     return state.number("C", 1.0, *COSTS)
 
 
-def _bandwidth(state: State) -> float:
+def _bandwidth(state: ViewState) -> float:
     return state.number("h", 0.8, 0.05, 10.0)
 
 
@@ -267,9 +267,9 @@ def _gamma(h: float) -> float:
     return float(np.float64(f"{0.5 / h**2:.6g}"))
 
 
-def _made(name: str, **given: Any) -> Choice:
+def _made(name: str, **given: Any) -> ChosenEstimator:
     text = ", ".join(f"{key}={value!r}" for key, value in given.items())
-    return Choice(getattr(sx, name)(**given), f"sx.{name}({text})")
+    return ChosenEstimator(getattr(sx, name)(**given), f"sx.{name}({text})")
 
 
 # -------------------------------------------------------------------------------------------------
@@ -289,17 +289,17 @@ PROJECTED = (
 class Picture:
     """Points of a plane before and after their edits, its axes and its classes."""
 
-    table: Table
+    table: PageTable
     target: str
     columns: Sequence[str]
     axes: Sequence[str]
-    before: Points
+    before: PlotPoints
     edits: Sequence[Any]
     grid: tuple[int, int]
     projected: bool = False
 
     @cached_property
-    def points(self) -> Points:
+    def points(self) -> PlotPoints:
         """The points after their edits."""
         return edited(self.before, self.edits, len(self.table))
 
@@ -333,7 +333,7 @@ class Picture:
         )
 
 
-def picture(session: Session, state: State) -> Picture:
+def picture(session: Session, state: ViewState) -> Picture:
     """The plane, the points and the classes of a state."""
     table = session.table
     target = state.class_column(table)
@@ -346,14 +346,14 @@ def picture(session: Session, state: State) -> Picture:
     else:
         names = [state.choice("x", table.numbers, numbers[0] if numbers else None)]
         names.append(state.choice("y", table.numbers, numbers[-1] if numbers else None))
-        before = Points(*table.arrays(names, target), table.complete(names, target))
+        before = PlotPoints(*table.arrays(names, target), table.complete(names, target))
         found = Picture(table, target, names, names, before, edits, grid)
     if len(set(found.points.y.tolist())) < 2:
         raise InputError("all points are of one class: a boundary needs two.")
     return found
 
 
-def _projected(table: Table, names: Sequence[str], target: str) -> tuple[Points, list[str]]:
+def _projected(table: PageTable, names: Sequence[str], target: str) -> tuple[PlotPoints, list[str]]:
     """Rows on the plane that separates the classes best, and names of its axes."""
     if len(names) < 2:
         raise InputError("the discriminant plane needs two columns of numbers.")
@@ -363,7 +363,7 @@ def _projected(table: Table, names: Sequence[str], target: str) -> tuple[Points,
     plane = discriminant_plane(x, np.unique(y, return_inverse=True)[1], names=tuple(names))
     kinds = ["discriminant"] * plane.n_discriminant + ["variance"] * 2
     axes = [f"{kinds[i]} {i + 1}: mostly {', '.join(plane.top_columns(i))}" for i in range(2)]
-    return Points(plane.transform(x), y, table.complete(names, target)), axes
+    return PlotPoints(plane.transform(x), y, table.complete(names, target)), axes
 
 
 # -------------------------------------------------------------------------------------------------
@@ -448,7 +448,7 @@ NARROW = 2_800
 FITS = 41
 
 
-def svm_path(shown: Picture, state: State) -> dict[str, Any] | None:
+def svm_path(shown: Picture, state: ViewState) -> dict[str, Any] | None:
     """The path of every pair of classes over C, up to where it is known."""
     points = shown.points
     given = MODELS["svm"](state, points.x).estimator
@@ -495,7 +495,7 @@ def _trace(trace: SVMTrace, rows: Ints, pair: tuple[int, int]) -> dict[str, Any]
     return {"rows": packed(rows, "int32"), "pair": pair, **numbers, **places}
 
 
-def logistic_path(shown: Picture, state: State) -> dict[str, Any]:
+def logistic_path(shown: Picture, state: ViewState) -> dict[str, Any]:
     """Coefficients and intercepts at values of C, each fit certified."""
     points, ratio = shown.points, state.number("l1", 0.0, 0.0, 1.0)
     path = sx.LogisticPath(np.geomspace(*COSTS, FITS), l1_ratio=ratio, standardize=True)
@@ -510,7 +510,7 @@ def logistic_path(shown: Picture, state: State) -> dict[str, Any]:
     }
 
 
-def neighbors_path(shown: Picture, _: State) -> dict[str, Any]:
+def neighbors_path(shown: Picture, _: ViewState) -> dict[str, Any]:
     """Classes of the nearest points of every cell and every point, and the error without each."""
     points = shown.points
     most = min(NEIGHBORS, len(points) - 1)

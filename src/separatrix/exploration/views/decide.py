@@ -21,7 +21,7 @@ from separatrix.estimators.cross_validated import (
     cross_validated_probabilities,
 )
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import State, packed
+from separatrix.exploration.state import ViewState, packed
 from separatrix.messages import InputError
 from separatrix.probability.reliability import reliability
 from separatrix.probability.roc import roc_curve
@@ -33,7 +33,7 @@ BINS = 10
 FEWEST, FEWEST_ROWS = 3, 10
 
 
-def probabilities(session: Session, state: State) -> dict[str, Any]:
+def probabilities(session: Session, state: ViewState) -> dict[str, Any]:
     """Out-of-fold probabilities, and ROC and reliability of one class against the rest."""
     target, found = _found(session, state)
     labels = [str(label) for label in found.classes]
@@ -64,18 +64,18 @@ def probabilities(session: Session, state: State) -> dict[str, Any]:
     }
 
 
-def code(session: Session, state: State) -> dict[str, Any]:
+def code(session: Session, state: ViewState) -> dict[str, Any]:
     """The chosen setting as Python and as a command."""
     target, found = _found(session, state)
     labels = [str(label) for label in found.classes]
-    chosen = Chosen.of(state, len(labels))
+    chosen = CostMatrix.of(state, len(labels))
     return {
         "python": _python(session, state, target, chosen),
         "command": _command(session, state, target, chosen, labels),
     }
 
 
-def _python(session: Session, state: State, target: str, chosen: Chosen) -> str:
+def _python(session: Session, state: ViewState, target: str, chosen: CostMatrix) -> str:
     return "\n".join(
         [
             "import separatrix as sx",
@@ -94,7 +94,9 @@ def _python(session: Session, state: State, target: str, chosen: Chosen) -> str:
     )
 
 
-def _command(session: Session, state: State, target: str, chosen: Chosen, labels: list[str]) -> str:
+def _command(
+    session: Session, state: ViewState, target: str, chosen: CostMatrix, labels: list[str]
+) -> str:
     table, name = session.table, MODELS[state.choice("model", MODELS)][2]
     options, before = chosen.options(labels)
     task = ["--task", "classification"] if table.column(target).dtype.kind == "f" else []
@@ -103,7 +105,7 @@ def _command(session: Session, state: State, target: str, chosen: Chosen, labels
     return before + shlex.join(words)
 
 
-def _found(session: Session, state: State) -> tuple[str, CrossValidatedProbabilities]:
+def _found(session: Session, state: ViewState) -> tuple[str, CrossValidatedProbabilities]:
     """The target, and probabilities of its classes; fitted once."""
     table = session.table
     target = state.class_column(table)
@@ -146,7 +148,7 @@ MODELS: dict[str, tuple[str, dict[str, Any], str]] = {
 CALIBRATIONS = ("platt", "isotonic", "temperature", "none")
 
 
-def calibrated(state: State) -> tuple[Any, str]:
+def calibrated(state: ViewState) -> tuple[Any, str]:
     """The model with its calibration; one without probabilities is always calibrated."""
     name, given, _ = MODELS[state.choice("model", MODELS)]
     model = getattr(sx, name)(**given)
@@ -171,14 +173,14 @@ SIGNS = ",:="
 
 
 @dataclass(frozen=True)
-class Chosen:
+class CostMatrix:
     """``matrix[i][j]``: cost of predicting j where i is true; ``reject``: None if no row may be."""
 
     matrix: tuple[tuple[float, ...], ...]
     reject: float | None
 
     @classmethod
-    def of(cls, state: State, k: int) -> Chosen:
+    def of(cls, state: ViewState, k: int) -> CostMatrix:
         """The costs of the state: 1 for every error, where it has none."""
         reject = state.number("reject", 0.2, 0.0, MOST) if state.flag("abstain", True) else None
         given = state.items("costs") or [[float(i != j) for j in range(k)] for i in range(k)]

@@ -13,15 +13,15 @@ from scipy.special import expit
 import separatrix as sx
 from separatrix.arrays import Floats, Ints
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import State, cells, certified, finite, frame, packed
-from separatrix.exploration.table import Table
+from separatrix.exploration.state import ViewState, cells, certified, finite, frame, packed
+from separatrix.exploration.table import PageTable
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Hinge
 from separatrix.optimize.descent import gradient_descent
 from separatrix.perceptron.perceptron import (
+    PerceptronRows,
     PerceptronState,
     TrainingOptions,
-    TrainingRows,
     epoch_orders,
 )
 from separatrix.statistics.moments import Standardizer
@@ -33,7 +33,7 @@ EPOCHS, UPDATES = 40, 400
 SURFACE = ("loss", "terms", "x", "y", "target", "label", "standardize")
 
 
-def shape(session: Session, state: State) -> dict[str, Any]:
+def shape(session: Session, state: ViewState) -> dict[str, Any]:
     """The surface on a grid, its minimum with the certificate, and the step that diverges."""
     f, names = _surface(session, state)
     best, proof = session.once(("minimum", _key(state)), f.minimum)
@@ -54,13 +54,16 @@ def shape(session: Session, state: State) -> dict[str, Any]:
     }
 
 
-def descent(session: Session, state: State) -> dict[str, Any]:
+def descent(session: Session, state: ViewState) -> dict[str, Any]:
     """The points of a descent with their losses."""
     f, _ = _surface(session, state)
     step = state.number("rate", 1.0, 1e-4, 100.0) / f.lipschitz()
     steps, seed = state.whole("steps", 60, 1, 1_000), state.whole("seed", 0, 0, 2**31 - 1)
     start = np.array(
-        [State({"start": v}).number("start", 0.0, -1e150, 1e150) for v in state.items("start", 2)]
+        [
+            ViewState({"start": v}).number("start", 0.0, -1e150, 1e150)
+            for v in state.items("start", 2)
+        ]
     )
     if len(start) != 2:
         best, _ = session.once(("minimum", _key(state)), f.minimum)
@@ -80,7 +83,7 @@ def descent(session: Session, state: State) -> dict[str, Any]:
     }
 
 
-def perceptron(session: Session, state: State) -> dict[str, Any]:
+def perceptron(session: Session, state: ViewState) -> dict[str, Any]:
     """Updates one by one: the line after each, and the point of each mistake."""
     x, y, names, label = _classes(session, state)
     standardize = state.flag("standardize", True)
@@ -124,15 +127,15 @@ def perceptron(session: Session, state: State) -> dict[str, Any]:
 # -- rows ------------------------------------------------------------------------------------------
 
 
-def _key(state: State) -> str:
+def _key(state: ViewState) -> str:
     return repr([state.values.get(name) for name in SURFACE])
 
 
-def _surface(session: Session, state: State) -> tuple[Surface, list[str]]:
+def _surface(session: Session, state: ViewState) -> tuple[Surface, list[str]]:
     return session.once(("surface", _key(state)), lambda: _made(session, state))
 
 
-def _made(session: Session, state: State) -> tuple[Surface, list[str]]:
+def _made(session: Session, state: ViewState) -> tuple[Surface, list[str]]:
     intercept = state.choice("terms", ["intercept", "two"]) == "intercept"
     loss = state.choice("loss", LOSSES)
     x, y, names, _ = _rows(session, state, loss == "squares", both=not intercept)
@@ -149,7 +152,7 @@ def _made(session: Session, state: State) -> tuple[Surface, list[str]]:
 
 
 def _rows(
-    session: Session, state: State, numbers: bool, *, both: bool
+    session: Session, state: ViewState, numbers: bool, *, both: bool
 ) -> tuple[Floats, NDArray[Any], list[str], str | None]:
     """Columns, target (numbers, or yes and no), their names, and the class that is "yes"."""
     table = session.table
@@ -166,13 +169,13 @@ def _rows(
     return x, (y == label).astype(float) if numbers else y == label, names, label
 
 
-def _target(table: Table, state: State) -> str:
+def _target(table: PageTable, state: ViewState) -> str:
     """The target: classes, or numbers, which are compared with their median."""
     options = [*table.classes, *(n for n in table.numbers if n not in table.classes)]
     return state.choice("target", options, table.target)
 
 
-def _classes(session: Session, state: State) -> tuple[Floats, NDArray[Any], list[str], str]:
+def _classes(session: Session, state: ViewState) -> tuple[Floats, NDArray[Any], list[str], str]:
     x, y, names, label = _rows(session, state, numbers=False, both=True)
     if not 0 < y.sum() < len(y):
         raise InputError("all points are of one class: a perceptron needs two.")
@@ -196,7 +199,7 @@ def _first(box: Floats) -> Floats:
 # -- Python ----------------------------------------------------------------------------------------
 
 
-def _reading(session: Session, state: State, names: list[str], label: str | None) -> list[str]:
+def _reading(session: Session, state: ViewState, names: list[str], label: str | None) -> list[str]:
     table = session.table
     target = _target(table, state)
     lines = ["import numpy as np", "import separatrix as sx"]
@@ -208,7 +211,7 @@ def _reading(session: Session, state: State, names: list[str], label: str | None
 
 
 def _python(
-    session: Session, state: State, f: Surface, start: Floats, step: float, one: bool
+    session: Session, state: ViewState, f: Surface, start: Floats, step: float, one: bool
 ) -> str:
     intercept = state.choice("terms", ["intercept", "two"]) == "intercept"
     loss = state.choice("loss", LOSSES)
@@ -396,7 +399,9 @@ class Updates:
 def perceptron_updates(x: Floats, positive: Ints, epochs: int, most: int) -> Updates:
     """Updates of ``Perceptron(order="given", max_epochs=epochs)``, at most so many of them."""
     n, d = x.shape
-    rows = TrainingRows(np.ascontiguousarray(x), positive, np.array([1]), np.ones(n), constant=True)
+    rows = PerceptronRows(
+        np.ascontiguousarray(x), positive, np.array([1]), np.ones(n), constant=True
+    )
     zero = np.zeros((1, 1 + d))
     rows.start(PerceptronState(zero, zero, 0))
     weights = [zero[0].copy()]

@@ -21,7 +21,7 @@ from separatrix.cluster.sweeps import (
     medoid_distances,
 )
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import State, cells, certified, frame, packed
+from separatrix.exploration.state import ViewState, cells, certified, frame, packed
 from separatrix.messages import InputError
 from separatrix.pictures.cluster import ClusterProjectionDisplay
 from separatrix.statistics.moments import Standardizer
@@ -34,7 +34,7 @@ GRID = 64, 40
 MOST_SWEEPS = 120
 
 
-def trace(session: Session, state: State) -> dict[str, Any]:
+def trace(session: Session, state: ViewState) -> dict[str, Any]:
     """The points and all sweeps: places of centers, labels and loss."""
     at = cloud(session, state)
     found = _sweeps(session, state)
@@ -55,7 +55,7 @@ def trace(session: Session, state: State) -> dict[str, Any]:
     }
 
 
-def tree(session: Session, state: State) -> dict[str, Any]:
+def tree(session: Session, state: ViewState) -> dict[str, Any]:
     """The points, and the merges of the tree with the places of its nodes."""
     at, model = cloud(session, state), _tree(session, state)
     found = model.dendrogram_
@@ -71,7 +71,7 @@ def tree(session: Session, state: State) -> dict[str, Any]:
     }
 
 
-def silhouettes(session: Session, state: State) -> dict[str, Any]:
+def silhouettes(session: Session, state: ViewState) -> dict[str, Any]:
     """Silhouettes of a sweep, or of the tree where it is cut: sorted by cluster, largest first."""
     at, labels = cloud(session, state), _labels(session, state)
     comparable = 2 <= len(np.unique(labels)) < len(labels)
@@ -91,7 +91,7 @@ def silhouettes(session: Session, state: State) -> dict[str, Any]:
     }
 
 
-def certificate(session: Session, state: State) -> dict[str, Any]:
+def certificate(session: Session, state: ViewState) -> dict[str, Any]:
     """The estimator itself: what it proves of the last sweep, and regions of a kernel."""
     at = cloud(session, state)
     model, _ = estimator(state, at)
@@ -106,19 +106,19 @@ def certificate(session: Session, state: State) -> dict[str, Any]:
     return answer
 
 
-def _sweeps(session: Session, state: State) -> list[Sweep]:
+def _sweeps(session: Session, state: ViewState) -> list[Sweep]:
     names = (*CAUSES, *(["bandwidth"] if state.values.get("method") == "kernel" else []))
     key = ("sweeps", repr([state.values.get(name) for name in names]))
     return session.once(key, lambda: sweeps(session, state, cloud(session, state)))
 
 
-def _tree(session: Session, state: State) -> Any:
+def _tree(session: Session, state: ViewState) -> Any:
     key = ("tree", repr([state.values.get(name) for name in (*CAUSES[:5], "linkage")]))
     at = cloud(session, state)
     return session.once(key, lambda: tree_estimator(state, at)[0].fit(at.x))
 
 
-def _labels(session: Session, state: State) -> NDArray[np.integer]:
+def _labels(session: Session, state: ViewState) -> NDArray[np.integer]:
     if state.choice("method", METHODS) == "tree":
         level = state.number("level", 0.0, 0.0, 1e300)
         labels: Ints = _tree(session, state).dendrogram_.cut(level=level)
@@ -142,7 +142,7 @@ def _points(at: Cloud) -> dict[str, Any]:
     }
 
 
-def _python(state: State, at: Cloud, comparable: bool) -> str:
+def _python(state: ViewState, at: Cloud, comparable: bool) -> str:
     """The estimator, its groups and their silhouettes where there are several."""
     text = estimator(state, at)[1]
     lines = ["import separatrix as sx", *at.python, f"model = {text}.fit(X)"]
@@ -171,23 +171,23 @@ LINKAGES = ("ward", "single", "complete", "average", "centroid")
 MOST = 12
 
 
-def clusters(state: State, cloud: Cloud) -> int:
+def clusters(state: ViewState, cloud: Cloud) -> int:
     """The number of clusters."""
     return min(state.whole("k", 3, 1, MOST), len(cloud.x))
 
 
-def start_places(state: State, k: int) -> Floats | None:
+def start_places(state: ViewState, k: int) -> Floats | None:
     """Places at which the hand put the centers; None where they are drawn by a seed."""
     given = state.items("start", MOST)
     if len(given) != k:
         return None
     if not all(isinstance(place, list) and len(place) == 2 for place in given):
         raise InputError("start is not a list of places of two numbers.")
-    reader = [[State({"start": value}) for value in place] for place in given]
+    reader = [[ViewState({"start": value}) for value in place] for place in given]
     return np.array([[v.number("start", 0.0, -1e150, 1e150) for v in place] for place in reader])
 
 
-def initial(state: State, cloud: Cloud) -> Any:
+def initial(state: ViewState, cloud: Cloud) -> Any:
     """``init`` of K-means (name, or centers of ``z``) or of k-medoids (name, or row numbers)."""
     medoids = state.choice("method", METHODS) == "kmedoids"
     places = start_places(state, clusters(state, cloud))
@@ -207,12 +207,12 @@ def _nearest_rows(cloud: Cloud, centers: Floats) -> list[int]:
     return chosen
 
 
-def gamma(state: State) -> float:
+def gamma(state: ViewState) -> float:
     """γ = 1/(2σ²) of the bandwidth σ, in the units of ``z``."""
     return float(0.5 / state.number("bandwidth", 1.0, 1e-3, 1e3) ** 2)
 
 
-def sweeps(session: Session, state: State, cloud: Cloud) -> list[Sweep]:
+def sweeps(session: Session, state: ViewState, cloud: Cloud) -> list[Sweep]:
     """The states from the start to the fixed point."""
     method, k = state.choice("method", METHODS), clusters(state, cloud)
     seed = state.whole("seed", 0, 0, 2**31 - 1)
@@ -225,7 +225,7 @@ def sweeps(session: Session, state: State, cloud: Cloud) -> list[Sweep]:
     return kmeans_sweeps(cloud.z, k, initial(state, cloud), seed)
 
 
-def estimator(state: State, cloud: Cloud) -> tuple[Any, str]:
+def estimator(state: ViewState, cloud: Cloud) -> tuple[Any, str]:
     """The estimator of the state, and its Python."""
     method = state.choice("method", METHODS)
     if method == "tree":
@@ -251,7 +251,7 @@ def estimator(state: State, cloud: Cloud) -> tuple[Any, str]:
     return sx.KMeans(k, **given), _call("KMeans", given, k)
 
 
-def tree_estimator(state: State, cloud: Cloud) -> tuple[Any, str]:
+def tree_estimator(state: ViewState, cloud: Cloud) -> tuple[Any, str]:
     """The estimator of the tree of the state, and its Python."""
     given = {"linkage": state.choice("linkage", LINKAGES), **_standardize(cloud)}
     return sx.AgglomerativeClustering(**given), _call("AgglomerativeClustering", given)
@@ -311,13 +311,13 @@ class Cloud:
         return z if self.standardizer is None else self.standardizer.inverse_transform(z)
 
 
-def cloud(session: Session, state: State) -> Cloud:
+def cloud(session: Session, state: ViewState) -> Cloud:
     """The rows that the state names."""
     key = [state.values.get(name) for name in ("data", "plane", "x", "y", "standardize")]
     return session.once(("cloud", repr(key)), lambda: _cloud(session, state))
 
 
-def _cloud(session: Session, state: State) -> Cloud:
+def _cloud(session: Session, state: ViewState) -> Cloud:
     if state.choice("data", ["table", "rings"]) == "rings":
         x = rings()
         text = ("from separatrix.exploration.views.groups import rings", "", "X = rings()")

@@ -12,8 +12,8 @@ import separatrix as sx
 from separatrix.arrays import Floats
 from separatrix.exploration.session import Session
 from separatrix.exploration.state import (
-    Points,
-    State,
+    PlotPoints,
+    ViewState,
     cells,
     certified,
     edited,
@@ -23,7 +23,7 @@ from separatrix.exploration.state import (
     in_python,
     packed,
 )
-from separatrix.exploration.table import Table
+from separatrix.exploration.table import PageTable
 from separatrix.linear.inference import Summary
 from separatrix.messages import InputError
 
@@ -31,7 +31,7 @@ from separatrix.messages import InputError
 QUICK = 600
 
 
-def fit(session: Session, state: State) -> dict[str, Any]:
+def fit(session: Session, state: ViewState) -> dict[str, Any]:
     """Points after their edits, the model, what it predicts, and what one may say about it."""
     scene, model, text = _fitted(session, state)
     name, summary = state.choice("model", MODELS), summary_of(model)
@@ -67,18 +67,18 @@ def fit(session: Session, state: State) -> dict[str, Any]:
     }
 
 
-def errors(session: Session, state: State) -> dict[str, Any]:
+def errors(session: Session, state: ViewState) -> dict[str, Any]:
     """Errors of a model for which they take longer than its picture."""
     scene, model, _ = _fitted(session, state)
     return errors_of(model, scene, summary_of(model))
 
 
-def learn(session: Session, state: State) -> dict[str, Any]:
+def learn(session: Session, state: ViewState) -> dict[str, Any]:
     """Parameters that the points choose themselves, for the sliders."""
     return learned(state, scene_of(session, state))
 
 
-def _fitted(session: Session, state: State) -> tuple[Scene, Any, str]:
+def _fitted(session: Session, state: ViewState) -> tuple[Scene, Any, str]:
     scene = scene_of(session, state)
     if len(scene.points) < 3:
         raise InputError("fewer than three points are left.")
@@ -107,7 +107,7 @@ def _bands(model: Any, places: Floats) -> list[dict[str, Any]]:
     return [{"low": packed(e[:, 0], "float64"), "high": packed(e[:, 1], "float64")} for e in ends]
 
 
-def _draws(model: Any, places: Floats, state: State) -> list[Any]:
+def _draws(model: Any, places: Floats, state: ViewState) -> list[Any]:
     """Functions drawn from the posterior; the seed is part of the state."""
     n, seed = state.whole("draws", 5, 0, 30), state.whole("seed", 0, 0, 10**6)
     if not isinstance(model, sx.GaussianProcessRegressor) or not n:
@@ -139,7 +139,7 @@ QUESTIONS = {"fit": fit, "errors": errors, "learn": learn}
 EXACT_ROWS, INDUCING = 600, 64
 
 
-def model_of(session: Session, state: State, scene: Scene) -> tuple[Any, str]:
+def model_of(session: Session, state: ViewState, scene: Scene) -> tuple[Any, str]:
     """The estimator that the state names, and its call in Python."""
     name = state.choice("model", MODELS)
     if name in ("ridge", "lasso"):
@@ -154,30 +154,30 @@ def least_squares(*_: Any) -> tuple[Any, str]:
     return _made("LinearRegression", {})
 
 
-def huber(state: State, _: Scene) -> tuple[Any, str]:
+def huber(state: ViewState, _: Scene) -> tuple[Any, str]:
     """Squares up to ε·σ, absolute values beyond."""
     return _made("HuberRegressor", {"epsilon": state.number("epsilon", 1.35, 1.0, 10.0)})
 
 
-def quantile(state: State, _: Scene) -> tuple[Any, str]:
+def quantile(state: ViewState, _: Scene) -> tuple[Any, str]:
     """The line that a share τ of the points lies below; τ = ½ is least absolute deviations."""
     tau = state.number("quantile", 0.5, 0.01, 0.99)
     return _made("QuantileRegressor", {"quantile": tau, "alpha": 0.0})
 
 
-def polynomial(state: State, scene: Scene) -> tuple[Any, str]:
+def polynomial(state: ViewState, scene: Scene) -> tuple[Any, str]:
     """Least squares on all products of the columns up to a degree."""
     most = 12 if len(scene.names) == 1 else 5
     return _made("PolynomialRegression", {"degree": state.whole("degree", 3, 1, most)})
 
 
-def smoother(state: State, _: Scene) -> tuple[Any, str]:
+def smoother(state: ViewState, _: Scene) -> tuple[Any, str]:
     """Means of all points with Gaussian weights."""
     h = state.number("bandwidth", 0.3, 0.005, 20.0)
     return _made("NadarayaWatson", {"bandwidth": h, "standardize": True})
 
 
-def process(state: State, scene: Scene) -> tuple[Any, str]:
+def process(state: ViewState, scene: Scene) -> tuple[Any, str]:
     """A Gaussian process with the hyperparameters of the sliders.
 
     Lengths are in standard deviations of the columns, signal and noise in those of the target.
@@ -197,7 +197,7 @@ def process(state: State, scene: Scene) -> tuple[Any, str]:
     return model, f"sx.GaussianProcessRegressor({text}, {_arguments(given)})"
 
 
-def learned(state: State, scene: Scene) -> dict[str, float]:
+def learned(state: ViewState, scene: Scene) -> dict[str, float]:
     """Parameters that the points themselves choose: by evidence, or by leave-one-out error."""
     if state.choice("model", ["process", "smoother"]) == "smoother":
         smooth = sx.NadarayaWatson("loo", standardize=True).fit(scene.X, scene.y)
@@ -258,11 +258,11 @@ PAIRS = 1_500_000
 class Scene:
     """Places (columns, then target) before and after the edits."""
 
-    table: Table
+    table: PageTable
     names: tuple[str, ...]
     target: str
-    before: Points
-    points: Points
+    before: PlotPoints
+    points: PlotPoints
     edits: Any
 
     @property
@@ -295,7 +295,7 @@ class Scene:
         return fitting(self.table, self.names, self.target, lines)
 
 
-def scene_of(session: Session, state: State) -> Scene:
+def scene_of(session: Session, state: ViewState) -> Scene:
     """The scene of a state: by default the column that correlates most with the target."""
     table = session.table
     if len(table.numbers) < 2:
@@ -311,12 +311,12 @@ def scene_of(session: Session, state: State) -> Scene:
     places = table.matrix((*names, target))[rows]
     if len(places) < 3:
         raise InputError("fewer than three rows have values in all of these columns.")
-    before = Points(places, places[:, -1].copy(), rows)
+    before = PlotPoints(places, places[:, -1].copy(), rows)
     edits = state.items("edits")
     return Scene(table, names, target, before, edited(before, edits, len(table)), edits)
 
 
-def places_of(scene: Scene, state: State, *, pairs: bool) -> tuple[Floats, list[int]]:
+def places_of(scene: Scene, state: ViewState, *, pairs: bool) -> tuple[Floats, list[int]]:
     """Places at which predictions are drawn: along a line, or on a grid row by row from below.
 
     ``pairs`` says that a prediction sums over all points, so that a field of many is coarser.
@@ -333,7 +333,7 @@ def places_of(scene: Scene, state: State, *, pairs: bool) -> tuple[Floats, list[
     return cells(scene.box[:2], shape), list(shape)
 
 
-def most_correlated(table: Table, names: list[str], target: str) -> str:
+def most_correlated(table: PageTable, names: list[str], target: str) -> str:
     """The column with the largest |correlation| with the target."""
     y = table.column(target)
 
@@ -347,7 +347,7 @@ def most_correlated(table: Table, names: list[str], target: str) -> str:
     return max(names, key=size)
 
 
-def _target(table: Table) -> str:
+def _target(table: PageTable) -> str:
     """The target of the table if it is numbers, else the last column of many distinct numbers."""
     if table.target in table.numbers:
         return str(table.target)
@@ -490,7 +490,7 @@ def penalties(session: Session, scene: Scene, name: str) -> tuple[Floats, float]
     return session.once(("line penalties", name, scene.names, scene.target), compute)
 
 
-def penalty(session: Session, state: State, scene: Scene, name: str) -> float:
+def penalty(session: Session, state: ViewState, scene: Scene, name: str) -> float:
     """α of the state, or where its slider starts."""
     return state.number(name, penalties(session, scene, name)[1], 1e-300, 1e300)
 

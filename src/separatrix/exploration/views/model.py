@@ -14,8 +14,8 @@ from sklearn.base import is_classifier
 from separatrix.arrays import Floats
 from separatrix.estimators.wrapped import schema_of
 from separatrix.exploration.session import MODEL, Session
-from separatrix.exploration.state import State, brief, certified, finite
-from separatrix.exploration.table import Table
+from separatrix.exploration.state import ViewState, brief, certified, finite
+from separatrix.exploration.table import PageTable
 from separatrix.messages import InputError
 from separatrix.neighbors.base import distance_weights
 from separatrix.rows.schema import Column, Kind, Schema, Term
@@ -23,7 +23,7 @@ from separatrix.rows.sources.new_rows import rows_like
 from separatrix.storage.model_file import load, load_study
 
 
-def about(session: Session, _: State) -> dict[str, Any]:
+def about(session: Session, _: ViewState) -> dict[str, Any]:
     """The model, its columns with their ranges, and the leaderboard of its study."""
     found = stored(session)
     study, certificate = found.study, getattr(found.model, "certificate_", None)
@@ -45,7 +45,7 @@ def about(session: Session, _: State) -> dict[str, Any]:
     }
 
 
-def explain(session: Session, state: State) -> dict[str, Any]:
+def explain(session: Session, state: ViewState) -> dict[str, Any]:
     """The prediction of a row, with its interval or probabilities, taken apart."""
     found = stored(session)
     row = row_of(found, state.items("row"))
@@ -68,7 +68,7 @@ def explain(session: Session, state: State) -> dict[str, Any]:
     return {**answer, "label": labels[label] if labels else None, "parts": apart(found, row, label)}
 
 
-def table_row(session: Session, state: State) -> dict[str, Any]:
+def table_row(session: Session, state: ViewState) -> dict[str, Any]:
     """A row of the table of the page, as a row of the model."""
     found, table = stored(session), session.table
     at = state.whole("number", 1, 1, len(table)) - 1
@@ -78,7 +78,7 @@ def table_row(session: Session, state: State) -> dict[str, Any]:
     return {"row": [_value(table, column, at) for column in found.columns]}
 
 
-def _value(table: Table, column: dict[str, Any], at: int) -> Any:
+def _value(table: PageTable, column: dict[str, Any], at: int) -> Any:
     value = table.columns[column["name"]][at]
     if table.columns[column["name"]].dtype.kind == "f":
         if np.isnan(value):
@@ -224,7 +224,7 @@ def _read(session: Session) -> Stored:
 
 
 def _columns(
-    schema: Schema, inner: Any, study: Any, table: Table | None
+    schema: Schema, inner: Any, study: Any, table: PageTable | None
 ) -> tuple[dict[str, Any], ...]:
     """Name, kind, range or levels, and start of every column."""
     known = {column.name: column for column in getattr(study, "columns", ())}
@@ -235,7 +235,7 @@ def _columns(
 
 
 def _column(
-    column: Column, known: Any, table: Table | None, ranges: Mapping[str, tuple[float, float]]
+    column: Column, known: Any, table: PageTable | None, ranges: Mapping[str, tuple[float, float]]
 ) -> dict[str, Any]:
     name = column.name
     shown = None if table is None else table.columns.get(name)

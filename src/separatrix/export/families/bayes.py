@@ -9,7 +9,7 @@ from typing import Any
 
 from scipy.special import ndtri
 
-from separatrix.export.expressions import Expression, Number, Product, Sqrt, Sum
+from separatrix.export.expressions import Expression, Number, ProductOf, Sqrt, SumOf
 from separatrix.export.families.linear import linear_regression
 from separatrix.export.inputs import inputs_of
 from separatrix.export.program import (
@@ -40,7 +40,9 @@ def bayesian_regression(model: Any, b: Builder, level: float) -> NumberAnswer:
         stage="intervals",
     )
     mean = answer.predictions[0]
-    return NumberAnswer(answer.targets, answer.predictions, (minus(mean, half), Sum((mean, half))))
+    return NumberAnswer(
+        answer.targets, answer.predictions, (minus(mean, half), SumOf((mean, half)))
+    )
 
 
 def _variance(model: Any, b: Builder) -> Expression:
@@ -62,11 +64,11 @@ def _variance(model: Any, b: Builder) -> Expression:
     constant = float(own.intercept_variance) + 1.0 / float(model.alpha_)
     parts: list[Expression] = [Number(constant)]
     parts += [
-        Product((Number(float(v)), one, one)) for v, one in zip(own.variances, inner, strict=True)
+        ProductOf((Number(float(v)), one, one)) for v, one in zip(own.variances, inner, strict=True)
     ]
     if own.rest:
         for j, value in enumerate(u):
             left = minus(value, affine(own.directions[j], inner))
             rest = b.let(f"rest {j + 1}", left, stage="rests")
-            parts.append(Product((Number(float(own.rest)), rest, rest)))
+            parts.append(ProductOf((Number(float(own.rest)), rest, rest)))
     return b.let("variance", total(parts), stage="variances")

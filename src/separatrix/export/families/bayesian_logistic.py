@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from separatrix.export.expressions import (
+    Defined,
     Exp,
     Expression,
     Largest,
     Log,
     Number,
-    Product,
+    ProductOf,
     Quotient,
     Sqrt,
-    Sum,
-    Value,
+    SumOf,
 )
 from separatrix.export.families.linear import class_names, labels_of
 from separatrix.export.inputs import inputs_of
@@ -42,7 +42,7 @@ from separatrix.export.program import (
 #: Linear forms beyond which a posterior is no short formula.
 MOST_FORMS = 600
 
-Covariance = dict[tuple[int, int], Value]
+Covariance = dict[tuple[int, int], Defined]
 
 
 def is_short(model: Any) -> bool:
@@ -59,15 +59,15 @@ def bayesian_logistic(model: Any, b: Builder) -> ClassAnswer:
     mean, covariance = _logits(model, b)
     if len(names) == 2:
         shrunken = _shrunken(b, mean[0], covariance[0, 0], "log odds")
-        p: tuple[Value, ...] = two_sigmoids(b, names, shrunken)
-        scores: tuple[Value, ...] = (mean[0],)
+        p: tuple[Defined, ...] = two_sigmoids(b, names, shrunken)
+        scores: tuple[Defined, ...] = (mean[0],)
     else:
         p, scores = _several(model, b, names, mean, covariance)
     choice = first_largest(b, p, [label(one) for one in labels])
     return ClassAnswer(labels, choice, scores, p)
 
 
-def _logits(model: Any, b: Builder) -> tuple[list[Value], Covariance]:
+def _logits(model: Any, b: Builder) -> tuple[list[Defined], Covariance]:
     """Means and covariances of the coordinates of the scores."""
     posterior = model.posterior_
     at = posterior.coordinates
@@ -92,27 +92,27 @@ def _logits(model: Any, b: Builder) -> tuple[list[Value], Covariance]:
     covariance: Covariance = {}
     for a in range(count):
         for c in range(a, count):
-            products = [Product((u, v)) for u, v in zip(spread[a], spread[c], strict=True)]
+            products = [ProductOf((u, v)) for u, v in zip(spread[a], spread[c], strict=True)]
             one = b.let(f"covariance {a + 1} {c + 1}", total(products), stage="covariances")
             covariance[a, c] = covariance[c, a] = one
     return mean, covariance
 
 
-def _standardized(value: Value, center: float, scale: float) -> Expression:
+def _standardized(value: Defined, center: float, scale: float) -> Expression:
     if np.isinf(scale):
         return Number(0.0)
     return Quotient(shifted(value, float(center)), Number(float(scale)))
 
 
-def _shrunken(b: Builder, score: Expression, variance: Expression, name: str) -> Value:
+def _shrunken(b: Builder, score: Expression, variance: Expression, name: str) -> Defined:
     """m / √(1 + πv/8)."""
     width = Sqrt(total((Number(1.0), times(np.pi / 8.0, variance))))
     return b.let(f"shrunken {name}", Quotient(score, width), stage="shrunken")
 
 
 def _several(
-    model: Any, b: Builder, names: Sequence[str], mean: Sequence[Value], covariance: Covariance
-) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
+    model: Any, b: Builder, names: Sequence[str], mean: Sequence[Defined], covariance: Covariance
+) -> tuple[tuple[Defined, ...], tuple[Defined, ...]]:
     basis = np.asarray(model.posterior_.coordinates.basis)
     scores = tuple(
         b.let(f"score {name}", affine(row, mean), stage="scores")
@@ -133,7 +133,7 @@ def _several(
         zero = Number(0.0)
         most = b.let(f"most {name}", Largest((zero, *differences)), stage="most")
         inside = [Exp(times(-1.0, most)), *(Exp(minus(one, most)) for one in differences)]
-        log = Sum((most, Log(Sum(tuple(inside)))))
+        log = SumOf((most, Log(SumOf(tuple(inside)))))
         joint.append(b.let(f"joint {name}", times(-1.0, log), stage="joint"))
     return softmax(b, names, joint), scores
 

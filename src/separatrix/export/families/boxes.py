@@ -12,13 +12,13 @@ from separatrix.export.expressions import (
     Branch,
     Case,
     Compare,
+    Defined,
     Expression,
     Largest,
     Not,
     Number,
     Quotient,
     Smallest,
-    Value,
 )
 from separatrix.export.families.linear import by_score, class_names, labels_of
 from separatrix.export.inputs import inputs_of
@@ -74,7 +74,7 @@ def _several(found: Any) -> Sequence[Box]:
     return [found] if isinstance(found, Box) else list(found)
 
 
-def _scores(model: Any, b: Builder, margins: Sequence[Value]) -> tuple[Value, ...]:
+def _scores(model: Any, b: Builder, margins: Sequence[Defined]) -> tuple[Defined, ...]:
     if len(margins) == 1:
         own = bool(model.concepts_[0] == model.classes_[1])
         return (margins[0] if own else b.let("score", times(-1.0, margins[0]), stage="scores"),)
@@ -83,7 +83,9 @@ def _scores(model: Any, b: Builder, margins: Sequence[Value]) -> tuple[Value, ..
     return tuple(margins)
 
 
-def _box(b: Builder, box: Box, x: Sequence[Value], scale: Any, name: str) -> tuple[Value, Value]:
+def _box(
+    b: Builder, box: Box, x: Sequence[Defined], scale: Any, name: str
+) -> tuple[Defined, Defined]:
     """The margin of a box, and 1 inside it, else 0."""
     if box.empty:
         return (
@@ -114,7 +116,7 @@ def _box(b: Builder, box: Box, x: Sequence[Value], scale: Any, name: str) -> tup
     return b.let(f"margin {name}", margin, stage="margins"), inside
 
 
-def _inner(b: Builder, sides: Sequence[Expression], unit: float, name: str) -> Value:
+def _inner(b: Builder, sides: Sequence[Expression], unit: float, name: str) -> Defined:
     """The distance to the nearer face, in units of the column; negative outside."""
     nearest = sides[0] if len(sides) == 1 else Smallest(tuple(sides))
     if unit > 0.0:

@@ -10,11 +10,11 @@ from separatrix.export.expressions import (
     Branch,
     Case,
     Compare,
+    Defined,
     Number,
-    Product,
+    ProductOf,
     Smallest,
     Sqrt,
-    Value,
 )
 from separatrix.export.inputs import inputs_of
 from separatrix.export.program import Builder, ClusterAnswer, design, shifted, times, total
@@ -22,7 +22,7 @@ from separatrix.export.program import Builder, ClusterAnswer, design, shifted, t
 
 def kmeans(model: Any, b: Builder) -> ClusterAnswer:
     """argmin over k of ‖z − cₖ‖², z being standardized where the model does so."""
-    x: list[Value] = list(design(b, inputs_of(model)))
+    x: list[Defined] = list(design(b, inputs_of(model)))
     centers = np.asarray(model.cluster_centers_, dtype=float)
     standardizer = model.standardizer_
     if standardizer is not None:
@@ -38,7 +38,7 @@ def kmeans(model: Any, b: Builder) -> ClusterAnswer:
     squares = []
     for k, center in enumerate(centers):
         away = [shifted(value, float(c)) for value, c in zip(x, center, strict=True)]
-        square = total([Product((one, one)) for one in away])
+        square = total([ProductOf((one, one)) for one in away])
         squares.append(b.let(f"square distance {k}", square, stage="distances"))
     nearest = b.let("nearest", Smallest(tuple(squares)), stage="nearest")
     branches = tuple(

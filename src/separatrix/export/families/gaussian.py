@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.export.expressions import Expression, Number, Product, Value
+from separatrix.export.expressions import Defined, Expression, Number, ProductOf
 from separatrix.export.families.linear import class_names, labels_of
 from separatrix.export.inputs import inputs_of
 from separatrix.export.program import (
@@ -52,7 +52,7 @@ def gaussian_classifier(model: Any, b: Builder) -> ClassAnswer:
 
 
 def _scores(
-    b: Builder, scores: ClassScores, x: Sequence[Value], names: Sequence[str]
+    b: Builder, scores: ClassScores, x: Sequence[Defined], names: Sequence[str]
 ) -> list[Expression]:
     if isinstance(scores, ProjectedScores):
         centered = _centered(b, x, scores.center)
@@ -69,18 +69,18 @@ def _scores(
     return [_quadratic(b, scores, k, x, name) for k, name in enumerate(names)]
 
 
-def _diagonal(scores: DiagonalScores, k: int, x: Sequence[Value]) -> Expression:
+def _diagonal(scores: DiagonalScores, k: int, x: Sequence[Defined]) -> Expression:
     """oₖ − ½ Σ ((x − μ) a)²."""
     parts: list[Expression] = [Number(float(scores.offset[k]))]
     for value, mean, scale in zip(x, scores.means[k], scores.scale[k], strict=True):
         if scale != 0.0:
             away = shifted(value, float(mean))
-            parts.append(Product((Number(-0.5 * float(scale) ** 2), away, away)))
+            parts.append(ProductOf((Number(-0.5 * float(scale) ** 2), away, away)))
     return total(parts)
 
 
 def _quadratic(
-    b: Builder, scores: QuadraticScores, k: int, x: Sequence[Value], name: str
+    b: Builder, scores: QuadraticScores, k: int, x: Sequence[Defined], name: str
 ) -> Expression:
     """oₖ − ½ ‖(x − c) A − m‖²."""
     centered = _centered(b, x, scores.center)
@@ -90,11 +90,11 @@ def _quadratic(
             parts.append(Number(-0.5 * float(mean) ** 2))
             continue
         z = b.let(f"{name} axis {i + 1}", affine(column, centered, -float(mean)), stage="axes")
-        parts.append(Product((Number(-0.5), z, z)))
+        parts.append(ProductOf((Number(-0.5), z, z)))
     return total(parts)
 
 
-def _centered(b: Builder, x: Sequence[Value], center: Any) -> list[Value]:
+def _centered(b: Builder, x: Sequence[Defined], center: Any) -> list[Defined]:
     """x − c, each under a name of its own."""
     return [
         value

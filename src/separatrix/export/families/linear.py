@@ -11,11 +11,11 @@ from separatrix.export.expressions import (
     Branch,
     Case,
     Compare,
+    Defined,
     Expression,
     Number,
-    Product,
+    ProductOf,
     Quotient,
-    Value,
 )
 from separatrix.export.inputs import inputs_of
 from separatrix.export.program import (
@@ -63,15 +63,15 @@ def polynomial_regression(model: Any, b: Builder) -> NumberAnswer:
         for k in range(2, int(degree) + 1):
             higher: Expression
             if model.chebyshev_:
-                higher = minus(Product((Number(2.0), t, found[-1])), found[-2])
+                higher = minus(ProductOf((Number(2.0), t, found[-1])), found[-2])
             else:
-                higher = Product((t, found[-1]))
+                higher = ProductOf((t, found[-1]))
             found.append(b.let(f"{x[j].name} power {k}", higher, stage=f"powers {k}"))
         powers.append(found)
     terms = []
     for exponent in exponents:
         factors = tuple(powers[j][exponent[j]] for j in np.flatnonzero(exponent))
-        terms.append(factors[0] if len(factors) == 1 else Product(factors))
+        terms.append(factors[0] if len(factors) == 1 else ProductOf(factors))
     coef, intercept = np.asarray(model.basis_coef_), np.ravel(model.basis_intercept_)
     lines = [_combined(coef[:, k], terms, intercept[k]) for k in range(coef.shape[1])]
     return _named(model, b, lines)
@@ -80,8 +80,8 @@ def polynomial_regression(model: Any, b: Builder) -> NumberAnswer:
 def _combined(coef: Any, terms: Sequence[Expression], constant: float) -> Expression:
     parts: list[Expression] = [Number(float(constant))]
     for a, term in zip(coef, terms, strict=True):
-        if isinstance(term, Product):
-            parts.append(Product((Number(float(a)), *term.factors)) if a else Number(0.0))
+        if isinstance(term, ProductOf):
+            parts.append(ProductOf((Number(float(a)), *term.factors)) if a else Number(0.0))
         else:
             parts.append(times(float(a), term))
     return total(parts)
@@ -106,7 +106,7 @@ def mean_regression(model: Any, b: Builder) -> NumberAnswer:
     return _named(model, b, lines)
 
 
-def linear_scores(model: Any, b: Builder) -> tuple[Value, ...]:
+def linear_scores(model: Any, b: Builder) -> tuple[Defined, ...]:
     """coef·x + intercept: one score for two classes, else one for each class."""
     x = design(b, inputs_of(model))
     coef = np.atleast_2d(to_array(model.coef_))
@@ -131,7 +131,7 @@ def logistic_classifier(model: Any, b: Builder) -> ClassAnswer:
     return probable(model, b, scores)
 
 
-def probable(model: Any, b: Builder, scores: tuple[Value, ...]) -> ClassAnswer:
+def probable(model: Any, b: Builder, scores: tuple[Defined, ...]) -> ClassAnswer:
     """Probabilities by sigmoid or softmax, and the most probable class."""
     labels, names = labels_of(model), class_names(model.classes_)
     one = len(scores) == 1
@@ -140,7 +140,7 @@ def probable(model: Any, b: Builder, scores: tuple[Value, ...]) -> ClassAnswer:
     return ClassAnswer(labels, choice, scores, p)
 
 
-def by_score(b: Builder, scores: Sequence[Value], labels: Sequence[Any]) -> Expression:
+def by_score(b: Builder, scores: Sequence[Defined], labels: Sequence[Any]) -> Expression:
     """The class by the sign of one score, or by the largest of several."""
     answers = [label(one) for one in labels]
     if len(scores) == 1:

@@ -12,12 +12,12 @@ from separatrix.export.expressions import (
     Branch,
     Case,
     Compare,
+    Defined,
     Expression,
     IsMissing,
     Number,
-    Product,
+    ProductOf,
     Smallest,
-    Value,
 )
 from separatrix.export.families.linear import class_names, labels_of
 from separatrix.export.inputs import InputColumn, input_column, inputs_of
@@ -67,7 +67,7 @@ def _density(
     b: Builder,
     density: Any,
     columns: Sequence[InputColumn],
-    values: dict[str, Value],
+    values: dict[str, Defined],
     names: Sequence[str],
 ) -> tuple[list[list[Expression]], list[list[Expression]]]:
     """The terms of log p(x | k) by class, and the counts of values that a class never has."""
@@ -105,12 +105,12 @@ def _density(
     return logs, against
 
 
-def _normal(x: Value, mean: float, variance: float) -> Expression:
+def _normal(x: Defined, mean: float, variance: float) -> Expression:
     """−½ (x − μ)²/σ² − ½ log 2πσ², nothing where x is missing or the column constant."""
     if np.isinf(variance):
         return ZERO
     away = shifted(x, float(mean))
-    square = Product((Number(-0.5 / float(variance)), away, away))
+    square = ProductOf((Number(-0.5 / float(variance)), away, away))
     inside = total((square, Number(-0.5 * float(np.log(2 * np.pi * variance)))))
     return Case((Branch(IsMissing(x), ZERO),), inside)
 
@@ -128,7 +128,7 @@ def _possible(
     names: Sequence[str],
     parts: Sequence[Expression],
     against: Sequence[Sequence[Expression]],
-) -> tuple[Value, ...]:
+) -> tuple[Defined, ...]:
     """Scores; where values exclude classes, those with the fewest such values stay."""
     scores = [
         b.let(f"score {name}", part, stage="scores")
@@ -152,7 +152,7 @@ def _possible(
     )
 
 
-def _answer(model: Any, b: Builder, joint: tuple[Value, ...]) -> ClassAnswer:
+def _answer(model: Any, b: Builder, joint: tuple[Defined, ...]) -> ClassAnswer:
     names, labels = class_names(model.classes_), labels_of(model)
     p = softmax(b, names, joint)
     by = joint if not hasattr(model, "density_") else p
@@ -182,7 +182,7 @@ def count_naive_bayes(model: Any, b: Builder) -> ClassAnswer:
 
 def bernoulli_naive_bayes(model: Any, b: Builder) -> ClassAnswer:
     """Σ x log p + (1 − x) log(1 − p) + log π, x being 1 above the threshold and else 0."""
-    x: Sequence[Value] = design(b, inputs_of(model))
+    x: Sequence[Defined] = design(b, inputs_of(model))
     if model.binarize is not None:
         x = [b.let(f"{v.name} is true", above(v, float(model.binarize)), stage="binary") for v in x]
     true = np.asarray(model.feature_log_prob_, dtype=float)
@@ -202,8 +202,8 @@ def bernoulli_naive_bayes(model: Any, b: Builder) -> ClassAnswer:
 
 
 def _limits(
-    b: Builder, names: Sequence[str], x: Sequence[Value], coef: Floats, constant: Floats
-) -> tuple[Value, ...]:
+    b: Builder, names: Sequence[str], x: Sequence[Defined], coef: Floats, constant: Floats
+) -> tuple[Defined, ...]:
     """x·c + constant, where infinite coefficients are limits of ever larger ones."""
     infinite = np.isinf(coef)
     parts = [

@@ -11,14 +11,14 @@ from separatrix.export.expressions import (
     Branch,
     Case,
     Compare,
+    Defined,
     Expression,
     Largest,
     Log,
     Number,
     Quotient,
     Smallest,
-    Sum,
-    Value,
+    SumOf,
 )
 from separatrix.export.families.linear import by_score, class_names, labels_of
 from separatrix.export.program import (
@@ -78,7 +78,7 @@ def _classes(answer: Answer, model: Any) -> ClassAnswer:
     return answer
 
 
-def _decision_scores(b: Builder, answer: ClassAnswer, names: Sequence[str]) -> tuple[Value, ...]:
+def _decision_scores(b: Builder, answer: ClassAnswer, names: Sequence[str]) -> tuple[Defined, ...]:
     """Scores as calibrations take them: log odds of several classes that have probabilities."""
     k = len(answer.labels)
     if not answer.probabilities or (k == 2 and answer.scores):
@@ -90,7 +90,7 @@ def _decision_scores(b: Builder, answer: ClassAnswer, names: Sequence[str]) -> t
     )
 
 
-def _log_odds(b: Builder, p: Value, name: str) -> Value:
+def _log_odds(b: Builder, p: Defined, name: str) -> Defined:
     """log p/(1 − p), finite where p is 0 or 1."""
     bounded = Smallest((Largest((p, Number(TINY))), Number(BELOW_ONE)))
     inside = b.let(f"bounded {name}", bounded, stage="bounded")
@@ -99,8 +99,8 @@ def _log_odds(b: Builder, p: Value, name: str) -> Value:
 
 
 def calibrated_probabilities(
-    b: Builder, maps: Sequence[Any], scores: Sequence[Value], names: Sequence[str]
-) -> tuple[Value, ...]:
+    b: Builder, maps: Sequence[Any], scores: Sequence[Defined], names: Sequence[str]
+) -> tuple[Defined, ...]:
     """Each score by its map; of two classes the second, of several divided by their sum."""
     if len(scores) == 1:
         p = _mapped(b, maps[0], scores[0], names[-1])
@@ -108,7 +108,7 @@ def calibrated_probabilities(
     found = [
         _mapped(b, one, score, name) for one, score, name in zip(maps, scores, names, strict=True)
     ]
-    whole = b.let("total", Sum(tuple(found)), stage="totals")
+    whole = b.let("total", SumOf(tuple(found)), stage="totals")
     equal = Number(1.0 / len(found))
     return tuple(
         b.let(
@@ -120,11 +120,11 @@ def calibrated_probabilities(
     )
 
 
-def _mapped(b: Builder, found: Any, score: Value, name: str) -> Value:
+def _mapped(b: Builder, found: Any, score: Defined, name: str) -> Defined:
     if isinstance(found, SigmoidMap):
         odds = total(
             (
-                times(found.slope, Sum((score, Number(-found.center)))),
+                times(found.slope, SumOf((score, Number(-found.center)))),
                 Number(float(found.log_ratio)),
             )
         )
@@ -134,7 +134,7 @@ def _mapped(b: Builder, found: Any, score: Value, name: str) -> Value:
     raise InputError(f"A calibration by {type(found).__name__} cannot be exported.")
 
 
-def _isotonic(found: IsotonicMap, score: Value) -> Expression:
+def _isotonic(found: IsotonicMap, score: Defined) -> Expression:
     """Constant pieces, linear in between, constant beyond the first and the last."""
     ends = np.stack([found.low, found.high], axis=1).ravel()
     values = np.repeat(found.value, 2)
@@ -145,18 +145,18 @@ def _isotonic(found: IsotonicMap, score: Value) -> Expression:
         at: Expression = Number(float(y0))
         if y1 != y0:
             slope = float(y1 - y0) / float(x1 - x0)
-            at = total((at, times(slope, Sum((score, Number(-float(x0)))))))
+            at = total((at, times(slope, SumOf((score, Number(-float(x0)))))))
         branches.append(Branch(Compare(score, "<", Number(float(x1))), at))
     return Case(tuple(branches), Number(float(values[-1])))
 
 
 def _temperature(
-    b: Builder, beta: float, scores: Sequence[Value], names: Sequence[str], proper: bool
-) -> tuple[Value, ...]:
+    b: Builder, beta: float, scores: Sequence[Defined], names: Sequence[str], proper: bool
+) -> tuple[Defined, ...]:
     """Softmax of β times the scores; those of classes with probabilities are log p."""
     if len(scores) == 1:
         zero = b.let("score zero", ZERO, stage="scores")
-        joint: Sequence[Value] = (zero, scores[0])
+        joint: Sequence[Defined] = (zero, scores[0])
     elif proper:
         joint = [log_sigmoid(b, name, one) for one, name in zip(scores, names, strict=True)]
     else:
@@ -191,7 +191,7 @@ def reject_option(model: Any, b: Builder, translate: Translate) -> ClassAnswer:
     return ClassAnswer(inner.labels, choice, (), p)
 
 
-def _expected(costs: Any, p: Sequence[Value]) -> Expression:
+def _expected(costs: Any, p: Sequence[Defined]) -> Expression:
     return total([times(float(cost), one) for cost, one in zip(costs, p, strict=True)])
 
 

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.export.onnx.graph import Value
-from separatrix.export.onnx.refusal import Refused
+from separatrix.export.onnx.refusal import GraphRefused
 
 
 @dataclass(frozen=True)
-class Numbers:
+class PredictedNumbers:
     """Predicted numbers (n x k), one axis if ``flat``, and standard deviations where they exist."""
 
     mean: Value
@@ -50,7 +50,7 @@ class Classes:
     notes: tuple[str, ...] = ()
 
 
-Answer = Numbers | Classes
+Answer = PredictedNumbers | Classes
 
 
 def by_score(scores: Value, labels: NDArray[Any], **more: Any) -> Classes:
@@ -102,4 +102,4 @@ def label_kind(labels: NDArray[Any]) -> Any:
         return np.float64
     if all(isinstance(label, str) for label in labels.tolist()):
         return str
-    raise Refused("Classes of several types, or of none that ONNX knows, have no tensor.")
+    raise GraphRefused("Classes of several types, or of none that ONNX knows, have no tensor.")

@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import Any
 
 from separatrix.export.onnx.answers import Answer
-from separatrix.export.onnx.refusal import Refused
-from separatrix.export.onnx.sources import Matrix, Source
+from separatrix.export.onnx.refusal import GraphRefused
+from separatrix.export.onnx.sources import GraphRows, Matrix
 
 #: Class → module and function of ``export/onnx/families/``.
 CONVERTERS = {
@@ -72,7 +72,7 @@ TRANSFORMERS = {
 }
 
 
-def convert(model: Any, source: Source) -> Answer:
+def convert(model: Any, source: GraphRows) -> Answer:
     """The answer of a fitted model in the graph of its source."""
     if type(model).__name__ == "Pipeline":
         rows = source
@@ -84,8 +84,10 @@ def convert(model: Any, source: Source) -> Answer:
     if place is None:
         name, home = type(model).__name__, type(model).__module__.split(".")[0]
         if home != "separatrix":
-            raise Refused(f"{name} of {home} is no model of this library, which alone have graphs.")
-        raise Refused(f"{name} predicts nothing for new rows that a graph could.")
+            raise GraphRefused(
+                f"{name} of {home} is no model of this library, which alone have graphs."
+            )
+        raise GraphRefused(f"{name} predicts nothing for new rows that a graph could.")
     module, function = place
     found: Answer = getattr(import_module(f"separatrix.export.onnx.families.{module}"), function)(
         model, source
@@ -101,8 +103,8 @@ def _place(model: Any, table: dict[str, Any]) -> Any:
     return None
 
 
-def _transformed(step: Any, source: Source) -> Any:
+def _transformed(step: Any, source: GraphRows) -> Any:
     function = _place(step, TRANSFORMERS)
     if function is None:
-        raise Refused(f"The step {type(step).__name__} of a pipeline has no export.")
+        raise GraphRefused(f"The step {type(step).__name__} of a pipeline has no export.")
     return getattr(import_module("separatrix.export.onnx.transformers"), function)(step, source)

@@ -15,7 +15,7 @@ import numpy as np
 
 from separatrix.arrays import Floats
 from separatrix.export.onnx.graph import Value, accumulate
-from separatrix.export.onnx.refusal import Refused
+from separatrix.export.onnx.refusal import GraphRefused
 
 #: Up to this many columns, or points, differences are computed, beyond both products of rows.
 FEW_COLUMNS, FEW_POINTS = 16, 256
@@ -56,7 +56,7 @@ def squares_by_products(x: Value, points: Floats) -> Value:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class GraphMetric:
     """A metric in a graph: rows mapped, points mapped, and a function of both (n x m)."""
 
     map_rows: Callable[[Value], Value]
@@ -66,7 +66,7 @@ class Comparison:
     of_squares: Callable[[Value], Value] | None = None
 
 
-def compared(metric: Any, points: Floats) -> Comparison:
+def compared(metric: Any, points: Floats) -> GraphMetric:
     """How a metric compares new rows with these points."""
     name = type(metric).__name__
     points = np.asarray(points, dtype=np.float64)
@@ -77,20 +77,20 @@ def compared(metric: Any, points: Floats) -> Comparison:
     if name in ("Euclidean", "SquaredEuclidean"):
         return _euclidean(_same, points, squared=name == "SquaredEuclidean")
     if name in ("Manhattan", "Chebyshev"):
-        return Comparison(_same, points, _PLAIN[name])
+        return GraphMetric(_same, points, _PLAIN[name])
     if name in ("Cosine", "Correlation"):
         return _directions(metric, points, centered=name == "Correlation")
     if name == "Canberra":
-        return Comparison(_same, points, _canberra)
+        return GraphMetric(_same, points, _canberra)
     if name == "BrayCurtis":
-        return Comparison(_same, points, _bray_curtis)
+        return GraphMetric(_same, points, _bray_curtis)
     if name in ("BooleanDistance", "JaccardDistance"):
         return _truths(metric.kind, points)
     if name == "Hamming":
         return _hamming(points, relative=bool(metric.relative))
     if name == "NanEuclidean":
-        return Comparison(_same, points, _known_columns)
-    raise Refused(f"The metric {name} has no formula in ONNX operators of double precision.")
+        return GraphMetric(_same, points, _known_columns)
+    raise GraphRefused(f"The metric {name} has no formula in ONNX operators of double precision.")
 
 
 def pairwise_distances(metric: Any, x: Value, points: Floats) -> Value:
@@ -103,14 +103,14 @@ def _same(x: Value) -> Value:
     return x
 
 
-def _euclidean(map_rows: Callable[[Value], Value], points: Floats, *, squared: bool) -> Comparison:
+def _euclidean(map_rows: Callable[[Value], Value], points: Floats, *, squared: bool) -> GraphMetric:
     finish = _same if squared else Value.sqrt
-    return Comparison(
+    return GraphMetric(
         map_rows, points, lambda x, z: finish(squared_distances(x, z)), of_squares=finish
     )
 
 
-def _linear_map(metric: Any, points: Floats) -> Comparison:
+def _linear_map(metric: Any, points: Floats) -> GraphMetric:
     """Rows and points mapped by the matrix after which the distance is Euclidean."""
     center = points.mean(axis=0) if len(points) else np.zeros(points.shape[1])
     matrix = metric.transform(np.eye(points.shape[1]))
@@ -118,7 +118,7 @@ def _linear_map(metric: Any, points: Floats) -> Comparison:
     return _euclidean(lambda x: (x - center) @ matrix, mapped, squared=False)
 
 
-def _minkowski(metric: Any, points: Floats) -> Comparison:
+def _minkowski(metric: Any, points: Floats) -> GraphMetric:
     p = float(metric.p)
     ones = np.ones((1, points.shape[1]))
     scale = metric.scaled(ones)
@@ -131,7 +131,7 @@ def _minkowski(metric: Any, points: Floats) -> Comparison:
         return _euclidean(scaled, mapped, squared=False)
     if p in (1.0, np.inf):
         plain = "Manhattan" if p == 1.0 else "Chebyshev"
-        return Comparison(scaled, mapped, _PLAIN[plain])
+        return GraphMetric(scaled, mapped, _PLAIN[plain])
 
     def powers(x: Value, z: Floats) -> Value:
         largest = _chebyshev(x, z)
@@ -139,7 +139,7 @@ def _minkowski(metric: Any, points: Floats) -> Comparison:
         total = by_coordinates(x, z, lambda s, a, b: s + ((a - b).abs() / unit) ** p)
         return largest * total ** (1.0 / p)
 
-    return Comparison(scaled, mapped, powers)
+    return GraphMetric(scaled, mapped, powers)
 
 
 def _manhattan(x: Value, z: Floats) -> Value:
@@ -166,7 +166,7 @@ def _bray_curtis(x: Value, z: Floats) -> Value:
     return _manhattan(x, z) / (size > 0.0).where(size, 1.0)
 
 
-def _directions(metric: Any, points: Floats, *, centered: bool) -> Comparison:
+def _directions(metric: Any, points: Floats, *, centered: bool) -> GraphMetric:
     """½ of the squared distance of rows of length one; rows of zeros are at distance one."""
 
     def unit(x: Value) -> Value:
@@ -187,10 +187,10 @@ def _directions(metric: Any, points: Floats, *, centered: bool) -> Comparison:
         point = x.graph.constant(zero[None, :])
         return (row & point).where(0.0, (row | point).where(1.0, half))
 
-    return Comparison(unit, metric.validate(points), distances)
+    return GraphMetric(unit, metric.validate(points), distances)
 
 
-def _truths(kind: str, points: Floats) -> Comparison:
+def _truths(kind: str, points: Floats) -> GraphMetric:
     """Ratios of counts of columns that are true in both rows, in one, or in neither."""
     from separatrix.distances.vectors import _RATIOS
 
@@ -206,16 +206,16 @@ def _truths(kind: str, points: Floats) -> Comparison:
         found: Value = above / (below > 0.0).where(below, 1.0)
         return found
 
-    return Comparison(lambda x: (~x.equals(0.0)).double(), z, distances)
+    return GraphMetric(lambda x: (~x.equals(0.0)).double(), z, distances)
 
 
-def _hamming(points: Floats, *, relative: bool) -> Comparison:
+def _hamming(points: Floats, *, relative: bool) -> GraphMetric:
     unit = float(max(1, points.shape[1])) if relative else 1.0
 
     def distances(x: Value, z: Floats) -> Value:
         return by_coordinates(x, z, lambda s, a, b: s + (~a.equals(b)).double()) / unit
 
-    return Comparison(_same, points, distances)
+    return GraphMetric(_same, points, distances)
 
 
 def _known_columns(x: Value, z: Floats) -> Value:

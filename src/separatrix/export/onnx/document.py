@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from separatrix.export.inputs import InputColumn
-from separatrix.export.onnx.answers import Answer, Classes, Numbers, label_kind
+from separatrix.export.onnx.answers import Answer, Classes, PredictedNumbers, label_kind
 from separatrix.export.onnx.converters import convert
 from separatrix.export.onnx.graph import IR_VERSION, ML_OPSET, OPSET, Graph, Value
-from separatrix.export.onnx.refusal import Refused
-from separatrix.export.onnx.sources import Matrix, Source, Table
+from separatrix.export.onnx.refusal import GraphRefused
+from separatrix.export.onnx.sources import GraphRows, GraphTable, Matrix
 
 #: Bytes that a file of this format may have: lengths are numbers of 31 bits.
 MOST_BYTES = 2**31 - 2**20
@@ -35,9 +35,9 @@ def built(model: Any, columns: tuple[InputColumn, ...] = (), *, level: float = 0
     ``level`` is that of intervals.
     """
     graph = Graph()
-    source: Source
+    source: GraphRows
     if columns:
-        source = Table(graph, columns)
+        source = GraphTable(graph, columns)
     else:
         source = Matrix(graph.input("X", np.float64, ["N", int(model.n_features_in_)]))
     source.level = level
@@ -87,7 +87,7 @@ def _document(graph: Graph, metadata: dict[str, str]) -> Any:
 
     size = sum(len(one.raw_data) for one in graph.initializers)
     if size > MOST_BYTES:
-        raise Refused(
+        raise GraphRefused(
             f"The numbers of this model take {size / 1e9:.1f} GB, and an ONNX file holds 2 GB."
         )
     body = helper.make_graph(
@@ -117,7 +117,9 @@ def _outputs(graph: Graph, answer: Answer, invalid: list[Value], level: float) -
         _number_outputs(graph, answer, refused, level)
 
 
-def _number_outputs(graph: Graph, answer: Numbers, refused: Value | None, level: float) -> None:
+def _number_outputs(
+    graph: Graph, answer: PredictedNumbers, refused: Value | None, level: float
+) -> None:
     shape: list[Any] = ["N"] if answer.flat else ["N", None]
 
     def give(name: str, value: Value) -> None:

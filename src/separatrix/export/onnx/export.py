@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from separatrix.export.check import given_rows, made_up_rows
-from separatrix.export.inputs import InputColumn, Reading, input_column, inputs_of
+from separatrix.export.inputs import InputColumn, InputTable, input_column, inputs_of
 from separatrix.export.onnx.check import (
     Agreement,
     agreement,
@@ -61,7 +61,7 @@ def onnx_file(
     graph = built(model, columns, level=level)
     X: Any
     if columns:
-        reading = Reading(columns, is_matrix=False)
+        reading = InputTable(columns, is_matrix=False)
         made_up = rows is None
         X = made_up_rows(model, reading, profiles) if made_up else given_rows(rows, model, reading)
         feeds = table_feeds(columns, X)

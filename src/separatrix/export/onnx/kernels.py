@@ -11,7 +11,7 @@ from scipy import sparse
 from separatrix.arrays import Floats
 from separatrix.export.onnx.distances import squared_distances
 from separatrix.export.onnx.graph import Value
-from separatrix.export.onnx.refusal import Refused
+from separatrix.export.onnx.refusal import GraphRefused
 
 
 def kernel_values(kernel: Any, x: Value, centers: Floats) -> Value:
@@ -64,7 +64,7 @@ def _operands(kernel: Any) -> tuple[Any, ...]:
         return tuple(kernel.operands)
     if name in ("Scaled", "Exponential", "Power"):
         return (kernel.kernel,)
-    raise Refused(f"The kernel {kernel} has no formula in ONNX operators of double precision.")
+    raise GraphRefused(f"The kernel {kernel} has no formula in ONNX operators of double precision.")
 
 
 def _combined(kernel: Any, parts: list[Value]) -> Value:
@@ -96,7 +96,7 @@ def _radial(kernel: Any, square: Value) -> Value:
         return (square * -0.5).exp()
     factor = {0.5: 1.0, 1.5: 3.0, 2.5: 5.0}.get(float(kernel.nu))
     if factor is None:
-        raise Refused(
+        raise GraphRefused(
             f"The Matérn kernel with nu={kernel.nu:g} needs Bessel functions, which ONNX lacks."
         )
     t = (square * factor).sqrt()
@@ -152,7 +152,7 @@ def expansion_scores(expansion: Any, x: Value) -> Value:
         columns = [int(c) for c in expansion.centers]
         return x.columns(*columns).affine(weights, b) if columns else x.filled(0.0, 1).op("Add", b)
     if not kernel.of_vectors:
-        raise Refused(f"The kernel {kernel} compares objects, and ONNX has tensors only.")
+        raise GraphRefused(f"The kernel {kernel} compares objects, and ONNX has tensors only.")
     if len(expansion) == 0:
         return x.filled(0.0, 1).op("Add", b)
     return kernel_values(kernel, x, dense(expansion.centers)).affine(weights, b)

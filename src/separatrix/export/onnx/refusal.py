@@ -5,5 +5,5 @@ from __future__ import annotations
 from separatrix.messages import InputError
 
 
-class Refused(InputError):
+class GraphRefused(InputError):
     """A model that no graph of standard operators can stand for."""

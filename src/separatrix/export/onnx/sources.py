@@ -16,7 +16,7 @@ from separatrix.export.onnx.graph import Graph, Value
 from separatrix.rows.schema import Kind, Term, Terms
 
 
-class Source(ABC):
+class GraphRows(ABC):
     """New rows in a graph."""
 
     #: The level of intervals and sets.
@@ -34,7 +34,7 @@ class Source(ABC):
         """The terms of naive Bayes without anything filled in: NaN where a value is missing."""
 
 
-class Matrix(Source):
+class Matrix(GraphRows):
     """A matrix of numbers ``x``."""
 
     def __init__(self, x: Value) -> None:
@@ -76,7 +76,7 @@ class Matrix(Source):
         return self.x.graph.concat(found)
 
 
-class Table(Source):
+class GraphTable(GraphRows):
     """Columns of a table by name: n x 1 of numbers (NaN is missing) or of text (empty is)."""
 
     def __init__(self, graph: Graph, columns: tuple[InputColumn, ...]) -> None:

@@ -7,35 +7,35 @@ from typing import Any
 import numpy as np
 
 from separatrix.export.onnx.graph import Value
-from separatrix.export.onnx.refusal import Refused
-from separatrix.export.onnx.sources import Source
+from separatrix.export.onnx.refusal import GraphRefused
+from separatrix.export.onnx.sources import GraphRows
 
 
-def centered(step: Any, source: Source) -> Value:
+def centered(step: Any, source: GraphRows) -> Value:
     """x − μ."""
     found: Value = source.design(step) - step.mean_
     return found
 
 
-def standardized(step: Any, source: Source) -> Value:
+def standardized(step: Any, source: GraphRows) -> Value:
     """(x − μ)/σ; a constant column is 0."""
     inverse = np.where(step.scale_ > 0.0, 1.0 / np.where(step.scale_ > 0.0, step.scale_, 1.0), 0.0)
     found: Value = (source.design(step) - step.mean_) * inverse
     return found
 
 
-def whitened(step: Any, source: Source) -> Value:
+def whitened(step: Any, source: GraphRows) -> Value:
     """(x − μ) M."""
     found: Value = (source.design(step) - step.mean_) @ np.ascontiguousarray(step.matrix_)
     return found
 
 
-def encoded(step: Any, source: Source) -> Value:
+def encoded(step: Any, source: GraphRows) -> Value:
     """The numbers of a table."""
     return source.design(step)
 
 
-def expanded(step: Any, source: Source) -> Value:
+def expanded(step: Any, source: GraphRows) -> Value:
     """Powers, products, cosines and jumps of columns."""
     x = source.design(step)
     terms = [_basis_term(x, one) for one in step._functions(step.encoding_.terms.items).values()]
@@ -59,4 +59,4 @@ def _basis_term(x: Value, function: Any) -> Value:
         return (x.column(j) * float(inner.args[0])).op("Cos")
     if kind == "_below":
         return (x.column(j) < float(inner.args[0])).double()
-    raise Refused("A function of one's own in a basis expansion has no export.")
+    raise GraphRefused("A function of one's own in a basis expansion has no export.")

@@ -54,7 +54,7 @@ class Location:
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class NumericValues:
     """Values of a numeric column, NaN where ``missing``; ``missing`` is None if there are none.
 
     ``range`` is the lowest and the highest of a batch as it was read; NaN where there is none.
@@ -119,16 +119,18 @@ def is_time(type_: pa.DataType) -> bool:
     return bool(types.is_temporal(type_)) and not types.is_interval(type_)
 
 
-def numbers(array: pa.Array, name: str, location: Location, notation: Notation = PLAIN) -> Numbers:
+def numbers(
+    array: pa.Array, name: str, location: Location, notation: Notation = PLAIN
+) -> NumericValues:
     """The column as float64; refuses text and infinite values by row."""
     values = _floats(array, name, location, notation)
     if notation.sentinels:
         values = without_sentinels(values, notation)
     if not len(values):
-        return Numbers(values, None)
+        return NumericValues(values, None)
     lowest, highest = float(values.min()), float(values.max())  # NaN if one value is
     if math.isfinite(lowest) and math.isfinite(highest):
-        return Numbers(values, None, (lowest, highest))
+        return NumericValues(values, None, (lowest, highest))
     infinite = np.isinf(values)
     if infinite.any():
         i = int(infinite.argmax())
@@ -139,7 +141,9 @@ def numbers(array: pa.Array, name: str, location: Location, notation: Notation =
             "Correct it, or leave the cell empty if the value is not known.",
         )
     missing = np.isnan(values)
-    return Numbers(values, missing, (float(np.fmin.reduce(values)), float(np.fmax.reduce(values))))
+    return NumericValues(
+        values, missing, (float(np.fmin.reduce(values)), float(np.fmax.reduce(values)))
+    )
 
 
 def check_boolean(values: Floats, name: str, location: Location) -> None:

@@ -98,7 +98,7 @@ class CsvSource(FileSource):
         return sum(file_size(path) * factor for path, factor in growth)
 
     @cached_property
-    def dialects(self) -> tuple[Dialect, ...]:
+    def dialects(self) -> tuple[CSVDialect, ...]:
         """The layout of every file."""
         pairs = zip(self.paths, self.shown, strict=True)
         return tuple(dialect_of(p, shown, self.options, self.expected) for p, shown in pairs)
@@ -215,7 +215,7 @@ class CsvSource(FileSource):
 _LONGEST_LINE = 16 << 20
 
 
-def explain(path: str, shown: str, dialect: Dialect, reason: Exception) -> InputError:
+def explain(path: str, shown: str, dialect: CSVDialect, reason: Exception) -> InputError:
     """The first row that is ragged or is not in the encoding of the file."""
     return (
         _undecodable(path, shown, dialect)
@@ -278,7 +278,7 @@ def _refusal(text: str, column: str, location: Location, row: int, type_: Any) -
     )
 
 
-def _undecodable(path: str, shown: str, dialect: Dialect) -> InputError | None:
+def _undecodable(path: str, shown: str, dialect: CSVDialect) -> InputError | None:
     if dialect.encoding.startswith("utf-16"):
         return None
     before = 0
@@ -309,7 +309,7 @@ def _undecodable(path: str, shown: str, dialect: Dialect) -> InputError | None:
     return None
 
 
-def _row_at(path: str, dialect: Dialect, stop: int) -> int:
+def _row_at(path: str, dialect: CSVDialect, stop: int) -> int:
     """Number of the data row that begins at byte ``stop``, counting the first one as 1."""
 
     def lines() -> Iterator[str]:
@@ -324,7 +324,7 @@ def _row_at(path: str, dialect: Dialect, stop: int) -> int:
     return found + (dialect.names is not None)
 
 
-def _records(path: str, dialect: Dialect) -> Iterator[list[str]]:
+def _records(path: str, dialect: CSVDialect) -> Iterator[list[str]]:
     """Header and data records; blank lines are skipped, as Arrow does."""
     encoding = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
     with opened_bytes(path) as raw:
@@ -336,7 +336,7 @@ def _records(path: str, dialect: Dialect) -> Iterator[list[str]]:
                 yield record
 
 
-def _ragged(path: str, shown: str, dialect: Dialect) -> InputError | None:
+def _ragged(path: str, shown: str, dialect: CSVDialect) -> InputError | None:
     records = _records(path, dialect)
     if dialect.names is None:
         next(records)
@@ -368,7 +368,7 @@ _NA = AMONG_NUMBERS | SILENT
 
 
 @dataclass(frozen=True)
-class Dialect:
+class CSVDialect:
     """How one file is laid out; ``names`` are given where no header line has them."""
 
     encoding: str
@@ -399,7 +399,7 @@ def not_a_table(shown: str, reason: BaseException) -> InputError:
     )
 
 
-def dialect_of(path: str, shown: str, options: TextOptions, expected: frozenset[str]) -> Dialect:
+def dialect_of(path: str, shown: str, options: TextOptions, expected: frozenset[str]) -> CSVDialect:
     """The layout of a file; ``expected`` are names of columns that the caller mentioned."""
     with opened_bytes(path) as file:
         head = file.read(HEAD_BYTES)
@@ -433,7 +433,7 @@ def _with_names(
     options: TextOptions,
     expected: frozenset[str],
     notes: list[str],
-) -> Dialect:
+) -> CSVDialect:
     records = _count_records(lines[skip : skip + HEAD_LINES], delimiter)
     first, rest = records[0], records[1:]
     header = options.header
@@ -441,21 +441,21 @@ def _with_names(
         commented = _commented_header(lines[:skip], first, delimiter)
         if commented is not None and not expected & set(first):
             notes.append("The names of the columns are those in the last comment line.")
-            return Dialect(encoding, delimiter, skip, commented, commented, tuple(notes))
+            return CSVDialect(encoding, delimiter, skip, commented, commented, tuple(notes))
         header = has_header(first, rest, expected)
     if header:
         names = tuple(name.strip() for name in first)
         if names != tuple(first):  # "x, y": the spaces are no part of the names
             height = 1 + sum(name.count("\n") for name in first)  # lines of the header
-            return Dialect(encoding, delimiter, skip + height, names, names, tuple(notes))
-        return Dialect(encoding, delimiter, skip, names, None, tuple(notes))
+            return CSVDialect(encoding, delimiter, skip + height, names, names, tuple(notes))
+        return CSVDialect(encoding, delimiter, skip, names, None, tuple(notes))
     names = tuple(column_name(j) for j in range(len(first)))
     if options.header is None:
         notes.append(
             f"The first line holds values, no names: columns are called {names[0]} to {names[-1]} "
             "(override: `header=True`)."
         )
-    return Dialect(encoding, delimiter, skip, names, names, tuple(notes))
+    return CSVDialect(encoding, delimiter, skip, names, names, tuple(notes))
 
 
 # -- encoding --------------------------------------------------------------------------------------

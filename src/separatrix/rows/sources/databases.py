@@ -15,7 +15,13 @@ from urllib.parse import quote
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.notations import Limits, TextOptions
 from separatrix.rows.sources.columns import Location
-from separatrix.rows.sources.formats import Cells, array_of, missing_texts, type_of, written_columns
+from separatrix.rows.sources.formats import (
+    CellTypes,
+    array_of,
+    missing_texts,
+    type_of,
+    written_columns,
+)
 from separatrix.rows.sources.places import Partitions, split_place
 from separatrix.rows.sources.source import (
     FileSource,
@@ -128,7 +134,12 @@ _TABLES = (
     "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view') "
     "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
 )
-_TYPES = {"integer": Cells.INTEGER, "real": Cells.NUMBER, "text": Cells.TEXT, "blob": Cells.BYTES}
+_TYPES = {
+    "integer": CellTypes.INTEGER,
+    "real": CellTypes.NUMBER,
+    "text": CellTypes.TEXT,
+    "blob": CellTypes.BYTES,
+}
 
 
 class SqliteSource(FileSource):
@@ -157,9 +168,9 @@ class SqliteSource(FileSource):
         return tuple(dict.fromkeys(s.note for s in self.selections if s.note))
 
     @cached_property
-    def cells(self) -> dict[str, Cells]:
+    def cells(self) -> dict[str, CellTypes]:
         """The columns, with the types of their cells."""
-        found: dict[str, Cells] = {}
+        found: dict[str, CellTypes] = {}
         for path, selected in zip(self.paths, self.selections, strict=True):
             with closing(guarded(path, self.limits, selected.computed)) as database:
                 names = _columns(database, selected, path)
@@ -168,7 +179,7 @@ class SqliteSource(FileSource):
                 for start in range(0, len(names), _AT_ONCE):
                     few = names[start : start + _AT_ONCE]
                     for name, cells in zip(few, _cells(database, selected, few), strict=True):
-                        found[name] = found.get(name, Cells.NONE) | cells
+                        found[name] = found.get(name, CellTypes.NONE) | cells
         return found
 
     @cached_property
@@ -228,7 +239,7 @@ def _columns(database: Guarded, selected: Selection, path: str) -> list[str]:
         raise failed_query(reason, path) from reason
 
 
-def _cells(database: Guarded, selected: Selection, names: list[str]) -> list[Cells]:
+def _cells(database: Guarded, selected: Selection, names: list[str]) -> list[CellTypes]:
     def mask(name: str) -> str:
         type_ = f"typeof({quoted(name)})"
         marks = (f"{int(cells)}*max({type_}='{word}')" for word, cells in _TYPES.items())
@@ -236,7 +247,7 @@ def _cells(database: Guarded, selected: Selection, names: list[str]) -> list[Cel
 
     sums = ", ".join(map(mask, names))
     ((*found,),) = database.all(f"SELECT {sums} FROM {selected.relation}")
-    return [Cells(int(mask or 0)) for mask in found]
+    return [CellTypes(int(mask or 0)) for mask in found]
 
 
 # -------------------------------------------------------------------------------------------------

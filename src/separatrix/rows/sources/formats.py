@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 # The same holds where every cell of a table is text, as an import without types leaves it.
 
 
-class Cells(IntFlag):
+class CellTypes(IntFlag):
     """Types of the cells of a column."""
 
     NONE = 0
@@ -60,46 +60,48 @@ class Cells(IntFlag):
     NESTED = 512
 
 
-_NUMBERS = Cells.INTEGER | Cells.NUMBER
-_DATES = Cells.DATE | Cells.DATETIME
+_NUMBERS = CellTypes.INTEGER | CellTypes.NUMBER
+_DATES = CellTypes.DATE | CellTypes.DATETIME
 _INT64 = 1 << 63
-_TYPES: tuple[tuple[type, Cells], ...] = (  # the first that fits: a truth value is an int, too
-    (bool, Cells.TRUTH),
-    (int, Cells.INTEGER),
-    (float, Cells.NUMBER),
-    (str, Cells.TEXT),
-    (dt.datetime, Cells.DATETIME),
-    (dt.date, Cells.DATE),
-    (dt.time, Cells.TIME),
-    (dt.timedelta, Cells.DURATION),
-    (bytes, Cells.BYTES),
+_TYPES: tuple[tuple[type, CellTypes], ...] = (  # the first that fits: a truth value is an int, too
+    (bool, CellTypes.TRUTH),
+    (int, CellTypes.INTEGER),
+    (float, CellTypes.NUMBER),
+    (str, CellTypes.TEXT),
+    (dt.datetime, CellTypes.DATETIME),
+    (dt.date, CellTypes.DATE),
+    (dt.time, CellTypes.TIME),
+    (dt.timedelta, CellTypes.DURATION),
+    (bytes, CellTypes.BYTES),
 )
 _OF_TYPE = dict(_TYPES)
 
 
-def cells_of(values: Sequence[Any]) -> Cells:
+def cells_of(values: Sequence[Any]) -> CellTypes:
     """The types of some cells; None is missing."""
-    found = Cells.NONE
+    found = CellTypes.NONE
     for type_ in set(map(type, values)) - {type(None)}:
-        found |= _OF_TYPE.get(type_, Cells.NESTED)
-    if Cells.INTEGER in found and any(type(v) is int and not -_INT64 <= v < _INT64 for v in values):
-        found |= Cells.NUMBER  # beyond 64 bits
+        found |= _OF_TYPE.get(type_, CellTypes.NESTED)
+    if CellTypes.INTEGER in found and any(
+        type(v) is int and not -_INT64 <= v < _INT64 for v in values
+    ):
+        found |= CellTypes.NUMBER  # beyond 64 bits
     return found
 
 
-def type_of(cells: Cells) -> pa.DataType:
+def type_of(cells: CellTypes) -> pa.DataType:
     """The type that a column of such cells is read as."""
     import pyarrow as pa
 
     plain = {
-        Cells.NONE: pa.null(),
-        Cells.INTEGER: pa.int64(),
-        Cells.TEXT: pa.string(),
-        Cells.BYTES: pa.binary(),
-        Cells.TRUTH: pa.bool_(),
-        Cells.DATE: pa.date32(),
-        Cells.TIME: pa.time64("us"),
-        Cells.DURATION: pa.duration("us"),
+        CellTypes.NONE: pa.null(),
+        CellTypes.INTEGER: pa.int64(),
+        CellTypes.TEXT: pa.string(),
+        CellTypes.BYTES: pa.binary(),
+        CellTypes.TRUTH: pa.bool_(),
+        CellTypes.DATE: pa.date32(),
+        CellTypes.TIME: pa.time64("us"),
+        CellTypes.DURATION: pa.duration("us"),
     }
     if cells in plain:
         return plain[cells]
@@ -107,19 +109,19 @@ def type_of(cells: Cells) -> pa.DataType:
         return pa.float64()
     if cells in _DATES:
         return pa.timestamp("us")
-    return pa.list_(pa.null()) if Cells.NESTED in cells else pa.string()
+    return pa.list_(pa.null()) if CellTypes.NESTED in cells else pa.string()
 
 
-def is_mixed(cells: Cells) -> bool:
+def is_mixed(cells: CellTypes) -> bool:
     """Whether cells are read as text because their types differ."""
     import pyarrow as pa
 
-    return bool(pa.types.is_string(type_of(cells)) and cells != Cells.TEXT)
+    return bool(pa.types.is_string(type_of(cells)) and cells != CellTypes.TEXT)
 
 
-def written_columns(columns: Mapping[str, Cells]) -> frozenset[str]:
+def written_columns(columns: Mapping[str, CellTypes]) -> frozenset[str]:
     """Columns in whose texts numbers are recognized: of several types, or of a table of texts."""
-    if all(cells in (Cells.TEXT, Cells.NONE) for cells in columns.values()):
+    if all(cells in (CellTypes.TEXT, CellTypes.NONE) for cells in columns.values()):
         return frozenset(columns)
     return frozenset(name for name, cells in columns.items() if is_mixed(cells))
 
@@ -374,16 +376,16 @@ class JsonLinesSource(FileSource):
         self.na = missing_texts(options or TextOptions())
 
     @cached_property
-    def cells(self) -> dict[str, Cells]:
+    def cells(self) -> dict[str, CellTypes]:
         """The columns in the order in which they occur, with the types of their values."""
-        found: dict[str, Cells] = {}
+        found: dict[str, CellTypes] = {}
         for path in self.paths:
             start = 0
             for block in _blocks(path):
                 count, here = _survey(block, path, start)
                 start += count
                 for name, cells in here.items():
-                    found[name] = found.get(name, Cells.NONE) | cells
+                    found[name] = found.get(name, CellTypes.NONE) | cells
         if not found:
             raise InputError(
                 "The file is empty.", file=self.name, remedy="Give one object for each row."
@@ -534,7 +536,7 @@ def _brackets(block: bytes) -> int:
     return int(counts.max())
 
 
-def _survey(block: bytes, path: str, start: int) -> tuple[int, dict[str, Cells]]:
+def _survey(block: bytes, path: str, start: int) -> tuple[int, dict[str, CellTypes]]:
     """The number of rows of a block, and the types of the values of every key."""
     table = _parsed(block)
     if table is None:
@@ -543,18 +545,18 @@ def _survey(block: bytes, path: str, start: int) -> tuple[int, dict[str, Cells]]
     return table.num_rows, {field.name: _cells_of_type(field.type) for field in table.schema}
 
 
-def _cells_of_type(type_: pa.DataType) -> Cells:
+def _cells_of_type(type_: pa.DataType) -> CellTypes:
     import pyarrow as pa
 
     if pa.types.is_null(type_):
-        return Cells.NONE
+        return CellTypes.NONE
     if pa.types.is_boolean(type_):
-        return Cells.TRUTH
+        return CellTypes.TRUTH
     if is_number(type_):
-        return Cells.INTEGER if pa.types.is_integer(type_) else Cells.NUMBER
+        return CellTypes.INTEGER if pa.types.is_integer(type_) else CellTypes.NUMBER
     if pa.types.is_string(type_) or pa.types.is_temporal(type_):  # dates are text in JSON
-        return Cells.TEXT
-    return Cells.NESTED
+        return CellTypes.TEXT
+    return CellTypes.NESTED
 
 
 # -- line by line ----------------------------------------------------------------------------------
@@ -615,6 +617,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _types(objects: list[dict[str, Any]]) -> dict[str, Cells]:
+def _types(objects: list[dict[str, Any]]) -> dict[str, CellTypes]:
     names = dict.fromkeys(name for row in objects for name in row)
     return {name: cells_of([row.get(name) for row in objects]) for name in names}

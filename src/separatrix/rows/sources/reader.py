@@ -35,7 +35,7 @@ from separatrix.rows.sources.columns import (
     Counts,
     Levels,
     Location,
-    Numbers,
+    NumericValues,
     check_boolean,
     into,
     is_number,
@@ -136,7 +136,7 @@ class BatchReader:
                 self._check_range(found, column.name, location)
         return decoded
 
-    def _check_range(self, found: Numbers, name: str, location: Location) -> None:
+    def _check_range(self, found: NumericValues, name: str, location: Location) -> None:
         """A number far outside the first rows that may stand for missing values."""
         value = coded_value(found.range, self.ranges[name])
         if value is not None:
@@ -253,7 +253,7 @@ def too_many_classes(name: str, file: str | None) -> InputError:
     )
 
 
-def _select(column: Numbers | Levels, rows: NDArray[np.bool_]) -> Numbers | Levels:
+def _select(column: NumericValues | Levels, rows: NDArray[np.bool_]) -> NumericValues | Levels:
     if isinstance(column, Levels):
         codes = column.codes[rows]
         used = np.unique(codes[codes >= 0])
@@ -261,7 +261,7 @@ def _select(column: Numbers | Levels, rows: NDArray[np.bool_]) -> Numbers | Leve
         table[used], table[MISSING_CODE] = np.arange(len(used)), MISSING_CODE
         return Levels(table[codes], tuple(column.names[i] for i in used))
     mask = None if column.missing is None else column.missing[rows]
-    return Numbers(column.values[rows], mask if mask is not None and mask.any() else None)
+    return NumericValues(column.values[rows], mask if mask is not None and mask.any() else None)
 
 
 def join(schema: Schema, batches: list[DecodedBatch], file: str | None) -> InMemory:
@@ -316,7 +316,7 @@ def no_usable_rows(schema: Schema, dropped: int, file: str | None) -> InputError
 #: Blocks with more terms than this, most of them zero, are sparse.
 MAX_DENSE_TERMS = 64
 
-Columns = dict[str, Numbers | Levels]
+Columns = dict[str, NumericValues | Levels]
 
 
 def assemble(columns: tuple[Column, ...], decoded: Columns, n: int) -> tuple[Matrix, Terms]:
@@ -327,7 +327,7 @@ def assemble(columns: tuple[Column, ...], decoded: Columns, n: int) -> tuple[Mat
     return to_matrix(columns, decoded, terms, n), terms
 
 
-def _terms(column: Column, found: Numbers | Levels) -> list[Term]:
+def _terms(column: Column, found: NumericValues | Levels) -> list[Term]:
     if isinstance(found, Levels):
         terms = [Term(column.name, level=level) for level in found.names]
     else:

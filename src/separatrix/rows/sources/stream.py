@@ -91,7 +91,7 @@ def _block_of(decoded: DecodedBatch) -> Block:
 
 
 @dataclass
-class Reading:
+class SourceReading:
     """How a source is read; a later row may change it, for all views of the same table.
 
     ``ranges`` are those of the first rows of numeric columns: numbers outside them that may stand
@@ -105,7 +105,7 @@ class Reading:
 
 
 #: Decides anew how a table is read after a contradiction, or raises it.
-Revise = Callable[[Reading, Contradiction], None]
+Revise = Callable[[SourceReading, Contradiction], None]
 
 
 class _Total(Generic[S]):
@@ -149,7 +149,7 @@ class TableRows(BatchedRows):
         ranges: Mapping[str, tuple[float, float]] | None = None,
         revise: Revise | None = None,
     ) -> None:
-        self.reading = Reading(source, schema, notes, ranges or {})
+        self.reading = SourceReading(source, schema, notes, ranges or {})
         self.block_rows, self.revise = block_rows, revise
         self.left_out, self.ignored = left_out, ignored
 

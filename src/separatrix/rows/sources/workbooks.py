@@ -20,7 +20,7 @@ from separatrix.rows.notations import Limits, TextOptions
 from separatrix.rows.sources.columns import Location
 from separatrix.rows.sources.csv import column_name, has_header
 from separatrix.rows.sources.formats import (
-    Cells,
+    CellTypes,
     array_of,
     cells_of,
     missing_texts,
@@ -82,9 +82,9 @@ class WorkbookSource(FileSource):
         return self.sheets[0].named
 
     @cached_property
-    def cells(self) -> dict[str, Cells]:
+    def cells(self) -> dict[str, CellTypes]:
         """The columns, with the types of their cells."""
-        found = dict.fromkeys(self.sheets[0].cells, Cells.NONE)
+        found = dict.fromkeys(self.sheets[0].cells, CellTypes.NONE)
         for path, sheet in zip(self.paths, self.sheets, strict=True):
             refuse_difference(list(found), self.paths[0], list(sheet.cells), path)
             for name, cells in sheet.cells.items():
@@ -187,8 +187,8 @@ class _Sheet:
         while chunk := list(islice(rows, _AT_ONCE)):
             yield list(zip(*chunk, strict=True))
 
-    def _survey(self, width: int) -> list[Cells]:
-        found, self.rows = [Cells.NONE] * width, 0
+    def _survey(self, width: int) -> list[CellTypes]:
+        found, self.rows = [CellTypes.NONE] * width, 0
         for columns in self._body():
             self.rows += len(columns[0])
             found = [old | _cells(new) for old, new in zip(found, columns, strict=True)]
@@ -200,13 +200,13 @@ class _Sheet:
             yield {name: columns[j] for name, j in zip(self.cells, self._used, strict=True)}
 
 
-def _cells(values: tuple[Any, ...]) -> Cells:
+def _cells(values: tuple[Any, ...]) -> CellTypes:
     """The types of some cells; a workbook has no integers, but numbers that are whole."""
     found = cells_of(values)
-    if Cells.NUMBER in found and all(
+    if CellTypes.NUMBER in found and all(
         value.is_integer() and abs(value) < 2**53 for value in values if type(value) is float
     ):
-        found = (found & ~Cells.NUMBER) | Cells.INTEGER
+        found = (found & ~CellTypes.NUMBER) | CellTypes.INTEGER
     return found
 
 

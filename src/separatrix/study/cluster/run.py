@@ -29,8 +29,8 @@ from separatrix.study.cluster.search import (
     FittedClusterer,
     Found,
     Method,
+    PartitionSearch,
     RowSamples,
-    Search,
     cluster_design,
     different_rows,
     drawn,
@@ -209,7 +209,7 @@ def _silhouettes(
         return silhouette(x, labels, metric), np.arange(len(x)), metric
     rows = drawn(np.arange(len(x)), METRIC_ROWS, rng)
     metric = "distance in the space of the kernel" if method.name == "kernel" else method.metric
-    return Search(method, x[rows]).silhouette(labels[rows]), rows, metric
+    return PartitionSearch(method, x[rows]).silhouette(labels[rows]), rows, metric
 
 
 def _distances(model: FittedClusterer, table: InMemory, labels: Ints) -> Floats | None:

@@ -458,7 +458,7 @@ class _LargeClusters(NamedTuple):
         return float(coefficients(sums[self.rows], self.sizes, self.code)[0].sum()) / self.n
 
 
-class Search:
+class PartitionSearch:
     """Clusters of given points."""
 
     def __init__(self, method: Method, x: Floats) -> None:
@@ -604,7 +604,9 @@ def numbers_to_try(n: int, distinct: int, requested: int | None, most: int) -> N
     return tuple(sorted({*usual, requested}))
 
 
-def trials_of(search: Search, partitions: dict[int, Partition], z: Floats) -> tuple[Trial, ...]:
+def trials_of(
+    search: PartitionSearch, partitions: dict[int, Partition], z: Floats
+) -> tuple[Trial, ...]:
     """Silhouette and within-cluster sum of squares (of ``z``) for every number of clusters."""
     scores = search.scores(list(partitions.values()))
     return tuple(
@@ -624,7 +626,7 @@ def best(trials: tuple[Trial, ...]) -> Trial:
 
 
 def best_silhouette(
-    search: Search, numbers: Numbers, rng: np.random.Generator, starts: int
+    search: PartitionSearch, numbers: Numbers, rng: np.random.Generator, starts: int
 ) -> float:
     """The greatest mean silhouette over numbers of clusters."""
     found = [search.partition(k, rng, starts) for k in numbers]
@@ -816,7 +818,7 @@ def structure(
     rng: np.random.Generator,
 ) -> Structure:
     """Compare the best silhouette of the rows with those of tables without clusters."""
-    statistic = best_silhouette(Search(method, x), numbers, rng, 1)
+    statistic = best_silhouette(PartitionSearch(method, x), numbers, rng, 1)
     compared: list[Reference] = []
     for name, draw in references(x, discrete).items():
         compared.append(_reference(name, draw, method, numbers, statistic, rng))
@@ -838,7 +840,7 @@ def _reference(
     drawn: list[float] = []
     as_good = 0
     while len(drawn) < DRAWS and as_good <= ALLOWED:
-        drawn.append(best_silhouette(Search(method, draw(rng)), numbers, rng, 1))
+        drawn.append(best_silhouette(PartitionSearch(method, draw(rng)), numbers, rng, 1))
         as_good += drawn[-1] >= statistic
     stopped = as_good > ALLOWED
     p = as_good / len(drawn) if stopped else (as_good + 1) / (len(drawn) + 1)
@@ -876,7 +878,7 @@ def _pairs(counts: Floats) -> float:
     return float((counts * (counts - 1)).sum()) / 2
 
 
-def stability(search: Search, labels: Ints, k: int, rng: np.random.Generator) -> Stability:
+def stability(search: PartitionSearch, labels: Ints, k: int, rng: np.random.Generator) -> Stability:
     """Cluster halves of the rows, and all of them from other starts; compare with ``labels``."""
     n = len(labels)
     size = min(max(n // 2, k + 1), HALF_ROWS, n)
@@ -885,7 +887,7 @@ def stability(search: Search, labels: Ints, k: int, rng: np.random.Generator) ->
         rows = np.sort(rng.choice(n, size, replace=False))
         if len(np.unique(search.x[rows], axis=0)) < k:  # too few different rows for so many
             continue
-        again = Search(search.method, search.x[rows]).partition(k, rng, HALF_STARTS)
+        again = PartitionSearch(search.method, search.x[rows]).partition(k, rng, HALF_STARTS)
         halves.append(adjusted_rand(again.labels, labels[rows]))
     restarts = []
     if search.method.random:
@@ -934,7 +936,7 @@ def search(
     step: Step,
 ) -> Found:
     """Try numbers of clusters, compare with tables without groups, repeat on halves."""
-    searched, z = Search(method, design.x[samples.searched]), design.z[samples.searched]
+    searched, z = PartitionSearch(method, design.x[samples.searched]), design.z[samples.searched]
     step(f"trying {numbers[0]} to {numbers[-1]} clusters" if numbers[1:] else "trying 2 clusters")
     partitions = {k: searched.partition(k, rng, STARTS) for k in numbers}
     trials = trials_of(searched, partitions, z)

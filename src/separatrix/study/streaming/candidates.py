@@ -208,7 +208,7 @@ def iterative_contenders(
         penalties.append(min([LIKELIHOOD * data.total.weight, *(0.5 * p for p in penalties)]))
     jobs = {}
     if penalties:
-        jobs["logistic"] = PathJob(LogisticLoss(k), np.array(penalties), _weights(data))
+        jobs["logistic"] = PathJob(LogisticPathLoss(k), np.array(penalties), _weights(data))
     if "linear_svm" in names:
         weights = {**_weights(data), ALL: data.total.weight}
         jobs["svm"] = PathJob(SquaredHingeLoss(k), np.array([1.0 / C for C in Cs]), weights)
@@ -392,13 +392,13 @@ class ClassData:
 
     def announce(self, purpose: str) -> None:
         """Say what the next passes over a stream are for."""
-        if isinstance(self.rows, Passes):
+        if isinstance(self.rows, CountedRows):
             self.rows.named(purpose)
 
     @property
     def n_passes(self) -> int:
         """Passes over the rows so far."""
-        return self.rows.count if isinstance(self.rows, Passes) else 0
+        return self.rows.count if isinstance(self.rows, CountedRows) else 0
 
     def require_classes(self) -> None:
         """Refuse folds whose training rows lack a class: nothing could be learned about it."""
@@ -440,7 +440,7 @@ def fold_weights(data: ClassData) -> Floats:
 CLOSED_FORM_PASSES, DESCENT_PASSES = 3, 6
 
 
-class Passes(Rows):
+class CountedRows(Rows):
     """Rows of which every pass is counted, and announced by what it is for."""
 
     def __init__(self, rows: Rows, step: Step, planned: int) -> None:
@@ -461,9 +461,9 @@ class Passes(Rows):
 
     def with_parts(self, parts: Any) -> Rows:
         """Label each row with its part; the passes of those rows are counted here."""
-        return Passes(self.rows.with_parts(parts), self.step, self.planned)
+        return CountedRows(self.rows.with_parts(parts), self.step, self.planned)
 
-    def named(self, purpose: str) -> Passes:
+    def named(self, purpose: str) -> CountedRows:
         """These rows, whose next passes are for ``purpose``."""
         self.purpose = purpose
         return self
@@ -738,7 +738,7 @@ class PathLoss(Protocol):
 
 
 @dataclass(frozen=True)
-class LogisticLoss:
+class LogisticPathLoss:
     """The negative log-likelihood."""
 
     n_classes: int

@@ -31,7 +31,7 @@ from separatrix.study.candidates import BASELINE, Candidate, Size, candidates
 from separatrix.study.checks import check_stream, missed_classes
 from separatrix.study.class_scores import DecisionCosts, about_costs, decision_costs
 from separatrix.study.class_views import covariance_tests, surface_of
-from separatrix.study.classification import Calibrated, Winner, by_fold, with_calibration
+from separatrix.study.classification import CalibratedPredictions, Winner, by_fold, with_calibration
 from separatrix.study.comparison import LOSSES
 from separatrix.study.describe import describe
 from separatrix.study.design import (
@@ -45,7 +45,7 @@ from separatrix.study.design import (
     with_warnings,
 )
 from separatrix.study.explanation import explained
-from separatrix.study.options import Options
+from separatrix.study.options import StudyOptions
 from separatrix.study.progress import stages, tell_compared, tell_inferred
 from separatrix.study.result import Choice, StreamRecord, Study
 from separatrix.study.streaming.candidates import (
@@ -56,13 +56,13 @@ from separatrix.study.streaming.candidates import (
     ON_REQUEST,
     ClassData,
     Contender,
-    Passes,
+    CountedRows,
     closed_form,
     iterative_contenders,
 )
 from separatrix.study.streaming.comparison import ComparedStream, OutOfFoldSums, calibratable
 from separatrix.study.streaming.scores import (
-    TestSums,
+    SumsOverTestRows,
     stream_class_scores,
     stream_decision,
     stream_scores,
@@ -86,7 +86,7 @@ def study_class_stream(
     rows: Rows,
     parts: Parts,
     models: Sequence[str] | None,
-    options: Options,
+    options: StudyOptions,
     progress: Any,
     metadata: Metadata,
     messages: tuple[str, ...],
@@ -99,7 +99,7 @@ def study_class_stream(
     planned = CLOSED_FORM_PASSES + (DESCENT_PASSES if iterative else 0)
     planned += isinstance(rows, ClassifiedRows)
     with stages(progress, planned + 1) as step, one_blas_thread():
-        stream = Passes(rows.with_parts(parts), step, planned)
+        stream = CountedRows(rows.with_parts(parts), step, planned)
         stream.count += isinstance(rows, ClassifiedRows)  # its values were counted before
         stream.named("moments by class and fold")
         statistic = Both(ClassMomentsByPart(), Both(Reservoir(parts.seed, TEST), RowSample()))
@@ -114,7 +114,7 @@ def study_class_stream(
 def study_class_moments(
     stored: StoredMoments,
     models: Sequence[str] | None,
-    options: Options,
+    options: StudyOptions,
     progress: Any,
     metadata: Metadata,
 ) -> Study:
@@ -147,7 +147,9 @@ def _closed_forms(models: Sequence[str] | None) -> list[Candidate]:
     return compared
 
 
-def _data(stream: Passes, parts: Parts, groups: ClassMomentsByPart, sample: Reservoir) -> ClassData:
+def _data(
+    stream: CountedRows, parts: Parts, groups: ClassMomentsByPart, sample: Reservoir
+) -> ClassData:
     """Everything that the first pass found; refuses what cannot be split."""
     some, test = sample.rows(test=False), sample.rows(test=True)
     if some is None or test is None:
@@ -173,7 +175,7 @@ def stream_candidates(models: Sequence[str] | None) -> list[Candidate]:
     return compared
 
 
-def refuse_stream_options(options: Options, rows: Rows | None = None) -> None:
+def refuse_stream_options(options: StudyOptions, rows: Rows | None = None) -> None:
     """What needs all rows at once: averages, metrics of pairs of rows, imputation by regression."""
     metric = options.metric_for(CLASSIFICATION)
     if metric not in STREAM_METRICS:
@@ -197,7 +199,7 @@ def refuse_stream_options(options: Options, rows: Rows | None = None) -> None:
 def study_class_data(
     data: ClassData,
     wanted: Sequence[Candidate],
-    options: Options,
+    options: StudyOptions,
     progress: Any,
     metadata: Metadata,
     messages: tuple[str, ...],
@@ -291,7 +293,7 @@ def _refuse_data(data: ClassData) -> None:
     tasks.refuse_many_classes(len(data.targets), rows, data.schema.targets[0])
 
 
-def _costs(options: Options, data: ClassData) -> DecisionCosts | None:
+def _costs(options: StudyOptions, data: ClassData) -> DecisionCosts | None:
     """Costs checked against the classes of the table."""
     others = {str(t.level) for t in data.groups.parts[TEST].parts} - set(data.classes.tolist())
     labels = np.array(sorted({*data.classes.tolist(), *others}), dtype=object)
@@ -493,8 +495,8 @@ def finish(
     schema, targets = data.schema, data.targets
     tested = data.rows.reduce(
         Both(
-            TestSums(schema, targets, winner.core, winner.model, own),
-            TestSums(schema, targets, baseline, baseline, own),
+            SumsOverTestRows(schema, targets, winner.core, winner.model, own),
+            SumsOverTestRows(schema, targets, baseline, baseline, own),
         )
     )
     sums, base = tested.first, tested.second
@@ -548,14 +550,16 @@ def _fitted(
     candidate, method = one.contender.candidate, compared.method(one)
     core, warned = with_warnings(one.contender.fit)
     check = compared.checks.get(one.name)
-    model: Any = with_calibration(candidate, core, Calibrated(one.sampled, method, check))
+    model: Any = with_calibration(
+        candidate, core, CalibratedPredictions(one.sampled, method, check)
+    )
     if costs is not None:
         model = costs.from_fitted(model)
     summary = () if check is None else (check.summary,)
     return Winner(core, model, one.sampled, costs, candidate, warned, check, summary)
 
 
-def _record(data: ClassData, sums: TestSums, reason: str) -> StreamRecord:
+def _record(data: ClassData, sums: SumsOverTestRows, reason: str) -> StreamRecord:
     weight, confidence, right = sums.bins
     safe = np.where(weight > 0, weight, 1.0)
     rankings = sums.rankings.values()

@@ -33,7 +33,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Cells:
+class ConfusionCells:
     """Pairs of truth and answer with their weights and sums of squared weights.
 
     A truth of −1 is a class that training does not have, an answer of −1 a rejection.
@@ -45,7 +45,7 @@ class Cells:
     squares: Floats
 
     @classmethod
-    def of(cls, sums: TestSums, which: int) -> Cells:
+    def of(cls, sums: SumsOverTestRows, which: int) -> ConfusionCells:
         """Those of the answers (0), or of the most probable classes (1)."""
         k = len(sums.targets)
         truth, answer = (index.ravel() for index in np.indices((k + 1, k + 1)))
@@ -89,9 +89,9 @@ class Cells:
         return Score("f1", *(2 * v / (1 + v) for v in (j.value, j.low, j.high)))
 
 
-def stream_scores(sums: TestSums, decision: Decision | None) -> tuple[Score, ...]:
+def stream_scores(sums: SumsOverTestRows, decision: Decision | None) -> tuple[Score, ...]:
     """As :func:`separatrix.study.class_scores.scores_on_test`, from sums."""
-    cells, k = Cells.of(sums, 1), len(sums.targets)
+    cells, k = ConfusionCells.of(sums, 1), len(sums.targets)
     accuracy = cells.proportion("accuracy", cells.truth == cells.answer)
     error = Score("error", 1 - accuracy.value, 1 - accuracy.high, 1 - accuracy.low)
     found = [log_loss_score(sums, cells)] if sums.losses.count else []
@@ -103,7 +103,7 @@ def stream_scores(sums: TestSums, decision: Decision | None) -> tuple[Score, ...
     return tuple(found)
 
 
-def log_loss_score(sums: TestSums, cells: Cells) -> Score:
+def log_loss_score(sums: SumsOverTestRows, cells: ConfusionCells) -> Score:
     """The mean log loss with its normal interval."""
     m = sums.losses
     mean, variance = float(m.mean[0]), max(float(m.scatter[0, 0]) / m.weight, 0.0)
@@ -111,7 +111,7 @@ def log_loss_score(sums: TestSums, cells: Cells) -> Score:
     return Score("log_loss", mean, max(0.0, mean - half), mean + half)
 
 
-def _over_classes(cells: Cells, k: int) -> list[Score]:
+def _over_classes(cells: ConfusionCells, k: int) -> list[Score]:
     """Balanced error and F1."""
     present = np.unique(cells.truth)
     rates = [
@@ -127,7 +127,7 @@ def _over_classes(cells: Cells, k: int) -> list[Score]:
     return [balanced, wider(macro, Score("f1", normal.value, normal.low, min(1.0, normal.high)))]
 
 
-def _areas(sums: TestSums) -> list[Score]:
+def _areas(sums: SumsOverTestRows) -> list[Score]:
     """The area under the ROC curve: of the second of two classes, or the mean over classes."""
     terms = [sums.rankings[code].area for code in sorted(sums.rankings)]
     terms = [term for term in terms if not math.isnan(term.value)]
@@ -136,11 +136,11 @@ def _areas(sums: TestSums) -> list[Score]:
     return [terms[0] if len(sums.targets) == 2 else mean_of_terms("auc", terms)]
 
 
-def stream_class_scores(sums: TestSums) -> tuple[ScoresOfClass, ...]:
+def stream_class_scores(sums: SumsOverTestRows) -> tuple[ScoresOfClass, ...]:
     """Precision, recall, F1 and AUC of every class against all others."""
-    cells = Cells.of(sums, 0)
+    cells = ConfusionCells.of(sums, 0)
     if (cells.answer < 0).any():  # rejections are no answers
-        cells = Cells.of(sums, 1)
+        cells = ConfusionCells.of(sums, 1)
     nan = Score("auc", math.nan, math.nan, math.nan)
     found = []
     for code, term in enumerate(sums.targets):
@@ -160,9 +160,9 @@ def stream_class_scores(sums: TestSums) -> tuple[ScoresOfClass, ...]:
     return tuple(found)
 
 
-def stream_decision(sums: TestSums, decisions: DecisionCosts, own: Costs) -> Decision:
+def stream_decision(sums: SumsOverTestRows, decisions: DecisionCosts, own: Costs) -> Decision:
     """Cost, coverage and risk of the decisions on the test part."""
-    made, plain = Cells.of(sums, 0), Cells.of(sums, 1)
+    made, plain = ConfusionCells.of(sums, 0), ConfusionCells.of(sums, 1)
     costs = own.with_reject[made.truth, made.answer]
     without = own.matrix[plain.truth, plain.answer]
     covered = made.answer >= 0
@@ -183,7 +183,7 @@ def stream_decision(sums: TestSums, decisions: DecisionCosts, own: Costs) -> Dec
 # answer, and from the sums of their squares, which the effective number of rows needs.
 
 
-class TestSums:
+class SumsOverTestRows:
     """Sums over the test rows for one model; ``core`` is the estimator that scores are of.
 
     ``cells`` and ``squares`` (2 x (K + 1) x (K + 1)) are Σw and Σw² by truth (the last one: a class
@@ -192,8 +192,6 @@ class TestSums:
     moments of log loss and Brier score, and ``rankings`` those of each class, or of the second of
     two.
     """
-
-    __test__ = False
 
     def __init__(
         self, schema: Schema, targets: Terms, core: Any, model: Any, costs: Costs | None = None

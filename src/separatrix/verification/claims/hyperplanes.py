@@ -60,7 +60,7 @@ def classifier(model: Record, blocks: Blocks) -> list[Claim]:
             found.append([_separates(design, coef[plane], intercept[plane], t)])
             continue
         cost = [c * Fraction(_cost(model)) for c in cost]
-        problem = LinearProblem(
+        problem = ExactLinearProblem(
             design.rows, t, cost, ridge, _intercept_ridge(model), None, _squared(model)
         )
         found.append(
@@ -80,7 +80,7 @@ def regressor(model: Record, blocks: Blocks) -> list[Claim]:
     weights = [Fraction(w) for w in design.weights or [1.0] * design.n]
     cost = [w * Fraction(_cost(model)) for w in weights]
     coef, intercept = coefficients(model)
-    problem = LinearProblem(
+    problem = ExactLinearProblem(
         design.rows,
         design.targets[0],
         cost,
@@ -93,7 +93,7 @@ def regressor(model: Record, blocks: Blocks) -> list[Claim]:
 
 
 def _claims(
-    problem: LinearProblem, w: list[float], b: float, certificate: Record, model: Record
+    problem: ExactLinearProblem, w: list[float], b: float, certificate: Record, model: Record
 ) -> list[Claim]:
     excess = problem.excesses(w, b)
     primal = problem.primal(w, b, excess)
@@ -270,7 +270,7 @@ _ROUNDED = 1 << 80
 
 
 @dataclass(frozen=True)
-class LinearProblem:
+class ExactLinearProblem:
     """Rows, targets t (±1, or numbers with ``epsilon``), costs c, and penalties ρ and ρ₀.
 
     ρ₀ is None without intercept, and 0 where it is free.
@@ -436,7 +436,7 @@ class LinearProblem:
 
     def pull_sizes(self, beta: list[Fraction]) -> list[Fraction]:
         """|X|ᵀ|β|."""
-        absolute = LinearProblem(
+        absolute = ExactLinearProblem(
             [[abs(v) for v in row] for row in self.x],
             self.t,
             self.cost,

@@ -211,7 +211,7 @@ MANY = 40
 
 
 @dataclass(frozen=True)
-class Quadratic:
+class ExactLeastSquares:
     """The problem of one target: Σ w z zᵀ + diag(0, α), Σ w z y and Σ w y², z = (1, x) or x."""
 
     a: list[list[Fraction]]
@@ -252,7 +252,7 @@ def quadratic_claims(
     worst_kkt, allowed, least, name = Fraction(0), Fraction(0), 16.0, 0
     m, lost = sums.matrix, 0
     for target, y in enumerate(sums.targets):
-        problem = Quadratic(
+        problem = ExactLeastSquares(
             [[m[i][j] + (alpha[target][i - 1] if i == j and i else 0) for j in at] for i in at],
             [m[i][y] for i in at],
             m[y][y],
@@ -287,7 +287,7 @@ def quadratic_claims(
 
 
 def _minimum(
-    problem: Quadratic, theta: list[Fraction], free: list[int], fit_intercept: bool
+    problem: ExactLeastSquares, theta: list[Fraction], free: list[int], fit_intercept: bool
 ) -> tuple[Fraction, list[Fraction], int]:
     """f(θ) − min f, a minimizer, and how many columns are left out.
 
@@ -309,7 +309,7 @@ def _minimum(
 
 
 def _bounded(
-    problem: Quadratic, theta: list[Fraction], fit_intercept: bool
+    problem: ExactLeastSquares, theta: list[Fraction], fit_intercept: bool
 ) -> tuple[Fraction, list[Fraction]] | None:
     """The same by enclosures, in centered columns: ½ W (mean residual)² + ½ gᵀA⁻¹g."""
     a, g = problem.a, problem.gradient(theta)
@@ -349,7 +349,7 @@ def _dependence(m: list[list[Fraction]], free: list[int], dependent: Sequence[in
 
 
 def _kkt(
-    problem: Quadratic,
+    problem: ExactLeastSquares,
     theta: list[Fraction],
     spread: list[list[Fraction]],
     alpha: list[Fraction],
@@ -429,7 +429,7 @@ CONSTANT = Fraction(1, 10**13)
 
 
 @dataclass(frozen=True)
-class Penalty:
+class CoefficientPenalty:
     """ℓ from below and from above and q of one column; whether coefficients are not negative."""
 
     below: Fraction
@@ -466,7 +466,9 @@ class Penalty:
 SUMS = Fraction(1, 1 << 46)
 
 
-def settled(p: Penalty, b: Fraction, v: Fraction, error: Fraction) -> tuple[Fraction, Fraction]:
+def settled(
+    p: CoefficientPenalty, b: Fraction, v: Fraction, error: Fraction
+) -> tuple[Fraction, Fraction]:
     """V moved towards ∂p(b) by ``error`` at most, and |b| times the move.
 
     A threshold below the rounding errors of sums could not be met by any dual point in doubles.
@@ -506,7 +508,7 @@ def elastic_net_claims(
         below, above = (root_below(square), root_above(square)) if standardize else (square, square)
         ridge = alpha * (1 - l1_ratio) * square
         penalties.append(
-            Penalty(alpha * l1_ratio * below, alpha * l1_ratio * above, ridge, positive)
+            CoefficientPenalty(alpha * l1_ratio * below, alpha * l1_ratio * above, ridge, positive)
         )
     value = gap = scale = kkt = allowed = near = Fraction(0)
     for target, y in enumerate(sums.targets):
@@ -538,7 +540,7 @@ def _one(
     b: list[Fraction],
     a: Fraction,
     y: int,
-    penalties: list[Penalty],
+    penalties: list[CoefficientPenalty],
     fit_intercept: bool,
 ) -> tuple[Fraction, Fraction, Fraction, Fraction, Fraction]:
     """P, the gap, the KKT residual and what rounding explains of it, of one target.

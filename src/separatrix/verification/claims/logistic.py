@@ -26,7 +26,12 @@ from separatrix.verification.arithmetic import (
     solve_symmetric,
 )
 from separatrix.verification.claims.hyperplanes import class_factors
-from separatrix.verification.claims.linear import Penalty, coefficients, gap_claims, kkt_claims
+from separatrix.verification.claims.linear import (
+    CoefficientPenalty,
+    coefficients,
+    gap_claims,
+    kkt_claims,
+)
 from separatrix.verification.design import Blocks, Design, gathered
 from separatrix.verification.stored import Record
 from separatrix.verification.verdict import CONSISTENT, PROVED, REFUTED, Claim, recorded
@@ -124,7 +129,7 @@ def _kkt(
     weights: list[float],
     likelihood: Likelihood,
     probabilities: list[list[int]],
-    penalties: list[Penalty | None],
+    penalties: list[CoefficientPenalty | None],
     coef: list[list[float]],
 ) -> tuple[Fraction, Fraction]:
     """The largest derivative by a coefficient of a centered column of unit variance, per row.
@@ -157,7 +162,7 @@ def _dual(
     model: Record,
     likelihood: Likelihood,
     probabilities: list[list[int]],
-    penalties: list[Penalty | None],
+    penalties: list[CoefficientPenalty | None],
     factor: Fraction,
 ) -> Fraction | None:
     """D from below; None where no dual point was found."""
@@ -177,12 +182,14 @@ def _dual(
     return t * factor * likelihood.entropy(moved) - conjugate
 
 
-def _penalties(model: Record, design: Design, weights: list[float]) -> list[Penalty | None]:
+def _penalties(
+    model: Record, design: Design, weights: list[float]
+) -> list[CoefficientPenalty | None]:
     """The penalty of every column and of the constant; None where there is none."""
     if isinf(_cost(model)):
         return [None] * (len(design.columns) + 1)
     ratio = Fraction(model.params.get("l1_ratio") or 0.0)
-    found: list[Penalty | None] = []
+    found: list[CoefficientPenalty | None] = []
     total = exact_sum(weights)
     for column in design.columns:
         square = Fraction(1)
@@ -193,11 +200,11 @@ def _penalties(model: Record, design: Design, weights: list[float]) -> list[Pena
         below, above = root_below(square), root_above(square)
         if square == 1:
             below = above = Fraction(1)
-        found.append(Penalty(ratio * below, ratio * above, (1 - ratio) * square, False))
+        found.append(CoefficientPenalty(ratio * below, ratio * above, (1 - ratio) * square, False))
     return [*found, None]
 
 
-def _penalty(penalties: list[Penalty | None], coef: list[list[float]]) -> Fraction:
+def _penalty(penalties: list[CoefficientPenalty | None], coef: list[list[float]]) -> Fraction:
     total = ZERO
     for row in coef:
         for p, b in zip(penalties, row, strict=False):

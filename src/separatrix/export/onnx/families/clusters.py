@@ -18,8 +18,8 @@ from separatrix.export.onnx.families.neighbors import query
 from separatrix.export.onnx.families.svm import standardized
 from separatrix.export.onnx.graph import Value, by_tiles
 from separatrix.export.onnx.kernels import dense, kernel_diagonal, kernel_values
-from separatrix.export.onnx.refusal import Refused
-from separatrix.export.onnx.sources import Source
+from separatrix.export.onnx.refusal import GraphRefused
+from separatrix.export.onnx.sources import GraphRows
 
 
 def _nearest(distances: Value, k: int, distance: Value | None = None) -> Classes:
@@ -27,7 +27,7 @@ def _nearest(distances: Value, k: int, distance: Value | None = None) -> Classes
     return Classes(chosen, np.arange(k), decided_by=decided, distance=distance)
 
 
-def kmeans(model: Any, source: Source) -> Classes:
+def kmeans(model: Any, source: GraphRows) -> Classes:
     """The nearest center."""
     x = standardized(model, source.design(model))
     centers = np.asarray(model._standardized(model.cluster_centers_), dtype=np.float64)
@@ -37,21 +37,21 @@ def kmeans(model: Any, source: Source) -> Classes:
     return replace(found, distance=(x - own).square().sum().sqrt())
 
 
-def kmedoids(model: Any, source: Source) -> Classes:
+def kmedoids(model: Any, source: GraphRows) -> Classes:
     """The nearest medoid."""
     if vars(model).get("precomputed_columns_") is not None:
-        raise Refused("A model of precomputed distances has no rows to compare with.")
+        raise GraphRefused("A model of precomputed distances has no rows to compare with.")
     if not hasattr(model.cluster_centers_, "shape"):
-        raise Refused("A metric of objects compares what ONNX has no tensors for.")
+        raise GraphRefused("A metric of objects compares what ONNX has no tensors for.")
     x, medoids = query(model, source), dense(model.cluster_centers_)
     distances = pairwise_distances(model.metric_, x, medoids)
     return _nearest(distances, len(medoids), distances.min())
 
 
-def kernel_kmeans(model: Any, source: Source) -> Classes:
+def kernel_kmeans(model: Any, source: GraphRows) -> Classes:
     """The nearest cluster in feature space, by centroid or by members."""
     if not model.kernel_.of_vectors or not hasattr(model.X_fit_, "shape"):
-        raise Refused(f"The kernel {model.kernel_} compares what ONNX has no tensors for.")
+        raise GraphRefused(f"The kernel {model.kernel_} compares what ONNX has no tensors for.")
     points, k = dense(model.X_fit_), len(model.norms_)
     weights = mean_weights(model.labels_fit_, model.weights_fit_, k)
     diagonal = np.asarray(model.kernel_.diagonal(points), dtype=np.float64)

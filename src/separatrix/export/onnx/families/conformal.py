@@ -10,12 +10,12 @@ import numpy as np
 from separatrix.arrays import Floats
 from separatrix.conformal.base import checked_level, needed_rank, upper_quantile
 from separatrix.conformal.regressor import QuantileScore
-from separatrix.export.onnx.answers import Classes, Numbers
+from separatrix.export.onnx.answers import Classes, PredictedNumbers
 from separatrix.export.onnx.converters import convert
 from separatrix.export.onnx.families.probability import classes_of
 from separatrix.export.onnx.graph import Value
-from separatrix.export.onnx.refusal import Refused
-from separatrix.export.onnx.sources import Source
+from separatrix.export.onnx.refusal import GraphRefused
+from separatrix.export.onnx.sources import GraphRows
 
 NO_INTERVALS = (
     "The intervals are not part of the file: they need a model for each fold or row left out; "
@@ -27,10 +27,10 @@ NO_SETS = (
 )
 
 
-def conformal_regressor(model: Any, source: Source) -> Numbers:
+def conformal_regressor(model: Any, source: GraphRows) -> PredictedNumbers:
     """The prediction of the model inside, and its conformal interval."""
     found = _numbers(model.estimator_, source)
-    plain = Numbers(found.mean, found.flat)
+    plain = PredictedNumbers(found.mean, found.flat)
     if model.method != "split" or model.categories_ is not None:
         return replace(plain, notes=(NO_INTERVALS,))
     q = float(upper_quantile(model.scores_, model.weights_, checked_level(source.level)))
@@ -42,13 +42,13 @@ def conformal_regressor(model: Any, source: Source) -> Numbers:
     return replace(plain, interval=low.graph.concat(ends))
 
 
-def _numbers(model: Any, source: Source) -> Numbers:
+def _numbers(model: Any, source: GraphRows) -> PredictedNumbers:
     found = convert(model, source)
-    assert isinstance(found, Numbers)
+    assert isinstance(found, PredictedNumbers)
     return found
 
 
-def _anchors(model: Any, source: Source) -> tuple[Value, Value, Value]:
+def _anchors(model: Any, source: GraphRows) -> tuple[Value, Value, Value]:
     """a(x), b(x) and s(x): y is within a − q s and b + q s."""
     score, models = model._score(), model.models_[0]
     first = _numbers(models[0], source)
@@ -61,17 +61,19 @@ def _anchors(model: Any, source: Source) -> tuple[Value, Value, Value]:
     if len(models) > 1:
         scale = _numbers(models[1], source).mean.at_least(float(models[2]))
     elif first.deviation is None:
-        raise Refused("Intervals in units of a standard deviation, and the model's has no export.")
+        raise GraphRefused(
+            "Intervals in units of a standard deviation, and the model's has no export."
+        )
     else:
         scale = first.deviation.at_least(float(np.finfo(float).tiny))
     return first.mean, first.mean, scale
 
 
-def conformal_classifier(model: Any, source: Source) -> Classes:
+def conformal_classifier(model: Any, source: GraphRows) -> Classes:
     """The prediction of the model inside, and which labels are in its set."""
     found = classes_of(model.estimator_, source)
     if list(model.estimator_.classes_) != list(model.classes_):
-        raise Refused("The conformal classes are more than those of the model inside.")
+        raise GraphRefused("The conformal classes are more than those of the model inside.")
     found = replace(found, scores=None)
     if model.method != "split" or model.categories_ is not None or model.randomized:
         return replace(found, notes=(NO_SETS,))
@@ -95,7 +97,7 @@ def _thresholds(model: Any, level: float) -> Floats:
     return found
 
 
-def _class_scores(model: Any, found: Classes, source: Source) -> Value:
+def _class_scores(model: Any, found: Classes, source: GraphRows) -> Value:
     """How unlikely each label is by its probability (n x K)."""
     p, k = found.probabilities, len(model.classes_)
     if p is None:

@@ -10,7 +10,7 @@ from separatrix.arrays import Floats
 from separatrix.export.onnx.answers import Classes, by_probability, by_score
 from separatrix.export.onnx.families.linear import affine
 from separatrix.export.onnx.graph import Value, accumulate
-from separatrix.export.onnx.sources import Source
+from separatrix.export.onnx.sources import GraphRows
 
 
 def class_scores(scores: Any, x: Value) -> Value:
@@ -43,7 +43,7 @@ def _diagonal(scores: Any, x: Value) -> Value:
     return found
 
 
-def gaussian_classes(model: Any, source: Source) -> Classes:
+def gaussian_classes(model: Any, source: GraphRows) -> Classes:
     """The most probable class of normal densities."""
     scores = class_scores(model.scores_, source.design(model))
     p = scores.softmax()
@@ -57,7 +57,7 @@ def _decided(scores: Value, probabilities: Value, model: Any) -> Classes:
     return Classes(chosen, model.classes_, odds, probabilities, decided_by=odds, by_sign=two)
 
 
-def regularized_classes(model: Any, source: Source) -> Classes:
+def regularized_classes(model: Any, source: GraphRows) -> Classes:
     """Probabilities smoothed as the model does."""
     scores = class_scores(model.scores_, source.design(model))
     p, s = scores.softmax(), float(model.smoothing_)
@@ -66,7 +66,7 @@ def regularized_classes(model: Any, source: Source) -> Classes:
     return _decided(scores, p, model)
 
 
-def discriminant_analysis(model: Any, source: Source) -> Classes:
+def discriminant_analysis(model: Any, source: GraphRows) -> Classes:
     """LDA: scores of decision_function about zero, where scikit-learn has them so."""
     found = gaussian_classes(model, source)
     if model.solver == "svd" or len(model.classes_) == 2:
@@ -76,12 +76,12 @@ def discriminant_analysis(model: Any, source: Source) -> Classes:
     return Classes(found.chosen, found.labels, scores, found.probabilities, found.decided_by)
 
 
-def basic_linear_classifier(model: Any, source: Source) -> Classes:
+def basic_linear_classifier(model: Any, source: GraphRows) -> Classes:
     """The nearer mean."""
     return by_score(affine(model, source.design(model)), model.classes_)
 
 
-def count_classes(model: Any, source: Source) -> Classes:
+def count_classes(model: Any, source: GraphRows) -> Classes:
     """Multinomial, complement and Bernoulli naive Bayes: linear in counts."""
     x = source.design(model)
     scores = _bernoulli(model, x) if hasattr(model, "binarize") else _counts(model, x)
@@ -129,7 +129,7 @@ def _bernoulli(model: Any, x: Value) -> Value:
     return (against > possible.min()).where(-np.inf, scores)
 
 
-def naive_bayes(model: Any, source: Source) -> Classes:
+def naive_bayes(model: Any, source: GraphRows) -> Classes:
     """A product over columns; a missing value has no factor."""
     density = model.density_
     x, d = source.raw_terms(model), density.mean.shape[1]

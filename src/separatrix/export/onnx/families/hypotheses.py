@@ -11,7 +11,7 @@ from separatrix.export.onnx.answers import Classes
 from separatrix.export.onnx.distances import squared_distances
 from separatrix.export.onnx.families.svm import standardized
 from separatrix.export.onnx.graph import Value, accumulate
-from separatrix.export.onnx.sources import Source
+from separatrix.export.onnx.sources import GraphRows
 from separatrix.hypotheses.enclosing import ROUNDING
 
 
@@ -37,7 +37,7 @@ def _box_margin(box: Any, x: Value, scale: Any) -> Value:
     return _inside(box, x).where(depth, (-excess).op("Min", -least))
 
 
-def box_classifier(model: Any, source: Source) -> Classes:
+def box_classifier(model: Any, source: GraphRows) -> Classes:
     """Margins to one box for each class, or to unions of boxes."""
     x, scale = source.design(model), np.asarray(model.scale_, dtype=np.float64)
     groups = [one if isinstance(one, list | tuple) else [one] for one in model.boxes_]
@@ -95,7 +95,7 @@ def _claims(model: Any, margins: Value, hypotheses: int, rejected: Value | None)
     return Classes(chosen, model.labels_, scores, decided_by=scores, by_sign=two)
 
 
-def ball_classifier(model: Any, source: Source) -> Classes:
+def ball_classifier(model: Any, source: GraphRows) -> Classes:
     """Radius minus distance to the center, for each class."""
     z = standardized(model, source.design(model))
     centers = model.standardizer_.transform(model.centers_)
@@ -103,7 +103,7 @@ def ball_classifier(model: Any, source: Source) -> Classes:
     return _enclosed(model, margins)
 
 
-def ellipsoid_classifier(model: Any, source: Source) -> Classes:
+def ellipsoid_classifier(model: Any, source: GraphRows) -> Classes:
     """One minus the length of a row in each class's ellipsoid; off its span, minus the distance."""
     z = standardized(model, source.design(model))
     return _enclosed(model, z.graph.concat([_ellipsoid(one, z) for one in model.ellipsoids_]))

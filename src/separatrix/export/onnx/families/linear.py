@@ -8,14 +8,14 @@ import numpy as np
 
 from separatrix.export.onnx.answers import (
     Classes,
-    Numbers,
+    PredictedNumbers,
     by_probability,
     by_score,
     log_sigmoid,
 )
 from separatrix.export.onnx.graph import Value
-from separatrix.export.onnx.refusal import Refused
-from separatrix.export.onnx.sources import Source
+from separatrix.export.onnx.refusal import GraphRefused
+from separatrix.export.onnx.sources import GraphRows
 from separatrix.rows.schema import to_array
 
 
@@ -26,17 +26,17 @@ def affine(model: Any, x: Value) -> Value:
     return x @ np.ascontiguousarray(coef.T) + np.broadcast_to(intercept, (1, len(coef)))
 
 
-def linear_regression(model: Any, source: Source) -> Numbers:
+def linear_regression(model: Any, source: GraphRows) -> PredictedNumbers:
     """coef·x + intercept."""
-    return Numbers(affine(model, source.design(model)), flat=np.ndim(model.coef_) == 1)
+    return PredictedNumbers(affine(model, source.design(model)), flat=np.ndim(model.coef_) == 1)
 
 
-def linear_classifier(model: Any, source: Source) -> Classes:
+def linear_classifier(model: Any, source: GraphRows) -> Classes:
     """The side of the hyperplane, or the largest score."""
     return by_score(affine(model, source.design(model)), model.classes_)
 
 
-def logistic_classifier(model: Any, source: Source) -> Classes:
+def logistic_classifier(model: Any, source: GraphRows) -> Classes:
     """Sigmoid or softmax of linear scores."""
     scores = affine(model, source.design(model))
     two = len(model.classes_) == 2
@@ -48,23 +48,23 @@ def two_sigmoids(score: Value) -> Value:
     return score.graph.concat([(-score).sigmoid(), score.sigmoid()])
 
 
-def gradient_descent(model: Any, source: Source) -> Classes:
+def gradient_descent(model: Any, source: GraphRows) -> Classes:
     """Probabilities of the logistic loss, scores of squared error."""
     convert = logistic_classifier if model.loss == "logistic" else linear_classifier
     return convert(model, source)
 
 
-def sigmoid_regression(model: Any, source: Source) -> Classes:
+def sigmoid_regression(model: Any, source: GraphRows) -> Classes:
     """Sigmoids of linear scores divided by their sum, in logarithms."""
     if model.multilabel_:
-        raise Refused("Several labels for a row have no export.")
+        raise GraphRefused("Several labels for a row have no export.")
     scores = affine(model, source.design(model))
     if len(model.classes_) == 2:
         return by_probability(two_sigmoids(scores), model.classes_, scores)
     return by_probability(log_sigmoid(scores).softmax(), model.classes_, scores)
 
 
-def polynomial_regression(model: Any, source: Source) -> Numbers:
+def polynomial_regression(model: Any, source: GraphRows) -> PredictedNumbers:
     """Chebyshev polynomials of scaled columns, each product from an earlier one."""
     x, expansion = source.design(model), model._fitted_expansion()
     t = (x - expansion.center) / expansion.scale
@@ -87,10 +87,10 @@ def polynomial_regression(model: Any, source: Source) -> Numbers:
     design = x.graph.concat(list(terms.values())) if terms else x.filled(0.0, 1)
     coef = model.basis_coef_ if terms else np.zeros((1, model.basis_coef_.shape[1]))
     mean = design @ np.ascontiguousarray(coef) + np.atleast_1d(model.basis_intercept_)[None, :]
-    return Numbers(mean, flat=np.ndim(model.coef_) == 1)
+    return PredictedNumbers(mean, flat=np.ndim(model.coef_) == 1)
 
 
-def most_frequent(model: Any, source: Source) -> Classes:
+def most_frequent(model: Any, source: GraphRows) -> Classes:
     """The same proportions for every row."""
     prior = np.asarray(model.class_prior_, dtype=np.float64)
     p = source.design(model).filled(0.0, 1) + prior[None, :]
@@ -98,7 +98,7 @@ def most_frequent(model: Any, source: Source) -> Classes:
     return by_probability(p, model.classes_, scores)
 
 
-def posterior_regression(model: Any, source: Source) -> Numbers:
+def posterior_regression(model: Any, source: GraphRows) -> PredictedNumbers:
     """coef·x + intercept with the deviation of the target: noise and posterior of coefficients."""
     x = source.design(model)
     posterior = model.posterior_
@@ -112,4 +112,4 @@ def posterior_regression(model: Any, source: Source) -> Numbers:
         variance = variance + left.square().sum() * float(posterior.rest)
     added = float(posterior.intercept_variance) + 1.0 / float(model.alpha_)
     deviation = (variance + added).sqrt()
-    return Numbers(affine(model, x), flat=np.ndim(model.coef_) == 1, deviation=deviation)
+    return PredictedNumbers(affine(model, x), flat=np.ndim(model.coef_) == 1, deviation=deviation)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.arrays import Floats
-from separatrix.export.onnx.answers import Classes, Numbers, by_probability
+from separatrix.export.onnx.answers import Classes, PredictedNumbers, by_probability
 from separatrix.export.onnx.distances import (
     FEW_COLUMNS,
     compared,
@@ -19,8 +19,8 @@ from separatrix.export.onnx.distances import (
 from separatrix.export.onnx.families.svm import standardized
 from separatrix.export.onnx.graph import Value, by_tiles
 from separatrix.export.onnx.kernels import dense
-from separatrix.export.onnx.refusal import Refused
-from separatrix.export.onnx.sources import Source
+from separatrix.export.onnx.refusal import GraphRefused
+from separatrix.export.onnx.sources import GraphRows
 
 #: Candidates beyond k whose distances are computed once more where products rank them.
 SPARE = 16
@@ -29,17 +29,17 @@ SPARE = 16
 def stored(model: Any) -> Floats:
     """The stored rows."""
     if vars(model).get("precomputed_columns_") is not None:
-        raise Refused("A model of precomputed distances has no rows to compare with.")
+        raise GraphRefused("A model of precomputed distances has no rows to compare with.")
     if not hasattr(model.points_, "shape"):
-        raise Refused("A metric of objects compares what ONNX has no tensors for.")
+        raise GraphRefused("A metric of objects compares what ONNX has no tensors for.")
     return dense(model.points_)
 
 
-def query(model: Any, source: Source) -> Value:
+def query(model: Any, source: GraphRows) -> Value:
     """New rows in the form of the stored ones."""
     encoding = vars(model).get("encoding_")
     if model._skips_missing and encoding is not None and not encoding.is_identity:
-        raise Refused("A metric that skips missing values of a table has no export.")
+        raise GraphRefused("A metric that skips missing values of a table has no export.")
     return standardized(model, source.design(model))
 
 
@@ -107,7 +107,7 @@ def distance_weights(weights: Any, distances: Value, near: Value | None = None) 
         return there.where((ratio.square() * -0.5).exp(), 0.0)
     if type(weights).__name__ == "Gaussian":
         return gaussian_weights(distances, float(weights.bandwidth), there)
-    raise Refused("Weights by a function of one's own have no export.")
+    raise GraphRefused("Weights by a function of one's own have no export.")
 
 
 def gaussian_weights(distances: Value, h: float, there: Value | None = None) -> Value:
@@ -130,7 +130,7 @@ def _votes(at: Value, weights: Value, codes: Any, k: int) -> Value:
 
 def _one_output(model: Any) -> None:
     if getattr(model, "outputs_2d_", False):
-        raise Refused("Several targets of classes have no export.")
+        raise GraphRefused("Several targets of classes have no export.")
 
 
 def _tiled(
@@ -140,7 +140,7 @@ def _tiled(
     return by_tiles(x, rows_of_a_tile(wide), work)
 
 
-def neighbors_classifier(model: Any, source: Source) -> Classes:
+def neighbors_classifier(model: Any, source: GraphRows) -> Classes:
     """Votes of the k nearest rows."""
     _one_output(model)
     points, k, s = stored(model), len(model.classes_), float(model.smoothing)
@@ -156,7 +156,7 @@ def neighbors_classifier(model: Any, source: Source) -> Classes:
     return Classes(votes.argmax(), model.classes_, None, p, decided_by=votes)
 
 
-def neighbors_regressor(model: Any, source: Source) -> Numbers:
+def neighbors_regressor(model: Any, source: GraphRows) -> PredictedNumbers:
     """The weighted mean of the k nearest rows."""
     points = stored(model)
 
@@ -171,7 +171,7 @@ def neighbors_regressor(model: Any, source: Source) -> Numbers:
         return [(part.graph.concat(means), np.float64)]
 
     mean = _tiled(query(model, source), points, work)[0]
-    return Numbers(mean, flat=model.flat_ and model.targets_.shape[1] == 1)
+    return PredictedNumbers(mean, flat=model.flat_ and model.targets_.shape[1] == 1)
 
 
 def _within(model: Any, part: Value, points: Floats) -> Value:
@@ -182,11 +182,11 @@ def _within(model: Any, part: Value, points: Floats) -> Value:
     return found
 
 
-def radius_classifier(model: Any, source: Source) -> Classes:
+def radius_classifier(model: Any, source: GraphRows) -> Classes:
     """Votes of all rows within the radius; a label of its own where there are none."""
     _one_output(model)
     if model.outlier_label_ is None:
-        raise Refused(
+        raise GraphRefused(
             "Rows without a neighbor within the radius are an error, and a graph cannot raise one: "
             "give an outlier_label."
         )
@@ -209,7 +209,7 @@ def radius_classifier(model: Any, source: Source) -> Classes:
     return Classes(chosen, labels, None, p, decided_by=votes)
 
 
-def radius_regressor(model: Any, source: Source) -> Numbers:
+def radius_regressor(model: Any, source: GraphRows) -> PredictedNumbers:
     """The weighted mean within the radius; NaN where there are none."""
     points = stored(model)
 
@@ -221,10 +221,10 @@ def radius_regressor(model: Any, source: Source) -> Numbers:
         return [(some.where(mean, np.nan), np.float64)]
 
     mean = _tiled(query(model, source), points, work)[0]
-    return Numbers(mean, flat=model.flat_ and model.targets_.shape[1] == 1)
+    return PredictedNumbers(mean, flat=model.flat_ and model.targets_.shape[1] == 1)
 
 
-def _smoothed(model: Any, source: Source, y: Floats) -> Value:
+def _smoothed(model: Any, source: GraphRows, y: Floats) -> Value:
     points = stored(model)
 
     def work(part: Value) -> list[tuple[Value, Any]]:
@@ -236,22 +236,22 @@ def _smoothed(model: Any, source: Source, y: Floats) -> Value:
     return _tiled(query(model, source), points, work)[0]
 
 
-def kernel_vote(model: Any, source: Source) -> Classes:
+def kernel_vote(model: Any, source: GraphRows) -> Classes:
     """A vote of all rows with Gaussian weights."""
     p = _smoothed(model, source, model._one_hot_targets())
     return by_probability(p, model.classes_)
 
 
-def kernel_mean(model: Any, source: Source) -> Numbers:
+def kernel_mean(model: Any, source: GraphRows) -> PredictedNumbers:
     """The mean of all rows with Gaussian weights."""
     mean = _smoothed(model, source, model.targets_)
-    return Numbers(mean, flat=model.flat_ and model.targets_.shape[1] == 1)
+    return PredictedNumbers(mean, flat=model.flat_ and model.targets_.shape[1] == 1)
 
 
-def nearest_exemplar(model: Any, source: Source) -> Classes:
+def nearest_exemplar(model: Any, source: GraphRows) -> Classes:
     """The class of the nearest exemplar."""
     if not hasattr(model.exemplars_, "shape"):
-        raise Refused("A metric of objects compares what ONNX has no tensors for.")
+        raise GraphRefused("A metric of objects compares what ONNX has no tensors for.")
     d = pairwise_distances(model.metric_, query(model, source), dense(model.exemplars_))
     two = len(model.classes_) == 2
     scores = d.column(0) - d.column(1) if two else -d

@@ -15,8 +15,8 @@ from separatrix.export.onnx.answers import (
     two_columns,
 )
 from separatrix.export.onnx.graph import Value
-from separatrix.export.onnx.refusal import Refused
-from separatrix.export.onnx.sources import Matrix, Source
+from separatrix.export.onnx.refusal import GraphRefused
+from separatrix.export.onnx.sources import GraphRows, Matrix
 from separatrix.probability.multiclass import LEAST
 from separatrix.probability.reject import labels_with_reject
 
@@ -101,7 +101,7 @@ def decision_scores(found: Classes) -> Value:
     return found.scores
 
 
-def calibrated_classifier(model: Any, source: Source) -> Classes:
+def calibrated_classifier(model: Any, source: GraphRows) -> Classes:
     """A classifier's scores through its calibration."""
     inner = classes_of(model.estimator_, source)
     scores, k = decision_scores(inner), len(model.classes_)
@@ -116,7 +116,7 @@ def calibrated_classifier(model: Any, source: Source) -> Classes:
     return by_probability(tempered.softmax(), model.classes_)
 
 
-def reject_option(model: Any, source: Source) -> Classes:
+def reject_option(model: Any, source: GraphRows) -> Classes:
     """The class of least expected cost, or a rejection where that costs less."""
     inner = classes_of(model.estimator_, source)
     assert inner.probabilities is not None
@@ -130,9 +130,9 @@ def reject_option(model: Any, source: Source) -> Classes:
     return Classes(expected.argmin(), model.labels_, None, p, decided_by=gains)
 
 
-def _members(model: Any, source: Source) -> list[Classes]:
+def _members(model: Any, source: GraphRows) -> list[Classes]:
     if getattr(model, "pairwise_indices_", None):
-        raise Refused("Pairs of classes with precomputed kernels have no export.")
+        raise GraphRefused("Pairs of classes with precomputed kernels have no export.")
     rows = Matrix(source.design(model))
     return [classes_of(one, rows) for one in model.estimators_]
 
@@ -151,10 +151,10 @@ def _given(value: Value | None) -> Value:
     return value
 
 
-def one_vs_rest(model: Any, source: Source) -> Classes:
+def one_vs_rest(model: Any, source: GraphRows) -> Classes:
     """The class whose classifier has the largest score, or the only one that accepts a row."""
     if model.multilabel_:
-        raise Refused("Several labels for a row have no export.")
+        raise GraphRefused("Several labels for a row have no export.")
     members = _members(model, source)
     scores, k = _pair_scores(members), len(model.classes_)
     p = None
@@ -164,7 +164,7 @@ def one_vs_rest(model: Any, source: Source) -> Classes:
     return _ensemble(model, scores, scores, (scores > 0.0), p)
 
 
-def one_vs_one(model: Any, source: Source) -> Classes:
+def one_vs_one(model: Any, source: GraphRows) -> Classes:
     """Coupled probabilities, or votes with sums of scores to break ties."""
     members = _members(model, source)
     scores, k = _pair_scores(members), len(model.classes_)
@@ -196,7 +196,7 @@ def _ensemble(
     return Classes(chosen, labels, by_class, p, decided_by=by_class)
 
 
-def classes_of(model: Any, source: Source) -> Classes:
+def classes_of(model: Any, source: GraphRows) -> Classes:
     """The answer of a classifier."""
     from separatrix.export.onnx.converters import convert
 
@@ -205,7 +205,7 @@ def classes_of(model: Any, source: Source) -> Classes:
     return found
 
 
-def constant_label(model: Any, source: Source) -> Classes:
+def constant_label(model: Any, source: GraphRows) -> Classes:
     """The same label for every row."""
     score = source.design(model).filled(float(model.label), 1)
     return Classes(

@@ -10,19 +10,25 @@ from scipy import linalg
 from separatrix.arrays import Floats
 from separatrix.bayes.gaussian_process.laplace import COEFFICIENTS, SLOPES
 from separatrix.bayes.gaussian_process.model import SplitKernel, check_noise
-from separatrix.export.onnx.answers import Classes, Numbers, by_probability, by_score, two_columns
+from separatrix.export.onnx.answers import (
+    Classes,
+    PredictedNumbers,
+    by_probability,
+    by_score,
+    two_columns,
+)
 from separatrix.export.onnx.distances import TILE, rows_of_a_tile
 from separatrix.export.onnx.families.linear import affine
 from separatrix.export.onnx.families.probability import coupled, normalized
 from separatrix.export.onnx.graph import Value, by_tiles, error_function, mean_sigmoid, probit_mean
 from separatrix.export.onnx.kernels import dense, kernel_diagonal, kernel_values
-from separatrix.export.onnx.refusal import Refused
-from separatrix.export.onnx.sources import Source
+from separatrix.export.onnx.refusal import GraphRefused
+from separatrix.export.onnx.sources import GraphRows
 
 
 def _rows_of(model: Any) -> Floats:
     if getattr(model, "_structures", False):
-        raise Refused("A kernel of objects compares what ONNX has no tensors for.")
+        raise GraphRefused("A kernel of objects compares what ONNX has no tensors for.")
     return dense(model.X_train_)
 
 
@@ -43,7 +49,7 @@ def _trend(basis: Any, x: Value) -> Value:
     return x.graph.concat([ones, standard])
 
 
-def process_regressor(model: Any, source: Source) -> Numbers:
+def process_regressor(model: Any, source: GraphRows) -> PredictedNumbers:
     """Posterior mean and standard deviation of y."""
     points, x = _rows_of(model), source.design(model)
     work = _inducing(model) if model._is_inducing else _exact(model, points)
@@ -52,7 +58,7 @@ def process_regressor(model: Any, source: Source) -> Numbers:
     mean, variance = by_tiles(x, rows_of_a_tile(2 * centers), work)
     mean = mean * model.target_scale_[None, :] + model.target_mean_[None, :]
     deviation = variance.sqrt() * model.target_scale_[None, :]
-    return Numbers(mean, flat=k == 1, deviation=deviation)
+    return PredictedNumbers(mean, flat=k == 1, deviation=deviation)
 
 
 def _noise_of(split: SplitKernel, part: Value) -> Value:
@@ -143,10 +149,10 @@ def _averaged_sigmoid(mean: Value, variance: Value) -> Value:
     return p.op("Max", 0.0).op("Min", 1.0)
 
 
-def process_classifier(model: Any, source: Source) -> Classes:
+def process_classifier(model: Any, source: GraphRows) -> Classes:
     """Class probabilities of Laplace's approximation, or of inducing points."""
     if model._structures:
-        raise Refused("A kernel of objects compares what ONNX has no tensors for.")
+        raise GraphRefused("A kernel of objects compares what ONNX has no tensors for.")
     binaries, k = model.binaries_, len(model.classes_)
 
     def work(part: Value) -> list[tuple[Value, Any]]:
@@ -166,11 +172,11 @@ def process_classifier(model: Any, source: Source) -> Classes:
     return by_probability(normalized(p, k), model.classes_)
 
 
-def bayesian_logistic(model: Any, source: Source) -> Classes:
+def bayesian_logistic(model: Any, source: GraphRows) -> Classes:
     """Probabilities averaged over the normal posterior of the coefficients."""
     labels, probit = model.classes_, model.approximation == "probit"
     if len(labels) > 2 and not probit:
-        raise Refused(
+        raise GraphRefused(
             "Averages of several classes over a posterior need the eigenvectors of a matrix for "
             "every row, which ONNX has no operator for; approximation='probit' does without."
         )

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.export.onnx.answers import Classes, Numbers, by_score, log_one_plus
+from separatrix.export.onnx.answers import Classes, PredictedNumbers, by_score, log_one_plus
 from separatrix.export.onnx.distances import rows_of_a_tile
 from separatrix.export.onnx.families.linear import affine
 from separatrix.export.onnx.families.probability import calibrated, coupled, sigmoid_log_odds
 from separatrix.export.onnx.graph import Value, by_tiles
 from separatrix.export.onnx.kernels import expansion_scores
-from separatrix.export.onnx.sources import Source
+from separatrix.export.onnx.sources import GraphRows
 from separatrix.svm.base import MOST, SLOPE
 
 
@@ -29,7 +29,7 @@ def standardized(model: Any, x: Value) -> Value:
     return x if found is None else (x - found.mean) * found.inverse_scale
 
 
-def binary_scores(model: Any, source: Source) -> Value:
+def binary_scores(model: Any, source: GraphRows) -> Value:
     """A column for each binary SVM."""
     x = source.design(model)
     plane = vars(model).get("hyperplane_")
@@ -68,7 +68,7 @@ def _with_ties_broken(scores: Value, k: int) -> Value:
     return count + total / ((total.abs() + 1.0) * 3.0)
 
 
-def support_vector_classifier(model: Any, source: Source) -> Classes:
+def support_vector_classifier(model: Any, source: GraphRows) -> Classes:
     """Signs, votes of pairs, or the largest score; probabilities where the model has them."""
     scores, labels = binary_scores(model, source), model.classes_
     k, pairs = len(labels), model._has_pairs
@@ -92,7 +92,7 @@ def _probabilities(model: Any, scores: Value) -> Value:
     return coupled(-scores.graph.concat(odds), len(model.classes_))
 
 
-def searched_classifier(model: Any, source: Source) -> Classes:
+def searched_classifier(model: Any, source: GraphRows) -> Classes:
     """The sign of one score, or the class of the largest coupled score of pairs."""
     scores, k = binary_scores(model, source), len(model.classes_)
     if k == 2:
@@ -107,12 +107,12 @@ def _coupled_scores(scores: Value, k: int) -> Value:
     return -log_one_plus(odds @ i + (1.0 / odds) @ j)
 
 
-def support_vector_regressor(model: Any, source: Source) -> Numbers:
+def support_vector_regressor(model: Any, source: GraphRows) -> PredictedNumbers:
     """w·φ(x) + b."""
-    return Numbers(binary_scores(model, source))
+    return PredictedNumbers(binary_scores(model, source))
 
 
-def one_class(model: Any, source: Source) -> Classes:
+def one_class(model: Any, source: GraphRows) -> Classes:
     """1 inside or on the boundary, −1 outside."""
     from separatrix.svm.nu import _ROUNDING
 
@@ -123,7 +123,7 @@ def one_class(model: Any, source: Source) -> Classes:
     return Classes(chosen, labels, scores, decided_by=scores, by_sign=True)
 
 
-def linear_svm(model: Any, source: Source) -> Classes:
+def linear_svm(model: Any, source: GraphRows) -> Classes:
     """Linear scores, calibrated where probabilities were asked for."""
     scores, k = affine(model, source.design(model)), len(model.classes_)
     found = by_score(scores, model.classes_)
@@ -133,14 +133,14 @@ def linear_svm(model: Any, source: Source) -> Classes:
     return Classes(p.argmax(), model.classes_, scores, p, decided_by=p)
 
 
-def path_classifier(model: Any, source: Source) -> Classes:
+def path_classifier(model: Any, source: GraphRows) -> Classes:
     """The SVM at the C that was chosen."""
     if "coef_" in vars(model):
         return by_score(affine(model, source.design(model)), model.classes_)
     return by_score(_of_expansion(model, standardized(model, source.design(model))), model.classes_)
 
 
-def kernel_perceptron(model: Any, source: Source) -> Classes:
+def kernel_perceptron(model: Any, source: GraphRows) -> Classes:
     """Sums of kernel values of the rows that were mistaken."""
     return by_score(_of_expansion(model, source.design(model)), model.classes_)
 
