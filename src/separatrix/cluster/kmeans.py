@@ -34,11 +34,11 @@ from separatrix.cluster.streaming import (
     streaming_lloyd,
 )
 from separatrix.convergence import NotConvergedWarning
-from separatrix.estimators.base import check_sample_weight, reads_tables
+from separatrix.estimators.base import reads_tables
 from separatrix.estimators.metric_inputs import as_dense
 from separatrix.messages import InputError, check_option, warn, warn_as
 from separatrix.rows.rows import ArrayRows, InMemory, Rows
-from separatrix.rows.schema import Block, identity
+from separatrix.rows.schema import Block, check_sample_weight, identity
 from separatrix.statistics.moments import prepare
 from separatrix.threads import on_one_blas_thread
 

@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints, Matrix
-from separatrix.estimators.base import check_sample_weight, reads_tables, validate_data
+from separatrix.estimators.base import reads_tables, validate_data
 from separatrix.estimators.class_labels import (
     ClassLabels,
     coded_rows,
@@ -26,7 +26,7 @@ from separatrix.matrices.products import products
 from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.rows import Rows
-from separatrix.rows.schema import LARGEST
+from separatrix.rows.schema import LARGEST, check_sample_weight
 from separatrix.rows.sources.frames import is_frame, odd_column, refuse_infinite, refuse_not_finite
 from separatrix.statistics.class_counts import class_counts, log_counts
 from separatrix.threads import on_one_blas_thread

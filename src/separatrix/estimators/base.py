@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
 from inspect import signature
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,6 @@ from separatrix.matrices.products import multiply
 from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import Certificate, Solution
 from separatrix.rows.rows import ArrayRows, EncodedRows, InMemory, Rows, column_means, target_names
-from separatrix.rows.rows import column_names as rows_column_names
 from separatrix.rows.schema import (
     Block,
     Column,
@@ -381,7 +380,7 @@ class KernelModel(RowsEstimator):
 # and the model is fitted to the same ``Rows``; new rows are encoded as those were.
 
 
-Fit = Callable[..., Any]
+Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
 def reads_tables(fit: Fit) -> Fit:
@@ -410,7 +409,7 @@ def reads_tables(fit: Fit) -> Fit:
         given.arguments["X"] = training_rows(self, X, y, weight)
         return fit(*given.args, **given.kwargs)
 
-    return fit_table
+    return cast(Fit, fit_table)
 
 
 def _encoded(model: Any, X: Any) -> bool:
@@ -892,7 +891,7 @@ class MomentEstimator(LinearModel):
         names = tuple(str(term) for term in moments.terms)
         self.n_features_in_ = len(names)
         self.__dict__.pop("feature_names_in_", None)
-        if names != rows_column_names(len(names)):  # a bare matrix has no names of its own
+        if names != column_names(len(names)):  # a bare matrix has no names of its own
             self.feature_names_in_ = np.array(names, dtype=object)
         encoding = identity(Schema(tuple(Column(name) for name in names)))
         return self._fit_data(TrainingData(moments), encoding, flat=len(moments.targets) == 1)

@@ -15,7 +15,6 @@ from separatrix.arrays import Floats, Ints, Matrix
 from separatrix.estimators.base import (
     RowsEstimator,
     check_labels,
-    check_sample_weight,
     class_labels,
     classes,
     codes_of,
@@ -27,7 +26,15 @@ from separatrix.kernels.base import take_items
 from separatrix.kernels.structures import as_list
 from separatrix.messages import InputError
 from separatrix.rows.rows import ArrayRows, EncodedRows, InMemory, MappedRows, Rows
-from separatrix.rows.schema import Block, Encoding, Term, Terms, identity, unit_weights
+from separatrix.rows.schema import (
+    Block,
+    Encoding,
+    Term,
+    Terms,
+    check_sample_weight,
+    identity,
+    unit_weights,
+)
 from separatrix.statistics.moments import Moments, prepare
 
 

@@ -17,7 +17,7 @@ from separatrix.distances.base import Metric
 from separatrix.distances.gower import Gower, NanEuclidean
 from separatrix.distances.names import FunctionMetric, PrecomputedDistances, metric_from
 from separatrix.distances.vectors import SquaredEuclidean
-from separatrix.estimators.base import RowsEstimator, check_sample_weight, validate_data
+from separatrix.estimators.base import RowsEstimator, validate_data
 from separatrix.messages import InputError
 from separatrix.rows.rows import ArrayRows, Rows, column_means
 from separatrix.rows.scan import rows_like
@@ -25,6 +25,7 @@ from separatrix.rows.schema import (
     Block,
     Encoding,
     Term,
+    check_sample_weight,
     check_sizes,
     identity,
     to_array,

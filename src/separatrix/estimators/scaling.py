@@ -20,15 +20,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin, 
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from separatrix.arrays import Floats, Matrix
-from separatrix.estimators.base import (
-    RowsEstimator,
-    check_sample_weight,
-    reads_tables,
-    validate_data,
-)
+from separatrix.estimators.base import RowsEstimator, reads_tables, validate_data
 from separatrix.messages import InputError
 from separatrix.rows.rows import ArrayRows, Rows, column_means
-from separatrix.rows.schema import Block, identity
+from separatrix.rows.schema import Block, check_sample_weight, identity
 from separatrix.rows.sources.frames import is_frame, refuse_odd_column
 from separatrix.statistics.moments import Moments, Standardizer, prepare
 from separatrix.threads import on_one_blas_thread

@@ -12,9 +12,9 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from separatrix.arrays import Matrix
 from separatrix.estimators.base import RowsEstimator, reads_tables, validate_data
-from separatrix.rows.rows import Rows, column_names
+from separatrix.rows.rows import Rows
 from separatrix.rows.scan import scan
-from separatrix.rows.schema import Encoding, Term, to_array
+from separatrix.rows.schema import Encoding, Term, column_names, to_array
 from separatrix.rows.sources.frames import is_frame
 from separatrix.rows.sources.new_rows import rows_like
 from separatrix.statistics.moments import prepare

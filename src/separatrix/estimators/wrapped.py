@@ -27,7 +27,6 @@ from separatrix.arrays import Floats
 from separatrix.estimators.base import (
     RowsEstimator,
     check_labels,
-    check_sample_weight,
     classes,
     in_words,
     labels_in_order,
@@ -41,7 +40,7 @@ from separatrix.messages import InputError
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.parts import Hashes
 from separatrix.rows.rows import InMemory, Rows
-from separatrix.rows.schema import Schema
+from separatrix.rows.schema import Schema, check_sample_weight
 from separatrix.rows.split import TOGETHER
 from separatrix.selection.folds import copies_of
 

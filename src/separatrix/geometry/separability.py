@@ -33,8 +33,8 @@ from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.kernels.base import squared_norms
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Certificate
-from separatrix.rows.rows import Rows, column_names
-from separatrix.rows.schema import to_array
+from separatrix.rows.rows import Rows
+from separatrix.rows.schema import column_names, to_array
 from separatrix.statistics.moments import prepare
 
 # -------------------------------------------------------------------------------------------------

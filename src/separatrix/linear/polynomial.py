@@ -19,7 +19,6 @@ from separatrix.estimators.base import (
     LinearModel,
     RowsEstimator,
     TrainingData,
-    check_sample_weight,
     is_flat,
     numeric,
     numeric_rows,
@@ -36,7 +35,15 @@ from separatrix.messages import InputError, did_you_mean
 from separatrix.optimize.convex import LeastSquares
 from separatrix.rows.expansion import Expansion, exponents_of, name_of
 from separatrix.rows.rows import ArrayRows, MappedRows, Rows, column_means
-from separatrix.rows.schema import Block, Encoding, Kind, Term, identity, unit_weights
+from separatrix.rows.schema import (
+    Block,
+    Encoding,
+    Kind,
+    Term,
+    check_sample_weight,
+    identity,
+    unit_weights,
+)
 from separatrix.rows.sources.frames import is_frame
 from separatrix.selection.tuning import Tuning, TuningData, best_by_fold
 from separatrix.statistics.moments import FieldStatistic, Moments, Standardizer, prepare

@@ -18,7 +18,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import UNUSED, process_routing
 
 from separatrix.arrays import Floats, Ints
-from separatrix.estimators.base import check_sample_weight, reads_tables
+from separatrix.estimators.base import reads_tables
 from separatrix.logistic.fit import fit_logistic, starting_point
 from separatrix.logistic.logistic_regression import (
     LIBLINEAR,
@@ -33,7 +33,7 @@ from separatrix.messages import InputError, warn, warn_as
 from separatrix.optimize.convex import Certificate, Status
 from separatrix.probability.likelihood import LogisticRows
 from separatrix.rows.rows import ArrayRows, InMemory, Rows
-from separatrix.rows.schema import Encoding, Terms, identity
+from separatrix.rows.schema import Encoding, Terms, check_sample_weight, identity
 from separatrix.selection.folds import (
     Folds,
     default_folds,

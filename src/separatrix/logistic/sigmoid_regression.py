@@ -22,7 +22,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats
-from separatrix.estimators.base import check_labels, check_sample_weight, reads_tables
+from separatrix.estimators.base import check_labels, reads_tables
 from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
 from separatrix.estimators.scaling import standard_design
 from separatrix.geometry.class_scores import softmax
@@ -31,7 +31,7 @@ from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import Certificate, Solution, Status
 from separatrix.optimize.newton import newton
 from separatrix.rows.rows import Rows
-from separatrix.rows.schema import Term
+from separatrix.rows.schema import Term, check_sample_weight
 from separatrix.statistics.moments import prepare
 from separatrix.threads import on_one_blas_thread, parallel_map
 

@@ -23,7 +23,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
 
 from separatrix.arrays import Floats, Ints
-from separatrix.estimators.base import check_sample_weight, reads_tables, validate_data
+from separatrix.estimators.base import reads_tables, validate_data
 from separatrix.estimators.class_labels import (
     ClassLabels,
     coded_items,
@@ -48,7 +48,7 @@ from separatrix.optimize.convex import Certificate
 from separatrix.probability.calibrated import normalized
 from separatrix.probability.reject import labels_with_reject
 from separatrix.rows.rows import Rows
-from separatrix.rows.schema import Encoding, identity
+from separatrix.rows.schema import Encoding, check_sample_weight, identity
 from separatrix.statistics.moments import prepare
 from separatrix.threads import MIN_PIECES, on_one_blas_thread, parallel_map
 
