@@ -13,6 +13,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 
 import separatrix as sx
+from separatrix.conformal.regressor import closed_form
 
 RNG = np.random.default_rng(0)
 N = 26
@@ -87,14 +88,40 @@ def test_what_is_learned_from_all_rows_has_no_closed_form(model: Any) -> None:
     assert clone(model).fit(X, Y).leave_one_out_fits(X, Y) is None
 
 
-@pytest.mark.parametrize("weights", [False, True])
-def test_a_weight_is_that_many_rows_one_of_which_is_left_out(weights: bool) -> None:
+@pytest.mark.parametrize("size", [1.0, 0.3])
+@pytest.mark.parametrize(
+    "model",
+    [sx.LinearRegression(), sx.Ridge(2.0), linear_model.LinearRegression(), linear_model.Ridge(2)],
+    ids=lambda v: type(v).__module__.split(".")[0] + " " + type(v).__name__,
+)
+def test_a_row_is_left_out_with_its_whole_weight(model: Any, size: float) -> None:
+    w = size * RNG.integers(1, 4, N)
+    for x, new in ((X, NEW), (ALONE, NEW_ALONE), (WIDE, NEW_WIDE)):
+        whole = clone(model).fit(x, Y, sample_weight=w)
+        fits = closed_form(whole, x, Y, w, np.arange(N))
+        assert fits is not None
+        for i in range(0, N, 3):
+            others = np.arange(N) != i
+            refit = clone(model).fit(x[others], Y[others], sample_weight=w[others])
+            np.testing.assert_allclose(fits.own[i], refit.predict(x[[i]])[0], atol=1e-7)
+            np.testing.assert_allclose(fits.at(whole, new)[:, i], refit.predict(new), atol=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore:SEP009")
+@pytest.mark.parametrize("method", ["jackknife+", "jackknife-minmax"])
+@pytest.mark.parametrize(
+    "model",
+    [sx.LinearRegression(), sx.Ridge(0.5), sx.KNeighborsRegressor(5), linear_model.Ridge(0.5)],
+    ids=["least squares", "ridge", "neighbors", "other ridge"],
+)
+def test_a_weight_is_that_many_rows_which_are_left_out_together(model: Any, method: str) -> None:
     w = RNG.integers(1, 4, N)
-    model = sx.Ridge(0.5) if weights else sx.LinearRegression()
-    one = sx.ConformalRegressor(model, method="jackknife+").fit(X, Y, sample_weight=w)
-    repeated = sx.ConformalRegressor(model, method="jackknife+").fit(
-        np.repeat(X, w, axis=0), np.repeat(Y, w)
-    )
+    made = sx.ConformalRegressor(model, method=method)
+    one = clone(made).fit(X, Y, sample_weight=w)
+    order = RNG.permutation(w.sum())
+    repeated = clone(made).fit(np.repeat(X, w, axis=0)[order], np.repeat(Y, w)[order])
+    assert (one.fits_ is None) == isinstance(model, sx.KNeighborsRegressor)
+    assert (repeated.fits_ is None) == (one.fits_ is None)
     for level in (0.5, 0.9, 0.95):
         found, expected = (m.predict_interval(NEW, level=level) for m in (one, repeated))
         np.testing.assert_allclose(found, expected, rtol=1e-9)

@@ -19,6 +19,7 @@ LABELS = np.tile(RNG.permutation(np.repeat(["u", "v"], 30)), 5)
 #: Root mean square of random targets about any constant; a nearest row doubles the square.
 SPREAD = TARGET.std()
 NEAREST = sx.KNeighborsRegressor(1)
+NARROW = sx.GaussianProcessRegressor(sx.Gaussian(0.1), alpha=1e-6, optimizer=None)
 
 
 def warned(call: Any) -> Any:
@@ -64,18 +65,66 @@ def test_bias_and_variance_by_the_bootstrap() -> None:
     assert found.variance > 0.2 * SPREAD**2
 
 
-@pytest.mark.parametrize("method", ["split", "cv+", "cross-conformal"])
-def test_conformal_intervals_are_as_wide_as_new_rows_need(method: str) -> None:
-    model = warned(lambda: sx.ConformalRegressor(NEAREST, method=method).fit(X, Y))
+@pytest.mark.parametrize(
+    ("model", "method"),
+    [
+        (NEAREST, "split"),
+        (NEAREST, "cv+"),
+        (NEAREST, "cross-conformal"),
+        *(
+            (model, method)
+            for model in (NEAREST, NARROW)
+            for method in ("jackknife+", "jackknife-minmax")
+        ),
+    ],
+    ids=lambda v: v if isinstance(v, str) else type(v).__name__,
+)
+def test_conformal_intervals_are_as_wide_as_new_rows_need(model: Any, method: str) -> None:
+    model = warned(lambda: sx.ConformalRegressor(model, method=method).fit(X, Y))
     new, y = RNG.normal(size=(400, 3)), RNG.normal(size=400)
     low, high = model.predict_interval(new, level=0.8).T
     assert np.mean((low <= y) & (y <= high)) > 0.65
+    # 80 % of a normal distribution are within 1.28 standard deviations
+    assert np.mean(high - low) > 0.9 * 2.56 * SPREAD
 
 
-def test_leaving_rows_out_one_by_one_warns_of_their_copies() -> None:
-    model = sx.ConformalRegressor(NEAREST, method="jackknife+")
-    with pytest.warns(SeparatrixWarning, match="left out one by one"):
-        model.fit(X, Y)
+@pytest.mark.parametrize(
+    ("model", "once"),
+    [(sx.LinearRegression(), sx.LinearRegression()), (sx.Ridge(1e-3), sx.Ridge(2e-4))],
+    ids=["least squares", "ridge"],
+)
+def test_rows_are_left_out_with_their_copies_as_if_each_were_there_once(
+    model: Any, once: Any
+) -> None:
+    wide, rows = RNG.normal(size=(60, 40)), np.arange(60)
+    many = sx.ConformalRegressor(model, method="jackknife+")
+    warned(lambda: many.fit(np.tile(wide, (5, 1)), Y))
+    refits = [clone(once).fit(wide[rows != i], TARGET[rows != i]) for i in rows]
+    own = np.array([refit.predict(wide[[i]])[0] for i, refit in enumerate(refits)])
+    np.testing.assert_allclose(many.fits_.own, np.tile(own, 5), rtol=1e-6)
+
+
+def test_rows_of_a_table_are_left_out_with_their_copies() -> None:
+    table = sx.scan(X, Y)
+    for model in (sx.Ridge(0.1), NEAREST):
+        made = sx.ConformalRegressor(model, method="jackknife+")
+        a, b = warned(lambda m=made: clone(m).fit(table)), warned(lambda m=made: m.fit(X, Y))
+        np.testing.assert_allclose(a.scores_, b.scores_)
+        np.testing.assert_allclose(a.predict_interval(X[:5]), b.predict_interval(X[:5]))
+
+
+def test_copies_of_one_row_cannot_be_left_out() -> None:
+    made, x = sx.ConformalRegressor(sx.Ridge(), method="jackknife+"), np.tile(ONCE[:1], (9, 1))
+    with pytest.raises(InputError, match="two rows that differ"):
+        made.fit(x, np.tile(TARGET[:1], 9))
+
+
+def test_sets_of_labels_are_as_large_as_new_rows_need() -> None:
+    nearest = sx.KNeighborsClassifier(1)
+    made = sx.ConformalClassifier(nearest, method="jackknife+")
+    model = warned(lambda: made.fit(X, LABELS))
+    new, labels = RNG.normal(size=(400, 3)), RNG.choice(["u", "v"], 400)
+    assert model.coverage(new, labels, level=0.8).proportion > 0.65
 
 
 def test_calibrated_probabilities() -> None:
@@ -94,10 +143,13 @@ def test_probabilities_of_an_svm() -> None:
 
 
 @pytest.mark.parametrize(
-    "model", [sx.SVCSearch(), sx.LinearSVCSearch()], ids=lambda v: type(v).__name__
+    ("model", "columns"),
+    [(sx.SVCSearch(), 3), (sx.LinearSVCSearch(), 60)],  # of 60 any rows are separable
+    ids=["kernel", "linear"],
 )
-def test_searches_of_classes_do_not_remember(model: Any) -> None:
-    warned(lambda: model.fit(X, LABELS))
+def test_searches_of_classes_do_not_remember(model: Any, columns: int) -> None:
+    x = np.random.default_rng(0).normal(size=(60, columns))
+    warned(lambda: model.fit(np.tile(x, (5, 1)), LABELS))
     assert model.score_path_.mean(axis=1).min() > 0.8 * np.log(2)
 
 

@@ -24,11 +24,6 @@ from separatrix.selection.leave_one_out import LeaveOneOutFits
 
 METHODS = ("split", "cv+", "cross-conformal", "jackknife+", "jackknife-minmax")
 JACKKNIFE = ("jackknife+", "jackknife-minmax")
-#: What copies mean where each row is left out alone.
-ONE_BY_ONE = (
-    "Rows are left out one by one, so that the others of a row's copies predict it, and the "
-    "guarantee is for new rows that are copies as often; method='cv+' leaves copies out together."
-)
 
 
 @dataclass(frozen=True)
@@ -101,16 +96,20 @@ class ConformalModel(Wrapper):
     def _labels(self, given: LabeledRows, codes: Ints | None = None) -> Ints:
         """The fold of every row that counts: dealt at random, whatever its target; or by ``cv``.
 
-        Copies of a row are in one fold; where rows are left out one by one, as of w rows that a
-        weight stands for, the others stay, and a warning says so.
+        Copies of a row are in one fold, and left out together.
         """
         counting = given.positive_weight
         n = len(counting)
         if self.method in JACKKNIFE:
-            if n < 2:
-                raise InputError(f"n_samples={n}: two rows are needed to leave one out.")
-            given.copies(counting, ONE_BY_ONE)
-            return np.arange(n)
+            unit = _units(given.take(counting))
+            distinct = int(unit.max(initial=-1)) + 1
+            if distinct < 2:
+                alike = ", which are equal" if n > 1 else ""
+                raise InputError(
+                    f"n_samples={n}{alike}: two rows that differ are needed to leave one out.",
+                    remedy="Give more rows.",
+                )
+            return unit
         cv = DEFAULT_FOLDS if self.cv is None else self.cv
         if isinstance(cv, int | np.integer):
             if not 2 <= cv <= n:
@@ -135,15 +134,6 @@ class ConformalModel(Wrapper):
                 remedy="Give cv as a number of folds.",
             )
         return found
-
-    def _without(self, rows: LabeledRows, labels: Ints, fold: int) -> LabeledRows:
-        """The rows of the other folds; of a row of weight w that is left out, w − 1 copies."""
-        if self.method not in JACKKNIFE or rows.w is None:
-            return rows.take(np.flatnonzero(labels != fold))
-        w = rows.w.copy()
-        w[fold] = max(w[fold] - 1.0, 0.0)
-        some = rows.take(np.flatnonzero(w > 0))
-        return replace(some, w=w[w > 0])
 
     def _accept(self, rows: LabeledRows, found: ConformityScores, model: Any) -> Self:
         """Set the fitted attributes."""

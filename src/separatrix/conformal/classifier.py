@@ -64,7 +64,9 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
         "jackknife+" leaves out every row in turn, in closed form where the model has one
         (discriminant analysis, Gaussian naive Bayes, neighbors), else by n fits: coverage
         ≥ 1 − 2(1 − level), in practice about the level. "cv+" leaves out folds; so does
-        "cross-conformal", which is the same for classes.
+        "cross-conformal", which is the same for classes. Copies of a row, where chance does not
+        explain them (SEP009), and the w rows that a weight stands for are on one side of a split,
+        in one fold, and left out together.
     conformity : {"lac", "margin", "aps", "raps"}, default="lac"
         The score: 1 − p of the label; the lead of the best other label; or the total probability
         of the labels above it, with a penalty on more than ``free_ranks`` labels.
@@ -261,13 +263,13 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
         n = len(rows.y)
         every = np.arange(n)
         if self.method in JACKKNIFE:
-            fits = leave_one_out_fits(model, rows.x, rows.y, rows.w)
+            fits = leave_one_out_fits(model, rows.x, rows.y, rows.w, labels)
             if fits is not None:
                 return self._scored(score, fits.own, every, labels, [], fits)
         p, models = np.empty((n, len(self.classes_))), []
         for fold in range(int(labels.max()) + 1):
             test = np.flatnonzero(labels == fold)
-            models.append([fitted(self.estimator, self._without(rows, labels, fold))])
+            models.append([fitted(self.estimator, rows.take(np.flatnonzero(labels != fold)))])
             p[test] = self._values(models[-1][0], rows.take(test).x, score)
         return self._scored(score, p, every, labels, models)
 

@@ -56,9 +56,9 @@ class ConformalRegressor(RegressorMixin, ConformalModel):
         "jackknife+" leaves out every row in turn, in closed form where the model has one (least
         squares, ridge, neighbors, Gaussian processes of fixed kernel), else by n fits: coverage
         ≥ 1 − 2(1 − level), in practice about the level. "jackknife-minmax" is wider: ≥ level.
-        Copies of a row, where chance does not explain them, are on one side of a split and in one
-        fold; leaving rows out one by one warns of them (SEP009).
-        "cv+" and "cross-conformal" leave out folds; the second is never wider.
+        "cv+" and "cross-conformal" leave out folds; the second is never wider. Copies of a row,
+        where chance does not explain them (SEP009), and the w rows that a weight stands for are on
+        one side of a split, in one fold, and left out together.
     conformity : {"absolute", "normalized", "quantile"}, default="absolute"
         The score: |y − ŷ|; |y − ŷ| over a standard deviation, that of the model or of
         ``scale_estimator``; or the distance beyond two conditional quantiles, to which the
@@ -209,13 +209,13 @@ class ConformalRegressor(RegressorMixin, ConformalModel):
         n = len(rows.y)
         every = np.arange(n)
         if self.method in JACKKNIFE and isinstance(score, AbsoluteScore):
-            fits = closed_form(model, rows.x, rows.y, rows.w)
+            fits = closed_form(model, rows.x, rows.y, rows.w, labels)
             if fits is not None:
                 return ConformityScores(np.abs(rows.y - fits.own), labels, every, [], fits)
         scores, models = np.empty(n), []
         for fold in range(int(labels.max()) + 1):
             test = np.flatnonzero(labels == fold)
-            models.append(score.fit(self.estimator, self._without(rows, labels, fold)))
+            models.append(score.fit(self.estimator, rows.take(np.flatnonzero(labels != fold))))
             part = rows.take(test)
             scores[test] = score.anchors(models[-1], part.x).scores(part.y)
         return ConformityScores(scores, labels, every, models)
@@ -550,35 +550,19 @@ def few_changes(
 
 #: Solvers of scikit-learn's ridge regression whose answers are exact.
 EXACT = ("auto", "svd", "cholesky")
-#: Numbers of a table up to which its fits, as large as the table, are formed.
-MAX_NUMBERS = 50_000_000
 
 
-def closed_form(model: Any, X: Any, y: Floats, w: Floats | None) -> LeaveOneOutFits | None:
+def closed_form(
+    model: Any, X: Any, y: Floats, w: Floats | None, units: Ints
+) -> LeaveOneOutFits | None:
     """The fits of a model without each of its rows; None where only refits give them."""
     if type(model) not in (LinearRegression, Ridge):
-        return leave_one_out_fits(model, X, y, w)
+        return leave_one_out_fits(model, X, y, w, units)
     penalty = getattr(model, "alpha", 0.0)
     refused = model.positive or np.ndim(penalty) or np.ndim(model.coef_) != 1
     if refused or getattr(model, "solver", "auto") not in EXACT:
         return None
-    if isinstance(X, Rows) or sparse.issparse(X) or len(y) < 2:
+    if isinstance(X, Rows) or sparse.issparse(X):
         return None
     x = np.asarray(X, dtype=float)
-    if x.size > MAX_NUMBERS:
-        return None
-    weights = unit_weights(w, len(y))
-    if (weights < 1.0).any():  # less than one row, so that none can be left out of it
-        return None
-
-    def refit(i: int) -> tuple[Floats, float]:
-        less = weights.copy()
-        less[i] = max(less[i] - 1.0, 0.0)
-        at = less > 0.0
-        other = clone(model).fit(x[at], y[at], sample_weight=less[at])
-        return other.coef_ - model.coef_, float(other.intercept_ - model.intercept_)
-
-    fitted = np.asarray(x @ model.coef_ + model.intercept_, dtype=float)
-    return affine_fits(
-        x, y, fitted, weights, float(penalty), fit_intercept=bool(model.fit_intercept), refit=refit
-    )
+    return affine_fits(model, x, y, unit_weights(w, len(y)), float(penalty), units)

@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, Ints
 from separatrix.estimators.inference import (
     CoefficientTable,
     Diagnostics,
@@ -24,7 +23,7 @@ from separatrix.estimators.inference import (
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.convex import Certificate, LeastSquares
 from separatrix.rows.rows import ArrayRows, Rows
-from separatrix.rows.schema import Block, Encoding, to_array, unit_weights
+from separatrix.rows.schema import Block, Encoding, unit_weights
 from separatrix.selection.criteria import FitFigures
 from separatrix.selection.leave_one_out import AffineFits, affine_fits
 from separatrix.selection.rules import gaussian_log_likelihood
@@ -526,17 +525,14 @@ class Influence:
 # -------------------------------------------------------------------------------------------------
 # Least squares and ridge regression without each of their rows, from the one fit.
 #
-#     b₋ᵢ = b − (ZᵀWZ + αI)⁻¹ zᵢ eᵢ / (1 − hᵢ)
+#     b₋ᵢ = b − (ZᵀWZ + αI)⁻¹ zᵢ wᵢ eᵢ / (1 − wᵢ hᵢ)
 #
-# with z the rows about their mean, e the residuals and h the leverage of one copy of a row.
-
-
-#: Numbers of a table up to which its fits, as large as the table, are formed.
-MAX_NUMBERS = 50_000_000
+# with z the rows about their mean, e the residuals, h the leverage of one copy of a row and w its
+# weight with all copies.
 
 
 def lines_without_each_row(
-    model: Any, X: Any, y: Any, sample_weight: Any, penalty: float
+    model: Any, X: Any, y: Any, sample_weight: Any, penalty: float, units: Ints | None
 ) -> AffineFits | None:
     """The fits without each row; None where columns are encoded from the rows, or too large."""
     if not model.encoding_.is_identity or np.ndim(model.coef_) != 1:
@@ -546,20 +542,6 @@ def lines_without_each_row(
         design, y, sample_weight = block.x, block.y[:, 0], block.w
     else:
         design = model._design(X)
-    n, d = design.shape
-    if n * d > MAX_NUMBERS or n < 2:
-        return None
-    x, y = np.asarray(to_array(design), dtype=float), np.asarray(y, dtype=float).ravel()
-    w = unit_weights(None if sample_weight is None else np.asarray(sample_weight, float), n)
-    if (w < 1.0).any():  # less than one row, so that none can be left out of it
-        return None
-
-    def refit(i: int) -> tuple[Floats, float]:
-        less = w.copy()
-        less[i] = max(less[i] - 1.0, 0.0)
-        other = clone(model).fit(x[less > 0], y[less > 0], sample_weight=less[less > 0])
-        return other.coef_ - model.coef_, float(other.intercept_ - model.intercept_)
-
-    fitted = np.asarray(x @ model.coef_ + model.intercept_, dtype=float)
-    intercept = bool(model.fit_intercept)
-    return affine_fits(x, y, fitted, w, penalty, fit_intercept=intercept, refit=refit)
+    y = np.asarray(y, dtype=float).ravel()
+    w = unit_weights(None if sample_weight is None else np.asarray(sample_weight, float), len(y))
+    return affine_fits(model, design, y, w, penalty, units)

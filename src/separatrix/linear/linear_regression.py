@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import RegressorMixin
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, Ints
 from separatrix.estimators.base import MomentEstimator, PartialFitMixin, TrainingData, reads_tables
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.linear.inference import FitStatistics, InferenceMixin, lines_without_each_row
@@ -137,12 +137,15 @@ class LinearRegression(InferenceMixin, PartialFitMixin, RegressorMixin, MomentEs
         return from_rows(block)
 
     def leave_one_out_fits(
-        self, X: Any, y: Any = None, sample_weight: Any = None
+        self, X: Any, y: Any = None, sample_weight: Any = None, units: Ints | None = None
     ) -> AffineFits | None:
-        """The fits without each of the training rows, in closed form; None if there is none."""
+        """The fits without each of the training rows, in closed form; None if there is none.
+
+        Equal rows of one number in ``units`` are left out together, as are the w rows of a weight.
+        """
         if self.positive:
             return None
-        return lines_without_each_row(self, X, y, sample_weight, 0.0)
+        return lines_without_each_row(self, X, y, sample_weight, 0.0, units)
 
     @property
     def rank_(self) -> int:

@@ -207,15 +207,16 @@ class Ridge(PartialFitMixin, RidgeBase):
         return from_rows(block)
 
     def leave_one_out_fits(
-        self, X: Any, y: Any = None, sample_weight: Any = None
+        self, X: Any, y: Any = None, sample_weight: Any = None, units: Ints | None = None
     ) -> AffineFits | None:
         """The fits without each of the training rows, in closed form; None if there is none.
 
+        Equal rows of one number in ``units`` are left out together, as are the w rows of a weight.
         With ``standardize`` the penalty depends on every row, so that there is none.
         """
         if self.positive or self.standardize or np.ndim(self.alpha):
             return None
-        return lines_without_each_row(self, X, y, sample_weight, float(self.alpha))
+        return lines_without_each_row(self, X, y, sample_weight, float(self.alpha), units)
 
 
 def solve_ridge(

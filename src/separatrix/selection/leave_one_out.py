@@ -10,22 +10,26 @@ target i in ŷ(x),
     ŷ₋ᵢ(x) = ŷ(x) − s(x, i) rᵢ,     rᵢ = yᵢ − ŷ₋ᵢ(xᵢ) = (yᵢ − ŷᵢ) / (1 − s(xᵢ, i))
 
 A family that knows such a form gives its estimators ``leave_one_out_fits``; None says that refits
-are needed. A row of weight w stands for w equal rows, one of which is left out.
+are needed. A row of weight w stands for w equal rows, which are left out together; so are copies
+that have the number of one unit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, Protocol
 
 import numpy as np
+from sklearn.base import clone
 
 from separatrix.arrays import Floats, Ints
 from separatrix.rows.schema import to_array
 
 #: Below this 1 − h a row is fitted through whatever its target: leaving it out changes the rank.
 LEAST_LEFT = 1e-8
+#: Numbers of a table up to which its fits, as large as the table, are formed.
+MAX_NUMBERS = 50_000_000
 
 
 class LeaveOneOutFits(Protocol):
@@ -47,7 +51,10 @@ class FewChanges(LeaveOneOutFits, Protocol):
 
 
 class LeavesOneOut(Protocol):
-    """A fitted estimator with a closed form of its leave-one-out fits."""
+    """A fitted estimator with a closed form of its leave-one-out fits.
+
+    One that also takes ``units``, a number for each row, leaves out all copies of a row with it.
+    """
 
     def leave_one_out_fits(
         self, X: Any, y: Any = None, sample_weight: Any = None
@@ -55,10 +62,18 @@ class LeavesOneOut(Protocol):
         """The fits without each training row, which are given again; None if there is no form."""
 
 
-def leave_one_out_fits(model: Any, X: Any, y: Any, sample_weight: Any) -> LeaveOneOutFits | None:
-    """The closed form of a fitted model, ours or any other; None where it has none."""
+def leave_one_out_fits(
+    model: Any, X: Any, y: Any, sample_weight: Any, units: Ints
+) -> LeaveOneOutFits | None:
+    """The closed form of a fitted model, ours or any other; None where it has none.
+
+    The rows of one number in ``units`` are left out together.
+    """
     form = getattr(model, "leave_one_out_fits", None)
-    found: LeaveOneOutFits | None = None if form is None else form(X, y, sample_weight)
+    copied = len(np.unique(units)) < len(units)
+    if form is None or (copied and "units" not in signature(form).parameters):
+        return None
+    found: LeaveOneOutFits | None = form(X, y, sample_weight, *([units] if copied else []))
     return found
 
 
@@ -85,34 +100,43 @@ class AffineFits:
 
 
 def affine_fits(
-    x: Floats,
-    y: Floats,
-    fitted: Floats,
-    w: Floats,
-    penalty: float,
-    *,
-    fit_intercept: bool,
-    refit: Callable[[int], tuple[Floats, float]],
-) -> AffineFits:
+    model: Any, design: Any, y: Floats, w: Floats, penalty: float, units: Ints | None
+) -> AffineFits | None:
     """The fits of Σ w (y − a − b·x)² + α ‖b‖² without each row, by one orthogonal decomposition.
 
-    ``fitted`` is ŷ at the solution, that of least norm where α = 0 and columns depend on one
-    another; ``refit`` gives (b₋ᵢ − b, a₋ᵢ − a) of the few rows that determine a direction alone.
+    ``model`` is the solution, that of least norm where α = 0 and columns depend on one another; it
+    is fitted again for the few rows that determine a direction alone. With W the weight of a row
+    and its copies, W s(x, i) takes the place of s(x, i). None where the table is too large, or the
+    rows of a unit are not equal.
     """
+    n, d = design.shape
+    if n * d > MAX_NUMBERS or n < 2:
+        return None
+    x, out = np.asarray(to_array(design), dtype=float), w
+    units = np.arange(n) if units is None else units
+    _, first, unit = np.unique(units, return_index=True, return_inverse=True)
+    if len(first) < n:
+        earlier = first[unit]
+        if (x != x[earlier]).any() or (y != y[earlier]).any():
+            return None
+        out = np.bincount(unit, w)[unit]
     total = w.sum()
-    center = w @ x / total if fit_intercept else np.zeros(x.shape[1])
+    center = w @ x / total if model.fit_intercept else np.zeros(d)
     z = x - center
-    share = 1.0 / total if fit_intercept else 0.0
+    share = 1.0 / total if model.fit_intercept else 0.0
     pull = _pulls(z, w, penalty)
-    left = 1.0 - share - np.einsum("ij,ij->i", z, pull)
+    left = 1.0 - out * (share + np.einsum("ij,ij->i", z, pull))
     alone = left < LEAST_LEFT
-    r = (y - fitted) / np.where(alone, 1.0, left)
+    fitted = np.asarray(x @ model.coef_ + model.intercept_, dtype=float)
+    r = out * (y - fitted) / np.where(alone, 1.0, left)
     change, shift = pull * r[:, None], share * r
     own_change = np.einsum("ij,ij->i", z, change) + shift
-    for i in np.flatnonzero(alone):
-        slope, constant = refit(int(i))
-        change[i], shift[i] = -slope, -constant - center @ slope
-        own_change[i] = z[i] @ change[i] + shift[i]
+    for u in np.unique(unit[alone]):
+        rows, others = unit == u, (unit != u) & (w > 0.0)
+        other = clone(model).fit(x[others], y[others], sample_weight=w[others])
+        change[rows] = slope = model.coef_ - other.coef_
+        shift[rows] = model.intercept_ - other.intercept_ + center @ slope
+        own_change[rows] = z[rows] @ slope + shift[rows]
     return AffineFits(fitted - own_change, center, change, shift)
 
 
