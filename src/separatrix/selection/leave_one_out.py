@@ -63,14 +63,14 @@ class LeavesOneOut(Protocol):
 
 
 def leave_one_out_fits(
-    model: Any, X: Any, y: Any, sample_weight: Any, units: Ints
+    model: Any, X: Any, y: Any, sample_weight: Any, units: Ints | None = None
 ) -> LeaveOneOutFits | None:
     """The closed form of a fitted model, ours or any other; None where it has none.
 
     The rows of one number in ``units`` are left out together.
     """
     form = getattr(model, "leave_one_out_fits", None)
-    copied = len(np.unique(units)) < len(units)
+    copied = units is not None and len(np.unique(units)) < len(units)
     if form is None or (copied and "units" not in signature(form).parameters):
         return None
     found: LeaveOneOutFits | None = form(X, y, sample_weight, *([units] if copied else []))
@@ -112,15 +112,12 @@ def affine_fits(
     n, d = design.shape
     if n * d > MAX_NUMBERS or n < 2:
         return None
-    x, out = np.asarray(to_array(design), dtype=float), w
+    x = np.asarray(to_array(design), dtype=float)
     units = np.arange(n) if units is None else units
     _, first, unit = np.unique(units, return_index=True, return_inverse=True)
-    if len(first) < n:
-        earlier = first[unit]
-        if (x != x[earlier]).any() or (y != y[earlier]).any():
-            return None
-        out = np.bincount(unit, w)[unit]
-    total = w.sum()
+    if (x != x[first[unit]]).any() or (y != y[first[unit]]).any():
+        return None
+    out, total = np.bincount(unit, w)[unit], w.sum()
     center = w @ x / total if model.fit_intercept else np.zeros(d)
     z = x - center
     share = 1.0 / total if model.fit_intercept else 0.0
