@@ -72,7 +72,7 @@ def test_new_rows_need_no_identifier() -> None:
     np.testing.assert_allclose(model.predict(frame[["x"]]), model.predict(frame))
 
 
-def test_columns_left_out_are_told_from_other_notes() -> None:
+def test_columns_left_out_are_apart_from_other_notes() -> None:
     days = np.datetime64("2024-01-01") + np.arange(N)
     rows = scan(table(id=np.arange(N), day=days), target="y")
     assert len(rows.notes) == 2
