@@ -13,6 +13,7 @@ from scipy import sparse
 from separatrix.arrays import Floats
 from separatrix.kernels.base import n_items
 from separatrix.messages import InputError
+from separatrix.rows.schema import MIN_NUMBERS, extent
 from separatrix.statistics.columns import column_extremes
 from separatrix.threads import parallel_map, pieces
 
@@ -193,26 +194,7 @@ def as_square(distances: Any) -> Any:
 
 
 # -------------------------------------------------------------------------------------------------
-# The least and the largest numbers of a matrix and of its columns, in one pass on threads.
-
-
-#: Numbers that are worth another piece.
-MIN_NUMBERS = 1 << 17
-
-
-def extent(x: Floats) -> tuple[float, float]:
-    """Minimum and maximum; NaN if there is any, and zeros of a matrix without entries."""
-    if not x.size:
-        return 0.0, 0.0
-    found = parallel_map(lambda part: (x[part].min(), x[part].max()), _parts(x))
-    low, high = np.array(found).T
-    return float(low.min()), float(high.max())
-
-
-def largest_magnitude(x: Floats) -> float:
-    """max |x|, without a copy of x."""
-    low, high = extent(x)
-    return max(high, -low)
+# Centers of rows and how far they reach, in one pass on threads.
 
 
 def center_and_reach(x: Floats) -> tuple[Floats, float]:

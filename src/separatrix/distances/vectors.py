@@ -12,9 +12,10 @@ from scipy.spatial.distance import cdist
 
 from separatrix.arrays import Floats
 from separatrix.distances import loops
-from separatrix.distances.base import Metric, as_dense_matrix, largest_magnitude
+from separatrix.distances.base import Metric, as_dense_matrix
 from separatrix.distances.loops import CHEBYSHEV, MANHATTAN
 from separatrix.messages import InputError, check_option
+from separatrix.rows.schema import largest_magnitude
 
 #: Up to this many columns, coordinate differences are as fast as a matrix product, and more exact.
 FEW_COLUMNS = 16

@@ -17,6 +17,7 @@ from scipy import linalg, sparse
 
 from separatrix.arrays import Floats, Ints, Matrix
 from separatrix.messages import InputError
+from separatrix.threads import parallel_map, pieces
 
 # -------------------------------------------------------------------------------------------------
 # Schema of a table: its columns, and the terms (numbers per row) that each column yields.
@@ -319,7 +320,7 @@ def check_sizes(x: Matrix, names: Sequence[str] | None, *, any_size: bool = Fals
     values = x.data if sparse.issparse(x) else x
     if not values.size:
         return
-    greatest = max(float(values.max()), -float(values.min()))
+    greatest = largest_magnitude(values)
     if any_size:
         if not greatest < LARGEST:
             _check_differences(x, names)
@@ -340,6 +341,26 @@ def check_sizes(x: Matrix, names: Sequence[str] | None, *, any_size: bool = Fals
                 column=_name(names, int(np.flatnonzero(wrong)[0])),
                 remedy=f"{remedy} the column by a power of ten.",
             )
+
+
+#: Numbers that are worth another piece.
+MIN_NUMBERS = 1 << 17
+
+
+def extent(x: Floats) -> tuple[float, float]:
+    """Minimum and maximum; NaN if there is any, and zeros of a matrix without entries."""
+    if not x.size:
+        return 0.0, 0.0
+    at_once = pieces(len(x), max(1, MIN_NUMBERS // max(1, x[0].size)))
+    found = parallel_map(lambda part: (x[part].min(), x[part].max()), at_once)
+    low, high = np.array(found).T
+    return float(low.min()), float(high.max())
+
+
+def largest_magnitude(x: Floats) -> float:
+    """max |x|, without a copy of x."""
+    low, high = extent(x)
+    return max(high, -low)
 
 
 def _check_differences(x: Matrix, names: Sequence[str] | None) -> None:
