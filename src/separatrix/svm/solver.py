@@ -393,7 +393,8 @@ def _solve_clear_of_epsilon(
     b = part.best_intercept(found.beta, found.f)
     noise = score_rounding(gram.diagonal, found.beta, b) + np.finfo(float).eps * np.abs(problem.t)
     value, risk = _value(problem, found.beta, found.f, b, noise)
-    if risk <= _NEGLIGIBLE * value or not problem.epsilon:
+    small = risk <= _NEGLIGIBLE * value or float(noise.max()) <= found.violation
+    if small or not problem.epsilon:  # the search itself may leave more than rounding does
         return found
     size = problem.unit + float(np.abs(problem.t).max(initial=0.0))
     clear = 2.0 * (float(noise.max()) + max(found.violation, _ROUNDING * size))
