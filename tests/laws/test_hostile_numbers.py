@@ -218,6 +218,21 @@ def test_refusals_name_the_column_and_the_range() -> None:
     assert sx.Ridge().fit(nothing, y).certificate_.holds
 
 
+@pytest.mark.parametrize("value", [1e200, 1e-200, np.nan, np.inf])
+@pytest.mark.parametrize(
+    "make", [sx.LinearRegression, sx.Lasso, sx.RidgeCV, sx.LassoCV, sx.LinearDiscriminantAnalysis,
+             sx.GaussianNB]
+)  # fmt: skip
+def test_numbers_that_only_sums_see_are_refused_as_elsewhere(make: Any, value: float) -> None:
+    x, target = plain().x.copy(), plain().labels if is_classifier(make()) else plain().y
+    x[:, 1] = x[:, 1] * value if value < 1.0 else np.where(np.arange(N) == 3, value, x[:, 1])
+    with pytest.raises(sx.InputError, match="column 'x1'") as refused:
+        make().fit(x, target)
+    with pytest.raises(sx.InputError) as elsewhere:
+        sx.SVC().fit(x, plain().labels)
+    assert str(refused.value) == str(elsewhere.value)
+
+
 @pytest.mark.parametrize("folds", [[], [(np.arange(N), [])]])
 def test_folds_without_rows_are_refused(folds: Any) -> None:
     for make in (sx.LogisticRegressionCV, sx.LogisticCV, sx.LassoCV, sx.RidgeCV):

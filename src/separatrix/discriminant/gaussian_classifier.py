@@ -112,12 +112,10 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
         """Class moments of all rows; of fewer rows than columns no products of columns."""
         if not (is_wide(rows.block) and self._fits_wide(structure)):
             return self._array_moments(rows, structure)
-        self._wide_block = weighted_rows(rows.block)
-        try:
-            return diagonal_moments(self._wide_block, len(self.classes_))
-        except InputError:
-            self._refuse_missing(rows)
-            raise
+        self._wide_block = block = weighted_rows(rows.block)
+        return self._checked_sums(
+            rows, lambda: diagonal_moments(block, len(self.classes_)), lambda sums: sums
+        )
 
     def _fits_wide(self, structure: str) -> bool:
         """Whether the rows themselves can stand for products of their columns."""
@@ -126,14 +124,14 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
     def _array_moments(self, rows: ArrayRows, structure: str) -> ClassMoments:
         """One pass over the rows; values that are not finite show in the sums."""
         empty = ClassMoments.empty(structure, len(self.classes_), rows.block.x.shape[1])
-        try:
+
+        def compute() -> ClassMoments:
             if not on_threads(rows.block.x):
                 return rows.reduce(empty)
             empty.update(rows.block)  # chunks would each have sums of their own to be merged
             return empty
-        except InputError:
-            self._refuse_missing(rows)
-            raise
+
+        return self._checked_sums(rows, compute, lambda sums: sums)
 
     def _fit_moments(
         self,

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
 from inspect import signature
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,7 @@ from separatrix.rows.schema import (
     check_sizes,
     column_names,
     identity,
+    sizes_are_safe,
     to_array,
 )
 from separatrix.rows.sources.columns import level_text
@@ -63,6 +64,17 @@ from separatrix.selection.folds import (
 )
 from separatrix.statistics.moments import Moments, prepare
 from separatrix.threads import on_one_blas_thread, one_blas_thread, thread_limit
+
+
+class Sums(Protocol):
+    """Sums over rows that know the mean squares of the columns."""
+
+    @property
+    def mean_squares(self) -> Floats:
+        """Σ w x² / Σ w of the columns."""
+
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -150,7 +162,7 @@ class RowsEstimator(BaseEstimator):
     _multi_output = False
     _missing_ok = False  # NaN is a missing value, and the model can handle it
     _any_size = False  # the model computes no squares of numbers, or only of scaled ones
-    _checks_sums = False  # the fit finds NaN and infinity in its sums, and calls _refuse_missing
+    _checks_sums = False  # the fit finds numbers that are none, or too large, by _checked_sums
     encoding_: Encoding
     _rows: Rows | None = None  # training rows of the last fit in this process, for leverage
 
@@ -188,11 +200,11 @@ class RowsEstimator(BaseEstimator):
         frame = is_frame(X)
         if frame and odd_column(X, nan=self._missing_ok) is not None:
             return self._odd_rows(X, y, sample_weight)
-        later = self._checks_sums and sample_weight is None and not sparse.issparse(X)
         if encode_target is None:
             refuse_texts(y)
         if frame:
             refuse_infinite(X)
+        given = X
         X, y = validate_data(
             self,
             X,
@@ -200,7 +212,7 @@ class RowsEstimator(BaseEstimator):
             reset=reset,
             accept_sparse="csr" if self._sparse_ok else False,
             dtype=np.float64,
-            ensure_all_finite="allow-nan" if self._missing_ok else not later,
+            ensure_all_finite="allow-nan" if self._missing_ok else False,
             multi_output=self._multi_output,
             y_numeric=encode_target is None,
         )
@@ -211,8 +223,9 @@ class RowsEstimator(BaseEstimator):
         else:
             target, terms = encode_target(y)
         names = getattr(self, "feature_names_in_", None)
-        check_sizes(X, names, any_size=self._any_size)
         w = check_sample_weight(sample_weight, X.shape[0])
+        if not self._found_by_sums(X, w):
+            self._check_numbers(X, given)
         return ArrayRows(
             sparse.csr_array(X) if sparse.issparse(X) else X,
             target,
@@ -234,9 +247,33 @@ class RowsEstimator(BaseEstimator):
             )
         return like_training(self, X, y, sample_weight)
 
-    def _refuse_missing(self, rows: InMemory) -> None:
-        """Raise if the rows contain NaN or infinity."""
-        refuse_not_finite(rows.block.x)
+    def _check_numbers(self, x: Matrix, given: Any = None) -> None:
+        """Refuse NaN, infinity, and sizes whose squares are neither; ``given`` knows its names."""
+        names = getattr(self, "feature_names_in_", None)
+        if not check_sizes(x, names, any_size=self._any_size) and not self._missing_ok:
+            refuse_not_finite(x if given is None else given)
+            refuse_not_finite(x)
+
+    def _found_by_sums(self, x: Matrix, w: Floats | None) -> bool:
+        """Whether the sums of the fit show numbers to refuse, so that no pass is made for them."""
+        return self._checks_sums and w is None and isinstance(x, np.ndarray)
+
+    def _checked_sums(
+        self, rows: Rows, compute: Callable[[], T], sums: Callable[[T], Sums | None]
+    ) -> T:
+        """What ``compute`` finds; the rows are looked at where its ``sums`` are not safe."""
+        if not isinstance(rows, ArrayRows):
+            return compute()
+        x, w = rows.block.x, rows.block.w
+        try:
+            found = compute()
+        except InputError:
+            self._check_numbers(x)
+            raise
+        total = sums(found)
+        if total and self._found_by_sums(x, w) and not sizes_are_safe(total.mean_squares, len(x)):
+            self._check_numbers(x)
+        return found
 
     def _name_columns(self, rows: Rows) -> None:
         """Set ``n_features_in_`` and, unless the rows are a bare matrix, ``feature_names_in_``."""
@@ -819,6 +856,7 @@ class MomentEstimator(LinearModel):
     """``fit`` takes X and y, Rows, or Moments; the latter unless ``fits_moments`` is False."""
 
     fits_moments: ClassVar[bool] = True
+    _checks_sums = True
     moments_: Moments | None
     _rows: Rows | None
     _column_is_vector = False  # whether y of shape (n, 1) counts as a vector, as in scikit-learn
@@ -840,7 +878,9 @@ class MomentEstimator(LinearModel):
         if wide is not None:
             data, encoding = wide
         else:
-            data, encoding = self._read(rows)
+            data, encoding = self._checked_sums(
+                rows, lambda: self._read(rows), lambda read: read[0].moments
+            )
             m = data.moments
             if data.rows is not None and m is not None and m.count <= m.d:
                 data = replace(data, block=data.rows.collect())
@@ -864,6 +904,9 @@ class MomentEstimator(LinearModel):
         found = super().predict(X)
         single = getattr(X, "dtype", None) == np.float32 == self.coef_.dtype
         return found.astype(np.float32) if single else found  # type: ignore[return-value]
+
+    def _found_by_sums(self, x: Matrix, w: Floats | None) -> bool:
+        return super()._found_by_sums(x, w) and x.shape[0] > x.shape[1]
 
     def _wide(self, block: Block) -> bool:
         """Whether there are no more rows than columns."""
@@ -916,7 +959,7 @@ class PartialFitMixin:
         """Fit to these rows together with those of all earlier calls."""
         first = not hasattr(self, "coef_")
         rows = numeric_rows(self._training_rows(X, y, sample_weight, reset=first))
-        moments = rows.reduce(Moments())
+        moments = self._checked_sums(rows, lambda: rows.reduce(Moments()), lambda sums: sums)
         if not first:
             if self.moments_ is None:
                 raise InputError(

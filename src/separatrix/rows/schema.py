@@ -312,23 +312,23 @@ SMALLEST, LARGEST = 1e-150, 1e150
 FIRST_ROWS = 64
 
 
-def check_sizes(x: Matrix, names: Sequence[str] | None, *, any_size: bool = False) -> None:
-    """Refuse columns whose squares overflow or vanish; NaN and infinity are refused elsewhere.
+def check_sizes(x: Matrix, names: Sequence[str] | None, *, any_size: bool = False) -> bool:
+    """Refuse columns whose squares overflow or vanish; whether all numbers are finite.
 
     Where numbers may be of ``any_size`` only the differences of rows must not overflow.
     """
     values = x.data if sparse.issparse(x) else x
     if not values.size:
-        return
+        return True
     greatest = largest_magnitude(values)
     if any_size:
         if not greatest < LARGEST:
             _check_differences(x, names)
-        return
+        return bool(np.isfinite(greatest))
     with np.errstate(invalid="ignore"):
         first = np.fmax.reduce(np.abs(to_array(x[:FIRST_ROWS])), axis=0)
     if greatest <= LARGEST and (first >= SMALLEST).all():
-        return
+        return True
     low, high = _ranges(x)
     size = np.maximum(np.abs(low), np.abs(high))
     for wrong, what, remedy in (
@@ -341,6 +341,13 @@ def check_sizes(x: Matrix, names: Sequence[str] | None, *, any_size: bool = Fals
                 column=_name(names, int(np.flatnonzero(wrong)[0])),
                 remedy=f"{remedy} the column by a power of ten.",
             )
+    return bool(np.isfinite(greatest))
+
+
+def sizes_are_safe(mean_squares: Floats, n: int) -> bool:
+    """Whether Σ x²/n of every column shows that :func:`check_sizes` would refuse none."""
+    with np.errstate(over="ignore"):
+        return bool((mean_squares >= SMALLEST**2).all() and (mean_squares * n <= LARGEST**2).all())
 
 
 #: Numbers that are worth another piece.

@@ -81,6 +81,14 @@ class ClassMoments:
             scatter.sum(axis=0) if structure == "pooled" else scatter,
         )
 
+    @property
+    def mean_squares(self) -> Floats:
+        """Σ w x² / Σ w of all rows."""
+        within = self.scatter if self.structure == "diagonal" else self.scatter.diagonal(0, -2, -1)
+        within = within if self.structure == "pooled" else within.sum(axis=0)
+        with np.errstate(over="ignore"):
+            return np.asarray((within + self.weight @ self.mean**2) / self.weight.sum())
+
     # -- a pass over the rows ------------------------------------------------------------------
 
     def fresh(self) -> Self:

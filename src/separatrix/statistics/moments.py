@@ -263,6 +263,12 @@ class Moments(Means):
         """Centered scatter of the targets."""
         return self.scatter[self.d :, self.d :]
 
+    @property
+    def mean_squares(self) -> Floats:
+        """Σ w x² / Σ w of the features."""
+        with np.errstate(over="ignore"):
+            return np.asarray(np.diag(self.xx) / self.weight + self.x_mean**2)
+
     def about_origin(self) -> Moments:
         """Return the moments about 0 in place of the mean, for fits without intercept."""
         scatter = self.scatter + self.weight * np.outer(self.mean, self.mean)
