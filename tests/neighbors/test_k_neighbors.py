@@ -262,20 +262,22 @@ def test_sparse_rows() -> None:
 
 
 @pytest.mark.parametrize("weights", ["uniform", "distance", "gaussian", _near_only])
-def test_leave_one_out_with_repeated_rows(weights: Any) -> None:
+@pytest.mark.parametrize("decimals", [3, 0], ids=["copies", "few cells"])
+def test_leave_one_out_with_repeated_rows(weights: Any, decimals: int) -> None:
     rng = np.random.default_rng(5)
-    x, labels, w = np.round(rng.normal(size=(40, 2)), 1), rng.integers(0, 3, 40), np.ones(40)
+    x, labels, w = rng.normal(size=(40, 3)).round(decimals), rng.integers(0, 3, 40), np.ones(40)
     w[:20] = rng.integers(1, 4, 20)
+    x[30:], labels[30:] = x[:10], labels[:10]
     counts = sx.KNeighborsClassifier(3, weights=weights).fit(x, labels, w).leave_one_out(8)
     for k in (1, 3, 8):
         wrong = 0.0
         for i in range(40):
             left = w.copy()
-            left[i] -= 1.0
-            # Of equal points the copies of the row come first, as the search takes them.
-            order = np.concatenate([[i], np.delete(np.arange(40), i)])
-            model = sx.KNeighborsClassifier(k, weights=weights)
-            model.fit(x[order], labels[order], left[order])
+            if decimals:  # a row with its weight and its copies
+                left[(x == x[i]).all(axis=1) & (labels == labels[i])] = 0.0
+            else:  # chance explains copies: one of them
+                left[i] -= 1.0
+            model = sx.KNeighborsClassifier(k, weights=weights).fit(x, labels, left)
             wrong += w[i] * float(model.predict(x[i : i + 1])[0] != labels[i])
         assert counts.error[k - 1] == pytest.approx(wrong / w.sum())
 

@@ -41,6 +41,53 @@ def test_learning_curves_warn_of_copies() -> None:
     assert curves.mean[-1, 0] > 0.3
 
 
+@pytest.mark.parametrize(
+    ("model", "classes"),
+    [(sx.KNeighborsRegressor("auto"), False), (sx.KNeighborsClassifier("auto"), True)],
+    ids=["numbers", "classes"],
+)
+def test_the_number_of_neighbors_is_not_chosen_by_memory(model: Any, classes: bool) -> None:
+    target = LABELS if classes else Y
+    copied = clone(model).fit(X, target)
+    assert copied.n_neighbors_ > 1
+    assert copied.leave_one_out_.error.min() > (0.3 if classes else 0.8 * SPREAD**2)
+    weighted = clone(model).fit(ONCE, target[:60], sample_weight=np.full(60, 5))
+    np.testing.assert_allclose(
+        weighted.leave_one_out_.error, copied.leave_one_out_.error, rtol=1e-9
+    )
+    np.testing.assert_allclose(
+        weighted.leave_one_out_.standard_error, copied.leave_one_out_.standard_error, rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "classes"),
+    [(sx.NadarayaWatson(), False), (sx.KernelVoteClassifier(), True)],
+    ids=["numbers", "classes"],
+)
+def test_a_bandwidth_is_not_chosen_by_memory(model: Any, classes: bool) -> None:
+    target = LABELS if classes else Y
+    once = clone(model).fit(ONCE, target[:60])
+    weighted = clone(model).fit(ONCE, target[:60], sample_weight=np.full(60, 5))
+    copied = clone(model).fit(X, target)
+    for other in (copied, weighted):
+        assert other.bandwidth_ == pytest.approx(once.bandwidth_, rel=1e-6)
+        assert other.bandwidth_search_.loss == pytest.approx(once.bandwidth_search_.loss)
+
+
+def test_weights_of_a_few_cells_are_rows_left_out_one_at_a_time() -> None:
+    cells = np.array([[a, b] for a in (0.0, 1.0) for b in (0.0, 1.0) for _ in "uv"])
+    labels, w = np.tile(["u", "v"], 4), np.array([40, 10, 31, 19, 12, 30, 9, 49])
+    for model in (sx.KNeighborsClassifier("auto"), sx.KernelVoteClassifier()):
+        a = clone(model).fit(cells, labels, sample_weight=w)
+        b = clone(model).fit(np.repeat(cells, w, axis=0), np.repeat(labels, w))
+        if isinstance(model, sx.KNeighborsClassifier):
+            np.testing.assert_allclose(a.leave_one_out_.error, b.leave_one_out_.error)
+            assert a.leave_one_out_.error.min() == pytest.approx(50 / 200)
+        else:
+            assert a.bandwidth_ == pytest.approx(b.bandwidth_, rel=1e-6)
+
+
 def test_criteria() -> None:
     models = [sx.KNeighborsRegressor(k) for k in (20, 1)]
     found = warned(lambda: sx.criteria(models, X, Y))

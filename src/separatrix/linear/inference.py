@@ -96,7 +96,10 @@ class Summary(CoefficientTable):
 
     @property
     def studentized_residuals(self) -> Floats:
-        """r / (σ̂ √(1 − h)), of variance one (internally studentized)."""
+        """r / (σ̂ √(1 − h)), of variance one (internally studentized).
+
+        h is the leverage of one of the w rows that a weight stands for: their errors are not one.
+        """
         return self._rows().studentized
 
     @property
@@ -204,7 +207,9 @@ class InferenceMixin:
         Leverage, Cook's distance, studentized residuals and DFFITS need the training rows: those
         of the last ``fit`` in this process, or ``X, y`` given here. So do standard errors that
         hold if the rows have different variances: ``covariance`` is "classical" or "HC0" to "HC3"
-        (White; MacKinnon and White), compared with Student's t as the classical ones are.
+        (White; MacKinnon and White), compared with Student's t as the classical ones are. A row of
+        weight w is w rows with errors of their own: HC2 and HC3 leave out one of them, as least
+        squares of the repeated rows does. (``freq_weights`` of statsmodels give HC0 for each.)
         """
         check_is_fitted(self)
         rows = self._rows if X is None else self._summary_rows(X, y, sample_weight)
@@ -504,7 +509,8 @@ class Influence:
     def robust_errors(self, covariance: str) -> Floats:
         """Standard errors that hold if the variances of the rows differ: HC0 to HC3.
 
-        Σ w ω r² g gᵀ with g = (XᵀX)⁻¹x, and ω = 1, n/(n − p), 1/(1 − h) or 1/(1 − h)².
+        Σ w ω r² g gᵀ with g = (XᵀX)⁻¹x, and ω = 1, n/(n − p), 1/(1 − h) or 1/(1 − h)²: h of one
+        copy of a row, n = Σ w.
         """
         check_option("covariance", covariance, COVARIANCES)
         e, w = self.statistics, unit_weights(self.block.w, self.block.n)

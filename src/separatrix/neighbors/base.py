@@ -40,6 +40,7 @@ from separatrix.messages import InputError, check_option, warn
 from separatrix.neighbors import loops
 from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import identity, unit_weights
+from separatrix.selection.leave_one_out import LeftOut
 from separatrix.statistics.moments import prepare
 from separatrix.threads import parallel_map, pieces, thread_limit
 
@@ -100,6 +101,14 @@ class InstanceBasedModel(PointsEstimator):
         self.precomputed_columns_ = np.asarray(rows, dtype=np.int64)
         chosen = x if len(rows) == n_samples else x[:, rows]
         return as_graph(chosen).copy() if sparse.issparse(x) else as_dense(chosen)
+
+    def _left_out(self, targets: NDArray[Any]) -> tuple[LeftOut, Any]:
+        """The training rows that differ, to be left out with their copies, and their points."""
+        left_out = LeftOut.of(self.points_, targets, self.sample_weight_)
+        points, rows = chosen_items(self.points_, left_out.rows), left_out.rows
+        if self.precomputed_columns_ is not None and len(rows) < n_items(self.points_):
+            points = points[:, rows]
+        return left_out, points
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

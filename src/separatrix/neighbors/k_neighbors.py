@@ -14,7 +14,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
-from separatrix.distances.search import Neighbors
+from separatrix.distances.search import NearestNeighborSearch, Neighbors
 from separatrix.distances.vectors import Chebyshev, Euclidean, Manhattan, Minkowski
 from separatrix.estimators.base import reads_tables
 from separatrix.kernels.base import n_items
@@ -140,13 +140,19 @@ class NeighborsPredictor(KNeighborsQueries):
         )
 
     def leave_one_out(self, max_neighbors: int | None = None) -> LeaveOneOutErrors:
-        """Leave-one-out error of k = 1 … ``max_neighbors``, by default 2√(Σ w), at most 128."""
+        """Leave-one-out error of k = 1 … ``max_neighbors``, by default 2√(Σ w), at most 128.
+
+        A row is left out with the rows that its weight stands for and with its copies, so that no
+        k is judged by what it remembers; copies that chance explains are left out one at a time.
+        """
         check_is_fitted(self, "points_")
         with thread_limit(self.n_jobs):
-            return leave_one_out_errors(
-                self._search, self.points_, self.sample_weight_, self.weights, self._loss(),
-                max_neighbors,
-            )  # fmt: skip
+            loss = self._loss()
+            left_out, points = self._left_out(loss.targets)
+            whole = len(left_out.rows) == self.n_samples_fit_
+            search = self._search if whole else NearestNeighborSearch(points, self.metric_)
+            loss = loss.take(left_out.rows)
+            return leave_one_out_errors(search, points, left_out, self.weights, loss, max_neighbors)
 
     @property
     def _unit_weights(self) -> bool:
@@ -240,7 +246,7 @@ class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
     Parameters
     ----------
     n_neighbors : int or "auto", default=5
-        k; "auto" takes the k with the least leave-one-out error.
+        k; "auto" takes the k with the least leave-one-out error, rows left out with their copies.
     weights : {"uniform", "distance", "gaussian"}, Gaussian, callable or None, default="uniform"
         v of a neighbor at distance d: 1; 1/d; exp(−d²/2h²) with h the distance of the k-th
         neighbor; exp(−d²/2h²) with the bandwidth of a :class:`Gaussian`; or a function of an
@@ -405,7 +411,8 @@ class KNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, NeighborsPredi
     Parameters
     ----------
     n_neighbors : int or "auto", default=5
-        k; "auto" takes the k with the least leave-one-out squared error.
+        k; "auto" takes the k with the least leave-one-out squared error, rows left out with their
+        copies.
     weights : {"uniform", "distance", "gaussian"}, Gaussian, callable or None, default="uniform"
         v of a neighbor at distance d: 1; 1/d; exp(−d²/2h²) with h the distance of the k-th
         neighbor; exp(−d²/2h²) with the bandwidth of a :class:`Gaussian`; or a function of an

@@ -25,6 +25,7 @@ from separatrix.neighbors.base import (
     gaussian_weights,
 )
 from separatrix.optimize.convex import Certificate
+from separatrix.selection.leave_one_out import LeftOut
 from separatrix.threads import on_one_blas_thread
 
 
@@ -45,12 +46,13 @@ class KernelSmoother(InstanceBasedModel):
         self.metric = metric
         self.standardize = standardize
 
-    def _fit_bandwidth(self, y: Floats, loss: RowLoss) -> None:
-        """Check the bandwidth, or choose it by the leave-one-out loss."""
+    def _fit_bandwidth(self, targets: NDArray[Any], y: Floats, loss: RowLoss) -> None:
+        """Check the bandwidth, or choose it by the leave-one-out loss of ``y`` (n x k)."""
         self.__dict__.pop("bandwidth_search_", None)
         if isinstance(self.bandwidth, str) and self.bandwidth == "loo":
-            points = self.metric_.prepare(self.points_)
-            found = leave_one_out_bandwidth(points, self.sample_weight_, y, loss)
+            left_out, points = self._left_out(targets)
+            points = self.metric_.prepare(points)
+            found = leave_one_out_bandwidth(points, left_out, y[left_out.rows], loss)
             self.bandwidth_search_: BandwidthSearch = found
             self.bandwidth_ = found.bandwidth
             if np.isfinite(found.loss):
@@ -104,7 +106,7 @@ class KernelVoteClassifier(ClassifierMixin, InstanceBasedClassifier, KernelSmoot
     ----------
     bandwidth : float, Gaussian or "loo", default="loo"
         h, or a :class:`Gaussian` kernel that has it; "loo" takes the one with the least
-        leave-one-out log loss.
+        leave-one-out log loss, rows left out with their copies.
     metric : str, Metric or callable, default="euclidean"
         d: a name, a metric, a function of two points, or "precomputed". Metrics of strings or
         mixed rows take lists of objects for ``X``.
@@ -149,7 +151,7 @@ class KernelVoteClassifier(ClassifierMixin, InstanceBasedClassifier, KernelSmoot
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         self._fit_classes(X, y, sample_weight)
-        self._fit_bandwidth(self._one_hot_targets(), log_loss)
+        self._fit_bandwidth(self.codes_.astype(str), self._one_hot_targets(), log_loss)
         return self
 
     def _one_hot_targets(self) -> Floats:
@@ -179,7 +181,7 @@ class NadarayaWatson(RegressorMixin, InstanceBasedRegressor, KernelSmoother):
     ----------
     bandwidth : float, Gaussian or "loo", default="loo"
         h, or a :class:`Gaussian` kernel that has it; "loo" takes the one with the least
-        leave-one-out squared error.
+        leave-one-out squared error, rows left out with their copies.
     metric : str, Metric or callable, default="euclidean"
         d: a name, a metric, a function of two points, or "precomputed". Metrics of strings or
         mixed rows take lists of objects for ``X``.
@@ -227,7 +229,7 @@ class NadarayaWatson(RegressorMixin, InstanceBasedRegressor, KernelSmoother):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and targets ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         self._fit_targets(X, y, sample_weight)
-        self._fit_bandwidth(self.targets_, squared_loss)
+        self._fit_bandwidth(self.targets_, self.targets_, squared_loss)
         return self
 
     @on_one_blas_thread
@@ -242,6 +244,7 @@ class NadarayaWatson(RegressorMixin, InstanceBasedRegressor, KernelSmoother):
 #
 #     loss(h) = Σᵢ wᵢ ℓ(yᵢ, Σ_{j≠i} pᵢⱼ yⱼ) / Σᵢ wᵢ,     pᵢⱼ ∝ wⱼ exp(−dᵢⱼ²/2h²)
 #
+# A row is left out with its weight and its copies, unless chance explains copies: then one of them.
 # The loss is smooth in log h: a grid from a tenth of the typical nearest-neighbor distance to twice
 # the diameter brackets the minimum, and a bounded line search refines it. Distances are computed
 # once.
@@ -284,17 +287,17 @@ def kernel_mean(distances: Floats, w: Floats, y: Floats, h: float) -> Floats:
 
 
 def leave_one_out_bandwidth(
-    points: PreparedMetric, w: Floats, y: Floats, loss: RowLoss
+    points: PreparedMetric, left_out: LeftOut, y: Floats, loss: RowLoss
 ) -> BandwidthSearch:
-    """Choose h for training ``points`` of weight ``w`` and targets ``y`` (n x k)."""
-    n = len(points)
-    if n == 1 and not _remaining_weight(w).any():
+    """Choose h for training points and their targets ``y`` (n x k)."""
+    n, w = len(points), left_out.weight
+    if n == 1 and (w == left_out.out).all():
         raise InputError(
-            "n_samples=1: leave-one-out needs another row.",
+            "n_samples=1: leave-one-out needs another row that differs.",
             remedy="Give the bandwidth as a number.",
         )
     rows = np.unique(np.linspace(0, n - 1, max(2, min(n, MAX_PAIRS // n))).round().astype(int))
-    distances, weights = _distances_to_others(points, w, rows)
+    distances, weights = _distances_to_others(points, left_out, rows)
     low, high = _search_interval(distances, w[rows])
     if high == 0:  # all points are equal, and every bandwidth gives their mean
         return BandwidthSearch(1.0, float("nan"), np.ones(1), np.full(1, np.nan))
@@ -312,18 +315,15 @@ def leave_one_out_bandwidth(
     return BandwidthSearch(float(np.exp(best)), float(value), np.exp(grid), losses)
 
 
-def _remaining_weight(w: Floats) -> Floats:
-    """Weight of a row that one copy is left out of: w − 1 of counts, else zero."""
-    return w - 1.0 if (w == w.round()).all() else np.zeros(len(w))
-
-
-def _distances_to_others(points: PreparedMetric, w: Floats, rows: Ints) -> tuple[Floats, Floats]:
+def _distances_to_others(
+    points: PreparedMetric, left_out: LeftOut, rows: Ints
+) -> tuple[Floats, Floats]:
     """Distances from the rows to all points, and weights with the row itself left out."""
     distances = np.empty((len(rows), len(points)))
     points.metric.fill(take_items(points.points, rows), points.state, distances)
-    weights = np.repeat(w[None], len(rows), axis=0)
+    weights = np.repeat(left_out.weight[None], len(rows), axis=0)
     itself = np.arange(len(rows)), rows
-    weights[itself] = _remaining_weight(w)[rows]
+    weights[itself] -= left_out.out[rows]
     distances[itself] = np.where(weights[itself] > 0, distances[itself], np.inf)
     return distances, weights
 

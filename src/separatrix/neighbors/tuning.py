@@ -9,10 +9,11 @@ the first k of them follow for all k and weights in one pass over the list.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from separatrix.arrays import Floats, Ints
 from separatrix.distances.search import NearestNeighborSearch, Neighbors
@@ -21,6 +22,7 @@ from separatrix.neighbors import loops
 from separatrix.neighbors.base import distance_weights
 from separatrix.neighbors.loops import misclassified_by_count
 from separatrix.rows.schema import to_array
+from separatrix.selection.leave_one_out import LeftOut
 from separatrix.selection.tuning import Tuning, TuningData, require_classes, smoothest_by_fold
 from separatrix.threads import MIN_PIECES, parallel_map, pieces
 
@@ -218,8 +220,9 @@ def _nearest(points: Floats, w: Floats, train: Ints, rows: Ints, k: int, metric:
 #
 #     error(k) = Σ wᵢ ℓ(yᵢ, ŷᵢ(k)) / Σ wᵢ,     ŷᵢ(k) from the k nearest of the other rows
 #
-# A row of weight w is w equal rows: one of them is left out, the others are its nearest neighbors.
-# Sums over neighbors run from near to far, so that those of k neighbors follow from those of k − 1.
+# A row of weight w is w equal rows. They are left out together, with the copies of the row, unless
+# chance explains copies: then one is left out, and the others are its nearest neighbors. Sums over
+# neighbors run from near to far, so that those of k neighbors follow from those of k − 1.
 
 
 #: Rows whose losses are computed together.
@@ -265,6 +268,13 @@ class CountLoss(Protocol):
 
     measure: ClassVar[str]
 
+    @property
+    def targets(self) -> NDArray[Any]:
+        """Classes as texts, or numbers, a column for each target."""
+
+    def take(self, rows: Ints) -> Self:
+        """The loss of some rows."""
+
     def fill(self, near: _Neighborhoods, weights: Floats, first: int, out: Floats) -> None:
         """Write the losses to ``out`` (rows x counts)."""
 
@@ -276,6 +286,15 @@ class ZeroOneLoss:
     codes: Ints
     n_classes: int
     measure: ClassVar[str] = "misclassification rate"
+
+    @property
+    def targets(self) -> NDArray[Any]:
+        """Classes as texts."""
+        return self.codes.astype(str)
+
+    def take(self, rows: Ints) -> Self:
+        """The loss of some rows."""
+        return replace(self, codes=self.codes[rows])
 
     def fill(self, near: _Neighborhoods, weights: Floats, first: int, out: Floats) -> None:
         """Write the losses to ``out`` (rows x counts)."""
@@ -294,6 +313,16 @@ class SeveralLosses:
     losses: tuple[ZeroOneLoss, ...]
     measure: ClassVar[str] = ZeroOneLoss.measure
 
+    @property
+    def targets(self) -> NDArray[Any]:
+        """Combinations of classes as texts."""
+        codes = np.column_stack([loss.codes for loss in self.losses])
+        return np.unique(codes, axis=0, return_inverse=True)[1].astype(str)
+
+    def take(self, rows: Ints) -> Self:
+        """The loss of some rows."""
+        return replace(self, losses=tuple(loss.take(rows) for loss in self.losses))
+
     def fill(self, near: _Neighborhoods, weights: Floats, first: int, out: Floats) -> None:
         """Write the losses to ``out`` (rows x counts)."""
         one = np.empty(out.shape)
@@ -310,6 +339,10 @@ class SquaredLoss:
     targets: Floats
     measure: ClassVar[str] = "mean squared error"
 
+    def take(self, rows: Ints) -> Self:
+        """The loss of some rows."""
+        return replace(self, targets=self.targets[rows])
+
     def fill(self, near: _Neighborhoods, weights: Floats, first: int, out: Floats) -> None:
         """Write the losses to ``out`` (rows x counts)."""
         y = self.targets[near.indices]
@@ -320,57 +353,62 @@ class SquaredLoss:
 def leave_one_out_errors(
     search: NearestNeighborSearch,
     points: Any,
-    sample_weight: Floats,
+    left_out: LeftOut,
     weights: Any,
     loss: CountLoss,
     max_neighbors: int | None,
 ) -> LeaveOneOutErrors:
-    """Errors of k = 1 … ``max_neighbors``, by default 2√(Σ w) and at most 128."""
-    w, n, total = sample_weight, len(sample_weight), float(sample_weight.sum())
+    """Errors of k = 1 … ``max_neighbors``, by default 2√(Σ w) and at most 128.
+
+    ``points``, which are searched, and the rows of ``loss`` are those of ``left_out``.
+    """
+    w, out, total = left_out.weight, left_out.out, float(left_out.weight.sum())
     if (w != w.round()).any():
         raise InputError(
             "Leave-one-out needs weights that are counts of rows.",
             remedy="Give n_neighbors as a number.",
         )
     default = max(1, min(int(2 * np.sqrt(total)), MAX_NEIGHBORS))
-    most = min(default if max_neighbors is None else max_neighbors, int(total) - 1)
-    if most < 1 or n < 2:
-        raise InputError("Leave-one-out needs at least two rows.")
-    found = search.nearest_others(min(most, n - 1), points)
-    losses = np.empty((n, most))
+    most = min(default if max_neighbors is None else max_neighbors, int(total - out.max()))
+    if most < 1:
+        raise InputError("Leave-one-out needs at least two rows that differ.")
+    found = search.nearest(points, min(most + 1, len(w)))
+    losses = np.empty((len(w), most))
 
     def fill(part: slice) -> None:
-        near = _neighborhoods(w, found.distances[part], found.indices[part], part.start, most)
+        near = _neighborhoods(
+            left_out, found.distances[part], found.indices[part], part.start, most
+        )
         _fill_losses(near, weights, loss, losses[part])
 
-    parallel_map(fill, pieces(n, BLOCK, most=max(MIN_PIECES, n // BLOCK)))
+    parallel_map(fill, pieces(len(w), BLOCK, most=max(MIN_PIECES, len(w) // BLOCK)))
     error = w @ losses / total
-    spread = np.sqrt(np.maximum(w @ losses**2 / total - error**2, 0.0) / total)
+    spread = np.sqrt((w * out) @ (losses - error) ** 2) / total
     return LeaveOneOutErrors(np.arange(1, most + 1), error, spread, loss.measure)
 
 
 def _neighborhoods(
-    w: Floats, distances: Floats, indices: Ints, start: int, most: int
+    left_out: LeftOut, distances: Floats, indices: Ints, start: int, most: int
 ) -> _Neighborhoods:
-    """Copies of the row itself come first, then its neighbors as often as their weights say."""
+    """The row itself, not counted, then its neighbors as often as their weights say."""
     own = np.arange(start, start + len(distances))
-    copies = np.column_stack([w[own] - 1.0, w[indices]])
+    copies = left_out.weight[indices]
+    copies -= np.where(indices == own[:, None], left_out.out[indices], 0.0)
+    copies = np.column_stack([np.zeros(len(own)), copies])
+    distances = np.column_stack([distances[:, :1], distances])
+    # at distance zero a row that is left out would be all that inverse distances see
+    distances = np.where(copies > 0.0, distances, distances[:, -1:])
     # one search for all rows: each begins where the one before ends
     begin = (most + 2.0) * np.arange(len(copies))[:, None]
     reached = np.minimum(np.cumsum(copies, axis=1), most + 1.0) + begin
     found = np.searchsorted(reached.ravel(), np.arange(1, most + 1) + begin)
     last = found - copies.shape[1] * np.arange(len(copies))[:, None]
-    return _Neighborhoods(
-        np.column_stack([own, indices]),
-        copies,
-        np.column_stack([np.zeros(len(distances)), distances]),
-        last,
-    )
+    return _Neighborhoods(np.column_stack([own, indices]), copies, distances, last)
 
 
 def _fill_losses(near: _Neighborhoods, weights: Any, loss: CountLoss, out: Floats) -> None:
     if not (isinstance(weights, str) and weights == "gaussian"):
-        loss.fill(near, _weights(near, weights), 1, out)
+        loss.fill(near, distance_weights(weights, near.distances), 1, out)
         return
     for k in range(1, out.shape[1] + 1):  # the bandwidth is the distance of the k-th neighbor
         last = near.last[:, k - 1 : k]
@@ -378,15 +416,6 @@ def _fill_losses(near: _Neighborhoods, weights: Any, loss: CountLoss, out: Float
         one = _Neighborhoods(near.indices, near.copies, near.distances, last)
         values = distance_weights(weights, np.minimum(near.distances, farthest))
         loss.fill(one, values, k, out[:, k - 1 : k])
-
-
-def _weights(near: _Neighborhoods, weights: Any) -> Floats:
-    """Weights by distance; zero for the row itself unless copies of it are left."""
-    others = distance_weights(weights, near.distances[:, 1:])
-    alone = np.column_stack([np.zeros(len(others)), others])
-    if not near.copies[:, 0].any():
-        return alone
-    return np.where(near.copies[:, :1] > 0, distance_weights(weights, near.distances), alone)
 
 
 def _means_by_count(near: _Neighborhoods, y: Floats, weights: Floats, counts: Ints) -> Floats:

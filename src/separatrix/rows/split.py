@@ -19,7 +19,7 @@ from scipy import sparse
 
 from separatrix.arrays import Floats, Ints
 from separatrix.rows.parts import Hashes, Parts, column_of, distinguished, hash_block, salted_words
-from separatrix.rows.schema import Block, Terms, to_array
+from separatrix.rows.schema import Block, Terms, to_array, unit_weights
 from separatrix.rows.sources.columns import Levels, NumericValues
 
 #: The part of the test rows.
@@ -188,15 +188,22 @@ FEW_VALUES = 50
 
 @dataclass(frozen=True)
 class Copies:
-    """How often each distinct row of a block occurs."""
+    """How often each distinct row of a block occurs; each row stands for ``weights`` equal ones."""
 
     block: Block
     hashes: Hashes
+    weights: Floats | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.counts.sum())
 
     @cached_property
     def counts(self) -> Ints:
         """Number of rows for each distinct row."""
-        return np.unique(self.hashes, return_counts=True)[1].astype(np.int64)
+        which = np.unique(self.hashes, return_inverse=True)[1]
+        return np.asarray(np.bincount(which, self.weights), dtype=np.int64)
 
     @property
     def distinct(self) -> int:
@@ -206,7 +213,7 @@ class Copies:
     @property
     def rows(self) -> int:
         """Number of rows that are copies of another, earlier one."""
-        return len(self.hashes) - self.distinct
+        return self.n - self.distinct
 
     @property
     def times(self) -> int:
@@ -216,8 +223,8 @@ class Copies:
     @property
     def pairs(self) -> float:
         """Number of pairs of equal rows in the table, written once."""
-        once = self.counts // self.times
-        return float((once * (once - 1) // 2).sum())
+        once = (self.counts // self.times).astype(np.float64)
+        return float((once * (once - 1.0) / 2.0).sum())
 
     @cached_property
     def by_chance(self) -> bool:
@@ -239,7 +246,7 @@ class Copies:
     @property
     def are_counts(self) -> bool:
         """Whether the rows are repeated observations of a few cells: then copies say nothing."""
-        return 2 * self.distinct < len(self.hashes) / self.times and self._as_expected
+        return 2 * self.distinct < self.n / self.times and self._as_expected
 
     @property
     def suspicion(self) -> str:
@@ -247,11 +254,14 @@ class Copies:
         if not self.rows or self.by_chance or (self.are_counts and self.times == 1):
             return ""
         every = f", the whole table {self.times} times" if self.times > 1 else ""
-        copied = count_copies(self.rows, len(self.hashes))
+        copied = count_copies(self.rows, self.n)
         return f"{copied} ({self.distinct} distinct rows{every})."
 
     def _expected_pairs(self) -> float:
-        some = np.argsort(self.hashes, kind="stable")[:: max(1, len(self.hashes) // SAMPLE)]
+        order = np.argsort(self.hashes, kind="stable")
+        reached = np.cumsum(unit_weights(self.weights, len(order))[order])
+        sample = np.arange(0, self.n, max(1, self.n // SAMPLE))
+        some = order[np.searchsorted(reached, sample, side="right")]
         block = self.block.take(some)
         codes = class_codes(self.block)
         classes = np.zeros(len(some), dtype=np.int64) if codes is None else codes[some]
@@ -263,7 +273,7 @@ class Copies:
             for at in column_positions(terms).values():
                 values = column_of(to_array(matrix[:, at]), terms, at)
                 agree *= _agreement(values, classes, len(agree))
-        once = len(self.hashes) / self.times
+        once = self.n / self.times
         whole = np.bincount(classes, minlength=len(agree)) * (once / len(some))
         return float((whole * np.maximum(whole - 1, 0) / 2 * agree).sum())
 

@@ -24,12 +24,44 @@ import numpy as np
 from sklearn.base import clone
 
 from separatrix.arrays import Floats, Ints
+from separatrix.rows.parts import hash_block
+from separatrix.rows.scan import scan
 from separatrix.rows.schema import to_array
+from separatrix.rows.split import Copies
 
 #: Below this 1 − h a row is fitted through whatever its target: leaving it out changes the rank.
 LEAST_LEFT = 1e-8
 #: Numbers of a table up to which its fits, as large as the table, are formed.
 MAX_NUMBERS = 50_000_000
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What is left out at a time: ``out`` of the ``weight`` of some ``rows``, by position.
+
+    All of it, that of copies included, of which the first stands for all. Where chance explains
+    copies, as in a table of few cells, they are rows like any other, and one is left out: of a row
+    of weight w, one of the w. A weight of w is w copies beside one another in either case.
+    """
+
+    rows: Ints
+    weight: Floats
+    out: Floats
+
+    @classmethod
+    def of(cls, x: Any, y: Any, w: Floats) -> LeftOut:
+        """Of a matrix and its targets; copies of items of other kinds are rows like any other."""
+        rows, counts = np.arange(len(w)), bool((w == w.round()).all())
+        if not hasattr(x, "shape"):
+            return cls(rows, w, np.ones(len(w)) if counts else w)
+        block = scan(x, y).read().block
+        copies = Copies(block, hash_block(block), w)
+        if counts and copies.by_chance:
+            return cls(rows, w, np.ones(len(w)))
+        _, first, which = np.unique(copies.hashes, return_index=True, return_inverse=True)
+        weight, order = np.bincount(which, w), np.argsort(first)
+        out = copies.times if counts and copies.are_counts else weight
+        return cls(first[order], weight[order], np.minimum(out, weight)[order])
 
 
 class LeaveOneOutFits(Protocol):
