@@ -26,18 +26,18 @@ _NEW = 1.0
 
 def temporary(place: Path) -> Path:
     """A temporary name on the disk of ``place``: in a directory, which can be a disk of its own."""
-    folder, start = _named(place)[-1]
+    folder, start = _list_partials(place)[-1]
     return folder / f"{start}{secrets.token_hex(4)}.partial"
 
 
-def _named(place: Path) -> list[tuple[Path, str]]:
+def _list_partials(place: Path) -> list[tuple[Path, str]]:
     """Where temporary names of a place are, and how they begin."""
     beside = (place.parent, f".{place.name[:40]}.")
     return [beside, (place, ".")] if place.is_dir() else [beside]
 
 
 @contextmanager
-def locked(partial: Path) -> Iterator[None]:
+def lock(partial: Path) -> Iterator[None]:
     """While entered, what has this temporary name is no leftover."""
     if fcntl is None:
         yield
@@ -55,7 +55,7 @@ def remove_leftovers(place: Path) -> None:
     """Remove what killed runs left under temporary names of a place, if anything."""
     if fcntl is None:
         return
-    for folder, start in _named(place):
+    for folder, start in _list_partials(place):
         ours = re.compile(re.escape(start) + r"[0-9a-f]{8}\.partial")
         with suppress(OSError):  # a folder that cannot be listed, or is not there yet
             for entry in [entry for entry in os.scandir(folder) if ours.fullmatch(entry.name)]:

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from separatrix.exploration.serve import Page, described
+from separatrix.exploration.serve import Page, describe_table
 from separatrix.exploration.session import Session
 from separatrix.samples import sample
 
@@ -20,7 +20,7 @@ def serve():
         key = (id(table) if not isinstance(table, str) else table, target, model)
         if key not in pages:
             given = str(sample(table).path) if isinstance(table, str) else table
-            shown = None if table is None else described(given, target, 2_000, {})
+            shown = None if table is None else describe_table(given, target, 2_000, {})
             pages[key] = (Page(Session(shown, model)).start(), table)
         return pages[key][0]
 

@@ -9,7 +9,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.exploration import read_table
-from separatrix.exploration.serve import described
+from separatrix.exploration.serve import describe_table
 from separatrix.exploration.session import Session
 from separatrix.exploration.state import ViewState
 from separatrix.exploration.views.line import MODELS, QUESTIONS
@@ -117,7 +117,7 @@ def test_the_penalty_follows_the_path_without_a_question(visit):
 @pytest.mark.parametrize("name", MODELS)
 def test_the_python_of_every_model_makes_it(name):
     source = sample("diabetes").path
-    session = Session(described(str(source), "progression", 2_000, {}))
+    session = Session(describe_table(str(source), "progression", 2_000, {}))
     state = {"model": name, "x": "bmi", "edits": [["move", 3, 30.0, 300.0], ["delete", 5]]}
     answer = QUESTIONS["fit"](session, ViewState(state))
     scope = {}
@@ -136,7 +136,7 @@ def test_the_python_of_every_model_makes_it(name):
 @pytest.mark.parametrize("name", MODELS)
 def test_few_points_and_points_on_one_place_are_no_defect(name):
     few = {"a": [1.0, 2.0, 3.0, 4.0], "b": [2.0, 4.0, 6.0, 8.0], "c": [1.0, 3.0, 2.0, 5.0]}
-    session = Session(described(few, "c", 2_000, {}))
+    session = Session(describe_table(few, "c", 2_000, {}))
     for state in ({"x": "a"}, {"x": "a", "z": "b"}, {"x": "a", "edits": [["move", 0, 2.0, 3.0]]}):
         answer = QUESTIONS["fit"](session, ViewState({"model": name, **state}))
         assert json.loads(json.dumps(answer, allow_nan=False))["points"]
@@ -162,7 +162,7 @@ def test_the_picture_follows_the_hand_at_2000_rows(visit, large):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_an_answer_takes_little_of_the_time_of_a_picture(large, name):
-    session = Session(described(large, "w", 2_000, {}))
+    session = Session(describe_table(large, "w", 2_000, {}))
     state = ViewState({"model": name, "x": "u", "point": 3})
     took = []
     for _ in range(3):

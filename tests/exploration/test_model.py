@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.exploration.serve import described
+from separatrix.exploration.serve import describe_table
 from separatrix.exploration.session import Session
 from separatrix.exploration.state import ViewState
 from separatrix.exploration.views.model import QUESTIONS
@@ -140,7 +140,7 @@ def test_what_if_by_a_slider_and_a_link_to_it(visit, study):
 
 
 def test_a_row_of_the_table_is_taken(study):
-    session = Session(described(str(sample("houses").path), "price", 2_000, {}), study)
+    session = Session(describe_table(str(sample("houses").path), "price", 2_000, {}), study)
     row = QUESTIONS["table_row"](session, ViewState({"number": 4}))["row"]
     assert row == [151.7, 7.0, 21.0, None, "hill", "true", "gas"]
     answer = QUESTIONS["explain"](session, ViewState({"row": row}))

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.exploration.serve import answered, described
+from separatrix.exploration.serve import answer_question, describe_table
 from separatrix.exploration.session import Session
 from separatrix.exploration.state import ViewState
 from separatrix.exploration.views import VIEWS, questions_of
@@ -91,11 +91,11 @@ def sessions(tmp_path_factory) -> dict[str, Session]:
     folder, found = tmp_path_factory.mktemp("models"), {}
     for name, table in TABLES.items():
         for target in (None, list(table)[-1]):
-            found[f"{name}, {target}"] = Session(described(table, target, 2_000, {}))
+            found[f"{name}, {target}"] = Session(describe_table(table, target, 2_000, {}))
     for name, (table, target, model) in MODELS.items():
         path = str(folder / f"{name}.sx")
         sx.save(model.fit(sx.scan(TABLES[table], target=target)), path)
-        shown = described(TABLES[table], target, 2_000, {})
+        shown = describe_table(TABLES[table], target, 2_000, {})
         found[f"model {name}"] = Session(None, path)
         found[f"model {name} and table"] = Session(shown, path)
         found[f"model {name} and another table"] = Session(found["missing, class"].shown, path)
@@ -186,7 +186,7 @@ def test_every_state_is_answered_or_refused_in_a_sentence(sessions, monkeypatch,
             body = json.dumps(state).encode()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                status, text = answered(session, view, question, body)
+                status, text = answer_question(session, view, question, body)
             text.encode()  # no half of a pair of UTF-16
             answer = json.loads(text, parse_constant=lambda word: pytest.fail(f"JSON has {word}"))
             if status == 400:

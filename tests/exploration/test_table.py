@@ -5,7 +5,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.exploration import read_table
-from separatrix.exploration.state import PlotPoints, edited, in_python
+from separatrix.exploration.state import PlotPoints, apply_edits, in_python
 from separatrix.samples import sample
 
 
@@ -45,7 +45,7 @@ def test_rows_of_all_columns_serve_estimators():
 def test_edits_in_python_give_the_same_points():
     before = PlotPoints(np.arange(8.0).reshape(4, 2), np.array(["a", "b", "a", "b"]), np.arange(4))
     edits = [["move", 2, 9.0, 9.5], ["add", 1.0, 2.0, "b"], ["delete", 0], ["label", 4, "a"]]
-    after = edited(before, edits, 4)
+    after = apply_edits(before, edits, 4)
     names = {"X": before.x.copy(), "y": before.y.copy(), "np": np}
     exec("\n".join(in_python(before, edits, 4)), names)
     np.testing.assert_array_equal(names["X"], after.x)
@@ -71,7 +71,7 @@ def test_edits_in_python_give_the_same_points():
 def test_what_is_no_edit_is_refused(edit):
     points = PlotPoints(np.zeros((2, 2)), np.array(["a", "b"]), np.arange(2))
     with pytest.raises(sx.InputError):
-        edited(points, [edit], 2)
+        apply_edits(points, [edit], 2)
 
 
 def test_a_model_in_place_of_a_table_is_opened_as_one(tmp_path):

@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 import separatrix as sx
-from separatrix.cli.first_fits import _required
+from separatrix.cli.first_fits import _fill_required
 
 #: Seconds after which a fit of two dozen rows counts as one without end, on any computer.
 PATIENCE = 120.0
@@ -101,7 +101,7 @@ def models() -> Iterator[Any]:
         if inspect.isclass(model) and issubclass(model, BaseEstimator):
             clusters = (3,) if "KMe" in name else ()
             yield pytest.param(
-                lambda m=model, c=clusters: m(*_required(m.__name__, m), *c), id=name
+                lambda m=model, c=clusters: m(*_fill_required(m.__name__, m), *c), id=name
             )
     for linkage in ("single", "complete", "average", "centroid"):
         yield pytest.param(

@@ -17,7 +17,7 @@ from sklearn.model_selection import (
 
 from separatrix.messages import InputError
 from separatrix.rows.rows import ArrayRows
-from separatrix.selection.folds import folded, folds_of, stratified_labels
+from separatrix.selection.folds import fold_rows, folds_of, stratified_labels
 
 
 def table(n: int = 37, d: int = 3, seed: int = 0) -> ArrayRows:
@@ -42,7 +42,7 @@ def test_a_tiling_gives_the_moments_of_both_sides(cv: object) -> None:
     rows = table()
     folds = folds_of(cv, rows.block.n)
     assert folds.labels is not None
-    halves = folded(rows, cv).halves
+    halves = fold_rows(rows, cv).halves
     assert len(halves) == len(folds)
     for (train, test), (a, b) in zip(halves, folds.pairs, strict=True):
         for moments, index in ((train, a), (test, b)):
@@ -66,7 +66,7 @@ def test_overlapping_folds_keep_their_own_rows(cv: object) -> None:
     rows = table()
     folds = folds_of(cv, rows.block.n)
     assert folds.labels is None
-    for (train, test), (a, b) in zip(folded(rows, cv).halves, folds.pairs, strict=True):
+    for (train, test), (a, b) in zip(fold_rows(rows, cv).halves, folds.pairs, strict=True):
         np.testing.assert_allclose(train.mean, expected(rows, a)[0], rtol=1e-12, atol=1e-13)
         np.testing.assert_allclose(test.mean, expected(rows, b)[0], rtol=1e-12, atol=1e-13)
 
@@ -76,7 +76,7 @@ def test_pairs_may_be_a_generator_and_masks() -> None:
     label = np.arange(12) % 3
     pairs = ((label != f, label == f) for f in range(3))
     assert np.array_equal(folds_of(pairs, 12).labels, label)
-    assert len(folded(rows, ((label != f, label == f) for f in range(3))).halves) == 3
+    assert len(fold_rows(rows, ((label != f, label == f) for f in range(3))).halves) == 3
 
 
 def test_complement_with_a_row_trained_twice_is_not_a_tiling() -> None:
@@ -142,21 +142,21 @@ def test_the_rows_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return reduce(self, statistic)
 
     monkeypatch.setattr(ArrayRows, "reduce", counted)
-    folded(rows, 5)
+    fold_rows(rows, 5)
     assert len(passes) == 1
 
 
 @pytest.mark.parametrize("cv", [1, 0, 38])
 def test_impossible_numbers_of_folds_are_refused(cv: int) -> None:
     with pytest.raises(InputError, match="n_samples=37"):
-        folded(table(), cv)
+        fold_rows(table(), cv)
 
 
 def test_a_fold_without_weight_is_refused() -> None:
     rows = ArrayRows(np.arange(6.0)[:, None], np.arange(6.0), np.array([0, 0, 0, 1, 1, 1.0]))
     with pytest.raises(InputError, match="fold 0 have no weight"):
-        folded(rows, KFold(2))
-    assert [test.weight for _, test in folded(rows, 2).halves] == [2.0, 1.0]
+        fold_rows(rows, KFold(2))
+    assert [test.weight for _, test in fold_rows(rows, 2).halves] == [2.0, 1.0]
 
 
 @settings(max_examples=25, deadline=None)
@@ -164,7 +164,7 @@ def test_a_fold_without_weight_is_refused() -> None:
 def test_folds_add_up_to_the_table(k: int, n: int, seed: int) -> None:
     rows = table(n, seed=seed)
     whole = rows.collect()
-    for train, test in folded(rows, k).halves:
+    for train, test in fold_rows(rows, k).halves:
         both = train + test
         assert both.count == n
         np.testing.assert_allclose(both.x_mean, np.average(whole.x, axis=0, weights=whole.w))

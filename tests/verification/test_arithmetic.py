@@ -17,7 +17,7 @@ from separatrix.verification.arithmetic import (
     product,
     root_above,
     root_below,
-    scaled,
+    scale_to_integers,
     solve_symmetric,
     step_bound,
 )
@@ -30,7 +30,7 @@ small = st.floats(-1e6, 1e6).filter(lambda v: v == 0 or abs(v) > 1e-9)
 @quick
 @given(st.lists(doubles, max_size=8))
 def test_scaled_integers_are_the_doubles(values: list[float]) -> None:
-    m, shift = scaled(values)
+    m, shift = scale_to_integers(values)
     assert [Fraction(v) for v in values] == [Fraction(n, 2**shift) for n in m]
 
 

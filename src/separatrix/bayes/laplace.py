@@ -501,7 +501,7 @@ def laplace_fit(
     problem = problem.with_scale(prior_scale)
     one = OnePass(problem)
     found = newton(one, start, tol=TOLERANCE, max_iter=max_iter, gradient_scale=problem.weight)
-    theta = _polished(one, found.coef[:, 0])
+    theta = _polish(one, found.coef[:, 0])
     at = one.at(theta)
     covariance, log_determinant, condition = _inverse(at.hessian)
     log_evidence = -at.value - 0.5 * log_determinant + 0.5 * float(np.log(problem.precisions).sum())
@@ -512,7 +512,7 @@ def laplace_fit(
     )  # fmt: skip
 
 
-def _polished(one: OnePass, theta: Floats) -> Floats:
+def _polish(one: OnePass, theta: Floats) -> Floats:
     """Full Newton steps while they shrink the gradient: Ψ itself has too few digits to tell."""
     at = one.at(theta)
     for _ in range(3):
@@ -932,7 +932,7 @@ def certify(
         here = sums.gradient[:, 0] + factor * wide * constant
         largest = max(largest, float(np.abs(here).max()))
     size = problem.weight + precision * float(np.abs(b).max(initial=0.0))
-    slope = abs(_projected(fit)) / max(problem.n_penalized, 1) if learned else 0.0
+    slope = abs(_projected_gap(fit)) / max(problem.n_penalized, 1) if learned else 0.0
     return Certificate(
         claim="Bayesian logistic regression: the log posterior is largest at these coefficients, "
         "and its curvature there is positive definite",
@@ -946,7 +946,7 @@ def certify(
     )
 
 
-def _projected(fit: LaplaceFit) -> float:
+def _projected_gap(fit: LaplaceFit) -> float:
     """The slope of the evidence by log λ, zero where it points out of the scales that are tried."""
     if fit.prior_scale <= 1.0001 * SMALLEST_SCALE:
         return min(fit.slope, 0.0)

@@ -268,7 +268,7 @@ def sampling_target(
 ) -> Potential:
     """The posterior over the rows of positive weight."""
     width = posterior.coordinates.width
-    block = rows.collect() if isinstance(rows, InMemory) else _collected(rows, width)
+    block = rows.collect() if isinstance(rows, InMemory) else _collect(rows, width)
     present = block.weights > 0.0
     block = block if present.all() else block.take(np.flatnonzero(present))
     _check_design(block.n, width)
@@ -284,7 +284,7 @@ def _check_design(n: int, width: int) -> None:
         )
 
 
-def _collected(rows: Rows, width: int) -> Block:
+def _collect(rows: Rows, width: int) -> Block:
     """The blocks of a stream in memory, as long as they fit."""
     blocks: list[Block] = []
     for block in rows.blocks():

@@ -13,13 +13,13 @@ from separatrix.cli.options import (
     cluster_option,
     column_options,
     command_line,
+    describe_travel,
     json_option,
     name_of,
     python_code,
-    scanned,
+    scan_table,
     stem_of,
     travel_document,
-    traveled,
     was_given,
     with_file,
     with_flags,
@@ -100,7 +100,7 @@ def cluster(
 
     wanted = _number(number)
     place = ready(out if out is not None else Path(f"{stem_of(table)}-clusters"))
-    rows, beside = _without_ids(scanned(table, None, weight=None, **reading), ids)
+    rows, beside = _without_ids(scan_table(table, None, weight=None, **reading), ids)
     from separatrix.study.cluster.run import run_clusters
     from separatrix.threads import one_blas_thread
 
@@ -129,7 +129,7 @@ def cluster(
         return
     from separatrix.cli.cluster_results import print_clusters
 
-    for sentence in traveled(rows):
+    for sentence in describe_travel(rows):
         say(f"· {sentence}")
     print_clusters(study, place, _in_python(context, beside.columns), report.announced)
 

@@ -14,7 +14,7 @@ from separatrix.cli.options import (
     json_option,
     name_of,
     python_code,
-    scanned,
+    scan_table,
     stem_of,
     was_given,
     with_file,
@@ -87,7 +87,7 @@ def curve(
     from separatrix.cli.places import ready
 
     place = ready(out if out is not None else Path(f"{stem_of(table)}-curve"))
-    rows = scanned(table, target, weight=weight, group=group, ids=ids, **reading)
+    rows = scan_table(table, target, weight=weight, group=group, ids=ids, **reading)
     from separatrix.study.curves import run_curve
 
     with progress(quiet=as_json) as report:

@@ -69,7 +69,7 @@ def explore(
       separatrix explore sample:diabetes --target progression
       separatrix explore diabetes-separatrix
     """
-    from separatrix.exploration.serve import Page, described
+    from separatrix.exploration.serve import Page, describe_table
     from separatrix.exploration.session import Session, stored_at
 
     # what a fit has to say stands on the page, in its certificate
@@ -81,7 +81,7 @@ def explore(
             report("reading the table", 0, 1)
             options = {"kinds": kinds_of(kinds), "id": ids, **_given(reading)}
             try:
-                shown = described(table_at(table), target, rows, options)
+                shown = describe_table(table_at(table), target, rows, options)
             except InputError as problem:
                 raise with_file(problem, table) from problem
         model = stored if model is None else model

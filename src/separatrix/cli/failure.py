@@ -130,7 +130,7 @@ def _compiling() -> bool:
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
+def ignore_interrupts() -> Iterator[None]:
     """A few steps that belong together: a signal that arrives during them acts afterwards."""
     waiting: list[int] = []
     heeded = (number for number in ENDING if callable(signal.getsignal(number)))

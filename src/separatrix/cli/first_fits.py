@@ -96,7 +96,7 @@ def _fit_all(name: str, model: type[Any]) -> None:
 
 def fit(name: str, model: type[Any], options: dict[str, Any], table: FirstFitTable) -> None:
     """Fit a model to a table and predict; it may refuse a kind of table: it has no loops then."""
-    arguments = (*_required(name, model), *((3,) if "KMe" in name else ()))
+    arguments = (*_fill_required(name, model), *((3,) if "KMe" in name else ()))
     with suppress(*(() if table.name == "plain" else (TypeError, ValueError))):
         _use(model(*arguments, **options), table)
 
@@ -124,7 +124,7 @@ def _parameters(estimator: Any) -> Any:
     return inspect.signature(estimator.fit).parameters
 
 
-def _required(name: str, model: type[Any]) -> Iterator[Any]:
+def _fill_required(name: str, model: type[Any]) -> Iterator[Any]:
     """Arguments without a default: the models that another is made of."""
     for parameter in list(inspect.signature(model).parameters.values()):
         if parameter.name == "estimator":

@@ -18,16 +18,16 @@ from separatrix.cli.ids import Ids, copied_columns
 from separatrix.cli.options import (
     cluster_option,
     command_line,
+    describe_travel,
     json_option,
     level_option,
     name_of,
     python_code,
     reading_options,
-    scanned,
+    scan_table,
     stem_of,
     test_options,
     travel_document,
-    traveled,
     validation_options,
     was_given,
     with_file,
@@ -140,7 +140,7 @@ def fit(
     place = ready(out if out is not None else Path(f"{stem_of(table)}-separatrix"))
     study_options = {name: options.pop(name) for name in STUDY_OPTIONS}
     with _progress(as_json) as report:
-        source = _opened(context, table, target, options)
+        source = _open_table(context, table, target, options)
         from separatrix.cli.results import write_all
         from separatrix.study.run import run_study
         from separatrix.threads import one_blas_thread
@@ -161,7 +161,7 @@ def fit(
                 raise with_file(problem, table) from problem
             study = replace(
                 study,
-                messages=(*map(with_flags, study.messages), *traveled(source)),
+                messages=(*map(with_flags, study.messages), *describe_travel(source)),
                 warnings=tuple(map(with_flags, study.warnings)),
             )
             checked = check_gates(limits, study)
@@ -191,10 +191,10 @@ def _progress(as_json: bool) -> Iterator[Silent]:
     except KeyboardInterrupt as end:
         if report.leaderboard is None:
             raise
-        raise _not_stored(report.leaderboard, as_json) from end
+        raise _refuse_to_store(report.leaderboard, as_json) from end
 
 
-def _not_stored(found: Leaderboard, as_json: bool) -> Interrupted:
+def _refuse_to_store(found: Leaderboard, as_json: bool) -> Interrupted:
     """The comparison is done and its leaderboard printed; there is no model."""
     from separatrix.cli.fit_summary import chosen, print_leaderboard
     from separatrix.study.document import plain
@@ -207,13 +207,15 @@ def _not_stored(found: Leaderboard, as_json: bool) -> Interrupted:
     return Interrupted("Interrupted after the comparison; no model was stored.", known)
 
 
-def _opened(context: click.Context, table: str, target: str | None, reading: dict[str, Any]) -> Any:
+def _open_table(
+    context: click.Context, table: str, target: str | None, reading: dict[str, Any]
+) -> Any:
     """Rows of a table, or the moments in a file."""
     if table.endswith(".moments"):
         return _moments(context, table, target, reading)
     if target is None:
         raise _no_target(table, reading)
-    return scanned(table, target, **reading)
+    return scan_table(table, target, **reading)
 
 
 def _moments(
@@ -271,7 +273,7 @@ def _ids(source: Any, target: str | None, requested: tuple[str, ...]) -> Ids:
 
 def _no_target(table: str, reading: dict[str, Any]) -> InputError:
     """Without a target, at least the columns to choose from are shown."""
-    names = scanned(table, None, **reading).schema.names
+    names = scan_table(table, None, **reading).schema.names
     shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
     return InputError(
         "no target is given.",

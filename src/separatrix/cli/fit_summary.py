@@ -105,8 +105,8 @@ def verdict(study: Study) -> list[str]:
     return [
         *_reference(study.reference),
         f"{chosen(study.winner, study.reason)}{_other_rule(study.choice)}",
-        *validated(study),
-        f"{_tested(study)}: {scores}.",
+        *summarize_validation(study),
+        f"{_summarize_test(study)}: {scores}.",
         *_by_class(study.class_scores),
         *([] if study.decision is None else [_decisions(study.decision)]),
         *(f"Rule for {rule}" for rule in study.description.rules),
@@ -114,7 +114,7 @@ def verdict(study: Study) -> list[str]:
     ]
 
 
-def _tested(study: Study) -> str:
+def _summarize_test(study: Study) -> str:
     """What the scores are of."""
     if study.stream is not None and study.stream.simulated:
         return f"Simulated rows with the moments of the test set ({study.n_test} rows)"
@@ -181,10 +181,10 @@ def _value(score: Score) -> str:
 # What ``fit`` prints about repeats and nested selection.
 
 
-def validated(study: Study) -> list[str]:
+def summarize_validation(study: Study) -> list[str]:
     """A line on the repeats, and one on the outer loop, where there are any."""
     found = [] if study.repeats is None else [_repeats(study.repeats, study.winner)]
-    return found if study.nested is None else [*found, _nested(study.nested)]
+    return found if study.nested is None else [*found, _summarize_nested(study.nested)]
 
 
 def _repeats(found: Repeats, winner: str) -> str:
@@ -202,7 +202,7 @@ def _repeats(found: Repeats, winner: str) -> str:
     return f"{text}."
 
 
-def _nested(found: Nested) -> str:
+def _summarize_nested(found: Nested) -> str:
     if not found.folds:
         return found.summary
     name = score_info(found.metric).short

@@ -10,12 +10,12 @@ import click
 
 from separatrix.cli.options import (
     cluster_option,
+    describe_travel,
     json_option,
     reading_options,
-    scanned,
+    scan_table,
     split_options,
     travel_document,
-    traveled,
     with_flags,
 )
 from separatrix.cli.output import print_json, say
@@ -66,7 +66,7 @@ def summarize(
       separatrix fit a.moments
     """
     out = ready_file(out)
-    rows = scanned(table, target, **reading)
+    rows = scan_table(table, target, **reading)
     from separatrix.rows.parts import Parts
     from separatrix.storage import save_moments
     from separatrix.storage import summarize as summarized
@@ -83,7 +83,7 @@ def summarize(
         about |= {"classes": classes_of(stored), "min_rows": min_rows}
         print_json({"moments": str(out), **about, **travel_document(rows)})
         return
-    for note in (*rows.notes, *traveled(rows)):
+    for note in (*rows.notes, *describe_travel(rows)):
         say(f"· {with_flags(note)}")
     click.echo(str(out))
     file = shlex.quote(str(out))
@@ -115,9 +115,9 @@ def merge(files: tuple[str, ...], out: Path, min_rows: int, as_json: bool) -> No
     out = ready_file(out)
     from separatrix.storage import load_moments, save_moments
 
-    total = _checked(files[0], load_moments(files[0]), min_rows)
+    total = _check_stored(files[0], load_moments(files[0]), min_rows)
     for file in files[1:]:
-        other = _checked(file, load_moments(file), min_rows)
+        other = _check_stored(file, load_moments(file), min_rows)
         try:
             total = total + other
         except InputError as problem:
@@ -134,7 +134,7 @@ def merge(files: tuple[str, ...], out: Path, min_rows: int, as_json: bool) -> No
     say(f"{rows} rows of {tables}. Next: separatrix fit {shlex.quote(str(out))}")
 
 
-def _checked(file: str, stored: StoredMoments, least: int) -> StoredMoments:
+def _check_stored(file: str, stored: StoredMoments, least: int) -> StoredMoments:
     """The moments of a file, none of which is a sum over fewer rows."""
     try:
         stored.require_rows(least)

@@ -196,7 +196,7 @@ def _is_query(inside: str) -> bool:
     return " " in inside.strip() or "\n" in inside.strip()
 
 
-def scanned(
+def scan_table(
     table: str,
     target: str | None,
     weight: str | None,
@@ -473,7 +473,7 @@ cluster_option = click.option(
 )
 
 
-def traveled(rows: Any) -> tuple[str, ...]:
+def describe_travel(rows: Any) -> tuple[str, ...]:
     """What traveled, as a message; none for a table that is read here."""
     travel = getattr(rows, "travel", None)
     return () if travel is None else (travel.sentence(),)

@@ -97,7 +97,7 @@ def _outcome(given: list[str], interruptions: Interruptions) -> int:
     except (KeyboardInterrupt, click.Abort) as end:
         if isinstance(end.__cause__, EOFError):  # Click takes a file that ends too soon for Ctrl-D
             return _broken_off(end.__cause__, as_json)
-        return _interrupted(interruptions, end.__cause__ or end, as_json)
+        return _report_interruption(interruptions, end.__cause__ or end, as_json)
     except GateFailed as failed:
         describe("gate", str(failed), as_json)
         return 1
@@ -119,7 +119,7 @@ def _outcome(given: list[str], interruptions: Interruptions) -> int:
         if isinstance(problem, OSError):
             return _broken_off(problem, as_json)
         if interruptions.happened:  # what the interruption broke is no defect
-            return _interrupted(interruptions, problem, as_json)
+            return _report_interruption(interruptions, problem, as_json)
         traceback.print_exc()
         what = f"{type(problem).__name__}: {problem}. This is a defect in separatrix itself."
         describe("defect", what, as_json)
@@ -140,7 +140,7 @@ def _limit(problem: Exception) -> str:
     return ""
 
 
-def _interrupted(interruptions: Interruptions, end: BaseException, as_json: bool) -> int:
+def _report_interruption(interruptions: Interruptions, end: BaseException, as_json: bool) -> int:
     """What is left of an interrupted command."""
     if isinstance(end, Interrupted):
         describe("interrupted", str(end), as_json, **end.found)

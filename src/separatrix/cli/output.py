@@ -93,10 +93,10 @@ def print_lines(lines: Sequence[str]) -> None:
 def print_messages(messages: Sequence[str], warnings: Sequence[str]) -> None:
     """What was inferred, then the warnings, on standard error."""
     for text in (*messages, *warnings):
-        say(marked(text))
+        say(mark_up(text))
 
 
-def marked(text: str) -> str:
+def mark_up(text: str) -> str:
     """A message with a dot before it; a warning, by its code, with the way to its explanation."""
     code = re.match(r"SEP\d{3}\b", text)
     return f"· {text}" if code is None else f"! {text} (separatrix explain {code[0]})"

@@ -16,12 +16,12 @@ from separatrix.cli.ids import ALL, Ids, copied_columns
 from separatrix.cli.options import (
     as_written,
     cluster_option,
+    describe_travel,
     json_option,
     level_option,
     table_at,
     text_options,
     travel_document,
-    traveled,
     with_flags,
 )
 from separatrix.cli.output import print_json, say
@@ -121,7 +121,7 @@ def _predict(
     for remark in _remarks(rows, ids.columns, everything=ALL in keep):
         say(f"· {remark}", quiet=as_json)
     warned: list[str] = []
-    predicted = _predicted(fitted, rows, extra, warned, quiet=as_json)
+    predicted = _predict_batches(fitted, rows, extra, warned, quiet=as_json)
     if as_json and out is None:
         found: list[Any] = [[] for _ in (*before, *ids.columns, *after)]
         for first, last, n in predicted:
@@ -140,7 +140,7 @@ def _predict(
         about = {"out": str(out), "rows": count, "warnings": warned, **travel_document(rows)}
         print_json({"model": type(fitted).__name__, **about})
         return
-    for sentence in traveled(rows):
+    for sentence in describe_travel(rows):
         say(f"· {sentence}")
     if out is not None:
         say(f"Wrote {count:,} predictions to {out}")
@@ -183,7 +183,7 @@ def stored_model(model: str) -> tuple[Any, Any]:
     return fitted, schema
 
 
-def _predicted(
+def _predict_batches(
     fitted: Any, rows: Any, extra: Extra, warned: list[str], *, quiet: bool
 ) -> Iterator[tuple[list[Any], list[Any], int]]:
     """Block by block: row numbers in the table, then prediction and extra columns, and how many.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from separatrix.cli.options import with_flags
-from separatrix.cli.output import console, marked, say
+from separatrix.cli.output import console, mark_up, say
 from separatrix.study.progress import Listener
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Lines(Silent):
         """What was inferred, and what will be compared."""
         self.announced = [with_flags(text) for text in messages]
         for text in self.announced:
-            say(marked(text))
+            say(mark_up(text))
         if candidates:
             others = ", ".join(candidates[1:]) or "nothing else"
             say(f"· To be compared with the {candidates[0]}: {others} (override: --models).")

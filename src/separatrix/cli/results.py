@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.cli.failure import SCHEMA_VERSION, Interrupted, uninterrupted
+from separatrix.cli.failure import SCHEMA_VERSION, Interrupted, ignore_interrupts
 from separatrix.cli.ids import Ids
 from separatrix.cli.places import ASSIGNMENTS, MODEL, PREDICTIONS, REPORT, RESULT
 from separatrix.messages import InputError
@@ -21,7 +21,7 @@ from separatrix.storage import save
 from separatrix.storage.files import cannot_write, write_text
 from separatrix.study.document import document_of, plain
 from separatrix.study.result import Predictions, Study
-from separatrix.temporary import locked, remove_leftovers, temporary
+from separatrix.temporary import lock, remove_leftovers, temporary
 
 
 def write_all(study: Study, place: Path, ids: Ids) -> dict[str, Any]:
@@ -51,9 +51,9 @@ def all_or_nothing(place: Path, write: Callable[[Path], None]) -> None:
     complete = False
     try:
         partial.mkdir()
-        with locked(partial):
+        with lock(partial):
             write(partial)
-            with uninterrupted():
+            with ignore_interrupts():
                 _move(partial, place)
                 complete = True
     except KeyboardInterrupt as end:
@@ -63,9 +63,9 @@ def all_or_nothing(place: Path, write: Callable[[Path], None]) -> None:
     except OSError as problem:
         raise cannot_write(place, problem) from problem
     except InputError as problem:  # the temporary name means nothing to the user
-        raise _renamed(problem, partial, place) from problem
+        raise _rename_place(problem, partial, place) from problem
     finally:
-        with uninterrupted():
+        with ignore_interrupts():
             shutil.rmtree(partial, ignore_errors=True)
 
 
@@ -79,7 +79,7 @@ def _move(partial: Path, place: Path) -> None:
         file.replace(place / file.name)
 
 
-def _renamed(problem: InputError, partial: Path, place: Path) -> InputError:
+def _rename_place(problem: InputError, partial: Path, place: Path) -> InputError:
     if problem.file is None:
         return problem
     file = problem.file.replace(str(partial), str(place))

@@ -21,7 +21,7 @@ from separatrix.cluster.linkage import (
     connected_linkage,
     in_unit,
     linkage_of_points,
-    rescaled,
+    restore_unit,
 )
 from separatrix.distances.base import Metric
 from separatrix.distances.names import PrecomputedDistances
@@ -170,7 +170,7 @@ default="ward"
             self.n_connected_components_ = int(connected.n_components)
             table = connected_linkage(connected, self.linkage)
             certificate = certify_connected_linkage(connected, self.linkage, table)
-        self.dendrogram_ = Dendrogram(rescaled(table, unit))
+        self.dendrogram_ = Dendrogram(restore_unit(table, unit))
         self.certificate_ = replace(
             certificate, notes=(*certificate.notes, *self._inversion_notes())
         )

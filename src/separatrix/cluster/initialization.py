@@ -94,7 +94,7 @@ def _sparse_keys(x: Any) -> Iterator[tuple[Any, ...]]:
         yield column, value
 
 
-def seeded(random_state: Any) -> tuple[int, np.random.Generator]:
+def seed_generator(random_state: Any) -> tuple[int, np.random.Generator]:
     """Seed of a sample of rows, and the generator of the centers of K-means."""
     seeds = check_random_state(random_state).randint(2**31 - 1, size=2)
     return int(seeds[0]), np.random.default_rng(seeds[1])

@@ -155,7 +155,7 @@ def kernel_lloyd(
         distances, _, total = sums.distances()
         history.append(float(weight @ distances[rows, sums.labels]))
         visited[sums.labels.tobytes()] = history[-1]
-        new = _assigned(distances, total, sums.labels, weight)
+        new = _assign(distances, total, sums.labels, weight)
         if np.array_equal(new, sums.labels):
             if sums.exact:
                 status = KernelLloydStatus.CONVERGED
@@ -184,7 +184,7 @@ def _result(
     return KernelPartition(labels, norms, inertia, len(history), status, history, visited)
 
 
-def _assigned(distances: Floats, total: Floats, labels: Ints, weight: Floats) -> Ints:
+def _assign(distances: Floats, total: Floats, labels: Ints, weight: Floats) -> Ints:
     """Nearest clusters; a row stays where another is nearer by rounding only. None is emptied."""
     rows = np.arange(len(labels))
     distances = np.where(total > 0, distances, np.inf)

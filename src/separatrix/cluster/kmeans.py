@@ -18,7 +18,7 @@ from separatrix.cluster.base import IterativeClusterer, zero_one_columns
 from separatrix.cluster.initialization import (
     kmeans_plusplus,
     random_centers,
-    seeded,
+    seed_generator,
     sparse_plusplus,
     sparse_random,
 )
@@ -28,7 +28,7 @@ from separatrix.cluster.streaming import (
     certify_kmeans,
     dense_if_small,
     sample_rows,
-    scaled,
+    scale_rows,
     sparse_lloyd,
     squared_distances,
     streaming_lloyd,
@@ -201,7 +201,7 @@ default="k-means++"
 
     def _runs(self, rows: Rows, spread: ColumnSpread) -> list[LloydResult]:
         """Lloyd iterations from every initialization."""
-        seed, rng = seeded(self.random_state)
+        seed, rng = seed_generator(self.random_state)
         block = rows.block if isinstance(rows, ArrayRows) else None
         is_sparse = block is not None and sparse.issparse(block.x)
         if block is not None and not is_sparse and block.x.size <= MAX_COPIED:
@@ -240,7 +240,7 @@ default="k-means++"
     def _sparse_runs(self, block: Block, rng: np.random.Generator) -> list[LloydResult]:
         """Lloyd iterations of compressed rows, which are divided and not centered."""
         w = block.weights
-        x, offset = scaled(block.x[w > 0] if not w.all() else block.x, self.standardizer_)
+        x, offset = scale_rows(block.x[w > 0] if not w.all() else block.x, self.standardizer_)
         x, w = sparse.csr_array(x), w[w > 0]
         runs = []
         for start in self._initial_centers(x, w, rng):
@@ -332,7 +332,7 @@ default="k-means++"
 
     def _sparse_squares(self, x: Any, centers: Floats) -> Floats:
         """Squared distances of compressed rows, which are not filled in."""
-        z, offset = scaled(x, self.standardizer_)
+        z, offset = scale_rows(x, self.standardizer_)
         return squared_distances(sparse.csr_array(z), centers + offset)
 
     @on_one_blas_thread

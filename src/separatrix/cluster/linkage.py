@@ -72,7 +72,7 @@ def linkage(X: Any, method: str = "average", metric: Any = "euclidean") -> Float
     x = as_square(X) if isinstance(chosen, PrecomputedDistances) else X
     fitted = chosen.fitted(x)
     points, unit = in_unit(fitted.validate(x), fitted)
-    return rescaled(linkage_of_points(points, method, fitted), unit)
+    return restore_unit(linkage_of_points(points, method, fitted), unit)
 
 
 def in_unit(points: Any, metric: Metric) -> tuple[Any, float]:
@@ -83,7 +83,7 @@ def in_unit(points: Any, metric: Metric) -> tuple[Any, float]:
     return (points if unit == 1.0 else points / unit), unit
 
 
-def rescaled(table: Floats, unit: float) -> Floats:
+def restore_unit(table: Floats, unit: float) -> Floats:
     """The merges of points that were divided by ``unit``, with heights in their own units."""
     with np.errstate(over="ignore"):
         table[:, 2] *= unit

@@ -173,10 +173,10 @@ class ClusterSums:
         """Add compressed rows from products, on threads; none is filled in."""
         k = len(self.centers)
         positive = slice(None) if block.w is None else np.flatnonzero(block.w > 0)
-        x, offset = scaled(block.x[positive], self.standardizer)
+        x, offset = scale_rows(block.x[positive], self.standardizer)
         w, centers = block.weights[positive], self.centers + offset
         rows = CompressedRows(sparse.csr_array(x), k)
-        by_column, norms = transposed(centers), np.einsum("ij,ij->i", centers, centers)
+        by_column, norms = transpose_centers(centers), np.einsum("ij,ij->i", centers, centers)
 
         def nearest(piece: int) -> tuple[NDArray[np.int32], Floats, Floats]:
             at, part = rows.cuts[piece], rows.parts[piece]
@@ -385,7 +385,7 @@ class _SparseLloyd:
 
     def _set_norms(self) -> None:
         self.norms = np.einsum("ij,ij->i", self.centers, self.centers)
-        self.by_column = transposed(self.centers)
+        self.by_column = transpose_centers(self.centers)
 
     def assign(self) -> int:
         """Assign every row to its nearest center; the number of rows that moved."""
@@ -503,7 +503,7 @@ def dense_if_small(x: Any, spread: ColumnSpread) -> Any:
     return x
 
 
-def scaled(x: Any, standardizer: Standardizer | None) -> tuple[Any, Floats | float]:
+def scale_rows(x: Any, standardizer: Standardizer | None) -> tuple[Any, Floats | float]:
     """Rows divided by the scales of their columns, and what to add to standardized centers."""
     if standardizer is None:
         return x, 0.0
@@ -551,7 +551,7 @@ class CompressedRows:
         return np.asarray(self.x[members].T @ w[members])
 
 
-def transposed(centers: Floats) -> Floats:
+def transpose_centers(centers: Floats) -> Floats:
     """The centers as columns, contiguous, on threads."""
     k, d = centers.shape
     out = np.empty((d, k))
@@ -566,7 +566,7 @@ def transposed(centers: Floats) -> Floats:
 def squared_distances(x: Any, centers: Floats) -> Floats:
     """‖x − c‖² of all rows and centers, from products."""
     rows = CompressedRows(x, len(centers))
-    by_column, norms = transposed(centers), np.einsum("ij,ij->i", centers, centers)
+    by_column, norms = transpose_centers(centers), np.einsum("ij,ij->i", centers, centers)
     found = parallel_map(
         lambda piece: rows.squared_distances(piece, by_column, norms, None), range(len(rows.cuts))
     )

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.arrays import Floats, Ints
-from separatrix.cluster.initialization import kernel_plusplus, lexicographic_order, seeded
+from separatrix.cluster.initialization import kernel_plusplus, lexicographic_order, seed_generator
 from separatrix.cluster.kernel_kmeans import KernelKMeans
 from separatrix.cluster.kernel_lloyd import GramBlocks, kernel_lloyd
 from separatrix.cluster.kmeans import KMeans
@@ -61,7 +61,7 @@ def kmeans_sweeps(
     >>> [round(sweep.loss) for sweep in kmeans_sweeps(x, 2, [[8.0], [44.0]])]
     [1832, 932]
     """
-    weight, (_, rng) = np.ones(len(z)), seeded(seed)
+    weight, (_, rng) = np.ones(len(z)), seed_generator(seed)
     model = KMeans(k, init=init, n_init=1, max_iter=max_iter)
     model.standardizer_ = None
     start = model._initial_centers(z, weight, rng)[0]

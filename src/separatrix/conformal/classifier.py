@@ -30,7 +30,7 @@ from separatrix.estimators.base import codes_of, with_every_class
 from separatrix.estimators.class_labels import two_or_more
 from separatrix.estimators.wrapped import (
     LabeledRows,
-    fitted,
+    fit_wrapped,
     labeled_rows,
     require_classifier,
     warn_once,
@@ -172,11 +172,11 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
         with warn_once():
             if self.method == "split":
                 train, test = self._split(rows)
-                model = fitted(self.estimator, rows.take(train))
+                model = fit_wrapped(self.estimator, rows.take(train))
                 p = self._values(model, rows.take(test).x, score)
                 found = self._scored(score, p, test, np.zeros(len(test), np.int64), [[model]])
             else:
-                model = fitted(self.estimator, rows)
+                model = fit_wrapped(self.estimator, rows)
                 folds = self._labels(given, self.labels_)
                 found = self._left_out(score, model, rows, folds)
         return self._accept(rows, found, model)
@@ -269,7 +269,7 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
         p, models = np.empty((n, len(self.classes_))), []
         for fold in range(int(labels.max()) + 1):
             test = np.flatnonzero(labels == fold)
-            models.append([fitted(self.estimator, rows.take(np.flatnonzero(labels != fold)))])
+            models.append([fit_wrapped(self.estimator, rows.take(np.flatnonzero(labels != fold)))])
             p[test] = self._values(models[-1][0], rows.take(test).x, score)
         return self._scored(score, p, every, labels, models)
 

@@ -87,7 +87,7 @@ def mardia(x: Floats, sample_weight: Floats | None = None) -> MardiaTest:
     """
     x, w = _positive_weight(x, sample_weight)
     n = float(w.sum())
-    z = _whitened(x, w)
+    z = _whiten(x, w)
     d = z.shape[1]
     if d == 0 or n <= d or not _can_reject(n, d):
         raise InputError(
@@ -140,7 +140,7 @@ def _positive_weight(x: Floats, sample_weight: Floats | None) -> tuple[Floats, F
     return x[w > 0], w[w > 0]
 
 
-def _whitened(x: Floats, w: Floats) -> Floats:
+def _whiten(x: Floats, w: Floats) -> Floats:
     """Rows in coordinates in which they have unit covariance (1/Σw)."""
     weight = w / max(float(w.sum()), np.finfo(float).tiny)
     centered = x - x[:1].sum(axis=0)  # from one of the rows first: what is constant becomes zero

@@ -385,7 +385,7 @@ def fit_diagonals(problem: GaussianProblem) -> GaussianFit:
     target = mean_variance(pooled, standardizer) * unit**2
     variance = shrinkage.own_weight * own + shrinkage.beta * pooled + shrinkage.alpha * target
     if problem.added is not None:
-        variance = _raised(variance, m.weight, total, means) + problem.added
+        variance = _raise_variance(variance, m.weight, total, means) + problem.added
     variance = np.where((m.weight > 0)[:, None], variance, np.where(pooled > 0, pooled, total))
     constant = _constant(variance, total, means) & varies
     if constant.any() and not shared:
@@ -430,7 +430,7 @@ def _constant(variance: Floats, total: Floats, means: Floats) -> NDArray[np.bool
     return np.asarray(constant)
 
 
-def _raised(variance: Floats, weight: Floats, total: Floats, means: Floats) -> Floats:
+def _raise_variance(variance: Floats, weight: Floats, total: Floats, means: Floats) -> Floats:
     """Variances, with s²/(n + 1) where the n rows of a class agree: one more row may be any row.
 
     A class whose n rows agree shows that fewer than about one row in n differ, and no more: its
@@ -559,7 +559,7 @@ def fit_shared(problem: GaussianProblem, covariance: Floats) -> GaussianFit | No
     factor = cholesky_factor(correlation.copy())
     if factor is None:
         return None
-    return _solved(problem, covariance, correlation, factor, varies, unit)
+    return _solve_shrunken(problem, covariance, correlation, factor, varies, unit)
 
 
 def all_above(matrix: Floats, least: float) -> bool:
@@ -569,7 +569,7 @@ def all_above(matrix: Floats, least: float) -> bool:
     return cholesky_factor(shifted) is not None
 
 
-def _solved(
+def _solve_shrunken(
     problem: GaussianProblem,
     covariance: Floats,
     correlation: Floats,
@@ -670,13 +670,13 @@ def diagonal_moments(block: Block, k: int) -> ClassMoments:
 def fit_rows(problem: GaussianProblem, block: Block) -> GaussianFit:
     """Scores of classes from the rows themselves; covariances are not formed."""
     if problem.shared and problem.tol:
-        found = _shared(problem, block)
+        found = _fit_shared(problem, block)
         if found is not None:
             return found
     return _in_span(problem, block)
 
 
-def _shared(problem: GaussianProblem, block: Block) -> GaussianFit | None:
+def _fit_shared(problem: GaussianProblem, block: Block) -> GaussianFit | None:
     """One covariance: directions of a deviation above ``tol`` are compared, as in scikit-learn."""
     m = problem.moments
     codes = block.parts

@@ -218,7 +218,7 @@ class ClassPrior:
         fraction = np.where(n + s > 0, n / np.where(n + s > 0, n + s, 1.0), 0.0)
         step = np.where((n > 0)[:, None], m.mean - center, 0.0)
         moved = s * fraction  # n s/(n + s)
-        scatter = m.scatter + _added(m.structure, moved, step, s, spread, k)
+        scatter = m.scatter + _add_moments(m.structure, moved, step, s, spread, k)
         shared = kind.startswith("shared")
         rows = np.full(k, float(n.sum() + k * s)) if shared else n + s
         divisor = self._divisor(rows, k if shared else 1, d, kind)
@@ -268,7 +268,9 @@ class ClassPrior:
         return np.diag(spread) if m.structure == "diagonal" else spread
 
 
-def _added(structure: str, moved: Floats, step: Floats, s: float, spread: Floats, k: int) -> Floats:
+def _add_moments(
+    structure: str, moved: Floats, step: Floats, s: float, spread: Floats, k: int
+) -> Floats:
     """What the prior adds to the scatter, in the structure of the moments."""
     if structure == "diagonal":
         return np.asarray(moved[:, None] * step**2 + s * spread)

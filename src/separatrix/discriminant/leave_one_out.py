@@ -51,7 +51,7 @@ class SharedFits:
         factor = -0.5 * (self.counts.sum() - 1.0)
         mine = self.codes == k
         for rows, moves in ((mine, True), (~mine, False)):
-            q = downdated(a, b[:, rows], c[rows], n[rows], moves=moves)
+            q = downdate(a, b[:, rows], c[rows], n[rows], moves=moves)
             out[:, rows] = factor * q + self.log_priors[self.codes[rows], k]
 
     def probabilities_of_rows(self) -> Floats:
@@ -61,8 +61,8 @@ class SharedFits:
         from_means = self.white[:, None, :] + apart
         a = np.einsum("nkd,nkd->nk", from_means, from_means)
         b = np.einsum("nkd,nd->nk", from_means, self.white)
-        stays = downdated(a, b, c[:, None], n[:, None], moves=False)
-        moves = downdated(a, b, c[:, None], n[:, None], moves=True)
+        stays = downdate(a, b, c[:, None], n[:, None], moves=False)
+        moves = downdate(a, b, c[:, None], n[:, None], moves=True)
         own = np.arange(self.means.shape[0]) == self.codes[:, None]
         factor = -0.5 * (self.counts.sum() - 1.0)
         return softmax_in_place(factor * np.where(own, moves, stays) + self.log_priors[self.codes])
@@ -149,7 +149,7 @@ class QuadraticFits:
         n = count - 1.0
         c = np.einsum("nd,nd->n", self.white[rows], self.white[rows])
         volume = self.volumes[k] + np.log(left(c, count)) - d * np.log(n)
-        return np.asarray(-0.5 * volume - 0.5 * n * downdated(a, b, c, count, moves=True))
+        return np.asarray(-0.5 * volume - 0.5 * n * downdate(a, b, c, count, moves=True))
 
     def probabilities_of_rows(self, x: Floats) -> Floats:
         """P₋ᵢ(k | xᵢ) of the rows themselves (n x K)."""
@@ -277,7 +277,7 @@ def diagonal_fits(
     means = np.stack([x[codes == k].mean(axis=0) for k in classes])
     apart = x - means[codes]
     scatter = np.stack([(apart[codes == k] ** 2).sum(axis=0) for k in classes])
-    added, extreme, other = _added(x, float(model.var_smoothing))
+    added, extreme, other = _smoothing_terms(x, float(model.var_smoothing))
     own_means = means[codes] - apart / (n - 1.0)
     plain = (scatter[codes] - n / (n - 1.0) * apart**2) / (n - 1.0)
     spread = scatter / rows.counts[:, None]
@@ -293,7 +293,7 @@ def diagonal_fits(
     return DiagonalFits(own, *list(vars(fits).values())[1:])
 
 
-def _added(x: Floats, smoothing: float) -> tuple[Floats, Ints, Floats]:
+def _smoothing_terms(x: Floats, smoothing: float) -> tuple[Floats, Ints, Floats]:
     """What is added to variances; the rows whose absence changes it, and to what (e x d)."""
     order = np.sort(x, axis=0)
     added = smoothing * (0.5 * (order[-1] - order[0])) ** 2
@@ -358,7 +358,7 @@ def whitening_of(scatter: Floats, tol: float = 0.0) -> tuple[Floats, float] | No
     return (vectors / np.sqrt(values)) / scale[:, None], volume
 
 
-def downdated(a: Floats, b: Floats, c: Floats, n: Floats | float, *, moves: bool) -> Floats:
+def downdate(a: Floats, b: Floats, c: Floats, n: Floats | float, *, moves: bool) -> Floats:
     """(x − μ′)ᵀS′⁻¹(x − μ′), of the class that loses the row (``moves``) or of another."""
     beta, step = n / (n - 1.0), 1.0 / (n - 1.0)
     if moves:

@@ -487,7 +487,7 @@ def from_means(means: Floats, priors: Floats, coef: Floats) -> Directions:
     nonzero &= np.arange(len(values)) < len(means) - 1
     values = values[nonzero]
     scalings = (root * centered).T @ (vectors[:, nonzero] / np.sqrt(values))
-    return Directions(_oriented(scalings, unit), values)
+    return Directions(_orient(scalings, unit), values)
 
 
 def from_covariances(within: Floats, total: Floats) -> Directions:
@@ -498,10 +498,10 @@ def from_covariances(within: Floats, total: Floats) -> Directions:
     nonzero = values > 10 * len(values) * EPS
     maps = vectors[:, nonzero] / np.sqrt(values[nonzero]) / unit[:, None]
     between, rotation = np.linalg.eigh(maps.T @ (total - within) @ maps)
-    return Directions(_oriented(maps @ rotation[:, ::-1], 1.0 / unit), between[::-1])
+    return Directions(_orient(maps @ rotation[:, ::-1], 1.0 / unit), between[::-1])
 
 
-def _oriented(scalings: Floats, unit: Floats) -> Floats:
+def _orient(scalings: Floats, unit: Floats) -> Floats:
     """Every direction with its largest component positive."""
     if not scalings.size:
         return scalings

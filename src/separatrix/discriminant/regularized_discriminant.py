@@ -219,13 +219,13 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
         self.temperature_ = tuning.parameters["temperature"]
         self.smoothing_ = tuning.parameters["smoothing"]
         super().fit(rows)
-        self.scores_ = _tempered(self.scores_, self.temperature_)
+        self.scores_ = _temper(self.scores_, self.temperature_)
         return self
 
     @on_one_blas_thread
     def predict_proba(self, X: Any) -> Floats:
         """P(k | x) for every row and class."""
-        return smoothed(super().predict_proba(X), self.smoothing_)
+        return smooth(super().predict_proba(X), self.smoothing_)
 
     def predict_log_proba(self, X: Any) -> Floats:
         """ln P(k | x), exact also where the probability underflows."""
@@ -246,10 +246,10 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
         self.best_score_ = float(mean[best])
 
 
-def _tempered(scores: ClassScores, temperature: float) -> ClassScores:
+def _temper(scores: ClassScores, temperature: float) -> ClassScores:
     """Scores divided by a temperature."""
     if isinstance(scores, ProjectedScores):
-        inner = _tempered(scores.inner, temperature)
+        inner = _temper(scores.inner, temperature)
         assert isinstance(inner, QuadraticScores)
         return replace(scores, inner=inner)
     assert isinstance(scores, QuadraticScores)
@@ -453,7 +453,7 @@ class ShrinkageFold:
         found = np.empty((len(self.z), len(self.log_priors)))
         for here, scores, _ in self._scores(_ratio(alpha, beta), np.array([alpha])):
             found[here] = softmax(scores[:, :, 0].T / temperature)
-        return smoothed(found, smoothing)
+        return smooth(found, smoothing)
 
     def _scores(
         self, t: float, alphas: Floats
@@ -480,7 +480,7 @@ class ShrinkageFold:
             yield here, scores, ~singular
 
 
-def smoothed(probabilities: Floats, smoothing: float) -> Floats:
+def smooth(probabilities: Floats, smoothing: float) -> Floats:
     """(P + s/K) / (1 + s): no row is surer than that."""
     if not smoothing:
         return probabilities

@@ -85,7 +85,7 @@ class Gower(Metric):
             return as_dense_matrix(x, allow_missing=True)  # numeric, or validated before
         columns = _columns(x)
         if self.levels is None:
-            raise _not_fitted()
+            raise _refuse_unfitted()
         if len(columns) != len(self.levels):
             raise InputError(
                 f"The metric was fitted on {len(self.levels)} columns; {len(columns)} were given."
@@ -110,7 +110,7 @@ class Gower(Metric):
     def precompute(self, z: Floats) -> Floats:
         """The points as columns."""
         if self.ranges is None:
-            raise _not_fitted()
+            raise _refuse_unfitted()
         return np.ascontiguousarray(z.T)
 
     def fill(self, x: Floats, precomputed: Floats, out: Floats) -> None:
@@ -129,7 +129,7 @@ def _ranges(codes: Floats, w: Floats | None) -> Floats:
     return np.asarray(np.maximum(high - low, 0.0))
 
 
-def _not_fitted() -> InputError:
+def _refuse_unfitted() -> InputError:
     return InputError(
         "Gower() has no ranges yet.", remedy="Call Gower().fitted(X) on a sample first."
     )

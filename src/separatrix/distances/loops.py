@@ -50,16 +50,16 @@ def _choice(typing_context, a, b, comparison):
 @intrinsic
 def rounded_up(typing_context, value):  # noqa: ARG001
     """An upper bound in single precision of a double, never rounded down."""
-    return types.float32(types.float64), _rounded("fadd")
+    return types.float32(types.float64), _round_direction("fadd")
 
 
 @intrinsic
 def rounded_down(typing_context, value):  # noqa: ARG001
     """A lower bound in single precision of a double, never rounded up."""
-    return types.float32(types.float64), _rounded("fsub")
+    return types.float32(types.float64), _round_direction("fsub")
 
 
-def _rounded(direction):
+def _round_direction(direction):
     def codegen(context, builder, signature, arguments):  # noqa: ARG001
         (value,) = arguments
         size = _call(builder, "llvm.fabs", value)

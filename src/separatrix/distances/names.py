@@ -149,7 +149,7 @@ class PrecomputedDistances(Metric):
 
 def sample_distances(metric: Metric, x: Any, max_points: int) -> tuple[Any, Floats]:
     """At most ``max_points`` evenly spaced, validated points, and their distance matrix."""
-    rows = evenly_spaced(n_items(x), max_points)
+    rows = space_evenly(n_items(x), max_points)
     if isinstance(metric, PrecomputedDistances):
         require_square(x)
         sample = x[np.ix_(rows, rows)]
@@ -163,7 +163,7 @@ def sample_distances(metric: Metric, x: Any, max_points: int) -> tuple[Any, Floa
     return sample, distances
 
 
-def evenly_spaced(n: int, most: int) -> Ints:
+def space_evenly(n: int, most: int) -> Ints:
     """At most ``most`` of n positions, the first and the last among them."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.int64))
 

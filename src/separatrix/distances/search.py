@@ -717,7 +717,7 @@ class ProductSearch:
             self._search(x[part], spans[at], found[at, part], indices[at, part])
 
         parallel_map(search, list(itertools.product(parts, range(len(spans)))))
-        return _merged(found, indices, k)
+        return _merge_neighbors(found, indices, k)
 
     def _pieces(self, q: int, k: int) -> tuple[list[slice], list[slice]]:
         """Slices of rows and of tiles; few rows are searched in parts of the points."""
@@ -733,7 +733,7 @@ class ProductSearch:
     def _room(self, n: int, width: int) -> tuple[Ints, Floats]:
         """Room for n rows as integers in groups of ``width``, and for their measures."""
         pairs = (self._points.shape[1] + 1) // 2
-        return _aligned((-(-n // width), pairs, width)), np.empty((n, 3))
+        return _allocate_aligned((-(-n // width), pairs, width)), np.empty((n, 3))
 
     def _pack(self, x: Floats, groups: slice, packed: Ints, measures: Floats) -> None:
         span = groups.start, groups.stop
@@ -768,7 +768,7 @@ class ProductSearch:
         )  # fmt: skip
 
 
-def _aligned(shape: tuple[int, ...]) -> Ints:
+def _allocate_aligned(shape: tuple[int, ...]) -> Ints:
     """An array that starts with a cache line: no load of a vector crosses two."""
     size = 4 * int(np.prod(shape))
     raw = np.empty(size + 64, dtype=np.uint8)
@@ -776,7 +776,7 @@ def _aligned(shape: tuple[int, ...]) -> Ints:
     return np.asarray(raw[start : start + size].view(np.int32).reshape(shape))
 
 
-def _merged(found: Floats, indices: Ints, k: int) -> Neighbors:
+def _merge_neighbors(found: Floats, indices: Ints, k: int) -> Neighbors:
     """The k nearest of those found in each part of the points."""
     if len(found) == 1:
         return Neighbors(np.sqrt(found[0]), indices[0])

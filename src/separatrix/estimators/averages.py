@@ -24,7 +24,7 @@ from separatrix.arrays import Floats
 from separatrix.estimators.base import codes_of, with_every_class
 from separatrix.estimators.wrapped import (
     LabeledRows,
-    fitted,
+    fit_wrapped,
     fitted_to_numbers,
     joint_certificate,
     labeled_rows,
@@ -44,7 +44,7 @@ from separatrix.selection.averaging import (
     log_loss_average,
     squared_error_average,
 )
-from separatrix.selection.folds import Folds, fold_router, folds_of, named_folds, routed
+from separatrix.selection.folds import Folds, fold_router, folds_of, named_folds, route_params
 from separatrix.statistics.moments import Moments
 
 # -------------------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ class MixtureOfModels(SeveralModels):
 
     def _fitted(self, rows: LabeledRows) -> list[Any]:
         """The models, fitted to all rows."""
-        fit = fitted if classifies(self) else fitted_to_numbers
+        fit = fit_wrapped if classifies(self) else fitted_to_numbers
         return [fit(model, rows) for model in self._models()]
 
     def _fitted_to_moments(self, moments: Moments) -> list[Any]:
@@ -227,7 +227,7 @@ def stacked_classes(
     def true_class(train: Any, test: Any) -> Floats:
         parts = [rows.split(model, used[train], used[test]) for model in models]
         columns = [
-            class_probabilities(fitted(model, own), outside.x, classes)
+            class_probabilities(fit_wrapped(model, own), outside.x, classes)
             for model, (own, outside) in zip(models, parts, strict=True)
         ]
         own = codes[used[test]]
@@ -355,10 +355,10 @@ class AveragedClassifier(ClassifierMixin, _Averaged):
 
         ``params`` such as ``groups`` go to the splitter by scikit-learn's metadata routing.
         """
-        cv = named_folds(self.cv, X, y, routed(self, params, None)["split"])
+        cv = named_folds(self.cv, X, y, route_params(self, params, None)["split"])
         models, rows = self._models(), labeled_rows(self, X, y, sample_weight)
         with warn_once():
-            whole = [fitted(model, rows) for model in models]
+            whole = [fit_wrapped(model, rows) for model in models]
             average = stacked_classes(models, rows, whole[0].classes_, cv)
         return self.from_fitted(whole, average)
 
@@ -427,7 +427,7 @@ class AveragedRegressor(RegressorMixin, _Averaged):
 
         ``params`` such as ``groups`` go to the splitter by scikit-learn's metadata routing.
         """
-        cv = named_folds(self.cv, X, y, routed(self, params, None)["split"])
+        cv = named_folds(self.cv, X, y, route_params(self, params, None)["split"])
         models, rows = self._models(), numbered_rows(self, X, y, sample_weight)
         with warn_once():
             whole = [fitted_to_numbers(model, rows) for model in models]
@@ -543,7 +543,7 @@ class ModelAverage(MixtureOfModels):
         with warn_once():
             if isinstance(X, Moments):
                 return self.from_fitted(self._fitted_to_moments(X))
-            cv = named_folds(self.cv, X, y, routed(self, params, None)["split"])
+            cv = named_folds(self.cv, X, y, route_params(self, params, None)["split"])
             rows = self._read_rows(X, y, sample_weight)
             if self.weights == "akaike" and len(rows.y) < FEWEST:
                 raise InputError(

@@ -57,7 +57,7 @@ from separatrix.selection.folds import (
     CV,
     FoldMoments,
     Folds,
-    folded,
+    fold_rows,
     folding,
     folds_of,
     warn_of_parted_copies,
@@ -439,7 +439,7 @@ def reads_tables(fit: Fit) -> Fit:
             return fit(self, with_classes(X) if is_class else X, *args, **kwargs)
         if is_frame(X) and getattr(self, "_structures", False):
             return fit(self, items_of(X), *args, **kwargs)
-        if not is_frame(X) or not _encoded(self, X):
+        if not is_frame(X) or not _has_encoding(self, X):
             return fit(self, X, *args, **kwargs)
         given = parameters.bind(self, X, *args, **kwargs)
         y, weight = (given.arguments.pop(name, None) for name in ("y", "sample_weight"))
@@ -449,7 +449,7 @@ def reads_tables(fit: Fit) -> Fit:
     return cast(Fit, fit_table)
 
 
-def _encoded(model: Any, X: Any) -> bool:
+def _has_encoding(model: Any, X: Any) -> bool:
     """Whether the columns of a frame are encoded: some are no plain numbers, and the model can."""
     use = model._use_of_frames()
     if use == "encode":
@@ -483,7 +483,7 @@ def with_target(model: Any, rows: InMemory, y: Any, sample_weight: Any) -> Rows:
     values, columns, terms = (
         _classes(y) if isinstance(model, ClassifierMixin) else _numbers(model, y)
     )
-    names = _unused([c.name for c in columns], rows.schema)
+    names = _explain_unused([c.name for c in columns], rows.schema)
     columns = tuple(replace(c, name=names[c.name]) for c in columns)
     terms = tuple(replace(t, column=names[t.column]) for t in terms)
     block = replace(block, y=values, targets=Terms(terms))
@@ -520,7 +520,7 @@ def _numbers(model: Any, y: Any) -> Target:
     return values, tuple(Column(name) for name in names), tuple(Term(name) for name in names)
 
 
-def _unused(names: list[str], schema: Schema) -> dict[str, str]:
+def _explain_unused(names: list[str], schema: Schema) -> dict[str, str]:
     """Names of the targets that no column has."""
     taken = set(schema.names)
     found = {}
@@ -807,7 +807,7 @@ class TrainingData:
     @classmethod
     def with_folds(cls, rows: Rows, cv: CV) -> tuple[Self, Encoding]:
         """The moments of the rows and of their folds, in one pass."""
-        parts = folded(rows, cv)
+        parts = fold_rows(rows, cv)
         return cls(parts.moments, None, tuple(parts.halves)), parts.encoding
 
     def folds(self, cv: CV) -> Sequence[tuple[Source, Source]]:

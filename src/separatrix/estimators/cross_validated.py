@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from separatrix.arrays import Floats, Ints
 from separatrix.estimators.base import codes_of
 from separatrix.estimators.class_labels import two_or_more
-from separatrix.estimators.wrapped import LabeledRows, fitted, labeled_rows, warn_once
+from separatrix.estimators.wrapped import LabeledRows, fit_wrapped, labeled_rows, warn_once
 from separatrix.messages import InputError
 from separatrix.selection.folds import folds_of
 
@@ -78,7 +78,7 @@ def _of_fold(
     estimator: Any, rows: LabeledRows, train: Ints, test: Ints, classes: NDArray[Any]
 ) -> Floats:
     own, other = rows.split(estimator, train, test)
-    model = fitted(estimator, own)
+    model = fit_wrapped(estimator, own)
     if len(model.classes_) != len(classes):
         known = set(model.classes_.tolist())
         absent = next(label for label in classes.tolist() if label not in known)

@@ -164,7 +164,7 @@ def require_classifier(estimator: Any) -> None:
         )
 
 
-def fitted(estimator: Any, rows: LabeledRows) -> Any:
+def fit_wrapped(estimator: Any, rows: LabeledRows) -> Any:
     """A copy of the estimator, fitted to the rows."""
     require_classifier(estimator)
     return _fitted_copy(estimator, rows)

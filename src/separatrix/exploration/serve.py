@@ -175,13 +175,13 @@ def explore(
     if table is None and model is None:
         raise InputError("There is nothing to explore.", remedy="Give a table or a model.")
     stored = stored_at(table)
-    shown = None if table is None or stored else described(table, target, rows, options)
+    shown = None if table is None or stored else describe_table(table, target, rows, options)
     model = stored if model is None else model
     page = Page(Session(shown, None if model is None else str(Path(model)))).start()
     return page.open() if browser else page
 
 
-def described(table: Any, target: str | None, rows: int, options: dict[str, Any]) -> PageTable:
+def describe_table(table: Any, target: str | None, rows: int, options: dict[str, Any]) -> PageTable:
     """The rows of the page, with the name of the table and the Python that reads it."""
     from dataclasses import replace
 
@@ -259,7 +259,7 @@ def application(session: Session) -> Any:
     async def reply(request: Request) -> Response:
         view, question = request.path_params["view"], request.path_params["question"]
         body = await request.body()
-        status, text = await run_in_threadpool(answered, session, view, question, body)
+        status, text = await run_in_threadpool(answer_question, session, view, question, body)
         return Response(text, status, media_type="application/json")
 
     return Starlette(
@@ -272,14 +272,14 @@ def application(session: Session) -> Any:
     )
 
 
-def answered(session: Session, view: str, question: str, body: bytes) -> tuple[int, str]:
+def answer_question(session: Session, view: str, question: str, body: bytes) -> tuple[int, str]:
     """Status and answer of a question; a refusal says why, a defect is printed where we started."""
     try:
         load_views()
         function = questions_of(view).get(question)
         if function is None:
             return 404, _json({"error": f"There is no question {view}/{question}."})
-        return 200, _json(function(session, ViewState(_parsed(body))))
+        return 200, _json(function(session, ViewState(_parse_body(body))))
     except InputError as problem:
         return 400, _json({"error": str(problem)})
     except Exception as defect:
@@ -287,7 +287,7 @@ def answered(session: Session, view: str, question: str, body: bytes) -> tuple[i
         return 500, _json({"error": f"A defect of separatrix: {type(defect).__name__}."})
 
 
-def _parsed(body: bytes) -> Any:
+def _parse_body(body: bytes) -> Any:
     try:
         return json.loads(body)
     except (ValueError, RecursionError):  # no JSON, no UTF-8, or a number of thousands of digits

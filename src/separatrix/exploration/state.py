@@ -85,14 +85,14 @@ def brief(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
-def packed(values: ArrayLike, dtype: str = "float32") -> dict[str, Any]:
+def pack(values: ArrayLike, dtype: str = "float32") -> dict[str, Any]:
     """An array for the page: its shape, and its bytes as base64 (``unpack`` of ``server.js``)."""
     array = np.ascontiguousarray(values, dtype=np.dtype(dtype).newbyteorder("<"))
     data = base64.b64encode(array.tobytes()).decode("ascii")
     return {"dtype": dtype, "shape": list(array.shape), "data": data}
 
 
-def certified(certificate: Any) -> dict[str, Any] | None:
+def certificate_state(certificate: Any) -> dict[str, Any] | None:
     """A certificate for the page: whether it holds, and its words; None where there is none."""
     if certificate is None:
         return None
@@ -125,7 +125,7 @@ class PlotPoints:
         return len(self.rows)
 
 
-def edited(points: PlotPoints, edits: Sequence[Any], total: int) -> PlotPoints:
+def apply_edits(points: PlotPoints, edits: Sequence[Any], total: int) -> PlotPoints:
     """The points after all edits; ``total`` is the number of rows of the table."""
     x, y = points.x.copy(), points.y.astype(object)
     rows = points.rows.copy()

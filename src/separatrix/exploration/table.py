@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from separatrix.arrays import Floats, Ints
 from separatrix.messages import InputError, did_you_mean
-from separatrix.rows.parts import column_of, distinguished, hash_block, salted_words
+from separatrix.rows.parts import column_of, distinguish_copies, hash_block, salted_words
 from separatrix.rows.rows import Rows
 from separatrix.rows.scan import scan
 from separatrix.rows.schema import Block, Kind, concatenate
@@ -194,7 +194,7 @@ def _sample(rows: Rows, size: int) -> tuple[Block, int]:
     for block in rows.blocks():
         numbers = np.concatenate([numbers, total + np.arange(block.n)])
         total += block.n
-        words = np.concatenate([words, salted_words(distinguished(hash_block(block)), "page")])
+        words = np.concatenate([words, salted_words(distinguish_copies(hash_block(block)), "page")])
         whole = concatenate([*parts, block])
         first = np.sort(np.argsort(words, kind="stable")[:size])
         parts, words, numbers = [whole.take(first)], words[first], numbers[first]

@@ -59,13 +59,13 @@ class Tableau:
         self.rows[i] = leaving = [v / pivot if v else v for v in self.rows[i]]
         for k, row in enumerate(self.rows):
             if k != i and row[j]:
-                self.rows[k] = _reduced(row, leaving, row[j])
+                self.rows[k] = _reduce_row(row, leaving, row[j])
         if self.cost[j]:
-            self.cost = _reduced(self.cost, leaving, self.cost[j])
+            self.cost = _reduce_row(self.cost, leaving, self.cost[j])
         self.basis[i] = j
 
 
-def _reduced(row: Row, by: Row, factor: Fraction) -> Row:
+def _reduce_row(row: Row, by: Row, factor: Fraction) -> Row:
     return [u - factor * v if v else u for u, v in zip(row, by, strict=True)]
 
 

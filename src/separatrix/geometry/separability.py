@@ -331,7 +331,7 @@ def linear_separability(X: Any, y: Any = None, *, max_work: float = MAX_WORK) ->
     >>> round(sx.linear_separability([[0.0], [1.0], [3.0]], ["a", "a", "b"]).margin, 6)
     1.0
     """
-    x, codes, classes, names = _labeled(X, y)
+    x, codes, classes, names = _check_labeled(X, y)
     if len(classes) > 2:
         raise InputError(
             f"linear_separability is for two classes, and there are {len(classes)}.",
@@ -371,7 +371,7 @@ def pairwise_separability(
     >>> {pair: result.separable for pair, result in found.items()}
     {('a', 'b'): False, ('a', 'c'): True, ('b', 'c'): True}
     """
-    x, codes, classes, names = _labeled(X, y)
+    x, codes, classes, names = _check_labeled(X, y)
     labels = classes.tolist()
     return {
         (labels[i], labels[j]): _separability(x, codes, (i, j), classes[[i, j]], names, max_work)
@@ -525,7 +525,9 @@ def _undecided_certificate(proof: Undecided) -> Certificate:
     )
 
 
-def _labeled(X: Any, y: Any) -> tuple[Matrix, NDArray[np.int64], NDArray[Any], tuple[str, ...]]:
+def _check_labeled(
+    X: Any, y: Any
+) -> tuple[Matrix, NDArray[np.int64], NDArray[Any], tuple[str, ...]]:
     """Matrix, class codes, classes and names of the columns; at least two classes."""
     if isinstance(X, Rows):
         prepared = prepare(X)

@@ -369,7 +369,7 @@ def enclosing_ball(x: Floats) -> EnclosingBall:
         dual = float(weights @ squared_distances(x[support], center))
         if radius - dual <= 8 * EPS * radius or far in support:
             break
-        support, weights = _joined(x, np.append(support, far), np.append(weights, 0.0))
+        support, weights = _join_support(x, np.append(support, far), np.append(weights, 0.0))
         center = weights @ x[support]
     assert best is not None
     radius, support, weights, center = best
@@ -391,7 +391,7 @@ def squared_distances(x: Floats, center: Floats) -> Floats:
     return found
 
 
-def _joined(x: Floats, support: Ints, weights: Floats) -> tuple[Ints, Floats]:
+def _join_support(x: Floats, support: Ints, weights: Floats) -> tuple[Ints, Floats]:
     """The dual optimum on the face of some points, the last of which has just joined."""
     while len(support) > 1:
         direction, bounded = _toward(x[support], weights)
@@ -485,7 +485,7 @@ def enclosing_ellipsoid(x: Floats, tolerance: float = 1e-12) -> EnclosingEllipso
     u = np.full(len(working), 1.0 / len(working))
     iterations = 0
     for _ in range(100):
-        u, steps = _solved(x[working], u, tolerance)
+        u, steps = _solve_dual(x[working], u, tolerance)
         iterations += steps
         distances = squared_lengths(x, *_mean_and_factor(x[working], u))
         outside = np.flatnonzero(distances > d * (1.0 + tolerance))
@@ -551,7 +551,7 @@ def _first(x: Floats) -> Ints:
     return np.array(sorted(set(chosen)))
 
 
-def _solved(x: Floats, u: Floats, tolerance: float) -> tuple[Floats, int]:
+def _solve_dual(x: Floats, u: Floats, tolerance: float) -> tuple[Floats, int]:
     """Weights of the least ellipsoid around a few points, and the steps taken."""
     d = x.shape[1]
     near, steps = NEAR, 0

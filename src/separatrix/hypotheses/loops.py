@@ -14,7 +14,7 @@ from separatrix.compilation import compiled
 
 
 @compiled
-def undominated(rows, lower, upper, chosen, most):
+def filter_dominated(rows, lower, upper, chosen, most):
     """Mark the rows that no other implies: (how many, how many were looked at).
 
     A row is implied by one that is nearer in every column where that one is outside: a box without

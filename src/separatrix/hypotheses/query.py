@@ -430,10 +430,10 @@ class ActiveCurve:
         """
         rng = np.random.default_rng(self.seed)
         n = len(self.queried)
-        draws = [_saved(self.labels, self.queried, self.random)]
+        draws = [_saved_labels(self.labels, self.queried, self.random)]
         for _ in range(RESAMPLES):
             rows = rng.integers(0, n, n)
-            draws.append(_saved(self.labels, self.queried[rows], self.random[rows]))
+            draws.append(_saved_labels(self.labels, self.queried[rows], self.random[rows]))
         tail = (1.0 - self.level) / 2
         low, high = np.quantile(draws[1:], [tail, 1.0 - tail])
         return draws[0], float(low), float(high)
@@ -449,7 +449,7 @@ class ActiveCurve:
         )
 
 
-def _saved(labels: Ints, queried: Floats, random: Floats) -> float:
+def _saved_labels(labels: Ints, queried: Floats, random: Floats) -> float:
     """Labels from the first at which the mean error is that of the last random labels."""
     goal, errors = float(random.mean(axis=0)[-1]), queried.mean(axis=0)
     reached = np.flatnonzero(errors <= goal)
@@ -546,7 +546,7 @@ def active_curve(
         rest = np.setdiff1d(pool, first)
         drawn = np.concatenate([first, rng.permutation(rest)])
         random[r] = [_error(estimator, X, y, drawn[:n], test) for n in numbers]
-        queried[r] = _queried(estimator, X, y, first, rest, test, numbers, strategy, r)
+        queried[r] = _query_labels(estimator, X, y, first, rest, test, numbers, strategy, r)
     return ActiveCurve(numbers, queried, random, level, seed)
 
 
@@ -581,7 +581,7 @@ def _error(estimator: Any, X: Any, y: Any, rows: Ints, test: Ints) -> float:
     return float(np.mean(np.asarray(model.predict(_safe_indexing(X, test))) != y[test]))
 
 
-def _queried(
+def _query_labels(
     estimator: Any,
     X: Any,
     y: Any,

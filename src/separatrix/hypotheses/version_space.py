@@ -23,9 +23,9 @@ from separatrix.arrays import Floats, Ints
 from separatrix.hypotheses.loops import (
     ascend,
     common_faces,
+    filter_dominated,
     free_of_rows,
     largest_gain,
-    undominated,
 )
 from separatrix.threads import parallel_map, pieces
 
@@ -178,7 +178,7 @@ def bounding(negative: Floats, lower: Floats, upper: Floats) -> Floats:
         return rows
     rows = np.ascontiguousarray(rows[np.argsort(_excess(rows, lower, upper), kind="stable")])
     chosen = np.empty(len(rows), dtype=np.int64)
-    count = undominated(rows, lower, upper, chosen, MOST_COMPARED)
+    count = filter_dominated(rows, lower, upper, chosen, MOST_COMPARED)
     rows = rows[chosen[:count]]
     # in units of the rows that are left: their order does not depend on the others
     order = np.lexsort((*rows.T, _excess(rows, lower, upper)))
@@ -489,16 +489,16 @@ def _best(x: Floats, signed: Floats, n_boxes: int, max_nodes: int) -> list[Large
     """The better of two unions: from boxes of the largest gain, and from boxes without errors."""
     boxes = _greedy(x, signed, n_boxes, max_nodes)
     if len(boxes) > 1:
-        boxes = _refined(x, signed, boxes, max_nodes)
-    if n_boxes == 1 or not (signed[_covered(x, boxes)] < 0.0).any():
+        boxes = _refine(x, signed, boxes, max_nodes)
+    if n_boxes == 1 or not (signed[_is_covered(x, boxes)] < 0.0).any():
         return boxes
     pure = np.where(signed < 0.0, -2.0 * float(signed[signed > 0.0].sum()), signed)
-    others = _refined(x, signed, _greedy(x, pure, n_boxes, max_nodes), max_nodes)
-    gains = [float(signed[_covered(x, union)].sum()) for union in (boxes, others)]
+    others = _refine(x, signed, _greedy(x, pure, n_boxes, max_nodes), max_nodes)
+    gains = [float(signed[_is_covered(x, union)].sum()) for union in (boxes, others)]
     return boxes if gains[0] >= gains[1] else others
 
 
-def _covered(x: Floats, boxes: list[LargestGain]) -> NDArray[np.bool_]:
+def _is_covered(x: Floats, boxes: list[LargestGain]) -> NDArray[np.bool_]:
     """Whether each row is in some box."""
     covered = np.zeros(len(x), dtype=bool)
     for box in boxes:
@@ -519,7 +519,7 @@ def _greedy(x: Floats, signed: Floats, n_boxes: int, max_nodes: int) -> list[Lar
     return boxes
 
 
-def _refined(
+def _refine(
     x: Floats, signed: Floats, boxes: list[LargestGain], max_nodes: int
 ) -> list[LargestGain]:
     """Boxes of which none can be replaced with a gain while the others stay."""
@@ -527,7 +527,7 @@ def _refined(
     for _ in range(MOST_ROUNDS):
         better = False
         for k in reversed(range(len(boxes))):
-            left = np.where(_covered(x, boxes[:k] + boxes[k + 1 :]), 0.0, signed)
+            left = np.where(_is_covered(x, boxes[:k] + boxes[k + 1 :]), 0.0, signed)
             if not (left > 0.0).any():  # the others have all rows of the class
                 if len(boxes) > 1:
                     del boxes[k]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from separatrix.matrices.cholesky import mirrored
+from separatrix.matrices.cholesky import mirror
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.sources.frames import refuse_not_finite
 from separatrix.threads import MIN_PIECES, parallel_map, pieces
@@ -434,7 +434,7 @@ def finite_diagonal(kernel: Kernel, x: Items) -> NDArray[np.float64]:
 
 def mirror_lower(square: Array, diagonal: Array) -> Array:
     """Copy the lower triangle to the upper in place, and set the diagonal."""
-    mirrored(square)
+    mirror(square)
     np.fill_diagonal(square, diagonal)
     return square
 

@@ -311,7 +311,7 @@ def natural_scales(
         The same expression with other hyperparameters.
     """
     variance = target_variance if 0.0 < target_variance < np.inf else 1.0
-    return _started(kernel, _Scales.of(kernel, x, w), float(variance))
+    return _start_kernel(kernel, _Scales.of(kernel, x, w), float(variance))
 
 
 @dataclass(frozen=True)
@@ -350,21 +350,21 @@ class _Scales:
         return mean if 0.0 < mean < np.inf else 1.0
 
 
-def _started(kernel: Kernel, scales: _Scales, variance: float) -> Kernel:
+def _start_kernel(kernel: Kernel, scales: _Scales, variance: float) -> Kernel:
     """The kernel at its start, if the function it describes is to have this variance."""
     if isinstance(kernel, Constrained):
-        return _constrained(kernel, scales, variance)
+        return _start_constrained(kernel, scales, variance)
     if isinstance(kernel, Sum):
         return _sum(kernel, scales, variance)
     if isinstance(kernel, Product):
         return _product(kernel, scales, variance)
     if isinstance(kernel, Scaled):
-        inner = _started(kernel.kernel, scales, 1.0)
+        inner = _start_kernel(kernel.kernel, scales, 1.0)
         return Scaled(inner, variance / scales.mean_diagonal(inner))
     if isinstance(kernel, Exponential):
-        return Exponential(_started(kernel.kernel, scales, 1.0))
+        return Exponential(_start_kernel(kernel.kernel, scales, 1.0))
     if isinstance(kernel, Composite):
-        children = tuple(_started(child, scales, 1.0) for child in kernel._children())
+        children = tuple(_start_kernel(child, scales, 1.0) for child in kernel._children())
         return kernel._with_children([p.value for _, p in kernel._own_hyperparameters()], children)
     if isinstance(kernel, White):
         return White(NOISE * variance)
@@ -395,7 +395,9 @@ def _sum(kernel: Sum, scales: _Scales, variance: float) -> Kernel:
             smallest = min(smallest, parts[-1])
             at += _is_radial(term)
     terms = [
-        _started(term, replace(scales, shrink=s), smallest if term._noiseless() is None else part)
+        _start_kernel(
+            term, replace(scales, shrink=s), smallest if term._noiseless() is None else part
+        )
         for term, s, part in zip(kernel.operands, shrink, parts, strict=True)
     ]
     return Sum(tuple(terms))
@@ -403,17 +405,17 @@ def _sum(kernel: Sum, scales: _Scales, variance: float) -> Kernel:
 
 def _product(kernel: Product, scales: _Scales, variance: float) -> Kernel:
     """The first factor with a variance of its own takes all of it, others have one."""
-    factors = [_started(factor, scales, 1.0) for factor in kernel.operands]
+    factors = [_start_kernel(factor, scales, 1.0) for factor in kernel.operands]
     at = next((i for i, factor in enumerate(factors) if _has_variance(factor)), None)
     if at is not None:
         rest = variance / scales.mean_diagonal(Product(tuple(factors)))
-        factors[at] = _started(kernel.operands[at], scales, rest)
+        factors[at] = _start_kernel(kernel.operands[at], scales, rest)
     return Product(tuple(factors))
 
 
-def _constrained(kernel: Constrained, scales: _Scales, variance: float) -> Kernel:
+def _start_constrained(kernel: Constrained, scales: _Scales, variance: float) -> Kernel:
     """Free hyperparameters only, and those within their bounds."""
-    inner = _started(kernel.kernel, scales, variance)
+    inner = _start_kernel(kernel.kernel, scales, variance)
     if isinstance(kernel, Fixed):
         free = zip(kernel._free(), inner._hyperparameters(), strict=True)
         return kernel._with_values([p.value for is_free, (_, p) in free if is_free])

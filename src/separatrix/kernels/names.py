@@ -156,7 +156,7 @@ def _customary(bounds: Any) -> bool:
     return bool(np.allclose(bounds, CUSTOMARY, rtol=1e-9, atol=0.0))
 
 
-def _limited(kernel: Kernel, **bounds: Any) -> Kernel:
+def _limit(kernel: Kernel, **bounds: Any) -> Kernel:
     """The kernel with the bounds of scikit-learn's object, by name of our hyperparameters."""
     limits: dict[str, tuple[float, float]] = {}
     for name, given in bounds.items():
@@ -182,7 +182,7 @@ def _bandwidth(length_scale: Any) -> Any:
     return tuple(values) if len(values) > 1 else values[0]
 
 
-def _squared(bounds: Any) -> Any:
+def _square_bounds(bounds: Any) -> Any:
     """Bounds of v² from those of v; customary ones stay."""
     if isinstance(bounds, str) or _customary(bounds):
         return bounds
@@ -190,37 +190,37 @@ def _squared(bounds: Any) -> Any:
 
 
 def _constant(k: Any) -> Kernel:
-    return _limited(Constant(float(k.constant_value)), constant=k.constant_value_bounds)
+    return _limit(Constant(float(k.constant_value)), constant=k.constant_value_bounds)
 
 
 def _white(k: Any) -> Kernel:
-    return _limited(White(float(k.noise_level)), variance=k.noise_level_bounds)
+    return _limit(White(float(k.noise_level)), variance=k.noise_level_bounds)
 
 
 def _gaussian(k: Any) -> Kernel:
-    return _limited(Gaussian(_bandwidth(k.length_scale)), bandwidth=k.length_scale_bounds)
+    return _limit(Gaussian(_bandwidth(k.length_scale)), bandwidth=k.length_scale_bounds)
 
 
 def _matern(k: Any) -> Kernel:
     own = Matern(_bandwidth(k.length_scale), float(k.nu))
-    return _limited(own, bandwidth=k.length_scale_bounds)
+    return _limit(own, bandwidth=k.length_scale_bounds)
 
 
 def _rational_quadratic(k: Any) -> Kernel:
     own = RationalQuadratic(float(k.length_scale), float(k.alpha))
-    return _limited(own, bandwidth=k.length_scale_bounds, alpha=k.alpha_bounds)
+    return _limit(own, bandwidth=k.length_scale_bounds, alpha=k.alpha_bounds)
 
 
 def _periodic(k: Any) -> Kernel:
     own = Periodic(float(k.length_scale), float(k.periodicity))
-    return _limited(own, bandwidth=k.length_scale_bounds, period=k.periodicity_bounds)
+    return _limit(own, bandwidth=k.length_scale_bounds, period=k.periodicity_bounds)
 
 
 def _dot_product(k: Any) -> Kernel:
     if float(k.sigma_0) == 0.0:
         return Linear()
     offset = Constant(float(k.sigma_0) ** 2)
-    return _limited(offset, constant=_squared(k.sigma_0_bounds)) + Linear()
+    return _limit(offset, constant=_square_bounds(k.sigma_0_bounds)) + Linear()
 
 
 def _pairwise(k: Any) -> Kernel | None:
@@ -234,15 +234,15 @@ def _pairwise(k: Any) -> Kernel | None:
         bounds = k.gamma_bounds
         if not isinstance(bounds, str) and not _customary(bounds):
             bounds = np.sqrt(0.5 / np.asarray(bounds, dtype=float))[::-1]
-        return _limited(Gaussian(float(np.sqrt(0.5 / gamma))), bandwidth=bounds)
+        return _limit(Gaussian(float(np.sqrt(0.5 / gamma))), bandwidth=bounds)
     constant = float(options.pop("coef0", 1.0))
     if k.metric in ("poly", "polynomial") and set(options) <= {"degree"} and constant >= 0.0:
         degree = options.get("degree", 3)
         if degree == int(degree):
             own: Kernel = Polynomial(int(degree), constant, gamma)
-            return _limited(own, scale=k.gamma_bounds, constant="fixed")
+            return _limit(own, scale=k.gamma_bounds, constant="fixed")
     if k.metric == "sigmoid" and not options:
-        return _limited(Sigmoid(gamma, constant), scale=k.gamma_bounds, constant="fixed")
+        return _limit(Sigmoid(gamma, constant), scale=k.gamma_bounds, constant="fixed")
     return None
 
 

@@ -40,7 +40,7 @@ from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Block, Encoding
 from separatrix.selection import rules
 from separatrix.selection.criteria import PathFigures, Subsets
-from separatrix.selection.folds import fold_router, named_folds, routed
+from separatrix.selection.folds import fold_router, named_folds, route_params
 from separatrix.statistics.moments import Moments
 from separatrix.threads import parallel_map
 
@@ -789,7 +789,7 @@ class LassoCV(LassoPathBase):
 
         ``params`` such as ``groups`` go to the splitter ``cv`` by scikit-learn's metadata routing.
         """
-        self._folds = named_folds(self.cv, X, y, routed(self, params, sample_weight)["split"])
+        self._folds = named_folds(self.cv, X, y, route_params(self, params, sample_weight)["split"])
         try:
             return super().fit(X, y, sample_weight)
         finally:

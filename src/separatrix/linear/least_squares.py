@@ -97,7 +97,7 @@ def _solution(basic: BasicSolution, m: Moments, mean: Floats, fit_intercept: boo
         certificate,
         rss=basic.rss,
         inverse=_inverse(basic, m, mean[:, : m.d], fit_intercept),
-        identified=_identified(basic, mean[0, : m.d] if fit_intercept else None, m.weight),
+        identified=_find_identified(basic, mean[0, : m.d] if fit_intercept else None, m.weight),
         rank=rank,
     )
 
@@ -140,7 +140,9 @@ def _projected_mean(root: Floats, center: Floats) -> Floats:
     return np.array([sum(dd.dot(column, center)) for column in columns])
 
 
-def _identified(basic: BasicSolution, center: Floats | None, count: float) -> NDArray[np.bool_]:
+def _find_identified(
+    basic: BasicSolution, center: Floats | None, count: float
+) -> NDArray[np.bool_]:
     """Coefficients that are unique: independent, and part of no dependent column.
 
     The intercept is unique (without one, ``center`` is None) if no dependent column is a
@@ -153,11 +155,13 @@ def _identified(basic: BasicSolution, center: Floats | None, count: float) -> ND
         involved = (weight > 1e-9 * weight.max(axis=0)).any(axis=1)
         unique[np.flatnonzero(basic.independent)[involved]] = False
     return (
-        unique if center is None else np.append(_intercept_identified(basic, center, count), unique)
+        unique
+        if center is None
+        else np.append(_is_intercept_identified(basic, center, count), unique)
     )
 
 
-def _intercept_identified(basic: BasicSolution, center: Floats, count: float) -> bool:
+def _is_intercept_identified(basic: BasicSolution, center: Floats, count: float) -> bool:
     """Whether x_D = X_I T holds without a constant, up to the digits of T."""
     combined = basic.combination.any(axis=0)
     if not combined.any():

@@ -392,7 +392,7 @@ def tune_polynomial(data: TuningData) -> Tuning:
         )
     found: list[_Candidate] = []
     for degree in degrees:
-        found.append(_cross_validated(data, degree))
+        found.append(_cross_validate(data, degree))
         if len(found) > 1 and _least(found[-1]) > _least(found[-2]):
             break  # a higher degree did not help
     losses = np.concatenate([c.losses for c in found])
@@ -428,14 +428,14 @@ def _affordable(data: TuningData, degree: int) -> bool:
     return terms <= limit and work <= data.work
 
 
-def _cross_validated(data: TuningData, degree: int) -> _Candidate:
+def _cross_validate(data: TuningData, degree: int) -> _Candidate:
     """All penalties of one degree."""
     t = _standardized_terms(data, degree)
     predictions = np.full((data.n, len(PENALTIES)), np.nan)
     parts = _moments_by_part(t, data)
     losses = np.empty((len(PENALTIES), len(data.folds)))
     for fold, (train, test) in enumerate(data.folds.pairs):
-        predictions[test] = _predicted(t, _total(parts, t, data, fold, train), test)
+        predictions[test] = _predict_fold(t, _total(parts, t, data, fold, train), test)
         error = predictions[test] - data.y[test, None]
         loss = np.abs(error) if data.loss == "absolute" else error**2
         losses[:, fold] = data.w[test] @ loss / data.w[test].sum()
@@ -499,7 +499,7 @@ def _total(parts: list[_Moments], t: Floats, data: TuningData, fold: int, train:
     return sum(others[1:], start=others[0])
 
 
-def _predicted(t: Floats, m: _Moments, test: Ints) -> Floats:
+def _predict_fold(t: Floats, m: _Moments, test: Ints) -> Floats:
     """Predictions of the test rows by every penalty (rows x penalties)."""
     center, mean = m.t / m.weight, m.y / m.weight
     scatter = m.tt - np.outer(m.t, center)
@@ -596,7 +596,7 @@ class BasisExpansion(TransformerMixin, RowsEstimator):
         functions = self._functions(self.encoding_.terms.items)
         out = np.empty((len(x), len(functions)), order="F")
         for j, (name, function) in enumerate(functions.items()):
-            out[:, j] = _checked(function(x), name, len(x))
+            out[:, j] = _check_values(function(x), name, len(x))
         return out
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
@@ -695,7 +695,7 @@ def _all(parts: Iterable[BasisFunctions]) -> BasisFunctions:
     return {name: function for part in parts for name, function in part.items()}
 
 
-def _checked(values: Any, name: str, n: int) -> Floats:
+def _check_values(values: Any, name: str, n: int) -> Floats:
     """Check what a function returned: one finite number for every row."""
     column = np.asarray(values, dtype=float)
     if column.shape != (n,):

@@ -46,7 +46,13 @@ from separatrix.rows.schema import Block, Encoding, identity
 from separatrix.rows.split import merge_copies
 from separatrix.selection import rules
 from separatrix.selection.criteria import PathFigures
-from separatrix.selection.folds import DEFAULT_FOLDS, fold_router, folding, named_folds, routed
+from separatrix.selection.folds import (
+    DEFAULT_FOLDS,
+    fold_router,
+    folding,
+    named_folds,
+    route_params,
+)
 from separatrix.selection.leave_one_out import AffineFits
 from separatrix.selection.rules import gaussian_log_likelihood
 from separatrix.statistics.moments import FieldStatistic, Moments
@@ -227,7 +233,7 @@ def solve_ridge(
         return _non_negative(data, alpha, options)
     if not alpha.any():
         return solve_least_squares(data, fit_intercept=options.fit_intercept)
-    found = _penalized(data, np.where(alpha > 0, alpha, 1.0), options)
+    found = _solve_one_penalty(data, np.where(alpha > 0, alpha, 1.0), options)
     if alpha.all():
         return found
     plain = solve_least_squares(data, fit_intercept=options.fit_intercept)
@@ -239,7 +245,7 @@ def solve_ridge(
     )
 
 
-def _penalized(data: TrainingData, alpha: Floats, options: RidgeOptions) -> Solution:
+def _solve_one_penalty(data: TrainingData, alpha: Floats, options: RidgeOptions) -> Solution:
     if data.block is not None:
         return ridge_from_block(data.block, alpha, options)
     assert data.moments is not None
@@ -649,7 +655,7 @@ class RidgeCV(RidgePathBase):
                 "The 'svd' mode is not supported for sparse X in scikit-learn; gcv_mode is ignored "
                 "here.",
             )
-        found = routed(self, params, sample_weight)
+        found = route_params(self, params, sample_weight)
         self._folds = named_folds(self.cv, X, y, found["split"])
         self._score_arguments: Mapping[str, Any] = found["score"]
         self.__dict__.pop("cv_results_", None)

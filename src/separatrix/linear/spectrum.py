@@ -346,12 +346,18 @@ def _trace_graded(
         same = np.full(coef.shape[1], alpha)
         certificates.append(certify_ridge_rows(z, rows.y, coef * rows.scale[:, None], same, dual))
     path = RidgeTrace(
-        spectrum, alphas, coefs, intercepts, tuple(certificates), _unweighted(rows, u, v / s), True
+        spectrum,
+        alphas,
+        coefs,
+        intercepts,
+        tuple(certificates),
+        _undo_weights(rows, u, v / s),
+        True,
     )
     return _without_penalty(path, block, options)
 
 
-def _unweighted(rows: CenteredRows, u: Floats, rotation: Floats) -> Floats:
+def _undo_weights(rows: CenteredRows, u: Floats, rotation: Floats) -> Floats:
     """Coordinates of the rows before weights; those of weight zero by products with the row."""
     out = rows.root == 0.0
     u = u / np.where(out, 1.0, rows.root)[:, None]
@@ -626,11 +632,11 @@ def solve_in_rows(rows: CenteredRows, alpha: Floats) -> RowSolution | None:
     gram = rows.gram(np.float32 if single else np.float64)
     if not np.isfinite(gram).all():
         return None
-    solve = _factored(gram, alpha, single)
-    return None if solve is None else _refined(rows, alpha, solve)
+    solve = _factor(gram, alpha, single)
+    return None if solve is None else _refine(rows, alpha, solve)
 
 
-def _refined(
+def _refine(
     rows: CenteredRows, alpha: Floats, solve: Callable[[Floats], Floats]
 ) -> RowSolution | None:
     """Refine c by its residual, until what is left would change no digit of b that counts.
@@ -657,7 +663,7 @@ def _refined(
     return best if before <= SMALL else None
 
 
-def _factored(gram: Floats, alpha: Floats, single: bool) -> Callable[[Floats], Floats] | None:
+def _factor(gram: Floats, alpha: Floats, single: bool) -> Callable[[Floats], Floats] | None:
     """(ZZᵀ + αI)⁻¹ as far as a factor in this precision goes, each target with its α."""
     dtype = np.float32 if single else np.float64
     least = 10.0 * np.finfo(dtype).eps * float(np.diag(gram).mean())

@@ -149,7 +149,7 @@ def solve_path(
     grad, _ = products.gradient(working.beta, np.inf)
     before = np.inf
     if start is not None and len(alphas) == 1:
-        found = _if_solved(alphas[0], working, penalty, stopping)
+        found = _point_if_solved(alphas[0], working, penalty, stopping)
         if found is not None:
             yield found
             return
@@ -194,7 +194,7 @@ def _solve_at(
     return _point(alpha, working, l2, (rss, primal, gap), sweeps), grad
 
 
-def _if_solved(
+def _point_if_solved(
     alpha: float, working: WorkingSet, penalty: ElasticNetPenalty, stopping: StoppingRule
 ) -> PathPoint | None:
     """The point where the path starts, if it is the solution at α already."""
@@ -379,7 +379,7 @@ def solve_sparse_path(
     grad, before = columns.gradient(point.residual), np.inf
     at = np.flatnonzero(point.beta)
     for alpha in alphas:
-        at = _enlarged(at, grad, point.beta, penalty, min(max(2.0 * alpha - before, 0.0), alpha))
+        at = _enlarge_set(at, grad, point.beta, penalty, min(max(2.0 * alpha - before, 0.0), alpha))
         found, grad, at = _solve_sparse_at(alpha, point, at, grad, penalty, stopping)
         yield found
         support = np.flatnonzero(point.beta)
@@ -411,7 +411,7 @@ def _solve_sparse_at(
         kkt = max(rule.kkt, rounding(used, 1))
         if (rule.reached(gap, used) and violation <= kkt) or sweeps >= rule.sweeps:
             break
-        larger = _enlarged(at, grad, point.beta, penalty, alpha)
+        larger = _enlarge_set(at, grad, point.beta, penalty, alpha)
         if len(larger) == len(at):  # nothing outside violates its condition: solve the set further
             if enough < 1e-16:
                 break
@@ -428,7 +428,7 @@ def _solve_sparse_at(
     return PathPoint(alpha, support, point.beta[support], *values, freedom, sweeps), grad, at
 
 
-def _enlarged(
+def _enlarge_set(
     at: Ints, grad: Floats, beta: Floats, penalty: ElasticNetPenalty, alpha: float
 ) -> Ints:
     """The working set with columns beyond the threshold α ℓⱼ, the furthest first."""

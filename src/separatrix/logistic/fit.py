@@ -167,7 +167,7 @@ def solve_logistic(
         loss=loss,
         covariance=_covariance(problem, found, options),
         limit=_limit(problem, found),
-        identified=_identified(preconditioner, options),
+        identified=_find_identified(preconditioner, options),
         separation=found.separation,
         rank=preconditioner.rank,
         weight=problem.weight,
@@ -258,7 +258,7 @@ def _limit(problem: LogisticProblem, found: DescentResult) -> Limit | None:
     return limit_of(problem, found.theta, found.separation)
 
 
-def _identified(preconditioner: Preconditioner, options: LogisticOptions) -> NDArray[np.bool_]:
+def _find_identified(preconditioner: Preconditioner, options: LogisticOptions) -> NDArray[np.bool_]:
     """Which coefficients are unique among all maximum likelihood estimates; a penalty makes all so.
 
     eⱼ, or for the intercept the center, must lie in the span of the centered rows; a constant

@@ -41,7 +41,7 @@ from separatrix.selection.folds import (
     folding,
     of_rows,
     require_rows,
-    routed,
+    route_params,
     warn_of_parted_copies,
 )
 from separatrix.threads import parallel_map
@@ -239,7 +239,7 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
         warn_of_defaults(self)
         context = self._init_callback_context()
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        found = routed(self, params, sample_weight)
+        found = route_params(self, params, sample_weight)
         rows, weights = self._training(X, y, sample_weight)
         model = self._model(1.0, 0.0)
         targets = self._read(rows, model._options(1.0))[1]

@@ -246,7 +246,7 @@ def _descend(
     while True:
         step = method.direction(at)
         tolerance = options.tol * size_of(problem, at.value)
-        converged = _converged(at, step, theta, tolerance, method)
+        converged = _has_converged(at, step, theta, tolerance, method)
         new, separation = None, None
         if unpenalized:
             if at.margin > 0.0:
@@ -287,7 +287,7 @@ def _flat(problem: LogisticProblem, method: _Newton | _LBFGS) -> bool:
     return float(np.linalg.eigvalsh(hessian / np.outer(unit, unit))[0]) < SINGULAR
 
 
-def _converged(
+def _has_converged(
     at: LossEvaluation, step: Floats, theta: Floats, tolerance: float, method: _Newton | _LBFGS
 ) -> bool:
     length = float(np.abs(step).max(initial=0.0))

@@ -319,7 +319,7 @@ def quasi_separation(problem: LogisticProblem, theta: Floats, step: Floats) -> S
         for fraction in NEAR_ZERO:
             tolerance = fraction * margins.largest
             if margins.largest > 0.0 and margins.smallest >= -tolerance:
-                found = _projected(problem, direction, tolerance)
+                found = _project_separation(problem, direction, tolerance)
                 if found is not None:
                     return found
     return None
@@ -342,7 +342,7 @@ def separation_by_linear_program(problem: LogisticProblem) -> Separation | None:
         return None
     direction = best.x.reshape(k, width).T
     largest = float((rows @ best.x).max(initial=0.0))
-    return _projected(problem, direction, 1e-5 * largest) if largest > 1e-5 else None
+    return _project_separation(problem, direction, 1e-5 * largest) if largest > 1e-5 else None
 
 
 def _margin_rows(
@@ -370,7 +370,9 @@ def _margins(problem: LogisticProblem, direction: Floats) -> ScoreMargins:
     return problem.rows.reduce(ScoreMargins(problem.design, scaled))
 
 
-def _projected(problem: LogisticProblem, direction: Floats, tolerance: float) -> Separation | None:
+def _project_separation(
+    problem: LogisticProblem, direction: Floats, tolerance: float
+) -> Separation | None:
     """The direction projected so that margins within ``tolerance`` are zero, if it separates.
 
     The rows themselves are factorized, not their products: two that differ by 10⁻⁹ are not taken

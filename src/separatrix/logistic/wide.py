@@ -498,7 +498,7 @@ CHECK = 4
 
 def minimize_wide(problem: WideLogistic, start: Floats, options: LogisticOptions) -> DescentResult:
     """Minimize F (without ℓ₁ part) from ``start``."""
-    return _minimized(_QuasiNewtonDescent(problem, options), start)
+    return _minimize(_QuasiNewtonDescent(problem, options), start)
 
 
 def near_minimum(
@@ -518,11 +518,11 @@ def near_minimum(
         return None
     descent = _QuasiNewtonDescent(with_products(problem), replace(options, tol=NEAR * options.tol))
     descent.limit, descent.check = NEAR_PASSES, 0
-    found = _minimized(descent, start)
+    found = _minimize(descent, start)
     return found.theta if found.status is Status.SOLVED else None
 
 
-def _minimized(descent: _QuasiNewtonDescent, start: Floats) -> DescentResult:
+def _minimize(descent: _QuasiNewtonDescent, start: Floats) -> DescentResult:
     problem, found = descent.problem, None
     single = problem.single_rows
     if not problem.is_sparse and problem.shape[0] <= MAX_BLOCK:
@@ -535,7 +535,7 @@ def _minimized(descent: _QuasiNewtonDescent, start: Floats) -> DescentResult:
         found = descent.run(start, problem.at, 1.0)
     theta = found.theta
     if descent.converged and descent.separation is None:
-        theta = _balanced(problem, found)
+        theta = _balance_intercepts(problem, found)
     status = Status.SOLVED if descent.converged else descent.stopped
     return DescentResult(
         theta,
@@ -702,7 +702,7 @@ class _QuasiNewtonDescent:
         return float(t)
 
 
-def _balanced(problem: WideLogistic, found: DescentPoint) -> Floats:
+def _balance_intercepts(problem: WideLogistic, found: DescentPoint) -> Floats:
     """θ with the free intercept at its minimum given the rest: the dual point is then feasible."""
     if not problem.design.intercept or problem.ridge[-1] > 0.0 or not len(found.scores):
         return found.theta

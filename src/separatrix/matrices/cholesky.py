@@ -21,12 +21,12 @@ def cholesky_factor(a: NDArray[Any]) -> NDArray[Any] | None:
     """L of A = L Lᵀ, written over the lower half of ``a``; None where A is not positive."""
     n = len(a)
     if n <= AT_ONCE:
-        return a if _factored(a) else None
+        return a if _factor_in_place(a) else None
     cuts = list(range(0, n, BLOCK))
     blocks = [slice(start, stop) for start, stop in zip(cuts, [*cuts[1:], n], strict=True)]
     for k, at in enumerate(blocks):
         diagonal = a[at, at].copy()
-        if not _factored(diagonal):
+        if not _factor_in_place(diagonal):
             return None
         a[at, at] = diagonal
         below = blocks[k + 1 :]
@@ -44,7 +44,7 @@ def cholesky_factor(a: NDArray[Any]) -> NDArray[Any] | None:
     return a
 
 
-def _factored(a: NDArray[Any]) -> bool:
+def _factor_in_place(a: NDArray[Any]) -> bool:
     """Write L over the lower half of ``a``; False where A is not positive definite."""
     potrf = linalg.get_lapack_funcs("potrf", (a,))
     with one_blas_thread():
@@ -159,7 +159,7 @@ def _multiply_rows(w: NDArray[Any], top: int, bottom: int) -> None:
     parallel_map(part, [*_columns(top), rows])
 
 
-def mirrored(square: NDArray[Any]) -> NDArray[Any]:
+def mirror(square: NDArray[Any]) -> NDArray[Any]:
     """The lower half of a square matrix copied to the upper, tile by tile on threads."""
     n, step = len(square), 256
 

@@ -51,10 +51,10 @@ def row_gram(
         return total
 
     # new pages cost as much as products: the fewer sums of large matrices, the better
-    return _summed(parallel_map(product, pieces(d, SMALLEST, int(np.clip(10_000 // n, 16, 32)))))
+    return _sum_parts(parallel_map(product, pieces(d, SMALLEST, int(np.clip(10_000 // n, 16, 32)))))
 
 
-def _summed(parts: list[NDArray[Any]]) -> Floats:
+def _sum_parts(parts: list[NDArray[Any]]) -> Floats:
     """The sum of square matrices in their order, in double precision; rows on threads."""
     out = np.empty(parts[0].shape)
 
@@ -72,7 +72,9 @@ def column_gram(z: Floats) -> Floats:
     n, d = z.shape
     if d > 2 * BLOCK:
         return _by_blocks(z.T)
-    return _summed(parallel_map(lambda rows: z[rows].T @ z[rows], pieces(n, max(256, 2 * d), 16)))
+    return _sum_parts(
+        parallel_map(lambda rows: z[rows].T @ z[rows], pieces(n, max(256, 2 * d), 16))
+    )
 
 
 def column_squares(x: Floats, center: Floats, w: Floats) -> Floats:

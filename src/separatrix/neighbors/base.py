@@ -22,7 +22,7 @@ from separatrix.arrays import Floats, Ints
 from separatrix.distances.axioms import MAX_SAMPLE, distance_concentration
 from separatrix.distances.base import Metric
 from separatrix.distances.gower import NanEuclidean
-from separatrix.distances.names import PrecomputedDistances, evenly_spaced, metric_from, metric_with
+from separatrix.distances.names import PrecomputedDistances, metric_from, metric_with, space_evenly
 from separatrix.distances.search import NearestNeighborSearch, NeighborLists, as_graph, stays_sparse
 from separatrix.estimators.base import numeric
 from separatrix.estimators.class_labels import ClassLabels, coded_items, coded_rows
@@ -80,7 +80,7 @@ class InstanceBasedModel(PointsEstimator):
         if isinstance(x, np.ndarray) and min(x.shape) >= MANY_COLUMNS:
             if isinstance(metric, NanEuclidean):
                 return
-            sample = self.points_[evenly_spaced(len(x), MAX_SAMPLE)]
+            sample = self.points_[space_evenly(len(x), MAX_SAMPLE)]
             found = distance_concentration(sample, self.metric_)
             if found.concentrated:
                 warn("SEP008", str(found))

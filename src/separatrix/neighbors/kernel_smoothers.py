@@ -60,7 +60,7 @@ class KernelSmoother(InstanceBasedModel):
             else:
                 claim = "All training rows coincide, and every bandwidth gives their mean"
         else:
-            self.bandwidth_ = _checked(self.bandwidth)
+            self.bandwidth_ = _check_bandwidth(self.bandwidth)
             claim = "A closed form: the kernel-weighted mean of all training rows"
         self.certificate_ = Certificate(claim, promised=())
 
@@ -83,7 +83,7 @@ class KernelSmoother(InstanceBasedModel):
         return out
 
 
-def _checked(bandwidth: Any) -> float:
+def _check_bandwidth(bandwidth: Any) -> float:
     """The bandwidth as a number, that of a Gaussian kernel included."""
     h = bandwidth.bandwidth if isinstance(bandwidth, Gaussian) else bandwidth
     if not isinstance(h, int | float | np.number) or not 0 < h < np.inf:

@@ -335,8 +335,8 @@ class Perceptron(SparseCoefficients, LinearClassifier):
         encoding: Encoding,
         certificate: Certificate,
     ) -> None:
-        coef, intercept = unscaled(result.weights, standardizer)
-        stored = [unscaled(weights, standardizer) for weights in result.epoch_weights]
+        coef, intercept = undo_scaling(result.weights, standardizer)
+        stored = [undo_scaling(weights, standardizer) for weights in result.epoch_weights]
         self.state_ = result.state
         self.trace_ = MistakeTrace(
             result.mistakes,
@@ -637,7 +637,7 @@ def training_certificate(result: TrainingResult, rows: PerceptronRows, bound: fl
     return certify_mistakes("Perceptron", wrong, rows.n, notes, bound, len(rows.output_class))
 
 
-def unscaled(weights: Floats, standardizer: Standardizer | None) -> tuple[Floats, Floats]:
+def undo_scaling(weights: Floats, standardizer: Standardizer | None) -> tuple[Floats, Floats]:
     """Coefficients (outputs x d) and intercepts of x from the weights of (1, (x − μ)/σ)."""
     coef, intercept = weights[:, 1:], weights[:, 0]
     if standardizer is None:

@@ -653,7 +653,10 @@ class ClusterProfileDisplay(Display):
         for i in sorted(largest.tolist()):
             extreme = np.argsort(-np.abs(self.means[i]), kind="stable")[:2]
             columns = join_words(
-                [f"{label_text(self.names[j], 20)} {_signed(self.means[i, j])}" for j in extreme]
+                [
+                    f"{label_text(self.names[j], 20)} {_format_signed(self.means[i, j])}"
+                    for j in extreme
+                ]
             )
             parts.append(f"{self.clusters[i]} ({plural(self.sizes[i], 'row')}): {columns}")
         more = ""
@@ -692,7 +695,7 @@ class ClusterProfileDisplay(Display):
             fill_boxes(ax, at, ORANGE if level > 0 else BLUE, alpha)
         if cells.size <= _NUMBERED and len(clusters) <= _NUMBERED_CLUSTERS:
             for (row, i), value in np.ndenumerate(cells):
-                ax.text(i, row, _signed(value), ha="center", va="center", fontsize=8.5)
+                ax.text(i, row, _format_signed(value), ha="center", va="center", fontsize=8.5)
         k = len(clusters)
         for edge in np.arange(k - 1) + 0.5:
             ax.axvline(edge, color=GRID, linewidth=0.7)
@@ -711,7 +714,7 @@ class ClusterProfileDisplay(Display):
         ax.set_xlabel("mean, in standard deviations from the overall mean")
 
 
-def _signed(value: float) -> str:
+def _format_signed(value: float) -> str:
     """+1.2, −0.3, 0.0."""
     text = f"{value:+.1f}"
     return "0.0" if text in ("+0.0", "-0.0") else text.replace("-", "−")

@@ -201,7 +201,7 @@ class DecisionBoundaryDisplay(Display):
         colors = [SERIES[a % len(SERIES)] if a < k else MUTED for a in range(answers)]
         alphas = [0.1 if a < k else 0.28 for a in range(answers)]
         fill_regions(ax, surface.x, surface.y, utility, colors, alphas)
-        x, y, fine = refined(surface.x, surface.y, utility)
+        x, y, fine = refine_breaks(surface.x, surface.y, utility)
         for a in range(1 if answers == 2 else 0, answers):  # two answers share one contour
             if advantage_of(utility, a).max() > 0:
                 draw_contour(ax, x, y, advantage_of(fine, a))
@@ -621,7 +621,7 @@ def advantage_of(utility: Floats, answer: int) -> Floats:
     return np.asarray(utility[:, :, answer] - others)
 
 
-def refined(x: Floats, y: Floats, utility: Floats) -> tuple[Floats, Floats, Floats]:
+def refine_breaks(x: Floats, y: Floats, utility: Floats) -> tuple[Floats, Floats, Floats]:
     """Linear interpolation on a finer grid, so that regions that meet in a point look so."""
     fine_x, fine_y = (
         np.interp(np.arange(_REFINEMENT * (len(at) - 1) + 1) / _REFINEMENT, np.arange(len(at)), at)

@@ -353,7 +353,7 @@ def _cell(value: float, metric: str) -> str:
     return score_text(value, metric) if score_info(metric).is_rate else number(value, 3)
 
 
-def _described(curves: LearningCurves) -> str:
+def _describe(curves: LearningCurves) -> str:
     best, metric = int(curves.best[-1]), curves.metric
     first = int(curves.best[0])
     mean, n = curves.mean, curves.sizes
@@ -409,7 +409,7 @@ class LearningSurfaceDisplay(Display):
     @property
     def description(self) -> str:
         """The least error of the smallest and of the largest training sets."""
-        return _described(self.curves)
+        return _describe(self.curves)
 
     def _draw(self, ax: Any) -> None:
         curves, shown = self.curves, self.shown
@@ -483,7 +483,7 @@ class LearningLinesDisplay(Display):
     def description(self) -> str:
         """The least error at both ends, and that of twice the rows by the power law."""
         curves = self.curves
-        text, best = _described(curves), int(curves.best[-1])
+        text, best = _describe(curves), int(curves.best[-1])
         n = 2.0 * float(curves.sizes[-1])
         found = [e for e in curves.extrapolate(n) if e.name == curves.names[best]]
         if not found:
@@ -756,7 +756,7 @@ _REASONS = {
 }
 
 
-def _selected(last: int) -> NDArray[np.int_]:
+def _select_epochs(last: int) -> NDArray[np.int_]:
     """Positions 0 … last, evenly thinned if there are many."""
     return np.unique(np.linspace(0, last, min(_POINTS, last + 1)).round().astype(int))
 
@@ -816,7 +816,7 @@ class TrainingTraceDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         steps = len(self.losses) - 1
-        shown, marker = _selected(steps), "." if steps < 2 else ""
+        shown, marker = _select_epochs(steps), "." if steps < 2 else ""
         ax.plot(shown, np.asarray(self.losses)[shown], color=BLUE, marker=marker)
         ax.set_xlabel("step")
         ax.set_ylabel("mean loss", color=BLUE)
@@ -888,7 +888,7 @@ class PerceptronTraceDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         mistakes = np.asarray(self.mistakes)
-        shown = _selected(len(mistakes) - 1)
+        shown = _select_epochs(len(mistakes) - 1)
         ax.plot(shown + 1, mistakes[shown], color=BLUE, marker="." if len(shown) < 60 else "")
         ax.set_ylim(0, max(1.0, 1.05 * float(mistakes.max())))
         ax.set_xlabel("epoch")

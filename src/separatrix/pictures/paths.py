@@ -349,7 +349,7 @@ class CriteriaDisplay(Display):
             assert c.chosen is not None
             names.append(c.name)
             ax.axhline(line, color=GRID, linewidth=0.7, zorder=0)
-            height = np.full(len(x), np.nan) if c.values is None else _scaled(c)
+            height = np.full(len(x), np.nan) if c.values is None else _scale_criterion(c)
             ax.plot(x[order], line + height[order], color=BLUE, linewidth=1.3)
             at = line + (0.0 if c.values is None else float(height[c.chosen]))
             ax.plot([x[c.chosen]], [at], "o", ms=5.5, color=ORANGE, zorder=3)
@@ -379,7 +379,7 @@ class CriteriaDisplay(Display):
         return x, order
 
 
-def _scaled(criterion: Criterion) -> Floats:
+def _scale_criterion(criterion: Criterion) -> Floats:
     """Values between 0, the best, and the height of a line, where larger ones are cut off."""
     assert criterion.values is not None
     values = -criterion.values if criterion.name == "evidence" else criterion.values

@@ -65,7 +65,7 @@ def predictive_of(model: Any, X: Any) -> PredictiveDistribution:
     return PredictiveDistribution(np.asarray(mean, float), np.asarray(deviation, float))
 
 
-def observed(y: Any, predictive: PredictiveDistribution) -> Floats:
+def check_observed(y: Any, predictive: PredictiveDistribution) -> Floats:
     """The targets as numbers, one for each distribution."""
     found = np.asarray(y, dtype=float)
     if found.ndim != 1 or found.shape != np.shape(predictive.mean) or not found.size:
@@ -169,7 +169,7 @@ class PredictiveBandDisplay(Display):
         target: str = "y",
     ) -> Self:
         """From rows with one column ``x``: targets and predictive distributions at the same x."""
-        truth, at = observed(y, predictive), np.asarray(x, dtype=float).ravel()
+        truth, at = check_observed(y, predictive), np.asarray(x, dtype=float).ravel()
         order = np.argsort(at, kind="stable")
         return cls(
             at[order],
@@ -351,7 +351,7 @@ class PredictiveIntervalDisplay(Display):
         row_labels: Any = None,
     ) -> Self:
         """From observed targets and their predictive distributions."""
-        truth = observed(y, predictive)
+        truth = check_observed(y, predictive)
         return cls(truth, predictive.mean, predictive.interval(level), level, row_labels)
 
     @classmethod
@@ -517,7 +517,7 @@ class CoverageDisplay(Display):
         sample_weight: Any = None,
     ) -> Self:
         """From observed targets and their predictive distributions."""
-        pit = predictive.pit(observed(y, predictive))
+        pit = predictive.pit(check_observed(y, predictive))
         return cls.from_pit(pit, levels=levels, sample_weight=sample_weight)
 
     @classmethod
@@ -672,7 +672,7 @@ class PITDisplay(Display):
         sample_weight: Any = None,
     ) -> Self:
         """From observed targets and their predictive distributions."""
-        pit = predictive.pit(observed(y, predictive))
+        pit = predictive.pit(check_observed(y, predictive))
         return cls.from_pit(pit, bins=bins, sample_weight=sample_weight)
 
     @classmethod
@@ -793,7 +793,7 @@ class StandardizedResidualDisplay(Display):
         max_points: int = MAX_POINTS,
     ) -> Self:
         """From observed targets and their predictive distributions."""
-        z = predictive.residuals(observed(y, predictive))
+        z = predictive.residuals(check_observed(y, predictive))
         return cls(np.asarray(predictive.mean, dtype=float), z, row_labels, max_points)
 
     @classmethod

@@ -200,7 +200,7 @@ def _scored(model: Any) -> str:
 _POINTS, _TAIL = 1_000, 60
 
 
-def standardized(residuals: Floats) -> Floats:
+def standardize_residuals(residuals: Floats) -> Floats:
     """Residuals over their standard deviation; zeros where all of them are equal."""
     deviation = float(residuals.std())
     return np.asarray(residuals / deviation) if deviation > 0 else np.zeros_like(residuals)
@@ -345,7 +345,7 @@ class ScaleLocationDisplay(FittedValueDisplay):
     @property
     def values(self) -> Floats:
         """√|standardized residual|."""
-        return np.asarray(np.sqrt(np.abs(standardized(self.residuals))))
+        return np.asarray(np.sqrt(np.abs(standardize_residuals(self.residuals))))
 
     @property
     def description(self) -> str:
@@ -425,7 +425,7 @@ class QuantileQuantileDisplay(Display):
     @property
     def caption(self) -> str:
         """Proportions beyond two and three deviations, skewness, the largest rows."""
-        z = standardized(self.residuals)
+        z = standardize_residuals(self.residuals)
         beyond2, beyond3 = (100 * float(np.mean(np.abs(z) > k)) for k in (2, 3))
         return (
             f"{beyond2:.1f} % lie beyond ±2 and {beyond3:.1f} % beyond ±3 (normal distribution: "
@@ -436,7 +436,7 @@ class QuantileQuantileDisplay(Display):
     def _draw(self, ax: Any) -> None:
         from scipy.stats import norm
 
-        z = standardized(self.residuals)
+        z = standardize_residuals(self.residuals)
         order = np.argsort(z, kind="stable")
         expected = norm.ppf((np.arange(z.size) + 0.5) / z.size)
         shown = np.arange(z.size)

@@ -456,7 +456,7 @@ def _(hypothesis: BoxHypothesis, window: Window) -> list[Floats]:
     if (low > high).any():
         return []
     a, b = low - margin, high + margin
-    return [clipped(np.array([a, [b[0], a[1]], b, [a[0], b[1]]]), window)]
+    return [clip_polygon(np.array([a, [b[0], a[1]], b, [a[0], b[1]]]), window)]
 
 
 @outlines.register
@@ -479,7 +479,7 @@ def _(hypothesis: Ball, window: Window) -> list[Floats]:
     center, r = np.array([float(c) for c in hypothesis.center]), hypothesis.radius
     if len(center) == 1:
         return _flat(center + np.array([[-r, r]]), window)
-    return [clipped(_disk(center, r, window), window)]
+    return [clip_polygon(_disk(center, r, window), window)]
 
 
 @outlines.register
@@ -522,7 +522,7 @@ def _window_frame(window: Window) -> Floats:
     return np.array([[a, b], [c, b], [c, d], [a, d]], dtype=float)
 
 
-def clipped(polygon: Floats, window: Window) -> Floats:
+def clip_polygon(polygon: Floats, window: Window) -> Floats:
     """The part of a convex polygon within the window (Sutherland and Hodgman)."""
     for axis in (0, 1):
         for sign, end in ((1.0, window[0][axis]), (-1.0, window[1][axis])):

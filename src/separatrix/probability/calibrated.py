@@ -23,7 +23,7 @@ from separatrix.estimators.wrapped import (
     LabeledRows,
     WrappedClassifier,
     decision_scores,
-    fitted,
+    fit_wrapped,
     joint_certificate,
     joint_scores,
     labeled_rows,
@@ -39,7 +39,7 @@ from separatrix.probability.calibrations import (
     TemperatureCalibration,
 )
 from separatrix.rows.rows import Rows
-from separatrix.selection.folds import fold_router, folds_of, named_folds, routed
+from separatrix.selection.folds import fold_router, folds_of, named_folds, route_params
 from separatrix.threads import on_one_blas_thread
 
 _METHODS: dict[str, type[BinaryCalibration]] = {
@@ -113,11 +113,11 @@ class CalibratedClassifier(WrappedClassifier):
         ``params`` such as ``groups`` go to the splitter by scikit-learn's metadata routing.
         """
         check_option("method", self.method, (*_METHODS, JOINT))
-        cv = named_folds(self.cv, X, y, routed(self, params, None)["split"])
+        cv = named_folds(self.cv, X, y, route_params(self, params, None)["split"])
         rows = labeled_rows(self, X, y, sample_weight)
         two_or_more(np.unique(rows.y[rows.positive_weight]).tolist())
         with warn_once():
-            self._expose(fitted(self.estimator, rows))
+            self._expose(fit_wrapped(self.estimator, rows))
             scores, codes, w = self._out_of_fold(rows, cv)
         return self.from_fitted(self.estimator_, scores, codes, w)
 
@@ -159,7 +159,7 @@ class CalibratedClassifier(WrappedClassifier):
     def _test_scores(self, rows: LabeledRows, train: Ints, test: Ints) -> Floats:
         """Scores of the test rows of a fold by the estimator fitted to its training rows."""
         train_rows, test_rows = rows.split(self.estimator, train, test)
-        model = fitted(self.estimator, train_rows)
+        model = fit_wrapped(self.estimator, train_rows)
         if len(model.classes_) != len(self.classes_):
             known = set(model.classes_.tolist())
             absent = next(c for c in self.classes_.tolist() if c not in known)
@@ -198,10 +198,10 @@ def calibrated_probabilities(maps: list[BinaryCalibration], scores: Floats) -> F
     if scores.ndim == 1:
         p = maps[0].predict(scores)
         return np.stack([1.0 - p, p], axis=1)
-    return normalized(np.stack([c.predict(s) for c, s in zip(maps, scores.T, strict=True)], 1))
+    return normalize(np.stack([c.predict(s) for c, s in zip(maps, scores.T, strict=True)], 1))
 
 
-def normalized(p: Floats) -> Floats:
+def normalize(p: Floats) -> Floats:
     """Rows of ``p`` divided by their sums; 1/K where all K entries are zero."""
     total = p.sum(axis=1, keepdims=True)
     return np.where(total > 0, p / np.where(total > 0, total, 1.0), 1.0 / p.shape[1])

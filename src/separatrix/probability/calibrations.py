@@ -365,10 +365,10 @@ def fit_class_means(rows: BinaryScores, ratio: float | None = None) -> SigmoidMa
     rounding = EPS * np.abs(mean).max()
     variance = max(square.sum() / weight.sum(), rounding**2, float(np.finfo(float).tiny))
     odds = weight[1] / weight[0] if ratio is None else ratio
-    return _unscaled(difference / variance, float(mean.sum() / 2), float(np.log(odds)), unit)
+    return _undo_scaling(difference / variance, float(mean.sum() / 2), float(np.log(odds)), unit)
 
 
-def _unscaled(slope: float, center: float, log_ratio: float, unit: float) -> SigmoidMap:
+def _undo_scaling(slope: float, center: float, log_ratio: float, unit: float) -> SigmoidMap:
     """The sigmoid of the scores themselves, from one fitted to scores divided by ``unit``."""
     with np.errstate(over="ignore"):
         steep = np.clip(np.float64(slope) / unit, -LARGEST, LARGEST)
@@ -388,7 +388,7 @@ def fit_platt(rows: BinaryScores, *, smooth: bool = True) -> tuple[SigmoidMap, C
     if problem.unit == 0.0:  # all scores are equal: only the class ratio can be estimated
         slope, offset = 0.0, float(start[1])
     else:
-        found = _minimized(problem, start)
+        found = _minimize(problem, start)
         slope, offset = float(found[0]), float(found[1])
     notes: tuple[str, ...] = ()
     if smooth:
@@ -409,10 +409,10 @@ def fit_platt(rows: BinaryScores, *, smooth: bool = True) -> tuple[SigmoidMap, C
         promised=("kkt",),
     )
     slope /= problem.unit or 1.0
-    return _unscaled(slope, problem.center, offset, unit_of(rows.score)), certificate
+    return _undo_scaling(slope, problem.center, offset, unit_of(rows.score)), certificate
 
 
-def _minimized(problem: PlattProblem, start: Floats) -> Floats:
+def _minimize(problem: PlattProblem, start: Floats) -> Floats:
     """The minimum by a compiled loop, gone on with where its steps do not end at it."""
     found = sigmoid_newton(problem.z, problem.t, problem.w, float(start[1]), TOLERANCE, MAX_ITER)
     if np.abs(problem.gradient(found)).max() <= TOLERANCE * problem.weight:
@@ -519,7 +519,7 @@ def fit_isotonic(rows: BinaryScores) -> tuple[IsotonicMap, Certificate]:
         rows = replace(rows, w=rows.w / unit_of(rows.w))
     classes = (rows.of_class(True), rows.of_class(False))
     many = rows.score.size >= MANY
-    pos, neg = parallel_map(_sorted, classes) if many else map(_sorted, classes)
+    pos, neg = parallel_map(_sort_scores, classes) if many else map(_sort_scores, classes)
     low, high, up, right = hull_edges(*pos, *neg)
     fitted = IsotonicMap(low, high, up / (up + right))
     certificate = Certificate(
@@ -533,7 +533,7 @@ def fit_isotonic(rows: BinaryScores) -> tuple[IsotonicMap, Certificate]:
     return fitted, certificate
 
 
-def _sorted(scores: tuple[Floats, Floats | None]) -> tuple[Floats, Floats]:
+def _sort_scores(scores: tuple[Floats, Floats | None]) -> tuple[Floats, Floats]:
     """Sorted scores with their weights; a plain sort takes half the time of an argsort."""
     score, w = scores
     if w is None:

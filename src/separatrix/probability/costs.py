@@ -59,7 +59,7 @@ def costs_of(costs: Any, classes: NDArray[Any], reject_label: Any = "reject") ->
     k = len(classes)
     zero_one = 1.0 - np.eye(k)
     if isinstance(costs, Mapping):
-        return _checked(*_from_mapping(costs, classes, reject_label, zero_one))
+        return _check_costs(*_from_mapping(costs, classes, reject_label, zero_one))
     try:
         array = np.asarray(costs, dtype=float)
     except (TypeError, ValueError):
@@ -70,11 +70,11 @@ def costs_of(costs: Any, classes: NDArray[Any], reject_label: Any = "reject") ->
             remedy="Give the cost of a rejection where an error costs 1, such as 0.2.",
         )
     if array.ndim == 0:
-        return _checked(zero_one, np.full(k, float(array)))
+        return _check_costs(zero_one, np.full(k, float(array)))
     if array.shape == (k, k):
-        return _checked(array, None)
+        return _check_costs(array, None)
     if array.shape == (k, k + 1):
-        return _checked(array[:, :k], array[:, k])
+        return _check_costs(array[:, :k], array[:, k])
     raise InputError(
         f"costs fits neither of the forms for {k} classes.",
         remedy=f"Give a number (the rejection cost), a {k} x {k} matrix of costs, {k} x {k + 1} "
@@ -114,7 +114,7 @@ def _require_class(label: Any, position: dict[Any, int], role: str) -> None:
         )
 
 
-def _checked(matrix: Floats, reject_cost: Floats | None) -> Costs:
+def _check_costs(matrix: Floats, reject_cost: Floats | None) -> Costs:
     numbers = matrix.ravel() if reject_cost is None else np.append(matrix, reject_cost)
     if not np.isfinite(numbers).all():
         raise InputError("costs must be finite numbers.")

@@ -128,7 +128,7 @@ def decision_surface(
         )
     plane = discriminant_plane(x, codes, w, names=names)
     normals = _normals(plane.transform(x), codes, w, len(classes))
-    some = _thinned(np.flatnonzero(shown[1] < len(classes)))
+    some = _thin(np.flatnonzero(shown[1] < len(classes)))
     dots, truth = plane.transform(shown[0][some]), shown[1][some]
     across, up = _window(dots, normals)
     utility = on_grid(across, up, lambda at: utility_at(plane.inverse_transform(at)))
@@ -212,7 +212,7 @@ def on_grid(x: Floats, y: Floats, evaluate: Callable[[Floats], Floats]) -> Float
     return values.reshape(len(y), len(x), *values.shape[1:])
 
 
-def _thinned(positions: NDArray[np.intp]) -> NDArray[np.intp]:
+def _thin(positions: NDArray[np.intp]) -> NDArray[np.intp]:
     """At most ``MOST_DOTS`` positions, evenly spaced."""
     if positions.size <= MOST_DOTS:
         return positions

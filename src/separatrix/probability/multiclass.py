@@ -34,7 +34,7 @@ from separatrix.estimators.wrapped import (
     LabeledRows,
     columns_of,
     decision_scores,
-    fitted,
+    fit_wrapped,
     is_pairwise,
     joint_certificate,
     log_odds,
@@ -45,7 +45,7 @@ from separatrix.estimators.wrapped import (
 from separatrix.kernels.structures import as_list
 from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import Certificate
-from separatrix.probability.calibrated import normalized
+from separatrix.probability.calibrated import normalize
 from separatrix.probability.reject import labels_with_reject
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Encoding, check_sample_weight, identity
@@ -77,7 +77,7 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
         if self.reject:
             labels_with_reject(self.classes_, self.reject_label)
         if len(self.classes_) == 2:
-            self.estimators_ = [fitted(self.estimator, rows)]
+            self.estimators_ = [fit_wrapped(self.estimator, rows)]
         else:
             with warn_once():
                 self.estimators_ = self._each_fitted(self._parts(rows))
@@ -87,7 +87,7 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
         """A classifier for each part: on threads, some parts at a time."""
         found: list[Any] = []
         while batch := list(islice(parts, MIN_PIECES)):
-            found += self._on_threads(lambda part: fitted(self.estimator, part), batch)
+            found += self._on_threads(lambda part: fit_wrapped(self.estimator, part), batch)
         return found
 
     def _on_threads(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
@@ -352,7 +352,7 @@ class OneVsRest(BinaryEnsemble):
             return p
         if len(self.classes_) == 2:
             return np.column_stack([1.0 - p, p])
-        return normalized(p)
+        return normalize(p)
 
 
 class OneVsOne(BinaryEnsemble):

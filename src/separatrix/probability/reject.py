@@ -11,7 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats
 from separatrix.estimators.base import known_codes
-from separatrix.estimators.wrapped import WrappedClassifier, fitted, joint_certificate, labeled_rows
+from separatrix.estimators.wrapped import (
+    WrappedClassifier,
+    fit_wrapped,
+    joint_certificate,
+    labeled_rows,
+)
 from separatrix.messages import InputError
 from separatrix.probability.costs import Costs, costs_of
 from separatrix.probability.roc import CoverageRisk, coverage_risk
@@ -124,7 +129,9 @@ class RejectOption(WrappedClassifier):
                 f"{type(self.estimator).__name__} has no predict_proba to weight costs with.",
                 remedy="Wrap it: RejectOption(CalibratedClassifier(…)).",
             )
-        return self.from_fitted(fitted(self.estimator, labeled_rows(self, X, y, sample_weight)))
+        return self.from_fitted(
+            fit_wrapped(self.estimator, labeled_rows(self, X, y, sample_weight))
+        )
 
     def from_fitted(self, model: Any) -> Self:
         """Wrap a classifier that is fitted already: costs need no rows."""

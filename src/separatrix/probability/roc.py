@@ -180,7 +180,7 @@ def binary_scores(
 
     The positive class is by default the second of the two.
     """
-    truth, s, w = _checked(y, score, sample_weight)
+    truth, s, w = _check_scores(y, score, sample_weight)
     classes, is_positive = _two_classes(truth)
     if is_positive is None:
         raise InputError(
@@ -196,7 +196,9 @@ def binary_scores(
     return BinaryScores(s, is_positive, w, classes, positive)
 
 
-def _checked(y: Any, score: Any, sample_weight: Any) -> tuple[NDArray[Any], Floats, Floats | None]:
+def _check_scores(
+    y: Any, score: Any, sample_weight: Any
+) -> tuple[NDArray[Any], Floats, Floats | None]:
     """Labels, scores and weights of equal length; rows of weight zero are dropped."""
     # pictures of ROC curves are described without what estimators need
     from separatrix.estimators.base import in_words, label_array

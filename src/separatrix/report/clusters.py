@@ -11,7 +11,7 @@ from typing import Any
 from separatrix.pictures.formatting import number, plural
 from separatrix.report import tables
 from separatrix.report.figures import number_of_clusters, profiles, silhouettes
-from separatrix.report.page import drawn, rendered
+from separatrix.report.page import drawn, render_template
 from separatrix.report.tables import MAX_LINES, Cell, Line, ReportTable, certificate_numbers, figure
 from separatrix.report.verdict import Tile
 from separatrix.rows.schema import Kind
@@ -41,7 +41,7 @@ METHODS = {
 
 def render_clusters(study: ClusterStudy) -> str:
     """The page as text. The same study gives the same bytes."""
-    return rendered("clusters.html.j2", _context(study))
+    return render_template("clusters.html.j2", _context(study))
 
 
 def write_clusters(study: ClusterStudy, path: str | os.PathLike[str]) -> None:
@@ -64,7 +64,7 @@ def _context(study: ClusterStudy) -> dict[str, Any]:
         "data_sentence": tables.data_sentence(study.n_rows, study.columns),
         "certificate": study.certificate,
         "certificate_numbers": certificate_numbers(study.certificate),
-        "warned": tables.warned(study.warnings),
+        "warned": tables.list_warnings(study.warnings),
         "galleries": drawn(
             {
                 "number": number_of_clusters(study),

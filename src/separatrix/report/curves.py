@@ -12,7 +12,7 @@ from separatrix.pictures import LearningLinesDisplay, LearningSurfaceDisplay
 from separatrix.pictures.formatting import number, score_info, score_text
 from separatrix.report import tables
 from separatrix.report.figures import Gallery
-from separatrix.report.page import drawn, rendered
+from separatrix.report.page import drawn, render_template
 from separatrix.report.tables import Cell, Line, ReportTable, figure
 from separatrix.report.verdict import Tile
 from separatrix.storage.files import write_text
@@ -25,7 +25,7 @@ ANSWERS = {"yes": "Yes", "no": "No", "unclear": "Unclear"}
 
 def render_curves(study: CurveStudy) -> str:
     """The page as text. The same study gives the same bytes."""
-    return rendered("curves.html.j2", _context(study))
+    return render_template("curves.html.j2", _context(study))
 
 
 def write_curves(study: CurveStudy, path: str | os.PathLike[str]) -> None:
@@ -44,7 +44,7 @@ def _context(study: CurveStudy) -> dict[str, Any]:
         "tiles": _tiles(study),
         "errors": error_table(study),
         "beyond": beyond_table(study),
-        "warned": tables.warned(study.warnings),
+        "warned": tables.list_warnings(study.warnings),
         "galleries": drawn({"curves": gallery}),
         "commands": _commands(study),
         "python": _python(study),

@@ -86,7 +86,7 @@ __all__ = [
     "columns",
     "comparison",
     "dependence",
-    "guaranteed",
+    "draw_conformal",
     "importance",
     "learning",
     "probabilities",
@@ -420,13 +420,13 @@ def classification(study: Study) -> Gallery:
     early = len(gallery.pictures) == 1
     if early and np.ptp(np.asarray(scores)) > 0:
         gallery.add(lambda: _margins(study, test, labels))
-    _ranked(study, test, labels, gallery)
+    _draw_ranking(study, test, labels, gallery)
     if not early and np.ptp(np.asarray(scores)) > 0:
         gallery.add(lambda: _margins(study, test, labels))
     return gallery
 
 
-def _ranked(study: Study, test: Predictions, labels: list[str], gallery: Gallery) -> None:
+def _draw_ranking(study: Study, test: Predictions, labels: list[str], gallery: Gallery) -> None:
     """Curves over the threshold of the score."""
     if len(labels) == 2 and np.ptp(_single(test)) > 0:
         gallery.add(lambda: _roc(study, test, labels[1]))
@@ -802,7 +802,7 @@ def _residuals(found: PredictiveCheck) -> StandardizedResidualDisplay:
 # Guaranteed sets: coverage by class and how many labels they hold.
 
 
-def guaranteed(study: Study) -> Gallery:
+def draw_conformal(study: Study) -> Gallery:
     """Coverage by class, and sizes of sets; intervals have neither."""
     gallery, check = Gallery(), shown_check(study)
     if check is None or not check.sizes:

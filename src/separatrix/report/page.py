@@ -55,10 +55,10 @@ _SHOWN_VERSIONS = ("separatrix", "numpy", "scipy", "scikit-learn", "matplotlib")
 
 def render(study: Study) -> str:
     """The page as text. The same study gives the same bytes."""
-    return rendered("page.html.j2", _context(study))
+    return render_template("page.html.j2", _context(study))
 
 
-def rendered(template: str, context: dict[str, Any]) -> str:
+def render_template(template: str, context: dict[str, Any]) -> str:
     """A template of this package filled in, with what frames every page."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -69,8 +69,8 @@ def rendered(template: str, context: dict[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["coded"] = coded
-    environment.filters["tied"] = tied
+    environment.filters["coded"] = mark_code
+    environment.filters["tied"] = tie_units
     environment.filters["number"] = number
     environment.filters["p_phrase"] = p_phrase
     return environment.get_template(template).render({**context, **_frame()})
@@ -146,7 +146,7 @@ def _context(study: Study) -> dict[str, Any]:
         "certificate": study.description.certificate,
         "certificate_numbers": certificate_numbers(study.description.certificate),
         "svms": svm_table(study),
-        "warned": tables.warned(study.warnings),
+        "warned": tables.list_warnings(study.warnings),
         "galleries": drawn(_galleries(study)),
         "commands": commands(study),
         "python": python_code(study),
@@ -167,7 +167,7 @@ def _galleries(study: Study) -> dict[str, Gallery]:
         "diagnostics": (figures.classification if classification else figures.regression)(study),
         "probabilities": figures.probabilities(study),
         "uncertainty": figures.uncertainty(study),
-        "guaranteed": figures.guaranteed(study),
+        "guaranteed": figures.draw_conformal(study),
         "learning": figures.learning(study),
     }
 
@@ -223,7 +223,7 @@ def _part(name: str) -> str:
     return resources.files("separatrix.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def coded(text: str) -> Any:
+def mark_code(text: str) -> Any:
     """Options, and what stands between backticks, as code."""
     from markupsafe import Markup, escape
 
@@ -237,7 +237,7 @@ def coded(text: str) -> Any:
     )
 
 
-def tied(text: str) -> str:
+def tie_units(text: str) -> str:
     """A per cent sign stays on the line of its number."""
     return text.replace(" %", "\u202f%")
 

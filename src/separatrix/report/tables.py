@@ -268,7 +268,7 @@ class Warned:
     reason: str = ""
 
 
-def warned(texts: tuple[str, ...]) -> list[Warned]:
+def list_warnings(texts: tuple[str, ...]) -> list[Warned]:
     """Warnings with code and reason, each once."""
     found = []
     for text in dict.fromkeys(texts):
@@ -347,7 +347,11 @@ def coefficient_table(
     constant = {n for n, b in zip(found.names, found.estimates, strict=True) if b == 0.0}
     constant &= set(dependent)
     lines = [
-        Line(found.names[j], _inferred(found, int(j)), "constant" * (found.names[j] in constant))
+        Line(
+            found.names[j],
+            _inference_cells(found, int(j)),
+            "constant" * (found.names[j] in constant),
+        )
         for j in shown
     ]
     inflated = found.variance_inflation is not None
@@ -361,7 +365,7 @@ def coefficient_table(
     return ReportTable(tuple((h, h != "Term") for h in heads), tuple(lines), note)
 
 
-def _inferred(found: Inference, j: int) -> tuple[Cell, ...]:
+def _inference_cells(found: Inference, j: int) -> tuple[Cell, ...]:
     assert found.standard_errors is not None
     assert found.t_values is not None
     assert found.p_values is not None

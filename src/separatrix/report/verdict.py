@@ -87,7 +87,7 @@ def counterpart(study: Study, metric: str) -> Score | None:
 
 def sentences(study: Study) -> list[str]:
     """The verdict, one sentence after the other."""
-    return [_question(study), _won(study), *_measured(study)]
+    return [_question(study), _won(study), *_describe_measures(study)]
 
 
 def _question(study: Study) -> str:
@@ -146,7 +146,7 @@ def _won(study: Study) -> str:
     )
 
 
-def _measured(study: Study) -> list[str]:
+def _describe_measures(study: Study) -> list[str]:
     pair = main_scores(study)
     if pair is None:
         return ["There is no test set, so its generalization error is unknown."]

@@ -16,7 +16,7 @@ from separatrix.messages import InputError
 from separatrix.rows.infer import OptionsOf, infer_schema
 from separatrix.rows.rows import Rows, S, target_names
 from separatrix.rows.schema import Block, Schema
-from separatrix.rows.sources.columns import Counts, Location, added, warn_unseen
+from separatrix.rows.sources.columns import Counts, Location, add_counts, warn_unseen
 from separatrix.rows.sources.formats import ParquetSource
 from separatrix.rows.sources.frames import as_table, refuse_name, table_of_arrays
 from separatrix.rows.sources.places import is_remote, is_there
@@ -111,7 +111,7 @@ def _of_arrays(x: Any, y: Any, w: Any) -> tuple[list[Any], tuple[str, ...]]:
     if x.ndim != 2:
         raise InputError(f"The array has {x.ndim} dimensions.", remedy="Give rows by columns.")
     x = x.rechunk({1: -1})
-    y, w = _aligned(x, y, "target"), _aligned(x, w, "weight")
+    y, w = _align(x, y, "target"), _align(x, w, "weight")
     columns = [x]
     for values in (y, w):
         if values is None:
@@ -133,7 +133,7 @@ def _of_arrays(x: Any, y: Any, w: Any) -> tuple[list[Any], tuple[str, ...]]:
     return [one(*chunk) for chunk in zip(*delayed_chunks, strict=True)], target_names(k)
 
 
-def _aligned(x: Any, values: Any, role: str) -> Any:
+def _align(x: Any, values: Any, role: str) -> Any:
     """A target or weight as a Dask array with as many rows as ``x``."""
     from dask.array import asarray
 
@@ -194,7 +194,7 @@ def read_by_workers(rows: Rows, cluster: Any) -> FilesOnDask:
             "Standard input is not seen by the workers of a cluster.",
             remedy="Store the table in a file that the workers see, or leave out `cluster`.",
         )
-    return FilesOnDask(rows, _Shared(connected(cluster)))
+    return FilesOnDask(rows, _Shared(connect(cluster)))
 
 
 class _Shared:
@@ -256,7 +256,7 @@ class FilesOnDask(TableRows):
                         raise found.failure
                     yield from found.values
                     done, dropped = done + 1, dropped + found.dropped
-                    unseen = added(unseen, found.unseen)
+                    unseen = add_counts(unseen, found.unseen)
                 break
             except Contradiction as problem:
                 before = self.schema
@@ -307,17 +307,17 @@ class DaskPasses:
         from dask import delayed
 
         client = self.client
-        known = packed(reader)
+        known = pack(reader)
         portions, ready = self._ready(known, reader, client)
         task = (ready, reader, statistic.fresh(), self.block_rows)
         job = delayed(_Literal(task), pure=False, traverse=False)
-        one, both = delayed(_reduced, pure=False), delayed(_sum, pure=False)
+        one, both = delayed(_reduce_portion, pure=False), delayed(_sum, pure=False)
         level = [one(portion, job) for portion in portions]
         while len(level) > 1:
             level = [both(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
         parcel: Parcel = self._computed(level[0], client)
         total: Portion[S] = parcel.opened()
-        self._count(client, len(packed(task)), parcel.traveled)
+        self._count(client, len(pack(task)), parcel.traveled)
         self.travel.passes += 1
         if total.failure is None:
             self._sizes[known] = total.decoded_bytes
@@ -330,12 +330,12 @@ class DaskPasses:
         from dask import delayed
 
         client = self.client
-        portions, ready = self._ready(packed(reader), reader, None)
+        portions, ready = self._ready(pack(reader), reader, None)
         task = (ready, reader, function, self.block_rows)
         job = delayed(_Literal(task), pure=False, traverse=False)
-        one = delayed(_answered, pure=False)
+        one = delayed(_answer_portion, pure=False)
         tasks = (one(portion, job) for portion in portions[first:])
-        self._count(client, len(packed(task)), 0)
+        self._count(client, len(pack(task)), 0)
         self.travel.passes += 1
         for parcel in self._in_order(tasks, client):
             self.travel.received += parcel.traveled
@@ -368,7 +368,7 @@ class DaskPasses:
         if self.travel.too_large:
             return self.portions, False
         job = delayed(_Literal((reader, self.block_rows)), pure=False, traverse=False)
-        load = delayed(_loaded, pure=False)
+        load = delayed(_load_portion, pure=False)
         cached = client.persist([load(portion, job) for portion in self.portions])
         self._cached, self.travel.cached = (known, cached), self._sizes[known]
         return cached, True
@@ -423,17 +423,17 @@ def _batches(portion: Any, ready: bool, reader: BatchReader, rows: int) -> Itera
     yield from decoded_batches(portion, reader, rows)
 
 
-def _reduced(portion: Any, job: _Literal) -> Parcel:
+def _reduce_portion(portion: Any, job: _Literal) -> Parcel:
     ready, reader, statistic, rows = job.value
-    return Parcel.of(reduced(_batches(portion, ready, reader, rows), statistic))
+    return Parcel.of(reduce_batches(_batches(portion, ready, reader, rows), statistic))
 
 
-def _answered(portion: Any, job: _Literal) -> Parcel:
+def _answer_portion(portion: Any, job: _Literal) -> Parcel:
     ready, reader, function, rows = job.value
-    return Parcel.of(answered(_batches(portion, ready, reader, rows), function))
+    return Parcel.of(answer_batches(_batches(portion, ready, reader, rows), function))
 
 
-def _loaded(portion: Any, job: _Literal) -> list[DecodedBatch]:
+def _load_portion(portion: Any, job: _Literal) -> list[DecodedBatch]:
     reader, rows = job.value
     return list(_batches(portion, False, reader, rows))
 
@@ -559,7 +559,7 @@ class Portion(Generic[S]):
         return Portion(
             self.statistic + other.statistic,
             self.dropped + other.dropped,
-            added(added(Counts(), self.unseen), other.unseen),
+            add_counts(add_counts(Counts(), self.unseen), other.unseen),
             self.decoded_bytes + other.decoded_bytes,
         )
 
@@ -574,7 +574,7 @@ class Parcel:
     @classmethod
     def of(cls, result: Any, before: int = 0) -> Parcel:
         """Pack a result."""
-        return cls(packed(result), before)
+        return cls(pack(result), before)
 
     @property
     def traveled(self) -> int:
@@ -586,7 +586,7 @@ class Parcel:
         return pickle.loads(self.payload)
 
 
-def packed(result: Any) -> bytes:
+def pack(result: Any) -> bytes:
     """A result as bytes; classes that only the caller's script has travel by value."""
     try:
         return pickle.dumps(result, protocol=5)
@@ -603,7 +603,7 @@ def decoded_batches(source: Source, reader: BatchReader, rows: int) -> Iterator[
         yield reader.read(located.batch, located.location)
 
 
-def reduced(batches: Iterable[DecodedBatch], statistic: S) -> Portion[S]:
+def reduce_batches(batches: Iterable[DecodedBatch], statistic: S) -> Portion[S]:
     """The statistic of a portion: batches are added in order, as when files are streamed."""
     total = Portion(statistic.fresh())
     try:
@@ -629,7 +629,9 @@ class Answers(Generic[T]):
     failure: InputError | None = None
 
 
-def answered(batches: Iterable[DecodedBatch], function: Callable[[DecodedBatch], T]) -> Answers[T]:
+def answer_batches(
+    batches: Iterable[DecodedBatch], function: Callable[[DecodedBatch], T]
+) -> Answers[T]:
     """Apply a function to every batch of a portion."""
     found: Answers[T] = Answers()
     try:
@@ -637,7 +639,7 @@ def answered(batches: Iterable[DecodedBatch], function: Callable[[DecodedBatch],
             for decoded in batches:
                 found.values.append(function(decoded))
                 found.dropped += decoded.dropped
-                found.unseen = added(found.unseen, decoded.unseen)
+                found.unseen = add_counts(found.unseen, decoded.unseen)
     except InputError as problem:
         found.failure = problem
     return found
@@ -669,7 +671,7 @@ CONNECT_SECONDS, WORKER_SECONDS = 4, 4
 _clients: dict[str, Any] = {}
 
 
-def connected(address: Any) -> Any:
+def connect(address: Any) -> Any:
     """A client of the scheduler at an address, or the client that is given."""
     try:
         from distributed import Client
@@ -681,14 +683,14 @@ def connected(address: Any) -> Any:
                 f"`cluster` is a {type(address).__name__}.",
                 remedy="Give the address of a Dask scheduler, such as tcp://127.0.0.1:8786.",
             )
-        return _checked(address, address.scheduler.address)
+        return _check_client(address, address.scheduler.address)
     known = _clients.get(address)
     if known is None or known.status != "running":
-        _clients[address] = known = _checked(_opened(address), address)
+        _clients[address] = known = _check_client(_open_client(address), address)
     return known
 
 
-def _opened(address: str) -> Any:
+def _open_client(address: str) -> Any:
     import logging
 
     from distributed import Client
@@ -709,7 +711,7 @@ def _opened(address: str) -> Any:
         ) from problem
 
 
-def _checked(client: Any, address: str) -> Any:
+def _check_client(client: Any, address: str) -> Any:
     """The client, if workers are there and run this version."""
     from separatrix import __version__
 

@@ -233,7 +233,7 @@ def _column(name: str, kind: Kind, found: Recognized, notes: list[str]) -> Colum
     if kind is Kind.BOOLEAN:
         return Column(name, kind, notation=notation)
     values = _values(found, name)
-    placeholder = _rounded(np.median(values)) if len(values) else 0.0
+    placeholder = _round_value(np.median(values)) if len(values) else 0.0
     if notation.dates == CLOCK:
         display = "time"
     elif notation.dates:
@@ -252,7 +252,7 @@ def _values(found: Recognized, name: str) -> Floats:
     return read.values if read.missing is None else read.values[~read.missing]
 
 
-def _rounded(value: float) -> float:
+def _round_value(value: float) -> float:
     """A number to seven digits."""
     return float(np.format_float_scientific(value, precision=6))
 

@@ -46,14 +46,14 @@ def add_column(bits: Hashes, key: np.uint64, total: Hashes) -> None:
 
 
 @compiled
-def salted(content: Hashes, salt: np.uint64, out: Hashes) -> None:
+def salt_hashes(content: Hashes, salt: np.uint64, out: Hashes) -> None:
     """out = mix(mix(content + salt)): random words, the same for the same content and salt."""
     for i in range(content.size):
         out[i] = _mix(_mix(content[i] + salt))
 
 
 @compiled
-def numbered(content: Hashes, ordinal: NDArray[np.int64], out: Hashes) -> None:
+def number_copies(content: Hashes, ordinal: NDArray[np.int64], out: Hashes) -> None:
     """out = content + ordinal·odd: a hash of its own for each of several equal rows."""
     for i in range(content.size):
         out[i] = content[i] + np.uint64(ordinal[i]) * _STRIDE

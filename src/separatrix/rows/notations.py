@@ -94,7 +94,7 @@ def text_options(
         raise InputError(
             f"`delimiter` cannot be {delimiter!r}.", remedy="Give one character, such as ';'."
         )
-    tokens = None if na is None else tuple(dict.fromkeys(map(_token, _listed(na))))
+    tokens = None if na is None else tuple(dict.fromkeys(map(_token, _list_markers(na))))
     encoding = _known_encoding(encoding)
     most = _limits(limits or {})
     return TextOptions(decimal, thousands, dates, tokens, encoding, delimiter, header, strict, most)
@@ -113,7 +113,7 @@ def _limits(given: Mapping[str, Any]) -> Limits:
     return Limits(**given)
 
 
-def _listed(na: Sequence[object] | str | float) -> Sequence[object]:
+def _list_markers(na: Sequence[object] | str | float) -> Sequence[object]:
     return [na] if isinstance(na, str | int | float) else na
 
 
@@ -201,7 +201,7 @@ SEPARATORS = (
 _ALIKE = {"\u00a0": " ", "\u202f": " ", "\u2009": " ", "’": "'", "−": "-"}
 
 
-def cleaned(array: pa.Array) -> pa.Array:
+def clean_text(array: pa.Array) -> pa.Array:
     """Text without spaces around it, with one kind of space, apostrophe and minus."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -384,11 +384,11 @@ def to_days(text: pa.Array, order: str) -> Floats:
         matched = np.asarray(pc.fill_null(pc.match_substring_regex(text, pattern.pattern), False))
         matched = matched & np.isnan(days)
         if matched.any():
-            days[matched] = _parsed(text.filter(matched), pattern)
+            days[matched] = _parse_pattern(text.filter(matched), pattern)
     return days
 
 
-def _parsed(text: pa.Array, pattern: DatePattern) -> Floats:
+def _parse_pattern(text: pa.Array, pattern: DatePattern) -> Floats:
     import pyarrow.compute as pc
 
     found = pc.extract_regex(text, pattern.pattern)

@@ -103,22 +103,22 @@ class Parts:
 
 def salted_words(hashes: Hashes, seed: int | str) -> Hashes:
     """A random word for each hash, another one for every seed."""
-    from separatrix.rows.loops import salted
+    from separatrix.rows.loops import salt_hashes
 
     words = np.empty(len(hashes), dtype=np.uint64)
-    salted(hashes, hash_text(f"seed {seed}"), words)
+    salt_hashes(hashes, hash_text(f"seed {seed}"), words)
     return words
 
 
-def distinguished(hashes: Hashes, together: int = 1) -> Hashes:
+def distinguish_copies(hashes: Hashes, together: int = 1) -> Hashes:
     """A hash of its own for every row, from its content and the number of equal rows before it.
 
     ``together`` equal rows share one: as often as the whole table is repeated.
     """
-    from separatrix.rows.loops import numbered
+    from separatrix.rows.loops import number_copies
 
     words = np.empty(len(hashes), dtype=np.uint64)
-    numbered(hashes, duplicate_ordinals(hashes) // together, words)
+    number_copies(hashes, duplicate_ordinals(hashes) // together, words)
     return words
 
 

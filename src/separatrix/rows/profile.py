@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from separatrix.arrays import Floats, Matrix
-from separatrix.rows.rows import Rows, merged
+from separatrix.rows.rows import Rows, merge
 from separatrix.rows.schema import Block, Kind, Schema, Terms
 
 #: Levels that a profile lists, the most frequent first.
@@ -132,8 +132,8 @@ class Profile:
         total = type(self)()
         total.count = self.count + other.count
         total.missing = self.missing + other.missing
-        total.numbers = merged(self.numbers, other.numbers)
-        total.levels = merged(self.levels, other.levels)
+        total.numbers = merge(self.numbers, other.numbers)
+        total.levels = merge(self.levels, other.levels)
         return total
 
     def columns(self, schema: Schema) -> Iterator[ColumnProfile]:

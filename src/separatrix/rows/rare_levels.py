@@ -34,7 +34,7 @@ def pool_rare_levels(rows: InMemory, most: int, reason: str) -> InMemory:
     sizes = np.array([w for c in many for w in counts[c.name].values()])
     others = len(rows.block.terms) - len(sizes)
     threshold = _threshold(sizes, max(most - others, FEW_LEVELS))
-    found = [p for c in many if (p := _pooled(c, counts[c.name], threshold)).pooled]
+    found = [p for c in many if (p := _pool_levels(c, counts[c.name], threshold)).pooled]
     if not found:
         return rows
     read = rows.with_hashes()
@@ -103,7 +103,7 @@ def _threshold(sizes: np.ndarray, most: int) -> float:
     return float(above[-1]) if len(above) else math.nextafter(float(ordered[0]), math.inf)
 
 
-def _pooled(column: Column, counts: dict[str, float], threshold: float) -> _PooledLevels:
+def _pool_levels(column: Column, counts: dict[str, float], threshold: float) -> _PooledLevels:
     frequent = {level: w for level, w in counts.items() if w >= threshold}
     pooled = {level: w for level, w in counts.items() if w < threshold}
     if len(pooled) == 1:  # one rare level alone is no group

@@ -25,7 +25,7 @@ from separatrix.rows.notations import (
     SentinelTally,
     Separators,
     TextOptions,
-    cleaned,
+    clean_text,
     sentinels_given,
     taken_apart,
     to_days,
@@ -81,14 +81,14 @@ def recognize(
     """The notations of the columns in use."""
     while True:
         try:
-            return _recognized(source, names, kinds, options)
+            return _recognize(source, names, kinds, options)
         except Contradiction as problem:  # a column does not go on as it begins: it is text
             if not isinstance(source, CsvSource) or problem.column in (None, *source.texts):
                 raise
             source = source.as_text([str(problem.column)])
 
 
-def _recognized(
+def _recognize(
     source: Source, names: list[str], kinds: Mapping[str, Kind], options: TextOptions
 ) -> Recognized:
     sample = head(source, names)
@@ -105,7 +105,7 @@ def _recognized(
     for name in texts:
         if name in forced or _may_be_numbers(name, sample, options):
             candidates.append(name)
-    tallies = tallied(source, candidates, options)
+    tallies = tally_columns(source, candidates, options)
     hints = _hints(tallies.values(), source, sample)
     found = Recognized(source, sample)
     _decide_all(found, tallies, hints, forced)
@@ -130,7 +130,7 @@ def _may_be_numbers(name: str, sample: LocatedBatch, options: TextOptions) -> bo
     return promising(tally)
 
 
-def tallied(source: Source, names: list[str], options: TextOptions) -> dict[str, Tally]:
+def tally_columns(source: Source, names: list[str], options: TextOptions) -> dict[str, Tally]:
     """One pass over some text columns: which notations fit all of their texts."""
     tallies = {name: Tally(name, options) for name in names}
     if names:
@@ -222,7 +222,7 @@ def _decide_points(
     if not floating:
         return
     as_text = source.as_text(floating)
-    tallies = tallied(as_text, floating, options)
+    tallies = tally_columns(as_text, floating, options)
     grouped = Recognized(as_text, found.sample)
     _decide_all(grouped, tallies, hints, set())
     points = {n: m for n, m in grouped.notations.items() if m.thousands}
@@ -331,7 +331,7 @@ def decide(tally: Tally, hints: Hints, *, forced: bool) -> Notation | None:
     values of the notation.
     """
     if tally.forms:
-        return _written(tally, _preferred(tally.forms, hints), ())
+        return _written(tally, _prefer(tally.forms, hints), ())
     best = tally.best
     if best.misfit is None:
         return None
@@ -344,7 +344,7 @@ def decide(tally: Tally, hints: Hints, *, forced: bool) -> Notation | None:
         return None
     slips = slips_of(tally)
     if slips:
-        return _written(tally, _preferred([guess.form for guess in tally.guesses], hints), slips)
+        return _written(tally, _prefer([guess.form for guess in tally.guesses], hints), slips)
     if isinstance(best.form, Separators):
         raise text_in_numbers(*_where(tally, best.misfit))
     raise text_in_dates(*_where(tally, best.misfit), best.form)
@@ -375,7 +375,7 @@ def _where(tally: Tally, place: LocatedText) -> tuple[str, str, str | None, int]
     return place.text, tally.name, place.file, place.row
 
 
-def _preferred(forms: list[Separators | str], hints: Hints) -> Separators | str:
+def _prefer(forms: list[Separators | str], hints: Hints) -> Separators | str:
     """One of the notations that fit equally: as the other columns, else the most usual one."""
     numbers = [form for form in forms if isinstance(form, Separators)]
     if numbers:
@@ -472,7 +472,7 @@ class Tally:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        text = cleaned(array)
+        text = clean_text(array)
         tokens = (AMONG_NUMBERS | SILENT) if self.options.na is None else {"", *self.options.na}
         missing = pc.is_in(text, pa.array(sorted(tokens)))
         here = pc.and_(pc.invert(missing), pc.is_valid(text))
@@ -731,7 +731,7 @@ class Reconsideration:
         if not isinstance(source, CsvSource) or name in source.texts:
             raise problem
         source = source.as_text([name])
-        tally = tallied(source, [name], self.options)[name]
+        tally = tally_columns(source, [name], self.options)[name]
         notation = decide(tally, Hints(), forced=True)
         if notation is None:
             raise problem

@@ -52,7 +52,7 @@ K = TypeVar("K")
 V = TypeVar("V", bound=Addable)
 
 
-def merged(a: dict[K, V], b: dict[K, V]) -> dict[K, V]:
+def merge(a: dict[K, V], b: dict[K, V]) -> dict[K, V]:
     """The values of both by key, added where both have one."""
     return a | {key: a[key] + value if key in a else value for key, value in b.items()}
 

@@ -7,7 +7,7 @@ from typing import Generic, Self, TypeVar
 import numpy as np
 
 from separatrix.arrays import Ints
-from separatrix.rows.parts import Hashes, distinguished, hash_block, salted_words
+from separatrix.rows.parts import Hashes, distinguish_copies, hash_block, salted_words
 from separatrix.rows.rows import S, Statistic
 from separatrix.rows.schema import Block, concatenate
 
@@ -50,7 +50,7 @@ class Reservoir:
         """Add the rows of a block."""
         assert block.parts is not None, "the rows have no parts"
         # another salt than that of the parts: theirs are ranges of words
-        words = salted_words(distinguished(hash_block(block)), -1 - self.seed)
+        words = salted_words(distinguish_copies(hash_block(block)), -1 - self.seed)
         for own in (False, True):
             at = np.flatnonzero((block.parts == self.test) == own)
             if not len(at):

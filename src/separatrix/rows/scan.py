@@ -205,8 +205,8 @@ def _as_columns(x: Any, target: Any, weight: Any) -> tuple[Any, Any, Any]:
             "A sparse matrix has no room for a column of groups or times.",
             remedy="Give a dense matrix or a data frame, or leave out `group` and `time`.",
         )
-    y = None if target is None else _checked(target, x.shape[0], "target")
-    w = None if weight is None else _checked(weight, x.shape[0], "weight")
+    y = None if target is None else _check_values(target, x.shape[0], "target")
+    w = None if weight is None else _check_values(weight, x.shape[0], "weight")
     table, targets = table_of_arrays(x, y, w)
     return table, list(targets) or None, None if w is None else "weight"
 
@@ -226,8 +226,8 @@ def _scan_matrix(x: Any, target: Any, weight: Any, options: OptionsOf, block_row
         )
     if x.shape[0] == 0:
         raise InputError("The table has no rows.", remedy="Give at least one row.")
-    y = None if target is None else _checked(target, x.shape[0], "target")
-    w = None if weight is None else _checked(weight, x.shape[0], "weight")
+    y = None if target is None else _check_values(target, x.shape[0], "target")
+    w = None if weight is None else _check_values(weight, x.shape[0], "weight")
     plain = options((), None)
     as_it_is = not plain.kinds and not plain.ignore and plain.text.na is None
     if as_it_is and all(values is None or _all_finite(values) for values in (x, y, w)):
@@ -268,7 +268,7 @@ def _floats(values: Any) -> Any:
     return values if sparse.issparse(values) else np.asarray(values, dtype=np.float64)
 
 
-def _checked(values: Any, n: int, role: str) -> Any:
+def _check_values(values: Any, n: int, role: str) -> Any:
     refuse_name(values, role)
     array = np.asarray(values)
     if array.shape[:1] != (n,):

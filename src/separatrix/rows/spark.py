@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from separatrix.messages import InputError
-from separatrix.rows.distributed import Parcel, Portion, packed, reduced
+from separatrix.rows.distributed import Parcel, Portion, pack, reduce_batches
 from separatrix.rows.infer import OptionsOf, infer_schema
 from separatrix.rows.rows import S
 from separatrix.rows.schema import Schema
@@ -85,7 +85,7 @@ class _Table:
 
     def portions(self, reader: BatchReader, statistic: S) -> Iterator[Portion[S]]:
         """The statistic of every partition, in their order."""
-        task = packed((reader, statistic.fresh()))
+        task = pack((reader, statistic.fresh()))
         answers = _answers(self._columns(reader).mapInArrow(_Reduced(task), ANSWER).collect)
         travel = self.travel
         travel.passes, travel.pieces = travel.passes + 1, max(travel.pieces, len(answers))
@@ -96,7 +96,7 @@ class _Table:
 
     def batches(self, reader: BatchReader) -> Iterator[tuple[int, DecodedBatch]]:
         """The decoded rows themselves, fetched partition by partition."""
-        task = packed(reader)
+        task = pack(reader)
         frame = self._columns(reader, first=True).mapInArrow(_Decoded(task), ANSWER)
         self.travel.passes += 1
         for answer in _answers(frame.toLocalIterator):
@@ -128,8 +128,8 @@ class _Reduced:
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         reader, statistic = pickle.loads(self.task)
         number = _partition()
-        portion = reduced(_read(batches, reader, number), statistic)
-        yield _answer(number, packed(portion))
+        portion = reduce_batches(_read(batches, reader, number), statistic)
+        yield _answer(number, pack(portion))
 
 
 class _Decoded:
@@ -142,9 +142,9 @@ class _Decoded:
         number = _partition()
         try:
             for decoded in _read(batches, pickle.loads(self.task), number):
-                yield _answer(number, packed(decoded))
+                yield _answer(number, pack(decoded))
         except InputError as problem:
-            yield _answer(number, packed(problem))
+            yield _answer(number, pack(problem))
 
 
 def _read(batches: Iterator[Any], reader: BatchReader, number: int) -> Iterator[DecodedBatch]:

@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from separatrix.arrays import Floats, Ints
-from separatrix.rows.parts import Hashes, Parts, column_of, distinguished, hash_block, salted_words
+from separatrix.rows.parts import (
+    Hashes,
+    Parts,
+    column_of,
+    distinguish_copies,
+    hash_block,
+    salted_words,
+)
 from separatrix.rows.schema import Block, Terms, to_array, unit_weights
 from separatrix.rows.sources.columns import Levels, NumericValues
 
@@ -41,7 +48,7 @@ class Keys:
         )
 
 
-def joined(batches: Sequence[Keys]) -> Keys:
+def join_keys(batches: Sequence[Keys]) -> Keys:
     """The keys of several batches of one table."""
     groups = [keys.groups for keys in batches if keys.groups is not None]
     times = [keys.times for keys in batches if keys.times is not None]
@@ -65,7 +72,7 @@ def unit_keys(block: Block, hashes: Hashes, keys: Keys) -> Hashes:
         return keys.groups
     hashes = varying_content(block, hashes)
     copies = Copies(block, hashes)
-    return distinguished(hashes, copies.times) if copies.are_counts else hashes
+    return distinguish_copies(hashes, copies.times) if copies.are_counts else hashes
 
 
 def varying_content(block: Block, hashes: Hashes) -> Hashes:

@@ -323,7 +323,7 @@ def figures_of_models(
         raise InputError("criteria needs one model or more.", remedy="Give a list of models.")
     classes = same_task(models)
     data = None if X is None else RefitRows.of(models, X, y, sample_weight)
-    fitted = [_fitted(model, data) for model in models]
+    fitted = [_fit_again(model, data) for model in models]
     figures = [fit_figures_of(model) for model in fitted]
     parameter, values = names_of(models)
     known = next((f for f in figures if f is not None), None)
@@ -354,7 +354,7 @@ def figures_of_models(
     )
 
 
-def _fitted(model: Any, data: RefitRows | None) -> Any:
+def _fit_again(model: Any, data: RefitRows | None) -> Any:
     if data is not None:
         return data.fitted(model, data.positive_weight)
     if not hasattr(model, "n_features_in_"):
@@ -548,7 +548,7 @@ class CriteriaTable:
             cells = [_number(_values(c)[i]) for c in valued]
             own = [f"{cell}{mark}" for cell, mark in zip(cells, marks, strict=True)]
             lines.append([_label(self.figures.values[i]), df, *own])
-        text = _aligned([heads, *lines])
+        text = _align_table([heads, *lines])
         if len(shown) < len(self.figures.values):
             text.append(f"{len(self.figures.values) - len(shown)} points between are not shown.")
         return "\n".join([*text, "", *self._choices()])
@@ -598,7 +598,7 @@ def _label(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
 
 
-def _aligned(rows: list[list[str]]) -> list[str]:
+def _align_table(rows: list[list[str]]) -> list[str]:
     # a mark of the choice does not move the digits above and below it
     padded = [[cell if cell.endswith("*") else f"{cell} " for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*padded, strict=True)]

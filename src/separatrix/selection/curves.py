@@ -503,7 +503,7 @@ def losses_from_moments(
             if not inside.weight:  # few large groups: the smallest sets may be empty
                 continue
             sides = (inside, outside) if design is None else design(inside, outside)
-            with _unwarned():
+            with _silence_warnings():
                 found = [step_errors(step, *sides, refusals) for step in steps]
             validation[level, :, fold] = np.concatenate([test for test, _ in found])
             training[level, :, fold] = np.concatenate([train for _, train in found])
@@ -554,7 +554,7 @@ def losses_from_refits(
         for i, level in enumerate(nesting.levels):
             train = nesting.train(labels, fold, level)
             weights[i, fold] = len(train) if rows.w is None else rows.w[train].sum()
-            with _unwarned():
+            with _silence_warnings():
                 for j, model in enumerate(models):
                     try:
                         fitted = rows.fitted(model, train)
@@ -574,7 +574,7 @@ def _refuse_nothing(validation: Floats, refusals: list[Exception]) -> None:
 
 
 @contextmanager
-def _unwarned() -> Iterator[None]:
+def _silence_warnings() -> Iterator[None]:
     """Without the warnings that small training sets give: dependent columns, rare classes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -655,10 +655,10 @@ def fit_power_law(sizes: Floats, errors: Floats, seed: int = 0) -> PowerLaw | No
     # means of few folds drawn anew vary by √((k − 1)/k) too little
     drawn = center + (drawn - center) * np.sqrt(folds / max(folds - 1, 1))
     drawn = np.maximum(drawn, 1e-3 * center)
-    return PowerLaw(_fitted(sizes, np.vstack([center, drawn])), float(sizes[-1]))
+    return PowerLaw(_fit_power_law(sizes, np.vstack([center, drawn])), float(sizes[-1]))
 
 
-def _fitted(sizes: Floats, errors: Floats) -> Floats:
+def _fit_power_law(sizes: Floats, errors: Floats) -> Floats:
     """(a, b, c) for every row of errors (draws x sizes)."""
     best = np.full(len(errors), np.inf)
     found = np.zeros((len(errors), 3))

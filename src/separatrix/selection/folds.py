@@ -149,14 +149,14 @@ def copies_of(X: Any, y: Any, consequence: str = TOGETHER) -> Hashes | None:
         rows = (X if isinstance(X, InMemory) else scan(X, y)).read()
     except (ValueError, TypeError):
         return None
-    keys, suspicion = _copied(rows)
+    keys, suspicion = _find_copies(rows)
     if not suspicion:
         return None
     warn("SEP009", f"{suspicion} {consequence}")
     return keys
 
 
-def _copied(rows: InMemory) -> tuple[Hashes, str]:
+def _find_copies(rows: InMemory) -> tuple[Hashes, str]:
     from separatrix.rows.split import unit_keys, varying_content
 
     suspicion = Copies(rows.block, varying_content(rows.block, rows.hashes)).suspicion
@@ -177,7 +177,7 @@ def warn_of_parted_copies(rows: InMemory, folds: Folds, cv: CV) -> None:
         if n > CHECKED_ROWS
         else None
     )
-    keys, suspicion = _copied(rows if at is None else rows.take(at))
+    keys, suspicion = _find_copies(rows if at is None else rows.take(at))
     if not suspicion:
         return
     unit, labels = (
@@ -284,7 +284,7 @@ class Folded:
     halves: list[FoldMoments]
 
 
-def folded(rows: Rows, cv: CV = None) -> Folded:
+def fold_rows(rows: Rows, cv: CV = None) -> Folded:
     """Moments of the table and of its folds; one pass if the folds partition the rows.
 
     Rows that are read as a stream have no row numbers: their folds are hashes of their content.
@@ -378,7 +378,9 @@ def fold_router(model: Any, *, scores: bool = False, **others: Any) -> MetadataR
     return router.add(splitter=check_cv(model.cv), method_mapping=splitting)
 
 
-def routed(model: Any, params: Mapping[str, Any], sample_weight: Any) -> dict[str, dict[str, Any]]:
+def route_params(
+    model: Any, params: Mapping[str, Any], sample_weight: Any
+) -> dict[str, dict[str, Any]]:
     """What of ``fit``'s extra arguments goes to the splitter and to the scorer.
 
     Without scikit-learn's metadata routing there are none to take.

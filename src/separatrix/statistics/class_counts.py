@@ -39,7 +39,7 @@ class ClassCounts:
 def class_counts(x: Matrix, codes: Ints, w: Floats | None, k: int) -> ClassCounts:
     """Sums by class; a sparse matrix is never filled in, and its duplicates add up."""
     weights = np.empty(0) if w is None else np.ascontiguousarray(w, dtype=np.float64)
-    count = _compressed if sparse.issparse(x) else _dense
+    count = _count_compressed if sparse.issparse(x) else _dense
     return count(x, np.ascontiguousarray(codes, dtype=np.int64), weights, k)
 
 
@@ -64,7 +64,7 @@ def _dense(x: Any, codes: Ints, w: Floats, k: int) -> ClassCounts:
     return ClassCounts(total, all(other.non_negative for other in found))
 
 
-def _compressed(x: Any, codes: Ints, w: Floats, k: int) -> ClassCounts:
+def _count_compressed(x: Any, codes: Ints, w: Floats, k: int) -> ClassCounts:
     from separatrix.statistics.loops import add_compressed_counts
 
     d = x.shape[1]

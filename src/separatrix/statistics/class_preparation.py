@@ -17,7 +17,7 @@ import numpy as np
 
 from separatrix.arrays import Floats
 from separatrix.messages import InputError
-from separatrix.rows.rows import ArrayRows, EncodedRows, InMemory, MappedStatistic, Rows, S, merged
+from separatrix.rows.rows import ArrayRows, EncodedRows, InMemory, MappedStatistic, Rows, S, merge
 from separatrix.rows.schema import NO_TERMS, Block, Encoding, Kind, Schema, Term, Terms
 from separatrix.rows.sources.reader import no_usable_rows
 from separatrix.statistics.moments import (
@@ -52,7 +52,7 @@ class MomentsByClass:
             self.parts.setdefault(term, Moments()).update(rows)
 
     def __add__(self, other: Self) -> Self:
-        return type(self)(merged(self.parts, other.parts))
+        return type(self)(merge(self.parts, other.parts))
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class ClassMomentsByPart(Grouped[MomentsByClass]):
             if moments.count:
                 part = found.setdefault(int(labels[cell // k]), MomentsByClass())
                 part.parts[block.targets.items[cell % k]] = moments
-        self.parts = merged(self.parts, found)
+        self.parts = merge(self.parts, found)
         self._refuse_size()
 
     def _refuse_size(self) -> None:

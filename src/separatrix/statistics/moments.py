@@ -33,7 +33,7 @@ from separatrix.rows.rows import (
     Rows,
     S,
     SelectedParts,
-    merged,
+    merge,
 )
 from separatrix.rows.schema import (
     NO_TERMS,
@@ -393,9 +393,9 @@ class FieldStatistic:
     def __add__(self, other: Self) -> Self:
         merged = copy(self)
         rules = ((self.sums, np.add), (self.minima, np.minimum), (self.maxima, np.maximum))
-        for names, merge in rules:
+        for names, combine in rules:
             for name in names:
-                setattr(merged, name, merge(getattr(self, name), getattr(other, name)))
+                setattr(merged, name, combine(getattr(self, name), getattr(other, name)))
         return merged
 
 
@@ -575,7 +575,7 @@ class Grouped(Generic[S]):
         if isinstance(self.inner, Moments):
             found = moments_by_part(block)
             if found is not None:
-                self.parts = merged(self.parts, cast(dict[int, S], found))
+                self.parts = merge(self.parts, cast(dict[int, S], found))
                 return
         if (np.diff(labels) < 0).any():  # sort once, so that every part is a contiguous slice
             order = counting_argsort(labels)
@@ -587,7 +587,7 @@ class Grouped(Generic[S]):
                 part.update(block.take(slice(a, b)))
 
     def __add__(self, other: Self) -> Self:
-        return type(self)(self.inner, merged(self.parts, other.parts))
+        return type(self)(self.inner, merge(self.parts, other.parts))
 
     def total(self, without: int | None = None) -> S:
         """The statistic of all parts but ``without`` (the test rows of a fold)."""

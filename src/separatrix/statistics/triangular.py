@@ -112,11 +112,11 @@ class TriangularFactor:
         if not self.count:
             return type(self)(other.terms, other.targets, other.count, other.r, other.shift)
         terms, targets = self.terms.union(other.terms), self.targets.union(other.targets)
-        stacked = np.vstack([_aligned(part, terms, targets) for part in (self, other)])
+        stacked = np.vstack([_align_factor(part, terms, targets) for part in (self, other)])
         return type(self)(terms, targets, self.count + other.count, _r_of(stacked), self.shift)
 
 
-def _aligned(factor: TriangularFactor, terms: Terms, targets: Terms) -> Floats:
+def _align_factor(factor: TriangularFactor, terms: Terms, targets: Terms) -> Floats:
     at = [0]
     at += [1 + terms.position[t] for t in factor.terms]
     at += [1 + len(terms) + targets.position[t] for t in factor.targets]

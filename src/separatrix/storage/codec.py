@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from separatrix.messages import InputError
-from separatrix.storage.registry import ENUMS, KERNELS, MODELS, RECORDS, class_in, listed
+from separatrix.storage.registry import ENUMS, KERNELS, MODELS, RECORDS, class_in, is_listed
 
 Tensors = dict[str, NDArray[Any]]
 
@@ -47,21 +47,23 @@ def encode(value: Any, tensors: Tensors, path: str) -> Any:
     if type(value) is list:
         return [encode(v, tensors, f"{path}.{i}") for i, v in enumerate(value)]
     if type(value) is tuple:
-        return _tagged("tuple", items=encode(list(value), tensors, path))
+        return _tagged_types("tuple", items=encode(list(value), tensors, path))
     if type(value) is dict:
         pairs = [
             [encode(k, tensors, f"{path}.key{i}"), encode(v, tensors, f"{path}.{i}")]
             for i, (k, v) in enumerate(value.items())
         ]
-        return _tagged("dict", items=pairs)
+        return _tagged_types("dict", items=pairs)
     if isinstance(value, np.ndarray):
         return _encode_array(value, tensors, path)
     if isinstance(value, np.generic):
-        return _tagged("scalar", dtype=value.dtype.name, value=encode(value.item(), tensors, path))
+        return _tagged_types(
+            "scalar", dtype=value.dtype.name, value=encode(value.item(), tensors, path)
+        )
     if sparse.issparse(value):
         rows = sparse.csr_array(value)
         parts = {k: encode(getattr(rows, k), tensors, f"{path}.{k}") for k in _CSR}
-        return _tagged("csr", shape=list(rows.shape), **parts)
+        return _tagged_types("csr", shape=list(rows.shape), **parts)
     return _encode_own(value, tensors, path)
 
 
@@ -73,18 +75,18 @@ _DATA_CLASSES = {"record": RECORDS, "kernel": KERNELS}
 def _encode_own(value: Any, tensors: Tensors, path: str) -> Any:
     """Encode an object of our own: enumeration member, data class or estimator."""
     name = type(value).__name__
-    if listed(ENUMS, value):
-        return _tagged("enum", of=name, value=value.value)
+    if is_listed(ENUMS, value):
+        return _tagged_types("enum", of=name, value=value.value)
     for tag, table in _DATA_CLASSES.items():
-        if listed(table, value):
+        if is_listed(table, value):
             fields = {
                 f: encode(getattr(value, f), tensors, f"{path}.{f}")
                 for f in _fields(type(value).__init__)
             }
-            return _tagged(tag, of=name, fields=fields)
-    if listed(MODELS, value):
+            return _tagged_types(tag, of=name, fields=fields)
+    if is_listed(MODELS, value):
         state = {k: v for k, v in sorted(vars(value).items()) if _is_fitted_attribute(k)}
-        return _tagged(
+        return _tagged_types(
             "model",
             of=name,
             params=encode(value.get_params(deep=False), tensors, f"{path}.params"),
@@ -99,15 +101,15 @@ def _encode_own(value: Any, tensors: Tensors, path: str) -> Any:
 def _encode_array(value: NDArray[Any], tensors: Tensors, path: str) -> Any:
     if value.dtype.name in TENSOR_TYPES:
         tensors[path] = value
-        return _tagged("array", tensor=path)
+        return _tagged_types("array", tensor=path)
     items = value.ravel().tolist()
     if value.dtype.kind == "U" or (items and all(type(item) is str for item in items)):
         levels, codes = np.unique(value.astype(str), return_inverse=True)
         tensors[path] = codes.reshape(value.shape).astype(np.int32)
         text = value.dtype.kind == "U"
-        return _tagged("labels", tensor=path, levels=levels.tolist(), text=text)
+        return _tagged_types("labels", tensor=path, levels=levels.tolist(), text=text)
     if value.dtype == object:
-        return _tagged("objects", shape=list(value.shape), items=encode(items, tensors, path))
+        return _tagged_types("objects", shape=list(value.shape), items=encode(items, tensors, path))
     raise InputError(f"cannot be stored: {path} is an array of type {value.dtype}.")
 
 
@@ -128,14 +130,14 @@ def _fields(init: Callable[..., None]) -> tuple[str, ...]:
 
 
 @cache
-def _required(init: Callable[..., None]) -> tuple[str, ...]:
+def _required_parameters(init: Callable[..., None]) -> tuple[str, ...]:
     """The parameters of a constructor that have no default."""
     found = inspect.signature(init).parameters
     empty = inspect.Parameter.empty
     return tuple(name for name in _fields(init) if found[name].default is empty)
 
 
-def _tagged(tag: str, **content: Any) -> dict[str, Any]:
+def _tagged_types(tag: str, **content: Any) -> dict[str, Any]:
     return {_TAG: tag, **content}
 
 
@@ -194,7 +196,7 @@ def _read_record(value: dict[str, Any], tensors: Tensors) -> Any:
     unknown = sorted(set(fields) - set(_fields(cls.__init__)))
     if unknown:
         raise DamagedFileError(f"{value['of']} has no field {unknown[0]!r}")
-    absent = [name for name in _required(cls.__init__) if name not in fields]
+    absent = [name for name in _required_parameters(cls.__init__) if name not in fields]
     if absent:
         raise DamagedFileError(f"{value['of']} lacks its field {absent[0]!r}")
     _check(fields, _hints_of(cls.__init__), value["of"])

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from separatrix.messages import InputError
-from separatrix.temporary import locked, remove_leftovers, temporary
+from separatrix.temporary import lock, remove_leftovers, temporary
 
 
 @contextmanager
@@ -27,7 +27,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except OSError as problem:
         raise cannot_write(target, problem) from problem
     try:
-        with locked(partial):
+        with lock(partial):
             with partial.open("wb") as file:
                 yield file
                 file.flush()

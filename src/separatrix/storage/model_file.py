@@ -17,7 +17,7 @@ from separatrix.messages import InputError
 from separatrix.rows.schema import Encoding
 from separatrix.storage.codec import Tensors, encode
 from separatrix.storage.container import Container, write
-from separatrix.storage.registry import MODELS, listed
+from separatrix.storage.registry import MODELS, is_listed
 
 KIND = "separatrix model"
 
@@ -61,7 +61,7 @@ def save(model: Any, path: str | os.PathLike[str], *, study: Any = None) -> None
     ...     float(sx.load(path).predict([[10.0]])[0].round(6))
     21.0
     """
-    if not listed(MODELS, model):
+    if not is_listed(MODELS, model):
         raise InputError(
             f"{type(model).__module__}.{type(model).__qualname__} is not a separatrix estimator.",
             remedy="Only estimators of this library can be saved as .sx files.",
@@ -139,7 +139,7 @@ def load_study(path: str | os.PathLike[str]) -> Any:
 
 def _inconsistency(model: Any) -> str:
     """Why a restored model cannot predict; empty if its attributes are consistent."""
-    absent = [name for name in _required(type(model)) if not hasattr(model, name)]
+    absent = [name for name in _required_packages(type(model)) if not hasattr(model, name)]
     if absent:
         return f"{absent[0]!r} is missing"
     if _has_no_columns(model):
@@ -162,7 +162,7 @@ def _nested_inconsistency(model: Any) -> str:
     """Why one of the estimators that a model combines cannot predict."""
     for value in vars(model).values():
         for part in value if isinstance(value, list | tuple) else (value,):
-            if listed(MODELS, part) and hasattr(part, "n_features_in_"):
+            if is_listed(MODELS, part) and hasattr(part, "n_features_in_"):
                 error = _inconsistency(part)
                 if error:
                     return f"in {type(part).__name__}, {error}"
@@ -218,7 +218,7 @@ def _shape_error(model: Any, columns: int) -> str:
     return ""
 
 
-def _required(cls: type[Any]) -> list[str]:
+def _required_packages(cls: type[Any]) -> list[str]:
     """The attributes without which an estimator of this class cannot predict."""
     declared = {name for base in cls.__mro__ for name in vars(base).get("__annotations__", {})}
     required = [name for name in ("coef_", "intercept_") if name in declared]

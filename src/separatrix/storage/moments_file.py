@@ -124,8 +124,8 @@ class StoredMoments:
             groups = Grouped(Moments(), {p: ours(m) for p, m in other.groups.parts.items()})
         schema = replace(
             self.schema,
-            columns=_united(self.schema.columns, other.schema.columns),
-            targets=_united(self.schema.targets, other.schema.targets),
+            columns=_unite(self.schema.columns, other.schema.columns),
+            targets=_unite(self.schema.targets, other.schema.targets),
         )
         return StoredMoments(schema, self.parts, cast(Any, self.groups) + groups)
 
@@ -241,7 +241,7 @@ def differing(a: StoredMoments, b: StoredMoments) -> list[str]:
     return found
 
 
-def _united(ours: tuple[Column, ...], theirs: tuple[Column, ...]) -> tuple[Column, ...]:
+def _unite(ours: tuple[Column, ...], theirs: tuple[Column, ...]) -> tuple[Column, ...]:
     """Our columns, with the levels of both."""
     levels = {column.name: column.levels for column in theirs}
     return tuple(

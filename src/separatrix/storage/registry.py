@@ -139,7 +139,7 @@ def class_in(table: dict[str, str], name: object) -> type[Any] | None:
     return found if isinstance(found, type) else None
 
 
-def listed(table: dict[str, str], value: object) -> bool:
+def is_listed(table: dict[str, str], value: object) -> bool:
     """Whether the class of ``value`` itself (not one of the same name) is in the table."""
     kind = type(value)
     return table.get(kind.__name__) == kind.__module__

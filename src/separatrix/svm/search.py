@@ -145,7 +145,7 @@ def _class_data(model: Any, X: Any, y: Any, sample_weight: Any) -> TuningData:
     return TuningData(data.x, data.codes, data.w, folds, len(model.classes_))
 
 
-def _weighted(model: Any, data: TuningData) -> TuningData:
+def _apply_class_weight(model: Any, data: TuningData) -> TuningData:
     """Data whose weights are multiplied by those of the classes, and no fold lacks a class."""
     require_classes(data)
     if model.class_weight is None:
@@ -266,7 +266,7 @@ class SVCSearch(ParameterSearch, SVC):
     @on_one_blas_thread
     def tune(self, data: TuningData) -> Tuning:
         """Compare C and bandwidths on the folds; predictions are scores, as those of the model."""
-        data = _weighted(self, data)
+        data = _apply_class_weight(self, data)
         tuning = self._searched(data)
         if tuning.n_search_rows == data.n:
             return tuning
@@ -410,7 +410,7 @@ class LinearSVCSearch(ParameterSearch, LinearSVC):
     @on_one_blas_thread
     def tune(self, data: TuningData) -> Tuning:
         """Compare values of C on the folds; predictions are scores, as those of the model."""
-        data = _weighted(self, data)
+        data = _apply_class_weight(self, data)
         tuning = self._searched(data)
         if tuning.n_search_rows == data.n:
             return tuning

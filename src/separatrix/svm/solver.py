@@ -472,7 +472,7 @@ def _separable_bound(problem: LinearProblem, classes: tuple[str, str]) -> float:
             "A hard margin (C=inf) needs the intercept.",
             remedy="Set fit_intercept=True, or a large finite C.",
         )
-    x = divided(problem.x, np.sqrt(problem.ridge))
+    x = divide_rows(problem.x, np.sqrt(problem.ridge))
     proof = separation_proof(x[problem.t > 0], x[problem.t < 0])
     if isinstance(proof, CommonPoint):
         raise _overlap(proof, classes)
@@ -591,7 +591,7 @@ def _solve_in_span(problem: LinearProblem, budget: Budget) -> LinearSolution:
     w is a combination of the rows at the optimum, so nothing is lost and n columns are left.
     """
     root = np.sqrt(problem.ridge)
-    scaled = divided(problem.x, root)
+    scaled = divide_rows(problem.x, root)
     inner = _span_of_sparse(scaled) if sparse.issparse(scaled) else _span_of_dense(scaled)
     found = solve_primal(replace(problem, x=inner, ridge=np.ones(inner.shape[1])), budget)
     w = np.asarray(scaled.T @ problem.combine(found.alpha))
@@ -623,7 +623,7 @@ def _scaled_down(problem: LinearProblem, alpha: Floats) -> Floats:
     return alpha * max(linear / square, 0.0) if square > linear else alpha
 
 
-def divided(x: Matrix, root: Floats) -> Any:
+def divide_rows(x: Matrix, root: Floats) -> Any:
     """The columns of x, each divided by its element of ``root``."""
     return sparse.csr_array(x) / root if sparse.issparse(x) else np.asarray(x) / root
 

@@ -36,7 +36,7 @@ from separatrix.optimize.convex import ElasticNetPenalty, Status
 from separatrix.optimize.loops import sweep
 from separatrix.svm.linear_dual import dual_of_squares, solve_dual
 from separatrix.svm.problem import STEPS, Budget, SquaredProblem
-from separatrix.svm.solver import divided
+from separatrix.svm.solver import divide_rows
 
 #: Coefficients up to which the Hessian is a matrix, of dense and of sparse rows; rows up to which
 #: their span is used.
@@ -258,7 +258,7 @@ def _solve_in_span(problem: SquaredProblem, tol: float, budget: Budget) -> Squar
     d = problem.x.shape[1]
     root = np.sqrt(problem.penalty.l2[:d])
     x: Any = problem.x if sparse.issparse(problem.x) else problem.x - problem.center
-    scaled = divided(x, root)
+    scaled = divide_rows(x, root)
     gram: Any = scaled @ scaled.T
     values, vectors = linalg.eigh(
         np.asarray(gram.toarray() if sparse.issparse(gram) else gram), check_finite=False
@@ -357,7 +357,7 @@ def _iterate_l1(problem: SquaredProblem, tol: float, budget: Budget) -> SquaredS
         value = problem.value(theta, excess)
         gradient = problem.pull(2.0 * problem.cost * excess)
         columns = _working_set(problem, theta, gradient)
-        if value == 0.0 or _solved(problem, theta, gradient, value, tol) or stalls > 2:
+        if value == 0.0 or _is_solved(problem, theta, gradient, value, tol) or stalls > 2:
             return SquaredSolution(theta, Status.SOLVED)
         if budget.exhausted:
             return SquaredSolution(theta, budget.status)
@@ -369,7 +369,7 @@ def _iterate_l1(problem: SquaredProblem, tol: float, budget: Budget) -> SquaredS
         stalls = 0 if problem.value(theta, excess) < value * (1.0 - 1e-14) else stalls + 1
 
 
-def _solved(
+def _is_solved(
     problem: SquaredProblem, theta: Floats, gradient: Floats, value: float, tol: float
 ) -> bool:
     """Whether the conditions hold up to rounding: those of Σ ℓ|θ| at the gradient of the loss."""

@@ -27,7 +27,7 @@ from separatrix.estimators.class_labels import (
 )
 from separatrix.estimators.wrapped import (
     LabeledRows,
-    fitted,
+    fit_wrapped,
     joint_certificate,
     labeled_rows,
     warn_once,
@@ -360,7 +360,7 @@ class CalibratedPairs(KernelClassifier):
         present = np.unique(codes[train])
         train_rows, test_rows = rows.split(self, train, test)
         if len(present) == len(self.classes_):
-            return np.asarray(fitted(plain, train_rows)._scores(test_rows.x))
+            return np.asarray(fit_wrapped(plain, train_rows)._scores(test_rows.x))
         sides = [  # +1 or −1 if only that class of the pair has rows, 0 for neither
             float((positive & part)[train].any()) - float((~positive & part)[train].any())
             for positive, part in self._targets(codes)
@@ -370,7 +370,7 @@ class CalibratedPairs(KernelClassifier):
             known = set(present.tolist())
             pairs = combinations(range(len(self.classes_)), 2)
             found = [p for p, (i, j) in enumerate(pairs) if i in known and j in known]
-            scores[:, found] = fitted(plain, train_rows)._scores(test_rows.x)
+            scores[:, found] = fit_wrapped(plain, train_rows)._scores(test_rows.x)
         return scores
 
     # -- probabilities ----------------------------------------------------------------------------

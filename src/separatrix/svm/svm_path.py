@@ -536,7 +536,7 @@ SEVERAL = "the bound is that of two classes."
 
 def svm_figures(model: Any, data: PathTraining, Cs: Floats, errors: Floats) -> PathFigures:
     """Figures at ``Cs``, thinned, whose cross-validated ``errors`` (m x folds) are known."""
-    at = _thinned(errors.mean(axis=1))
+    at = _thin(errors.mean(axis=1))
     C, losses = Cs[at], errors[at]
     reasons = dict.fromkeys(("AIC", "AICc", "BIC", "MDL", "evidence"), NO_LIKELIHOOD)
     capacity = wrong = None
@@ -558,7 +558,7 @@ def svm_figures(model: Any, data: PathTraining, Cs: Floats, errors: Floats) -> P
     )
 
 
-def _thinned(means: Floats) -> Ints:
+def _thin(means: Floats) -> Ints:
     """Positions of points spread evenly, and of the least error."""
     m = len(means)
     evenly = np.linspace(0, m - 1, min(m, MOST_POINTS)).round().astype(np.int64)

@@ -88,7 +88,7 @@ EPSILONS = (0.1, 0.02, 0.3)
 
 def gaussian_numbers(sample: TuningSample, deadline: float = np.inf) -> SVMTuning:
     """C, bandwidth and ε of one SVM, in the units of the target."""
-    y, mean, unit = _standardized(sample)
+    y, mean, unit = _standardize_sample(sample)
 
     def validation(rows: TuningSample, epsilon: float = EPSILONS[0]) -> SampleValidation:
         own, tested = y[rows.rows], rows.tested
@@ -108,7 +108,7 @@ def gaussian_numbers(sample: TuningSample, deadline: float = np.inf) -> SVMTunin
     return tuning_of(sample, [_in_units(point, mean, unit, unit**power) for point in points])
 
 
-def _standardized(sample: TuningSample) -> tuple[Floats, float, float]:
+def _standardize_sample(sample: TuningSample) -> tuple[Floats, float, float]:
     """Standardized targets of all rows, with their mean and unit."""
     y, w = np.asarray(sample.data.y, dtype=float), np.asarray(sample.data.w, dtype=float)
     mean = float(w @ y / w.sum())
@@ -657,7 +657,7 @@ class SampleValidation:
         paths = [SVMFoldPath(gram, grams, self.problems, a, b, self.tol) for a, b in self.pairs]
         for at in places:
             C = float(C_GRID[at] * unit)
-            parts = parallel_map(lambda path, C=C: _solved(path, C), paths)  # type: ignore[misc]
+            parts = parallel_map(lambda path, C=C: _solve_fold(path, C), paths)  # type: ignore[misc]
             found.append(self._point(at, C, bandwidth, epsilon, paths, parts))
             losses = [point.loss for point in found]
             if (at >= enough and losses[-1] > min(losses)) or _past_the_best(losses):
@@ -694,7 +694,7 @@ def _past_the_best(losses: list[float]) -> bool:
     return min(last[1:]) > (1.0 + INCREASE) * best or max(last) - min(last) <= FLAT * best
 
 
-def _solved(path: SVMFoldPath, C: float) -> Floats:
+def _solve_fold(path: SVMFoldPath, C: float) -> Floats:
     """Scores of the test rows at C."""
     path.solve(C)
     scores = path.scores()

@@ -208,10 +208,10 @@ def bias_variance(
         model = clone(estimator).fit(inputs, values_of(truth, inputs) + errors)
         g[r] = np.asarray(model.predict(design.at), dtype=np.float64).reshape(len(f))
     known = float(noise) ** 2 if not callable(noise) else float(np.mean(spread))
-    return decomposed(g, np.zeros((repeats, len(f))), f, known, design, level, random_state)
+    return decompose(g, np.zeros((repeats, len(f))), f, known, design, level, random_state)
 
 
-def decomposed(
+def decompose(
     g: Floats,
     noise_variance: Floats,
     f: Floats,
@@ -378,7 +378,7 @@ def polynomial_bias_variance(
             means[k, r] = weights @ values
             spreads[k, r] = noise**2 * (weights**2).sum(axis=1)
     return [
-        decomposed(mean, spread, f, noise**2, design, level, random_state)
+        decompose(mean, spread, f, noise**2, design, level, random_state)
         for mean, spread in zip(means, spreads, strict=True)
     ]
 
@@ -579,10 +579,10 @@ def bootstrap_bias_variance(
             model = clone(estimator).fit(_safe_indexing(X, rows), _safe_indexing(y, rows))
             found = model.predict(_safe_indexing(X, left_out))
             predictions[b, left_out] = np.asarray(found, dtype=np.float64).reshape(len(left_out))
-    return _decomposed(predictions, target, _equal_rows(X), level, random_state)
+    return _decompose(predictions, target, _equal_rows(X), level, random_state)
 
 
-def _decomposed(
+def _decompose(
     predictions: Floats, y: Floats, groups: Ints, level: float, seed: int
 ) -> BootstrapBiasVariance:
     count = np.isfinite(predictions).sum(axis=0)

@@ -396,13 +396,13 @@ def cheapest_cover(
 ) -> tuple[tuple[Conjunction, ...], bool]:
     """Terms of least cost, and whether that is proved; ``max_work`` bounds the nodes searched."""
     masks = [sum(1 << i for i, p in enumerate(positive) if term.holds(p)) for term in terms]
-    search = _CoverSearch(*_undominated(terms, masks), len(positive), max_work)
+    search = _CoverSearch(*_filter_dominated(terms, masks), len(positive), max_work)
     search.branch(0, (0, 0), ())
     chosen = tuple(sorted(search.best, key=lambda t: (t.n_literals, t.care, t.value)))
     return chosen, search.left >= 0
 
 
-def _undominated(
+def _filter_dominated(
     terms: Sequence[Conjunction], masks: list[int]
 ) -> tuple[list[Conjunction], list[int]]:
     """Terms without those that cover no more than another of no higher cost."""

@@ -68,12 +68,12 @@ def radon_partition(points: Floats) -> Ints | None:
     return signs
 
 
-def signed(rows: list[list[Fraction]], labels: Labels) -> list[list[Fraction]]:
+def sign_rows(rows: list[list[Fraction]], labels: Labels) -> list[list[Fraction]]:
     """The rows of positive points, and the negative of the others."""
     return [row if y else [-v for v in row] for row, y in zip(rows, labels, strict=True)]
 
 
-def interpolated(features: Floats, wanted: Floats) -> Floats | None:
+def interpolate(features: Floats, wanted: Floats) -> Floats | None:
     """Coefficients of a linear function that takes these values, about; for up to d + 1 points."""
     n, k = features.shape
     if n > k + 1 or not np.isfinite(features).all():
@@ -101,7 +101,7 @@ def widest_margin(features: Floats, labels: Labels, *, convex: bool = False) -> 
     return found.x[:k] if found.status == 0 and found.x[-1] > 1e-9 else None
 
 
-def confirmed(guesses: Iterable[Floats], confirm: Callable[[Exact], T | None]) -> T | None:
+def first_confirmed(guesses: Iterable[Floats], confirm: Callable[[Exact], T | None]) -> T | None:
     """The first hypothesis that a guess in floats, taken as fractions, leads to."""
     with np.errstate(over="ignore", invalid="ignore"):
         for guess in guesses:
@@ -209,10 +209,10 @@ class Hyperplanes(Separated):
             return None
         exact = fractions(points)
         guesses = _guesses(points, labels)
-        found = confirmed(guesses, lambda coef: self._with_normal(coef, exact, labels))
+        found = first_confirmed(guesses, lambda coef: self._with_normal(coef, exact, labels))
         if found is not None:
             return found
-        z, _ = strict_solution(signed([[*x, ONE] for x in exact], labels))
+        z, _ = strict_solution(sign_rows([[*x, ONE] for x in exact], labels))
         return None if z is None else self._with_normal(tuple(z[:-1]), exact, labels)
 
     def _with_normal(
@@ -225,7 +225,7 @@ class Hyperplanes(Separated):
     def why_none(self, points: Floats, labels: Labels) -> str:
         """A common point of the convex hulls of both sides."""
         exact = fractions(points)
-        _, weights = strict_solution(signed([[*x, ONE] for x in exact], labels))
+        _, weights = strict_solution(sign_rows([[*x, ONE] for x in exact], labels))
         if weights is None:
             return ""
         total = sum((w for w, y in zip(weights, labels, strict=True) if y), ZERO)
@@ -254,7 +254,7 @@ def _guesses(points: Floats, labels: Labels) -> Iterator[Floats]:
     scale = np.ptp(points, axis=0)
     scale[scale == 0.0] = 1.0
     near = (points - points[0]) / scale
-    through = interpolated(near, np.where(labels, 1.0, -1.0))
+    through = interpolate(near, np.where(labels, 1.0, -1.0))
     if through is not None:
         yield through / scale
     widest = widest_margin(near, labels)
@@ -345,10 +345,10 @@ class Balls(Separated):
             beyond = tuple(max(column) + 1 for column in zip(*exact, strict=True))
             return Ball(beyond, Fraction(1, 4))
         guesses = _ball_guesses(points, labels)
-        found = confirmed(guesses, lambda center: self._with_center(center, exact, labels))
+        found = first_confirmed(guesses, lambda center: self._with_center(center, exact, labels))
         if found is not None:
             return found
-        z, _ = strict_solution([*signed(_lifted(exact), labels), self._convex])
+        z, _ = strict_solution([*sign_rows(_lift(exact), labels), self._convex])
         if z is None:
             return None
         return self._with_center(tuple(w / (2 * z[-2]) for w in z[:-2]), exact, labels)
@@ -368,8 +368,8 @@ class Balls(Separated):
 
     def why_none(self, points: Floats, labels: Labels) -> str:
         """Which points the proof weighs."""
-        lifted = _lifted(fractions(points))
-        _, weights = strict_solution([*signed(lifted, labels), self._convex])
+        lifted = _lift(fractions(points))
+        _, weights = strict_solution([*sign_rows(lifted, labels), self._convex])
         if weights is None:
             return ""
         used = [i for i in range(len(points)) if weights[i]]
@@ -391,7 +391,7 @@ def _ball_guesses(points: Floats, labels: Labels) -> Iterator[Floats]:
     origin, scale = points.mean(axis=0), float(np.ptp(points, axis=0).max()) or 1.0
     near = (points - origin) / scale
     square = (near * near).sum(axis=1)
-    through = interpolated(near, np.where(labels, 1.0, -1.0) + square)
+    through = interpolate(near, np.where(labels, 1.0, -1.0) + square)
     if through is not None:
         yield origin + scale * through / 2.0
     widest = widest_margin(np.column_stack([near, -square]), labels, convex=True)
@@ -399,5 +399,5 @@ def _ball_guesses(points: Floats, labels: Labels) -> Iterator[Floats]:
         yield origin + scale * widest[:-1] / (2.0 * widest[-1])
 
 
-def _lifted(points: list[list[Fraction]]) -> list[list[Fraction]]:
+def _lift(points: list[list[Fraction]]) -> list[list[Fraction]]:
     return [[*x, -dot(x, x), ONE] for x in points]

@@ -457,7 +457,7 @@ def covering(wedges: Sequence[Wedge], k: int) -> list[Vector] | None:
     def search(covered: int, taken: list[int]) -> list[Vector] | None:
         if covered == everything:
             chosen = [cells[c] for c in taken]
-            return _bounded(chosen) if len(taken) == k else _closed(chosen)
+            return _bound_cells(chosen) if len(taken) == k else _close_cells(chosen)
         if len(taken) == k:
             return None
         missing = ~covered & everything
@@ -513,7 +513,7 @@ def _by_angle(a: Vector, b: Vector) -> int:
     return -1 if turn > 0 else int(turn < 0)
 
 
-def _bounded(cells: list[Cell]) -> list[Vector] | None:
+def _bound_cells(cells: list[Cell]) -> list[Vector] | None:
     """One direction of each cell, such that no half-turn is without one; None if there are none."""
     middles = [middle for middle, _, _ in cells]
     if spans_plane(middles):
@@ -524,7 +524,7 @@ def _bounded(cells: list[Cell]) -> list[Vector] | None:
     return next((list(c) for c in product(*cells) if spans_plane(c)), None)
 
 
-def _closed(cells: list[Cell]) -> list[Vector]:
+def _close_cells(cells: list[Cell]) -> list[Vector]:
     """One direction of each cell, and further ones if these leave a gap of a half-turn."""
     normals = next(list(c) for c in product(*cells) if not _has_opposites(c))
     if not normals:

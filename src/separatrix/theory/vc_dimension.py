@@ -394,7 +394,7 @@ def decide(hypotheses: HypothesisClass, points: Floats, max_work: float = np.inf
         labels = check_labels(hard, n)
         decided += 1
         if _consistent(hypotheses, points, labels) is None:
-            return _not_shattered(hypotheses, points, labels, decided)
+            return _refuse_shattering(hypotheses, points, labels, decided)
     if n > MAX_POINTS:
         raise InputError(
             f"{n} points have 2^{n} labelings, too many to decide one by one.",
@@ -410,7 +410,7 @@ def decide(hypotheses: HypothesisClass, points: Floats, max_work: float = np.inf
         decided += 1
         found[i] = _consistent(hypotheses, points, every[i])
         if found[i] is None:
-            return _not_shattered(hypotheses, points, every[i], decided)
+            return _refuse_shattering(hypotheses, points, every[i], decided)
     return Shattering(points, True, tuple(h for h in found if h is not None), n_decided=decided)
 
 
@@ -433,7 +433,7 @@ def _consistent(hypotheses: HypothesisClass, points: Floats, labels: Labels) -> 
     return found
 
 
-def _not_shattered(
+def _refuse_shattering(
     hypotheses: HypothesisClass, points: Floats, labels: Labels, decided: int
 ) -> Shattering:
     reason = hypotheses.why_none(points, labels)

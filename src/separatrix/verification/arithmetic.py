@@ -17,7 +17,7 @@ from typing import NamedTuple
 Row = Sequence[float]
 
 
-def scaled(values: Sequence[float]) -> tuple[list[int], int]:
+def scale_to_integers(values: Sequence[float]) -> tuple[list[int], int]:
     """Integers m and the shift s with values = m · 2⁻ˢ exactly; s is never negative."""
     ratios = [float(value).as_integer_ratio() for value in values]
     shift = max((d.bit_length() for _, d in ratios), default=1) - 1
@@ -36,13 +36,13 @@ def dot(a: Sequence[int], b: Sequence[int]) -> int:
 
 def exact_dot(a: Sequence[float], b: Sequence[float]) -> Fraction:
     """Σ aᵢ bᵢ of doubles, exactly."""
-    (x, s), (y, t) = scaled(a), scaled(b)
+    (x, s), (y, t) = scale_to_integers(a), scale_to_integers(b)
     return fraction(dot(x, y), s + t)
 
 
 def exact_sum(a: Sequence[float]) -> Fraction:
     """Σ aᵢ of doubles, exactly."""
-    x, s = scaled(a)
+    x, s = scale_to_integers(a)
     return fraction(sum(x), s)
 
 
@@ -62,8 +62,8 @@ class ExactMoments:
         """Add a block of rows, given column by column."""
         n = len(columns[0]) if columns else len(weights or ())
         self.count += n
-        found = [([1] * n, 0), *map(scaled, columns)]
-        w, weight_shift = ([1] * n, 0) if weights is None else scaled(weights)
+        found = [([1] * n, 0), *map(scale_to_integers, columns)]
+        w, weight_shift = ([1] * n, 0) if weights is None else scale_to_integers(weights)
         self._refine([shift for _, shift in found], weight_shift)
         extra = self._weight_shift - weight_shift
         for j, (x, s) in enumerate(found):
@@ -209,7 +209,7 @@ def root_above(value: Fraction) -> Fraction:
     return Fraction(isqrt((value.numerator << 2 * shift) // value.denominator) + 1, 1 << shift)
 
 
-def rounded(value: Fraction) -> float:
+def as_float(value: Fraction) -> float:
     """The nearest double; infinity where it is too large."""
     try:
         return float(value)
@@ -356,7 +356,7 @@ def _row_sums(inverse: list[list[float]], equal: list[list[int]]) -> Fraction:
     worst = Fraction(0)
     columns = list(zip(*equal, strict=True))
     for i, row in enumerate(inverse):
-        r, shift = scaled(row)
+        r, shift = scale_to_integers(row)
         one = 1 << (shift + _POINT)
         total = 0
         for j, column in enumerate(columns):

@@ -107,7 +107,7 @@ def _text(label: Any) -> str:
     return str(label)
 
 
-def gathered(designs: Iterable[Design]) -> Design:
+def gather(designs: Iterable[Design]) -> Design:
     """Several blocks of rows as one."""
     blocks = [design for design in designs if design.n]
     if not blocks:
@@ -124,14 +124,14 @@ def gathered(designs: Iterable[Design]) -> Design:
     )
 
 
-def encoded(blocks: Iterable[Any], encoding: Record | None) -> Iterator[Design]:
+def encode_blocks(blocks: Iterable[Any], encoding: Record | None) -> Iterator[Design]:
     """Raw blocks as the model saw them: indicators of levels, missing values filled in."""
     for block in blocks:
         raw = {_term(term): j for j, term in enumerate(block.terms)}
         x = block.x.toarray() if hasattr(block.x, "toarray") else block.x
         own = x.T.tolist()
         yield Design(
-            own if encoding is None else _encoded(own, raw, block.n, encoding),
+            own if encoding is None else _encode_term(own, raw, block.n, encoding),
             *_targets(block, encoding),
         )
 
@@ -140,7 +140,7 @@ def _targets(block: Any, encoding: Record | None) -> tuple[Columns, list[float] 
     found = {
         _term(term): column for term, column in zip(block.targets, block.y.T.tolist(), strict=True)
     }
-    terms = [] if encoding is None else [_stored(t) for t in encoding["targets"]["items"]]
+    terms = [] if encoding is None else [_read_term(t) for t in encoding["targets"]["items"]]
     if terms and set(found) <= set(terms):  # classes in the order of training
         found = {term: found.get(term, [0.0] * block.n) for term in terms}
     levels = tuple(str(level) for _, level, _ in found if level is not None)
@@ -148,13 +148,13 @@ def _targets(block: Any, encoding: Record | None) -> tuple[Columns, list[float] 
     return list(found.values()), weights, levels
 
 
-def _encoded(
+def _encode_term(
     raw: Columns, position: dict[tuple[str, Any, bool], int], n: int, encoding: Record
 ) -> Columns:
     fill = encoding.get("fill_values") or {}
     columns = []
     for stored in encoding["terms"]["items"]:
-        term = _stored(stored)
+        term = _read_term(stored)
         at = position.get(term)
         column = [0.0] * n if at is None else raw[at]
         lacking = position.get((term[0], None, True))
@@ -169,5 +169,5 @@ def _term(term: Any) -> tuple[str, Any, bool]:
     return term.column, term.level, bool(term.missing)
 
 
-def _stored(term: Record) -> tuple[str, Any, bool]:
+def _read_term(term: Record) -> tuple[str, Any, bool]:
     return term["column"], term["level"], bool(term["missing"])

@@ -45,17 +45,17 @@ def model_in(file: File) -> Record:
         "params": file.json("parameters"),
         "state": file.json("attributes"),
     }
-    found: Record = _checked(body, file)
+    found: Record = _check_value(body, file)
     return found
 
 
 def study_in(file: File) -> Record | None:
     """The study of a model file; None if there is none."""
     found = file.json("study")
-    return None if found is None else _checked(found, file)
+    return None if found is None else _check_value(found, file)
 
 
-def _checked(value: Any, file: File) -> Any:
+def _check_value(value: Any, file: File) -> Any:
     try:
         return _value(value, file)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
@@ -153,7 +153,7 @@ def read(path: str | os.PathLike[str]) -> File:
     except FileNotFoundError:
         raise InputError("does not exist.", file=str(path), remedy="Check the path.") from None
     try:
-        return _parsed(content)
+        return _parse(content)
     except (ValueError, KeyError, TypeError, AttributeError, struct.error, RecursionError) as error:
         raise InputError(
             f"is not a readable separatrix model file ({str(error)[:100]}).",
@@ -162,7 +162,7 @@ def read(path: str | os.PathLike[str]) -> File:
         ) from error
 
 
-def _parsed(content: bytes) -> File:
+def _parse(content: bytes) -> File:
     (length,) = struct.unpack_from("<Q", content)
     if length > min(_LARGEST_HEADER, len(content) - 8):
         raise ValueError("its header is longer than the file")

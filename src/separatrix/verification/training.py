@@ -39,7 +39,7 @@ class VerificationRows:
 
 def rows_of_arrays(x: Any, y: Any, w: Any, model: Record) -> VerificationRows:
     """Rows given as a matrix, with their targets and weights."""
-    rows = _listed(x)
+    rows = _list_values(x)
     if not rows or not isinstance(rows[0], list):
         raise InputError("X has no rows and columns.", remedy="Give a matrix: rows by columns.")
     width = model.get("n_features_in_", len(rows[0]))
@@ -49,8 +49,8 @@ def rows_of_arrays(x: Any, y: Any, w: Any, model: Record) -> VerificationRows:
             remedy="Give the columns of training in their order.",
         )
     columns = [[float(v) for v in column] for column in zip(*rows, strict=True)]
-    weights = None if w is None else [float(v) for v in _listed(w)]
-    given = [] if y is None else _listed(y)
+    weights = None if w is None else [float(v) for v in _list_values(w)]
+    given = [] if y is None else _list_values(y)
     for name, values in (("y", given), ("weight", weights or [])):
         if values and len(values) != len(rows):
             raise InputError(f"{name} has {len(values)} values for {len(rows)} rows.")
@@ -65,7 +65,7 @@ def rows_of_arrays(x: Any, y: Any, w: Any, model: Record) -> VerificationRows:
     return VerificationRows(designs=[Design(columns, targets if given else [], weights)])
 
 
-def _listed(values: Any) -> list[Any]:
+def _list_values(values: Any) -> list[Any]:
     values = values.toarray() if hasattr(values, "toarray") else values
     values = values.to_numpy() if hasattr(values, "to_numpy") else values
     found: list[Any] = values.tolist() if hasattr(values, "tolist") else list(values)
@@ -97,7 +97,7 @@ def rows_of_table(
         from separatrix.estimators.base import with_classes
 
         rows = with_classes(raw) if "classes_" in model else raw
-        assumed = _assumed(model, rows)
+        assumed = _assume_encoding(model, rows)
         if assumed is None:
             return VerificationRows(rows, _usable(encoding), notes=(READ,))
         return VerificationRows(
@@ -117,7 +117,7 @@ def rows_of_table(
     return VerificationRows(part, _usable(encoding), claims=claims, notes=(READ, part.words))
 
 
-def _assumed(model: Record, rows: Any) -> Any:
+def _assume_encoding(model: Record, rows: Any) -> Any:
     """The split of a study by default, where the file has none and the model had that many rows."""
     from separatrix.study.training_part import Split, training_part
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import isfinite
 from typing import Any
 
-from separatrix.verification.arithmetic import digits, rounded
+from separatrix.verification.arithmetic import as_float, digits
 
 PROVED, CONSISTENT, REFUTED, UNCHECKED = "proved", "consistent", "refuted", "not checked"
 #: Digits that a recorded number must share with the exact one.
@@ -135,11 +135,11 @@ def bound(name: str, what: str, value: Fraction, limit: Fraction | float, agains
     """The claim that an exact value is at most a limit."""
     holds = limit == limit and value <= limit  # NaN is no limit
     relation = "at most" if holds else "more than"
-    sentence = f"{what} is {rounded(value):.2g}, {relation} {against} {float(limit):.2g}."
+    sentence = f"{what} is {as_float(value):.2g}, {relation} {against} {float(limit):.2g}."
     return Claim(name, PROVED if holds else REFUTED, sentence)
 
 
-def recorded(
+def claim_recorded(
     name: str,
     what: str,
     stored: Any,
@@ -155,23 +155,23 @@ def recorded(
     """
     if not isinstance(stored, int | float) or not isfinite(stored):
         return Claim(
-            name, REFUTED, f"{what} is recorded as {stored}, and is {rounded(exact):.10g}."
+            name, REFUTED, f"{what} is recorded as {stored}, and is {as_float(exact):.10g}."
         )
     found = digits(Fraction(stored) - exact, max(abs(exact), abs(size)))
     if found < least and abs(Fraction(stored) - exact) <= error:
         sentence = (
-            f"{what} is {rounded(exact):.10g}, and {stored:.10g} is recorded: within the errors of "
-            f"its terms, {rounded(error):.1g}."
+            f"{what} is {as_float(exact):.10g}, and {stored:.10g} is recorded: within the errors "
+            f"of its terms, {as_float(error):.1g}."
         )
         return Claim(name, CONSISTENT, sentence, found)
     if found < least:
-        sentence = f"{what} is recorded as {stored:.10g}, and is {rounded(exact):.10g}."
+        sentence = f"{what} is recorded as {stored:.10g}, and is {as_float(exact):.10g}."
         return Claim(name, REFUTED, sentence, found)
-    sentence = f"{what} is {rounded(exact):.10g}, as recorded, to {found:.0f} digits."
+    sentence = f"{what} is {as_float(exact):.10g}, as recorded, to {found:.0f} digits."
     if digits(Fraction(stored) - exact, exact) < least:
         sentence = (
-            f"{what} is {rounded(exact):.10g}, and {stored:.10g} is recorded: a difference of "
-            f"rounding, the same to {found:.0f} digits of {rounded(abs(size)):.3g}."
+            f"{what} is {as_float(exact):.10g}, and {stored:.10g} is recorded: a difference "
+            f"of rounding, the same to {found:.0f} digits of {as_float(abs(size)):.3g}."
         )
     return Claim(name, PROVED, sentence, found)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from separatrix.messages import InputError
 from separatrix.verification.claims import models
-from separatrix.verification.design import Blocks, encoded
+from separatrix.verification.design import Blocks, encode_blocks
 from separatrix.verification.stored import File, Record, model_in, read, study_in
 from separatrix.verification.training import VerificationRows, rows_of_arrays, rows_of_table
 from separatrix.verification.verdict import PROVED, REFUTED, Claim, Verification
@@ -118,7 +118,7 @@ def _verify_file(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         rows = _rows(path, file, model, table, target, weight, text)
-        blocks = Blocks(rows.designs or encoded(rows.blocks(), rows.encoding), progress)
+        blocks = Blocks(rows.designs or encode_blocks(rows.blocks(), rows.encoding), progress)
         claims = [*rows.claims, *models.CLAIMS[model.of](model, blocks)]
     intact = Claim("file", PROVED, "The content of the file matches its checksum.")
     notes = rows.notes if whole is model else (*rows.notes, WRAPPED.format(model.of, whole.of))

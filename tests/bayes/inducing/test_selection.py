@@ -10,7 +10,7 @@ from separatrix.bayes.gaussian_process.inducing import (
     HashedSample,
     choose_points,
     middle_first,
-    sampled,
+    sample_rows,
 )
 from separatrix.rows.rows import ArrayRows
 
@@ -46,7 +46,7 @@ def test_sample_is_of_content_with_weights_of_copies():
     x, y = rng.normal(size=(300, 2)), rng.normal(size=300)
     w = rng.integers(0, 3, 300).astype(float)
     copies = rng.permutation(np.repeat(np.arange(300), w.astype(int)))
-    weighted = sampled(ArrayRows(x, y, w), 50)
+    weighted = sample_rows(ArrayRows(x, y, w), 50)
     repeated, other = ArrayRows(x[copies], y[copies]), HashedSample(50)
     for piece in range(0, len(copies), 37):
         part = other.fresh()
@@ -56,4 +56,4 @@ def test_sample_is_of_content_with_weights_of_copies():
         np.testing.assert_array_equal(getattr(other, name), getattr(weighted, name))
     assert len(weighted.w) == 50
     assert not weighted.whole
-    assert sampled(ArrayRows(x, y, w), 400).whole
+    assert sample_rows(ArrayRows(x, y, w), 400).whole

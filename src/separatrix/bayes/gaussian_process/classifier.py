@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
-from separatrix.bayes.gaussian_process.inducing import stored
+from separatrix.bayes.gaussian_process.inducing import store_rows
 from separatrix.bayes.gaussian_process.inducing_search import check_count
 from separatrix.bayes.gaussian_process.laplace import (
     BinaryProcess,
@@ -53,7 +53,7 @@ from separatrix.kernels.base import Items, take_items
 from separatrix.kernels.structures import as_list
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.convex import Certificate
-from separatrix.probability.calibrated import normalized
+from separatrix.probability.calibrated import normalize
 from separatrix.probability.multiclass import couple
 from separatrix.rows.rows import InMemory, MappedRows, Rows
 from separatrix.rows.schema import Block, Term, Terms, to_array
@@ -237,7 +237,7 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
         targets = self._class_terms(table, prepared.targets)
         self.encoding_ = prepared.encoding
         kernel = self._given_kernel(len(self.encoding_.names))
-        rows = stored(prepared.rows)
+        rows = store_rows(prepared.rows)
         tables = [one.of(rows) for one in two_classes(targets, pairs=self._has_pairs)]
 
         def fitted(i: int) -> InducingBinary:
@@ -378,7 +378,7 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
         p = np.stack([one.probabilities(x) for one in self.binaries_], axis=1)
         if len(self.classes_) == 2:
             return np.column_stack([1.0 - p, p])
-        return couple(logit(p), len(self.classes_)) if self._has_pairs else normalized(p)
+        return couple(logit(p), len(self.classes_)) if self._has_pairs else normalize(p)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -456,7 +456,7 @@ def search_of(
     count, seed = further
     rng = check_random_state(seed)
     spread = [first + rng.uniform(-3.0, 3.0, len(first)) for _ in range(count)]
-    box = limited(box_around(natural, first, *given), natural, *given)
+    box = limit_bounds(box_around(natural, first, *given), natural, *given)
     if tie and w.sum() < ROWS_A_LENGTH * lengths(natural).sum():
         return tied_lengths(natural, lengths(natural), box)
     if optimizer is not None and given:
@@ -479,7 +479,7 @@ def tied_lengths(natural: Kernel, is_length: np.ndarray, box: Bounds) -> SearchS
     )
 
 
-def limited(box: Bounds, natural: Kernel, *given: Floats) -> Bounds:
+def limit_bounds(box: Bounds, natural: Kernel, *given: Floats) -> Bounds:
     """The box without kernels so large that probabilities are 0 and 1 but for rounding."""
     most = natural.theta + LARGEST
     for one in given:

@@ -92,10 +92,10 @@ def factorize(kernel: Kernel, rows: ProcessRows, out: Floats | None = None) -> F
         factor = cholesky_factor(c) if np.isfinite(c.diagonal()).all() else None
     if factor is None:
         return None
-    return _solved(split, rows, factor, noise)
+    return _solve_split(split, rows, factor, noise)
 
 
-def _solved(
+def _solve_split(
     split: SplitKernel, rows: ProcessRows, factor: Floats, noise: Floats
 ) -> Factored | None:
     n, k, m = rows.n, rows.y.shape[1], rows.basis.shape[1]

@@ -28,7 +28,7 @@ from separatrix.bayes.gaussian_process.learning import (
     Learned,
     box_around,
     data_starts,
-    exchanged,
+    swap_scales,
     learn,
     natural_kernel,
     radial_terms,
@@ -132,7 +132,7 @@ def learn_kernel(kernel: Kernel, rows: ProcessRows, plan: Plan) -> Learned:
         box,
         samples=samples,
         least=2 + plan.n_restarts,
-        related=lambda theta: exchanged(kernel, theta),
+        related=lambda theta: swap_scales(kernel, theta),
         tolerance=LARGE_TOLERANCE if sizes else TOLERANCE,
     )
 

@@ -225,7 +225,7 @@ class InducingSums:
         return total
 
 
-def reduced(rows: Rows, statistic: S) -> S:
+def reduce_rows(rows: Rows, statistic: S) -> S:
     """A statistic of all rows; one that works on threads itself takes rows in memory whole."""
     if not isinstance(rows, InMemory):
         return rows.reduce(statistic)
@@ -234,7 +234,7 @@ def reduced(rows: Rows, statistic: S) -> S:
     return total
 
 
-def stored(rows: Rows) -> Rows:
+def store_rows(rows: Rows) -> Rows:
     """The rows of a design; encoded once where the table is in memory."""
     in_memory = isinstance(rows, MappedRows) and isinstance(rows.rows, InMemory)
     return rows.read() if in_memory else rows
@@ -854,7 +854,7 @@ class HashedSample:
         return bool(np.isclose(self.w.sum(), self.weight, rtol=1e-12))
 
 
-def sampled(rows: Rows, size: int) -> HashedSample:
+def sample_rows(rows: Rows, size: int) -> HashedSample:
     """The sample of all rows, in one pass."""
     if not isinstance(rows, InMemory):
         return rows.reduce(HashedSample(size))

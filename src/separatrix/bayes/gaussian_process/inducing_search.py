@@ -30,8 +30,8 @@ from separatrix.bayes.gaussian_process.inducing import (
     choose_points,
     middle_first,
     movable,
-    reduced,
-    sampled,
+    reduce_rows,
+    sample_rows,
 )
 from separatrix.bayes.gaussian_process.learning import (
     AscentEnd,
@@ -330,7 +330,7 @@ class AllRows:
 
     def reduce(self, statistic: S) -> S:
         """The statistic of all rows, in one pass."""
-        return reduced(self.rows, statistic)
+        return reduce_rows(self.rows, statistic)
 
 
 @dataclass(frozen=True)
@@ -460,7 +460,7 @@ def fit_inducing(
     least that keeps K positive definite).
     """
     count = check_count(n_inducing)
-    sample = sampled(rows, SAMPLE_ROWS)
+    sample = sample_rows(rows, SAMPLE_ROWS)
     if sample.x is None:
         raise InputError("No row has a positive weight.", remedy="Give at least one row.")
     noise, alpha = known

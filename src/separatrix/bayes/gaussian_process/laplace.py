@@ -33,7 +33,7 @@ from separatrix.bayes.gaussian_process.learning import (
 )
 from separatrix.kernels import Kernel
 from separatrix.kernels.base import Items, n_items, take_items
-from separatrix.matrices.cholesky import cholesky_factor, cholesky_inverse, cholesky_solve, mirrored
+from separatrix.matrices.cholesky import cholesky_factor, cholesky_inverse, cholesky_solve, mirror
 from separatrix.matrices.products import multiply
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Certificate
@@ -78,7 +78,7 @@ class Mode:
     def by_gram(self) -> Floats:
         """Q with ∂ log q/∂θ = Σ Qᵢⱼ ∂Kᵢⱼ/∂θ; the mode moves with K, which counts too."""
         n = len(self.y)
-        inverse = mirrored(cholesky_inverse(self.factor.copy()))
+        inverse = mirror(cholesky_inverse(self.factor.copy()))
         # ½ (K⁻¹ + W)⁻¹ᵢᵢ times the third derivatives of the likelihood
         moved = -0.5 * (1.0 - np.diagonal(inverse)) * (1.0 - 2.0 * self.probability)
         inverse *= self.root[:, None]

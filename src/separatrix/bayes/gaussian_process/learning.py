@@ -370,7 +370,7 @@ class _Ascent:
     @property
     def free(self) -> np.ndarray:
         """Coordinates that the box does not stop."""
-        return ~_blocked(self.theta, self.gradient, self.box)
+        return ~_at_bounds(self.theta, self.gradient, self.box)
 
     def leap(self) -> bool:
         """Move coordinates on a plateau to the end of their range, once each."""
@@ -400,9 +400,9 @@ class _Ascent:
             self.radius = 0.25 * length
             return Status.ROUNDING if length < SHORTEST else None
         change = self.gradient - gradient
-        self.b = _updated(self.b, step, change)
+        self.b = _update_curvature(self.b, step, change)
         if not self.scaled:
-            self.b, self.scaled = _rescaled(self.b, step, change), True
+            self.b, self.scaled = _rescale_curvature(self.b, step, change), True
         if promised <= NOISE + ROUNDING * (abs(self.value) + abs(value)):
             # values differ by rounding: the gradient decides
             ends = _size(gradient, there, self.box), _size(self.gradient, self.theta, self.box)
@@ -448,15 +448,15 @@ def _first_curvature(gradient: Floats) -> Floats:
     return np.eye(len(gradient)) * max(float(np.linalg.norm(gradient)), 1e-8)
 
 
-def _rescaled(b: Floats, step: Floats, change: Floats) -> Floats:
+def _rescale_curvature(b: Floats, step: Floats, change: Floats) -> Floats:
     """The identity scaled to the curvature along the first step, corrected along it."""
     along = float(step @ change)
     if along <= 0.0:
         return b
-    return _updated(np.eye(len(step)) * (float(change @ change) / along), step, change)
+    return _update_curvature(np.eye(len(step)) * (float(change @ change) / along), step, change)
 
 
-def _updated(b: Floats, step: Floats, change: Floats) -> Floats:
+def _update_curvature(b: Floats, step: Floats, change: Floats) -> Floats:
     """An update after which B s equals the change of the gradient.
 
     Of rank one; where that would divide by next to nothing, the one of rank two that leaves B
@@ -473,7 +473,7 @@ def _updated(b: Floats, step: Floats, change: Floats) -> Floats:
     return np.asarray(b + np.outer(change, change) / curved - np.outer(product, product) / before)
 
 
-def _blocked(theta: Floats, gradient: Floats, box: Bounds) -> np.ndarray:
+def _at_bounds(theta: Floats, gradient: Floats, box: Bounds) -> np.ndarray:
     """Coordinates at an end of their range that the gradient points out of."""
     at_low = (theta <= box.low) & (gradient <= 0)
     return np.asarray(at_low | ((theta >= box.high) & (gradient >= 0)))
@@ -487,7 +487,7 @@ def _plateau(theta: Floats, gradient: Floats, b: Floats, box: Bounds) -> np.ndar
 
 
 def _size(gradient: Floats, theta: Floats, box: Bounds) -> float:
-    free = ~_blocked(theta, gradient, box)
+    free = ~_at_bounds(theta, gradient, box)
     return float(np.abs(gradient[free]).max(initial=0.0))
 
 
@@ -632,7 +632,7 @@ def radial_terms(kernel: Kernel) -> list[RadialTerm]:
     return found
 
 
-def exchanged(kernel: Kernel, theta: Floats) -> list[Floats]:
+def swap_scales(kernel: Kernel, theta: Floats) -> list[Floats]:
     """θ with the length scales and variances of two different terms of a sum exchanged.
 
     Two terms can play each other's part, and an evidence has a maximum for either cast.

@@ -41,9 +41,9 @@ from separatrix.bayes.gaussian_process.inducing import (
     InducingPosterior,
     InducingSums,
     Targets,
-    reduced,
-    sampled,
-    stored,
+    reduce_rows,
+    sample_rows,
+    store_rows,
 )
 from separatrix.bayes.gaussian_process.inducing_search import (
     SAMPLE_ROWS,
@@ -272,12 +272,12 @@ class InducingRegression(ProcessPredictions):
         prepared = prepare(self._training_rows(X, y, sample_weight))
         numeric(prepared.moments.targets)
         self.encoding_ = prepared.encoding
-        rows = stored(prepared.rows)
+        rows = store_rows(prepared.rows)
         self._standardize_targets(prepared.moments)
         if self.trend == "none":
             self.basis_ = TrendBasis.of("none", None, None)
         else:
-            some = sampled(rows, SAMPLE_ROWS)
+            some = sample_rows(rows, SAMPLE_ROWS)
             self.basis_ = TrendBasis.of(self.trend, some.x, some.w)
         plan = Plan(
             self.kernel is not None,
@@ -333,7 +333,7 @@ class InducingRegression(ProcessPredictions):
         rows = self._training_rows(X, y, sample_weight, reset=False)
         with one_blas_thread():
             before = self._inducing_bound
-            added = reduced(rows, before.sums.fresh())
+            added = reduce_rows(rows, before.sums.fresh())
             bound = CollapsedBound(before.sums + added, before.noise)
             fit = InducingFit(self.kernel_, bound.inducing.points, bound, None, 0, False)
             self.certificate_ = certify_inducing(fit, "hyperparameters and points of the first fit")

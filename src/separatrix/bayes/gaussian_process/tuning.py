@@ -456,7 +456,7 @@ def _kernel() -> Kernel:
     return Constant(1.0) * Gaussian(1.0)
 
 
-def predicted(data: TuningData, z: Floats, kernel: Kernel, train: Ints, test: Ints) -> Floats:
+def predict_fold(data: TuningData, z: Floats, kernel: Kernel, train: Ints, test: Ints) -> Floats:
     """Probabilities of rows by processes of each class against the rest."""
     codes = np.asarray(data.y)
     found = [
@@ -482,7 +482,7 @@ def tune_classes(data: TuningData) -> Tuning:
         train, test = pair
         end = learned_kernel(data, z, spread_over_classes(codes, train, sizes.learned), near)
         some = spread_over_classes(codes, train, sizes.taken)
-        return end, predicted(data, z, _kernel().with_theta(end.theta), some, test)
+        return end, predict_fold(data, z, _kernel().with_theta(end.theta), some, test)
 
     first = fold(known[0], None)
     rest = parallel_map(lambda pair: fold(pair, first[0]), known[1:])

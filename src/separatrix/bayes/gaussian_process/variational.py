@@ -37,8 +37,8 @@ from separatrix.bayes.gaussian_process.inducing import (
     Targets,
     cross_values,
     groups,
-    reduced,
-    sampled,
+    reduce_rows,
+    sample_rows,
 )
 from separatrix.bayes.gaussian_process.inducing_search import (
     SAMPLE_ROWS,
@@ -402,7 +402,7 @@ def fit_inducing_binary(
             "White() in the kernel and inducing points do not go together in a classifier.",
             remedy="Leave White() out: a classifier needs no noise.",
         )
-    sample = sampled(rows, SAMPLE_ROWS)
+    sample = sample_rows(rows, SAMPLE_ROWS)
     search = ClassSearch(rows, sample, ClassModel(kernel, Targets()), searching)
     most, gain = min(n_inducing or MOST_POINTS, len(sample.w)), np.nan
     count = most if n_inducing is not None else min(FIRST_POINTS, most)
@@ -520,7 +520,7 @@ class MeanEquation:
 
 def certify_inducing(processes: Sequence[InducingBinary], tables: Sequence[Rows]) -> Certificate:
     """The worst of several processes, each with its rows; the mean of their bounds."""
-    found = [reduced(t, MeanEquation(one)) for one, t in zip(processes, tables, strict=True)]
+    found = [reduce_rows(t, MeanEquation(one)) for one, t in zip(processes, tables, strict=True)]
     bound = float(np.mean([one.bound for one in found]))
     several = len(processes) > 1
     points = max(one.stored_rows for one in processes)

@@ -563,7 +563,7 @@ def lloyd(
 
 
 @compiled(fastmath={"contract", "nsz", "reassoc", "nnan"})
-def _summed(columns, i, a, m, acc):
+def _sum_columns(columns, i, a, m, acc):
     """Σ ‖xᵢ − z‖ over the m points from a on, four features a time."""
     for j in range(m):
         acc[j] = np.float32(0.0)
@@ -595,5 +595,5 @@ def distance_sums(columns, ends, start, stop, sums):
             total = 0.0
             for a in range(ends[j], ends[j + 1], TILE):
                 m = ends[j + 1] - a
-                total += _summed(columns, i, a, m if m < TILE else TILE, acc)
+                total += _sum_columns(columns, i, a, m if m < TILE else TILE, acc)
             sums[i, j] = total

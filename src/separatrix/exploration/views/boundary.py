@@ -17,12 +17,12 @@ from separatrix.exploration.session import Session
 from separatrix.exploration.state import (
     PlotPoints,
     ViewState,
-    certified,
-    edited,
+    apply_edits,
+    certificate_state,
     finite,
     fitting,
     frame,
-    packed,
+    pack,
 )
 from separatrix.exploration.state import cells as grid_cells
 from separatrix.exploration.table import PageTable
@@ -46,9 +46,9 @@ def fit(session: Session, state: ViewState) -> dict[str, Any]:
     index = [labels.index(label) for label in model.classes_.tolist()]
     return {
         "points": {
-            "x": packed(points.x, "float64"),
-            "rows": packed(points.rows, "int32"),
-            "groups": packed([labels.index(label) for label in points.y], "int32"),
+            "x": pack(points.x, "float64"),
+            "rows": pack(points.rows, "int32"),
+            "groups": pack([labels.index(label) for label in points.y], "int32"),
         },
         "labels": labels,
         "axes": shown.axes,
@@ -60,7 +60,7 @@ def fit(session: Session, state: ViewState) -> dict[str, Any]:
         "error": float(np.mean(model.predict(points.x) != points.y)),
         "without": _without(model, name, points.x, points.y),
         "outlines": _outlines(model, name, shown),
-        "certificate": certified(model.certificate_),
+        "certificate": certificate_state(model.certificate_),
         "python": shown.python(choice.text),
     }
 
@@ -70,10 +70,10 @@ def _field(model: Any, name: str, shown: Picture) -> dict[str, Any]:
     if name in ("svm", "perceptron", "exemplar"):
         return _scores(model, name, shown)
     if hasattr(model, "predict_proba"):
-        return {"kind": "probabilities", "values": packed(model.predict_proba(shown.cells).T)}
+        return {"kind": "probabilities", "values": pack(model.predict_proba(shown.cells).T)}
     codes = {label: i for i, label in enumerate(model.classes_.tolist())}
     predicted = [codes[label] for label in model.predict(shown.cells).tolist()]
-    return {"kind": "classes", "values": packed(predicted, "uint8")}
+    return {"kind": "classes", "values": pack(predicted, "uint8")}
 
 
 def _scores(model: Any, name: str, shown: Picture) -> dict[str, Any]:
@@ -87,12 +87,12 @@ def _scores(model: Any, name: str, shown: Picture) -> dict[str, Any]:
     elif name == "svm":
         pairs = list(combinations(range(k), 2))
     else:
-        return {"kind": "scores", "values": packed(values.T)}
+        return {"kind": "scores", "values": pack(values.T)}
     support = [svm.support for svm in model.svms_] if name == "svm" else []
     return {
         "kind": "pairs",
         "pairs": pairs,
-        "values": packed(values.T),
+        "values": pack(values.T),
         "support": [[int(row) for row in shown.points.rows[s]] for s in support],
     }
 
@@ -301,7 +301,7 @@ class Picture:
     @cached_property
     def points(self) -> PlotPoints:
         """The points after their edits."""
-        return edited(self.before, self.edits, len(self.table))
+        return apply_edits(self.before, self.edits, len(self.table))
 
     @cached_property
     def labels(self) -> list[str]:
@@ -341,7 +341,7 @@ def picture(session: Session, state: ViewState) -> Picture:
     projected = state.choice("plane", ["columns", "discriminant"]) == "discriminant"
     edits, grid = state.items("edits"), COARSE if state.flag("moving") else GRID
     if projected:
-        before, axes = session.once(("plane", target), lambda: _projected(table, numbers, target))
+        before, axes = session.once(("plane", target), lambda: _project(table, numbers, target))
         found = Picture(table, target, numbers, axes, before, edits, grid, projected=True)
     else:
         names = [state.choice("x", table.numbers, numbers[0] if numbers else None)]
@@ -353,7 +353,7 @@ def picture(session: Session, state: ViewState) -> Picture:
     return found
 
 
-def _projected(table: PageTable, names: Sequence[str], target: str) -> tuple[PlotPoints, list[str]]:
+def _project(table: PageTable, names: Sequence[str], target: str) -> tuple[PlotPoints, list[str]]:
     """Rows on the plane that separates the classes best, and names of its axes."""
     if len(names) < 2:
         raise InputError("the discriminant plane needs two columns of numbers.")
@@ -381,8 +381,7 @@ FAR = 30.0
 def ellipses(normals: tuple[MultivariateNormal, ...]) -> list[Any]:
     """The ellipses of each class at one and at two standard deviations."""
     return [
-        [packed(normal.ellipse(probability=p, n_points=73)) for p in DEVIATIONS]
-        for normal in normals
+        [pack(normal.ellipse(probability=p, n_points=73)) for p in DEVIATIONS] for normal in normals
     ]
 
 
@@ -425,8 +424,8 @@ def cells(z: Floats, codes: Ints, mean: Floats, scale: Floats) -> dict[str, Any]
     pairs = codes[first][found.ridge_points[inner]]
     sides = found.vertices[ends] * scale + mean
     return {
-        "sides": packed(sides.reshape(-1, 4)),
-        "differ": packed(np.diff(pairs)[:, 0] != 0, "uint8"),
+        "sides": pack(sides.reshape(-1, 4)),
+        "differ": pack(np.diff(pairs)[:, 0] != 0, "uint8"),
     }
 
 
@@ -485,14 +484,14 @@ def svm_path(shown: Picture, state: ViewState) -> dict[str, Any] | None:
 
 def _trace(trace: SVMTrace, rows: Ints, pair: tuple[int, int]) -> dict[str, Any]:
     numbers = {
-        name: packed(getattr(trace, name), "float64")
+        name: pack(getattr(trace, name), "float64")
         for name in ("starts", "b0", "b1", "y", "fixed", "slope")
     }
     places = {
-        name: packed(getattr(trace, name), "int32")
+        name: pack(getattr(trace, name), "int32")
         for name in ("first", "free", "when", "row", "state", "origin")
     }
-    return {"rows": packed(rows, "int32"), "pair": pair, **numbers, **places}
+    return {"rows": pack(rows, "int32"), "pair": pair, **numbers, **places}
 
 
 def logistic_path(shown: Picture, state: ViewState) -> dict[str, Any]:
@@ -502,9 +501,9 @@ def logistic_path(shown: Picture, state: ViewState) -> dict[str, Any]:
     path.fit(points.x, points.y)
     return {
         "kind": "logistic",
-        "C": packed(path.Cs_, "float64"),
-        "coefs": packed(path.coefs_, "float64"),
-        "intercepts": packed(path.intercepts_, "float64"),
+        "C": pack(path.Cs_, "float64"),
+        "coefs": pack(path.coefs_, "float64"),
+        "intercepts": pack(path.intercepts_, "float64"),
         "classes": [shown.labels.index(label) for label in path.classes_.tolist()],
         "gap": float(np.max(path.gaps_)),
     }
@@ -518,8 +517,8 @@ def neighbors_path(shown: Picture, _: ViewState) -> dict[str, Any]:
     near = model.codes_[model.kneighbors(np.vstack([shown.cells, points.x]), return_distance=False)]
     return {
         "kind": "neighbors",
-        "near": packed(near, "uint8"),
-        "without": packed(model.leave_one_out(most).error, "float64"),
+        "near": pack(near, "uint8"),
+        "without": pack(model.leave_one_out(most).error, "float64"),
         "classes": [shown.labels.index(label) for label in model.classes_.tolist()],
     }
 

@@ -21,7 +21,7 @@ from separatrix.estimators.cross_validated import (
     cross_validated_probabilities,
 )
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import ViewState, packed
+from separatrix.exploration.state import ViewState, pack
 from separatrix.messages import InputError
 from separatrix.probability.reliability import reliability
 from separatrix.probability.roc import roc_curve
@@ -45,12 +45,12 @@ def probabilities(session: Session, state: ViewState) -> dict[str, Any]:
         "target": target,
         "labels": labels,
         "positive": at,
-        "p": packed(found.probabilities, "float64"),
-        "truth": packed(found.truth, "int32"),
+        "p": pack(found.probabilities, "float64"),
+        "truth": pack(found.truth, "int32"),
         "roc": {
-            "fpr": packed(curve.fpr, "float64"),
-            "tpr": packed(curve.tpr, "float64"),
-            "thresholds": packed(np.append(1.0, curve.thresholds[1:]), "float64"),
+            "fpr": pack(curve.fpr, "float64"),
+            "tpr": pack(curve.tpr, "float64"),
+            "thresholds": pack(np.append(1.0, curve.thresholds[1:]), "float64"),
             "hull": curve.hull.tolist(),
             "area": curve.area,
             "hull_area": curve.hull_area,
@@ -83,7 +83,7 @@ def _python(session: Session, state: ViewState, target: str, chosen: CostMatrix)
             "from separatrix.exploration import read_table",
             "",
             f"rows = {session.table.source}.scanned({target!r})",
-            f"calibrated = {calibrated(state)[1]}",
+            f"calibrated = {calibrate_scores(state)[1]}",
             f"model = sx.RejectOption(calibrated, costs={chosen.python()}).fit(rows)",
             "",
             "# what it costs on rows that it has not seen",
@@ -109,7 +109,7 @@ def _found(session: Session, state: ViewState) -> tuple[str, CrossValidatedProba
     """The target, and probabilities of its classes; fitted once."""
     table = session.table
     target = state.class_column(table)
-    model, text = calibrated(state)
+    model, text = calibrate_scores(state)
     _refuse_few(target, table.labels(target))
     rows = table.scanned(target)
     return target, session.once(
@@ -148,7 +148,7 @@ MODELS: dict[str, tuple[str, dict[str, Any], str]] = {
 CALIBRATIONS = ("platt", "isotonic", "temperature", "none")
 
 
-def calibrated(state: ViewState) -> tuple[Any, str]:
+def calibrate_scores(state: ViewState) -> tuple[Any, str]:
     """The model with its calibration; one without probabilities is always calibrated."""
     name, given, _ = MODELS[state.choice("model", MODELS)]
     model = getattr(sx, name)(**given)

@@ -13,7 +13,7 @@ from scipy.special import expit
 import separatrix as sx
 from separatrix.arrays import Floats, Ints
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import ViewState, cells, certified, finite, frame, packed
+from separatrix.exploration.state import ViewState, cells, certificate_state, finite, frame, pack
 from separatrix.exploration.table import PageTable
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Hinge
@@ -43,13 +43,13 @@ def shape(session: Session, state: ViewState) -> dict[str, Any]:
         "names": names,
         "box": box.tolist(),
         "grid": GRID,
-        "values": packed(f.values(cells(box, GRID)), "float64"),
+        "values": pack(f.values(cells(box, GRID)), "float64"),
         "best": None if best is None else best.tolist(),
         "least": None if best is None else f.value(best),
         "lipschitz": f.lipschitz(),
         "condition": finite(float(curvature[-1] / max(curvature[0], 1e-300))),
         "smooth": f.loss != "hinge",
-        "certificate": None if best is None else certified(proof),
+        "certificate": None if best is None else certificate_state(proof),
         "rows": len(f.z),
     }
 
@@ -74,8 +74,8 @@ def descent(session: Session, state: ViewState) -> dict[str, Any]:
     known = np.isfinite(points).all(axis=1) & np.isfinite(values[: len(points)])
     last = int(np.argmin(known)) if not known.all() else len(known)
     return {
-        "points": packed(points[:last], "float64"),
-        "values": packed(values[:last], "float64"),
+        "points": pack(points[:last], "float64"),
+        "values": pack(values[:last], "float64"),
         "status": status,
         "step": step,
         "start": start.tolist(),
@@ -101,18 +101,18 @@ def perceptron(session: Session, state: ViewState) -> dict[str, Any]:
         warnings.simplefilter("ignore")
         model.fit(x, y)
     return {
-        "places": packed(x, "float64"),
-        "classes": packed(y.astype(int), "int32"),
+        "places": pack(x, "float64"),
+        "classes": pack(y.astype(int), "int32"),
         "box": frame(x).tolist(),
         "names": names,
         "label": label,
-        "weights": packed(weights, "float64"),
-        "wrong": packed(found.rows, "int32"),
-        "epochs": packed(found.epochs, "int32"),
+        "weights": pack(weights, "float64"),
+        "wrong": pack(found.rows, "int32"),
+        "epochs": pack(found.epochs, "int32"),
         "converged": found.converged,
         "cut": len(found.rows) >= UPDATES,
         "bound": finite(float(model.mistake_bound_)),
-        "certificate": certified(model.certificate_),
+        "certificate": certificate_state(model.certificate_),
         "python": "\n".join(
             [
                 *_reading(session, state, names, label),

@@ -21,7 +21,7 @@ from separatrix.cluster.sweeps import (
     medoid_distances,
 )
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import ViewState, cells, certified, frame, packed
+from separatrix.exploration.state import ViewState, cells, certificate_state, frame, pack
 from separatrix.messages import InputError
 from separatrix.pictures.cluster import ClusterProjectionDisplay
 from separatrix.statistics.moments import Standardizer
@@ -43,12 +43,12 @@ def trace(session: Session, state: ViewState) -> dict[str, Any]:
     moved = [0] + [int((a.labels != b.labels).sum()) for a, b in pairwise(found)]
     centers = None
     if all(sweep.centers is not None for sweep in found):
-        centers = packed([at.project(np.asarray(s.centers)) for s in found], "float64")
+        centers = pack([at.project(np.asarray(s.centers)) for s in found], "float64")
     return {
         **_points(at),
         "k": clusters(state, at),
         "centers": centers,
-        "labels": packed([sweep.labels for sweep in found], "uint8"),
+        "labels": pack([sweep.labels for sweep in found], "uint8"),
         "losses": [float(sweep.loss) for sweep in found],
         "steps": [sweep.step for sweep in found],
         "moved": moved,
@@ -61,13 +61,13 @@ def tree(session: Session, state: ViewState) -> dict[str, Any]:
     found = model.dendrogram_
     return {
         **_points(at),
-        "left": packed(found.left, "int32"),
-        "right": packed(found.right, "int32"),
-        "heights": packed(found.heights, "float64"),
-        "tops": packed(found.max_heights, "float64"),
-        "first": packed(found.first_leaf, "int32"),
+        "left": pack(found.left, "int32"),
+        "right": pack(found.right, "int32"),
+        "heights": pack(found.heights, "float64"),
+        "tops": pack(found.max_heights, "float64"),
+        "first": pack(found.first_leaf, "int32"),
         "inversions": len(found.inversions),
-        "certificate": certified(model.certificate_),
+        "certificate": certificate_state(model.certificate_),
     }
 
 
@@ -83,9 +83,9 @@ def silhouettes(session: Session, state: ViewState) -> dict[str, Any]:
     return {
         "python": python,
         "silhouette": {
-            "rows": packed(order, "int32"),
-            "labels": packed(labels[order], "int32"),
-            "values": packed(found.samples[order], "float64"),
+            "rows": pack(order, "int32"),
+            "labels": pack(labels[order], "int32"),
+            "values": pack(found.samples[order], "float64"),
             "mean": found.score,
         },
     }
@@ -99,10 +99,12 @@ def certificate(session: Session, state: ViewState) -> dict[str, Any]:
         warnings.simplefilter("ignore")  # the certificate has the same reason
         model.fit(at.x)
     same = bool((model.labels_ == _sweeps(session, state)[-1].labels).all())
-    answer: dict[str, Any] = {"certificate": certified(model.certificate_) if same else None}
+    answer: dict[str, Any] = {
+        "certificate": certificate_state(model.certificate_) if same else None
+    }
     if state.choice("method", METHODS) == "kernel" and at.directions is None:
         regions = model.predict(cells(frame(at.places), GRID))
-        answer |= {"grid": GRID, "regions": packed(regions, "uint8")}
+        answer |= {"grid": GRID, "regions": pack(regions, "uint8")}
     return answer
 
 
@@ -131,8 +133,8 @@ def _points(at: Cloud) -> dict[str, Any]:
     if len(at.x) < 3:
         raise InputError("there are fewer than three points.")
     return {
-        "places": packed(at.places, "float64"),
-        "numbers": packed(at.numbers, "int32"),
+        "places": pack(at.places, "float64"),
+        "numbers": pack(at.numbers, "int32"),
         "box": frame(at.places).tolist(),
         "axes": at.axes,
         "share": at.share,

@@ -14,14 +14,14 @@ from separatrix.exploration.session import Session
 from separatrix.exploration.state import (
     PlotPoints,
     ViewState,
+    apply_edits,
     cells,
-    certified,
-    edited,
+    certificate_state,
     finite,
     fitting,
     frame,
     in_python,
-    packed,
+    pack,
 )
 from separatrix.exploration.table import PageTable
 from separatrix.linear.inference import Summary
@@ -33,7 +33,7 @@ QUICK = 600
 
 def fit(session: Session, state: ViewState) -> dict[str, Any]:
     """Points after their edits, the model, what it predicts, and what one may say about it."""
-    scene, model, text = _fitted(session, state)
+    scene, model, text = _fit_line(session, state)
     name, summary = state.choice("model", MODELS), summary_of(model)
     pairs = isinstance(model, sx.NadarayaWatson | sx.GaussianProcessRegressor)
     places, grid = places_of(scene, state, pairs=pairs)
@@ -42,15 +42,15 @@ def fit(session: Session, state: ViewState) -> dict[str, Any]:
     curve = len(grid) == 1
     return {
         "points": {
-            "x": packed(scene.points.x, "float64"),
-            "rows": packed(scene.points.rows, "int32"),
+            "x": pack(scene.points.x, "float64"),
+            "rows": pack(scene.points.rows, "int32"),
         },
         "names": scene.names,
         "target": scene.target,
         "box": scene.box.tolist(),
         "grid": grid,
         "at": float(places[0, 1]) if curve and places.shape[1] == 2 else None,
-        "values": packed(model.predict(places), "float64"),
+        "values": pack(model.predict(places), "float64"),
         "bands": _bands(model, places) if curve else [],
         "draws": _draws(model, places, state) if curve else [],
         "reference": None if name == "least squares" else _least_squares(scene),
@@ -61,7 +61,7 @@ def fit(session: Session, state: ViewState) -> dict[str, Any]:
         "errors": None if slow else errors_of(model, scene, summary),
         "terms": terms_of(model, scene, summary),
         "path": path_of(session, scene, name) if name in PATHS else None,
-        "certificate": certified(getattr(model, "certificate_", None)),
+        "certificate": certificate_state(getattr(model, "certificate_", None)),
         "note": _note(model, scene),
         "python": scene.python(text),
     }
@@ -69,16 +69,16 @@ def fit(session: Session, state: ViewState) -> dict[str, Any]:
 
 def errors(session: Session, state: ViewState) -> dict[str, Any]:
     """Errors of a model for which they take longer than its picture."""
-    scene, model, _ = _fitted(session, state)
+    scene, model, _ = _fit_line(session, state)
     return errors_of(model, scene, summary_of(model))
 
 
 def learn(session: Session, state: ViewState) -> dict[str, Any]:
     """Parameters that the points choose themselves, for the sliders."""
-    return learned(state, scene_of(session, state))
+    return learned_parameters(state, scene_of(session, state))
 
 
-def _fitted(session: Session, state: ViewState) -> tuple[Scene, Any, str]:
+def _fit_line(session: Session, state: ViewState) -> tuple[Scene, Any, str]:
     scene = scene_of(session, state)
     if len(scene.points) < 3:
         raise InputError("fewer than three points are left.")
@@ -104,7 +104,7 @@ def _bands(model: Any, places: Floats) -> list[dict[str, Any]]:
             return []
     else:
         return []
-    return [{"low": packed(e[:, 0], "float64"), "high": packed(e[:, 1], "float64")} for e in ends]
+    return [{"low": pack(e[:, 0], "float64"), "high": pack(e[:, 1], "float64")} for e in ends]
 
 
 def _draws(model: Any, places: Floats, state: ViewState) -> list[Any]:
@@ -113,12 +113,12 @@ def _draws(model: Any, places: Floats, state: ViewState) -> list[Any]:
     if not isinstance(model, sx.GaussianProcessRegressor) or not n:
         return []
     found = model.sample_y(places, n, random_state=seed, include_noise=False)
-    return [packed(draw, "float64") for draw in found.T]
+    return [pack(draw, "float64") for draw in found.T]
 
 
 def _without(scene: Scene, model: Any, row: int, places: Floats) -> Any:
     found = without(scene, model, row, places)
-    return None if found is None or not np.isfinite(found).all() else packed(found, "float64")
+    return None if found is None or not np.isfinite(found).all() else pack(found, "float64")
 
 
 def _note(model: Any, scene: Scene) -> str:
@@ -197,7 +197,7 @@ def process(state: ViewState, scene: Scene) -> tuple[Any, str]:
     return model, f"sx.GaussianProcessRegressor({text}, {_arguments(given)})"
 
 
-def learned(state: ViewState, scene: Scene) -> dict[str, float]:
+def learned_parameters(state: ViewState, scene: Scene) -> dict[str, float]:
     """Parameters that the points themselves choose: by evidence, or by leave-one-out error."""
     if state.choice("model", ["process", "smoother"]) == "smoother":
         smooth = sx.NadarayaWatson("loo", standardize=True).fit(scene.X, scene.y)
@@ -313,7 +313,7 @@ def scene_of(session: Session, state: ViewState) -> Scene:
         raise InputError("fewer than three rows have values in all of these columns.")
     before = PlotPoints(places, places[:, -1].copy(), rows)
     edits = state.items("edits")
-    return Scene(table, names, target, before, edited(before, edits, len(table)), edits)
+    return Scene(table, names, target, before, apply_edits(before, edits, len(table)), edits)
 
 
 def places_of(scene: Scene, state: ViewState, *, pairs: bool) -> tuple[Floats, list[int]]:
@@ -374,7 +374,7 @@ def errors_of(model: Any, scene: Scene, summary: Summary | None) -> dict[str, An
     """R², the root of the mean square error, and the same without each point, where closed."""
     y, total = scene.y, float(scene.y.var())
     if isinstance(model, sx.NadarayaWatson):
-        fitted, left_out = _smoothed(model, scene)
+        fitted, left_out = _smooth_line(model, scene)
     else:
         fitted, left_out = model.predict(scene.X), _left_out(model, summary)
     square = float(np.mean((y - fitted) ** 2))
@@ -399,7 +399,7 @@ def _left_out(model: Any, summary: Summary | None) -> float | None:
     return None
 
 
-def _smoothed(model: Any, scene: Scene) -> tuple[Floats, float | None]:
+def _smooth_line(model: Any, scene: Scene) -> tuple[Floats, float | None]:
     """Fitted values, and the error without each point: r / (1 − sᵢᵢ)."""
     weights = model.smoother_matrix(scene.X)
     fitted = weights @ scene.y
@@ -413,11 +413,11 @@ def terms_of(model: Any, scene: Scene, summary: Summary | None) -> list[list[Any
     """Names, coefficients, and standard errors where they are known."""
     if summary is not None:
         rows = zip(summary.names, summary.estimates, summary.standard_errors, strict=True)
-        return [[_named(name, scene), float(b), finite(float(e))] for name, b, e in rows]
+        return [[_describe_model(name, scene), float(b), finite(float(e))] for name, b, e in rows]
     if not hasattr(model, "coef_"):
         return []
     terms = getattr(model, "term_names_", None)
-    names = scene.names if terms is None else [_named(term, scene) for term in terms]
+    names = scene.names if terms is None else [_describe_model(term, scene) for term in terms]
     pairs = zip(("intercept", *names), [model.intercept_, *model.coef_], strict=True)
     return [[name, float(b), None] for name, b in pairs]
 
@@ -426,7 +426,7 @@ def influence_of(summary: Summary | None) -> dict[str, Any] | None:
     """Cook's distances of all points."""
     if summary is None:
         return None
-    return {"cooks": packed(np.nan_to_num(summary.cooks_distance, nan=0.0, posinf=1e9), "float64")}
+    return {"cooks": pack(np.nan_to_num(summary.cooks_distance, nan=0.0, posinf=1e9), "float64")}
 
 
 def point_of(scene: Scene, model: Any, summary: Summary | None, row: int) -> dict[str, Any] | None:
@@ -456,7 +456,7 @@ def without(scene: Scene, model: Any, row: int, places: Floats) -> Floats | None
     return np.asarray(other.predict(places))
 
 
-def _named(name: str, scene: Scene) -> str:
+def _describe_model(name: str, scene: Scene) -> str:
     """x0^2 x1 → the names of the columns."""
     for i in range(len(scene.names)):
         name = name.replace(f"x{i}", f"\0{i}")
@@ -506,13 +506,13 @@ def path_of(session: Session, scene: Scene, name: str) -> dict[str, Any]:
     found = {
         "alphas": alphas.tolist(),
         "start": start,
-        "coefs": packed(coefs, "float64"),
-        "intercepts": packed(intercepts, "float64"),
-        "rmse": packed(np.sqrt(squares), "float64"),
-        "r2": packed(1.0 - squares / max(scene.y.var(), np.finfo(float).tiny), "float64"),
-        "freedom": packed(path.degrees_of_freedom_[order], "float64"),
+        "coefs": pack(coefs, "float64"),
+        "intercepts": pack(intercepts, "float64"),
+        "rmse": pack(np.sqrt(squares), "float64"),
+        "r2": pack(1.0 - squares / max(scene.y.var(), np.finfo(float).tiny), "float64"),
+        "freedom": pack(path.degrees_of_freedom_[order], "float64"),
         "gap": finite(float(np.max(path.gaps_))),
     }
     if name == "ridge":
-        found["gcv"] = packed(np.sqrt(path.gcv_[order]), "float64")
+        found["gcv"] = pack(np.sqrt(path.gcv_[order]), "float64")
     return found

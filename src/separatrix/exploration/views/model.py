@@ -14,7 +14,7 @@ from sklearn.base import is_classifier
 from separatrix.arrays import Floats
 from separatrix.estimators.wrapped import schema_of
 from separatrix.exploration.session import MODEL, Session
-from separatrix.exploration.state import ViewState, brief, certified, finite
+from separatrix.exploration.state import ViewState, brief, certificate_state, finite
 from separatrix.exploration.table import PageTable
 from separatrix.messages import InputError
 from separatrix.neighbors.base import distance_weights
@@ -25,7 +25,7 @@ from separatrix.storage.model_file import load, load_study
 
 def about(session: Session, _: ViewState) -> dict[str, Any]:
     """The model, its columns with their ranges, and the leaderboard of its study."""
-    found = stored(session)
+    found = load_stored(session)
     study, certificate = found.study, getattr(found.model, "certificate_", None)
     return {
         "name": found.path.name,
@@ -41,13 +41,13 @@ def about(session: Session, _: ViewState) -> dict[str, Any]:
             [score.metric, *(finite(v) for v in (score.value, score.low, score.high))]
             for score in getattr(study, "test", ())
         ],
-        "certificate": certified(certificate),
+        "certificate": certificate_state(certificate),
     }
 
 
 def explain(session: Session, state: ViewState) -> dict[str, Any]:
     """The prediction of a row, with its interval or probabilities, taken apart."""
-    found = stored(session)
+    found = load_stored(session)
     row = row_of(found, state.items("row"))
     given = found.rows([row])
     predicted = np.asarray(found.model.predict(given))[0]
@@ -70,7 +70,7 @@ def explain(session: Session, state: ViewState) -> dict[str, Any]:
 
 def table_row(session: Session, state: ViewState) -> dict[str, Any]:
     """A row of the table of the page, as a row of the model."""
-    found, table = stored(session), session.table
+    found, table = load_stored(session), session.table
     at = state.whole("number", 1, 1, len(table)) - 1
     lacking = [c["name"] for c in found.columns if c["name"] not in table.columns]
     if lacking:
@@ -200,7 +200,7 @@ class Stored:
         return "\n".join([*lines, "print(prediction)"])
 
 
-def stored(session: Session) -> Stored:
+def load_stored(session: Session) -> Stored:
     """The model of the session, read once, without executing anything in its file."""
     if session.model is None:
         raise InputError(
@@ -320,10 +320,10 @@ def row_of(found: Stored, values: Sequence[Any]) -> Row:
         return found.reference
     if len(values) != len(found.columns):
         raise InputError(f"a row of this model has {len(found.columns)} values.")
-    return tuple(_checked(c, v) for c, v in zip(found.columns, values, strict=True))
+    return tuple(_check_value(c, v) for c, v in zip(found.columns, values, strict=True))
 
 
-def _checked(column: Mapping[str, Any], value: Any) -> Any:
+def _check_value(column: Mapping[str, Any], value: Any) -> Any:
     if value is None:
         return None
     if column["kind"] == "level":
@@ -382,7 +382,7 @@ def terms(found: Stored, row: Row, label: int) -> dict[str, Any] | None:
         "what": what,
         "base": float(score[0]),
         "base name": "at the reference row",
-        **_listed(items),
+        **_list_parts(items),
         "total": float(score[1]),
         "note": f"Coefficients times differences from the reference row add up to the {what}.",
     }
@@ -440,7 +440,7 @@ def support(found: Stored, row: Row, label: int) -> dict[str, Any] | None:
         "what": what,
         "base": float(b),
         "base name": "b",
-        **_listed(items),
+        **_list_parts(items),
         "total": float(b + each.sum()),
         "note": f"α y κ(x, xᵢ) of {len(each)} support vectors and b add up to the {what}.",
     }
@@ -470,7 +470,7 @@ def changes(found: Stored, row: Row, label: int) -> dict[str, Any] | None:
         "what": f"change of the {what}",
         "base": 0.0,
         "base name": "",
-        **_listed(items),
+        **_list_parts(items),
         "total": float(values[0]),
         "note": f"Change of the {what} by one column at a time, against its value in the reference "
         "row. Columns interact, so that changes need not add up.",
@@ -501,7 +501,7 @@ def _label(found: Stored, label: int) -> str:
     return str(found.inner.classes_[label])
 
 
-def _listed(items: list[list[Any]]) -> dict[str, Any]:
+def _list_parts(items: list[list[Any]]) -> dict[str, Any]:
     """The largest parts, and the sum of all others."""
     ordered = sorted(items, key=lambda item: -abs(item[1]))
     rest = ordered[LISTED:]

@@ -22,7 +22,7 @@ from separatrix.rows.notations import (
     AMONG_NUMBERS,
     IN_EVERY_COLUMN,
     SILENT,
-    cleaned,
+    clean_text,
     to_days,
     to_floats,
     without_sentinels,
@@ -167,7 +167,7 @@ def _floats(array: pa.Array, name: str, location: Location, notation: Notation) 
     if pa.types.is_dictionary(type_):
         return _floats(array.dictionary_decode(), name, location, notation)
     if is_text(type_):
-        return _parsed(array, name, location, notation)
+        return _parse_numbers(array, name, location, notation)
     if is_time(type_):
         array = _days(array)
     elif type_ != pa.float64():
@@ -177,12 +177,12 @@ def _floats(array: pa.Array, name: str, location: Location, notation: Notation) 
     return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def _parsed(array: pa.Array, name: str, location: Location, notation: Notation) -> Floats:
+def _parse_numbers(array: pa.Array, name: str, location: Location, notation: Notation) -> Floats:
     """Parse text in the notation of its column; the first that does not fit is reported."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    text = cleaned(array)
+    text = clean_text(array)
     tokens = {"", *notation.na} | (set() if notation.na_given else AMONG_NUMBERS | SILENT)
     missing = pc.is_in(text, pa.array(sorted(tokens)))
     text = pc.if_else(missing, pa.scalar(None, pa.string()), text)
@@ -358,7 +358,7 @@ def _refusal(
     )
 
 
-def added(total: Counts, more: Mapping[str, Counter[str]]) -> Counts:
+def add_counts(total: Counts, more: Mapping[str, Counter[str]]) -> Counts:
     """The sum of two counts."""
     for column, counts in more.items():
         total.setdefault(column, Counter()).update(counts)

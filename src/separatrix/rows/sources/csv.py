@@ -219,7 +219,7 @@ def explain(path: str, shown: str, dialect: CSVDialect, reason: Exception) -> In
     """The first row that is ragged or is not in the encoding of the file."""
     return (
         _undecodable(path, shown, dialect)
-        or _ragged(path, shown, dialect)
+        or _explain_ragged(path, shown, dialect)
         or InputError(
             f"cannot be read as CSV ({str(reason).splitlines()[0]}).",
             file=shown,
@@ -336,7 +336,7 @@ def _records(path: str, dialect: CSVDialect) -> Iterator[list[str]]:
                 yield record
 
 
-def _ragged(path: str, shown: str, dialect: CSVDialect) -> InputError | None:
+def _explain_ragged(path: str, shown: str, dialect: CSVDialect) -> InputError | None:
     records = _records(path, dialect)
     if dialect.names is None:
         next(records)

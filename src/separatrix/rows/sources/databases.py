@@ -29,7 +29,7 @@ from separatrix.rows.sources.source import (
     refuse_difference,
     refuse_duplicates,
 )
-from separatrix.rows.sources.watch import Watch, raised
+from separatrix.rows.sources.watch import Watch, describe_limit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,7 +63,7 @@ class Selection:
     computed: bool = False
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """A name as SQL has it."""
     return '"' + name.replace('"', '""') + '"'
 
@@ -73,10 +73,10 @@ def selection(inside: str | None, tables: list[str], file: str) -> Selection:
     if inside is None or not inside:
         return _only(tables, file)
     if inside in tables:
-        return Selection(quoted(inside))
+        return Selection(quote_name(inside))
     folded = [name for name in tables if name.casefold() == inside.casefold()]
     if len(folded) == 1:  # SQL does not tell capitals from small letters
-        return Selection(quoted(folded[0]))
+        return Selection(quote_name(folded[0]))
     if _QUERY.match(inside):
         query = inside.strip().rstrip(";").rstrip()
         return Selection(f"(\n{query}\n)", query, computed=True)
@@ -118,7 +118,7 @@ def _only(tables: list[str], file: str) -> Selection:
             remedy=f"Name one: {file}::{tables[0]}. {did_you_mean('', tables)}",
         )
     return Selection(
-        quoted(tables[0]), note=f"The only table of the database is read: {tables[0]!r}."
+        quote_name(tables[0]), note=f"The only table of the database is read: {tables[0]!r}."
     )
 
 
@@ -160,7 +160,7 @@ class SqliteSource(FileSource):
     @cached_property
     def selections(self) -> tuple[Selection, ...]:
         """The table or query of every file."""
-        return tuple(_selected(path, self.limits) for path in self.paths)
+        return tuple(_select(path, self.limits) for path in self.paths)
 
     @property
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -172,7 +172,7 @@ class SqliteSource(FileSource):
         """The columns, with the types of their cells."""
         found: dict[str, CellTypes] = {}
         for path, selected in zip(self.paths, self.selections, strict=True):
-            with closing(guarded(path, self.limits, selected.computed)) as database:
+            with closing(guard(path, self.limits, selected.computed)) as database:
                 names = _columns(database, selected, path)
                 refuse_duplicates(names, path)
                 refuse_difference(list(found) or names, self.paths[0], names, path)
@@ -197,7 +197,7 @@ class SqliteSource(FileSource):
         """The bytes of this many columns of numbers in memory."""
         rows = 0
         for path, selected in zip(self.paths, self.selections, strict=True):
-            with closing(guarded(path, self.limits, selected.computed)) as database:
+            with closing(guard(path, self.limits, selected.computed)) as database:
                 rows += int(database.all(f"SELECT count(*) FROM {selected.relation}")[0][0])
         return 8.0 * rows * columns
 
@@ -206,10 +206,10 @@ class SqliteSource(FileSource):
         import pyarrow as pa
 
         types = [self.own.field(name).type for name in columns]
-        wanted = ", ".join(map(quoted, columns))
+        wanted = ", ".join(map(quote_name, columns))
         for (path, shown), selected in zip(self.files, self.selections, strict=True):
             start = 0
-            with closing(guarded(path, self.limits, selected.computed)) as database:
+            with closing(guard(path, self.limits, selected.computed)) as database:
                 for cells in database.batches(f"SELECT {wanted} FROM {selected.relation}", rows):
                     values = list(zip(*cells, strict=True))
                     arrays = [array_of(v, t, self.na) for v, t in zip(values, types, strict=True)]
@@ -218,12 +218,12 @@ class SqliteSource(FileSource):
                     start += len(cells)
 
 
-def _selected(path: str, limits: Limits) -> Selection:
+def _select(path: str, limits: Limits) -> Selection:
     file, inside = split_place(path)
-    with closing(guarded(path, limits)) as database:
+    with closing(guard(path, limits)) as database:
         found = {str(name): kind == "view" for name, kind in database.all(_TABLES)}
     selected = selection(inside, list(found), file)
-    views = {quoted(name) for name, view in found.items() if view}
+    views = {quote_name(name) for name, view in found.items() if view}
     return replace(selected, computed=selected.computed or selected.relation in views)
 
 
@@ -241,7 +241,7 @@ def _columns(database: Guarded, selected: Selection, path: str) -> list[str]:
 
 def _cells(database: Guarded, selected: Selection, names: list[str]) -> list[CellTypes]:
     def mask(name: str) -> str:
-        type_ = f"typeof({quoted(name)})"
+        type_ = f"typeof({quote_name(name)})"
         marks = (f"{int(cells)}*max({type_}='{word}')" for word, cells in _TYPES.items())
         return "+".join(marks)
 
@@ -363,7 +363,7 @@ class Guarded:
             return InputError(
                 f"a value of the query is too big: it has more than {self._cell:,} bytes.",
                 file=self.path,
-                remedy=f"Leave it out, or raise the limit: {raised(self.limits, 'bytes')}.",
+                remedy=f"Leave it out, or raise the limit: {describe_limit(self.limits, 'bytes')}.",
             )
         if "decode to UTF-8" in str(reason):
             return InputError(
@@ -383,7 +383,7 @@ class Guarded:
             self._connection.close()
 
 
-def guarded(path: str, limits: Limits, computed: bool = False) -> Guarded:
+def guard(path: str, limits: Limits, computed: bool = False) -> Guarded:
     """A connection to the database at a place."""
     return Guarded(path, limits, computed)
 
@@ -499,7 +499,7 @@ class DuckdbSource(FileSource):
 
     def file_batches(self, columns: list[str], rows: int) -> Iterator[LocatedBatch]:
         """Yield batches in the order of the files."""
-        wanted = ", ".join(map(quoted, columns))
+        wanted = ", ".join(map(quote_name, columns))
         for (path, shown), selected in zip(self.files, self.selections, strict=True):
             start = 0
             query = f"SELECT {wanted} FROM {selected.relation}"
@@ -513,7 +513,7 @@ class DuckdbSource(FileSource):
 
 
 @contextmanager
-def _connected(
+def _connect(
     path: str, limits: Limits, selected: Selection | None = None
 ) -> Iterator[tuple[Any, Watch]]:
     file, _ = split_place(path)
@@ -526,7 +526,7 @@ def _connected(
             remedy="Install it: pip install 'separatrix[duckdb]'.",
         ) from None
     try:
-        config = {**_CLOSED, "memory_limit": f"{_planned(limits)}MiB"}
+        config = {**_CLOSED, "memory_limit": f"{_plan_batch(limits)}MiB"}
         connection = duckdb.connect(file, read_only=True, config=config)
     except duckdb.Error as reason:
         detail = str(reason).splitlines()[0].rstrip(".")
@@ -540,18 +540,18 @@ def _connected(
     try:
         yield connection, watched
     except duckdb.Error as reason:
-        raise _refused(reason, path, duckdb, limits) from reason
+        raise _explain_refusal(reason, path, duckdb, limits) from reason
     finally:
         if not watched.lost:
             connection.close()
 
 
-def _planned(limits: Limits) -> int:
+def _plan_batch(limits: Limits) -> int:
     """MiB; connections to one file must agree on it, so it is only ever raised."""
     return int(min(max(limits.bytes, Limits().bytes), _DUCKDB_MOST) / _DUCKDB_PART / 2**20)
 
 
-def _refused(reason: Exception, path: str, duckdb: Any, limits: Limits) -> InputError:
+def _explain_refusal(reason: Exception, path: str, duckdb: Any, limits: Limits) -> InputError:
     if isinstance(reason, duckdb.PermissionException) or "disabled" in str(reason):
         return InputError(
             "the query, or a view in the database, reaches out of the file, which is not done "
@@ -561,10 +561,10 @@ def _refused(reason: Exception, path: str, duckdb: Any, limits: Limits) -> Input
         )
     if isinstance(reason, duckdb.OutOfMemoryException):
         return InputError(
-            f"the query needs more memory than a stream may take ({_planned(limits)} MB).",
+            f"the query needs more memory than a stream may take ({_plan_batch(limits)} MB).",
             file=path,
             remedy="Write its result to a table first and give that, or raise the limit: "
-            f"{raised(limits, 'bytes')}.",
+            f"{describe_limit(limits, 'bytes')}.",
         )
     return failed_query(reason, path)
 
@@ -580,7 +580,7 @@ def _answer(
         read = getattr(answer, "to_arrow_reader", None) or answer.fetch_arrow_reader
         return read(rows)
 
-    with _connected(path, limits, selected) as (connection, watched):
+    with _connect(path, limits, selected) as (connection, watched):
         reader = watched(begun)
         try:
             yield reader, watched
@@ -591,22 +591,22 @@ def _answer(
 
 def _select_duckdb(path: str, limits: Limits) -> Selection:
     file, inside = split_place(path)
-    with _connected(path, limits) as (connection, _):
+    with _connect(path, limits) as (connection, _):
         found = {
             (name if schema == "main" else f"{schema}.{name}"): (schema, name, kind == "VIEW")
             for name, schema, kind in connection.execute(_DUCKDB_TABLES).fetchall()
         }
         plain = [shown for shown, (schema, *_) in found.items() if schema == "main"]
         if inside is not None and inside in found and inside not in plain:
-            selected = Selection(quoted(inside))
+            selected = Selection(quote_name(inside))
         else:
             selected = selection(inside, plain or list(found), file)
         if selected.query is not None:
             _refuse_others(connection, selected.query, file)
             return selected
-    shown = next(shown for shown in found if quoted(shown) == selected.relation)
+    shown = next(shown for shown in found if quote_name(shown) == selected.relation)
     schema, name, view = found[shown]
-    relation = selected.relation if shown in plain else f"{quoted(schema)}.{quoted(name)}"
+    relation = selected.relation if shown in plain else f"{quote_name(schema)}.{quote_name(name)}"
     return replace(selected, relation=relation, computed=view)
 
 

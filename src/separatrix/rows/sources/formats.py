@@ -135,7 +135,7 @@ def array_of(values: Sequence[Any], type_: pa.DataType, na: Set[str] = frozenset
     try:
         array = pa.array(values, type_)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):  # cells of several types
-        array = pa.array([None if v is None else _converted(v, type_) for v in values], type_)
+        array = pa.array([None if v is None else _convert(v, type_) for v in values], type_)
     return without(array, na) if pa.types.is_string(type_) else array
 
 
@@ -155,7 +155,7 @@ def missing_texts(options: TextOptions) -> frozenset[str]:
     return SILENT if options.na is None else frozenset({"", *options.na})
 
 
-def _converted(value: Any, type_: pa.DataType) -> Any:
+def _convert(value: Any, type_: pa.DataType) -> Any:
     """One cell in the type of its column."""
     import pyarrow as pa
 
@@ -204,7 +204,7 @@ class ArrowSource(FileSource):
         """Names and types of the columns; the files are checked to agree."""
         schemas = []
         for path in self.paths:
-            with _opened(path, None) as (schema, _):
+            with _open_file(path, None) as (schema, _):
                 schemas.append(schema)
             refuse_difference(schemas[0].names, self.paths[0], schema.names, path)
         return schemas[0]
@@ -218,7 +218,7 @@ class ArrowSource(FileSource):
         """Yield batches in the order of the files."""
         for path, shown in self.files:
             start = 0
-            with _opened(path, columns) as (_, batches):
+            with _open_file(path, columns) as (_, batches):
                 for batch in batches:
                     for offset in range(0, batch.num_rows, rows):
                         piece = batch.slice(offset, rows).select(columns)
@@ -227,7 +227,7 @@ class ArrowSource(FileSource):
 
 
 @contextmanager
-def _opened(
+def _open_file(
     path: str, columns: list[str] | None
 ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
     """The schema of a file, and its batches with only some columns read."""
@@ -255,7 +255,7 @@ def _opened(
                 reader = open_(file, options=options)
             yield schema, _valid(reader, whole)
     except (pa.ArrowException, OSError, EOFError, MemoryError, UnicodeDecodeError) as reason:
-        raise _damaged(path, reason) from reason
+        raise _explain_damage(path, reason) from reason
 
 
 def _source(path: str) -> Any:
@@ -276,7 +276,7 @@ def _valid(reader: Any, whole: bool) -> Iterator[pa.RecordBatch]:
         yield batch
 
 
-def _damaged(path: str, reason: BaseException) -> InputError:
+def _explain_damage(path: str, reason: BaseException) -> InputError:
     detail = str(reason).splitlines()[0].rstrip(".") if str(reason) else type(reason).__name__
     return InputError(
         f"cannot be read as an Arrow file; it is cut short or damaged ({detail}).",
@@ -428,7 +428,7 @@ class JsonLinesSource(FileSource):
 
         types = {name: self.own.field(name).type for name in columns}
         known = [(n, t) for n, t in types.items() if not pa.types.is_null(t) and not _is_list(t)]
-        table = _parsed(block, pa.schema(known)) if known else None
+        table = _parse_block(block, pa.schema(known)) if known else None
         if table is None:
             return None
         table = table.combine_chunks()
@@ -499,7 +499,7 @@ def _refuse_other_formats(block: bytes, path: str) -> None:
 # -- by Arrow --------------------------------------------------------------------------------------
 
 
-def _parsed(block: bytes, schema: pa.Schema | None = None) -> pa.Table | None:
+def _parse_block(block: bytes, schema: pa.Schema | None = None) -> pa.Table | None:
     """A block as a table; None if Arrow refuses it, or if it nests too deeply to be tried."""
     import pyarrow as pa
     from pyarrow import json as arrow_json
@@ -538,7 +538,7 @@ def _brackets(block: bytes) -> int:
 
 def _survey(block: bytes, path: str, start: int) -> tuple[int, dict[str, CellTypes]]:
     """The number of rows of a block, and the types of the values of every key."""
-    table = _parsed(block)
+    table = _parse_block(block)
     if table is None:
         objects = _objects(block, path, start)
         return len(objects), _types(objects)

@@ -19,7 +19,14 @@ from separatrix.rows.notations import TextOptions
 from separatrix.rows.recognition import SameNotation, written_as
 from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import Block, Column, Kind, Schema, Term, TermMap, Terms, to_array
-from separatrix.rows.sources.columns import UNSEEN_CODE, Counts, Levels, added, recode, warn_unseen
+from separatrix.rows.sources.columns import (
+    UNSEEN_CODE,
+    Counts,
+    Levels,
+    add_counts,
+    recode,
+    warn_unseen,
+)
 from separatrix.rows.sources.csv import CsvSource
 from separatrix.rows.sources.frames import as_table
 from separatrix.rows.sources.paths import is_path, open_paths
@@ -165,7 +172,7 @@ class MatchedRows(Rows):
                         for term in old
                         if term.level is not None and term.level not in column.levels
                     ]
-                added(unseen, {column.name: others})
+                add_counts(unseen, {column.name: others})
                 if self.schema.unseen == "missing":
                     to_missing = [Term(column.name, level=level) for level in others]
                 own = [Term(column.name, level=level) for level in column.levels]

@@ -13,7 +13,7 @@ from typing import IO
 
 from separatrix.messages import InputError
 from separatrix.rows.notations import Limits
-from separatrix.rows.sources.watch import raised
+from separatrix.rows.sources.watch import describe_limit
 
 #: Part of the limit of memory that the file itself may take; 65 536 x 256 cells take 1.2 GB.
 _PART = 4
@@ -58,5 +58,5 @@ def try_workbook(raw: IO[bytes], path: str, limits: Limits) -> None:
             "takes more memory or time than any sheet of this format should: it is not read.",
             file=path,
             remedy="Save the sheet as CSV and give that, or raise the limits: "
-            f"{raised(limits, 'bytes')} or {raised(limits, 'seconds')}.",
+            f"{describe_limit(limits, 'bytes')} or {describe_limit(limits, 'seconds')}.",
         )

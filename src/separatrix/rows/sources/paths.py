@@ -26,7 +26,7 @@ from separatrix.rows.sources.places import (
     is_remote,
     join_place,
     layout_name,
-    listed,
+    list_archive,
     local_path,
     members,
     missing_remote,
@@ -35,7 +35,7 @@ from separatrix.rows.sources.places import (
     stored_bytes,
 )
 from separatrix.rows.sources.source import FileSource
-from separatrix.temporary import locked, remove_leftovers, temporary
+from separatrix.temporary import lock, remove_leftovers, temporary
 
 
 def is_path(source: object) -> bool:
@@ -75,7 +75,7 @@ def open_paths(
     texts = [name for name, kind in kinds.items() if kind is Kind.DISCRETE]
     partitions = partitions_of(places, [root for _, root in found], expected, texts)
     opened = source_of(formats.pop(), places, kinds, options, expected, partitions)
-    opened.announced = _announced(places, [str(item) for item in listed])
+    opened.announced = _announce(places, [str(item) for item in listed])
     return opened
 
 
@@ -85,7 +85,7 @@ def _places(text: str) -> list[tuple[str, str]]:
     if is_remote(file):
         paths, root = _addresses(file)
     else:
-        paths, root = _expanded(file)
+        paths, root = _expand(file)
     return [(_within(path, inside), root) for path in paths]
 
 
@@ -97,7 +97,7 @@ def _within(path: str, inside: str | None) -> str:
         return join_place(path, chosen_member(members(raw, path), inside, path))
 
 
-def _announced(places: list[str], typed: list[str]) -> tuple[str, ...]:
+def _announce(places: list[str], typed: list[str]) -> tuple[str, ...]:
     """The members of archives that were taken without being named."""
     split = [split_place(place) for place in places]
     archives = [(f, inside) for f, inside in split if f.lower().endswith(ARCHIVES)]
@@ -105,7 +105,7 @@ def _announced(places: list[str], typed: list[str]) -> tuple[str, ...]:
     return (f"The only file of the archive is read: {unnamed[0]!r}.",) if len(unnamed) == 1 else ()
 
 
-def _expanded(path: str) -> tuple[list[str], str]:
+def _expand(path: str) -> tuple[list[str], str]:
     """The files that a path names, and the folder that all of them are in."""
     full = Path(path).expanduser()
     if full.is_dir():
@@ -145,7 +145,7 @@ def _matches(pattern: Path) -> tuple[list[Path], str]:
 def _addresses(address: str) -> tuple[list[str], str]:
     """The files that an address names in storage, and the folder that all of them are in."""
     pattern = glob.has_magic(address)
-    found = listed(address, pattern=pattern)
+    found = list_archive(address, pattern=pattern)
     if found is None:
         return [address], address.rpartition("/")[0]
     tables = [name for name in found if is_known(name)]
@@ -174,7 +174,7 @@ def _standard_input(
     try:
         spool.touch(0o600, exist_ok=False)  # nobody else may read it
         with spool.open("wb") as file:
-            stack.enter_context(locked(spool))
+            stack.enter_context(lock(spool))
             shutil.copyfileobj(sys.stdin.buffer, file)
     except BaseException:  # interrupted, or the disk is full: nothing stays behind
         stack.close()

@@ -109,7 +109,7 @@ def opened_bytes(place: str) -> IO[bytes]:
         if file.lower().endswith(ARCHIVES):
             return opened_member(raw, file, inside)
         packing = packing_of(file)
-        return unpacked(raw, packing, place) if packing else raw
+        return unpack(raw, packing, place) if packing else raw
     except BaseException:
         raw.close()
         raise
@@ -176,17 +176,17 @@ def opened_member(raw: IO[bytes], shown: str, inside: str | None) -> IO[bytes]:
     try:
         stream = archive.open(info)
     except (zipfile.BadZipFile, NotImplementedError, OSError, RuntimeError) as reason:
-        raise damaged(place, reason) from reason
+        raise explain_damage(place, reason) from reason
     member = io.BufferedReader(Unpacked(stream, raw, lambda: info.compress_size, place), _BUFFER)
     packing = packing_of(name)
-    return unpacked(member, packing, place) if packing else member
+    return unpack(member, packing, place) if packing else member
 
 
 def _archive(raw: IO[bytes], shown: str) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(raw)
     except (zipfile.BadZipFile, OSError, ValueError, EOFError) as reason:
-        raise damaged(shown, reason) from reason
+        raise explain_damage(shown, reason) from reason
 
 
 # -------------------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def packing_of(name: str) -> str | None:
     return next((end for end in PACKED if name.lower().endswith(end)), None)
 
 
-def unpacked(raw: IO[bytes], packing: str, shown: str) -> IO[bytes]:
+def unpack(raw: IO[bytes], packing: str, shown: str) -> IO[bytes]:
     """The contents of a compressed file, which is closed with them."""
     return io.BufferedReader(Unpacked(_OPENERS[packing](raw), raw, raw.tell, shown), _BUFFER)
 
@@ -255,7 +255,7 @@ class Unpacked(io.RawIOBase):
         except InputError:
             raise
         except DAMAGE as reason:
-            raise damaged(self._shown, reason) from reason
+            raise explain_damage(self._shown, reason) from reason
         self._count += len(data)
         if self._count > max(SUSPICIOUS_BYTES, MOST_GROWTH * self._packed()):
             raise bomb(self._shown)
@@ -274,7 +274,7 @@ class Unpacked(io.RawIOBase):
         super().close()
 
 
-def damaged(shown: str, reason: BaseException) -> InputError:
+def explain_damage(shown: str, reason: BaseException) -> InputError:
     """The refusal of a compressed file that is cut short or damaged."""
     detail = str(reason).splitlines()[0].rstrip(".") if str(reason) else type(reason).__name__
     return InputError(
@@ -488,7 +488,7 @@ def remote_size(file: str) -> int:
         raise unreachable(file, reason) from reason
 
 
-def listed(file: str, *, pattern: bool) -> list[str] | None:
+def list_archive(file: str, *, pattern: bool) -> list[str] | None:
     """Addresses that a pattern matches, or all files below a folder; None if it is a file."""
     system, path = storage(file)
     scheme = file.partition("://")[0]

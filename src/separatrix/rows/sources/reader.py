@@ -45,7 +45,7 @@ from separatrix.rows.sources.columns import (
     recode,
 )
 from separatrix.rows.sources.source import SuspectedMissing
-from separatrix.rows.split import Keys, joined
+from separatrix.rows.split import Keys, join_keys
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -278,7 +278,7 @@ def join(schema: Schema, batches: list[DecodedBatch], file: str | None) -> InMem
         block,
         np.concatenate([batch.row_ids for batch in batches]),
         np.concatenate([batch.hashes for batch in batches if batch.hashes is not None]),
-        joined([batch.keys for batch in batches]),
+        join_keys([batch.keys for batch in batches]),
     )
     rows.dropped = dropped
     return rows

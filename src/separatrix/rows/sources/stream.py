@@ -15,7 +15,7 @@ from separatrix.messages import InputError
 from separatrix.rows.parts import Parts
 from separatrix.rows.rows import InMemory, Rows, S
 from separatrix.rows.schema import Block, Schema
-from separatrix.rows.sources.columns import Counts, added, warn_unseen
+from separatrix.rows.sources.columns import Counts, add_counts, warn_unseen
 from separatrix.rows.sources.reader import BatchReader, DecodedBatch, join
 from separatrix.rows.sources.source import Contradiction, LocatedBatch, Source, batch_rows
 from separatrix.rows.travel import Travel
@@ -57,7 +57,7 @@ class BatchedRows(Rows):
         """What a function makes of every batch, in order; where the rows are."""
         dropped, unseen = 0, Counts()
         for decoded in self._decoded(BatchReader(self.schema, self.parts)):
-            dropped, unseen = dropped + decoded.dropped, added(unseen, decoded.unseen)
+            dropped, unseen = dropped + decoded.dropped, add_counts(unseen, decoded.unseen)
             yield function(decoded)
         self.dropped = dropped
         warn_unseen(unseen, self.schema.unseen)
@@ -74,7 +74,7 @@ class BatchedRows(Rows):
         pa.default_memory_pool().release_unused()
         rows = join(self.schema, batches, self.name)
         self.dropped = rows.dropped
-        unseen = reduce(added, (batch.unseen for batch in batches), Counts())
+        unseen = reduce(add_counts, (batch.unseen for batch in batches), Counts())
         warn_unseen(unseen, self.schema.unseen)
         rows.notes, rows.left_out, rows.ignored = self.notes, self.left_out, self.ignored
         return rows if self.parts is None else rows.with_parts(self.parts)
@@ -126,7 +126,7 @@ class _Total(Generic[S]):
                 part, dropped, unseen = self._waiting.pop(self.count)
                 self.statistic = self.statistic + part
                 self.dropped += dropped
-                self.unseen = added(self.unseen, unseen)
+                self.unseen = add_counts(self.unseen, unseen)
                 self.count += 1
 
 

@@ -91,11 +91,11 @@ class Watch:
             f"{self.what} {what}.",
             file=self.path,
             remedy=f"{self._instead} and give that, or raise the limit: "
-            f"{raised(self.limits, name)}.",
+            f"{describe_limit(self.limits, name)}.",
         )
 
 
-def raised(limits: Limits, name: str) -> str:
+def describe_limit(limits: Limits, name: str) -> str:
     """The parameter that makes a limit ten times as large."""
     return f"limits={{'{name}': {10 * getattr(limits, name):.3g}}}"
 

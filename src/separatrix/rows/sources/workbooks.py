@@ -29,14 +29,20 @@ from separatrix.rows.sources.formats import (
     written_columns,
 )
 from separatrix.rows.sources.old_workbooks import try_workbook
-from separatrix.rows.sources.places import Partitions, Unpacked, damaged, split_place, stored_bytes
+from separatrix.rows.sources.places import (
+    Partitions,
+    Unpacked,
+    explain_damage,
+    split_place,
+    stored_bytes,
+)
 from separatrix.rows.sources.source import (
     FileSource,
     LocatedBatch,
     refuse_difference,
     refuse_duplicates,
 )
-from separatrix.rows.sources.watch import Watch, raised
+from separatrix.rows.sources.watch import Watch, describe_limit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -259,7 +265,7 @@ def _read(path: str, options: TextOptions, expected: frozenset[str]) -> _Sheet:
     except (InputError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except calamine.PasswordError:
-        raise protected(file) from None
+        raise refuse_protected(file) from None
     except BaseException as reason:  # a panic of the library is no Exception
         raise unreadable(path, reason) from reason
     sheet = _Sheet(cells, path, options, expected)
@@ -339,7 +345,7 @@ def check_workbook(raw: IO[bytes], path: str, limits: Limits) -> None:
                 raise _too_large(path, f"{total / 2**30:.3g} GB of text", limits)
             for info in archive.infolist():
                 if info.flag_bits & 1:
-                    raise protected(path)
+                    raise refuse_protected(path)
                 if info.filename.lower().endswith("workbook.bin"):
                     raise _suspicious(path, "is a binary workbook (.xlsb)")
                 texts = partial(_tags, archive, info, path)
@@ -349,7 +355,7 @@ def check_workbook(raw: IO[bytes], path: str, limits: Limits) -> None:
                 if cells > most:
                     raise _too_large(path, f"{cells:,} cells up to the last one", limits)
     except (zipfile.BadZipFile, NotImplementedError, OSError, RuntimeError, EOFError) as reason:
-        raise damaged(path, reason) from reason
+        raise explain_damage(path, reason) from reason
     raw.seek(0)
 
 
@@ -449,7 +455,7 @@ def _too_large(path: str, what: str, limits: Limits) -> InputError:
         f"has {what}, more than is read from a workbook ({limits.bytes / _CELL:,.0f} cells).",
         file=path,
         remedy="Save the sheet as CSV; that is read as a stream, whatever its size. Or raise the "
-        f"limit: {raised(limits, 'bytes')}.",
+        f"limit: {describe_limit(limits, 'bytes')}.",
     )
 
 
@@ -459,7 +465,7 @@ def _suspicious(path: str, what: str) -> InputError:
     )
 
 
-def protected(path: str) -> InputError:
+def refuse_protected(path: str) -> InputError:
     """The refusal of a workbook with a password."""
     return InputError(
         "is protected by a password.",

@@ -19,7 +19,7 @@ from separatrix.cluster.silhouette import Silhouette, silhouette
 from separatrix.cluster.streaming import SURPLUS, DesignSample
 from separatrix.messages import InputError
 from separatrix.rows.profile import ColumnProfile, Profile, profile
-from separatrix.rows.rows import EncodedRows, InMemory, Rows, merged
+from separatrix.rows.rows import EncodedRows, InMemory, Rows, merge
 from separatrix.rows.sampling import Both
 from separatrix.rows.schema import Block, Encoding, Kind, Schema, Term, Terms
 from separatrix.statistics.moments import Prepared, Standardizer, prepare
@@ -272,7 +272,7 @@ class ClusterTotals:
 
     def __add__(self, other: Self) -> Self:
         total = self.fresh()
-        total.sizes, total.sums = self.sizes + other.sizes, merged(self.sums, other.sums)
+        total.sizes, total.sums = self.sizes + other.sizes, merge(self.sums, other.sums)
         return total
 
 

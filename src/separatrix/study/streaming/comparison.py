@@ -22,7 +22,7 @@ from separatrix.estimators.base import codes_of
 from separatrix.estimators.wrapped import decision_scores
 from separatrix.messages import InputError
 from separatrix.probability.costs import Costs
-from separatrix.rows.rows import InMemory, merged
+from separatrix.rows.rows import InMemory, merge
 from separatrix.rows.schema import NO_TERMS, Block, Schema, Term, Terms
 from separatrix.statistics.moments import Moments
 from separatrix.study.candidates import BASELINE, Candidate
@@ -212,9 +212,9 @@ class OutOfFoldSums:
 
     def __add__(self, other: Self) -> Self:
         total = self.fresh()
-        total.moments = merged(self.moments, other.moments)
-        total.squares = merged(self.squares, other.squares)
-        total.bins = merged(self.bins, other.bins)
+        total.moments = merge(self.moments, other.moments)
+        total.squares = merge(self.squares, other.squares)
+        total.bins = merge(self.bins, other.bins)
         return total
 
     # -- finished numbers ----------------------------------------------------------------------

@@ -13,7 +13,7 @@ from separatrix.arrays import Floats, Ints
 from separatrix.estimators.base import codes_of
 from separatrix.probability.costs import Costs
 from separatrix.probability.reliability import wilson
-from separatrix.rows.rows import InMemory, merged
+from separatrix.rows.rows import InMemory, merge
 from separatrix.rows.schema import NO_TERMS, Block, Schema, Term, Terms
 from separatrix.statistics.moments import Moments
 from separatrix.study.class_scores import (
@@ -272,7 +272,7 @@ class SumsOverTestRows:
         total = self.fresh()
         total.cells, total.squares = self.cells + other.cells, self.squares + other.squares
         total.bins, total.losses = self.bins + other.bins, self.losses + other.losses
-        total.rankings = merged(self.rankings, other.rankings)
+        total.rankings = merge(self.rankings, other.rankings)
         return total
 
 

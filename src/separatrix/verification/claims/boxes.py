@@ -6,14 +6,14 @@ from fractions import Fraction
 from typing import Any
 
 from separatrix.verification.arithmetic import exact_sum
-from separatrix.verification.design import Blocks, gathered
+from separatrix.verification.design import Blocks, gather
 from separatrix.verification.stored import Record
 from separatrix.verification.verdict import PROVED, REFUTED, UNCHECKED, Claim, equal
 
 
 def boxes(model: Record, blocks: Blocks) -> list[Claim]:
     """``BoxClassifier``: errors of the smallest box of each class."""
-    design = gathered(blocks)
+    design = gather(blocks)
     known = [str(label) for label in model["classes_"].values]
     codes = design.classes(model["classes_"].values)
     weights = design.weights or [1.0] * design.n

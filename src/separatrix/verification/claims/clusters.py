@@ -11,12 +11,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from separatrix.verification.arithmetic import root_above, scaled
+from separatrix.verification.arithmetic import root_above, scale_to_integers
 from separatrix.verification.claims.linear import kkt_claims
 from separatrix.verification.claims.svm import standardizer_claims
-from separatrix.verification.design import Blocks, gathered
+from separatrix.verification.design import Blocks, gather
 from separatrix.verification.stored import Record
-from separatrix.verification.verdict import PROVED, REFUTED, Claim, equal, recorded
+from separatrix.verification.verdict import PROVED, REFUTED, Claim, claim_recorded, equal
 
 ZERO = Fraction(0)
 #: Relative difference of two squared distances that doubles do not tell apart.
@@ -26,7 +26,7 @@ _POINT = 128
 
 def kmeans(model: Record, blocks: Blocks) -> list[Claim]:
     """``KMeans``: assignment, means and inertia, exactly."""
-    design = gathered(blocks)
+    design = gather(blocks)
     labels = model["labels_"].values
     claims = [equal("rows", "Number of training rows", len(labels), design.n)]
     if claims[0].verdict == REFUTED:
@@ -41,7 +41,7 @@ def kmeans(model: Record, blocks: Blocks) -> list[Claim]:
     inverse = [int(Fraction(1 << _POINT) / Fraction(s) ** 2) if s > 0 else 0 for s in scale]
     rows, places, shift = _integers(design.rows, centers)
     inertia, wrong = 0, 0
-    w, weight_shift = scaled(weights)
+    w, weight_shift = scale_to_integers(weights)
     for i, row in enumerate(rows):
         distance = [
             sum(f * (a - b) ** 2 for f, a, b in zip(inverse, row, center, strict=True))
@@ -55,8 +55,8 @@ def kmeans(model: Record, blocks: Blocks) -> list[Claim]:
     claims.append(_assignment(wrong, design.n))
     value = Fraction(inertia, 1 << (2 * shift + _POINT + weight_shift))
     certificate = model["certificate_"]
-    claims.append(recorded("inertia", "The inertia", model["inertia_"], value, ZERO))
-    claims.append(recorded("objective", "The objective", certificate["primal"], value, ZERO))
+    claims.append(claim_recorded("inertia", "The inertia", model["inertia_"], value, ZERO))
+    claims.append(claim_recorded("objective", "The objective", certificate["primal"], value, ZERO))
     kkt = _steps(design.columns, weights, labels, centers, scale)
     return claims + kkt_claims(certificate, kkt, Fraction(1, 10**12), 1e-9)
 
@@ -65,7 +65,7 @@ def _integers(
     rows: list[list[float]], centers: list[list[float]]
 ) -> tuple[list[list[int]], list[list[int]], int]:
     width = len(centers[0])
-    flat, shift = scaled([v for row in (*rows, *centers) for v in row])
+    flat, shift = scale_to_integers([v for row in (*rows, *centers) for v in row])
     every = [flat[i * width : (i + 1) * width] for i in range(len(rows) + len(centers))]
     return every[: len(rows)], every[len(rows) :], shift
 

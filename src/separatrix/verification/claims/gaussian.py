@@ -23,7 +23,7 @@ from separatrix.verification.arithmetic import (
     solve_symmetric,
 )
 from separatrix.verification.claims.linear import Sums, sums_of
-from separatrix.verification.design import Blocks, Design, gathered
+from separatrix.verification.design import Blocks, Design, gather
 from separatrix.verification.stored import Record, Tensor
 from separatrix.verification.verdict import PROVED, REFUTED, UNCHECKED, Claim, equal
 
@@ -34,7 +34,7 @@ MOMENTS, FUNCTIONS = 8.5, 7.0
 
 def gaussian(model: Record, blocks: Blocks) -> list[Claim]:
     """``LinearDiscriminantAnalysis``, ``QuadraticDiscriminantAnalysis``, ``GaussianNB`` and kin."""
-    design = gathered(blocks)
+    design = gather(blocks)
     known = model["classes_"].values
     sums = by_class(design, design.classes(known), len(known))
     moments = model["class_moments_"]

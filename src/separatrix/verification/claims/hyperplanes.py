@@ -13,11 +13,11 @@ from separatrix.verification.arithmetic import (
     exact_dot,
     exact_sum,
     fraction,
-    scaled,
+    scale_to_integers,
     solve_symmetric,
 )
 from separatrix.verification.claims.linear import coefficients, gap_claims, kkt_claims, number
-from separatrix.verification.design import Blocks, Design, class_positions, gathered
+from separatrix.verification.design import Blocks, Design, class_positions, gather
 from separatrix.verification.stored import Record
 from separatrix.verification.verdict import (
     CONSISTENT,
@@ -25,8 +25,8 @@ from separatrix.verification.verdict import (
     REFUTED,
     UNCHECKED,
     Claim,
+    claim_recorded,
     equal,
-    recorded,
     worst,
 )
 
@@ -36,11 +36,11 @@ ACCURACY = 1e-6
 
 def classifier(model: Record, blocks: Blocks) -> list[Claim]:
     """``LinearSVC`` and ``LinearSVCSearch``: each class against the rest."""
-    design = gathered(blocks)
+    design = gather(blocks)
     known = model["classes_"].values
     codes = design.classes(known)
     claims = _count(model, design)
-    unchecked = _unchecked(model)
+    unchecked = _list_unchecked(model)
     if unchecked or claims[0].verdict == REFUTED:
         return [*claims, *unchecked]
     weights = [Fraction(w) for w in design.weights or [1.0] * design.n]
@@ -52,7 +52,7 @@ def classifier(model: Record, blocks: Blocks) -> list[Claim]:
         t = [1.0 if code == k else -1.0 for code in codes]
         cost = [w * factor[code] for w, code in zip(weights, codes, strict=True)]
         ridge = _ridge(model, design, cost)
-        if _squared(model) and len(known) > 2:
+        if _has_squared_loss(model) and len(known) > 2:
             cost = [
                 w * (factor[k] if code == k else 1) for w, code in zip(weights, codes, strict=True)
             ]
@@ -61,7 +61,7 @@ def classifier(model: Record, blocks: Blocks) -> list[Claim]:
             continue
         cost = [c * Fraction(_cost(model)) for c in cost]
         problem = ExactLinearProblem(
-            design.rows, t, cost, ridge, _intercept_ridge(model), None, _squared(model)
+            design.rows, t, cost, ridge, _intercept_ridge(model), None, _has_squared_loss(model)
         )
         found.append(
             _claims(problem, coef[plane], intercept[plane], _certificate(model, plane), model)
@@ -73,7 +73,7 @@ def classifier(model: Record, blocks: Blocks) -> list[Claim]:
 
 def regressor(model: Record, blocks: Blocks) -> list[Claim]:
     """``LinearSVR``."""
-    design = gathered(blocks)
+    design = gather(blocks)
     claims = _count(model, design)
     if claims[0].verdict == REFUTED:
         return claims
@@ -87,7 +87,7 @@ def regressor(model: Record, blocks: Blocks) -> list[Claim]:
         _ridge(model, design, weights),
         _intercept_ridge(model),
         Fraction(model.params["epsilon"]),
-        _squared(model),
+        _has_squared_loss(model),
     )
     return claims + _claims(problem, coef[0], intercept[0], _certificate(model, 0), model)
 
@@ -98,7 +98,7 @@ def _claims(
     excess = problem.excesses(w, b)
     primal = problem.primal(w, b, excess)
     error = number(certificate.get("rounding", 0.0)) or ZERO
-    objective = recorded(
+    objective = claim_recorded(
         "objective", "The objective", certificate["primal"], primal, ZERO, error=error
     )
     beta = problem.dual_point(w, b, excess)
@@ -143,7 +143,7 @@ def class_factors(
 
 def _ridge(model: Record, design: Design, weights: list[Fraction]) -> list[Fraction]:
     """ρ of every column: its variance where columns are standardized, else 1."""
-    if not _standardized(model):
+    if not _is_standardized(model):
         return [Fraction(1)] * len(design.columns)
     floats = [float(w) for w in weights]
     total = exact_sum(floats)
@@ -157,11 +157,11 @@ def _ridge(model: Record, design: Design, weights: list[Fraction]) -> list[Fract
     return found
 
 
-def _standardized(model: Record) -> bool:
+def _is_standardized(model: Record) -> bool:
     return bool(model.params.get("standardize", model.of == "LinearSVCSearch"))
 
 
-def _squared(model: Record) -> bool:
+def _has_squared_loss(model: Record) -> bool:
     return str(model.params.get("loss", "hinge")).startswith("squared")
 
 
@@ -175,8 +175,8 @@ def _intercept_ridge(model: Record) -> Fraction | None:
     if not model.params.get("fit_intercept", True):
         return None
     scaling = model.params.get("intercept_scaling", 1)
-    free = model.of != "LinearSVR" and not _squared(model)
-    if free or _standardized(model) or isinf(scaling):
+    free = model.of != "LinearSVR" and not _has_squared_loss(model)
+    if free or _is_standardized(model) or isinf(scaling):
         return ZERO
     return 1 / Fraction(scaling) ** 2
 
@@ -187,7 +187,7 @@ def _certificate(model: Record, plane: int) -> Record:
     return certificate
 
 
-def _unchecked(model: Record) -> list[Claim]:
+def _list_unchecked(model: Record) -> list[Claim]:
     if (
         model.params.get("penalty", "l2") == "l1"
         or model.params.get("multi_class") == "crammer_singer"
@@ -226,7 +226,7 @@ def errors(rows: list[list[float]], w: list[float], b: float, t: list[float]) ->
 
 def perceptron(model: Record, blocks: Blocks) -> list[Claim]:
     """``Perceptron``: how many training rows are misclassified, of how many."""
-    design = gathered(blocks)
+    design = gather(blocks)
     codes = design.classes(model["classes_"].values)
     stated = re.search(r"(\d[\d,]*) of (\d[\d,]*) training rows", model["certificate_"]["claim"])
     coef, intercept = coefficients(model)
@@ -286,8 +286,8 @@ class ExactLinearProblem:
 
     def excesses(self, w: list[float], b: float) -> list[tuple[Fraction, int]]:
         """e of every row and the sign of its β."""
-        weights, shift = scaled([*w, b])
-        rows, down = scaled([v for row in self.x for v in row])
+        weights, shift = scale_to_integers([*w, b])
+        rows, down = scale_to_integers([v for row in self.x for v in row])
         d, total = len(w), shift + down
         found = []
         for i, t in enumerate(self.t):

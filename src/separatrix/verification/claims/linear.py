@@ -11,11 +11,11 @@ from typing import Any
 
 from separatrix.verification.arithmetic import (
     ExactMoments,
+    as_float,
     digits,
     product,
     root_above,
     root_below,
-    rounded,
     solve_symmetric,
     step_bound,
 )
@@ -28,8 +28,8 @@ from separatrix.verification.verdict import (
     REFUTED,
     Claim,
     bound,
+    claim_recorded,
     equal,
-    recorded,
 )
 
 #: Relative gap and KKT residual that these certificates promise.
@@ -65,18 +65,18 @@ def least_squares(model: Record, blocks: Blocks) -> list[Claim]:
     fit_intercept = bool(model.params.get("fit_intercept", True))
     claims = recorded_moments(sums, model.get("moments_"))
     if model.params.get("positive"):
-        return claims + _penalized(model, sums, Fraction(0), Fraction(1))
+        return claims + _claim_penalized(model, sums, Fraction(0), Fraction(1))
     return claims + _quadratic(model, sums, [Fraction(0)] * len(sums.targets), fit_intercept)
 
 
 def classes(model: Record, blocks: Blocks) -> list[Claim]:
     """``LeastSquaresClassifier``: targets ±1 of two classes, one-hot of more."""
     known = model["classes_"].values
-    coded = (_coded(block, known) for block in blocks)
+    coded = (_code_classes(block, known) for block in blocks)
     return _quadratic_of(model, sums_of(coded))
 
 
-def _coded(block: Design, known: list[Any]) -> Design:
+def _code_classes(block: Design, known: list[Any]) -> Design:
     codes = block.classes(known)
     columns = [1] if len(known) == 2 else range(len(known))
     low = -1.0 if len(known) == 2 else 0.0
@@ -98,7 +98,9 @@ def ridge(model: Record, blocks: Blocks) -> list[Claim]:
     sums = sums_of(blocks)
     claims = recorded_moments(sums, model.get("moments_"))
     if model.params.get("positive"):
-        return claims + _penalized(model, sums, chosen(model, "alpha") / sums.weight, Fraction(0))
+        return claims + _claim_penalized(
+            model, sums, chosen(model, "alpha") / sums.weight, Fraction(0)
+        )
     return claims + _quadratic(
         model, sums, alphas(model, sums), bool(model.params.get("fit_intercept", True))
     )
@@ -144,10 +146,10 @@ def elastic_net(model: Record, blocks: Blocks) -> list[Claim]:
     sums = sums_of(blocks)
     l1_ratio = Fraction(model.params.get("l1_ratio", 1.0))
     claims = recorded_moments(sums, model.get("moments_"))
-    return claims + _penalized(model, sums, chosen(model, "alpha"), l1_ratio)
+    return claims + _claim_penalized(model, sums, chosen(model, "alpha"), l1_ratio)
 
 
-def _penalized(model: Record, sums: Sums, alpha: Fraction, l1_ratio: Fraction) -> list[Claim]:
+def _claim_penalized(model: Record, sums: Sums, alpha: Fraction, l1_ratio: Fraction) -> list[Claim]:
     coef, intercept = coefficients(model)
     return elastic_net_claims(
         sums,
@@ -170,7 +172,7 @@ def mean(model: Record, blocks: Blocks) -> list[Claim]:
     _, intercept = coefficients(model)
     for y, value in zip(sums.targets, intercept, strict=True):
         claims.append(
-            recorded("mean", "The mean of the target", value, sums.mean(y), Fraction(0), 12)
+            claim_recorded("mean", "The mean of the target", value, sums.mean(y), Fraction(0), 12)
         )
     return claims
 
@@ -271,7 +273,7 @@ def quadratic_claims(
             unit = [root_above(spread[j][j]) for j in range(1, sums.d + 1)]
             found, j = _digits(own, best[-sums.d :] if sums.d else [], unit)
             least, name = min((least, name), (found, j))
-    claims = [recorded("objective", "The objective", certificate["primal"], value, scale)]
+    claims = [claim_recorded("objective", "The objective", certificate["primal"], value, scale)]
     claims += gap_claims(
         certificate,
         value,
@@ -295,7 +297,7 @@ def _minimum(
     """
     size = len(theta)
     if size > MANY and len(free) == size:
-        found = _bounded(problem, theta, fit_intercept)
+        found = _bound_dual(problem, theta, fit_intercept)
         if found is not None:
             return found[0], found[1], 0
     exact = solve_symmetric(
@@ -308,7 +310,7 @@ def _minimum(
     return above, best, size - exact.rank
 
 
-def _bounded(
+def _bound_dual(
     problem: ExactLeastSquares, theta: list[Fraction], fit_intercept: bool
 ) -> tuple[Fraction, list[Fraction]] | None:
     """The same by enclosures, in centered columns: ½ W (mean residual)² + ½ gᵀA⁻¹g."""
@@ -466,7 +468,7 @@ class CoefficientPenalty:
 SUMS = Fraction(1, 1 << 46)
 
 
-def settled(
+def move_to_subdifferential(
     p: CoefficientPenalty, b: Fraction, v: Fraction, error: Fraction
 ) -> tuple[Fraction, Fraction]:
     """V moved towards ∂p(b) by ``error`` at most, and |b| times the move.
@@ -519,7 +521,7 @@ def elastic_net_claims(
         value, gap = value + found[0], gap + found[1]
         kkt, allowed, near = max(kkt, found[2]), max(allowed, found[3]), near + found[4]
         scale += spread[y][y] / weight / 2
-    claims = [recorded("objective", "The objective", certificate["primal"], value, scale)]
+    claims = [claim_recorded("objective", "The objective", certificate["primal"], value, scale)]
     claims += gap_claims(
         certificate,
         value,
@@ -579,7 +581,7 @@ def _one(
     near = off * off / 2
     for j, p, bj, vj in zip(used, penalties, b, v, strict=True):
         unit = root_above(spread[j][j] / weight)
-        moved, charge = settled(p, bj, vj, SUMS * unit * size)
+        moved, charge = move_to_subdifferential(p, bj, vj, SUMS * unit * size)
         limit = p.scale(moved)
         if limit is not None and limit < 1:
             return primal, gap, kkt, rounding, gap
@@ -720,28 +722,28 @@ def gap_claims(
     the record states, is no more than consistent.
     """
     size = max(abs(value), scale)
-    shown = f"The objective is above its minimum by at most {rounded(gap):.2g} ({how})"
+    shown = f"The objective is above its minimum by at most {as_float(gap):.2g} ({how})"
     limit = min(Fraction(tolerance), number(certificate["tolerance"]) or Fraction(tolerance))
     stated = number(certificate["gap"])
     error = max(error, number(certificate.get("rounding", 0.0)) or ZERO)
     if stated is not None and stated > limit * size + error and gap <= FACTOR * stated:
         admitted = "; the record says that the tolerance was not reached."
         return [Claim("duality gap", PROVED, shown + admitted), *_bounds(certificate, size)]
-    within = f"the tolerance is {rounded(limit):.1g}"
+    within = f"the tolerance is {as_float(limit):.1g}"
     if gap <= limit * abs(value):
-        part = f", {rounded(gap / abs(value)):.1g} of it" if gap else ""
+        part = f", {as_float(gap / abs(value)):.1g} of it" if gap else ""
         claim = Claim("duality gap", PROVED, f"{shown}{part}; {within}.")
     elif gap <= limit * scale:
-        part = f"{rounded(gap / scale):.1g} of {scale_of}, {rounded(scale):.3g}"
+        part = f"{as_float(gap / scale):.1g} of {scale_of}, {as_float(scale):.3g}"
         claim = Claim("duality gap", PROVED, f"{shown}: {part}; {within} of that.")
     elif gap <= limit * size + error:
-        sentence = f"{shown}: within the rounding errors of its terms, {rounded(error):.1g}."
+        sentence = f"{shown}: within the rounding errors of its terms, {as_float(error):.1g}."
         claim = Claim("duality gap", CONSISTENT, sentence, digits(gap, value))
     else:
-        part = f"{rounded(gap / size):.2g} of it, and {within}" if size else f"{within} of it"
+        part = f"{as_float(gap / size):.2g} of it, and {within}" if size else f"{within} of it"
         return [Claim("duality gap", REFUTED, f"{shown}: {part}.")]
     if stated is not None and gap > FACTOR * max(stated, ZERO) + rounding * size + error:
-        sentence = f"{shown}, and {rounded(stated):.2g} is recorded."
+        sentence = f"{shown}, and {as_float(stated):.2g} is recorded."
         return [Claim("duality gap", REFUTED, sentence)]
     return [claim, *_bounds(certificate, size)]
 
@@ -755,7 +757,7 @@ def _bounds(certificate: Record, size: Fraction) -> list[Claim]:
     if found >= 9:
         return []
     sentence = (
-        f"Objective less lower bound is {rounded(primal - dual):.3g}, not {rounded(gap):.3g}."
+        f"Objective less lower bound is {as_float(primal - dual):.3g}, not {as_float(gap):.3g}."
     )
     return [Claim("lower bound", REFUTED, sentence)]
 
@@ -764,17 +766,17 @@ def kkt_claims(
     certificate: Record, kkt: Fraction, allowed: Fraction, tolerance: float
 ) -> list[Claim]:
     """The KKT residual is within the tolerance, and is not above the recorded one."""
-    shown = f"The optimality conditions are violated by at most {rounded(kkt):.2g}"
+    shown = f"The optimality conditions are violated by at most {as_float(kkt):.2g}"
     limit = min(Fraction(tolerance), number(certificate["tolerance"]) or Fraction(tolerance))
     stated = number(certificate["kkt"])
     if stated is not None and stated > limit and kkt <= FACTOR * stated:
         admitted = "; the record says that the tolerance was not reached."
         return [Claim("KKT conditions", PROVED, shown + admitted)]
     if kkt > limit + allowed:
-        sentence = f"{shown}, and the tolerance is {rounded(limit):.1g}."
+        sentence = f"{shown}, and the tolerance is {as_float(limit):.1g}."
         return [Claim("KKT conditions", REFUTED, sentence)]
     if stated is not None and kkt > FACTOR * stated + ROUNDED_KKT + allowed:
         return [
-            Claim("KKT conditions", REFUTED, f"{shown}, and {rounded(stated):.2g} is recorded.")
+            Claim("KKT conditions", REFUTED, f"{shown}, and {as_float(stated):.2g} is recorded.")
         ]
-    return [Claim("KKT conditions", PROVED, f"{shown} (tolerance {rounded(limit):.1g}).")]
+    return [Claim("KKT conditions", PROVED, f"{shown} (tolerance {as_float(limit):.1g}).")]

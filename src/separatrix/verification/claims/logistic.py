@@ -22,7 +22,7 @@ from separatrix.verification.arithmetic import (
     log,
     root_above,
     root_below,
-    scaled,
+    scale_to_integers,
     solve_symmetric,
 )
 from separatrix.verification.claims.hyperplanes import class_factors
@@ -32,9 +32,9 @@ from separatrix.verification.claims.linear import (
     gap_claims,
     kkt_claims,
 )
-from separatrix.verification.design import Blocks, Design, gathered
+from separatrix.verification.design import Blocks, Design, gather
 from separatrix.verification.stored import Record
-from separatrix.verification.verdict import CONSISTENT, PROVED, REFUTED, Claim, recorded
+from separatrix.verification.verdict import CONSISTENT, PROVED, REFUTED, Claim, claim_recorded
 
 #: The certificate promises a gap of ``tol``; coefficients are refined far below it.
 RECORDED = Fraction(1, 10**11)
@@ -46,7 +46,7 @@ ON_BOUNDARY = Fraction(1, 10**11)
 
 def logistic(model: Record, blocks: Blocks) -> list[Claim]:
     """``LogisticRegression`` and ``LogisticCV``."""
-    design = gathered(blocks)
+    design = gather(blocks)
     known = model["classes_"].values
     codes = design.classes(known)
     C = _cost(model)
@@ -64,7 +64,9 @@ def logistic(model: Record, blocks: Blocks) -> list[Claim]:
     certificate = model["certificate_"]
     error = factor * likelihood.error
     claims = [
-        recorded("objective", "The objective", certificate["primal"], primal, ZERO, error=error)
+        claim_recorded(
+            "objective", "The objective", certificate["primal"], primal, ZERO, error=error
+        )
     ]
     dual = _dual(model, likelihood, probabilities, penalties, factor)
     gap = None if dual is None else primal - dual
@@ -266,8 +268,8 @@ class Likelihood:
         cls, columns: Sequence[Sequence[float]], codes: list[int], weights: list[float], k: int
     ) -> Likelihood:
         """From doubles; the last column is the constant."""
-        found = [*map(scaled, columns), ([1] * len(codes), 0)]
-        w, shift = scaled(weights)
+        found = [*map(scale_to_integers, columns), ([1] * len(codes), 0)]
+        w, shift = scale_to_integers(weights)
         planes = [1] if k == 2 else list(range(k))
         return cls([c for c, _ in found], [s for _, s in found], codes, w, shift, planes, k)
 
@@ -294,7 +296,7 @@ class Likelihood:
 
     def _scores(self, theta: list[float]) -> list[int]:
         """θ·(x, 1) of every row in units of 2⁻⁹⁶, rounded down."""
-        b, shift = scaled(theta)
+        b, shift = scale_to_integers(theta)
         common = max(self.shifts) + shift
         factors = [v << (common - s - shift) for v, s in zip(b, self.shifts, strict=True)]
         rows = zip(*self.columns, strict=True)

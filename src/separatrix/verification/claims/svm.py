@@ -19,25 +19,25 @@ from separatrix.verification.arithmetic import (
     exp_minus,
     fraction,
     root_above,
-    scaled,
+    scale_to_integers,
 )
 from separatrix.verification.claims.linear import gap_claims, kkt_claims
-from separatrix.verification.design import Blocks, Design, gathered
+from separatrix.verification.design import Blocks, Design, gather
 from separatrix.verification.stored import Record, Tensor
 from separatrix.verification.verdict import (
     PROVED,
     REFUTED,
     UNCHECKED,
     Claim,
+    claim_recorded,
     equal,
-    recorded,
     worst,
 )
 
 
 def classifier(model: Record, blocks: Blocks) -> list[Claim]:
     """``SVC`` and ``SVCSearch``: a binary SVM for two classes, for each pair, or for each class."""
-    design = gathered(blocks)
+    design = gather(blocks)
     codes = design.classes(model["classes_"].values)
     k = len(model["classes_"].values)
     by_pair = k > 2 and model.params.get("decision", "ovo") == "ovo"
@@ -62,7 +62,7 @@ def classifier(model: Record, blocks: Blocks) -> list[Claim]:
 
 def regressor(model: Record, blocks: Blocks) -> list[Claim]:
     """``SVR`` and ``SVRSearch``."""
-    design = gathered(blocks)
+    design = gather(blocks)
     y = design.targets[0]
     found = model.get("epsilon_")
     epsilon = float(model.params.get("epsilon", 0.1) if found is None else found)
@@ -91,7 +91,7 @@ def _binary_svms(
     total = [w * f for w, f in zip(weights, factors, strict=True)]
     standardizer = model.get("standardizer_")
     claims += standardizer_claims(standardizer, design, total)
-    rows = standardized(standardizer, design)
+    rows = standardize_design(standardizer, design)
     values = kernel_values(kernel, rows)
     cost = _cost(model)
     found: list[list[Claim]] = []
@@ -252,7 +252,7 @@ def problem_claims(
     )
     rounding = max(ROUNDED, lost / (abs(primal[1]) or 1))
     claims = [
-        recorded(
+        claim_recorded(
             "objective",
             "The objective",
             certificate["primal"],
@@ -296,7 +296,7 @@ def _repair(problem: KernelProblem) -> tuple[int, Fraction]:
 def _scores(problem: KernelProblem, kernel: KernelValues, moved: int, blocks: Blocks) -> Scores:
     support = [j for j, b in enumerate(problem.beta) if b != 0.0]
     at = [problem.rows[j] for j in support]
-    weights, shift = scaled([problem.beta[j] for j in support])
+    weights, shift = scale_to_integers([problem.beta[j] for j in support])
     total = sum(map(abs, weights)) * kernel.error
     down = kernel.point + shift
     b = Fraction(problem.intercept)
@@ -439,7 +439,7 @@ class KernelValues:
 
 def kernel_values(kernel: Record, rows: Rows) -> KernelValues:
     """The kernel of some rows."""
-    flat, shift = scaled([value for row in rows for value in row])
+    flat, shift = scale_to_integers([value for row in rows for value in row])
     width = len(rows[0]) if rows else 0
     z = [flat[i * width : (i + 1) * width] for i in range(len(rows))]
     if kernel.of == "Gaussian":
@@ -456,7 +456,7 @@ def kernel_values(kernel: Record, rows: Rows) -> KernelValues:
 
 def _polynomial(kernel: Record, z: list[list[int]], shift: int) -> KernelValues:
     """(s x·z + c)^p, exactly: s and c are doubles."""
-    (scale, constant), own = scaled([kernel["scale"], kernel["constant"]])
+    (scale, constant), own = scale_to_integers([kernel["scale"], kernel["constant"]])
     degree = int(kernel["degree"])
     offset = constant << 2 * shift
 
@@ -502,7 +502,7 @@ LEAST = 8.0
 CONSTANT = Fraction(1, 10**12)
 
 
-def standardized(standardizer: Any, design: Design) -> list[list[float]]:
+def standardize_design(standardizer: Any, design: Design) -> list[list[float]]:
     """The doubles (x − μ)·(1/σ) that the model saw, rounded as it rounded them."""
     if not isinstance(standardizer, Record):
         return design.rows
