@@ -28,10 +28,10 @@ from separatrix.bayes.gaussian_process.learning import (
     Learned,
     box_around,
     data_starts,
-    swap_scales,
     learn,
     natural_kernel,
     radial_terms,
+    swap_scales,
 )
 from separatrix.bayes.gaussian_process.model import SplitKernel
 from separatrix.kernels import Constant, Kernel, Scaled, White
