@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.study import classification as classes_run
-from separatrix.study import regression as numbers_run
+from separatrix.study.out_of_fold import Selection
 
 
 @pytest.fixture(scope="module")
@@ -35,25 +34,17 @@ def halved(found):
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_a_candidate_scored_on_fewer_rows_has_no_weight(table, task, monkeypatch) -> None:
     classes = task == "classification"
-    module = classes_run if classes else numbers_run
-    compare = "compare_classes" if classes else "compare_numbers"
-    original, seen = getattr(module, compare), []
+    original, seen = Selection.compare, []
 
     def shortened(*args, **kwargs):
         found = original(*args, **kwargs)
         name, scored, predictions, rows = halved(found)
         seen.append(name)
-        if classes:
-            own = predictions[name]
-            predictions[name] = replace(own, out_of_fold=own.out_of_fold.at(rows))
-        else:
-            own = predictions[name]
-            keep = np.isin(found.folds.training[own.rows], rows)
-            predictions[name] = replace(own, rows=own.rows[keep], values=own.values[keep])
+        predictions[name] = predictions[name].at(rows)
         comparison = replace(found.comparison, scored=scored)
         return replace(found, comparison=comparison, predictions=predictions)
 
-    monkeypatch.setattr(module, compare, shortened)
+    monkeypatch.setattr(Selection, "compare", shortened)
     y = np.where(table["y"] > 1.0, "high", "low") if classes else table["y"]
     models = ["lda", "naive_bayes", "logistic"] if classes else ["linear", "ridge", "neighbors"]
     found = sx.run_study(sx.scan(table | {"y": y}, target="y"), models=models, average=True)

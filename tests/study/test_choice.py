@@ -9,8 +9,8 @@ import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.samples import sample
 from separatrix.study.candidates import CANDIDATES
-from separatrix.study.comparison import CandidateLosses, Comparison, Scored
-from separatrix.study.options import SHARE, choose, difference
+from separatrix.study.comparison import CandidateLosses, RowComparison, Scored
+from separatrix.study.options import SHARE, RowLosses, choose, difference
 
 RNG = np.random.default_rng(0)
 HARD = RNG.exponential(1.0, 400)  # rows that are hard for every model
@@ -18,7 +18,7 @@ ONES = np.ones(400)
 
 
 def chosen(rule: str = "one_se", **losses: np.ndarray):
-    return choose({"baseline": HARD + 5.0, **losses}, ONES, metric="error", rule=rule)
+    return choose(RowLosses({"baseline": HARD + 5.0, **losses}, ONES), metric="error", rule=rule)
 
 
 def noise(scale: float, seed: int) -> np.ndarray:
@@ -54,7 +54,7 @@ def test_of_few_rows_the_standard_error_of_the_difference_decides_alone() -> Non
     apart = difference(simple, HARD[few], ONES[few])
     assert SHARE * HARD[few].mean() < apart.mean < apart.standard_error
     losses = {"baseline": HARD[few] + 5.0, "linear": simple, "svr": HARD[few]}
-    choice = choose(losses, ONES[few], metric="error")
+    choice = choose(RowLosses(losses, ONES[few]), metric="error")
     assert choice.winner == "linear"
     assert "of the best, svr, and within the standard error of its loss" in choice.reason
 
@@ -78,18 +78,21 @@ def test_the_rule_best_takes_the_least_loss_and_names_the_other() -> None:
 def test_the_baseline_wins_unless_something_beats_it_by_two_standard_errors() -> None:
     baseline = HARD
     losses = {"baseline": baseline, "linear": HARD - 0.01 + noise(1.0, 3)}
-    choice = choose(losses, ONES, metric="error")
+    choice = choose(RowLosses(losses, ONES), metric="error")
     assert choice.winner == "baseline"
     assert "more than chance" in choice.reason
     losses["ridge"] = HARD - 0.01  # a small gain, on every row
-    assert choose(losses, ONES, metric="error").winner != "baseline"
+    assert choose(RowLosses(losses, ONES), metric="error").winner != "baseline"
 
 
 def test_the_second_metric_is_evidence_against_the_baseline() -> None:
     losses = {"baseline": HARD, "linear": HARD}  # no error is avoided where a class is rare
     evidence = {"baseline": HARD + 1.0, "linear": HARD}
-    assert choose(losses, ONES, metric="error").winner == "baseline"
-    assert choose(losses, ONES, metric="error", evidence=evidence).winner == "linear"
+    assert choose(RowLosses(losses, ONES), metric="error").winner == "baseline"
+    assert (
+        choose(RowLosses(losses, ONES), RowLosses(evidence, ONES), metric="error").winner
+        == "linear"
+    )
 
 
 def test_weights_count_as_repeated_rows() -> None:
@@ -109,7 +112,7 @@ def scored(name: str, rows: np.ndarray, losses: np.ndarray) -> Scored:
 def test_candidates_are_compared_on_the_rows_that_all_were_scored_on() -> None:
     rows = np.arange(100)
     easy = np.where(rows < 50, 1.0, 9.0)
-    comparison = Comparison(
+    comparison = RowComparison(
         [
             scored("baseline", rows, easy + 5),
             scored("linear", rows, easy),
@@ -132,11 +135,11 @@ def test_a_model_that_could_not_be_fitted_cannot_win() -> None:
         Scored(candidate, None, note="it refuses"),
         scored("ridge", rows, np.full(60, 1.0)),
     ]
-    comparison = Comparison(lines, "rmse")
+    comparison = RowComparison(lines, "rmse")
     assert comparison.choose("one_se").winner == "ridge"
     assert np.isnan(comparison.entries[1].mean)
     assert comparison.entries[1].note == "it refuses"
-    alone = Comparison(lines[:2], "rmse").choose("one_se")
+    alone = RowComparison(lines[:2], "rmse").choose("one_se")
     assert alone.winner == "baseline"
     assert "it refuses" in alone.reason
 

@@ -10,8 +10,7 @@ from sklearn.metrics import log_loss
 import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.rows.parts import Parts
-from separatrix.study import classification as out_of_fold
-from separatrix.study import run_study
+from separatrix.study import out_of_fold, run_study
 from separatrix.study.describe import core_of
 from separatrix.study.document import document_of
 

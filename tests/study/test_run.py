@@ -276,9 +276,9 @@ def test_every_fold_of_two_classes_is_judged_by_a_model_that_did_not_see_it() ->
 
 
 def test_folds_are_stored_only_where_they_are_drawn_and_thinned(monkeypatch) -> None:
-    from separatrix.study import classification as out_of_fold
+    from separatrix.study import classification
 
-    monkeypatch.setattr(out_of_fold, "SHOWN_ROWS", 50)
+    monkeypatch.setattr(classification, "SHOWN_ROWS", 50)
     few = run_study(sx.scan(two_classes().drop("w"), target="y"))
     assert [len(part.rows) for part in few.out_of_fold] == [10] * 5
     wine = run_study(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -24,14 +24,13 @@ from separatrix.logistic.loops import (
     sparse_sweep,
     two_class_model,
 )
-from separatrix.logistic.newton import FAR, DescentResult, size_of
-from separatrix.logistic.newton import SUFFICIENT_DECREASE as NEWTON_DECREASE
+from separatrix.logistic.newton import DescentResult, size_of
 from separatrix.logistic.problem import LogisticOptions, LogisticProblem, LossEvaluation, gap_at
 from separatrix.logistic.wide import WideLogistic
 from separatrix.matrices.products import SparseProducts, Standardized, products
 from separatrix.optimize.convex import ElasticNetPenalty, Status
 from separatrix.optimize.loops import sweep
-from separatrix.optimize.newton import cholesky_solver
+from separatrix.optimize.newton import backtrack, cholesky_solver
 from separatrix.probability.likelihood import class_variances
 from separatrix.probability.loops import softmax_by_class
 from separatrix.threads import parallel_map, pieces
@@ -79,14 +78,14 @@ class WorkingSets:
         self._start_set(start, l1)
         point = self._point(start, l1, l2)
         known = self._all_columns(point, l1, l2)
-        passes, history, status = 0, [point.objective], None
+        passes, history, status = 0, [point.value], None
         while status is None:
             outside = self._largest_outside(known)
             if self._solved(known, point, options.tol, problem.weight):
                 status = Status.SOLVED
             elif passes >= options.max_iter:
                 status = Status.LIMIT
-            elif target < 1e-17 * size_of(problem, point.objective):
+            elif target < 1e-17 * size_of(problem, point.value):
                 status = Status.ROUNDING
             else:
                 theta = self._theta(point)
@@ -102,7 +101,7 @@ class WorkingSets:
                     steps=options.max_iter - passes,
                 )
                 passes += count
-                history.append(point.objective)
+                history.append(point.value)
                 known = self._all_columns(point, l1, l2)
         self.before = known.gradient, l1
         theta = self._theta(point)
@@ -193,12 +192,12 @@ class WorkingSets:
 
     def _needed(self, known: AllColumns, point: SetPoint, tol: float, weight: float) -> float:
         """The violation that would close the gap, which is about proportional to it."""
-        gap = 0.5 * tol * point.objective / max(known.gap, 1e-300)
+        gap = 0.5 * tol * point.value / max(known.gap, 1e-300)
         kkt = 0.5 * tol * weight / max(known.largest, 1e-300)
         return 0.3 * known.largest * min(gap, kkt, 0.3)
 
     def _solved(self, known: AllColumns, point: SetPoint, tol: float, weight: float) -> bool:
-        return known.largest <= 0.5 * tol * weight and known.gap <= 0.5 * tol * point.objective
+        return known.largest <= 0.5 * tol * weight and known.gap <= 0.5 * tol * point.value
 
 
 # -------------------------------------------------------------------------------------------------
@@ -474,8 +473,6 @@ class _SparseColumns:
 # second, so that the model is the true one for any number of classes.
 
 
-#: Fraction of the predicted decrease that a step must achieve (Armijo).
-SUFFICIENT_DECREASE = 1e-4
 #: Sweeps over a quadratic model at most, and those over its nonzero columns between full ones.
 MAX_CYCLES, ACTIVE_SWEEPS = 5, 8
 #: Fraction of the violation at its start that is left of a model.
@@ -502,7 +499,7 @@ class SetPoint:
     intercept: Floats
     scores: Floats
     at: ModelRows
-    objective: float
+    value: float
 
 
 def point_of(
@@ -617,21 +614,18 @@ def _backtrack(
     move: Floats,
 ) -> SetPoint | None:
     """Part of the way, halved until F decreases enough; None where rounding hides a decrease."""
-    before = penalty.value(point.theta)
     slope = float(np.sum(point.at.residual * move))
-    predicted = slope + penalty.value(new[0]) - before
-    for t in 0.5 ** np.arange(30):
+    slope += penalty.value(new[0]) - penalty.value(point.theta)
+
+    def at(t: float) -> SetPoint:
         theta = new[0] if t == 1.0 else point.theta + t * (new[0] - point.theta)
-        at = rows.loss(point.scores, move, t, 0.0)
-        change = (at.value - point.at.value) + (penalty.value(theta) - before)
-        small = abs(change) <= 1e-13 * abs(point.objective)
-        if change <= SUFFICIENT_DECREASE * t * predicted or (t == 1.0 and small):
-            intercept = point.intercept + t * (new[1] - point.intercept)
-            scores = point.scores + t * move
-            return SetPoint(theta, intercept, scores, at, at.value + penalty.value(theta))
-        if -t * predicted <= 1e-16 * abs(point.objective):
-            return None
-    return None
+        found = rows.loss(point.scores, move, t, 0.0)
+        intercept = point.intercept + t * (new[1] - point.intercept)
+        value = found.value + penalty.value(theta)
+        return SetPoint(theta, intercept, point.scores + t * move, found, value)
+
+    found = backtrack(at, point.value, slope, most=30, equal=lambda t, _: t == 1.0)
+    return None if found is None else found[1]
 
 
 # -------------------------------------------------------------------------------------------------
@@ -777,29 +771,29 @@ def _backtrack_all(
     its model says, as it does far from the optimum of nearly separable classes, the step doubles.
     """
     move, before = new - theta, float(np.sum(l1 * np.abs(theta)))
-    predicted = float(np.sum(at.gradient * move) + np.sum(l1 * np.abs(new))) - before
+    slope = float(np.sum(at.gradient * move) + np.sum(l1 * np.abs(new))) - before
 
-    def go(t: float) -> tuple[Floats, LossEvaluation, float]:
+    def go(t: float) -> _Trial:
         there = new if t == 1.0 else theta + t * move
         found = problem.hessian(there)
-        change = found.value - at.value + float(np.sum(l1 * np.abs(there))) - before
-        return there, found, change
+        return _Trial(there, found, found.value + float(np.sum(l1 * np.abs(there))))
 
-    for t in 0.5 ** np.arange(30):
-        there, found, change = go(float(t))
-        if t == 1.0 and abs(change) <= 1e-13 * abs(at.value):
-            worse = violation(problem, there, found) > 0.9 * violation(problem, theta, at)
-            return None if worse else (there, found)
-        if change <= NEWTON_DECREASE * t * predicted:
-            while change < FAR * t * predicted:
-                further = go(2.0 * float(t))
-                if not further[2] < change:
-                    break
-                t, (there, found, change) = 2.0 * t, further
-            return there, found
-        if -t * predicted <= 1e-16 * abs(at.value):
-            return None
-    return None
+    limit = 0.9 * violation(problem, theta, at)
+    found = backtrack(
+        go,
+        at.value + before,
+        slope,
+        most=30,
+        equal=lambda _, there: violation(problem, there.theta, there.at) <= limit,
+        longer=True,
+    )
+    return None if found is None else (found[1].theta, found[1].at)
+
+
+class _Trial(NamedTuple):
+    theta: Floats
+    at: LossEvaluation
+    value: float
 
 
 def violation(problem: LogisticProblem, theta: Floats, at: LossEvaluation) -> float:

@@ -24,7 +24,7 @@ from separatrix.logistic.problem import (
     verified_separation,
 )
 from separatrix.optimize.convex import Status
-from separatrix.optimize.newton import LimitedMemory, LinearSolver, cholesky_solver
+from separatrix.optimize.newton import LimitedMemory, LinearSolver, backtrack, cholesky_solver
 from separatrix.rows.rows import InMemory
 
 #: Parameters up to which Newton's method is used, for one score and for several.
@@ -33,10 +33,6 @@ NEWTON_BINARY, NEWTON_MULTICLASS = 600, 120
 MAX_FULL = 2500
 #: Multiplications that the Hessian of a sample may cost.
 SAMPLE_COST = 2e9
-#: Fraction of the predicted decrease that a step must achieve (Armijo).
-SUFFICIENT_DECREASE = 1e-4
-#: Fraction of it (½ of a quadratic, 1 − 1/e of an exponential) from which a longer step is tried.
-FAR = 0.6
 #: Steps of L-BFGS after which the Hessian of the sample is computed again.
 STALE = 12
 #: Eigenvalue of a Hessian of unit diagonal below which a direction may have no curvature.
@@ -309,43 +305,20 @@ def _next(
     return new
 
 
-def _further(
-    method: _Newton | _LBFGS,
-    theta: Floats,
-    step: Floats,
-    reached: tuple[Floats, LossEvaluation],
-    value: float,
-    predicted: float,
-) -> tuple[Floats, LossEvaluation]:
-    """The step doubled while F decreases by more than its model says: far from the minimum.
-
-    Without penalty that far is where separable classes have none, which shows at once.
-    """
-    t = 1.0
-    while method.problem.ridge.any() and reached[1].value - value < -FAR * t * predicted:
-        t *= 2.0
-        new = theta - t * step
-        there = method.evaluate(new)
-        if not there.value < reached[1].value:
-            break
-        reached = new, there
-    return reached
-
-
 def _backtrack(
     method: _Newton | _LBFGS, theta: Floats, step: Floats, at: LossEvaluation
 ) -> tuple[Floats, LossEvaluation] | None:
-    """The step, halved until F decreases enough; None where rounding hides any decrease."""
-    predicted = float(np.sum(at.gradient * step))
-    for t in 0.5 ** np.arange(12):
-        new = theta - t * step
-        there = method.evaluate(new)
-        change = there.value - at.value
-        if change <= -SUFFICIENT_DECREASE * t * predicted:
-            return _further(method, theta, t * step, (new, there), at.value, t * predicted)
-        size = np.abs(there.gradient).max(initial=0.0)
-        if abs(change) <= 1e-13 * abs(at.value) and size < 0.9 * np.abs(at.gradient).max():
-            return new, there
-        if t * predicted <= 1e-16 * abs(at.value):
-            return None
-    return None
+    """The step, halved until F decreases enough; None where rounding hides any decrease.
+
+    Far from a minimum it is doubled; without penalty that far is where separable classes have none,
+    which shows at once.
+    """
+    steepest = 0.9 * np.abs(at.gradient).max(initial=0.0)
+    found = backtrack(
+        lambda t: method.evaluate(theta - t * step),
+        at.value,
+        -float(np.sum(at.gradient * step)),
+        equal=lambda _, there: float(np.abs(there.gradient).max(initial=0.0)) < steepest,
+        longer=bool(method.problem.ridge.any()),
+    )
+    return None if found is None else (theta - found[0] * step, found[1])

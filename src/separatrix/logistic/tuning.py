@@ -6,7 +6,7 @@ Paths run from strong to weak penalties and end where all folds together have be
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
@@ -14,7 +14,8 @@ from scipy import linalg
 from separatrix.arrays import Floats, Ints, Matrix
 from separatrix.logistic.path import MIN_L1_RATIO
 from separatrix.logistic.problem import LogisticOptions
-from separatrix.optimize.newton import LinearSolver, cholesky_solver
+from separatrix.optimize.linear_paths import RidgeRows
+from separatrix.optimize.newton import LimitedMemory, LinearSolver, backtrack, cholesky_solver
 from separatrix.probability.loops import binary_loss, softmax_by_class
 from separatrix.rows.schema import Block, Terms, to_array
 from separatrix.selection.tuning import Tuning, TuningData, best_by_fold, require_classes
@@ -102,7 +103,7 @@ def ridge_rows(
 
 def grid_of_penalties(rows: RidgeRows, number: int, eps: float) -> Floats:
     """Values of C, evenly spaced on a log scale; at the first all coefficients are near zero."""
-    gradient = evaluate(rows, rows.constant(), np.zeros((1, 1))).gradient
+    gradient = evaluate(rows, constant(rows), np.zeros((1, 1))).gradient
     columns = gradient[:-1] if rows.intercept else gradient
     largest = float(np.abs(columns).max(initial=0.0)) / MIN_L1_RATIO or rows.weight
     return np.asarray(np.geomspace(1.0, 1.0 / eps, number) / largest)
@@ -142,7 +143,7 @@ def fold_fits(folds: RidgeFolds, C: float, loss: str) -> Tuning:
     penalties = weight * np.append(10.0 ** np.arange(0.0, np.log10(last) + 1e-9, -1.0), last)
 
     def fit(pair: tuple[Ints, Ints]) -> tuple[Floats, bool]:
-        theta = folds.rows.constant()
+        theta = constant(folds.rows)
         for theta in ridge_path(folds.rows.take(pair[0]), penalties, TOLERANCE):
             if np.isinf(C) and folds.separated(theta, pair[0]):
                 return theta, True
@@ -238,55 +239,16 @@ MIN_SAMPLE = 1500
 CHUNK_VALUES = 200_000
 #: Steps at a point beyond which the Hessian is computed again.
 STALE = 6
-#: Pairs that L-BFGS stores.
-MEMORY = 10
-#: Fraction of the predicted decrease that a step must achieve (Armijo).
-SUFFICIENT_DECREASE = 1e-4
 
 
-@dataclass(frozen=True)
-class RidgeRows:
-    """Columns ``z`` with a constant at the end if ``intercept``, codes and weights of the rows.
-
-    ``variances`` are those of principal components, None for columns that are none.
-    """
-
-    z: Floats
-    codes: Ints
-    w: Floats
-    n_classes: int
-    intercept: bool
-    variances: Floats | None = None
-
-    @property
-    def n_scores(self) -> int:
-        """One for two classes, else one for each class."""
-        return 1 if self.n_classes == 2 else self.n_classes
-
-    @property
-    def weight(self) -> float:
-        """Σ w."""
-        return float(self.w.sum())
-
-    def take(self, rows: Ints | slice) -> RidgeRows:
-        """Some of the rows."""
-        return replace(self, z=self.z[rows], codes=self.codes[rows], w=self.w[rows])
-
-    def penalized(self, penalty: float) -> Floats:
-        """λ for each column, 0 for the constant."""
-        ridge = np.full((self.z.shape[1], 1), penalty)
-        if self.intercept:
-            ridge[-1] = 0.0
-        return ridge
-
-    def constant(self) -> Floats:
-        """The maximum likelihood estimate without columns."""
-        theta = np.zeros((self.z.shape[1], self.n_classes))
-        if self.intercept:
-            total = np.bincount(self.codes, self.w, self.n_classes)
-            logs = np.log(np.maximum(total / self.weight, np.finfo(float).tiny))
-            theta[-1] = logs - logs.mean()
-        return theta if self.n_scores > 1 else theta[:, [1]] - theta[:, [0]]
+def constant(rows: RidgeRows) -> Floats:
+    """The maximum likelihood estimate without columns."""
+    theta = np.zeros((rows.z.shape[1], rows.n_classes))
+    if rows.intercept:
+        total = np.bincount(rows.codes, rows.w, rows.n_classes)
+        logs = np.log(np.maximum(total / rows.weight, np.finfo(float).tiny))
+        theta[-1] = logs - logs.mean()
+    return theta if rows.n_scores > 1 else theta[:, [1]] - theta[:, [0]]
 
 
 @dataclass(frozen=True)
@@ -406,7 +368,7 @@ def ridge_path(rows: RidgeRows, penalties: Floats, tolerance: float) -> Iterator
 
     ``tolerance`` is the decrease of F per unit weight that a step must promise to be taken.
     """
-    theta = last = rows.constant()
+    theta = last = constant(rows)
     kind: type[HessianPreconditioner | BlockPreconditioner | ComponentPreconditioner]
     kind = HessianPreconditioner if theta.size <= MAX_HESSIAN else BlockPreconditioner
     kind = kind if rows.variances is None else ComponentPreconditioner
@@ -428,43 +390,63 @@ def _lbfgs(
     rows: RidgeRows, theta: Floats, ridge: Floats, solve: LinearSolver, tolerance: float
 ) -> tuple[Floats, int]:
     """Steps until the next promises too little; also their number."""
-    at = evaluate(rows, theta, ridge)
-    pairs: list[tuple[Floats, Floats, float]] = []
+    here, memory = evaluate(rows, theta, ridge), LimitedMemory()
     for count in range(200):
-        step = _direction(at.gradient, pairs, solve)
-        promised = float(np.sum(at.gradient * step))
+        step = memory.direction(here.gradient, solve)
+        promised = float(np.sum(here.gradient * step))
         if promised <= tolerance * rows.weight:
             return theta, count
-        size = 1.0
-        while True:
-            there = evaluate(rows, theta - size * step, ridge)
-            if there.value <= at.value - SUFFICIENT_DECREASE * size * promised:
-                break
-            size *= 0.5
-            if size < 1e-4:
-                return theta, count
-        change = there.gradient - at.gradient
-        product = -size * float(np.sum(step * change))
-        if product > 0.0:
-            pairs = [*pairs[1 - MEMORY :], (-size * step, change, product)]
-        theta, at = theta - size * step, there
+
+        def at(size: float, theta: Floats = theta, step: Floats = step) -> RidgePoint:
+            return evaluate(rows, theta - size * step, ridge)
+
+        found = backtrack(at, here.value, -promised)
+        if found is None:
+            return theta, count
+        size, there = found
+        memory.add(-size * step, there.gradient - here.gradient)
+        theta, here = theta - size * step, there
     return theta, 200
 
 
-def _direction(
-    gradient: Floats, pairs: list[tuple[Floats, Floats, float]], solve: LinearSolver
-) -> Floats:
-    """The L-BFGS direction: H⁻¹ times the gradient, H corrected by the pairs."""
-    q = gradient.copy()
-    factors = []
-    for step, change, product in reversed(pairs):
-        factor = float(np.sum(step * q)) / product
-        q -= factor * change
-        factors.append(factor)
-    q = solve(q)
-    for (step, change, product), factor in zip(pairs, reversed(factors), strict=True):
-        q += (factor - float(np.sum(change * q)) / product) * step
-    return q
+# -------------------------------------------------------------------------------------------------
+# The negative log-likelihood as a loss of paths over a stream (`optimize/linear_paths.py`).
+
+
+#: Decrease of the mean loss of the sample that a step towards a warm start must promise.
+WARM_TOLERANCE = 1e-8
+
+
+@dataclass(frozen=True)
+class LogisticPathLoss:
+    """The negative log-likelihood."""
+
+    n_classes: int
+
+    def evaluate(self, scores: Floats, codes: Ints, w: Floats) -> tuple[float, Floats]:
+        """Σ w loss, and its derivative by every score; ``scores`` may be overwritten."""
+        residual = np.empty_like(scores)
+        if len(scores) > 1:
+            return float(softmax_by_class(scores, codes, w, residual)), residual
+        positive, second = codes.astype(np.float64), np.empty(scores.shape[1])
+        return float(binary_loss(scores[0], positive, w, residual[0], second)[0]), residual
+
+    def validate(self, scores: Floats, codes: Ints) -> tuple[Floats, Floats]:
+        """−log p of the true class, and whether another is more probable."""
+        if len(scores) == 1:
+            scores = np.vstack([np.zeros(scores.shape[1]), scores])
+        at = np.arange(scores.shape[1])
+        loss = np.logaddexp.reduce(scores, axis=0) - scores[codes, at]
+        return loss, (scores.argmax(axis=0) != codes).astype(float)
+
+    def warm_starts(self, sample: RidgeRows, penalties: Floats) -> list[Floats]:
+        """θ for penalties in decreasing order, from the sample alone."""
+        return list(ridge_path(sample, penalties, WARM_TOLERANCE))
+
+    def solver(self, sample: RidgeRows, theta: Floats, penalty: float) -> LinearSolver:
+        """g ↦ H⁻¹g, H the Hessian of the sample at θ with the penalty."""
+        kind = HessianPreconditioner if theta.size <= MAX_HESSIAN else BlockPreconditioner
+        return kind(sample, theta).with_penalty(sample.penalized(penalty))
 
 
 # -------------------------------------------------------------------------------------------------

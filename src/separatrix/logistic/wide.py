@@ -32,7 +32,7 @@ from separatrix.logistic.problem import (
 )
 from separatrix.matrices.products import Products, Standardized, column_scales, products
 from separatrix.optimize.convex import Status
-from separatrix.optimize.newton import LimitedMemory, LinearSolver, cholesky_solver
+from separatrix.optimize.newton import LimitedMemory, LinearSolver, backtrack, cholesky_solver
 from separatrix.probability.likelihood import LogisticDesign, LogisticDual
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Block, Terms
@@ -667,13 +667,17 @@ class _QuasiNewtonDescent:
         slope: float,
         at: Callable[[Floats], DescentPoint],
     ) -> DescentPoint | None:
-        for t in 0.5 ** np.arange(12):
-            new = at(here.theta + t * direction)
-            if new.value <= here.value + 1e-4 * t * slope:
-                return new
-            if -t * slope <= self.rounding * abs(here.value):
-                return new if self._acceptable(here, new) else None
-        return None
+        found = backtrack(
+            lambda t: at(here.theta + t * direction),
+            here.value,
+            slope,
+            equal=lambda t, new: (
+                -t * slope <= self.rounding * abs(here.value) and self._acceptable(here, new)
+            ),
+            rounding=self.rounding,
+            hidden=self.rounding,
+        )
+        return None if found is None else found[1]
 
     def _acceptable(self, here: DescentPoint, new: DescentPoint) -> bool:
         """Whether F is finite and not larger, but for rounding errors."""

@@ -13,6 +13,7 @@ from separatrix.arrays import Floats
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Certificate, Solution, Status
 from separatrix.optimize.newton import (
+    ARMIJO,
     HasHessianVector,
     HasLipschitz,
     Problem,
@@ -313,10 +314,6 @@ def _largest_eigenvalue(problem: Problem, x: Floats) -> float:
 #
 # Newton                x ← x − t H⁻¹ ∇f                 quadratic convergence near a minimum
 # conjugate gradients   x ← x + t p,  p ← −∇f + β p      at most d steps on a quadratic function
-
-
-#: Fraction of the predicted decrease that a step must achieve (Armijo).
-ARMIJO = 1e-4
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,11 @@ LinearSolver = Callable[[Floats], Floats]
 EPS = float(np.finfo(float).eps)
 #: Fraction of the decrease predicted by the gradient that a step must attain (Armijo).
 ARMIJO = 1e-4
-#: Step lengths that are tried along one direction.
-STEP_LENGTHS = 0.5 ** np.arange(7)
+#: Values of f that are equal up to rounding, and a change that rounding hides, relative to f.
+EQUAL, HIDDEN = 1e-13, 1e-16
+#: Part of the predicted decrease (½ of a quadratic, 1 − 1/e of an exponential) from which a longer
+#: step is tried.
+FAR = 0.6
 
 
 def newton(
@@ -86,6 +89,57 @@ def newton(
     )
 
 
+class HasValue(Protocol):
+    """A point at which f is known."""
+
+    @property
+    def value(self) -> float:
+        """f there."""
+
+
+class _Point(NamedTuple):
+    x: Floats
+    value: float
+
+
+P = TypeVar("P", bound=HasValue)
+
+
+def backtrack(
+    at: Callable[[float], P],
+    before: float,
+    slope: float,
+    *,
+    most: int = 14,
+    equal: Callable[[float, P], bool] | None = None,
+    rounding: float = EQUAL,
+    hidden: float = HIDDEN,
+    longer: bool = False,
+) -> tuple[float, P] | None:
+    """The first t = 1, ½, ¼ … with f(t) ≤ f(0) + 10⁻⁴ t·slope, and the point there.
+
+    ``equal(t, point)`` may accept a point where f is the same up to ``rounding``. ``longer`` takes
+    a step twice as long while f decreases by more than a quadratic would, as it does far from a
+    minimum. None after ``most`` halvings, or where what ``slope`` promises is ``hidden``. Both are
+    relative to f.
+    """
+    for t in 0.5 ** np.arange(most):
+        there = at(float(t))
+        change = there.value - before
+        if change <= ARMIJO * t * slope:
+            while longer and there.value - before < FAR * t * slope:
+                further = at(2.0 * float(t))
+                if not further.value < there.value:
+                    break
+                t, there = 2.0 * t, further
+            return float(t), there
+        if equal is not None and abs(change) <= rounding * abs(before) and equal(float(t), there):
+            return float(t), there
+        if -t * slope <= hidden * abs(before):
+            return None
+    return None
+
+
 def _lower(problem: TwiceDifferentiable, x: Floats) -> Floats:
     if isinstance(problem, HasLowerBounds):
         return np.asarray(problem.lower(x))
@@ -111,17 +165,22 @@ def _step(
     while damping <= 1e8:
         direction = _direction(hessian + np.diag(damping * metric), gradient, low - x, free)
         predicted = -float(gradient @ direction)
-        for t in STEP_LENGTHS:
+
+        def at(t: float, direction: Floats = direction) -> _Point:
             new = np.maximum(x + t * direction, low)
-            change = float(problem.value(new)) - f
-            if change <= -ARMIJO * t * predicted:
-                return new, damping * 0.01 if damping > 1e-10 else 0.0
-            if abs(change) <= 8 * EPS * abs(f) and _gradient_decreases(
-                problem, new, gradient, free
-            ):
-                return new, damping  # equal in f up to rounding, but not in the gradient
-            if t * predicted <= EPS * abs(f):
-                return None, damping
+            return _Point(new, float(problem.value(new)))
+
+        found = backtrack(
+            at,
+            f,
+            -predicted,
+            most=7,
+            equal=lambda _, there: _gradient_decreases(problem, there.x, gradient, free),
+        )
+        if found is not None:
+            return found[1].x, damping * 0.01 if damping > 1e-10 else 0.0
+        if predicted * 0.5**6 <= HIDDEN * abs(f):
+            return None, damping
         damping = max(100.0 * damping, 1e-6)
     return None, damping
 

@@ -26,7 +26,8 @@ from separatrix.statistics.moments import prepare
 from separatrix.study.candidates import BASELINE, Candidate
 from separatrix.study.design import RowFolds, error_on, thinned, truth_of
 from separatrix.study.measure import average, metric_value, standard_error
-from separatrix.study.options import StudyOptions, choose, difference
+from separatrix.study.options import Paired, RowLosses, StudyOptions, choose, difference
+from separatrix.study.progress import Step
 from separatrix.study.result import Choice, CrossValidatedScore, Difference, Entry, LearningCurve
 
 #: A candidate is clearly worse than the best by so many standard errors and such a share: it cannot
@@ -82,35 +83,96 @@ class CandidateLosses:
 
 @dataclass(frozen=True)
 class Scored:
-    """A candidate with its losses; ``losses`` is None where it refuses the data, for ``note``."""
+    """A candidate with its losses; they are None where it refuses the data, for ``note``.
+
+    A stream keeps them elsewhere, as moments.
+    """
 
     candidate: Candidate
-    losses: CandidateLosses | None
+    losses: CandidateLosses | None = None
     hyperparameters: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     note: str = ""
     calibrated: str | None = None
 
 
-def scored_or_refused(candidate: Candidate, score: Callable[[Candidate], Scored]) -> Scored:
-    """What ``score`` gives, or why the candidate refuses the data; the baseline must not."""
-    try:
-        return score(candidate)
-    except InputError as refusal:
-        if candidate.name == BASELINE:
-            raise
-        return Scored(candidate, None, note=refusal.what)
+def score_candidates(
+    candidates: Sequence[Candidate], score: Callable[[Candidate], Scored], step: Step
+) -> list[Scored]:
+    """What ``score`` gives for each, or why it refuses the data; the baseline must not."""
+    scored = []
+    for candidate in candidates:
+        step(f"comparing {candidate.name}")
+        try:
+            scored.append(score(candidate))
+        except InputError as refusal:
+            if candidate.name == BASELINE:
+                raise
+            scored.append(Scored(candidate, note=refusal.what))
+    return scored
 
 
 @dataclass(frozen=True)
 class Comparison:
     """Candidates, simplest first, compared by ``metric``; ``secondary`` is shown beside it.
 
-    ``units`` number the rows of the table that are not independent, such as those of one group.
+    Subclasses say where the losses are: row by row, fold by fold, or as their moments.
     """
 
     scored: Sequence[Scored]
     metric: str
     secondary: str | None = None
+
+    def paired(self, metric: str) -> Paired:
+        """Mean losses and their differences, of the candidates for which the metric is defined."""
+        raise NotImplementedError
+
+    def score(self, name: str, metric: str) -> CrossValidatedScore | None:
+        """The metric of a candidate by fold; None where it is not defined."""
+        raise NotImplementedError
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """The leaderboard."""
+        return tuple(self._entry(s) for s in self.scored)
+
+    def _entry(self, scored: Scored) -> Entry:
+        candidate, nan = scored.candidate, float("nan")
+        none = CrossValidatedScore(self.metric, (), nan, nan)
+        first = self.score(candidate.name, self.metric) or none
+        second = self.secondary and self.score(candidate.name, self.secondary)
+        return Entry(
+            candidate.name,
+            candidate.label,
+            self.metric,
+            first.folds,
+            first.mean,
+            first.standard_error,
+            dict(scored.hyperparameters),
+            note=scored.note,
+            secondary=second or None,
+            calibrated=scored.calibrated,
+        )
+
+    def choose(self, rule: str) -> Choice:
+        """The winner; see :func:`separatrix.study.options.choose`."""
+        losses = self.paired(self.metric)
+        notes = [s.note for s in self.scored if s.candidate.name not in losses.names]
+        return choose(
+            losses,
+            *([] if self.secondary is None else [self.paired(self.secondary)]),
+            metric=self.metric,
+            rule=rule,
+            refusal=next(filter(None, notes), ""),
+        )
+
+
+@dataclass(frozen=True)
+class RowComparison(Comparison):
+    """Candidates compared by their losses row by row, or fold by fold.
+
+    ``units`` number the rows of the table that are not independent, such as those of one group.
+    """
+
     units: Ints | None = None
 
     @cached_property
@@ -136,55 +198,47 @@ class Comparison:
         """Losses on those rows, by name; a candidate that is clearly worse may lack some."""
         return {s.candidate.name: s.losses.at(self.rows) for s in self.scored if s.losses}
 
-    @cached_property
+    @property
     def complete(self) -> tuple[str, ...]:
         """Candidates scored on all of those rows, the baseline apart."""
-        return tuple(n for n in self._defined(self.metric) if n != BASELINE)
+        return tuple(n for n in self.paired(self.metric).names if n != BASELINE)
 
-    @cached_property
-    def entries(self) -> tuple[Entry, ...]:
-        """The leaderboard."""
-        return tuple(self._entry(s) for s in self.scored)
+    def paired(self, metric: str) -> RowLosses:
+        """Losses by name, of candidates scored on all rows for which the metric is defined."""
+        losses = {
+            n: loss.pooled(loss.by_metric[metric], self.units)[0]
+            for n, loss in self.losses.items()
+            if loss.defines(metric) and len(loss.rows) == len(self.rows)
+        }
+        baseline = self.losses[BASELINE]
+        return RowLosses(losses, baseline.pooled(baseline.w, self.units)[1])
 
-    def _entry(self, scored: Scored) -> Entry:
-        candidate, losses = scored.candidate, self.losses.get(scored.candidate.name)
-        nan = float("nan")
-        first, second = CrossValidatedScore(self.metric, (), nan, nan), None
-        if losses is not None and losses.defines(self.metric):
-            first = losses.score(self.metric, self.units)
-        if losses is not None and self.secondary is not None and losses.defines(self.secondary):
-            second = losses.score(self.secondary, self.units)
+    def score(self, name: str, metric: str) -> CrossValidatedScore | None:
+        """The metric of a candidate by fold; None where it is not defined."""
+        losses = self.losses.get(name)
+        if losses is None or not losses.defines(metric):
+            return None
+        return losses.score(metric, self.units)
+
+    def line(self, name: str, label: str, losses: CandidateLosses, note: str) -> Entry:
+        """The line of the leaderboard of one that is no candidate."""
+        found = losses.score(self.metric)
         return Entry(
-            candidate.name,
-            candidate.label,
+            name,
+            label,
             self.metric,
-            first.folds,
-            first.mean,
-            first.standard_error,
-            dict(scored.hyperparameters),
-            note=scored.note,
-            secondary=second,
-            calibrated=scored.calibrated,
-        )
-
-    def choose(self, rule: str) -> Choice:
-        """The winner; see :func:`separatrix.study.options.choose`."""
-        losses = self._defined(self.metric)
-        notes = [s.note for s in self.scored if s.candidate.name not in losses]
-        return choose(
-            losses,
-            self.losses[BASELINE].pooled(self.losses[BASELINE].w, self.units)[1],
-            metric=self.metric,
-            rule=rule,
-            evidence=None if self.secondary is None else self._defined(self.secondary),
-            refusal=notes[0] if notes else "",
+            found.folds,
+            found.mean,
+            found.standard_error,
+            note=note,
+            secondary=None if self.secondary is None else losses.score(self.secondary),
         )
 
     def reference(self, losses: CandidateLosses, winner: str, n_folds: int) -> Entry:
         """The line of a reference that is no candidate, against the winner on the same rows."""
         losses = losses.at(self.losses[winner].rows)
         other = self.losses[winner].at(losses.rows)
-        found, chosen = losses.score(self.metric), other.score(self.metric)
+        chosen = other.score(self.metric)
         apart = difference(other.by_metric[self.metric], losses.by_metric[self.metric], losses.w)
         verdict = "neither better nor worse than"
         if abs(apart.mean) > 2.0 * apart.standard_error:
@@ -194,38 +248,7 @@ class Comparison:
             f"Reference, not a candidate: on the rows of {rows} it is {verdict} {winner}, which "
             f"has {chosen.mean:.4g} there."
         )
-        return Entry(
-            NAME,
-            LABEL,
-            self.metric,
-            found.folds,
-            found.mean,
-            found.standard_error,
-            note=note,
-            secondary=None if self.secondary is None else losses.score(self.secondary),
-        )
-
-    def average_entry(self, losses: CandidateLosses, note: str) -> Entry:
-        """The line of an average of candidates."""
-        found = losses.score(self.metric)
-        return Entry(
-            AVERAGE,
-            AVERAGE_LABEL,
-            self.metric,
-            found.folds,
-            found.mean,
-            found.standard_error,
-            note=note,
-            secondary=None if self.secondary is None else losses.score(self.secondary),
-        )
-
-    def _defined(self, metric: str) -> dict[str, Floats]:
-        """Losses by name, of candidates scored on all rows for which the metric is defined."""
-        return {
-            n: loss.pooled(loss.by_metric[metric], self.units)[0]
-            for n, loss in self.losses.items()
-            if loss.defines(metric) and len(loss.rows) == len(self.rows)
-        }
+        return self.line(NAME, LABEL, losses, note)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -310,7 +333,7 @@ class Averageable(Protocol):
     """A comparison whose candidates can be averaged."""
 
     @property
-    def comparison(self) -> Comparison:
+    def comparison(self) -> RowComparison:
         """The candidates and their losses."""
 
     def average(self, best: str) -> AveragedCandidates | None:
@@ -335,7 +358,8 @@ def choose_winner(compared: Averageable, options: StudyOptions) -> ComparisonOut
     found = compared.average(choice.best)
     if found is None:
         return ComparisonOutcome(choice, comparison.entries)
-    entries = (*comparison.entries, comparison.average_entry(found.losses, str(found)))
+    line = comparison.line(AVERAGE, AVERAGE_LABEL, found.losses, str(found))
+    entries = (*comparison.entries, line)
     if not found.helps:
         return ComparisonOutcome(choice, entries)
     return ComparisonOutcome(found.chosen(choice), entries, found)

@@ -22,7 +22,7 @@ from separatrix.rows.rows import ArrayRows, InMemory, Rows
 from separatrix.rows.schema import Encoding, Kind, unit_weights
 from separatrix.rows.sources.source import FileSource
 from separatrix.rows.sources.stream import TableRows
-from separatrix.rows.split import class_codes, cut_again, deal_again, unit_keys
+from separatrix.rows.split import TEST, class_codes, cut_again, deal_again, unit_keys
 from separatrix.selection.folds import Folds
 from separatrix.selection.rules import validation_error
 from separatrix.selection.tuning import Tuning
@@ -158,8 +158,6 @@ def _leverage(core: Any) -> Floats | None:
 
 A = TypeVar("A", Ints, Floats)
 
-#: The part of the rows of the test set; folds are numbered from 0.
-TEST = -1
 #: With fewer rows on either side nothing can be estimated.
 MIN_TEST_ROWS, MIN_TRAINING_ROWS = 2, 4
 #: Rows of one part that a picture shows at most.

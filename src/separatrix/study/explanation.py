@@ -29,10 +29,10 @@ from separatrix.statistics.columns import (
 )
 from separatrix.study.candidates import BASELINE
 from separatrix.study.class_scores import log_losses
-from separatrix.study.classification import aligned_probabilities
 from separatrix.study.comparison import muted
 from separatrix.study.describe import stored_rows
 from separatrix.study.design import SHOWN_ROWS, RowFolds, thinned, truth_of
+from separatrix.study.out_of_fold import aligned_probabilities
 from separatrix.study.result import (
     ColumnCorrelations,
     ColumnDistribution,

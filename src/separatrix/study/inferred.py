@@ -13,10 +13,11 @@ from separatrix.rows.parts import Parts
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Column, Encoding, Kind, Schema, Term
+from separatrix.rows.split import TEST
 from separatrix.statistics.moments import Moments
 from separatrix.study.candidates import Candidate
 from separatrix.study.description import StoredRows
-from separatrix.study.design import TEST, RowFolds
+from separatrix.study.design import RowFolds
 
 if TYPE_CHECKING:
     from separatrix.study.result import StreamRecord

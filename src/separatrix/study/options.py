@@ -328,15 +328,9 @@ class RowLosses:
 
 
 def choose(
-    losses: Mapping[str, Floats],
-    w: Floats,
-    *,
-    metric: str,
-    rule: str = "one_se",
-    evidence: Mapping[str, Floats] | None = None,
-    refusal: str = "",
+    losses: Paired, *evidence: Paired, metric: str, rule: str = "one_se", refusal: str = ""
 ) -> Choice:
-    """The winner among candidates, simplest first, by their losses on the same rows.
+    """The winner among candidates, simplest first, by paired differences of their losses.
 
     Of the others the simplest wins whose loss exceeds the least by no more than one standard error
     of the difference, nor by more than 5 % of the least; where the least is not known to 5 %, as on
@@ -346,14 +340,6 @@ def choose(
     ``evidence``: other losses of the same rows, such as the log loss where errors are counted.
     ``refusal`` says why others could not be scored.
     """
-    more = [] if evidence is None else [RowLosses(evidence, w)]
-    return choose_paired(RowLosses(losses, w), *more, metric=metric, rule=rule, refusal=refusal)
-
-
-def choose_paired(
-    losses: Paired, *evidence: Paired, metric: str, rule: str = "one_se", refusal: str = ""
-) -> Choice:
-    """The winner by paired differences, however they were summed up; see :func:`choose`."""
     names = [name for name in losses.names if name != BASELINE]
     if not names:
         why = f"No other model could be scored on every fold: {refusal}"

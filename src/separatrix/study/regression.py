@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from separatrix.arrays import Floats, Ints
-from separatrix.bayes.predictive import PredictiveDistribution
 from separatrix.estimators.averages import AveragedRegressor
 from separatrix.linear.ridge import RidgePath
 from separatrix.rows.rows import ArrayRows, InMemory
 from separatrix.rows.schema import Kind, unit_weights
 from separatrix.selection.averaging import Average, squared_error_average
-from separatrix.selection.tuning import Tuning, TuningData
 from separatrix.statistics.moments import Grouped, Moments
 from separatrix.storage import StoredMoments
 from separatrix.study import inferred, tasks
 from separatrix.study.candidates import BASELINE, Candidate, Size, candidates
 from separatrix.study.comparison import (
-    AveragedCandidates,
     CandidateLosses,
-    Comparison,
-    ComparisonOutcome,
+    RowComparison,
     Scored,
-    average_candidates,
-    choose_winner,
     cross_validate,
-    learning_curve,
     muted,
-    reference_predictions,
-    scored_or_refused,
-    tuning_data,
+    score_candidates,
 )
 from separatrix.study.describe import describe
 from separatrix.study.description import RegularizationPath
@@ -49,7 +38,6 @@ from separatrix.study.design import (
     mse,
     thinned,
     too_small,
-    training_rows,
     truth_of,
     with_warnings,
 )
@@ -62,29 +50,24 @@ from separatrix.study.measure import (
     scores_from_moments,
 )
 from separatrix.study.options import StudyOptions
-from separatrix.study.progress import Step, stages, tell_compared, tell_inferred, work_of
+from separatrix.study.out_of_fold import (
+    ComparedRows,
+    OutOfFold,
+    Selection,
+    Winner,
+    predictive_for,
+)
+from separatrix.study.progress import Step, stages, tell_compared, tell_inferred
 from separatrix.study.result import (
-    LEVEL,
     TEST_LEVELS,
-    Entry,
     IntervalScore,
-    LearningCurve,
     Predictions,
     PredictiveBand,
     PredictiveCheck,
-    Score,
     Study,
     Uncertainty,
 )
 from separatrix.study.tasks import REGRESSION
-from separatrix.study.validation import (
-    Procedure,
-    Selected,
-    choose_validated,
-    closed_form,
-    fold_models,
-    leave_out,
-)
 
 METRIC = "rmse"
 #: Penalties from "all coefficients near zero" to "least squares"; enough for a smooth line.
@@ -94,149 +77,82 @@ PATH_POINTS = 60
 WITHOUT_PENALTY = ("linear", "huber", "least_absolute")
 
 
-def study_regression(design: StudyDesign, options: StudyOptions) -> Study:
-    """Compare on the folds, choose, and score on the test set once."""
-    folds, moments = design.folds, _moment_folds(design)
-    metric = options.metric_for(REGRESSION)
-    tell_inferred(design.progress, design.announced, design.candidates)
-    work = work_of(design.candidates, len(folds.training), reference=options.reference)
-    work = options.validation.stages(work, len(design.candidates), folds.k)
-    with stages(design.progress, work) as step:
-        compared = compare_numbers(design, moments, options, metric, step)
-        compared, chosen, judged = choose_validated(
-            compared, design, options, _procedure(options), step
-        )
-        choice = chosen.choice
-        step(f"fitting {choice.winner} to all training rows")
-        model, warned = with_warnings(lambda: _fit_winner(design, moments, compared, chosen))
-        step("reference")
-        reference = compared.reference(choice.best) if options.reference else None
-        step("scoring on the test set")
-        test_rows = folds.table.take(folds.test)
-        predictive = predictive_for(model, test_rows)
-        test_predictions = _predicted(model, test_rows, predictive, options.level)
-        baseline, _ = with_warnings(lambda: _fitted(design.baseline, design, moments, None))
-        step("learning curve")
-        curve = None if chosen.averaged is not None else _curve(choice.winner, design, compared)
-    description, check = describe(model), compared.check(choice.winner)
-    return Study(
-        source=design.metadata.source,
-        command=design.metadata.command,
-        target=design.target,
-        task=REGRESSION,
-        seed=design.parts.seed,
-        test_fraction=design.parts.test,
-        n_train=len(folds.training),
-        n_test=len(folds.test),
-        columns=design.columns,
-        leaderboard=chosen.entries,
-        winner=choice.winner,
-        reason=choice.reason,
-        choice=choice,
-        reference=reference,
-        test=_scores(test_predictions, design),
-        baseline_test=_scores(_predicted(baseline, test_rows), design),
-        model=model,
-        description=description,
-        messages=(
-            *design.messages,
-            *inferred.about_model(model.encoding_, description.stored_rows),
-        ),
-        warnings=(*design.warnings, *warned),
-        test_predictions=test_predictions,
-        learning_curve=curve,
-        training=training_rows(model, model, folds, model.encoding_),
-        ridge_path=ridge_path(_design_of(model, design))
-        if choice.winner in WITHOUT_PENALTY
-        else None,
-        uncertainty=uncertainty(model, test_rows, predictive, options.level, check),
-        **judged,
-    )
+class RegressionSelection(Selection):
+    """Regression models, compared by losses of numbers."""
 
+    task, curve = REGRESSION, METRIC
 
-def _procedure(options: StudyOptions) -> Procedure:
-    """The selection as a whole: compare, choose, fit."""
-    metric = options.metric_for(REGRESSION)
+    @property
+    def metrics(self) -> tuple[str, str]:
+        """The metric that decides, and the other."""
+        return self.metric, "mae" if self.metric in ("rmse", "r2") else "rmse"
 
-    def compare(design: StudyDesign, step: Step) -> ComparedNumbers:
-        return compare_numbers(design, _moment_folds(design), options, metric, step)
+    def moments(self, design: StudyDesign) -> MomentFolds | None:
+        """Moments by fold, from one pass over the rows.
 
-    def select(design: StudyDesign, step: Step) -> Selected:
-        compared = compare(design, step)
-        chosen = choose_winner(compared, options)
-        model = _fit_winner(design, _moment_folds(design), compared, chosen)
-        return Selected(chosen, lambda rows: _predicted(model, rows))
+        None where imputation by regression needs the rows again, where columns outnumber rows, or
+        where folds are predicted from earlier ones alone.
+        """
+        table, folds = design.table, design.folds
+        if folds.ordered or table.schema.missing == "regress" or folds.design is not table:
+            return None
+        split = table.with_parts(folds.labels)
+        return MomentFolds.of(split.schema, split.reduce(Grouped(Moments())))
 
-    def losses(found: Predictions) -> Floats:
+    def losses(self, found: OutOfFold) -> CandidateLosses:
+        """Losses of predictions by both metrics."""
+        values = {
+            metric: row_losses(metric, found.truth, found.predicted, found.w)
+            for metric in self.metrics
+        }
+        return CandidateLosses(found.rows, found.fold, found.w, values)
+
+    def weigh(self, found: OutOfFold, stacked: Floats, rows: Ints) -> Average:
+        """The weights of least squared error."""
+        return squared_error_average(stacked[:, rows].T, found.truth[rows], found.w[rows])
+
+    def fitted(self, compared: ComparedRows, name: str) -> tuple[Any, Any]:
+        """A penalty is tuned on the folds of the comparison; the others get the rows.
+
+        Rows have more digits than moments, and residuals and leverage.
+        """
+        candidate, tuning = compared.design.named(name), compared.predictions[name].tuning
+        if compared.moments is not None and candidate.from_moments and candidate.tuned:
+            model = compared.moments.fit(candidate)
+        else:
+            model = compared.design.folds.fit(candidate, tuning)
+        return model, model
+
+    def average(self, models: Sequence[Any], folds: int) -> AveragedRegressor:
+        """An unfitted average of models."""
+        return AveragedRegressor(models, cv=folds)
+
+    def predict(self, winner: Winner, rows: InMemory) -> Predictions:
+        """Predictions, with the ends of intervals where there are distributions."""
+        predictive = predictive_for(winner.model, rows)
+        intervals = None if predictive is None else predictive.interval(self.options.level)
+        truth, predicted = truth_of(rows), winner.model.predict(rows)
+        return Predictions(rows.row_ids, truth, predicted, None, rows.block.w, intervals=intervals)
+
+    def judge(self, found: Predictions) -> Floats:
+        """Losses of answers to other rows."""
         w = unit_weights(found.w, len(found.truth))
-        return row_losses(metric, found.truth, found.predicted, w)
+        return row_losses(self.metric, found.truth, found.predicted, w)
 
-    return Procedure(metric, compare, select, losses)
-
-
-def _curve(winner: str, design: StudyDesign, compared: ComparedNumbers) -> LearningCurve | None:
-    tuning = compared.predictions[winner].tuning
-    return learning_curve(design.named(winner), design.folds, METRIC, design.parts.seed, tuning)
-
-
-def _fit_winner(
-    design: StudyDesign,
-    moments: MomentFolds | None,
-    compared: ComparedNumbers,
-    chosen: ComparisonOutcome,
-) -> Any:
-    """The winner on all folds: one candidate, or several with their weights."""
-
-    def fit(name: str) -> Any:
-        return _fitted(design.named(name), design, moments, compared.predictions[name].tuning)
-
-    averaged = chosen.averaged
-    if averaged is None:
-        return fit(chosen.choice.winner)
-    models = [fit(name) for name in averaged.weights]
-    blank = AveragedRegressor([clone(model) for model in models], cv=design.folds.k)
-    return blank.from_fitted(models, averaged.average)
-
-
-def _fitted(
-    candidate: Candidate, design: StudyDesign, moments: MomentFolds | None, tuning: Tuning | None
-) -> Any:
-    """A penalty is tuned on the folds of the comparison; the others get the rows.
-
-    Rows have more digits than moments, and residuals and leverage.
-    """
-    if moments is not None and candidate.from_moments and candidate.tuned:
-        return moments.fit(candidate)
-    return design.folds.fit(candidate, tuning)
-
-
-def _moment_folds(design: StudyDesign) -> MomentFolds | None:
-    """Moments by fold, from one pass over the rows.
-
-    None where imputation by regression needs the rows again, where columns outnumber rows, or where
-    folds are predicted from earlier ones alone.
-    """
-    table, folds = design.table, design.folds
-    if folds.ordered or table.schema.missing == "regress" or folds.design is not table:
-        return None
-    split = table.with_parts(folds.labels)
-    return MomentFolds.of(split.schema, split.reduce(Grouped(Moments())))
-
-
-def _predicted(
-    model: Any,
-    rows: InMemory,
-    predictive: PredictiveDistribution | None = None,
-    level: float = LEVEL,
-) -> Predictions:
-    """Predictions of the test rows, with the ends of intervals where there are distributions."""
-    intervals = None if predictive is None else predictive.interval(level)
-    truth, predicted = truth_of(rows), model.predict(rows)
-    return Predictions(rows.row_ids, truth, predicted, None, rows.block.w, intervals=intervals)
-
-
-def _scores(test: Predictions, design: StudyDesign) -> tuple[Score, ...]:
-    return regression_scores(test.truth, test.predicted, test.w, design.parts.seed)
+    def record(self, design: StudyDesign, winner: Winner, test: Predictions) -> dict[str, Any]:
+        """Scores, predictive distributions, and the path of ridge beside coefficients."""
+        folds, model, name = design.folds, winner.model, winner.name
+        baseline, _ = with_warnings(lambda: folds.fit(design.baseline))
+        rows = folds.table.take(folds.test)
+        other = Predictions(rows.row_ids, test.truth, baseline.predict(rows), None, test.w)
+        found, seed = winner.out_of_fold, design.parts.seed
+        without = name in WITHOUT_PENALTY
+        return {
+            "test": regression_scores(test.truth, test.predicted, test.w, seed),
+            "baseline_test": regression_scores(other.truth, other.predicted, other.w, seed),
+            "ridge_path": ridge_path(_design_of(model, design)) if without else None,
+            "uncertainty": uncertainty(model, rows, self.options.level, checked(folds, found)),
+        }
 
 
 def _design_of(model: Any, design: StudyDesign) -> Moments | ArrayRows:
@@ -261,179 +177,6 @@ def ridge_path(source: Moments | ArrayRows) -> RegularizationPath:
 
 
 # -------------------------------------------------------------------------------------------------
-# Comparison of regression models: out-of-fold predictions, and their losses row by row.
-
-
-@dataclass(frozen=True)
-class OutOfFoldNumbers:
-    """Predictions of training rows, by position and in order, and the search that made them.
-
-    ``judged`` are their targets under predictive distributions, None where the model has none.
-    """
-
-    rows: Ints
-    values: Floats
-    tuning: Tuning | None = None
-    judged: Judged | None = None
-
-    @classmethod
-    def of(cls, rows: Ints, values: Floats, tuning: Tuning | None, judged: Judged | None) -> Self:
-        """From rows in any order."""
-        order = np.argsort(rows)
-        inside = None if judged is None else judged.take(order)
-        return cls(rows[order], values[order], tuning, inside)
-
-
-@dataclass(frozen=True)
-class ComparedNumbers:
-    """The comparison, and the out-of-fold predictions of each candidate."""
-
-    comparison: Comparison
-    predictions: dict[str, OutOfFoldNumbers]
-    data: TuningData
-    folds: RowFolds
-
-    def losses(self, found: OutOfFoldNumbers) -> CandidateLosses:
-        """Losses of out-of-fold predictions, by both metrics."""
-        own = self.comparison
-        return _losses(self.data, found, self.folds, (own.metric, own.secondary or own.metric))
-
-    def check(self, winner: str) -> PredictiveCheck | None:
-        """The training rows under the predictive distributions of a candidate, out of fold."""
-        found = self.predictions.get(winner)
-        if found is None or found.judged is None:
-            return None
-        w = self.data.w[found.rows]
-        return checked(self.folds, found.rows, found.values, found.judged, w)
-
-    def reference(self, winner: str) -> Entry | None:
-        """Gradient-boosted trees against the winner; None where they would take too long."""
-        found = reference_predictions(self.data)
-        if found is None:
-            return None
-        order = np.argsort(found.rows)
-        answers = OutOfFoldNumbers(found.rows[order], found.predictions[order])
-        return self.comparison.reference(self.losses(answers), winner, found.n_folds)
-
-    def average(self, best: str) -> AveragedCandidates | None:
-        """The average of all candidates; None if there are fewer than two."""
-        common = np.flatnonzero(np.isin(self.folds.training, self.comparison.rows))
-        found = {name: self.predictions[name] for name in self.comparison.complete}
-        known = {name: f.values[np.isin(f.rows, common)] for name, f in found.items()}
-        if len(known) < 2:
-            return None
-        y, w = self.data.y[common], self.data.w[common]
-
-        def weigh(stacked: Floats, rows: Ints) -> Average:
-            return squared_error_average(stacked[:, rows].T, y[rows], w[rows])
-
-        def losses_of(values: Floats) -> CandidateLosses:
-            return self.losses(OutOfFoldNumbers(common, values))
-
-        own = self.comparison
-        least = own.losses[best].by_metric[own.metric]
-        return average_candidates(known, self.data.fold[common], weigh, losses_of, least)
-
-
-def compare_numbers(
-    design: StudyDesign, moments: MomentFolds | None, options: StudyOptions, metric: str, step: Step
-) -> ComparedNumbers:
-    """Cross-validate every candidate, simplest first; one that refuses the data says why."""
-    folds = design.folds
-    data = tuning_data(folds, (), metric, options.effort.work)
-    secondary = "mae" if metric in ("rmse", "r2") else "rmse"
-    predictions: dict[str, OutOfFoldNumbers] = {}
-
-    def score(candidate: Candidate) -> Scored:
-        values: Mapping[str, tuple[Any, ...]]
-        if folds.leave_one_out:
-            found, values = _left_out(candidate, folds, data)
-        elif candidate.tunable:
-            with muted():
-                tuning = candidate.make(folds.k).tune(data.with_share(candidate.share))
-            values, found = tuning.parameters_by_fold, _from_tuning(data, tuning)
-        else:
-            source: Any = moments if moments is not None and candidate.from_moments else folds
-            parts, values = cross_validate(
-                candidate,
-                source,
-                lambda model, fold: _answers(model, _rows_of(folds, candidate, fold)),
-            )
-            rows = np.concatenate([test for _, test in data.folds.pairs])
-            found = _together(rows, parts, None)
-        predictions[candidate.name] = found
-        losses = _losses(data, found, folds, (metric, secondary))
-        note = "" if found.tuning is None else found.tuning.note
-        return Scored(candidate, losses, values, note)
-
-    scored = []
-    for candidate in design.candidates:
-        step(f"comparing {candidate.name}")
-        scored.append(scored_or_refused(candidate, score))
-    return ComparedNumbers(
-        Comparison(scored, metric, secondary, folds.units), predictions, data, folds
-    )
-
-
-def _left_out(
-    candidate: Candidate, folds: RowFolds, data: TuningData
-) -> tuple[OutOfFoldNumbers, Mapping[str, tuple[Any, ...]]]:
-    """Every row predicted by a model of all others."""
-    models = fold_models(candidate, folds, data)
-    closed = closed_form(models, folds, data)
-    if closed is not None:
-        found = OutOfFoldNumbers(np.arange(data.n), closed, models.tuning)
-        return found, models.hyperparameters
-    source = folds.source(candidate)
-    parts = leave_out(
-        models, folds, data, lambda model, rows, _: (rows, *_answers(model, source.take(rows)))
-    )
-    rows = np.searchsorted(folds.training, np.concatenate([rows for rows, *_ in parts]))
-    found = _together(rows, [answers for _, *answers in parts], models.tuning)
-    return found, models.hyperparameters
-
-
-def _together(rows: Ints, parts: Sequence[Any], tuning: Tuning | None) -> OutOfFoldNumbers:
-    """The answers of several models, one after the other."""
-    known = [judged for _, judged in parts if judged is not None]
-    judged = Judged.joined(known) if len(known) == len(parts) else None
-    predicted = np.concatenate([answers for answers, _ in parts])
-    return OutOfFoldNumbers.of(rows, predicted, tuning, judged)
-
-
-def _answers(model: Any, rows: InMemory) -> tuple[Floats, Judged | None]:
-    """Predictions, and the targets under predictive distributions where the model has them."""
-    predictive = predictive_for(model, rows)
-    if predictive is None:
-        return model.predict(rows), None
-    return predictive.mean, Judged.of(truth_of(rows), predictive)
-
-
-def _from_tuning(data: TuningData, tuning: Tuning) -> OutOfFoldNumbers:
-    """The predictions that a search made on its way."""
-    values, judged = np.ravel(tuning.predictions), None
-    if tuning.deviations is not None:
-        predictive = PredictiveDistribution(values, tuning.deviations)
-        judged = Judged.of(data.y[tuning.rows], predictive)
-    return OutOfFoldNumbers.of(tuning.rows, values, tuning, judged)
-
-
-def _rows_of(folds: RowFolds, candidate: Candidate, fold: int) -> InMemory:
-    """The rows of one fold, as a candidate reads them."""
-    rows = folds.table if candidate.from_moments else folds.source(candidate)
-    return rows.take(folds.split(fold)[1])
-
-
-def _losses(
-    data: TuningData, found: OutOfFoldNumbers, folds: RowFolds, metrics: tuple[str, ...]
-) -> CandidateLosses:
-    at = found.rows
-    truth, w, fold = data.y[at], data.w[at], data.fold[at]
-    values = {metric: row_losses(metric, truth, found.values, w) for metric in metrics}
-    return CandidateLosses(folds.training[at], fold, w, values)
-
-
-# -------------------------------------------------------------------------------------------------
 # Predictive distributions in a study: out of fold, on the test set, along the only column.
 
 
@@ -441,58 +184,25 @@ def _losses(
 PLACES = 120
 
 
-@dataclass(frozen=True)
-class Judged:
-    """Targets under their predictive distributions: residuals (y − m)/s and F(y)."""
-
-    residuals: Floats
-    pit: Floats
-
-    @classmethod
-    def of(cls, y: Floats, predictive: PredictiveDistribution) -> Judged:
-        """Targets of the same rows."""
-        return cls(predictive.residuals(y), predictive.pit(y))
-
-    @classmethod
-    def joined(cls, parts: Sequence[Judged]) -> Judged:
-        """One after the other."""
-        return cls(
-            np.concatenate([part.residuals for part in parts]),
-            np.concatenate([part.pit for part in parts]),
-        )
-
-    def take(self, at: Ints) -> Judged:
-        """Some of the rows."""
-        return Judged(self.residuals[at], self.pit[at])
-
-
-def predictive_for(model: Any, rows: InMemory) -> PredictiveDistribution | None:
-    """The predictive distribution of each row; None where the estimator has none."""
-    if not hasattr(model, "predictive"):
+def checked(folds: RowFolds, found: OutOfFold) -> PredictiveCheck | None:
+    """Out-of-fold rows under their predictive distributions, as a study stores them."""
+    if found.judged is None:
         return None
-    found: PredictiveDistribution = model.predictive(rows)
-    return found
-
-
-def checked(
-    folds: RowFolds, rows: Ints, values: Floats, judged: Judged, w: Floats
-) -> PredictiveCheck:
-    """Out-of-fold rows, by position among the training rows, as a study stores them."""
-    some = thinned(np.arange(len(rows)), SHOWN_ROWS)
-    numbers = folds.table.take(folds.training[rows[some]]).row_ids
-    part = judged.take(some)
-    weights = None if (w == 1.0).all() else w[some]
-    return PredictiveCheck(numbers, values[some], part.residuals, part.pit, weights)
+    some = thinned(np.arange(len(found.rows)), SHOWN_ROWS)
+    part, judged = found.take(some), found.judged.take(some)
+    numbers = folds.table.take(part.rows).row_ids
+    weights = None if (found.w == 1.0).all() else part.w
+    return PredictiveCheck(numbers, part.predicted, judged.residuals, judged.pit, weights)
 
 
 def uncertainty(
     model: Any,
     rows: InMemory,
-    predictive: PredictiveDistribution | None,
     level: float,
     check: PredictiveCheck | None,
 ) -> Uncertainty | None:
     """Intervals and densities of the test rows; None for a model without distributions."""
+    predictive = predictive_for(model, rows)
     if predictive is None:
         return None
     y = truth_of(rows)
@@ -593,7 +303,9 @@ def study_moments(
     )
 
 
-def _compare_moments(compared: Sequence[Candidate], folds: MomentFolds, step: Step) -> Comparison:
+def _compare_moments(
+    compared: Sequence[Candidate], folds: MomentFolds, step: Step
+) -> RowComparison:
     """Mean squared errors by fold: there are no rows to pair."""
     numbers = np.arange(folds.k)
     weights = np.array([part.weight for part in folds.folds.parts.values()])
@@ -605,8 +317,4 @@ def _compare_moments(compared: Sequence[Candidate], folds: MomentFolds, step: St
         losses = CandidateLosses(numbers, numbers, weights, {METRIC: np.array(errors)})
         return Scored(candidate, losses, values)
 
-    scored = []
-    for candidate in compared:
-        step(f"comparing {candidate.name}")
-        scored.append(scored_or_refused(candidate, score))
-    return Comparison(scored, METRIC)
+    return RowComparison(score_candidates(compared, score, step), METRIC)

@@ -22,7 +22,7 @@ from separatrix.storage import StoredMoments
 from separatrix.study import inferred, tasks
 from separatrix.study.candidates import Size, candidates, refuse_memory
 from separatrix.study.checks import check_stream, check_table
-from separatrix.study.classification import study_classes
+from separatrix.study.classification import ClassificationSelection
 from separatrix.study.conformal import calibrated
 from separatrix.study.design import (
     MIN_TEST_ROWS,
@@ -40,7 +40,8 @@ from separatrix.study.design import (
 )
 from separatrix.study.explanation import explained
 from separatrix.study.options import Effort, StudyOptions, Validation
-from separatrix.study.regression import study_moments, study_regression
+from separatrix.study.out_of_fold import study_rows
+from separatrix.study.regression import RegressionSelection, study_moments
 from separatrix.study.result import LEVEL, Study
 from separatrix.study.streaming.run import (
     stream_target,
@@ -246,8 +247,12 @@ def _study_rows(
     design = StudyDesign(
         table, parts, folds, columns, compared, messages, metadata, size, progress, warned
     )
-    study = study_regression if task == REGRESSION else study_classes
-    done = explained(study(design, options), folds)
+    selection = (
+        RegressionSelection(options)
+        if task == REGRESSION
+        else ClassificationSelection.of(design, options)
+    )
+    done = explained(study_rows(design, selection), folds)
     return replace(done, digest=digest, guaranteed=calibrated(done, folds))
 
 

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -21,8 +21,8 @@ from separatrix.study.candidates import BASELINE, Candidate
 from separatrix.study.comparison import (
     Averageable,
     CandidateLosses,
-    Comparison,
     ComparisonOutcome,
+    RowComparison,
     Scored,
     choose_winner,
     cross_validate,
@@ -77,10 +77,10 @@ def choose_validated(
 
 
 @dataclass(frozen=True)
-class RepeatedComparison(Comparison):
+class RepeatedComparison(RowComparison):
     """Losses averaged over ``repeats``; entries have the folds of all of them."""
 
-    repeats: tuple[Comparison, ...] = ()
+    repeats: tuple[RowComparison, ...] = ()
 
     def _entry(self, scored: Scored) -> Entry:
         entry = super()._entry(scored)
@@ -92,15 +92,15 @@ class RepeatedComparison(Comparison):
         return replace(entry, folds=tuple(v for e in own for v in e.folds), secondary=second)
 
 
-def named(comparison: Comparison, name: str) -> Entry:
+def named(comparison: RowComparison, name: str) -> Entry:
     """The line of a candidate."""
     return next(entry for entry in comparison.entries if entry.name == name)
 
 
 def repeated_comparison(
-    first: Comparison,
+    first: RowComparison,
     design: StudyDesign,
-    compare: Callable[[StudyDesign, Step], Comparison],
+    compare: Callable[[StudyDesign, Step], RowComparison],
     repeats: int,
     step: Step,
 ) -> RepeatedComparison:
@@ -394,17 +394,21 @@ class Selected:
     predict: Callable[[InMemory], Predictions]
 
 
-@dataclass(frozen=True)
-class Procedure:
-    """A selection that can be repeated on other rows, and the losses of its answers by row.
+class Procedure(Protocol):
+    """A selection that can be repeated on other rows, and the losses of its answers by row."""
 
-    ``compare`` is its first step alone.
-    """
+    @property
+    def metric(self) -> str:
+        """The metric that decides."""
 
-    metric: str
-    compare: Callable[[StudyDesign, Step], Averageable]
-    select: Callable[[StudyDesign, Step], Selected]
-    losses: Callable[[Predictions], Floats]
+    def compare(self, design: StudyDesign, step: Step) -> Averageable:
+        """The first step alone."""
+
+    def select(self, design: StudyDesign, step: Step) -> Selected:
+        """Compare, choose and fit."""
+
+    def judge(self, found: Predictions) -> Floats:
+        """Losses of answers to other rows."""
 
 
 def nested_selection(design: StudyDesign, procedure: Procedure, step: Step) -> Nested:
@@ -444,7 +448,7 @@ def nested_selection(design: StudyDesign, procedure: Procedure, step: Step) -> N
         at[order],
         np.concatenate(fold_of)[order],
         w[order],
-        {procedure.metric: procedure.losses(together)[order]},
+        {procedure.metric: procedure.judge(together)[order]},
     )
     return _record(design, procedure.metric, [chosen for chosen, _ in found], losses, refusal)
 

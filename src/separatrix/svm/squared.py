@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,9 @@ from scipy.sparse.linalg import LinearOperator, cg
 from separatrix.arrays import Floats, Ints
 from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
 from separatrix.optimize.convex import ElasticNetPenalty, Status
+from separatrix.optimize.linear_paths import RidgeRows
 from separatrix.optimize.loops import sweep
+from separatrix.optimize.newton import LinearSolver, backtrack, cholesky_solver
 from separatrix.svm.linear_dual import dual_of_squares, solve_dual
 from separatrix.svm.problem import STEPS, Budget, SquaredProblem
 from separatrix.svm.solver import divide_rows
@@ -433,3 +435,89 @@ def _step(problem: SquaredProblem, scores: Floats, theta: Floats, delta: Floats)
     whole = problem.value(theta + delta, problem.excess(scores + along))
     part = problem.value(theta + low * delta, problem.excess(scores + low * along))
     return low if part < whole * (1.0 - 1e-13) else 1.0
+
+
+# -------------------------------------------------------------------------------------------------
+# Squared hinges of each class against the rest, as a loss of paths over a stream
+# (:mod:`separatrix.optimize.linear_paths`).
+#
+#     Σ w Σₖ max(0, 1 ∓ sₖ)²
+
+
+#: Decrease of the mean loss of the sample that a step towards a warm start must promise.
+WARM_TOLERANCE = 1e-8
+#: Newton steps on the sample, at most.
+NEWTON_STEPS = 40
+
+
+@dataclass(frozen=True)
+class SquaredHingeLoss:
+    """Squared slacks of the margins of each class against the rest."""
+
+    n_classes: int
+
+    def signs(self, codes: Ints) -> Floats:
+        """±1 for every score and row."""
+        own = np.array([1]) if self.n_classes == 2 else np.arange(self.n_classes)
+        return np.where(codes == own[:, None], 1.0, -1.0)
+
+    def evaluate(self, scores: Floats, codes: Ints, w: Floats) -> tuple[float, Floats]:
+        """Σ w loss, and its derivative by every score."""
+        signs = self.signs(codes)
+        slack = np.maximum(1.0 - signs * scores, 0.0)
+        return float(np.sum((slack * slack) @ w)), -2.0 * w * signs * slack
+
+    def validate(self, scores: Floats, codes: Ints) -> tuple[Floats, Floats]:
+        """The squared slacks of every row, and whether another class has the largest score."""
+        slack = np.maximum(1.0 - self.signs(codes) * scores, 0.0)
+        predicted = (scores[0] > 0).astype(int) if len(scores) == 1 else scores.argmax(axis=0)
+        return np.sum(slack * slack, axis=0), (predicted != codes).astype(float)
+
+    def warm_starts(self, sample: RidgeRows, penalties: Floats) -> list[Floats]:
+        """θ for penalties in decreasing order, from the sample alone, by Newton's method."""
+        theta, found = np.zeros((sample.z.shape[1], sample.n_scores)), []
+        for penalty in penalties:
+            theta = self._newton(sample, theta, float(penalty))
+            found.append(theta)
+        return found
+
+    def solver(self, sample: RidgeRows, theta: Floats, penalty: float) -> LinearSolver:
+        """g ↦ H⁻¹g with H = 2 Σ w z zᵀ over the rows of positive slack, score by score."""
+        scores, signs = theta.T @ sample.z.T, self.signs(sample.codes)
+        ridge = sample.penalized(penalty)[:, 0] + 1e-9 * sample.weight
+        solvers = []
+        for own, sign in zip(scores, signs, strict=True):
+            root = sample.z * np.sqrt(2.0 * sample.w * (sign * own < 1.0))[:, None]
+            solvers.append(cholesky_solver(root.T @ root + np.diag(ridge)))
+        return lambda g: np.column_stack([solve(g[:, j]) for j, solve in enumerate(solvers)])
+
+    def _newton(self, sample: RidgeRows, theta: Floats, penalty: float) -> Floats:
+        """Full steps while they decrease the objective: it is piecewise quadratic."""
+        ridge = sample.penalized(penalty)
+
+        def at(point: Floats) -> _HingePoint:
+            value, residual = self.evaluate(point.T @ sample.z.T, sample.codes, sample.w)
+            shrunk = ridge * point
+            value += 0.5 * float(np.sum(point * shrunk))
+            return _HingePoint(value, (residual @ sample.z).T + shrunk)
+
+        here = at(theta)
+        for _ in range(NEWTON_STEPS):
+            step = self.solver(sample, theta, penalty)(here.gradient)
+            promised = float(np.sum(step * here.gradient))
+            if promised <= WARM_TOLERANCE * sample.weight:
+                break
+
+            def along(size: float, theta: Floats = theta, step: Floats = step) -> _HingePoint:
+                return at(theta - size * step)
+
+            found = backtrack(along, here.value, -promised)
+            if found is None:
+                break
+            theta, here = theta - found[0] * step, found[1]
+        return theta
+
+
+class _HingePoint(NamedTuple):
+    value: float
+    gradient: Floats

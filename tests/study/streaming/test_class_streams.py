@@ -15,9 +15,9 @@ from sklearn.svm import LinearSVC as ReferenceSVC
 import separatrix as sx
 from separatrix.cli.outcome import run
 from separatrix.messages import InputError
+from separatrix.optimize.linear_paths import MAX_PASSES
 from separatrix.rows import rows as rows_module
 from separatrix.storage import load, load_study
-from separatrix.study.streaming.candidates import MAX_PASSES
 from separatrix.study.streaming.run import TargetValues
 from separatrix.study.streaming.scores import Ranking
 

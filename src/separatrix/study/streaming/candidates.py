@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,21 +20,14 @@ from separatrix.discriminant.regularized_discriminant import (
 )
 from separatrix.geometry.class_scores import softmax
 from separatrix.logistic.logistic_regression import LogisticRegression
-from separatrix.logistic.tuning import (
-    LIKELIHOOD,
-    MAX_HESSIAN,
-    BlockPreconditioner,
-    HessianPreconditioner,
-    RidgeRows,
-    ridge_path,
-)
+from separatrix.logistic.tuning import LIKELIHOOD, LogisticPathLoss
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Certificate, Solution, Status
-from separatrix.optimize.newton import LimitedMemory, LinearSolver, cholesky_solver
-from separatrix.probability.loops import binary_loss, softmax_by_class
+from separatrix.optimize.linear_paths import ALL, LinearDesign, LinearPaths, PathJob, solve_paths
 from separatrix.rows.parts import Parts
-from separatrix.rows.rows import EncodedRows, InMemory, MappedRows, Rows, S, SelectedParts, chunks
+from separatrix.rows.rows import EncodedRows, InMemory, MappedRows, Rows, S, SelectedParts
 from separatrix.rows.schema import Block, Encoding, Schema, Term, Terms
+from separatrix.rows.split import TEST
 from separatrix.selection.tuning import Tuning, best_by_fold
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.class_preparation import (
@@ -45,17 +38,16 @@ from separatrix.statistics.class_preparation import (
     without_part,
 )
 from separatrix.statistics.moments import (
-    FieldStatistic,
     Grouped,
     Moments,
-    Standardizer,
     design_moments,
 )
 from separatrix.study.candidates import BASELINE, CS, Candidate
 from separatrix.study.comparison import muted
-from separatrix.study.design import TEST, thinned
+from separatrix.study.design import thinned
 from separatrix.study.progress import Step
 from separatrix.svm.linear import LinearSVC
+from separatrix.svm.squared import SquaredHingeLoss
 
 # -------------------------------------------------------------------------------------------------
 # Candidates of a stream, fitted without each fold: from moments by class, or by passes.
@@ -78,7 +70,7 @@ KKT_TOLERANCE = 1e-5
 
 
 @dataclass(frozen=True)
-class Contender:
+class FoldFits:
     """A candidate with its model of each fold, fitted to all others, and how to fit the whole."""
 
     candidate: Candidate
@@ -124,7 +116,7 @@ class LogisticModel(MarginModel):
 # -- from moments ------------------------------------------------------------------------------
 
 
-def closed_form(candidate: Candidate, data: ClassData, loss: str, work: float) -> Contender:
+def closed_form(candidate: Candidate, data: ClassData, loss: str, work: float) -> FoldFits:
     """A candidate that follows from moments by class."""
     if candidate.name == "rda":
         return _regularized(candidate, data, loss, work)
@@ -135,7 +127,7 @@ def closed_form(candidate: Candidate, data: ClassData, loss: str, work: float) -
         models = {
             f: candidate.make(k).fit(data.class_rows(TEST if constant else f)) for f in data.folds
         }
-    return Contender(candidate, models, lambda: candidate.make(k).fit(data.class_rows()))
+    return FoldFits(candidate, models, lambda: candidate.make(k).fit(data.class_rows()))
 
 
 def _refuse_indicators(data: ClassData) -> None:
@@ -148,7 +140,7 @@ def _refuse_indicators(data: ClassData) -> None:
         )
 
 
-def _regularized(candidate: Candidate, data: ClassData, loss: str, work: float) -> Contender:
+def _regularized(candidate: Candidate, data: ClassData, loss: str, work: float) -> FoldFits:
     """RDA: training moments of all rows, shrinkage chosen on the sample of each fold."""
     data.require_classes()
     sample, codes = data.sample, data.codes(data.sample)
@@ -175,7 +167,7 @@ def _regularized(candidate: Candidate, data: ClassData, loss: str, work: float) 
             f: fit(replace(tuning, parameters=tuning.grid[i]), f)
             for f, i in zip(data.folds, tuning.by_fold, strict=True)
         }
-    return Contender(candidate, models, lambda: fit(tuning), tuning.parameters_by_fold, note)
+    return FoldFits(candidate, models, lambda: fit(tuning), tuning.parameters_by_fold, note)
 
 
 def _class_moments(data: ClassData, left_out: int) -> ClassMoments:
@@ -195,9 +187,9 @@ def path_points(data: ClassData, work: float) -> list[float]:
     return list(thinned(np.array(CS), max(1, most))) if most < len(CS) else list(CS)
 
 
-def iterative_contenders(
+def fits_by_passes(
     compared: Sequence[Candidate], data: ClassData, loss: str, work: float
-) -> list[Contender]:
+) -> list[FoldFits]:
     """Maximum likelihood, the ridge path and the linear SVM in the same passes."""
     data.require_classes()
     names, k = [candidate.name for candidate in compared], len(data.targets)
@@ -236,14 +228,14 @@ def _weights(data: ClassData) -> dict[int, float]:
 
 def _likelihood(
     candidate: Candidate, data: ClassData, paths: LinearPaths, last: NDArray[Any]
-) -> Contender:
+) -> FoldFits:
     models = _fold_models(LogisticModel, data, paths, last)
 
     def fit() -> Any:
         model = candidate.make(len(data.folds)).set_params(tol=1e-8)
         return model.fit(data.training_rows())
 
-    return Contender(candidate, models, fit, note=_unsolved(paths, last))
+    return FoldFits(candidate, models, fit, note=_unsolved(paths, last))
 
 
 def _penalized(
@@ -253,7 +245,7 @@ def _penalized(
     Cs: list[float],
     best: int,
     by_fold: NDArray[Any],
-) -> Contender:
+) -> FoldFits:
     models = _fold_models(LogisticModel, data, paths, by_fold)
 
     def fit() -> Any:
@@ -261,17 +253,17 @@ def _penalized(
         return model.fit(data.training_rows())
 
     chosen = {"C": tuple(float(Cs[i]) for i in by_fold)}
-    return Contender(candidate, models, fit, chosen, _unsolved(paths, by_fold))
+    return FoldFits(candidate, models, fit, chosen, _unsolved(paths, by_fold))
 
 
 def _svm(
     candidate: Candidate, data: ClassData, paths: LinearPaths, Cs: list[float], loss: str
-) -> Contender:
+) -> FoldFits:
     """The linear SVM with squared slacks, which passes can minimize; C by its loss out of fold."""
     best, by_fold = best_by_fold(paths.losses(loss), fold_weights(data))
     models = _fold_models(MarginModel, data, paths, by_fold)
     note = "; ".join(filter(None, ["squared slacks", _unsolved(paths, by_fold)]))
-    return Contender(
+    return FoldFits(
         candidate,
         models,
         lambda: _linear_svc(data, paths, int(best), float(Cs[best])),
@@ -472,364 +464,3 @@ class CountedRows(Rows):
         self.count += 1
         if self.count <= self.planned:
             self.step(f"pass {self.count}: {self.purpose}")
-
-
-# -------------------------------------------------------------------------------------------------
-# Penalty paths of linear scores over a stream: all penalties and all folds in the same passes.
-#
-#     F_cf(θ) = Σ_{rows not of fold f} w ℓ(θᵀz) + ½ λ_c ‖θ‖²,     z = (standardized columns, 1)
-#
-# Every problem starts at the solution of a sample of the rows, weighted to stand for all of them,
-# and takes L-BFGS steps that the Hessian of the sample preconditions: each pass over the rows
-# evaluates the next point of every problem that has not converged, and its loss on the rows of fold
-# f.
-
-
-#: The fold of a problem that leaves none out.
-ALL = -2
-#: Decrease of the mean loss that a further step must promise.
-TOLERANCE = 1e-10
-#: Passes at most, and the fraction of a promised decrease that a step must achieve (Armijo).
-MAX_PASSES, SUFFICIENT = 15, 1e-4
-#: Scores of a chunk of rows, for all problems together.
-CHUNK_SCORES = 400_000
-
-
-@dataclass(frozen=True)
-class LinearDesign:
-    """z = ((x − mean)/σ, 1) of encoded rows, and the classes of their target."""
-
-    encoding: Encoding
-    standardizer: Standardizer
-    targets: Terms
-
-    @classmethod
-    def of(cls, encoding: Encoding, design: Moments, targets: Terms) -> LinearDesign:
-        """Standardized by the moments of all training rows."""
-        return cls(encoding, Standardizer.from_moments(design), targets)
-
-    @property
-    def width(self) -> int:
-        """Length of z."""
-        return len(self.standardizer.mean) + 1
-
-    def z(self, block: Block) -> Floats:
-        """The design rows of a raw block."""
-        x = self.encoding.apply(block).dense()
-        z = np.empty((len(x), self.width))
-        np.subtract(x, self.standardizer.mean, out=z[:, :-1])
-        z[:, :-1] *= self.standardizer.inverse_scale
-        z[:, -1] = 1.0
-        return z
-
-    def sample(self, block: Block, weight: float, left_out: int) -> RidgeRows:
-        """Rows of a sample but those of a fold, weighted to stand for rows of ``weight``."""
-        assert block.parts is not None
-        rows = block.take(np.flatnonzero(block.parts != left_out))
-        w = rows.weights * (weight / rows.weight)
-        codes = rows.codes(self.targets)
-        return RidgeRows(self.z(rows), codes, w, len(self.targets), intercept=True)
-
-
-class PathGradients(FieldStatistic):
-    """Values and gradients of many problems at their ``points`` (P x D x scores), in one pass.
-
-    ``losses`` are those of the problems. ``left_out`` is the fold whose rows a problem is not
-    fitted to; of those rows ``validation`` sums weight, loss and errors (P x 3).
-    """
-
-    sums: ClassVar[tuple[str, ...]] = ("value", "gradient", "validation")
-
-    def __init__(
-        self, design: LinearDesign, losses: list[PathLoss], points: Floats, left_out: Ints
-    ) -> None:
-        self.design, self.losses, self.points, self.left_out = design, losses, points, left_out
-        self.value = np.zeros(len(points))
-        self.gradient = np.zeros_like(points)
-        self.validation = np.zeros((len(points), 3))
-
-    def update(self, block: Block) -> None:
-        """Add the rows of a block that are not of the test part."""
-        assert block.parts is not None
-        block = block.take(np.flatnonzero(block.parts != TEST))
-        p, _, k = self.points.shape
-        for chunk in chunks(block, int(np.clip(CHUNK_SCORES // (p * k), 256, 8192))):
-            self._add(chunk)
-
-    def _add(self, block: Block) -> None:
-        z, codes = self.design.z(block), block.codes(self.design.targets)
-        w, parts = block.weights, block.parts
-        p, width, k = self.points.shape
-        flat = self.points.transpose(0, 2, 1).reshape(p * k, width)
-        scores, residual = flat @ z.T, np.empty((p * k, block.n))
-        folds = {int(f): np.flatnonzero(parts == f) for f in np.unique(self.left_out)}
-        weights = {f: np.where(parts == f, 0.0, w) for f in folds}
-        for i, (loss, f) in enumerate(zip(self.losses, self.left_out.tolist(), strict=True)):
-            own, validation = slice(i * k, (i + 1) * k), folds[f]
-            if len(validation):
-                losses, wrong = loss.validate(scores[own, validation], codes[validation])
-                self.validation[i] += (
-                    w[validation].sum(),
-                    w[validation] @ losses,
-                    w[validation] @ wrong,
-                )
-            value, residual[own] = loss.evaluate(scores[own], codes, weights[f])
-            self.value[i] += value
-        self.gradient += (residual @ z).reshape(p, k, width).transpose(0, 2, 1)
-
-
-@dataclass
-class Descent:
-    """One problem on its way: loss, penalty, fold left out, and the state of L-BFGS."""
-
-    loss: PathLoss
-    penalty: Floats
-    left_out: int
-    weight: float
-    theta: Floats
-    solve: LinearSolver
-    value: float = np.inf
-    gradient: Floats | None = None
-    validation: Floats = field(default_factory=lambda: np.zeros(3))
-    memory: LimitedMemory = field(default_factory=LimitedMemory)
-    step: Floats | None = None
-    size: float = 1.0
-    promised: float = np.inf
-    done: bool = False
-
-    @property
-    def trial(self) -> Floats:
-        """Where the next pass evaluates it."""
-        return self.theta if self.step is None else self.theta - self.size * self.step
-
-    def accept(self, value: float, gradient: Floats, validation: Floats) -> None:
-        """What a pass found at the trial point: go there, or try half of the step."""
-        point = self.trial
-        shrunk = self.penalty * point
-        value += 0.5 * float(np.sum(point * shrunk))
-        gradient = gradient + shrunk
-        if self.step is not None and not value <= self.value - SUFFICIENT * self.size * (
-            self.promised
-        ):
-            rounding = self.promised <= 1e-13 * max(abs(self.value), 1.0)
-            self.size *= 0.5
-            self.done = self.size < 1e-4 or rounding
-            return
-        if self.gradient is not None:
-            self.memory.add(point - self.theta, gradient - self.gradient)
-        self.theta, self.value, self.gradient, self.validation = point, value, gradient, validation
-        self.step, self.size = self.memory.direction(gradient, self.solve), 1.0
-        self.promised = float(np.sum(self.step * gradient))
-        self.done = self.promised <= TOLERANCE * self.weight
-
-    @property
-    def residual(self) -> float:
-        """The largest derivative, relative to the weight of the rows."""
-        assert self.gradient is not None
-        return float(np.abs(self.gradient).max()) / self.weight
-
-
-@dataclass(frozen=True)
-class LinearPaths:
-    """Solutions by penalty (in decreasing order) and fold left out (``ALL``: none)."""
-
-    design: LinearDesign
-    penalties: Floats
-    folds: list[int]
-    descents: dict[tuple[int, int], Descent]
-    n_passes: int
-
-    def losses(self, kind: str) -> Floats:
-        """Mean loss, or error rate, of the rows of every fold (points x folds)."""
-        validation = np.array(
-            [
-                [self.descents[c, f].validation for f in self.folds]
-                for c in range(len(self.penalties))
-            ]
-        )
-        column = 2 if kind == "error" else 1
-        return np.asarray(validation[:, :, column] / np.maximum(validation[:, :, 0], 1e-300))
-
-    def unscaled(self, point: int, fold: int) -> tuple[Floats, Floats]:
-        """Coefficients (scores x d) and intercepts for encoded rows."""
-        theta = self.descents[point, fold].theta
-        coef, intercept = self.design.standardizer.unscale(theta[:-1].T, theta[-1])
-        return np.asarray(coef), np.asarray(intercept)
-
-
-@dataclass(frozen=True)
-class PathJob:
-    """A loss, its penalties in decreasing order, and the weights of the rows of each problem.
-
-    Those are by the fold that a problem leaves out; ``ALL`` leaves out none.
-    """
-
-    loss: PathLoss
-    penalties: Floats
-    weights: dict[int, float]
-
-    def start(self, sample: Block, design: LinearDesign) -> dict[tuple[int, int], Descent]:
-        """Every problem at the solution of its sample, by penalty and fold."""
-        mean = sum(self.weights.values()) / len(self.weights)
-        whole = design.sample(sample, mean, ALL)
-        centers = self.loss.warm_starts(whole, self.penalties)
-        pairs = list(zip(centers, self.penalties.tolist(), strict=True))
-        solvers = [self.loss.solver(whole, theta, penalty) for theta, penalty in pairs]
-        found = {}
-        for f, weight in self.weights.items():
-            starts = self.loss.warm_starts(design.sample(sample, weight, f), self.penalties)
-            for c, (start, penalty) in enumerate(zip(starts, self.penalties, strict=True)):
-                ridge = whole.penalized(float(penalty))
-                found[c, f] = Descent(self.loss, ridge, f, weight, start, solvers[c])
-        return found
-
-
-def solve_paths(
-    rows: Rows, sample: Block, design: LinearDesign, jobs: list[PathJob]
-) -> list[LinearPaths]:
-    """Solve all problems of all jobs together: a pass evaluates those that have not converged."""
-    started = [job.start(sample, design) for job in jobs]
-    every = [descent for found in started for descent in found.values()]
-    passes = 0
-    while passes < MAX_PASSES and any(not d.done for d in every):
-        active = [d for d in every if not d.done]
-        points = np.array([d.trial for d in active])
-        left_out = np.array([d.left_out for d in active], dtype=np.int64)
-        losses = [d.loss for d in active]
-        found = rows.reduce(PathGradients(design, losses, points, left_out))
-        for i, descent in enumerate(active):
-            descent.accept(float(found.value[i]), found.gradient[i], found.validation[i])
-        passes += 1
-    return [
-        LinearPaths(design, job.penalties, [f for f in job.weights if f != ALL], found, passes)
-        for job, found in zip(jobs, started, strict=True)
-    ]
-
-
-# -------------------------------------------------------------------------------------------------
-# Losses of linear scores that passes over a stream minimize: logistic, and squared hinge.
-#
-#     logistic:       Σ w (log Σₖ e^sₖ − s_y)               of two classes log(1 + e^∓s)
-#     squared hinge:  Σ w Σₖ max(0, 1 ∓ sₖ)²                each class against the rest
-#
-# Scores are (scores x rows): one for the second of two classes, else one for each class.
-
-
-#: Decrease of the mean loss of the sample that a step towards a warm start must promise.
-WARM_TOLERANCE = 1e-8
-#: Newton steps of a squared hinge on the sample, at most.
-NEWTON_STEPS = 40
-
-
-class PathLoss(Protocol):
-    """A loss of scores, and what a sample of the rows tells of its minimum."""
-
-    def evaluate(self, scores: Floats, codes: Ints, w: Floats) -> tuple[float, Floats]:
-        """Σ w loss, and its derivative by every score; ``scores`` may be overwritten."""
-
-    def validate(self, scores: Floats, codes: Ints) -> tuple[Floats, Floats]:
-        """The loss of every row, and whether another class is predicted."""
-
-    def warm_starts(self, sample: RidgeRows, penalties: Floats) -> list[Floats]:
-        """θ for penalties in decreasing order, from the sample alone."""
-
-    def solver(self, sample: RidgeRows, theta: Floats, penalty: float) -> LinearSolver:
-        """g ↦ H⁻¹g, H the Hessian of the sample at θ with the penalty."""
-
-
-@dataclass(frozen=True)
-class LogisticPathLoss:
-    """The negative log-likelihood."""
-
-    n_classes: int
-
-    def evaluate(self, scores: Floats, codes: Ints, w: Floats) -> tuple[float, Floats]:
-        """Σ w loss, and its derivative by every score; ``scores`` may be overwritten."""
-        residual = np.empty_like(scores)
-        if len(scores) > 1:
-            return float(softmax_by_class(scores, codes, w, residual)), residual
-        positive, second = codes.astype(np.float64), np.empty(scores.shape[1])
-        return float(binary_loss(scores[0], positive, w, residual[0], second)[0]), residual
-
-    def validate(self, scores: Floats, codes: Ints) -> tuple[Floats, Floats]:
-        """−log p of the true class, and whether another is more probable."""
-        if len(scores) == 1:
-            scores = np.vstack([np.zeros(scores.shape[1]), scores])
-        at = np.arange(scores.shape[1])
-        loss = np.logaddexp.reduce(scores, axis=0) - scores[codes, at]
-        return loss, (scores.argmax(axis=0) != codes).astype(float)
-
-    def warm_starts(self, sample: RidgeRows, penalties: Floats) -> list[Floats]:
-        """θ for penalties in decreasing order, from the sample alone."""
-        return list(ridge_path(sample, penalties, WARM_TOLERANCE))
-
-    def solver(self, sample: RidgeRows, theta: Floats, penalty: float) -> LinearSolver:
-        """g ↦ H⁻¹g, H the Hessian of the sample at θ with the penalty."""
-        kind = HessianPreconditioner if theta.size <= MAX_HESSIAN else BlockPreconditioner
-        return kind(sample, theta).with_penalty(sample.penalized(penalty))
-
-
-@dataclass(frozen=True)
-class SquaredHingeLoss:
-    """Squared slacks of the margins of each class against the rest."""
-
-    n_classes: int
-
-    def signs(self, codes: Ints) -> Floats:
-        """±1 for every score and row."""
-        own = np.array([1]) if self.n_classes == 2 else np.arange(self.n_classes)
-        return np.where(codes == own[:, None], 1.0, -1.0)
-
-    def evaluate(self, scores: Floats, codes: Ints, w: Floats) -> tuple[float, Floats]:
-        """Σ w loss, and its derivative by every score."""
-        signs = self.signs(codes)
-        slack = np.maximum(1.0 - signs * scores, 0.0)
-        return float(np.sum((slack * slack) @ w)), -2.0 * w * signs * slack
-
-    def validate(self, scores: Floats, codes: Ints) -> tuple[Floats, Floats]:
-        """The squared slacks of every row, and whether another class has the largest score."""
-        slack = np.maximum(1.0 - self.signs(codes) * scores, 0.0)
-        predicted = (scores[0] > 0).astype(int) if len(scores) == 1 else scores.argmax(axis=0)
-        return np.sum(slack * slack, axis=0), (predicted != codes).astype(float)
-
-    def warm_starts(self, sample: RidgeRows, penalties: Floats) -> list[Floats]:
-        """θ for penalties in decreasing order, from the sample alone, by Newton's method."""
-        theta, found = np.zeros((sample.z.shape[1], sample.n_scores)), []
-        for penalty in penalties:
-            theta = self._newton(sample, theta, float(penalty))
-            found.append(theta)
-        return found
-
-    def solver(self, sample: RidgeRows, theta: Floats, penalty: float) -> LinearSolver:
-        """g ↦ H⁻¹g with H = 2 Σ w z zᵀ over the rows of positive slack, score by score."""
-        scores, signs = theta.T @ sample.z.T, self.signs(sample.codes)
-        ridge = sample.penalized(penalty)[:, 0] + 1e-9 * sample.weight
-        solvers = []
-        for own, sign in zip(scores, signs, strict=True):
-            root = sample.z * np.sqrt(2.0 * sample.w * (sign * own < 1.0))[:, None]
-            solvers.append(cholesky_solver(root.T @ root + np.diag(ridge)))
-        return lambda g: np.column_stack([solve(g[:, j]) for j, solve in enumerate(solvers)])
-
-    def _newton(self, sample: RidgeRows, theta: Floats, penalty: float) -> Floats:
-        """Full steps while they decrease the objective: it is piecewise quadratic."""
-        ridge = sample.penalized(penalty)
-
-        def at(point: Floats) -> tuple[float, Floats]:
-            value, residual = self.evaluate(point.T @ sample.z.T, sample.codes, sample.w)
-            shrunk = ridge * point
-            return value + 0.5 * float(np.sum(point * shrunk)), (residual @ sample.z).T + shrunk
-
-        value, gradient = at(theta)
-        for _ in range(NEWTON_STEPS):
-            step = self.solver(sample, theta, penalty)(gradient)
-            promised, size = float(np.sum(step * gradient)), 1.0
-            if promised <= WARM_TOLERANCE * sample.weight:
-                break
-            there = at(theta - step)
-            while there[0] > value - 1e-4 * size * promised and size > 1e-3:
-                size *= 0.5
-                there = at(theta - size * step)
-            if there[0] >= value:
-                break
-            theta, (value, gradient) = theta - size * step, there
-        return theta

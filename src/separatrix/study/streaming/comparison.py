@@ -10,7 +10,7 @@ calibration, each fitted to out-of-fold scores of other folds in a sample of the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from operator import add
 from typing import Any, Self
@@ -30,16 +30,15 @@ from separatrix.study.class_scores import row_losses
 from separatrix.study.classification import (
     SECONDARY,
     CalibrationMap,
-    OutOfFold,
-    aligned_probabilities,
-    calibration_summary,
+    check_calibration,
     fitted_map,
     methods_for,
 )
+from separatrix.study.comparison import Comparison, Scored
 from separatrix.study.measure import metric_value
-from separatrix.study.options import choose_paired
-from separatrix.study.result import CalibrationCheck, Choice, CrossValidatedScore, Difference, Entry
-from separatrix.study.streaming.candidates import ClassData, Contender, folds_in
+from separatrix.study.out_of_fold import OutOfFold, aligned_probabilities
+from separatrix.study.result import CalibrationCheck, CrossValidatedScore, Difference
+from separatrix.study.streaming.candidates import ClassData, FoldFits, folds_in
 
 #: The calibration of probabilities that are a model's own.
 OWN = "own"
@@ -47,14 +46,14 @@ OWN = "own"
 BINS = 10
 
 
-def sampled_predictions(contender: Contender, data: ClassData) -> OutOfFold:
-    """Out-of-fold predictions of the sample, by the models of the contender."""
+def sampled_predictions(fits: FoldFits, data: ClassData) -> OutOfFold:
+    """Out-of-fold predictions of the sample, by the models of its folds."""
     block, classes = data.sample, data.classes
     k, n = len(classes), data.sample.n
     p, scores = np.zeros((n, k)), np.zeros((n, k) if k > 2 else n)
     predicted, has_p, complete = np.zeros(n, dtype=np.int64), True, True
     for fold, at, rows in folds_in(block, data.schema):
-        model = contender.models[fold]
+        model = fits.models[fold]
         found = aligned_probabilities(model, rows, classes)
         has_p = has_p and found is not None
         complete = complete and len(model.classes_) == k
@@ -73,19 +72,19 @@ def sampled_predictions(contender: Contender, data: ClassData) -> OutOfFold:
         block.weights,
         scores if complete else None,
         p if has_p else None,
-        contender.hyperparameters,
-        has_p,
+        hyperparameters=fits.hyperparameters,
+        odds=has_p,
     )
 
 
 @dataclass(frozen=True)
 class Calibratable:
-    """A contender with calibrations by method and fold; ``default`` is that of its answers.
+    """A candidate with calibrations by method and fold; ``default`` is that of its answers.
 
     ``default`` is empty where the model has no probabilities and cannot be calibrated: ``why``.
     """
 
-    contender: Contender
+    fits: FoldFits
     sampled: OutOfFold
     maps: dict[str, dict[int, CalibrationMap]]
     default: str = OWN
@@ -94,12 +93,12 @@ class Calibratable:
     @property
     def name(self) -> str:
         """The name of the candidate."""
-        return self.contender.candidate.name
+        return self.fits.candidate.name
 
     @property
     def scorer(self) -> Scorer:
         """What a pass needs of it."""
-        return Scorer(self.name, self.contender.models, self.maps)
+        return Scorer(self.name, self.fits.models, self.maps)
 
 
 @dataclass(frozen=True)
@@ -120,11 +119,11 @@ class Scorer:
         return found
 
 
-def calibratable(contender: Contender, data: ClassData) -> Calibratable:
-    """The contender with every calibration that its out-of-fold scores allow."""
-    found = sampled_predictions(contender, data)
-    if contender.candidate.name == BASELINE:
-        return Calibratable(contender, found, {})
+def calibratable(fits: FoldFits, data: ClassData) -> Calibratable:
+    """The candidate with every calibration that its out-of-fold scores allow."""
+    found = sampled_predictions(fits, data)
+    if fits.candidate.name == BASELINE:
+        return Calibratable(fits, found, {})
     known, maps, why = methods_for(len(found.classes), len(found.truth)), {}, ""
     for method in known:
         try:
@@ -134,9 +133,9 @@ def calibratable(contender: Contender, data: ClassData) -> Calibratable:
         except InputError as refusal:
             why = f"no probabilities: {refusal.what}"
     if found.probabilities is not None:
-        return Calibratable(contender, found, maps)
+        return Calibratable(fits, found, maps)
     default = known[0] if known[0] in maps else ""
-    return Calibratable(contender, found, maps, default, "" if default else why)
+    return Calibratable(fits, found, maps, default, "" if default else why)
 
 
 class OutOfFoldSums:
@@ -267,7 +266,7 @@ class PairedSums:
 
     sums: OutOfFoldSums
     metric: str
-    columns: dict[str, str] = field(default_factory=dict)
+    columns: Mapping[str, str]
 
     @property
     def names(self) -> Sequence[str]:
@@ -276,8 +275,7 @@ class PairedSums:
 
     def mean(self, name: str) -> float:
         """The mean loss of a candidate."""
-        total = self.sums.total
-        return float(total.mean[total.terms.position[Term(self.columns[name], level=self.metric)]])
+        return self.sums.score(self.columns[name], self.metric).mean
 
     def difference(self, name: str, other: str) -> Difference:
         """The loss of one minus that of the other."""
@@ -288,112 +286,73 @@ class PairedSums:
         return self.sums.score(self.columns[name], self.metric).standard_error
 
 
-# -------------------------------------------------------------------------------------------------
-# The choice among contenders of a stream: each under its best calibration, then paired.
-
-
-NAN = float("nan")
-
-
 @dataclass(frozen=True)
-class ComparedStream:
-    """Contenders, and the sums of their losses out of fold."""
+class StreamComparison(Comparison):
+    """Candidates compared by the moments of their losses, each under its best calibration.
 
-    contenders: list[Calibratable]
-    sums: OutOfFoldSums
-    metric: str
+    ``columns`` are candidate and calibration as they are compared, ``predictions`` those of the
+    sample with that calibration.
+    """
 
-    @property
-    def secondary(self) -> str:
-        """The metric that is shown beside the one that decides."""
-        return SECONDARY.get(self.metric, "error")
+    sums: OutOfFoldSums = field(kw_only=True)
+    columns: dict[str, str] = field(default_factory=dict)
+    fits: dict[str, FoldFits] = field(default_factory=dict)
+    predictions: dict[str, OutOfFold] = field(default_factory=dict)
 
-    @cached_property
-    def checks(self) -> dict[str, CalibrationCheck]:
-        """Whether a calibration helps, by candidate; none where none could be tried."""
-        found = {one.name: self._check(one) for one in self.contenders}
-        return {name: check for name, check in found.items() if check is not None}
+    @classmethod
+    def of(
+        cls,
+        wanted: Sequence[Candidate],
+        known: Sequence[Calibratable],
+        refused: Mapping[str, str],
+        sums: OutOfFoldSums,
+        metric: str,
+    ) -> StreamComparison:
+        """Candidates in order; those not ``known`` are ``refused`` with a reason."""
+        scored = {name: Scored(c, note=refused.get(name, "")) for name, c in _by_name(wanted)}
+        columns, predictions, fits = {}, {}, {}
+        for one in known:
+            check = _check(one, sums)
+            default = None if one.default in (OWN, "") else one.default
+            method = default if check is None else check.method
+            columns[one.name] = f"{one.name} {method or OWN}"
+            predictions[one.name] = replace(one.sampled, method=method, check=check)
+            found = fits[one.name] = one.fits
+            note = one.why or found.note
+            scored[one.name] = Scored(found.candidate, None, found.hyperparameters, note, method)
+        second = SECONDARY.get(metric, "error")
+        return cls(
+            [*scored.values()], metric, second,
+            sums=sums, columns=columns, fits=fits, predictions=predictions,
+        )  # fmt: skip
 
-    @cached_property
-    def columns(self) -> dict[str, str]:
-        """Candidate and calibration as they are compared."""
-        return {one.name: f"{one.name} {self.method(one) or OWN}" for one in self.contenders}
+    def paired(self, metric: str) -> PairedSums:
+        """Mean losses and their differences, of the candidates for which the metric is defined."""
+        return PairedSums(self.sums, metric, self.columns)
 
-    def method(self, one: Calibratable) -> str | None:
-        """The calibration of a contender; None where its own probabilities are used."""
-        check = self.checks.get(one.name)
-        if check is not None:
-            return check.method
-        return None if one.default in (OWN, "") else one.default
+    def score(self, name: str, metric: str) -> CrossValidatedScore | None:
+        """The metric of a candidate by fold; None where it is not defined."""
+        column = self.columns.get(name, "")
+        return self.sums.score(column, metric) if self.sums.has(column, metric) else None
 
-    def _check(self, one: Calibratable) -> CalibrationCheck | None:
-        default = None if one.default == OWN else one.default
-        others = [method for method in one.maps if method != default]
-        if not others or default == "":
-            return None
-        sums, own = self.sums, f"{one.name} {one.default}"
-        before = sums.score(own, "log_loss")
-        scores = {m: sums.score(f"{one.name} {m}", "log_loss") for m in others}
-        best = min(scores, key=lambda method: scores[method].mean)
-        gain = sums.difference(own, f"{one.name} {best}", "log_loss")
-        helps = gain.mean > gain.standard_error and gain.mean > 0
-        after, ece = scores[best], sums.calibration_error(own)
-        return CalibrationCheck(
-            best if helps else default,
-            before,
-            after if helps else before,
-            ece,
-            sums.calibration_error(f"{one.name} {best}") if helps else ece,
-            gain.mean,
-            gain.standard_error,
-            scores,
-            calibration_summary(
-                best, before, after, gain.mean, gain.standard_error, default, helps
-            ),
-        )
 
-    def choose(self, rule: str, refused: Mapping[str, str]) -> Choice:
-        """The winner by paired differences."""
-        notes = [*refused.values(), *(one.why for one in self.contenders if one.why)]
-        return choose_paired(
-            PairedSums(self.sums, self.metric, self.columns),
-            PairedSums(self.sums, self.secondary, self.columns),
-            metric=self.metric,
-            rule=rule,
-            refusal=notes[0] if notes else "",
-        )
+def _by_name(wanted: Sequence[Candidate]) -> list[tuple[str, Candidate]]:
+    return [(candidate.name, candidate) for candidate in wanted]
 
-    def entries(self, wanted: Sequence[Candidate], refused: Mapping[str, str]) -> tuple[Entry, ...]:
-        """The leaderboard."""
-        known = {one.name: one for one in self.contenders}
-        return tuple(
-            self._entry(known[c.name])
-            if c.name in known
-            else Entry(c.name, c.label, self.metric, (), NAN, NAN, note=refused[c.name])
-            for c in wanted
-        )
 
-    def _entry(self, one: Calibratable) -> Entry:
-        candidate, column = one.contender.candidate, self.columns[one.name]
-        first: CrossValidatedScore = CrossValidatedScore(self.metric, (), NAN, NAN)
-        second = None
-        if self.sums.has(column, self.metric):
-            first = self.sums.score(column, self.metric)
-        if self.sums.has(column, self.secondary):
-            second = self.sums.score(column, self.secondary)
-        return Entry(
-            candidate.name,
-            candidate.label,
-            self.metric,
-            first.folds,
-            first.mean,
-            first.standard_error,
-            dict(one.contender.hyperparameters),
-            note=one.why or one.contender.note,
-            secondary=second,
-            calibrated=self.method(one),
-        )
+def _check(one: Calibratable, sums: OutOfFoldSums) -> CalibrationCheck | None:
+    """Whether a calibration helps; None where none could be tried."""
+    default = None if one.default == OWN else one.default
+    if not set(one.maps) - {default} or default == "":
+        return None
 
-    def named(self, name: str) -> Calibratable:
-        """A contender by name."""
-        return next(one for one in self.contenders if one.name == name)
+    def column(method: str | None) -> str:
+        return f"{one.name} {method or OWN}"
+
+    return check_calibration(
+        default,
+        one.maps,
+        lambda m: sums.score(column(m), "log_loss"),
+        lambda m, other: sums.difference(column(m), column(other), "log_loss"),
+        lambda m: sums.calibration_error(column(m)),
+    )

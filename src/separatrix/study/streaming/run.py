@@ -23,6 +23,7 @@ from separatrix.rows.rows import InMemory, MappedRows, Rows
 from separatrix.rows.sampling import Both, Reservoir, RowSample
 from separatrix.rows.schema import Block, Column, Kind, Schema, Term, Terms, concatenate
 from separatrix.rows.sources.stream import TableRows
+from separatrix.rows.split import TEST
 from separatrix.statistics.class_preparation import ClassMomentsByPart
 from separatrix.statistics.moments import Moments
 from separatrix.storage import StoredMoments
@@ -31,13 +32,12 @@ from separatrix.study.candidates import BASELINE, Candidate, Size, candidates
 from separatrix.study.checks import check_stream, missed_classes
 from separatrix.study.class_scores import DecisionCosts, about_costs, decision_costs
 from separatrix.study.class_views import covariance_tests, surface_of
-from separatrix.study.classification import CalibratedPredictions, Winner, by_fold, with_calibration
+from separatrix.study.classification import by_fold, predictions, with_calibration
 from separatrix.study.comparison import LOSSES
 from separatrix.study.describe import describe
 from separatrix.study.design import (
     MIN_TEST_ROWS,
     MIN_TRAINING_ROWS,
-    TEST,
     Metadata,
     RowFolds,
     too_small,
@@ -46,6 +46,7 @@ from separatrix.study.design import (
 )
 from separatrix.study.explanation import explained
 from separatrix.study.options import StudyOptions
+from separatrix.study.out_of_fold import Winner
 from separatrix.study.progress import stages, tell_compared, tell_inferred
 from separatrix.study.result import Choice, StreamRecord, Study
 from separatrix.study.streaming.candidates import (
@@ -55,12 +56,12 @@ from separatrix.study.streaming.candidates import (
     DESCENT_PASSES,
     ON_REQUEST,
     ClassData,
-    Contender,
     CountedRows,
+    FoldFits,
     closed_form,
-    iterative_contenders,
+    fits_by_passes,
 )
-from separatrix.study.streaming.comparison import ComparedStream, OutOfFoldSums, calibratable
+from separatrix.study.streaming.comparison import OutOfFoldSums, StreamComparison, calibratable
 from separatrix.study.streaming.scores import (
     SumsOverTestRows,
     stream_class_scores,
@@ -214,10 +215,9 @@ def study_class_data(
     messages += tuple(about_costs(costs, data.classes))
     tell_inferred(progress, messages, wanted)
     loss = LOSSES.get(metric, "log_loss")
-    found, refused = _contenders(data, wanted, loss, options.effort.work)
-    compared = _compared(data, found, metric, costs)
-    choice = compared.choose(options.rule, refused)
-    entries = compared.entries(wanted, refused)
+    found, refused = _fits(data, wanted, loss, options.effort.work)
+    compared = _compared(data, wanted, found, refused, metric, costs)
+    choice, entries = compared.choose(options.rule), compared.entries
     tell_compared(progress, entries, choice.winner, choice.reason)
     study = finish(data, compared, choice, costs, metadata, reason)
     return replace(
@@ -228,14 +228,14 @@ def study_class_data(
     )
 
 
-def _contenders(
+def _fits(
     data: ClassData, wanted: Sequence[Candidate], loss: str, work: float
-) -> tuple[list[Contender], dict[str, str]]:
+) -> tuple[list[FoldFits], dict[str, str]]:
     """Every candidate fitted without each fold, and why others refuse the data."""
-    found: list[Contender] = []
+    found: list[FoldFits] = []
     refused: dict[str, str] = {}
 
-    def attempt(names: Sequence[str], make: Callable[[], Sequence[Contender]]) -> None:
+    def attempt(names: Sequence[str], make: Callable[[], Sequence[FoldFits]]) -> None:
         try:
             found.extend(make())
         except InputError as refusal:
@@ -249,18 +249,21 @@ def _contenders(
     by_passes = [c for c in wanted if c.name in BY_PASSES]
     if by_passes:
         data.announce("linear models, all folds and penalties")
-        attempt(
-            [c.name for c in by_passes], lambda: iterative_contenders(by_passes, data, loss, work)
-        )
+        attempt([c.name for c in by_passes], lambda: fits_by_passes(by_passes, data, loss, work))
     order = {candidate.name: i for i, candidate in enumerate(wanted)}
     return sorted(found, key=lambda c: order[c.candidate.name]), refused
 
 
 def _compared(
-    data: ClassData, found: list[Contender], metric: str, costs: DecisionCosts | None
-) -> ComparedStream:
-    """Score all contenders out of fold in one pass."""
-    ready = [calibratable(contender, data) for contender in found]
+    data: ClassData,
+    wanted: Sequence[Candidate],
+    found: list[FoldFits],
+    refused: dict[str, str],
+    metric: str,
+    costs: DecisionCosts | None,
+) -> StreamComparison:
+    """Score all candidates out of fold in one pass."""
+    ready = [calibratable(fits, data) for fits in found]
     data.announce("losses out of fold")
     own = None if costs is None else costs.among(data.classes)
     metrics = tuple(dict.fromkeys(("log_loss", "error", metric)))
@@ -269,7 +272,7 @@ def _compared(
     if data.simulated:  # rows of the table count, and not how many stand for them
         counts = {f: sum(m.count for m in data.groups.parts[f].parts.values()) for f in data.folds}
         sums.squares = {f: sums.moments[f].weight ** 2 / counts[f] for f in data.folds}
-    return ComparedStream(ready, sums, metric)
+    return StreamComparison.of(wanted, ready, refused, sums, metric)
 
 
 def _refuse_data(data: ClassData) -> None:
@@ -481,7 +484,7 @@ def _normal(m: Moments, n: int, rng: np.random.Generator) -> Floats:
 
 def finish(
     data: ClassData,
-    compared: ComparedStream,
+    compared: StreamComparison,
     choice: Choice,
     costs: DecisionCosts | None,
     metadata: Metadata,
@@ -489,7 +492,7 @@ def finish(
 ) -> Study:
     """Fit the winner, test it once, and describe it; the comparison is filled in by the caller."""
     winner = _fitted(data, compared, choice, costs)
-    baseline = with_warnings(compared.named(BASELINE).contender.fit)[0]
+    baseline = with_warnings(compared.fits[BASELINE].fit)[0]
     own = None if costs is None else costs.among(data.classes)
     data.announce("the test part")
     schema, targets = data.schema, data.targets
@@ -542,21 +545,17 @@ def finish(
 
 
 def _fitted(
-    data: ClassData, compared: ComparedStream, choice: Choice, costs: DecisionCosts | None
+    data: ClassData, compared: StreamComparison, choice: Choice, costs: DecisionCosts | None
 ) -> Winner:
     """The winner on all folds, with its calibration and the costs of its decisions."""
-    one = compared.named(choice.winner)
     data.announce(f"fitting {choice.winner} to all training rows")
-    candidate, method = one.contender.candidate, compared.method(one)
-    core, warned = with_warnings(one.contender.fit)
-    check = compared.checks.get(one.name)
-    model: Any = with_calibration(
-        candidate, core, CalibratedPredictions(one.sampled, method, check)
-    )
+    fits, found = compared.fits[choice.winner], compared.predictions[choice.winner]
+    core, warned = with_warnings(fits.fit)
+    model: Any = with_calibration(fits.candidate, core, found)
     if costs is not None:
         model = costs.from_fitted(model)
-    summary = () if check is None else (check.summary,)
-    return Winner(core, model, one.sampled, costs, candidate, warned, check, summary)
+    summary = () if found.check is None else (found.check.summary,)
+    return Winner(core, model, found, costs, fits.candidate, warned, summary)
 
 
 def _record(data: ClassData, sums: SumsOverTestRows, reason: str) -> StreamRecord:
@@ -582,7 +581,7 @@ def _with_sample(study: Study, data: ClassData, winner: Winner) -> Study:
     table = InMemory(data.schema, block)
     labels = np.asarray(block.parts)
     folds = RowFolds(table, labels)
-    test = winner.predict(table.take(np.flatnonzero(labels == TEST)), data.classes)
+    test = predictions(winner, table.take(np.flatnonzero(labels == TEST)), data.classes)
     shown = by_fold(winner.out_of_fold, folds) if study.winner != BASELINE else ()
     trained = training_rows(winner.core, winner.model, folds, winner.encoding, len(data.classes))
     missed = missed_classes(test, study.classes)

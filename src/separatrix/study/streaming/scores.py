@@ -15,6 +15,7 @@ from separatrix.probability.costs import Costs
 from separatrix.probability.reliability import wilson
 from separatrix.rows.rows import InMemory, merge
 from separatrix.rows.schema import NO_TERMS, Block, Schema, Term, Terms
+from separatrix.rows.split import TEST
 from separatrix.statistics.moments import Moments
 from separatrix.study.class_scores import (
     DecisionCosts,
@@ -23,9 +24,9 @@ from separatrix.study.class_scores import (
     row_losses,
     wider,
 )
-from separatrix.study.classification import aligned_probabilities
-from separatrix.study.design import TEST, scores_for
+from separatrix.study.design import scores_for
 from separatrix.study.measure import Z95
+from separatrix.study.out_of_fold import aligned_probabilities
 from separatrix.study.result import Decision, Score, ScoresOfClass
 from separatrix.study.streaming.comparison import BINS
 
