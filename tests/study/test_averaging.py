@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.study.out_of_fold import Selection
+from separatrix.study.out_of_fold import ModelSelection
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def halved(found):
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_a_candidate_scored_on_fewer_rows_has_no_weight(table, task, monkeypatch) -> None:
     classes = task == "classification"
-    original, seen = Selection.compare, []
+    original, seen = ModelSelection.compare, []
 
     def shortened(*args, **kwargs):
         found = original(*args, **kwargs)
@@ -44,7 +44,7 @@ def test_a_candidate_scored_on_fewer_rows_has_no_weight(table, task, monkeypatch
         comparison = replace(found.comparison, scored=scored)
         return replace(found, comparison=comparison, predictions=predictions)
 
-    monkeypatch.setattr(Selection, "compare", shortened)
+    monkeypatch.setattr(ModelSelection, "compare", shortened)
     y = np.where(table["y"] > 1.0, "high", "low") if classes else table["y"]
     models = ["lda", "naive_bayes", "logistic"] if classes else ["linear", "ridge", "neighbors"]
     found = sx.run_study(sx.scan(table | {"y": y}, target="y"), models=models, average=True)

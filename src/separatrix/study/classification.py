@@ -56,8 +56,8 @@ from separatrix.study.design import (
 from separatrix.study.options import StudyOptions, difference
 from separatrix.study.out_of_fold import (
     ComparedRows,
+    ModelSelection,
     OutOfFold,
-    Selection,
     Winner,
     aligned_probabilities,
 )
@@ -73,7 +73,7 @@ from separatrix.study.tasks import CLASSIFICATION
 SECONDARY = {"error": "log_loss"}
 
 
-class ClassificationSelection(Selection):
+class ClassificationSelection(ModelSelection):
     """Classifiers, compared by probabilities, calibrated, deciding by expected cost.
 
     out-of-fold probabilities ─ choice ─ calibration ─ costs ─ a class or a rejection

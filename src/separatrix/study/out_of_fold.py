@@ -2,7 +2,7 @@
 
 predictions out of fold ─ comparison ─ choice ─ fit to all training rows ─ test set, once
 
-What differs between regression and classification is a :class:`Selection`.
+What differs between regression and classification is a :class:`ModelSelection`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ from separatrix.study.validation import (
 )
 
 
-class Selection:
+class ModelSelection:
     """How candidates for one task are compared, fitted and judged on rows in folds.
 
     ``classes`` are those of the training rows, none for regression. The first of ``metrics``
@@ -92,7 +92,7 @@ class Selection:
         """The metric that decides, and the other."""
         raise NotImplementedError
 
-    def of_training(self, design: StudyDesign) -> Selection:  # noqa: ARG002
+    def of_training(self, design: StudyDesign) -> ModelSelection:  # noqa: ARG002
         """The same among the classes of the training rows."""
         return self
 
@@ -185,7 +185,7 @@ class Selection:
         return Selected(chosen, lambda rows: self.predict(winner, rows))
 
 
-def study_rows(design: StudyDesign, selection: Selection) -> Study:
+def study_rows(design: StudyDesign, selection: ModelSelection) -> Study:
     """Compare on the folds, choose, fit, and score on the test set once."""
     folds, options = design.folds, selection.options
     tell_inferred(design.progress, [*design.announced, *selection.messages], design.candidates)
@@ -238,7 +238,7 @@ def study_rows(design: StudyDesign, selection: Selection) -> Study:
 class ComparedRows:
     """The comparison, and the out-of-fold predictions of each candidate."""
 
-    selection: Selection
+    selection: ModelSelection
     design: StudyDesign
     comparison: RowComparison
     predictions: dict[str, OutOfFold]

@@ -52,8 +52,8 @@ from separatrix.study.measure import (
 from separatrix.study.options import StudyOptions
 from separatrix.study.out_of_fold import (
     ComparedRows,
+    ModelSelection,
     OutOfFold,
-    Selection,
     Winner,
     predictive_for,
 )
@@ -77,7 +77,7 @@ PATH_POINTS = 60
 WITHOUT_PENALTY = ("linear", "huber", "least_absolute")
 
 
-class RegressionSelection(Selection):
+class RegressionSelection(ModelSelection):
     """Regression models, compared by losses of numbers."""
 
     task, curve = REGRESSION, METRIC
