@@ -18,33 +18,29 @@ from pathlib import Path
 LIMIT = 2.0
 
 COMPILE = """
-import inspect, os, shutil, sys, warnings
+import os, shutil, sys, warnings
 import separatrix
-from separatrix.cli.compiling import first_fits
+from separatrix.catalogue import DECLARATIONS
+from separatrix.cli import first_fits
 from separatrix.compilation import watch
-from sklearn.base import BaseEstimator
 
 for name in dir(separatrix):
     getattr(separatrix, name)
 watch.announce = lambda _: None
 warnings.simplefilter("ignore")
 kinds = sys.argv[1].split(",")
-for name, home in separatrix.HOMES.items():
-    model = getattr(separatrix, name)
-    if not (inspect.isclass(model) and issubclass(model, BaseEstimator)):
-        continue
-    for options in first_fits.OPTIONS.get(name, ({},)):
-        for table in first_fits.tables():
-            if table.name not in kinds or table.name == "tall" and name not in first_fits.LARGE:
-                continue
-            sys.stdout.flush()
-            if os.fork():
-                os.wait()
-                shutil.rmtree(os.environ["NUMBA_CACHE_DIR"], ignore_errors=True)
-                continue
-            first_fits.fit(name, model, options, table)
-            print(f"{name} {options or ''} {table.name}|{watch.seconds}", flush=True)
-            os._exit(0)
+for name, declared in DECLARATIONS.items():
+    for options, table in first_fits.cases(declared):
+        if table.name not in kinds:
+            continue
+        sys.stdout.flush()
+        if os.fork():
+            os.wait()
+            shutil.rmtree(os.environ["NUMBA_CACHE_DIR"], ignore_errors=True)
+            continue
+        first_fits.fit(declared, options, table)
+        print(f"{name} {options or ''} {table.name}|{watch.seconds}", flush=True)
+        os._exit(0)
 """
 
 

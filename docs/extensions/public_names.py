@@ -47,6 +47,7 @@ HEADINGS = {
     "export": "Export",
     "verification": "Verification",
     "messages": "Errors and warnings",
+    "catalogue": "Estimators of other packages",
     "pictures": "Pictures",
 }
 

@@ -17,6 +17,7 @@ from separatrix.bayes.gaussian_process.regressor import (
 )
 from separatrix.bayes.predictive import PredictiveDistribution as PredictiveDistribution
 from separatrix.bayes.sampling import LogisticSamples as LogisticSamples
+from separatrix.catalogue import register as register
 from separatrix.cluster.agglomerative import AgglomerativeClustering as AgglomerativeClustering
 from separatrix.cluster.kernel_kmeans import KernelKMeans as KernelKMeans
 from separatrix.cluster.kmeans import KMeans as KMeans

@@ -271,7 +271,7 @@ def warn_as(category: type[Warning], text: str) -> None:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``Did you mean 'income'?``, or the known names if none is close."""
     names = list(known)
-    folded = {other.strip().casefold(): other for other in names}
+    folded = {other.strip().casefold(): other for other in reversed(names)}  # the first counts
     near = difflib.get_close_matches(name.strip().casefold(), list(folded), n=1, cutoff=0.6)
     if near:
         return f"Did you mean {folded[near[0]]!r}?"

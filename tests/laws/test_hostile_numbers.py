@@ -21,10 +21,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, is_classifier, is_regressor
+from sklearn.base import is_classifier, is_regressor
 
 import separatrix as sx
-from separatrix.cli.first_fits import _fill_required
+from separatrix.catalogue import DECLARATIONS
 
 #: Seconds after which a fit of two dozen rows counts as one without end, on any computer.
 PATIENCE = 120.0
@@ -96,13 +96,8 @@ def cases() -> Iterator[Case]:
 
 
 def models() -> Iterator[Any]:
-    for name, _ in sx.HOMES.items():
-        model = getattr(sx, name)
-        if inspect.isclass(model) and issubclass(model, BaseEstimator):
-            clusters = (3,) if "KMe" in name else ()
-            yield pytest.param(
-                lambda m=model, c=clusters: m(*_fill_required(m.__name__, m), *c), id=name
-            )
+    for name, declared in DECLARATIONS.items():
+        yield pytest.param(declared.make, id=name)
     for linkage in ("single", "complete", "average", "centroid"):
         yield pytest.param(
             lambda linkage=linkage: sx.AgglomerativeClustering(linkage=linkage), id=linkage

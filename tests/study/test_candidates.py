@@ -9,7 +9,7 @@ import pytest
 import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.rows.schema import Column, Kind
-from separatrix.study.candidates import CANDIDATES, Size, candidates
+from separatrix.study.candidates import Size, candidates, compared_models
 from separatrix.study.tasks import infer_task, refuse_task, with_classes
 
 
@@ -98,8 +98,9 @@ def test_numbers_read_as_classes_equal_a_column_read_as_discrete() -> None:
 
 
 def test_every_candidate_can_be_made() -> None:
-    for candidate in CANDIDATES:
-        assert hasattr(candidate.make(3), "fit")
+    for task in ("regression", "classification"):
+        for candidate in compared_models(task).values():
+            assert hasattr(candidate.make(3), "fit")
 
 
 def test_candidates_are_limited_by_name_and_the_baseline_stays() -> None:

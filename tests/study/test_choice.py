@@ -8,7 +8,7 @@ import pytest
 import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.samples import sample
-from separatrix.study.candidates import CANDIDATES
+from separatrix.study.candidates import compared_models
 from separatrix.study.comparison import CandidateLosses, RowComparison, Scored
 from separatrix.study.options import SHARE, RowLosses, choose, difference
 
@@ -105,7 +105,7 @@ def test_weights_count_as_repeated_rows() -> None:
 
 
 def scored(name: str, rows: np.ndarray, losses: np.ndarray) -> Scored:
-    candidate = next(c for c in CANDIDATES if c.name == name)
+    candidate = compared_models("regression")[name]
     return Scored(candidate, CandidateLosses(rows, rows % 2, np.ones(len(rows)), {"rmse": losses}))
 
 
@@ -129,7 +129,7 @@ def test_candidates_are_compared_on_the_rows_that_all_were_scored_on() -> None:
 
 def test_a_model_that_could_not_be_fitted_cannot_win() -> None:
     rows = np.arange(60)
-    candidate = next(c for c in CANDIDATES if c.name == "linear")
+    candidate = compared_models("regression")["linear"]
     lines = [
         scored("baseline", rows, np.full(60, 9.0)),
         Scored(candidate, None, note="it refuses"),

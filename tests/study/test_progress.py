@@ -103,9 +103,9 @@ def test_a_plain_callable_gets_counts_whatever_the_weights() -> None:
 
 
 def test_typical_work_grows_with_the_rows_of_dear_models_alone() -> None:
-    from separatrix.study.candidates import CANDIDATES
+    from separatrix.study.candidates import compared_models
 
-    named = {c.name: c for c in CANDIDATES}
+    named = compared_models("classification")
     some = [named["logistic"], named["svm"]]
     few, many = (work_of(some, rows, reference=True) for rows in (100, 5000))
     assert few[0] == many[0]

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import is_classifier
 
 import separatrix as sx
-from separatrix.verification.claims.models import CLAIMS
+from separatrix.catalogue import of_task
 from tests.verification.test_linear import refuted
 
 rng = np.random.default_rng(0)
@@ -101,6 +100,21 @@ def test_perceptrons_by_exact_signs() -> None:
     assert refuted(sx.verify(model, X, swapped))
 
 
+@pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
+def test_a_fraction_in_place_of_costs(y: Any) -> None:
+    """ν-SVMs are SVMs of cost 1/ρ, or of the ε found, with coefficients that are ν of all costs."""
+    w = 1.0 + np.arange(len(X)) % 3
+    model = sx.NuSVC(nu=0.3, standardize=True).fit(X, y, sample_weight=w)
+    assert sx.verify(model, X, y, weight=w).verdict == "proved"
+    assert not sx.verify(model, X, y).holds
+    model.nu = 0.35
+    assert "ν" in refuted(sx.verify(model, X, y, weight=w))
+    numbers = sx.NuSVR(C=3.0, nu=0.4).fit(X, SCORE)
+    assert sx.verify(numbers, X, SCORE).verdict == "proved"
+    numbers.epsilon_ *= 1.01
+    assert not sx.verify(numbers, X, SCORE).holds
+
+
 @pytest.mark.parametrize("standardize", [False, True])
 def test_clusters(standardize: bool) -> None:
     model = sx.KMeans(3, standardize=standardize, random_state=0).fit(X)
@@ -152,12 +166,10 @@ TRUE = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(CLAIMS))
+@pytest.mark.parametrize("name", [d.name for d in of_task("classification") if d.verifier])
 def test_truth_values_are_labels_however_a_table_writes_them(name: str, tmp_path: Path) -> None:
     """A model fitted to booleans is verified with every spelling of them, and refuted by others."""
     model = getattr(sx, name)()
-    if not is_classifier(model):
-        return
     y = (MODEST[:, 0] > 0.0) ^ (MODEST[:, 1] > 1.0)
     frame = pd.DataFrame(MODEST, columns=["a", "b"])
     model.fit(frame, y)

@@ -2,48 +2,29 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, OutlierMixin, TransformerMixin, is_classifier, is_regressor
 
 import separatrix
+from separatrix.catalogue import (
+    CALIBRATION,
+    CLASSIFICATION,
+    DECLARATIONS,
+    REGRESSION,
+    Declaration,
+)
 from separatrix.compilation import watch
 
-#: Options that lead to other loops than the defaults do.
-OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
-    "AgglomerativeClustering": tuple(
-        {"linkage": linkage} for linkage in ("single", "complete", "average", "centroid", "ward")
-    ),
-    "Lasso": ({}, {"positive": True}),
-    "LinearSVC": (
-        {"loss": "hinge"},
-        {},
-        {"penalty": "l1", "dual": False},
-        {"multi_class": "crammer_singer"},
-    ),
-    "LinearSVR": ({}, {"loss": "squared_epsilon_insensitive"}),
-    "LogisticRegression": ({}, {"C": np.inf}, {"l1_ratio": 1.0, "solver": "saga"}),
-    "LogisticPath": ({}, {"l1_ratio": 1.0}),
-    "Perceptron": ({}, {"average": True}),
-    "SVC": ({}, {"kernel": "linear"}, {"kernel": "poly"}),
-}
 #: What is called after ``fit``, where a model has it.
 METHODS = (
     "predict", "predict_proba", "decision_function", "transform", "kneighbors", "score_samples",
     "certainty",
 )  # fmt: skip
-#: Models with other loops for many rows.
-LARGE = {
-    "KMeans", "KNeighborsClassifier", "LinearDiscriminantAnalysis", "LinearRegression", "LinearSVC",
-    "LinearSVR", "LogisticRegression", "NearestNeighbors", "QuadraticDiscriminantAnalysis", "SVC",
-    "SVR",
-}  # fmt: skip
 
 
 class FirstFitTable(NamedTuple):
@@ -64,77 +45,59 @@ class Compiled(NamedTuple):
     stored: bool
 
 
+#: Folders with most to compile, and so the first to begin.
+HEAVY = ("svm", "cluster", "linear", "logistic", "neighbors", "bayes", "study")
+
+
 def families() -> list[str]:
     """The folders that models live in, those with most to compile first."""
-    heavy = ("svm", "cluster", "linear", "logistic", "neighbors")
-    light = ("discriminant", "hypotheses", "perceptron", "probability", "estimators", "geometry")
-    return [*heavy, "bayes", "study", *light]
+    others = {declared.family for declared in DECLARATIONS.values()} | set(FUNCTIONS)
+    return [*HEAVY, *sorted(others - {*HEAVY, ""})]
 
 
 def compile_family(family: str) -> Compiled:
     """Fit every model of a family once to every kind of table."""
     watch.announce = lambda _: None
     loops, seconds = watch.count, watch.seconds
-    names = [name for name, home in separatrix.HOMES.items() if home.split(".")[1] == family]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name in names:
-            model = getattr(separatrix, name)
-            if inspect.isclass(model) and issubclass(model, BaseEstimator):
-                _fit_all(name, model)
+        for declared in DECLARATIONS.values():
+            if declared.family == family:
+                for options, table in cases(declared):
+                    fit(declared, options, table)
         for call in FUNCTIONS.get(family, ()):
             call()
     return Compiled(family, watch.count - loops, watch.seconds - seconds, watch.stored)
 
 
-def _fit_all(name: str, model: type[Any]) -> None:
-    for options in OPTIONS.get(name, ({},)):
+def cases(declared: Declaration) -> Iterator[tuple[Mapping[str, Any], FirstFitTable]]:
+    """The fits that lead to all loops of a class: parameters and tables."""
+    for options in ({}, *declared.variants):
         for table in tables():
-            if table.name != "tall" or (name in LARGE and not options):
-                fit(name, model, options, table)
+            if table.name != "tall" or (declared.large and not options):
+                yield options, table
 
 
-def fit(name: str, model: type[Any], options: dict[str, Any], table: FirstFitTable) -> None:
+def fit(declared: Declaration, options: Mapping[str, Any], table: FirstFitTable) -> None:
     """Fit a model to a table and predict; it may refuse a kind of table: it has no loops then."""
-    arguments = (*_fill_required(name, model), *((3,) if "KMe" in name else ()))
     with suppress(*(() if table.name == "plain" else (TypeError, ValueError))):
-        _use(model(*arguments, **options), table)
+        use(declared.make().set_params(**options), declared.task, table)
 
 
-def _use(estimator: Any, table: FirstFitTable) -> None:
+def use(estimator: Any, task: str, table: FirstFitTable) -> None:
+    """Fit an estimator of a task to a table, and ask it for all that it answers."""
     if estimator.__sklearn_tags__().input_tags.positive_only:
         table = table._replace(x=abs(table.x))
-    if is_classifier(estimator):
-        estimator.fit(table.x, table.labels)
-    elif is_regressor(estimator):
-        estimator.fit(table.x, table.y)
-    elif isinstance(estimator, OutlierMixin | TransformerMixin) or "X" in _parameters(estimator):
-        estimator.fit(table.x)
-    else:  # a calibration: from scores of one class, or of each
+    if task == CALIBRATION:  # from scores of one class, or of each
         each = isinstance(estimator, separatrix.TemperatureCalibration)
         scores = np.column_stack([-table.y, table.y]) if each else table.y
         estimator.fit(scores, table.y > 0).predict(scores)
         return
+    targets = {CLASSIFICATION: (table.labels,), REGRESSION: (table.y,)}.get(task, ())
+    estimator.fit(table.x, *targets)
     for method in METHODS:
         if hasattr(estimator, method):
             getattr(estimator, method)(table.x)
-
-
-def _parameters(estimator: Any) -> Any:
-    return inspect.signature(estimator.fit).parameters
-
-
-def _fill_required(name: str, model: type[Any]) -> Iterator[Any]:
-    """Arguments without a default: the models that another is made of."""
-    for parameter in list(inspect.signature(model).parameters.values()):
-        if parameter.name == "estimator":
-            yield separatrix.GaussianNB()
-        elif parameter.name == "estimators" and name.endswith("Classifier"):
-            yield [separatrix.GaussianNB(), separatrix.NearestMean()]
-        elif parameter.name == "estimators" and name == "EvidenceAveraging":
-            yield [separatrix.BayesianRidge(), separatrix.ARDRegression()]
-        elif parameter.name == "estimators":
-            yield [separatrix.LinearRegression(), separatrix.MeanRegressor()]
 
 
 def tables() -> Iterator[FirstFitTable]:

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from separatrix.catalogue import declaration_of, declared_class
 from separatrix.messages import InputError
-from separatrix.storage.registry import ENUMS, KERNELS, MODELS, RECORDS, class_in, is_listed
+from separatrix.storage.registry import ENUMS, KERNELS, RECORDS, class_in, is_listed
 
 Tensors = dict[str, NDArray[Any]]
 
@@ -84,7 +85,7 @@ def _encode_own(value: Any, tensors: Tensors, path: str) -> Any:
                 for f in _fields(type(value).__init__)
             }
             return _tagged_types(tag, of=name, fields=fields)
-    if is_listed(MODELS, value):
+    if declaration_of(value) is not None:
         state = {k: v for k, v in sorted(vars(value).items()) if _is_fitted_attribute(k)}
         return _tagged_types(
             "model",
@@ -191,7 +192,7 @@ def _read_csr(value: dict[str, Any], tensors: Tensors) -> Any:
 
 
 def _read_record(value: dict[str, Any], tensors: Tensors) -> Any:
-    cls = _known(_DATA_CLASSES[value[_TAG]], value)
+    cls = _known(class_in(_DATA_CLASSES[value[_TAG]], value["of"]), value)
     fields = {str(k): decode(v, tensors) for k, v in value["fields"].items()}
     unknown = sorted(set(fields) - set(_fields(cls.__init__)))
     if unknown:
@@ -204,7 +205,7 @@ def _read_record(value: dict[str, Any], tensors: Tensors) -> Any:
 
 
 def _read_model(value: dict[str, Any], tensors: Tensors) -> Any:
-    cls = _known(MODELS, value)
+    cls = _known(declared_class(value["of"]), value)
     params = decode(value["params"], tensors)
     unknown = sorted(set(params) - set(_fields(cls.__init__)))
     if unknown:  # an absent parameter has its default
@@ -274,8 +275,7 @@ def _array_fits(array: np.ndarray[Any, Any], inner: tuple[Any, ...]) -> bool:
     return expected is Any or issubclass(array.dtype.type, expected)
 
 
-def _known(table: dict[str, str], value: dict[str, Any]) -> type[Any]:
-    cls = class_in(table, value["of"])
+def _known(cls: type[Any] | None, value: dict[str, Any]) -> type[Any]:
     if cls is None:
         raise DamagedFileError(
             f"{str(value['of'])[:60]!r} is not one of the classes that a file may hold"
@@ -301,7 +301,7 @@ _READERS: dict[str, Callable[[dict[str, Any], Tensors], Any]] = {
     "objects": _read_objects,
     "scalar": _read_scalar,
     "csr": _read_csr,
-    "enum": lambda value, _: _known(ENUMS, value)(value["value"]),
+    "enum": lambda value, _: _known(class_in(ENUMS, value["of"]), value)(value["value"]),
     "record": _read_record,
     "kernel": _read_record,
     "model": _read_model,

@@ -13,11 +13,11 @@ from scipy import sparse
 from sklearn.base import OutlierMixin
 from sklearn.exceptions import NotFittedError
 
+from separatrix.catalogue import declaration_of
 from separatrix.messages import InputError
 from separatrix.rows.schema import Encoding
 from separatrix.storage.codec import Tensors, encode
 from separatrix.storage.container import Container, write
-from separatrix.storage.registry import MODELS, is_listed
 
 KIND = "separatrix model"
 
@@ -61,10 +61,11 @@ def save(model: Any, path: str | os.PathLike[str], *, study: Any = None) -> None
     ...     float(sx.load(path).predict([[10.0]])[0].round(6))
     21.0
     """
-    if not is_listed(MODELS, model):
+    if declaration_of(model) is None:
         raise InputError(
             f"{type(model).__module__}.{type(model).__qualname__} is not a separatrix estimator.",
-            remedy="Only estimators of this library can be saved as .sx files.",
+            remedy="Only estimators of this library, and classes that were given to "
+            "separatrix.register, can be saved as .sx files.",
         )
     if not hasattr(model, "n_features_in_") and not _has_no_columns(model):
         raise InputError(
@@ -162,7 +163,7 @@ def _nested_inconsistency(model: Any) -> str:
     """Why one of the estimators that a model combines cannot predict."""
     for value in vars(model).values():
         for part in value if isinstance(value, list | tuple) else (value,):
-            if is_listed(MODELS, part) and hasattr(part, "n_features_in_"):
+            if declaration_of(part) is not None and hasattr(part, "n_features_in_"):
                 error = _inconsistency(part)
                 if error:
                     return f"in {type(part).__name__}, {error}"

@@ -1,7 +1,8 @@
-"""The closed lists of classes that a file may contain.
+"""The closed lists of data classes that a file may contain, beside declared estimators.
 
-A name in a file is looked up here and never imported by itself: nothing else can be written or
-read, so that loading a file runs no code but our own.
+A name in a file is looked up here, or among the classes of ``separatrix.catalogue``, and never
+imported by itself: nothing else can be written or read, so that loading a file runs no code but our
+own and that of classes which the program itself has registered.
 """
 
 from __future__ import annotations
@@ -11,12 +12,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from separatrix import HOMES
-
-#: Folders whose public classes are estimators.
-_ESTIMATORS = {
-    *("estimators", "probability", "conformal", "linear", "logistic", "discriminant"),
-    *("perceptron", "svm", "neighbors", "cluster", "bayes", "hypotheses"),
-}
 
 #: Data classes by module, restored by calling the constructor with the stored fields.
 _RECORDS = {
@@ -107,30 +102,17 @@ def _by_name(modules: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _public(folders: set[str]) -> dict[str, str]:
-    """The public classes of some folders."""
-    return {
-        name: home
-        for name, home in HOMES.items()
-        if home.split(".")[1] in folders and name[0].isupper()
-    }
-
-
-METRICS = _public({"distances"})
-RECORDS = METRICS | _by_name(_RECORDS)
-KERNELS = _by_name(_KERNELS)
-#: Public classes of a family that are no estimators.
-_OTHERS = ("separatrix.hypotheses.query",)
-MODELS = {
+RECORDS = _by_name(_RECORDS) | {
     name: home
-    for name, home in _public(_ESTIMATORS).items()
-    if name not in RECORDS and not home.startswith(_OTHERS)
+    for name, home in HOMES.items()
+    if home.startswith("separatrix.distances.") and name[0].isupper()
 }
+KERNELS = _by_name(_KERNELS)
 #: Enumerations, stored by value.
 ENUMS = {"Kind": "separatrix.rows.schema", "Status": "separatrix.optimize.convex"}
 
 
-def class_in(table: dict[str, str], name: object) -> type[Any] | None:
+def class_in(table: Mapping[str, str], name: object) -> type[Any] | None:
     """The class that ``table`` lists under ``name``; None for any other name."""
     home = table.get(name) if isinstance(name, str) else None
     if home is None:
@@ -139,7 +121,7 @@ def class_in(table: dict[str, str], name: object) -> type[Any] | None:
     return found if isinstance(found, type) else None
 
 
-def is_listed(table: dict[str, str], value: object) -> bool:
+def is_listed(table: Mapping[str, str], value: object) -> bool:
     """Whether the class of ``value`` itself (not one of the same name) is in the table."""
     kind = type(value)
     return table.get(kind.__name__) == kind.__module__

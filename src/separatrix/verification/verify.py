@@ -12,8 +12,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from separatrix.catalogue import DECLARATIONS
 from separatrix.messages import InputError
-from separatrix.verification.claims import models
 from separatrix.verification.design import Blocks, encode_blocks
 from separatrix.verification.stored import File, Record, model_in, read, study_in
 from separatrix.verification.training import VerificationRows, rows_of_arrays, rows_of_table
@@ -108,21 +108,31 @@ def _verify_file(
     if not file.intact:
         sentence = "The content of the file does not match its checksum."
         return Verification(whole.of, 0, (Claim("file", REFUTED, sentence),))
-    model = models.core_of(whole)
-    if model.of not in models.CLAIMS:
+    model = core_of(whole)
+    declared = DECLARATIONS.get(model.of)
+    claims_of = None if declared is None else declared.claims()
+    if claims_of is None:
+        known = sorted(name for name, other in DECLARATIONS.items() if other.verifier)
         raise InputError(
             f"holds a {model.of}, of which no claim can be recomputed exactly.",
             file=str(path),
-            remedy=f"These can: {', '.join(sorted(models.CLAIMS))}.",
+            remedy=f"These can: {', '.join(known)}.",
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         rows = _rows(path, file, model, table, target, weight, text)
         blocks = Blocks(rows.designs or encode_blocks(rows.blocks(), rows.encoding), progress)
-        claims = [*rows.claims, *models.CLAIMS[model.of](model, blocks)]
+        claims = [*rows.claims, *claims_of(model, blocks)]
     intact = Claim("file", PROVED, "The content of the file matches its checksum.")
     notes = rows.notes if whole is model else (*rows.notes, WRAPPED.format(model.of, whole.of))
     return Verification(whole.of, blocks.n, (intact, *claims), notes)
+
+
+def core_of(model: Record) -> Record:
+    """The model that others wrap: calibrations, costs and rejections have no certificate."""
+    while isinstance(model.get("estimator_"), Record):
+        model = model["estimator_"]
+    return model
 
 
 def _rows(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.arrays import Floats, Ints
+from separatrix.catalogue import CS
 from separatrix.discriminant.regularized_discriminant import (
     ClassFold,
     ShrinkageFold,
@@ -42,7 +43,7 @@ from separatrix.statistics.moments import (
     Moments,
     design_moments,
 )
-from separatrix.study.candidates import BASELINE, CS, Candidate
+from separatrix.study.candidates import BASELINE, Candidate
 from separatrix.study.comparison import muted
 from separatrix.study.design import thinned
 from separatrix.study.progress import Step

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 from separatrix.verification.arithmetic import exact_sum
 from separatrix.verification.design import Blocks, gather
@@ -55,6 +54,3 @@ def _contains(box: Record, row: list[float]) -> bool:
     if box["open"]:
         return all(a < x < b for a, x, b in zip(lower, row, upper, strict=True))
     return all(a <= x <= b for a, x, b in zip(lower, row, upper, strict=True))
-
-
-MODELS: dict[str, Any] = {"BoxClassifier": boxes}

@@ -9,7 +9,6 @@ Squared distances are fractions; standardized ones are compared with a margin of
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 from separatrix.verification.arithmetic import root_above, scale_to_integers
 from separatrix.verification.claims.linear import kkt_claims
@@ -107,6 +106,3 @@ def _steps(
             if weight:
                 squares[k] += ((sums[k] / weight - Fraction(centers[k][j])) / s) ** 2
     return root_above(max(squares)) / (root_above(variance) or Fraction(1))
-
-
-MODELS: dict[str, Any] = {"KMeans": kmeans}

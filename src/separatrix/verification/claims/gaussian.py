@@ -296,15 +296,3 @@ def log_fraction(value: Fraction) -> Fraction:
     exponent = value.numerator.bit_length() - value.denominator.bit_length()
     power = Fraction(2) ** exponent
     return Fraction(log(int(value / power * ONE)) + exponent * LOG_TWO, 1 << POINT)
-
-
-MODELS: dict[str, Any] = dict.fromkeys(
-    (
-        "LinearDiscriminantAnalysis",
-        "QuadraticDiscriminantAnalysis",
-        "GaussianDiscriminant",
-        "RegularizedDiscriminantAnalysis",
-        "GaussianNB",
-    ),
-    gaussian,
-)

@@ -244,13 +244,6 @@ def perceptron(model: Record, blocks: Blocks) -> list[Claim]:
     return [claim]
 
 
-MODELS: dict[str, Any] = {
-    **dict.fromkeys(("LinearSVC", "LinearSVCSearch"), classifier),
-    "LinearSVR": regressor,
-    "Perceptron": perceptron,
-}
-
-
 # -------------------------------------------------------------------------------------------------
 # Linear support vector machines: the duality gap of w·x + b in exact fractions.
 #

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -175,21 +175,6 @@ def mean(model: Record, blocks: Blocks) -> list[Claim]:
             claim_recorded("mean", "The mean of the target", value, sums.mean(y), Fraction(0), 12)
         )
     return claims
-
-
-def _family(
-    claims: Callable[[Record, Blocks], list[Claim]], *names: str
-) -> dict[str, Callable[[Record, Blocks], list[Claim]]]:
-    return dict.fromkeys(names, claims)
-
-
-MODELS: dict[str, Any] = {
-    **_family(least_squares, "LinearRegression"),
-    **_family(classes, "LeastSquaresClassifier"),
-    **_family(ridge, "Ridge", "RidgeCV"),
-    **_family(elastic_net, "Lasso", "ElasticNet", "LassoCV"),
-    **_family(mean, "MeanRegressor"),
-}
 
 
 # -------------------------------------------------------------------------------------------------

@@ -227,9 +227,6 @@ def _cost(model: Record) -> float:
     return float(value)
 
 
-MODELS: dict[str, Any] = dict.fromkeys(("LogisticRegression", "LogisticCV"), logistic)
-
-
 # -------------------------------------------------------------------------------------------------
 # The logistic likelihood and its dual, enclosed in fixed point.
 #

@@ -36,7 +36,7 @@ from separatrix.verification.verdict import (
 
 
 def classifier(model: Record, blocks: Blocks) -> list[Claim]:
-    """``SVC`` and ``SVCSearch``: a binary SVM for two classes, for each pair, or for each class."""
+    """``SVC`` and its kin: a binary SVM for two classes, for each pair, or for each class."""
     design = gather(blocks)
     codes = design.classes(model["classes_"].values)
     k = len(model["classes_"].values)
@@ -61,7 +61,7 @@ def classifier(model: Record, blocks: Blocks) -> list[Claim]:
 
 
 def regressor(model: Record, blocks: Blocks) -> list[Claim]:
-    """``SVR`` and ``SVRSearch``."""
+    """``SVR``, ``NuSVR`` and ``SVRSearch``."""
     design = gather(blocks)
     y = design.targets[0]
     found = model.get("epsilon_")
@@ -93,10 +93,10 @@ def _binary_svms(
     claims += standardizer_claims(standardizer, design, total)
     rows = standardize_design(standardizer, design)
     values = kernel_values(kernel, rows)
-    cost = _cost(model)
     found: list[list[Claim]] = []
     for svm, t in zip(model["svms_"], targets, strict=True):
         at = svm["rows"].values
+        cost = _cost(model, svm, total)
         expected = [cost * total[i] for i in at]
         if any(abs(c - e) > 1e-9 * abs(e) for c, e in zip(svm["C"].values, expected, strict=True)):
             found.append([Claim("costs", REFUTED, "Costs of rows are not C times their weights.")])
@@ -106,6 +106,8 @@ def _binary_svms(
         )
         tolerance = float(model.params.get("tol", 1e-3))
         found.append(problem_claims(problem, values, svm["certificate"], tolerance, blocks))
+        if "nu" in model.params:
+            found[-1].append(_fraction(problem, Fraction(model.params["nu"])))
     names = dict.fromkeys(claim.name for one in found for claim in one)
     for name in names:
         several = [claim for one in found for claim in one if claim.name == name]
@@ -113,10 +115,27 @@ def _binary_svms(
     return claims + _predictors(model, rows, codes)
 
 
-def _cost(model: Record) -> float:
+def _cost(model: Record, svm: Record, total: list[float]) -> float:
+    """C as given or chosen; of a model that has ν in its place, that of its binary SVM."""
+    if "nu" in model.params and "C" not in model.params:
+        return float(svm["C"].values[0]) / total[int(svm["rows"].values[0])]
     found = model.get("C_")
     value = model.params.get("C", 1.0) if found is None else found
     return inf if value is None else float(value)
+
+
+def _fraction(problem: KernelProblem, nu: Fraction) -> Claim:
+    """That the SVM with these costs is the one of ν: Σ|β| = ν Σc, half of it on each side.
+
+    A regression with ε = 0 may leave some of it.
+    """
+    costs = sum(map(Fraction, problem.cost), ZERO)
+    sizes = [sum((Fraction(abs(b)) for b in problem.beta if b * s > 0), ZERO) for s in (1, -1)]
+    least = ZERO if problem.epsilon == 0.0 else (1 - AT_BOUND) * nu * costs / 2
+    right = all(least <= size <= (1 + AT_BOUND) * nu * costs / 2 for size in sizes)
+    share = float(sum(sizes, ZERO) / costs)
+    sentence = f"Coefficients are {share:.6g} of all costs, where ν is {float(nu):.6g}."
+    return Claim("ν", PROVED if right else REFUTED, sentence)
 
 
 def _predictors(model: Record, rows: list[list[float]], codes: list[int] | None) -> list[Claim]:
@@ -170,12 +189,6 @@ def _weights(model: Record, codes: list[int] | None) -> list[list[float]]:
 
 def _same_intercept(stored: list[Any], own: list[float]) -> Claim:
     return equal("intercept", "Intercepts", [float(v) for v in stored], own)
-
-
-MODELS: dict[str, Any] = {
-    **dict.fromkeys(("SVC", "SVCSearch"), classifier),
-    **dict.fromkeys(("SVR", "SVRSearch"), regressor),
-}
 
 
 # -------------------------------------------------------------------------------------------------

@@ -1,0 +1,506 @@
+"""What every public estimator can do, declared once: one row a class.
+
+Public names, model files, the candidates of a study, verification, ``separatrix compile``, the
+explorer, the tables of the documents and the laws of the tests read these rows, and no other list
+of classes exists. What a class says of itself (whether it takes sparse matrices, whether it has a
+closed form of its leave-one-out fits) is asked of the class and not repeated here.
+
+Nothing is imported: families are named, and loaded when one of their classes is used.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # as in the package itself: ``import separatrix`` stays fast
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from types import TracebackType
+    from typing import Any, Self
+
+REGRESSION, CLASSIFICATION, CLUSTERING = "regression", "classification", "clustering"
+#: Tasks without a target of numbers or classes.
+OUTLIERS, SEARCH, TRANSFORM, CALIBRATION = "outliers", "search", "transform", "calibration"
+TASKS = (REGRESSION, CLASSIFICATION, CLUSTERING, OUTLIERS, SEARCH, TRANSFORM, CALIBRATION)
+
+
+class Declaration:
+    """What one estimator class can do.
+
+    Parameters
+    ----------
+    name : str
+        The name of the class.
+    home : str
+        The module that defines it, below ``separatrix``.
+    task : str
+        What it predicts: one of ``TASKS``.
+    twin : str
+        The package of scikit-learn that has a class of the same name and signature.
+    stream : dict or None
+        Parameters with which ``fit`` reads tables beyond memory, block by block (``{}``: all),
+        and so the partitions of Dask and Spark; None if it needs all rows in memory.
+    verifier : str or callable
+        What recomputes its certificate: module and function of ``verification/claims``.
+    example : callable or None
+        The library → an estimator that fits small data; None if the class needs no parameters.
+    variants : tuple of dict
+        Parameters with which it runs other compiled loops than ``example`` does.
+    large : bool
+        Whether it runs other loops on many rows.
+    candidate : dict
+        How a study compares it by default: fields of :class:`separatrix.study.candidates.Candidate`
+        and ``rank``, its place in the order of complexity. Any other regressor or classifier that
+        has an example without parameters is compared where it is named.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        home: str,
+        task: str,
+        *,
+        twin: str = "",
+        stream: Mapping[str, Any] | None = None,
+        verifier: str | Callable[..., Any] = "",
+        example: Callable[[Any], Any] | None = None,
+        variants: tuple[Mapping[str, Any], ...] = (),
+        large: bool = False,
+        candidate: Mapping[str, Any] | None = None,
+        cls: type[Any] | None = None,
+    ) -> None:
+        self.name = name
+        self.home = home if cls else f"separatrix.{home}"
+        self.task = task
+        self.twin = twin
+        self.stream = stream
+        self.verifier = verifier
+        self.example = example
+        self.variants = variants
+        self.large = large
+        self.candidate = dict(candidate or {})
+        self._cls = cls
+
+    @property
+    def family(self) -> str:
+        """The folder that the class lives in; empty for one of another package."""
+        package, _, home = self.home.partition(".")
+        return home.partition(".")[0] if package == "separatrix" else ""
+
+    def load(self) -> type[Any]:
+        """The class."""
+        if self._cls is None:
+            import importlib
+
+            self._cls = getattr(importlib.import_module(self.home), self.name)
+        return self._cls
+
+    def make(self) -> Any:
+        """An unfitted estimator for small data."""
+        import separatrix
+
+        return self.load()() if self.example is None else self.example(separatrix)
+
+    def claims(self) -> Callable[..., Any] | None:
+        """The function that recomputes its certificate; None if there is none."""
+        if not isinstance(self.verifier, str):
+            return self.verifier
+        if not self.verifier:
+            return None
+        import importlib
+
+        module, function = self.verifier.split(":")
+        found = importlib.import_module(f"separatrix.verification.claims.{module}")
+        return getattr(found, function)  # type: ignore[no-any-return]
+
+
+class Registration:
+    """A class of another package among the declared ones; ``with`` takes it back at its end."""
+
+    def __init__(self, declaration: Declaration) -> None:
+        self.declaration = declaration
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        del DECLARATIONS[self.declaration.name]
+
+
+def register(estimator: type[Any], task: str, **facts: Any) -> Registration:
+    """Declare an estimator class of another package, as those of this library are declared.
+
+    Its fitted models can then be saved and loaded, studies compare it where it is named, and pages
+    describe and show it. Files name it and never import it: only a program that has registered the
+    class can load them.
+
+    Parameters
+    ----------
+    estimator : type
+        The class, which derives from :class:`separatrix.estimators.base.RowsEstimator` or behaves
+        like it: it has ``fit(X, y)`` of arrays and of :class:`Rows`, and leaves ``certificate_``.
+    task : str
+        What it predicts: "regression", "classification", "clustering", "outliers", "search",
+        "transform" or "calibration".
+    **facts : object
+        Further facts about it, as :class:`separatrix.catalogue.Declaration` lists them: ``example``
+        if it has parameters without defaults, ``candidate`` if studies compare it unasked,
+        ``verifier`` if its certificate can be recomputed.
+
+    Returns
+    -------
+    Registration
+        In a ``with`` statement, the class is forgotten at its end; otherwise it stays.
+
+    See Also
+    --------
+    save : Save a fitted model.
+    run_study : Compare models by name.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> class Halved(sx.LinearRegression):
+    ...     def predict(self, X):
+    ...         return super().predict(X) / 2
+    >>> with sx.register(Halved, "regression"):
+    ...     rows = sx.scan({"x": range(30), "y": range(30)}, target="y")
+    ...     study = sx.run_study(rows, models=["Halved"])
+    >>> [entry.name for entry in study.leaderboard]
+    ['baseline', 'Halved']
+    """
+    from separatrix.messages import InputError, did_you_mean
+
+    if task not in TASKS:
+        raise InputError(f"There is no task {task!r}.", remedy=did_you_mean(task, list(TASKS)))
+    name = estimator.__name__
+    if name in DECLARATIONS:
+        raise InputError(
+            f"{name} is declared already, by {DECLARATIONS[name].home}.",
+            remedy="Give the class another name: files and studies know it by its name.",
+        )
+    DECLARATIONS[name] = Declaration(name, estimator.__module__, task, cls=estimator, **facts)
+    return Registration(DECLARATIONS[name])
+
+
+def declaration_of(model: Any) -> Declaration | None:
+    """The declaration of exactly the class of an estimator; None if it has none."""
+    kind = type(model)
+    found = DECLARATIONS.get(kind.__name__)
+    if found is None or kind.__module__ != found.home or found.load() is not kind:
+        return None
+    return found
+
+
+def declared_class(name: object) -> type[Any] | None:
+    """The class that is declared under a name; None for any other name."""
+    found = DECLARATIONS.get(name) if isinstance(name, str) else None
+    return None if found is None else found.load()
+
+
+def of_task(task: str) -> Iterator[Declaration]:
+    """The declared classes that do a task."""
+    return (found for found in DECLARATIONS.values() if found.task == task)
+
+
+# -------------------------------------------------------------------------------------------------
+# Costs of candidates, by the rows, the columns of the design and the classes of a table.
+
+
+#: More terms than this overfit a polynomial.
+MAX_POLYNOMIAL_TERMS = 500
+#: Covariance matrices of more columns take longer than a comparison should.
+MAX_COVARIANCE_TERMS = 1_000
+#: Rows times squared coefficients beyond which a posterior of all of them takes too long.
+MAX_POSTERIOR_WORK = 3e7
+#: Rows whose neighbors are always looked for, in all folds.
+FEWEST_QUERIES = 500
+#: Newton steps of a Huber regression, about; each is a product XᵀWX.
+HUBER_STEPS = 20
+
+
+def _polynomial_cost(size: Any) -> str:
+    count = size.terms * (size.terms + 3) // 2
+    if count <= MAX_POLYNOMIAL_TERMS:
+        return ""
+    return f"{size.terms} columns give {count} squares and products"
+
+
+def _covariance_cost(size: Any) -> str:
+    if size.terms <= MAX_COVARIANCE_TERMS:
+        return ""
+    return f"covariances of {size.terms} columns take long, and rda shrinks them"
+
+
+def _unpenalized_cost(size: Any) -> str:
+    if size.terms < size.rows:
+        return ""
+    return f"with {size.terms} columns and {size.rows} rows it can fit every row exactly"
+
+
+def _posterior_cost(size: Any) -> str:
+    count = size.terms * (1 if size.classes <= 2 else size.classes)
+    if size.rows * count**2 <= MAX_POSTERIOR_WORK:
+        return ""
+    return f"the posterior of {count:,} coefficients takes long on {size.rows:,} rows"
+
+
+def _huber_operations(size: Any) -> float:
+    return float(size.folds * HUBER_STEPS * size.numbers * size.terms)
+
+
+def _search_operations(size: Any) -> float:
+    """Distances of the fewest rows that are predicted, by both metrics."""
+    return float(FEWEST_QUERIES * size.numbers)
+
+
+def _term_copies(size: Any) -> float:
+    """The d (d + 3) / 2 squares and products of d columns, and these standardized."""
+    return float(size.terms) + 3.0
+
+
+def _standardized_copies(_: Any) -> float:
+    """The design, its columns standardized, and the training rows of two folds at a time."""
+    return 4.0
+
+
+#: Values of C for standardized columns, from all coefficients near zero to hardly any shrinkage;
+#: close together where the optimum usually is. The chosen one is solved to full accuracy.
+CS = tuple(10.0**power for power in (-4, -3, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2, 3))
+#: Megabytes of kernel values that an SVM keeps: two fifths of what a study may take beside the
+#: table.
+KERNEL_CACHE = 200.0
+_INFINITE = float("inf")
+#: A penalized model of standardized columns, its penalty tuned by cross-validation of moments.
+_PENALTY_TUNED = {"from_moments": True, "tuned": ("alpha_",), "folds": True}
+
+
+def _compared(name: str, rank: int, label: str, **fields: Any) -> dict[str, Any]:
+    """How a study names a candidate, and where it is among the others of its task."""
+    return {"name": name, "rank": rank, "label": label, **fields}
+
+
+def _neighbors(rank: int) -> dict[str, Any]:
+    return _compared("neighbors", rank, "k-NN, tuned", options={"standardize": True}, tunable=True,
+        slow=True, operations=_search_operations, copies=_standardized_copies)  # fmt: skip
+
+
+def _process(rank: int, share: float) -> dict[str, Any]:
+    return _compared("gp", rank, "Gaussian process", tunable=True, share=share, slow=True,
+        copies=_standardized_copies)  # fmt: skip
+
+
+# -------------------------------------------------------------------------------------------------
+# The classes, family by family.
+
+
+# fmt: off
+_ROWS = (
+    # -- linear
+    Declaration("LinearRegression", "linear.linear_regression", REGRESSION, twin="linear_model",
+        stream={}, verifier="linear:least_squares", large=True,
+        candidate=_compared("linear", 1, "least squares", from_moments=True)),
+    Declaration("LeastSquaresClassifier", "linear.linear_regression", CLASSIFICATION, stream={},
+        verifier="linear:classes",
+        candidate=_compared("least_squares", 6, "one-hot targets", stream="moments",
+            on_request=True)),
+    Declaration("Ridge", "linear.ridge", REGRESSION, twin="linear_model", stream={},
+        verifier="linear:ridge"),
+    Declaration("RidgePath", "linear.ridge", REGRESSION, stream={}),
+    Declaration("RidgeCV", "linear.ridge", REGRESSION, twin="linear_model", stream={},
+        verifier="linear:ridge",
+        candidate=_compared("ridge", 2, "ℓ₂ penalty, α tuned",
+            options={"standardize": True, "alphas": None, "scoring": "neg_mean_squared_error"},
+            **_PENALTY_TUNED)),
+    Declaration("Lasso", "linear.lasso", REGRESSION, twin="linear_model", stream={},
+        verifier="linear:elastic_net", variants=({"positive": True},)),
+    Declaration("ElasticNet", "linear.lasso", REGRESSION, twin="linear_model", stream={},
+        verifier="linear:elastic_net"),
+    Declaration("LassoPath", "linear.lasso", REGRESSION, stream={}),
+    Declaration("LassoCV", "linear.lasso", REGRESSION, twin="linear_model", stream={},
+        verifier="linear:elastic_net",
+        candidate=_compared("lasso", 3, "ℓ₁ penalty, α tuned",
+            options={"standardize": True, "max_iter": 10_000}, **_PENALTY_TUNED)),
+    Declaration("TotalLeastSquares", "linear.total_least_squares", REGRESSION, stream={}),
+    Declaration("PolynomialRegression", "linear.polynomial", REGRESSION, stream={},
+        candidate=_compared("polynomial", 7, "ridge on products, tuned", tunable=True,
+            too_expensive=_polynomial_cost, copies=_term_copies)),
+    Declaration("BasisExpansion", "linear.polynomial", TRANSFORM, stream={}),
+    Declaration("HuberRegressor", "linear.huber", REGRESSION, twin="linear_model", stream={},
+        candidate=_compared("huber", 5, "Huber loss", too_expensive=_unpenalized_cost,
+            operations=_huber_operations)),
+    Declaration("LeastAbsoluteRegressor", "linear.quantile", REGRESSION,
+        candidate=_compared("least_absolute", 6, "least absolute deviations",
+            on_request=True)),
+    Declaration("QuantileRegressor", "linear.quantile", REGRESSION, twin="linear_model"),
+    # -- logistic
+    Declaration("LogisticRegression", "logistic.logistic_regression", CLASSIFICATION,
+        twin="linear_model", stream={}, verifier="logistic:logistic",
+        variants=({"C": _INFINITE}, {"l1_ratio": 1.0, "solver": "saga"}), large=True,
+        candidate=_compared("logistic", 1, "maximum likelihood",
+            options={"C": _INFINITE}, stream="passes", tunable=True, share=0.25)),
+    Declaration("LogisticRegressionCV", "logistic.logistic_regression_cv", CLASSIFICATION,
+        twin="linear_model"),
+    Declaration("LogisticPath", "logistic.logistic_path", CLASSIFICATION, stream={},
+        variants=({"l1_ratio": 1.0},)),
+    Declaration("LogisticCV", "logistic.logistic_path", CLASSIFICATION,
+        verifier="logistic:logistic",
+        candidate=_compared("logistic_ridge", 7, "ℓ₂-penalized, C tuned",
+            options={"standardize": True, "Cs": list(CS)}, stream="passes", tunable=True,
+            share=0.25)),
+    Declaration("SigmoidRegressionClassifier", "logistic.sigmoid_regression", CLASSIFICATION),
+    Declaration("GradientDescent", "logistic.gradient_descent", CLASSIFICATION),
+    # -- discriminant
+    Declaration("LinearDiscriminantAnalysis", "discriminant.linear_discriminant", CLASSIFICATION,
+        twin="discriminant_analysis", stream={}, verifier="gaussian:gaussian", large=True,
+        candidate=_compared("lda", 2, "linear discriminant", options={"tol": 0.0},
+            stream="moments", too_expensive=_covariance_cost)),
+    Declaration("QuadraticDiscriminantAnalysis", "discriminant.linear_discriminant", CLASSIFICATION,
+        twin="discriminant_analysis", stream={}, verifier="gaussian:gaussian", large=True,
+        candidate=_compared("qda", 10, "quadratic discriminant", stream="moments",
+            on_request=True)),
+    Declaration("GaussianDiscriminant", "discriminant.gaussian_discriminant", CLASSIFICATION,
+        stream={}, verifier="gaussian:gaussian"),
+    Declaration("NearestMean", "discriminant.gaussian_discriminant", CLASSIFICATION, stream={}),
+    Declaration("RegularizedDiscriminantAnalysis", "discriminant.regularized_discriminant",
+        CLASSIFICATION, verifier="gaussian:gaussian",
+        candidate=_compared("rda", 11, "regularized LDA–QDA", stream="moments",
+            tunable=True, copies=_standardized_copies)),
+    Declaration("GaussianNB", "discriminant.gaussian_nb", CLASSIFICATION, twin="naive_bayes",
+        stream={}, verifier="gaussian:gaussian"),
+    Declaration("NaiveBayes", "discriminant.naive_bayes", CLASSIFICATION, stream={},
+        candidate=_compared("naive_bayes", 3, "naive Bayes", stream="moments",
+            raw=True)),
+    Declaration("MultinomialNB", "discriminant.count_naive_bayes", CLASSIFICATION,
+        twin="naive_bayes"),
+    Declaration("ComplementNB", "discriminant.count_naive_bayes", CLASSIFICATION,
+        twin="naive_bayes"),
+    Declaration("BernoulliNB", "discriminant.count_naive_bayes", CLASSIFICATION,
+        twin="naive_bayes"),
+    Declaration("BasicLinearClassifier", "discriminant.basic_linear_classifier", CLASSIFICATION,
+        stream={},
+        candidate=_compared("nearest_centroid", 4, "standardized columns",
+            options={"scatter": "diagonal"}, stream="moments")),
+    # -- perceptron
+    Declaration("Perceptron", "perceptron.perceptron", CLASSIFICATION, twin="linear_model",
+        verifier="hyperplanes:perceptron", variants=({"average": True},)),
+    Declaration("KernelPerceptron", "perceptron.kernel_perceptron", CLASSIFICATION),
+    Declaration("PerceptronRegressor", "perceptron.perceptron_regressor", REGRESSION),
+    # -- svm
+    Declaration("LinearSVC", "svm.linear", CLASSIFICATION, twin="svm",
+        verifier="hyperplanes:classifier",
+        variants=({"loss": "hinge"}, {"penalty": "l1", "dual": False},
+            {"multi_class": "crammer_singer"}), large=True),
+    Declaration("LinearSVR", "svm.linear", REGRESSION, twin="svm", verifier="hyperplanes:regressor",
+        variants=({"loss": "squared_epsilon_insensitive"},), large=True),
+    Declaration("SVC", "svm.svc", CLASSIFICATION, twin="svm", verifier="svm:classifier",
+        variants=({"kernel": "linear"}, {"kernel": "poly"}), large=True),
+    Declaration("SVR", "svm.svr", REGRESSION, twin="svm", verifier="svm:regressor", large=True),
+    Declaration("NuSVC", "svm.nu", CLASSIFICATION, twin="svm", verifier="svm:classifier"),
+    Declaration("NuSVR", "svm.nu", REGRESSION, twin="svm", verifier="svm:regressor"),
+    Declaration("OneClassSVM", "svm.nu", OUTLIERS, twin="svm"),
+    Declaration("SVMPath", "svm.svm_path", CLASSIFICATION),
+    Declaration("SVCSearch", "svm.search", CLASSIFICATION, verifier="svm:classifier",
+        candidate=_compared("svm", 13, "RBF SVM, tuned",
+            options={"cache_size": KERNEL_CACHE}, tunable=True, slow=True)),
+    Declaration("SVRSearch", "svm.search", REGRESSION, verifier="svm:regressor",
+        candidate=_compared("svr", 9, "RBF ε-SVR, tuned",
+            options={"cache_size": KERNEL_CACHE}, tunable=True, slow=True)),
+    Declaration("LinearSVCSearch", "svm.search", CLASSIFICATION, verifier="hyperplanes:classifier",
+        candidate=_compared("linear_svm", 9, "linear SVM, C tuned", stream="passes",
+            tunable=True, share=0.2, slow=True, on_request=True)),
+    # -- neighbors
+    Declaration("KNeighborsClassifier", "neighbors.k_neighbors", CLASSIFICATION, twin="neighbors",
+        large=True, candidate=_neighbors(12)),
+    Declaration("KNeighborsRegressor", "neighbors.k_neighbors", REGRESSION, twin="neighbors",
+        candidate=_neighbors(8)),
+    Declaration("RadiusNeighborsClassifier", "neighbors.radius_neighbors", CLASSIFICATION,
+        twin="neighbors"),
+    Declaration("RadiusNeighborsRegressor", "neighbors.radius_neighbors", REGRESSION,
+        twin="neighbors"),
+    Declaration("NearestNeighbors", "neighbors.nearest_neighbors", SEARCH, twin="neighbors",
+        large=True),
+    Declaration("KNeighborsTransformer", "neighbors.nearest_neighbors", TRANSFORM,
+        twin="neighbors"),
+    Declaration("RadiusNeighborsTransformer", "neighbors.nearest_neighbors", TRANSFORM,
+        twin="neighbors"),
+    Declaration("KernelVoteClassifier", "neighbors.kernel_smoothers", CLASSIFICATION),
+    Declaration("NadarayaWatson", "neighbors.kernel_smoothers", REGRESSION),
+    Declaration("NearestExemplar", "neighbors.nearest_exemplar", CLASSIFICATION),
+    # -- cluster
+    Declaration("KMeans", "cluster.kmeans", CLUSTERING, twin="cluster", stream={},
+        verifier="clusters:kmeans", example=lambda sx: sx.KMeans(3), large=True),
+    Declaration("KMedoids", "cluster.kmedoids", CLUSTERING, example=lambda sx: sx.KMedoids(3)),
+    Declaration("KernelKMeans", "cluster.kernel_kmeans", CLUSTERING,
+        example=lambda sx: sx.KernelKMeans(3)),
+    Declaration("AgglomerativeClustering", "cluster.agglomerative", CLUSTERING, twin="cluster",
+        variants=({"linkage": "single"}, {"linkage": "complete"}, {"linkage": "average"},
+            {"linkage": "centroid"})),
+    # -- bayes
+    Declaration("BayesianRidge", "bayes.bayesian_ridge", REGRESSION, twin="linear_model", stream={},
+        candidate=_compared("bayes", 4, "linear, evidence maximized",
+            options={"standardize": True}, from_moments=True)),
+    Declaration("ARDRegression", "bayes.ard_regression", REGRESSION, twin="linear_model",
+        stream={}),
+    Declaration("BayesianLinearRegression", "bayes.bayesian_ridge", REGRESSION, stream={}),
+    Declaration("BayesianLogisticRegression", "bayes.bayesian_logistic_regression", CLASSIFICATION,
+        stream={},
+        candidate=_compared("bayes", 8, "logistic, evidence maximized",
+            several={"approximation": "probit"}, too_expensive=_posterior_cost)),
+    Declaration("GaussianProcessRegressor", "bayes.gaussian_process.regressor", REGRESSION,
+        twin="gaussian_process", stream={"n_inducing": 8},
+        candidate=_process(10, share=0.5)),
+    Declaration("GaussianProcessClassifier", "bayes.gaussian_process.classifier", CLASSIFICATION,
+        twin="gaussian_process", stream={"n_inducing": 8},
+        candidate=_process(14, share=0.2)),
+    Declaration("EvidenceAveraging", "bayes.averaging", REGRESSION,
+        example=lambda sx: sx.EvidenceAveraging([sx.BayesianRidge(), sx.ARDRegression()])),
+    # -- hypotheses
+    Declaration("BoxClassifier", "hypotheses.box_classifier", CLASSIFICATION,
+        verifier="boxes:boxes",
+        candidate=_compared("boxes", 5, "a box for each class, fewest errors",
+            options={"hypothesis": "short", "max_nodes": 1000}, on_request=True)),
+    Declaration("UnionOfBoxes", "hypotheses.box_classifier", CLASSIFICATION),
+    Declaration("BallClassifier", "hypotheses.enclosing", CLASSIFICATION),
+    Declaration("EllipsoidClassifier", "hypotheses.enclosing", CLASSIFICATION),
+    # -- models around others
+    Declaration("CalibratedClassifier", "probability.calibrated", CLASSIFICATION,
+        example=lambda sx: sx.CalibratedClassifier(sx.GaussianNB())),
+    Declaration("RejectOption", "probability.reject", CLASSIFICATION,
+        example=lambda sx: sx.RejectOption(sx.GaussianNB())),
+    Declaration("OneVsRest", "probability.multiclass", CLASSIFICATION,
+        example=lambda sx: sx.OneVsRest(sx.GaussianNB())),
+    Declaration("OneVsOne", "probability.multiclass", CLASSIFICATION,
+        example=lambda sx: sx.OneVsOne(sx.GaussianNB())),
+    Declaration("LogisticCalibration", "probability.calibrations", CALIBRATION),
+    Declaration("PlattCalibration", "probability.calibrations", CALIBRATION),
+    Declaration("IsotonicCalibration", "probability.calibrations", CALIBRATION),
+    Declaration("TemperatureCalibration", "probability.calibrations", CALIBRATION),
+    Declaration("ConformalRegressor", "conformal.regressor", REGRESSION,
+        example=lambda sx: sx.ConformalRegressor(sx.LinearRegression())),
+    Declaration("ConformalClassifier", "conformal.classifier", CLASSIFICATION,
+        example=lambda sx: sx.ConformalClassifier(sx.GaussianNB())),
+    Declaration("AveragedClassifier", "estimators.averages", CLASSIFICATION,
+        example=lambda sx: sx.AveragedClassifier([sx.GaussianNB(), sx.NearestMean()])),
+    Declaration("AveragedRegressor", "estimators.averages", REGRESSION,
+        example=lambda sx: sx.AveragedRegressor([sx.LinearRegression(), sx.MeanRegressor()])),
+    Declaration("ModelAverage", "estimators.averages", REGRESSION,
+        example=lambda sx: sx.ModelAverage([sx.LinearRegression(), sx.MeanRegressor()])),
+    # -- baselines and encoders
+    Declaration("MeanRegressor", "estimators.baseline", REGRESSION, stream={},
+        verifier="linear:mean",
+        candidate=_compared("baseline", 0, "mean of the target", from_moments=True)),
+    Declaration("MostFrequentClassifier", "estimators.baseline", CLASSIFICATION, stream={},
+        candidate=_compared("baseline", 0, "class priors", stream="moments")),
+    Declaration("TableEncoder", "estimators.table_encoder", TRANSFORM, stream={}),
+    Declaration("Center", "estimators.scaling", TRANSFORM, stream={}),
+    Declaration("Standardize", "estimators.scaling", TRANSFORM, stream={}),
+    Declaration("Whiten", "estimators.scaling", TRANSFORM, stream={}),
+)
+# fmt: on
+
+#: The declared classes by name.
+DECLARATIONS: dict[str, Declaration] = {row.name: row for row in _ROWS}
