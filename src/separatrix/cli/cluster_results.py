@@ -76,10 +76,6 @@ def assignments(found: Assignments, ids: Ids) -> str:
 # What ``cluster`` prints when it is done: the clusters, the verdict, and what to type next.
 
 
-#: Distinguishing columns that are listed for a cluster.
-MOST_COLUMNS = 3
-
-
 def print_clusters(study: ClusterStudy, place: Path, python: str, announced: Sequence[str]) -> None:
     """Results to standard output; messages, files and next steps to standard error.
 
@@ -126,7 +122,8 @@ def distinguishing_columns(cluster: Cluster, study: ClusterStudy) -> str:
             text = f"{name} {level} ({100 * share:.0f} %, {lift:.1f}×)"
             parts.append((distance[name, level][cluster.number], text))
     parts.sort(key=lambda part: -part[0])
-    text = "; ".join(text for _, text in parts[:MOST_COLUMNS]) or "near the mean in every column"
+    # Distinguishing columns that are listed for a cluster.
+    text = "; ".join(text for _, text in parts[:3]) or "near the mean in every column"
     return f"outliers: {text}" if cluster.outliers else text
 
 

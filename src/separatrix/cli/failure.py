@@ -57,10 +57,6 @@ def describe(kind: str, message: str, as_json: bool, **place: Any) -> None:
         sys.stderr.flush()
 
 
-#: Seconds until an interruption that could not be raised is sent again.
-AGAIN = 0.02
-
-
 class Interruptions:
     """While entered, signals that end a command interrupt it.
 
@@ -118,7 +114,8 @@ class Interruptions:
             else:
                 _thread.interrupt_main(signal.Signals(number))
 
-        self._again = threading.Timer(AGAIN, send)
+        # Seconds until an interruption that could not be raised is sent again.
+        self._again = threading.Timer(0.02, send)
         self._again.daemon = True
         self._again.start()
 

@@ -25,8 +25,6 @@ from separatrix.study.result import (
 
 #: Scores that follow from others, or have a sentence of their own.
 NOT_LISTED = ("accuracy", "cost", "coverage", "risk")
-#: Classes up to which each has its precision and recall here; the page has them all.
-FEW_CLASSES = 6
 
 
 def print_summary(study: Study, place: Path, python: str, announced: Sequence[str]) -> None:
@@ -144,7 +142,8 @@ def _reference(entry: Entry | None) -> list[str]:
 
 def _by_class(found: Sequence[ScoresOfClass]) -> list[str]:
     """Precision and recall of each of a few classes."""
-    if not 0 < len(found) <= FEW_CLASSES:
+    # Classes up to which each has its precision and recall here; the page has them all.
+    if not 0 < len(found) <= 6:
         return []
     each = (
         f"{one.label} precision {score_text(one.precision.value, 'precision')}, "

@@ -23,13 +23,8 @@ if TYPE_CHECKING:
 
     from separatrix.study.result import Entry
 
-#: Work done, and seconds, before an estimate means anything.
-ENOUGH_WORK = 0.04
-ENOUGH_SECONDS = 2.0
 #: Seconds below which no number is given.
 SOON = 5.0
-#: Weight of a stage in the pace, relative to the one after it: later stages are more alike.
-FADING = 0.85
 
 
 class TimeLeft:
@@ -57,10 +52,12 @@ class TimeLeft:
         if total != len(self._work):
             self.plan([1 / total] * total)
         now = self._clock()
+        # Weight of a stage in the pace, relative to the one after it: later stages are more alike.
+        fading = 0.85
         for i in range(self._done, min(done, len(self._work))):
             spent = now - self._begun if i == self._done else 0.0
-            self._seconds = FADING * self._seconds + spent
-            self._faded_work = FADING * self._faded_work + self._work[i]
+            self._seconds = fading * self._seconds + spent
+            self._faded_work = fading * self._faded_work + self._work[i]
         self._done, self._begun = done, now
 
     @property
@@ -74,7 +71,8 @@ class TimeLeft:
         if self._done >= len(self._work) or self._faded_work <= 0:
             return None
         now = self._clock()
-        if self.fraction < ENOUGH_WORK or now - self._started < ENOUGH_SECONDS:
+        # Work done, and seconds, before an estimate means anything.
+        if self.fraction < 0.04 or now - self._started < 2.0:
             return None
         pace = self._seconds / self._faded_work
         present, later = self._work[self._done], sum(self._work[self._done + 1 :])

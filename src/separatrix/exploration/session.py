@@ -17,9 +17,6 @@ T = TypeVar("T")
 #: The file of a model in the folder of a study.
 MODEL = "model.sx"
 
-#: Fits that are remembered: as many as one goes back and forth between.
-REMEMBERED = 24
-
 
 def stored_at(table: Any) -> Path | None:
     """The path of a model or a study that is given in place of a table; None for a table."""
@@ -60,7 +57,8 @@ class Session:
         value = compute()
         with self.lock:
             self.remembered[key] = value
-            while len(self.remembered) > REMEMBERED:
+            # Fits that are remembered: as many as one goes back and forth between.
+            while len(self.remembered) > 24:
                 del self.remembered[next(iter(self.remembered))]
         return value
 

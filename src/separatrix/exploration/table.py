@@ -25,12 +25,6 @@ ROWS = 2_000
 #: A column of at most so many distinct whole numbers may also be a target of classes.
 CLASSES = 20
 
-#: Up to here, floating-point numbers tell all whole numbers apart.
-_EXACT = 2.0**53
-
-#: A sum of squares of so large numbers is still a number, whatever the number of rows.
-_LARGEST = 1e150
-
 
 @dataclass(frozen=True)
 class PageTable:
@@ -102,7 +96,8 @@ class PageTable:
         for name in names:
             if self.column(name).dtype.kind != "f":
                 raise InputError(f"column {name!r} does not hold numbers.")
-            if (np.abs(self.columns[name]) > _LARGEST).any():
+            # A sum of squares of so large numbers is still a number, whatever the number of rows.
+            if (np.abs(self.columns[name]) > 1e150).any():
                 raise InputError(
                     "holds numbers so large that their squares overflow.",
                     column=name,
@@ -224,7 +219,8 @@ def _labels(column: NDArray[Any]) -> tuple[str, ...]:
     if column.dtype.kind != "f":
         return tuple(level for level in np.unique(column).tolist() if level)
     known = np.unique(column[~np.isnan(column)])
-    if len(known) > CLASSES or (known != np.round(known)).any() or (abs(known) > _EXACT).any():
+    # Up to here, floating-point numbers tell all whole numbers apart.
+    if len(known) > CLASSES or (known != np.round(known)).any() or (abs(known) > 2.0**53).any():
         return ()
     return tuple(f"{value:.0f}" for value in known)
 

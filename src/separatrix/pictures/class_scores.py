@@ -40,10 +40,6 @@ from separatrix.probability.roc import RocCurve, roc_curve
 # ROC and precision–recall curves.
 
 
-#: False positive rates at which the folds are compared.
-_BAND = 121
-#: More curves cannot be distinguished.
-MAX_CLASSES = 10
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 2)))
 
 
@@ -176,7 +172,7 @@ class RocDisplay(Display):
 
     def _band(self, ax: Any, low: float, high: float) -> None:
         """From the lowest to the highest curve of the folds."""
-        grid = np.linspace(0, 1, _BAND)
+        grid = np.linspace(0, 1, 121)  # false positive rates at which the folds are compared
         heights = np.array([fold.tpr_at(grid) for fold in self.folds])
         x, *ends = (np.append(0.0, v) for v in (grid, heights.min(axis=0), heights.max(axis=0)))
         label = f"{len(self.folds)} folds (AUC {low:.3f} to {high:.3f})"
@@ -232,9 +228,10 @@ class OneVsRestRocDisplay(Display):
         """
         s, truth = np.asarray(scores, dtype=float), np.array([str(v) for v in y])
         labels = [str(c) for c in classes]
-        if len(labels) > MAX_CLASSES:
+        max_classes = 10  # more curves cannot be distinguished
+        if len(labels) > max_classes:
             raise InputError(
-                f"ROC curves are drawn for up to {MAX_CLASSES} classes; there are {len(labels)}."
+                f"ROC curves are drawn for up to {max_classes} classes; there are {len(labels)}."
             )
         if s.shape != (truth.size, len(labels)):
             raise InputError(f"scores has shape {s.shape}: one for each row and class is needed.")
@@ -856,9 +853,6 @@ def _known_rows(
 
 MARGIN_BARS = 40
 
-#: Margins farther than so many interquartile ranges from the quartiles are drawn at the edge.
-_FAR = 3.0
-
 
 @dataclass(eq=False)
 class MarginDisplay(Display):
@@ -958,7 +952,9 @@ class MarginDisplay(Display):
         The width of a bar divides 1, so that no bar spans the boundary or the margin.
         """
         inner = np.quantile(self.margins, [0.25, 0.75])
-        reach = _FAR * max(float(np.ptp(inner)), 0.5)
+        # Margins farther than so many interquartile ranges from the quartiles are drawn at the
+        # edge.
+        reach = 3.0 * max(float(np.ptp(inner)), 0.5)
         low = min(max(float(self.margins.min()), inner[0] - reach), -1.0)
         high = max(min(float(self.margins.max()), inner[1] + reach), 1.0)
         width = 1.0 / max(1, int((MARGIN_BARS - 1) / (high - low)))

@@ -53,8 +53,6 @@ if TYPE_CHECKING:
 # a is the mean distance to the own cluster and b the least mean distance to another one.
 
 
-#: Steps of all outlines together; clusters that are labeled, and described.
-_STEPS = 400
 _LABELLED, _DESCRIBED = 24, 6
 
 
@@ -163,7 +161,8 @@ class SilhouetteDisplay(Display):
         top, middles = 0.0, []
         for i in range(len(found.clusters)):
             own = self.of_cluster(i)
-            steps = min(len(own), max(_STEPS // len(found.clusters), 4))
+            # Steps of all outlines together.
+            steps = min(len(own), max(400 // len(found.clusters), 4))
             at = ((np.arange(steps) + 0.5) * len(own) / steps).astype(int)
             edges = top + np.linspace(0, len(own), steps + 1)
             look = {"color": group_style(i)[0], "alpha": 0.6}
@@ -196,8 +195,6 @@ class SilhouetteDisplay(Display):
 
 #: Leaves that are drawn one by one; a larger tree is truncated to so many branches.
 MAX_LEAVES, BRANCHES = 200, 30
-#: Leaves that have room for a label.
-_LABELED_LEAVES = 40
 
 
 @dataclass(eq=False)
@@ -404,7 +401,7 @@ class DendrogramDisplay(Display):
     def _leaf_axis(self, ax: Any, bottom: list[int]) -> None:
         """Labels of the leaves where there is room; of branches, the number of their leaves."""
         tree, n = self.dendrogram, len(self.dendrogram)
-        if self.shown == n and n > _LABELED_LEAVES:
+        if self.shown == n and n > 40:  # leaves that have room for a label
             ax.set_xticks([])
             ax.set_xlabel(f"{n:,} leaves")
             return
@@ -574,9 +571,6 @@ class ElbowDisplay(Display):
 
 #: Columns and clusters drawn at most, and cells that have room for a number.
 MAX_COLUMNS, MAX_CLUSTERS, _NUMBERED, _NUMBERED_CLUSTERS = 20, 24, 100, 9
-#: Shades of either color; the darkest is for two standard deviations and more.
-_SHADES, _DARKEST = 10, 2.0
-_DESCRIBED_COLUMNS = 5
 
 
 @dataclass(eq=False)
@@ -648,7 +642,8 @@ class ClusterProfileDisplay(Display):
     @property
     def description(self) -> str:
         """For each cluster (of many, the largest) the columns farthest from the mean."""
-        largest = np.argsort(-np.asarray(self.sizes), kind="stable")[:_DESCRIBED_COLUMNS]
+        described_columns = 5  # columns that the description names
+        largest = np.argsort(-np.asarray(self.sizes), kind="stable")[:described_columns]
         parts = []
         for i in sorted(largest.tolist()):
             extreme = np.argsort(-np.abs(self.means[i]), kind="stable")[:2]
@@ -660,8 +655,8 @@ class ClusterProfileDisplay(Display):
             )
             parts.append(f"{self.clusters[i]} ({plural(self.sizes[i], 'row')}): {columns}")
         more = ""
-        if len(self.clusters) > _DESCRIBED_COLUMNS:
-            more = f" Only the {_DESCRIBED_COLUMNS} largest clusters are described."
+        if len(self.clusters) > described_columns:
+            more = f" Only the {described_columns} largest clusters are described."
         if len(self.names) > MAX_COLUMNS:
             more += (
                 f" {MAX_COLUMNS} of {len(self.names)} columns are drawn, those that differ most."
@@ -687,10 +682,12 @@ class ClusterProfileDisplay(Display):
     def _draw(self, ax: Any) -> None:
         columns, clusters = self.shown_columns, self.shown_clusters
         cells = self.means[np.ix_(clusters, columns)].T
-        shade = np.ceil(_SHADES * np.clip(np.abs(cells) / _DARKEST, 0, 1)) * np.sign(cells)
+        # The darkest is for two standard deviations and more.
+        shades = 10  # shades of either color
+        shade = np.ceil(shades * np.clip(np.abs(cells) / 2.0, 0, 1)) * np.sign(cells)
         for level in np.unique(shade[shade != 0]):
             # Light enough for text on light and dark pages.
-            alpha = 0.55 * abs(level) / _SHADES
+            alpha = 0.55 * abs(level) / shades
             at = np.argwhere(shade == level)[:, [1, 1, 0, 0]] + [-0.5, 0.5, -0.5, 0.5]
             fill_boxes(ax, at, ORANGE if level > 0 else BLUE, alpha)
         if cells.size <= _NUMBERED and len(clusters) <= _NUMBERED_CLUSTERS:

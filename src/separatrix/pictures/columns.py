@@ -93,8 +93,6 @@ def value_axis(axis: Any, display: str = "") -> None:
 
 #: Classes with a histogram of their own: the most frequent.
 MAX_CLASSES = 6
-#: Height of the bars behind the curve of a target, as a part of the axes.
-_BARS = 0.3
 #: Rows below which the mean of a bin is not drawn.
 _FEW = 3
 
@@ -347,7 +345,8 @@ class ColumnDistributionDisplay(Display):
             fill_band(ax, x, line - band, line + band, color=ORANGE)
         ax.plot(x, line, color=ORANGE, marker="o", ms=3)
         low, high = ax.get_ylim()
-        height = _BARS * self.counts[:, 0] / self.counts.max()
+        # Height of the bars behind the curve of a target, as a part of the axes.
+        height = 0.3 * self.counts[:, 0] / self.counts.max()
         bottom = low - 0.3 * (high - low)
         ax.stairs(bottom + height * (high - bottom), edges, baseline=bottom, fill=True, color=MUTED,
                   alpha=0.3)  # fmt: skip
@@ -410,8 +409,6 @@ class ColumnDistributionDisplay(Display):
 
 #: Columns drawn at most, and those whose cells have room for two digits and a sign.
 MAX_COLUMNS, _ROOMY = 16, 9
-#: Shades of either color; the darkest is for ±1.
-_SHADES = 10
 
 
 @dataclass(eq=False)
@@ -523,10 +520,11 @@ class CorrelationDisplay(Display):
         k = len(order)
         r = self.matrix[np.ix_(order, order)]
         below = np.tril(np.ones((k, k), dtype=bool), -1) & np.isfinite(r)
-        shade = np.where(below, np.ceil(_SHADES * np.abs(r)) * np.sign(r), 0.0)
+        shades = 10  # shades of either color; the darkest is for ±1
+        shade = np.where(below, np.ceil(shades * np.abs(r)) * np.sign(r), 0.0)
         for level in np.unique(shade[shade != 0]):
             # Light enough for text on light and dark pages.
-            alpha = 0.6 * abs(level) / _SHADES
+            alpha = 0.6 * abs(level) / shades
             at = np.argwhere(shade == level)[:, [1, 1, 0, 0]] + [-0.5, 0.5, -0.5, 0.5]
             fill_boxes(ax, at, ORANGE if level > 0 else BLUE, alpha)
         font = 8.5 if k <= _ROOMY else 6.5

@@ -152,10 +152,6 @@ class CategoryCoverageDisplay(Display):
 # How many labels conformal sets hold.
 
 
-#: Sizes of sets that get a tick each.
-MANY = 12
-
-
 @dataclass(eq=False)
 class SetSizeDisplay(Display):
     """Histogram of the numbers of labels in sets of a guaranteed coverage.
@@ -233,7 +229,7 @@ class SetSizeDisplay(Display):
         sizes = np.arange(max(used, 2))
         ax.bar(sizes, self.counts[: len(sizes)] / self.counts.sum(), width=0.7, color=BLUE)
         style_axes(ax, grid="y")
-        if len(sizes) <= MANY:
+        if len(sizes) <= 12:  # sizes of sets that get a tick each
             ax.set_xticks(sizes)
         percent_axis(ax.yaxis)
         ax.set_xlabel(f"labels in the set at the level {level_text(self.level)}")

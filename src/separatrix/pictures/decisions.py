@@ -256,11 +256,6 @@ class DecisionBoundaryDisplay(Display):
 # Confusion matrix: counts of true against predicted classes, and per cent of the row.
 
 
-#: With more classes than this the cells are shaded but have no numbers.
-_NUMBERED = 9
-_DESCRIBED = 6
-
-
 @dataclass(eq=False)
 class ConfusionMatrixDisplay(Display):
     """Confusion matrix in counts and per cent of the true class.
@@ -352,9 +347,10 @@ class ConfusionMatrixDisplay(Display):
             for i, label in enumerate(self.labels)
         ]
         lead = "Recall by class"
-        if k > _DESCRIBED:
+        described = 6  # classes that the description names
+        if k > described:
             lead = "Lowest recall"
-            parts = [parts[i] for i in np.argsort(recall, kind="stable")[:_DESCRIBED]]
+            parts = [parts[i] for i in np.argsort(recall, kind="stable")[:described]]
         rejected = ""
         if self.reject_label is not None:
             rejected = f", {self.counts[:, k].sum():,.0f} rejected"
@@ -387,7 +383,7 @@ class ConfusionMatrixDisplay(Display):
                     "alpha": 0.04 + 0.46 * proportions[i, j],
                 }
                 ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, linewidth=0, **shade))
-                if k <= _NUMBERED:
+                if k <= 9:  # with more classes than this the cells are shaded but have no numbers
                     self._write(ax, i, j)
         for edge in np.arange(k - 1) + 0.5:
             ax.axhline(edge, color=GRID, linewidth=0.7)
@@ -588,10 +584,6 @@ def _operating_point(
 # Drawing of a decision surface: filled regions, and contours between them.
 
 
-#: Contours are traced on a grid so many times as fine, interpolated linearly.
-_REFINEMENT = 3
-
-
 def fill_regions(
     ax: Any, x: Floats, y: Floats, utility: Floats, colors: Sequence[str], alphas: Sequence[float]
 ) -> None:
@@ -623,12 +615,13 @@ def advantage_of(utility: Floats, answer: int) -> Floats:
 
 def refine_breaks(x: Floats, y: Floats, utility: Floats) -> tuple[Floats, Floats, Floats]:
     """Linear interpolation on a finer grid, so that regions that meet in a point look so."""
+    refinement = 3  # contours are traced on a grid so many times as fine, interpolated linearly
     fine_x, fine_y = (
-        np.interp(np.arange(_REFINEMENT * (len(at) - 1) + 1) / _REFINEMENT, np.arange(len(at)), at)
+        np.interp(np.arange(refinement * (len(at) - 1) + 1) / refinement, np.arange(len(at)), at)
         for at in (x, y)
     )
     for axis, count in ((0, len(fine_y)), (1, len(fine_x))):
-        at = np.arange(count) / _REFINEMENT
+        at = np.arange(count) / refinement
         left = np.minimum(at.astype(int), utility.shape[axis] - 2)
         part = (at - left).reshape((-1, 1, 1) if axis == 0 else (1, -1, 1))
         low, high = (np.take(utility, left + step, axis=axis) for step in (0, 1))

@@ -23,10 +23,6 @@ from separatrix.pictures.display import Display
 #: A plot, and the prefix of its ids.
 Named = tuple[Display, str]
 
-#: Plots for each process: fewer are drawn before another one is under way.
-LEAST = 3
-#: Processes at most, and seconds to wait for one after all else is done.
-MOST_PROCESSES = 4
 PATIENCE = 60.0
 
 
@@ -34,7 +30,9 @@ def to_svgs(plots: Sequence[Named]) -> list[str]:
     """Every plot as SVG, in order."""
     from separatrix.pictures import svg  # noqa: F401  (imported once, before any fork)
 
-    count = max(1, min(_processors(), MOST_PROCESSES, len(plots) // LEAST))
+    # Processes at most.
+    # Fewer plots are drawn before another process is under way.
+    count = max(1, min(_processors(), 4, len(plots) // 3))
     helpers = [_begun(plots[i::count]) for i in range(1, count)]
     found: dict[int, list[str]] = {}
     try:

@@ -298,10 +298,6 @@ class LaplaceComparisonDisplay(Display):
 # Relevance of columns: inverse length scales of a Gaussian process.
 
 
-#: Relevance below this part of the largest is drawn at the edge.
-SMALLEST = 1e-3
-
-
 @dataclass(eq=False)
 class RelevanceDisplay(Display):
     """Relevance of each column to a Gaussian process: its deviation over its length scale.
@@ -441,7 +437,7 @@ class RelevanceDisplay(Display):
         shown, position = self.shown, -np.arange(len(self.shown), dtype=float)
         values, known = self.relevance, self.determined
         largest = float(np.nanmax(values[np.isfinite(values)]))
-        floor = SMALLEST * largest
+        floor = 1e-3 * largest  # relevance below this part of the largest is drawn at the edge
         ends = None if self.intervals is None else self.unit[:, None] / self.intervals[:, ::-1]
         reach = [largest, *np.maximum(values[shown], floor)]
         for at, j in zip(position, shown, strict=True):

@@ -167,10 +167,6 @@ class LearningCurveDisplay(Display):
         ax.legend(frameon=False, fontsize=9, loc="best")
 
 
-#: Errors of more than so many times the minimum are cut off.
-TALLEST = 3.0
-
-
 @dataclass(eq=False)
 class ValidationCurveDisplay(Display):
     """Cross-validation error over the penalty, with a band of one standard error.
@@ -321,8 +317,9 @@ class ValidationCurveDisplay(Display):
         at = self.alphas[self.best], root[self.best]
         mark_point(ax, *at, f"minimum {self._error(self.best)}")
         penalty_axis(ax)
-        if root.max() > TALLEST * root.min() > 0:  # keeps the minimum visible
-            ax.set_ylim(0, TALLEST * root.min())
+        tallest = 3.0  # errors of more than so many times the minimum are cut off
+        if root.max() > tallest * root.min() > 0:  # keeps the minimum visible
+            ax.set_ylim(0, tallest * root.min())
         style_axes(ax)
         if self.chosen is not None and self.chosen > 0:
             mark_value(ax, self.chosen, "chosen")
@@ -334,8 +331,6 @@ class ValidationCurveDisplay(Display):
 # Error over complexity and number of training rows: as a surface, and as lines.
 
 
-#: Complexities that a surface and lines show at most, and shades of a surface.
-MOST_CELLS, MOST_LINES, SHADES = 9, 6, 8
 #: How far lines are extended, in training rows, and the largest error shown, in the median of
 #: those with all rows.
 BEYOND, TALLEST_SURFACE = 4.0, 2.5
@@ -399,7 +394,8 @@ class LearningSurfaceDisplay(Display):
     @property
     def shown(self) -> Ints:
         """Positions of the complexities that are drawn."""
-        return _some(len(self.curves.names), MOST_CELLS, int(self.curves.best[-1]))
+        # Complexities that a surface shows at most.
+        return _some(len(self.curves.names), 9, int(self.curves.best[-1]))
 
     @property
     def size(self) -> tuple[float, float]:
@@ -417,10 +413,11 @@ class LearningSurfaceDisplay(Display):
         low = float(np.nanmin(mean))
         top = min(float(np.nanmax(mean)), TALLEST_SURFACE * float(np.nanmedian(mean[:, -1])))
         level = np.clip((mean - low) / (top - low if top > low else 1.0), 0.0, 1.0)
-        shade = np.where(np.isfinite(mean), np.ceil(SHADES * level), 0.0)
+        shades = 8  # shades of a surface
+        shade = np.where(np.isfinite(mean), np.ceil(shades * level), 0.0)
         for value in np.unique(shade[shade > 0]):
             at = np.argwhere(shade == value)[:, [1, 1, 0, 0]] + [-0.5, 0.5, -0.5, 0.5]
-            fill_boxes(ax, at, BLUE, 0.62 * value / SHADES)
+            fill_boxes(ax, at, BLUE, 0.62 * value / shades)
         for row, column in np.argwhere(np.isfinite(mean)):
             text = _cell(mean[row, column], curves.metric)
             ax.text(column, row, text, ha="center", va="center", fontsize=7.5)
@@ -477,7 +474,8 @@ class LearningLinesDisplay(Display):
     @property
     def shown(self) -> Ints:
         """Positions of the complexities that are drawn."""
-        return _some(len(self.curves.names), MOST_LINES, int(self.curves.best[-1]))
+        # Complexities that lines show at most.
+        return _some(len(self.curves.names), 6, int(self.curves.best[-1]))
 
     @property
     def description(self) -> str:
@@ -552,9 +550,6 @@ class LearningLinesDisplay(Display):
 # Scores of candidates by fold, and of one model on training, validation and test rows.
 
 
-_DESCRIBED = 6
-
-
 def _row_axes(ax: Any, names: Sequence[str], metric: str) -> None:
     """One row for each name, the metric on the horizontal axis."""
     ax.set_yticks(-np.arange(len(names)), [wrapped_label(name) for name in names])
@@ -627,7 +622,8 @@ class CrossValidationDisplay(Display):
             for i in order
             if np.size(self.scores[i])
         ]
-        return f"Mean and range over the folds, best first: {join_words(parts[:_DESCRIBED])}."
+        described = 6  # numbers that the description names
+        return f"Mean and range over the folds, best first: {join_words(parts[:described])}."
 
     @property
     def size(self) -> tuple[float, float]:
@@ -745,8 +741,6 @@ class GeneralizationGapDisplay(Display):
 # Training traces of iterative classifiers: gradient descent by step, perceptrons by epoch.
 
 
-#: Points of a line at most.
-_POINTS = 240
 _REASONS = {
     "solved": "the gradient vanished",
     "stopped early": "the error rate stopped falling",
@@ -758,7 +752,8 @@ _REASONS = {
 
 def _select_epochs(last: int) -> NDArray[np.int_]:
     """Positions 0 … last, evenly thinned if there are many."""
-    return np.unique(np.linspace(0, last, min(_POINTS, last + 1)).round().astype(int))
+    # Points of a line at most.
+    return np.unique(np.linspace(0, last, min(240, last + 1)).round().astype(int))
 
 
 @dataclass(eq=False)

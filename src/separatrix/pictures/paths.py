@@ -42,8 +42,6 @@ from separatrix.selection.criteria import CriteriaTable, Criterion
 
 #: Lines beyond the labeled ones are grey, and at most so many.
 BACKGROUND = 60
-#: Difference, relative to the largest coefficient, below which two models count as equal.
-SAME = 0.01
 
 
 @dataclass(eq=False)
@@ -191,7 +189,8 @@ class RegularizationPathDisplay(Display):
     def _compared(self, points: Floats) -> str:
         """How far the reference model is from the weak end of the path."""
         apart = np.abs(points - self.lines[0])
-        if apart.max(initial=0) <= SAME * np.abs(points).max(initial=0):
+        # Difference, relative to the largest coefficient, below which two models count as equal.
+        if apart.max(initial=0) <= 0.01 * np.abs(points).max(initial=0):
             return (
                 f"The chosen model ({self.reference_name}) is the weak end of the path"
                 f"{self._largest(points)}. The path is that of ridge regression."
@@ -267,12 +266,6 @@ def _penalties(model: Any) -> tuple[Floats, float]:
 
 # -------------------------------------------------------------------------------------------------
 # Criteria of complexity along a path: a curve for each, and the point that it chooses.
-
-
-#: Points from which numbers are placed on a logarithmic axis, and of which labels are written.
-MANY, LABELS = 13, 8
-#: Height of a curve in the distance between two lines; values beyond this quantile are cut off.
-HEIGHT, HIGHEST = 0.72, 0.75
 
 
 @dataclass(eq=False)
@@ -364,7 +357,8 @@ class CriteriaDisplay(Display):
         f = self.table.figures
         order = np.argsort(-f.simplicity, kind="stable")
         values = f.values
-        if len(values) >= MANY and all(isinstance(v, float) and v > 0.0 for v in values):
+        # Points from which numbers are placed on a logarithmic axis.
+        if len(values) >= 13 and all(isinstance(v, float) and v > 0.0 for v in values):
             x = np.array(values)
             log_axis(ax)
             if x[order[0]] > x[order[-1]]:
@@ -372,7 +366,8 @@ class CriteriaDisplay(Display):
         else:
             x = np.empty(len(values))
             x[order] = np.arange(len(values))
-            some = np.unique(np.linspace(0, len(x) - 1, min(len(x), LABELS)).round().astype(int))
+            # Points of which labels are written.
+            some = np.unique(np.linspace(0, len(x) - 1, min(len(x), 8)).round().astype(int))
             ax.set_xticks(some, [label_text(_text(values[order[i]]), 14) for i in some])
             ax.set_xlim(-0.4, len(x) - 0.6)
         ax.set_xlabel(f"{f.parameter} (simple to complex)")
@@ -385,11 +380,12 @@ def _scale_criterion(criterion: Criterion) -> Floats:
     values = -criterion.values if criterion.name == "evidence" else criterion.values
     values = np.where(np.isfinite(values), values, np.nan)
     low = float(np.nanmin(values))
-    top = float(np.nanquantile(values, HIGHEST))
+    top = float(np.nanquantile(values, 0.75))  # values beyond this quantile are cut off
     top = top if top > low else float(np.nanmax(values))
     span = (top - low) or 1.0
     found = (values - low) / span
-    return np.asarray(HEIGHT * np.minimum(found, 1.0))
+    # Height of a curve in the distance between two lines.
+    return np.asarray(0.72 * np.minimum(found, 1.0))
 
 
 def _text(value: Any) -> str:

@@ -84,10 +84,6 @@ def level_text(level: float) -> str:
 # The predictive band along one column.
 
 
-#: Places along the column at which the band is computed.
-PLACES = 120
-
-
 @dataclass(eq=False)
 class PredictiveBandDisplay(Display):
     """Mean and central intervals of the predictive distribution along one column.
@@ -201,7 +197,8 @@ class PredictiveBandDisplay(Display):
         values = np.asarray(X, dtype=float)
         own = values[:, column]
         width = margin * float(np.ptp(own))
-        x = np.linspace(own.min() - width, own.max() + width, PLACES)
+        # Places along the column at which the band is computed.
+        x = np.linspace(own.min() - width, own.max() + width, 120)
         slice_ = np.tile(np.median(values, axis=0), (x.size, 1))
         slice_[:, column] = x
         found = predictive_of(model, like(X, slice_))
@@ -270,10 +267,6 @@ class PredictiveBandDisplay(Display):
 # Predictive intervals of single rows, in the order of their predictions.
 
 
-#: Rows drawn at most: an even selection in the order of their predictions.
-MOST_ROWS = 150
-
-
 @dataclass(eq=False)
 class PredictiveIntervalDisplay(Display):
     """The predictive band of rows of several columns: an interval for each, and its target.
@@ -324,7 +317,7 @@ class PredictiveIntervalDisplay(Display):
     intervals: Floats
     level: float = 0.95
     row_labels: Sequence[object] | None = None
-    max_shown: int = MOST_ROWS
+    max_shown: int = 150  # rows drawn at most: an even selection in the order of their predictions
     display: str = ""
 
     title: ClassVar[str] = "Predictive intervals, row by row"
@@ -593,10 +586,6 @@ class CoverageDisplay(Display):
 # Histogram of the probability integral transform of a predictive distribution.
 
 
-#: Rows for each bar at least, and bars at most.
-ROWS_A_BAR, MOST_BARS = 8, 20
-
-
 @dataclass(eq=False)
 class PITDisplay(Display):
     """Histogram of the probability integral transform u = F(y), uniform if F is right.
@@ -658,7 +647,8 @@ class PITDisplay(Display):
             None if sample_weight is None else np.asarray(sample_weight, float), u.size
         )
         size = effective_size(w)
-        count = bins or int(np.clip(size // ROWS_A_BAR, 4, MOST_BARS))
+        # Rows for each bar at least, and bars at most.
+        count = bins or int(np.clip(size // 8, 4, 20))
         bars = np.histogram(u, count, (0, 1), weights=w)[0] / w.sum()
         return cls(bars, size, float(np.average(u, weights=w)))
 

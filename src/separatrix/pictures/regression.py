@@ -196,10 +196,6 @@ def _scored(model: Any) -> str:
 # Residual plots: against fitted values, scale–location, and normal quantiles.
 
 
-#: Points of a quantile plot at most; the tails are drawn in full.
-_POINTS, _TAIL = 1_000, 60
-
-
 def standardize_residuals(residuals: Floats) -> Floats:
     """Residuals over their standard deviation; zeros where all of them are equal."""
     deviation = float(residuals.std())
@@ -440,9 +436,11 @@ class QuantileQuantileDisplay(Display):
         order = np.argsort(z, kind="stable")
         expected = norm.ppf((np.arange(z.size) + 0.5) / z.size)
         shown = np.arange(z.size)
-        if z.size > _POINTS + 2 * _TAIL:
-            middle = np.linspace(_TAIL, z.size - _TAIL - 1, _POINTS).astype(int)
-            shown = np.unique(np.concatenate([shown[:_TAIL], middle, shown[-_TAIL:]]))
+        points = 1_000  # points at most
+        tail = 60  # the tails are drawn in full
+        if z.size > points + 2 * tail:
+            middle = np.linspace(tail, z.size - tail - 1, points).astype(int)
+            shown = np.unique(np.concatenate([shown[:tail], middle, shown[-tail:]]))
         ends = expected[[0, -1]]
         ax.plot(ends, ends, color=MUTED, linewidth=0.9)
         scatter(ax, expected[shown], z[order][shown])

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from separatrix.pictures.display import Display
 
-#: Points of one scatter plot are split into so many paths, so that overlaps look darker.
-LAYERS = 8
 
 #: Paths of markers from their middle; dots are strokes.
 _SHAPES = {
@@ -120,8 +118,10 @@ def _merge_points(scattered: ET.Element) -> None:
     else:
         group.set("style", f"stroke: {style['fill']}; stroke-opacity: {opacity}")
         group.attrib |= {"stroke-width": width, "stroke-linecap": "round", "fill": "none"}
-    for layer in range(min(LAYERS, len(points))):
-        ET.SubElement(group, "path", {"d": "".join(points[layer::LAYERS])})
+    # Points of one scatter plot are split into so many paths, so that overlaps look darker.
+    layers = 8
+    for layer in range(min(layers, len(points))):
+        ET.SubElement(group, "path", {"d": "".join(points[layer::layers])})
 
 
 def _shorten(element: ET.Element) -> None:
@@ -195,12 +195,8 @@ def _remove_empty(element: ET.Element) -> None:
 # measurement is enough where the ticks stay the same.
 
 
-#: Inches around everything.
-PADDING = 3 / 72
 #: Margins of a usual plot, as fractions of the figure: the ticks are then right from the start.
 START = {"left": 0.13, "right": 0.98, "bottom": 0.14, "top": 0.97}
-#: Measurements at most.
-MOST_PASSES = 3
 
 
 class MeasuredMargins(LayoutEngine):
@@ -215,8 +211,10 @@ class MeasuredMargins(LayoutEngine):
         renderer = RendererSVG(72 * width, 72 * height, io.StringIO(), image_dpi=int(fig.dpi))
         fig.subplots_adjust(**START)
         ticks = _ticks(fig)
-        for _ in range(MOST_PASSES):
-            _place(fig, renderer, PADDING / width, PADDING / height)
+        # Measurements at most.
+        padding = 3 / 72  # inches around everything
+        for _ in range(3):
+            _place(fig, renderer, padding / width, padding / height)
             before, ticks = ticks, _ticks(fig)
             if ticks == before:
                 return

@@ -42,10 +42,6 @@ if TYPE_CHECKING:
 # Decision function of a binary classifier on a plane: f = 0, f = ±1, support vectors.
 
 
-#: More support vectors than this are not ringed one by one.
-_MAX_RINGS = 500
-
-
 @dataclass(eq=False)
 class SupportVectorDisplay(Display):
     """Decision boundary f = 0, margins f = ±1 and support vectors on a plane.
@@ -156,7 +152,8 @@ class SupportVectorDisplay(Display):
         """A ring around each support vector, unless there are too many."""
         points = self.surface.points
         at = points[self.support]
-        if not len(at) or len(points) > self.max_points or len(at) > _MAX_RINGS:
+        # More support vectors than this are not ringed one by one.
+        if not len(at) or len(points) > self.max_points or len(at) > 500:
             return
         look = {"mfc": "none", "mec": text_color(ax), "mew": 0.7, "linestyle": "none"}
         ax.plot(at[:, 0], at[:, 1], "o", ms=6.5, label="support vectors", **look)
@@ -168,11 +165,6 @@ class SupportVectorDisplay(Display):
 # α = 0       outside the margin: not a support vector
 # 0 < α < C   on the margin: a free support vector
 # α = C       inside the margin or misclassified: a bounded support vector
-
-
-#: Points of a line, and the relative distance within which α counts as equal to a bound.
-_POINTS = 240
-_TOLERANCE = 1e-6
 
 
 @dataclass(eq=False)
@@ -248,10 +240,11 @@ class DualCoefficientDisplay(Display):
         """Numbers of rows of a class with α = 0, with 0 < α < C, and with α = C."""
         own = self.y == label
         alpha, bound = self.alpha[own], self.C[own]
-        at_bound = np.isfinite(bound) & (alpha >= (1 - _TOLERANCE) * bound)
+        tolerance = 1e-6  # the relative distance within which α counts as equal to a bound
+        at_bound = np.isfinite(bound) & (alpha >= (1 - tolerance) * bound)
         # Without a bound, zero is judged by the largest coefficient.
         scale = np.where(np.isfinite(bound), bound, alpha.max(initial=0.0))
-        zero = alpha <= _TOLERANCE * scale
+        zero = alpha <= tolerance * scale
         return int(zero.sum()), int((~zero & ~at_bound).sum()), int((at_bound & ~zero).sum())
 
     @property
@@ -273,7 +266,8 @@ class DualCoefficientDisplay(Display):
             if not own.size:
                 continue
             rank = np.arange(1, own.size + 1)
-            some = np.unique(np.linspace(0, own.size - 1, _POINTS).round().astype(int))
+            # Points of a line.
+            some = np.unique(np.linspace(0, own.size - 1, 240).round().astype(int))
             zero, free, bounded = self.groups(label)
             ax.step(
                 np.append(0, rank[some]),
@@ -293,10 +287,6 @@ class DualCoefficientDisplay(Display):
 
 # -------------------------------------------------------------------------------------------------
 # Support vectors and score of a support vector machine over C.
-
-
-#: Values of C of an exact path that are drawn.
-MAX_VALUES = 200
 
 
 @dataclass(eq=False)
@@ -392,7 +382,8 @@ class SVMPathDisplay(Display):
     @classmethod
     def _from_exact_path(cls, model: SVMPath, metric: str) -> Self:
         """Support vectors from the segments of an exact path; errors by fold."""
-        some = np.unique(np.linspace(0, len(model.Cs_) - 1, MAX_VALUES).astype(int))
+        # Values of C of an exact path that are drawn.
+        some = np.unique(np.linspace(0, len(model.Cs_) - 1, 200).astype(int))
         Cs = np.asarray(model.Cs_)[some]
         groups = [model.group_at(C).reshape(-1, len(model.paths_)) for C in Cs]
         n_support = [float((group >= 0).any(axis=1).sum()) for group in groups]

@@ -46,10 +46,6 @@ if TYPE_CHECKING:
 # Boxes of a version space over two columns: most specific, average, common to the most general.
 
 
-#: Part of the range of a column that is drawn beyond its rows, where unbounded boxes end.
-BEYOND = 0.08
-
-
 @dataclass(eq=False)
 class VersionSpaceDisplay(Display):
     """Rows and boxes of each class over two columns.
@@ -158,7 +154,8 @@ class VersionSpaceDisplay(Display):
         from matplotlib.patches import Rectangle
 
         low, high = self.x.min(axis=0), self.x.max(axis=0)
-        room = BEYOND * np.where(high > low, high - low, 1.0)
+        # Part of the range of a column that is drawn beyond its rows, where unbounded boxes end.
+        room = 0.08 * np.where(high > low, high - low, 1.0)
         low, high = low - room, high + room
         for code, label in enumerate(self.classes):
             color, marker = group_style(code)
@@ -247,10 +244,6 @@ class ActiveCurveDisplay(Display):
 
 # -------------------------------------------------------------------------------------------------
 # Shattered points: a small plot for each labeling, with its hypothesis.
-
-
-#: Room around the points, as a part of their range, and between two plots.
-MARGIN, BETWEEN = 0.28, 0.12
 
 
 @dataclass(eq=False)
@@ -363,7 +356,7 @@ class ShatteringDisplay(Display):
         found, (columns, _) = self.shattering, self._grid
         low, high = self._window()
         unit = high - low
-        scale = np.array([1.0, self._aspect]) * (1.0 - BETWEEN)
+        scale = np.array([1.0, self._aspect]) * (1.0 - 0.12)  # room between two plots
         curves, sides = [], ([], [])  # type: tuple[list[Floats], tuple[list[Floats], list[Floats]]]
         for k, labeling in enumerate(self.shown):
             origin = np.array([k % columns, -(k // columns) * self._aspect])
@@ -406,7 +399,8 @@ class ShatteringDisplay(Display):
         points = self._flat(self.shattering.points)
         low, high = points.min(axis=0), points.max(axis=0)
         width = float((high - low).max()) or 1.0
-        middle, half = (low + high) / 2, (0.5 + MARGIN) * width
+        # Room around the points, as a part of their range.
+        middle, half = (low + high) / 2, (0.5 + 0.28) * width
         tall = half if self._aspect == 1.0 else 0.35 * half
         reach = np.array([half, tall])
         return middle - reach, middle + reach
@@ -436,8 +430,6 @@ def _fill(ax: Any, curves: list[Floats]) -> None:
 
 #: Low and high end of both coordinates.
 Window = tuple[Floats, Floats]
-#: Height of an interval of numbers, as a part of the window.
-FLAT = 0.35
 
 
 @singledispatch
@@ -497,7 +489,7 @@ def _(hypothesis: HalfSpace, window: Window) -> list[Floats]:
 def _flat(ends: Floats, window: Window) -> list[Floats]:
     """Intervals as boxes of little height around the line."""
     low, high = window[0][0], window[1][0]
-    height = FLAT * (high - low)
+    height = 0.35 * (high - low)  # height of an interval of numbers, as a part of the window
     return [
         np.array([[a, -height], [b, -height], [b, height], [a, height]]) / np.array([1, 4])
         for a, b in np.clip(ends, low, high)
@@ -651,10 +643,6 @@ class PACDisplay(Display):
 # Bias and variance: over complexity, and as the fits that they are means of.
 
 
-#: Errors of more than so many times the least are cut off.
-TALLEST = 4.0
-#: Fits drawn at most.
-MAX_FITS = 20
 #: Points of a curve at most.
 MAX_POINTS = 50
 
@@ -745,7 +733,8 @@ class BiasVarianceDisplay(Display):
         best = self.results[self.best]
         least = best.error - best.noise
         mark_point(ax, at[self.best], least, "least error", color=PURPLE)
-        top = max(min(TALLEST * least, 1.2 * self._largest()), 1.15 * highest)
+        # Errors of more than so many times the least are cut off.
+        top = max(min(4.0 * least, 1.2 * self._largest()), 1.15 * highest)
         ax.set_ylim(min(0.0, -0.02 * top), top)
         ax.set_xticks(at, [label_text(label, 12) for label in self.labels])
         style_axes(ax)
@@ -792,7 +781,7 @@ class FitsDisplay(Display):
     """
 
     result: BiasVariance
-    max_fits: int = MAX_FITS
+    max_fits: int = 20  # fits drawn at most
 
     title: ClassVar[str] = "Fits and their mean"
 

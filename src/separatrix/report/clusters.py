@@ -136,10 +136,6 @@ def shown_rows(study: ClusterStudy) -> str:
 # The tables of a page on clusters.
 
 
-#: Over-represented levels of a column that are listed for a cluster.
-LEVELS = 3
-
-
 def cluster_table(study: ClusterStudy) -> ReportTable:
     """Every cluster: size, proportion, silhouette."""
     lines = tuple(
@@ -184,7 +180,8 @@ def _levels(cluster: Cluster, name: str) -> str:
     """Over-represented levels with their lift; the most frequent one where there are none."""
     proportions, lifts = cluster.levels[name], cluster.lifts.get(name, {})
     if lifts:
-        shown = list(lifts.items())[:LEVELS]
+        # Over-represented levels of a column that are listed for a cluster.
+        shown = list(lifts.items())[:3]
         return ", ".join(
             f"{level} {_percent(proportions[level])} ({lift:.1f}×)" for level, lift in shown
         )

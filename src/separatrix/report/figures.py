@@ -388,8 +388,6 @@ def _scale_by_name(study: Study, names: tuple[str, ...]) -> Floats | None:
 
 
 Texts = NDArray[np.str_]
-#: Classes beyond which the cells of a confusion table are too small to read, and too many to draw.
-MOST_CONFUSED = 40
 
 
 def classification(study: Study) -> Gallery:
@@ -403,7 +401,9 @@ def classification(study: Study) -> Gallery:
     reject = None if study.decision is None else study.decision.reject_label
     if reject not in called:
         reject = None
-    if len(labels) > MOST_CONFUSED:
+    # Classes beyond which the cells of a confusion table are too small to read, and too many to
+    # draw.
+    if len(labels) > 40:
         gallery.missing.append(f"A confusion matrix of {len(labels)} classes is too large to read.")
     else:
         gallery.add(

@@ -558,10 +558,6 @@ def quality_text(found: Inference | None) -> str:
 # Tables that only classifiers have: scores by class, confusions, calibrations, costs, tests.
 
 
-#: Confusions that are listed, and the number of classes from which they are.
-TOP_CONFUSIONS, MANY_CLASSES = 10, 5
-
-
 def class_table(study: Study) -> ReportTable | None:
     """Precision, recall, F1 and AUC of every class on the test set."""
     if not study.class_scores:
@@ -596,7 +592,7 @@ def with_interval(score: Score) -> Cell:
 def confusion_table(study: Study) -> ReportTable | None:
     """The most frequent confusions of many classes; None where the matrix shows them all."""
     answers = _answers(study)
-    if answers is None or len(study.classes) < MANY_CLASSES:
+    if answers is None or len(study.classes) < 5:  # of fewer classes the table shows all
         return None
     truth, called, w = answers
     wrong = truth != called
@@ -604,7 +600,7 @@ def confusion_table(study: Study) -> ReportTable | None:
         return None
     pairs, at = np.unique(np.stack([truth[wrong], called[wrong]]), axis=1, return_inverse=True)
     counts = np.bincount(np.ravel(at), w[wrong])
-    top = np.argsort(-counts, kind="stable")[:TOP_CONFUSIONS]
+    top = np.argsort(-counts, kind="stable")[:10]  # confusions that are listed
     lines = tuple(_confusion(pairs[0, j], pairs[1, j], counts[j], truth, w) for j in top)
     share = 100 * counts[top].sum() / counts.sum()
     note = ""
@@ -1083,8 +1079,6 @@ def guaranteed_text(study: Study) -> str:
 # Tables of a study that read its rows as a stream: sums over the whole test part.
 
 
-#: Classes up to which all pairs of truth and answer are shown.
-MOST_CLASSES = 12
 #: A true class that the training rows do not have.
 UNKNOWN = "(another class)"
 
@@ -1101,7 +1095,8 @@ def cells_of(study: Study, stream: StreamRecord) -> tuple[Any, Any, Floats]:
 def confusion_matrix(study: Study) -> ReportTable | None:
     """All pairs of truth and answer, of few classes."""
     stream, names = study.stream, study.classes
-    if stream is None or len(names) > MOST_CLASSES:
+    # Classes up to which all pairs of truth and answer are shown.
+    if stream is None or len(names) > 12:
         return None
     counts = stream.confusion
     rejected = counts[:, -1].any() and study.decision is not None

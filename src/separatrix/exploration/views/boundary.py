@@ -147,8 +147,6 @@ QUESTIONS = {"fit": fit, "path": path}
 COSTS = 1e-2, 1e2
 #: Neighbors at most.
 NEIGHBORS = 50
-#: Rows of a Gaussian process at most: its fit takes the cube of them.
-PROCESS_ROWS = 500
 
 
 @dataclass(frozen=True)
@@ -224,10 +222,11 @@ def boxes(state: ViewState, _: Floats) -> ChosenEstimator:
 
 def process(state: ViewState, x: Floats) -> ChosenEstimator:
     """σ(f) with f from a Gaussian process of a given bandwidth."""
-    if len(x) > PROCESS_ROWS:
+    process_rows = 500  # rows of a Gaussian process at most: its fit takes the cube of them
+    if len(x) > process_rows:
         raise InputError(
             f"a Gaussian process of {len(x):,} rows is too slow to follow the hand.",
-            remedy=f"Show at most {PROCESS_ROWS} rows, or choose another model.",
+            remedy=f"Show at most {process_rows} rows, or choose another model.",
         )
     widths = tuple(float(f"{w:.6g}") for w in _bandwidth(state) * x.std(axis=0))
     kernel = Constant(4.0) * Gaussian(widths)
@@ -275,9 +274,6 @@ def _made(name: str, **given: Any) -> ChosenEstimator:
 # -------------------------------------------------------------------------------------------------
 # The plane of the picture: two columns, or the discriminant plane of all columns of numbers.
 
-
-#: Columns and rows of the grid at rest, and of the one while a point is dragged.
-GRID, COARSE = (96, 72), (56, 42)
 
 PROJECTED = (
     "from separatrix.geometry.discriminant_plane import discriminant_plane",
@@ -339,7 +335,8 @@ def picture(session: Session, state: ViewState) -> Picture:
     target = state.class_column(table)
     numbers = [name for name in table.numbers if name != target]
     projected = state.choice("plane", ["columns", "discriminant"]) == "discriminant"
-    edits, grid = state.items("edits"), COARSE if state.flag("moving") else GRID
+    # Columns and rows of the grid at rest, and of the one while a point is dragged.
+    edits, grid = state.items("edits"), (56, 42) if state.flag("moving") else (96, 72)
     if projected:
         before, axes = session.once(("plane", target), lambda: _project(table, numbers, target))
         found = Picture(table, target, numbers, axes, before, edits, grid, projected=True)
@@ -372,10 +369,6 @@ def _project(table: PageTable, names: Sequence[str], target: str) -> tuple[PlotP
 
 #: Probabilities of the ellipses at one and two standard deviations.
 DEVIATIONS = tuple(1.0 - float(np.exp(-0.5 * r**2)) for r in (1.0, 2.0))
-#: Members of G that are drawn of a class.
-GENERAL = 40
-#: How far beyond the points the outermost cells reach, in spreads of the points.
-FAR = 30.0
 
 
 def ellipses(normals: tuple[MultivariateNormal, ...]) -> list[Any]:
@@ -389,7 +382,7 @@ def box_outlines(model: Any, window: Floats) -> list[dict[str, Any]]:
     """S and the members of G of each class, cut at the window; None where G is too long a list."""
     found = []
     for space, box in zip(model.spaces_, model.boxes_, strict=True):
-        general = space.general(GENERAL)
+        general = space.general(40)  # members of G that are drawn of a class
         found.append(
             {
                 "S": _faces(space.specific, window),
@@ -417,7 +410,8 @@ def cells(z: Floats, codes: Ints, mean: Floats, scale: Floats) -> dict[str, Any]
     from scipy.spatial import Voronoi
 
     distinct, first = np.unique(z, axis=0, return_index=True)
-    corners = FAR * max(float(np.ptp(z)), 1.0) * np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]])
+    # How far beyond the points the outermost cells reach, in spreads of the points.
+    corners = 30.0 * max(float(np.ptp(z)), 1.0) * np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]])
     found = Voronoi(np.vstack([distinct, corners]))
     inner = (found.ridge_points < len(distinct)).all(axis=1)
     ends = np.array(found.ridge_vertices)[inner]
@@ -437,16 +431,6 @@ def cells(z: Floats, codes: Ints, mean: Floats, scale: Floats) -> dict[str, Any]
 # search.
 
 
-#: Events along one path, and free α of all its segments, at most.
-EVENTS, FREE = 5_000, 400_000
-#: Pairs of classes that have a path.
-PAIRS = 6
-#: Rows times γ at most: narrower Gaussians have too many breakpoints, close to each other.
-NARROW = 2_800
-#: Fits along the path of logistic regression.
-FITS = 41
-
-
 def svm_path(shown: Picture, state: ViewState) -> dict[str, Any] | None:
     """The path of every pair of classes over C, up to where it is known."""
     points = shown.points
@@ -454,20 +438,22 @@ def svm_path(shown: Picture, state: ViewState) -> dict[str, Any] | None:
     standardizer = Standardizer.from_rows(points.x, np.ones(len(points)))
     z, classes = standardizer.transform(points.x), np.unique(points.y).tolist()
     pairs = [(1, 0)] if len(classes) == 2 else list(combinations(range(len(classes)), 2))
-    narrow = given.kernel == "rbf" and len(points) * given.gamma > NARROW
-    if narrow or len(pairs) > PAIRS:
+    # Rows times γ at most: narrower Gaussians have too many breakpoints, close to each other.
+    narrow = given.kernel == "rbf" and len(points) * given.gamma > 2_800
+    if narrow or len(pairs) > 6:  # pairs of classes that have a path
         return None
     traces, end = [], COSTS[1]
     for positive, negative in pairs:
         rows = np.flatnonzero(np.isin(points.y, [classes[positive], classes[negative]]))
         y = np.where(points.y[rows] == classes[positive], 1, 0)
+        # Events along one path at most.
         path = sx.SVMPath(
-            given.kernel, gamma=given.gamma, C=1e-9, C_max=COSTS[1], max_changes=EVENTS
+            given.kernel, gamma=given.gamma, C=1e-9, C_max=COSTS[1], max_changes=5_000
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # where a path ends is part of the answer
             trace = path.fit(z[rows], y).paths_[0]
-        if len(trace.free) > FREE:
+        if len(trace.free) > 400_000:  # free α of all its segments at most
             return None
         end = min(end, trace.end)
         traces.append(_trace(trace, rows, (positive, negative)))
@@ -497,7 +483,8 @@ def _trace(trace: SVMTrace, rows: Ints, pair: tuple[int, int]) -> dict[str, Any]
 def logistic_path(shown: Picture, state: ViewState) -> dict[str, Any]:
     """Coefficients and intercepts at values of C, each fit certified."""
     points, ratio = shown.points, state.number("l1", 0.0, 0.0, 1.0)
-    path = sx.LogisticPath(np.geomspace(*COSTS, FITS), l1_ratio=ratio, standardize=True)
+    # Fits along the path of logistic regression.
+    path = sx.LogisticPath(np.geomspace(*COSTS, 41), l1_ratio=ratio, standardize=True)
     path.fit(points.x, points.y)
     return {
         "kind": "logistic",

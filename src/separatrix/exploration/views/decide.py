@@ -29,9 +29,6 @@ from separatrix.probability.roc import roc_curve
 #: Bins of the reliability diagram.
 BINS = 10
 
-#: Rows of a class, and of all classes, that five folds of five folds need.
-FEWEST, FEWEST_ROWS = 3, 10
-
 
 def probabilities(session: Session, state: ViewState) -> dict[str, Any]:
     """Out-of-fold probabilities, and ROC and reliability of one class against the rest."""
@@ -120,11 +117,13 @@ def _found(session: Session, state: ViewState) -> tuple[str, CrossValidatedProba
 def _refuse_few(target: str, labels: NDArray[Any]) -> None:
     """Each fold is calibrated within the others: no class may vanish from them."""
     names, sizes = np.unique(labels[labels != ""], return_counts=True)
-    if sizes.min() < FEWEST or sizes.sum() < FEWEST_ROWS:
+    fewest = 3  # rows of a class, and of all classes, that five folds of five folds need
+    fewest_rows = 10  # rows of a class, and of all classes, that five folds of five folds need
+    if sizes.min() < fewest or sizes.sum() < fewest_rows:
         raise InputError(
             f"{target} has {sizes.sum()} rows, {sizes.min()} of class {names[sizes.argmin()]}: "
             "too few to predict each row by a model that has not seen it.",
-            remedy=f"Choose classes of at least {FEWEST} rows, and {FEWEST_ROWS} in all.",
+            remedy=f"Choose classes of at least {fewest} rows, and {fewest_rows} in all.",
         )
 
 
