@@ -266,3 +266,15 @@ def test_awkward_paths(n, d, seed, l1_ratio):
         for i, alpha in enumerate(model.alphas_):
             off = violation(x, y, model.coefs_[i], model.intercepts_[i], alpha, l1_ratio)
             assert off < 1e-4
+
+
+@pytest.mark.parametrize(
+    "path", [sx.LassoPath(), sx.LassoCV(cv=3), sx.RidgePath(), sx.RidgeCV(alphas=None, cv=3)]
+)
+def test_the_model_at_the_chosen_penalty_is_that_of_the_path(path) -> None:
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(60, 4))
+    y = x @ [3.0, 0.0, -1.0, 0.0] + rng.normal(size=60)
+    path.fit(x, y)
+    one = path.at_chosen_penalty().fit(x, y)
+    np.testing.assert_allclose(one.coef_, path.coef_, atol=1e-6)

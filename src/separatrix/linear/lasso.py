@@ -40,7 +40,7 @@ from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Block, Encoding
 from separatrix.selection import rules
 from separatrix.selection.criteria import PathFigures, Subsets
-from separatrix.selection.folds import fold_router, named_folds, route_params
+from separatrix.selection.folds import fold_router, folds_of_fit
 from separatrix.statistics.moments import Moments
 from separatrix.threads import parallel_map
 
@@ -448,6 +448,8 @@ def least_squares_on(m: Moments, selected: Floats, *, intercept: bool) -> Subset
 
 #: Relative duality gap of the selected point, to which it is solved once more.
 FINAL = 1e-8
+#: Parameters that a path shares with its fits to folds, and with the model of one penalty.
+SHARED = ("fit_intercept", "max_iter", "tol", "positive", "l1_ratio", "standardize")
 
 
 class LassoPathBase(ElasticNetBase):
@@ -482,11 +484,15 @@ class LassoPathBase(ElasticNetBase):
             errors = self._cross_validated(X, y, sample_weight, cv)
         return elastic_net_figures(self, self._source().weight, errors)
 
+    def at_chosen_penalty(self) -> ElasticNet:
+        """The same model at one penalty, the chosen one, not fitted."""
+        check_is_fitted(self)
+        return ElasticNet(self.alpha_, **{name: getattr(self, name) for name in SHARED})
+
     def _cross_validated(self, X: Any, y: Any, sample_weight: Any, cv: Any) -> Floats:
         """Mean squared errors of folds (m x folds) at the penalties of the path."""
 
-        names = ("fit_intercept", "max_iter", "tol", "positive", "l1_ratio", "standardize")
-        shared = {name: getattr(self, name) for name in names}
+        shared = {name: getattr(self, name) for name in SHARED}
         model = LassoCV(alphas=self.alphas_, cv=cv, **shared)
         return model.fit(X, y, sample_weight).mse_path_
 
@@ -789,11 +795,8 @@ class LassoCV(LassoPathBase):
 
         ``params`` such as ``groups`` go to the splitter ``cv`` by scikit-learn's metadata routing.
         """
-        self._folds = named_folds(self.cv, X, y, route_params(self, params, sample_weight)["split"])
-        try:
+        with folds_of_fit(self, X, y, params, sample_weight):
             return super().fit(X, y, sample_weight)
-        finally:
-            del self._folds
 
     def get_metadata_routing(self) -> Any:
         """Which arguments of ``fit`` go to the splitter."""

@@ -50,8 +50,7 @@ from separatrix.selection.folds import (
     DEFAULT_FOLDS,
     fold_router,
     folding,
-    named_folds,
-    route_params,
+    folds_of_fit,
 )
 from separatrix.selection.leave_one_out import AffineFits
 from separatrix.selection.rules import gaussian_log_likelihood
@@ -373,6 +372,15 @@ class RidgePathBase(RidgeBase):
             return coefs[0, :, 0], intercepts[0, 0]
         return coefs[0].T, intercepts[0]
 
+    def at_chosen_penalty(self) -> Ridge:
+        """The same model at one penalty, the chosen one, not fitted."""
+        check_is_fitted(self)
+        return Ridge(self.alpha_, **self._shared)
+
+    @property
+    def _shared(self) -> dict[str, Any]:
+        return {"fit_intercept": self.fit_intercept, "standardize": self.standardize}
+
     def path_figures(
         self, X: Any = None, y: Any = None, sample_weight: Any = None, cv: Any = None
     ) -> PathFigures:
@@ -386,9 +394,7 @@ class RidgePathBase(RidgeBase):
 
     def _cross_validated(self, X: Any, y: Any, sample_weight: Any, cv: Any) -> Floats:
         """Mean squared errors of folds (m x folds) at the penalties of the path."""
-
-        shared: Any = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}
-        model = RidgeCV(self.alphas_, cv=DEFAULT_FOLDS if cv is None else cv, **shared)
+        model = RidgeCV(self.alphas_, cv=DEFAULT_FOLDS if cv is None else cv, **self._shared)
         return model.fit(X, y, sample_weight).mse_path_
 
     def _solve(self, data: TrainingData) -> Solution:
@@ -614,6 +620,8 @@ class RidgeCV(RidgePathBase):
     """
 
     fits_moments = False  # the rows are left out one by one, or fold by fold
+    _folds: Any
+    _score_arguments: Mapping[str, Any]
     alpha_: Any
     best_score_: Any
     cv_results_: Floats
@@ -655,14 +663,9 @@ class RidgeCV(RidgePathBase):
                 "The 'svd' mode is not supported for sparse X in scikit-learn; gcv_mode is ignored "
                 "here.",
             )
-        found = route_params(self, params, sample_weight)
-        self._folds = named_folds(self.cv, X, y, found["split"])
-        self._score_arguments: Mapping[str, Any] = found["score"]
         self.__dict__.pop("cv_results_", None)
-        try:
+        with folds_of_fit(self, X, y, params, sample_weight):
             super().fit(X, y, sample_weight)
-        finally:
-            del self._folds, self._score_arguments
         if self.store_cv_results and np.asarray(y).ndim == 2 and self.cv_results_.ndim == 2:
             self.cv_results_ = self.cv_results_[:, None, :]
         return self

@@ -8,7 +8,8 @@ difference of two large scatter matrices would lose the digits that the merge pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from operator import add
@@ -407,6 +408,20 @@ def named_folds(cv: Any, X: Any, y: Any, split: Mapping[str, Any]) -> Any:
         return cv
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     return list(check_cv(cv).split(np.empty((n, 1)) if y is None else X, y, **split))
+
+
+@contextmanager
+def folds_of_fit(
+    model: Any, X: Any, y: Any, params: Mapping[str, Any], sample_weight: Any
+) -> Iterator[None]:
+    """``model._folds`` and ``model._score_arguments`` for the time of a fit, from its arguments."""
+    found = route_params(model, params, sample_weight)
+    model._folds = named_folds(model.cv, X, y, found["split"])
+    model._score_arguments = found["score"]
+    try:
+        yield
+    finally:
+        del model._folds, model._score_arguments
 
 
 def of_rows(params: Mapping[str, Any], n: int, rows: Ints) -> dict[str, Any]:

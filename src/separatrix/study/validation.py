@@ -222,8 +222,6 @@ USUAL_PASSES = 30.0
 #: Operations for a pair of rows and column; a Gaussian process solves systems besides.
 KERNELS = {"svm": 30.0, "svr": 30.0, "linear_svm": 10.0, "gp": 30.0}
 NEIGHBORS = "neighbors"
-#: Models that tune a penalty within a fit, and the same with a given one.
-PENALIZED = {"RidgeCV": "Ridge", "LassoCV": "Lasso"}
 
 
 @dataclass(frozen=True)
@@ -247,25 +245,20 @@ def fold_models(candidate: Candidate, folds: RowFolds, data: TuningData) -> Fold
         if candidate.tunable:
             tuning = candidate.make(folds.k).tune(data.with_share(candidate.share))
             return FoldModels((candidate,) * folds.k, tuning, tuning.parameters_by_fold)
-        if candidate.model not in PENALIZED:
+        if not candidate.tuned:
             return FoldModels((candidate,) * folds.k, None, {})
-        alphas = cross_validate(candidate, folds, lambda model, _: float(model.alpha_))[0]
-    known = {"standardize": True, **_given(candidate, "max_iter")}
+        chosen, tuned = cross_validate(candidate, folds, lambda model, _: model.at_chosen_penalty())
     fixed = tuple(
         replace(
             candidate,
-            model=PENALIZED[candidate.model],
-            options={**known, "alpha": alpha},
+            model=type(model).__name__,
+            options=model.get_params(deep=False),
             tuned=(),
             folds=False,
         )
-        for alpha in alphas
+        for model in chosen
     )
-    return FoldModels(fixed, None, {"alpha": tuple(alphas)})
-
-
-def _given(candidate: Candidate, name: str) -> dict[str, Any]:
-    return {name: candidate.options[name]} if name in candidate.options else {}
+    return FoldModels(fixed, None, tuned)
 
 
 def leave_out(
