@@ -72,11 +72,11 @@ default="k-means++"
     max_iter : int, default=300
         Maximum number of Lloyd iterations.
     tol : float, default=1e-4
-        Iterations go on until no row changes its cluster, whatever ``tol``. If ``max_iter`` ends
-        them earlier, that is warned of unless the squared steps of the centers are down to this
-        fraction of the mean variance of the columns.
+        Iterations go on until no row changes its cluster or no center moves, whatever ``tol``. If
+        ``max_iter`` ends them earlier, that is warned of unless the squared steps of the centers
+        are down to this fraction of the mean variance of the columns.
     verbose : int, default=0
-        Taken and unused: nothing is printed.
+        Whether to print how the iterations from each initialization ended.
     random_state : int, RandomState or None, default=None
         Seed of the initializations.
     copy_x : bool, default=True
@@ -169,8 +169,10 @@ default="k-means++"
         variance = spread.variance(self.standardizer_)
         if isinstance(rows, ArrayRows) and sparse.issparse(rows.block.x):
             rows = ArrayRows(dense_if_small(rows.block.x, spread), None, rows.block.w)
-        best = first_best(self._runs(rows, spread))
-        self._set_result(rows, best, variance)
+        runs = self._runs(rows, spread)
+        if self.verbose:
+            print(*(self._describe(run) for run in runs), sep="\n")
+        self._set_result(rows, first_best(runs), variance)
         return self
 
     def _prepare(self, rows: Rows) -> tuple[Rows, ColumnSpread]:
@@ -186,6 +188,14 @@ default="k-means++"
         return ArrayRows(block.x, None, block.w), spread
 
     # -- initializations and iterations ------------------------------------------------------------
+
+    def _describe(self, run: LloydResult) -> str:
+        """How the iterations from one initialization ended."""
+        end = f"Stopped by max_iter={self.max_iter}."
+        if run.converged:
+            end = f"Converged: strict convergence, center shift 0 within tolerance {self.tol:g}."
+        steps = f"Iteration {run.iterations}, inertia {run.inertia:.6g}."
+        return f"Initialization complete\n{steps}\n{end}"
 
     def _check_parameters(self) -> None:
         if isinstance(self.init, str):

@@ -64,7 +64,7 @@ def lloyd(
     transform: Callable[[Floats], Floats] | None = None,
     origin: tuple[Floats, float] | None = None,
 ) -> LloydResult:
-    """Lloyd iterations from the centers ``start`` (k x d) until no row moves.
+    """Lloyd iterations from the centers ``start`` (k x d) until no row moves, or no center.
 
     Weights must be positive; None is one for every row. Rows are taken through ``transform``
     whenever they are read. ``origin`` is what is known of :meth:`LloydRows.origin_and_unit`.
@@ -78,9 +78,8 @@ def lloyd(
         state = kind(LloydRows(x, w, transform, origin), start)
         while iterations < max_iter and not converged:
             iterations += 1
-            moved = state.assign()
-            state.update_centers()
-            converged = not moved and state.recompute() == 0.0
+            moved, step = state.assign(), state.update_centers()
+            converged = (not moved or step == 0.0) and state.recompute() == 0.0
         if not converged:
             state.assign()
         return LloydResult(*state.result(), iterations, converged)
@@ -107,8 +106,9 @@ def _small(x: Floats, w: Floats | None, start: Floats, max_iter: int) -> LloydRe
         moved += _fill_empty_clusters(z, weight, label, work[0], totals)
         converged = moved == 0
         if not converged:
-            some = totals.counts > 0
+            some, before = totals.counts > 0, centers.copy()
             centers[some] = totals.sums[some] / totals.weight[some, None]
+            converged = np.array_equal(centers, before)
     inertia = float((weight * work[0]).sum()) * unit**2
     return LloydResult(centers * unit + mean, label, totals.weight, inertia, iterations, converged)
 
@@ -321,22 +321,22 @@ class BoundedLloyd:
             total += int(self._assign(np.array([0, len(x)]), points, state, part)[0])
         return total
 
-    def update_centers(self) -> None:
-        """Move centers to means, those of empty clusters to far rows."""
+    def update_centers(self) -> float:
+        """Move centers to means, those of empty clusters to far rows; the largest change."""
+        before = self.centers.exact.copy()
         for j in np.flatnonzero(self.totals[:, -1] == 0):
             self._fill_empty_cluster(int(j))
         nonempty = self.totals[:, -1] > 0
         new = self.centers.exact.copy()
         new[nonempty] = self.totals[nonempty, :-2] / self.totals[nonempty, -2, None]
         self._move_centers(new)
+        moved = np.abs(before - new).max()
+        return float(moved) if moved > 1e-14 * np.sqrt(self.centers.max_square) else 0.0
 
     def recompute(self) -> float:
         """Recompute sums and means from all rows; the largest change of a center."""
-        before = self.centers.exact.copy()
         self._recompute_sums()
-        self.update_centers()
-        moved = np.abs(before - self.centers.exact).max()
-        return float(moved) if moved > 1e-14 * np.sqrt(self.centers.max_square) else 0.0
+        return self.update_centers()
 
     def _recompute_sums(self) -> None:
         self.totals[:] = 0.0
@@ -620,21 +620,21 @@ class WideLloyd:
         found = parallel_map(nearest, pieces(len(rows), MIN_NUMBERS // self.table.x.shape[1]))
         return tuple(np.concatenate(part) for part in zip(*found, strict=True))
 
-    def update_centers(self) -> None:
-        """Move centers to means, those of empty clusters to far rows."""
+    def update_centers(self) -> float:
+        """Move centers to means, those of empty clusters to far rows; the largest change."""
+        before = self.centers
         self._fill_empty_clusters()
         weights = self._cluster_weights()
         new, nonempty = self.centers.copy(), weights > 0
         new[nonempty] = self.totals[nonempty] / weights[nonempty, None]
         self._move_centers(new)
+        moved = np.abs(before - new).max()
+        return float(moved) if moved > 1e-14 * np.sqrt(self.norms.max()) else 0.0
 
     def recompute(self) -> float:
         """Recompute sums and means from all rows; the largest change of a center."""
-        before = self.centers
         self._recompute_sums()
-        self.update_centers()
-        moved = np.abs(before - self.centers).max()
-        return float(moved) if moved > 1e-14 * np.sqrt(self.norms.max()) else 0.0
+        return self.update_centers()
 
     def _recompute_sums(self) -> None:
         self.totals = self._cluster_sums(None, self.label[:, None], self.weight[:, None])

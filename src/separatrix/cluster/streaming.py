@@ -360,10 +360,12 @@ def sparse_lloyd(x: Any, w: Floats, start: Floats, *, max_iter: int) -> LloydRes
         state = _SparseLloyd(CompressedRows(x, len(start)), w, start)
         while iterations < max_iter:
             iterations += 1
-            if not state.assign():
-                converged = True
+            before = state.centers.copy()
+            if state.assign():
+                state.update_centers()
+            converged = np.array_equal(before, state.centers)
+            if converged:
                 break
-            state.update_centers()
         if not converged:
             state.assign()
         losses = state.losses()

@@ -46,8 +46,8 @@ class FunctionMetric(Metric):
         return False
 
     def validate(self, x: Any) -> list[Any]:
-        """A list of anything, or of the rows of a matrix."""
-        return list(x)
+        """A list of anything, or of the rows of a matrix, sparse ones as matrices of one row."""
+        return [x[[i]] for i in range(x.shape[0])] if sparse.issparse(x) else list(x)
 
     def precompute(self, z: list[Any]) -> list[Any]:
         """The points themselves."""

@@ -370,8 +370,9 @@ class NearestNeighborSearch:
             )
         found = self.nearest(points, k + 1)
         itself = found.indices == np.arange(self.n)[:, None]
-        # of many equal points one may not be among its own nearest: then the last is dropped
-        itself[~itself.any(axis=1), -1] = True
+        # of many equal points one may not be among its own nearest: then the first is dropped, as
+        # in scikit-learn
+        itself[~itself.any(axis=1), 0] = True
         return Neighbors(
             found.distances[~itself].reshape(self.n, k), found.indices[~itself].reshape(self.n, k)
         )

@@ -196,7 +196,8 @@ class PointsEstimator(RowsEstimator):
         if columns is not None and self._reads_graph(x):
             return x if len(columns) == x.shape[1] else x[:, columns]
         if sparse.issparse(vars(self).get("points_")):
-            return x
+            function = isinstance(vars(self).get("metric_"), FunctionMetric)  # of two sparse rows
+            return sparse.csr_array(x) if function else x
         if not self._sparse_points or columns is not None:
             x = as_dense(x)
         return self._standardized(x) if columns is None else x[:, columns]

@@ -22,7 +22,13 @@ from separatrix.arrays import Floats, Ints
 from separatrix.distances.axioms import MAX_SAMPLE, distance_concentration
 from separatrix.distances.base import Metric
 from separatrix.distances.gower import NanEuclidean
-from separatrix.distances.names import PrecomputedDistances, metric_from, metric_with, space_evenly
+from separatrix.distances.names import (
+    FunctionMetric,
+    PrecomputedDistances,
+    metric_from,
+    metric_with,
+    space_evenly,
+)
 from separatrix.distances.search import NearestNeighborSearch, NeighborLists, as_graph, stays_sparse
 from separatrix.estimators.base import numeric
 from separatrix.estimators.class_labels import ClassLabels, coded_items, coded_rows
@@ -69,7 +75,8 @@ class InstanceBasedModel(PointsEstimator):
         if isinstance(metric, PrecomputedDistances):
             x = self._precomputed_points(x, rows, n_samples)
         elif not self._fitted_to_objects:
-            keep = self._searches and not self.standardize and stays_sparse(x, metric)
+            keep = sparse.issparse(x) and isinstance(metric, FunctionMetric)
+            keep = self._searches and not self.standardize and (keep or stays_sparse(x, metric))
             x = sparse.csr_array(x, copy=True) if keep else as_dense(x)
         if not n_items(x):
             raise InputError("There are no rows of positive weight to store.")

@@ -433,11 +433,14 @@ class OneClassSVM(OutlierMixin, KernelSVM, PointsEstimator):
 
     @on_one_blas_thread
     def decision_function(self, X: Any) -> Floats:
-        """w·φ(x) − ρ of every row: negative outside."""
+        """w·φ(x) − ρ of every row: negative outside, and 0 on the boundary up to rounding."""
         x = self._kernel_input(X)
         if self._is_linear:
-            return self.hyperplane_.score(self._design(X))[:, 0]
-        return self.expansions_[0].scores(x)[:, 0]
+            scores = self.hyperplane_.score(self._design(X))[:, 0]
+        else:
+            scores = self.expansions_[0].scores(x)[:, 0]
+        rounding = _ROUNDING * float(np.abs(self.offset_).max())
+        return np.where(np.abs(scores) <= rounding, 0.0, scores)
 
     @on_one_blas_thread
     def score_samples(self, X: Any) -> Floats:
@@ -447,8 +450,7 @@ class OneClassSVM(OutlierMixin, KernelSVM, PointsEstimator):
     @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[np.int64]:
         """1 for rows inside or on the boundary (up to rounding), −1 for rows outside."""
-        rounding = _ROUNDING * float(np.abs(self.offset_).max())
-        return np.where(self.decision_function(X) >= -rounding, 1, -1)
+        return np.where(self.decision_function(X) >= 0.0, 1, -1)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -554,7 +556,10 @@ def fit_one_class(gram: GramMatrix, w: Floats, nu: float, options: SolverOptions
     largest, budget = float(np.abs(gram.diagonal).max()), options.budget(gram.n)
     problem = one_class(w, nu, largest)
     alpha, f, solved = solve_nu(gram, problem, options, budget)
-    rho = _offset(problem, alpha, f)
+    rho, coef = _offset(problem, alpha, f), np.zeros(0)
+    flat = abs(rho) <= problem.unit
+    if flat and gram.linear:  # then w = 0: what the sum of the rows leaves is rounding
+        f, rho, coef = np.zeros_like(f), 0.0, np.zeros(gram.x.shape[1])
     square, slack = float(alpha @ f), np.maximum(rho - f, 0.0)
     unit = max(abs(rho), problem.unit, float(np.finfo(float).tiny))
     terms = alpha * (f - rho) + w * slack
@@ -565,7 +570,7 @@ def fit_one_class(gram: GramMatrix, w: Floats, nu: float, options: SolverOptions
         gap=max(float(terms.sum()) + rho * float(alpha.sum() - nu * w.sum()), 0.0),
         kkt=max(problem.violation(alpha, f) / unit, abs(float(alpha.sum() / (nu * w.sum())) - 1.0)),
         tolerance=options.tol,
-        notes=(NO_MARGIN,) if abs(rho) <= problem.unit else (),
+        notes=(NO_MARGIN,) if flat else (),
     )
     if not gram.mercer:
         certificate = replace(
@@ -573,7 +578,8 @@ def fit_one_class(gram: GramMatrix, w: Floats, nu: float, options: SolverOptions
         )
     status = str(Status.SOLVED if solved else budget.status)
     every = np.arange(gram.n)
-    return BinarySVM(every, alpha, w, slack, -rho, square, certificate, budget.n_iter, status)
+    n_iter = budget.n_iter
+    return BinarySVM(every, alpha, w, slack, -rho, square, certificate, n_iter, status, coef)
 
 
 def _offset(problem: NuProblem, alpha: Floats, f: Floats) -> float:

@@ -518,9 +518,10 @@ def lloyd(
     """Lloyd iterations, up to an empty cluster; how many, and how many rows the last one moved.
 
     Every row moves to its nearest center, the first of equally near ones, and centers to the means
-    of their rows, but for the last time. ``centers`` (k x d), ``label``, ``cluster_weight``, the
-    ``sums`` (k x d) and ``count`` of the clusters and the ``least`` squares of the rows are
-    overwritten; the last three arrays are work space of ``TILE`` numbers.
+    of their rows, but for the last time; where no center moves, no row will. ``centers`` (k x d),
+    ``label``, ``cluster_weight``, the ``sums`` (k x d) and ``count`` of the clusters and the
+    ``least`` squares of the rows are overwritten; the last three arrays are work space of ``TILE``
+    numbers.
     """
     n, d, iterations = rows.shape[0], rows.shape[1], 0
     while True:
@@ -552,10 +553,15 @@ def lloyd(
             empty += count[a] == 0
         if iterations == max_iter or moved == 0 or empty > 0:
             return iterations, moved
-        iterations += 1
+        stays = True
         for a in range(count.size):
             for f in range(d):
-                centers[a, f] = sums[a, f] / cluster_weight[a]
+                mean = sums[a, f] / cluster_weight[a]
+                stays = stays and mean == centers[a, f]
+                centers[a, f] = mean
+        if stays:  # and so would all rows
+            return iterations, 0
+        iterations += 1
 
 
 # -------------------------------------------------------------------------------------------------
