@@ -197,6 +197,27 @@ def test_max_iter_warns_and_the_certificate_does_not_hold() -> None:
         sx.KMeans(20, init=x[:20], max_iter=9, tol=0.1).fit(x)
 
 
+@pytest.mark.parametrize("small", [0, 10**9], ids=["bounds", "plain"])
+@pytest.mark.parametrize("columns", [2, 40], ids=["few columns", "many columns"])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_one_iteration_shows_that_centers_stay(make, columns: int, small: int, monkeypatch) -> None:
+    monkeypatch.setattr(solver, "SMALL", small)
+    x = np.random.default_rng(0).normal(size=(300, columns)).round(2)
+    ended = sx.KMeans(4, random_state=0).fit(make(x))
+    again = sx.KMeans(4, init=ended.cluster_centers_).fit(make(x))
+    assert again.n_iter_ == 1
+    assert again.certificate_.holds
+    assert_array_equal(again.labels_, ended.labels_)
+
+
+def test_verbose_says_how_each_run_ended(capsys) -> None:
+    x = np.random.default_rng(0).normal(size=(100, 2))
+    model = sx.KMeans(3, n_init=2, random_state=0, verbose=1).fit(x)
+    told = capsys.readouterr().out
+    assert told.count("Initialization complete") == told.count("strict convergence") == 2
+    assert f"inertia {model.inertia_:.6g}" in told
+
+
 def test_fewer_distinct_rows_than_clusters() -> None:
     x = np.repeat([[0.0, 1.0], [2.0, 3.0]], 4, axis=0)
     with pytest.warns(ConvergenceWarning, match=r"SEP004 Number of distinct clusters \(2\)"):

@@ -261,6 +261,17 @@ def test_sparse_rows() -> None:
     ].tolist() == list(range(len(X)))
 
 
+def test_a_function_of_points_is_given_sparse_rows_as_they_are() -> None:
+    def distance(a: Any, b: Any) -> float:
+        return float(abs(a - b).sum()) if sparse.issparse(a) and sparse.issparse(b) else np.nan
+
+    x, new = X[:20], NEW[:5]
+    model = sx.KNeighborsClassifier(3, metric=distance).fit(sparse.csr_array(x), LABELS[:20])
+    expected = sx.KNeighborsClassifier(3, metric="manhattan").fit(x, LABELS[:20]).predict(new)
+    np.testing.assert_array_equal(model.predict(sparse.csr_array(new)), expected)
+    np.testing.assert_array_equal(model.predict(new), expected)
+
+
 @pytest.mark.parametrize("weights", ["uniform", "distance", "gaussian", _near_only])
 @pytest.mark.parametrize("decimals", [3, 0], ids=["copies", "few cells"])
 def test_leave_one_out_with_repeated_rows(weights: Any, decimals: int) -> None:

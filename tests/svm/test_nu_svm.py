@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn import svm
 from sklearn.datasets import load_iris
 from sklearn.metrics.pairwise import rbf_kernel
@@ -121,6 +122,24 @@ def test_any_kernel_and_many_rows() -> None:
         sx.OneClassSVM().fit(x),
     ):
         assert model.certificate_.holds, str(model.certificate_)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_without_a_hyperplane_all_rows_are_on_the_boundary(make) -> None:
+    x = np.concatenate([X, -X])
+    model = sx.OneClassSVM(kernel="linear").fit(make(x))
+    assert (model.offset_, np.abs(np.asarray(model.decision_function(x))).max()) == (0.0, 0.0)
+    assert (model.predict(make(x)) == 1).all()
+    assert "Zero is a mean of rows" in str(model.certificate_)
+
+
+def test_rows_on_the_boundary_have_the_score_zero() -> None:
+    x = np.random.default_rng(2).normal(size=(60, 2))
+    for kernel in ("rbf", "linear"):
+        model = sx.OneClassSVM(kernel=kernel, nu=0.3).fit(x + 3.0)
+        scores = model.decision_function(x + 3.0)
+        assert (scores == 0.0).any() == (kernel == "rbf")  # 0.3 of 60 rows are whole rows
+        assert_array_equal(model.predict(x + 3.0), np.where(scores >= 0.0, 1, -1))
 
 
 def test_what_cannot_be_is_refused() -> None:

@@ -27,6 +27,25 @@ def test_hard_margins_that_do_not_exist_are_refused_with_the_proof() -> None:
         sx.SVC(C=np.inf, kernel=Gaussian(1.0)).fit(*twice)
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_regression_without_slack_is_within_epsilon_of_all_targets(unit: float) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 2))
+    y = unit * np.sin(x[:, 0])
+    model = sx.SVR(C=np.inf, epsilon=0.1 * unit, gamma=0.5).fit(x, y)
+    assert model.certificate_.holds
+    assert np.abs(model.predict(x) - y).max() <= 0.1 * unit * (1.0 + 1e-6)
+    costly = sx.SVR(C=1e6 * unit, epsilon=0.1 * unit, gamma=0.5).fit(x, y)
+    np.testing.assert_allclose(model.predict(x), costly.predict(x), rtol=1e-6, atol=1e-9 * unit)
+    with pytest.raises(sx.InputError, match="close to all targets"):
+        sx.SVR(kernel="linear", C=np.inf, epsilon=0.1 * unit).fit(x, y)
+
+
+def test_regression_of_one_target_needs_no_slack() -> None:
+    model = sx.SVR(C=np.inf).fit([[0.0], [1.0], [2.0]], [5.0, 5.0, 5.0])
+    np.testing.assert_allclose(model.predict([[3.0]]), 5.0)
+
+
 def test_hard_margins_in_the_space_of_a_kernel() -> None:
     x, y = noisy(60)
     model = sx.SVC(C=np.inf, kernel=Gaussian(0.7)).fit(x, y)

@@ -27,6 +27,7 @@ from separatrix.cluster.loops import kmeans as small_tables
 from separatrix.cluster.loops.kmeans import (
     BATCH,
     LANES,
+    UNMOVED,
     Centers,
     KMeansRows,
     KMeansState,
@@ -108,7 +109,7 @@ def _small(x: Floats, w: Floats | None, start: Floats, max_iter: int) -> LloydRe
         if not converged:
             some, before = totals.counts > 0, centers.copy()
             centers[some] = totals.sums[some] / totals.weight[some, None]
-            converged = np.array_equal(centers, before)
+            converged = bool(np.abs(centers - before).max() <= UNMOVED * np.abs(centers).max())
     inertia = float((weight * work[0]).sum()) * unit**2
     return LloydResult(centers * unit + mean, label, totals.weight, inertia, iterations, converged)
 
@@ -331,7 +332,7 @@ class BoundedLloyd:
         new[nonempty] = self.totals[nonempty, :-2] / self.totals[nonempty, -2, None]
         self._move_centers(new)
         moved = np.abs(before - new).max()
-        return float(moved) if moved > 1e-14 * np.sqrt(self.centers.max_square) else 0.0
+        return float(moved) if moved > UNMOVED * np.sqrt(self.centers.max_square) else 0.0
 
     def recompute(self) -> float:
         """Recompute sums and means from all rows; the largest change of a center."""
@@ -629,7 +630,7 @@ class WideLloyd:
         new[nonempty] = self.totals[nonempty] / weights[nonempty, None]
         self._move_centers(new)
         moved = np.abs(before - new).max()
-        return float(moved) if moved > 1e-14 * np.sqrt(self.norms.max()) else 0.0
+        return float(moved) if moved > UNMOVED * np.sqrt(self.norms.max()) else 0.0
 
     def recompute(self) -> float:
         """Recompute sums and means from all rows; the largest change of a center."""

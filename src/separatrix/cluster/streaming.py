@@ -24,6 +24,7 @@ from separatrix.cluster.lloyd import (
     nearest_and_gains,
     nearest_from_products,
 )
+from separatrix.cluster.loops.kmeans import UNMOVED
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.loops import add_column
 from separatrix.rows.parts import hash_block, salted_words
@@ -363,7 +364,8 @@ def sparse_lloyd(x: Any, w: Floats, start: Floats, *, max_iter: int) -> LloydRes
             before = state.centers.copy()
             if state.assign():
                 state.update_centers()
-            converged = np.array_equal(before, state.centers)
+            step, largest = np.abs(state.centers - before).max(), np.abs(state.centers).max()
+            converged = bool(step <= UNMOVED * largest)
             if converged:
                 break
         if not converged:

@@ -44,7 +44,7 @@ from separatrix.svm.problem import (
 )
 from separatrix.svm.solver import BinarySVM, fit_linear_svm
 from separatrix.svm.squared import SquaredSolution, solve_sparse, solve_squared
-from separatrix.svm.svr import check_regression, regression_table
+from separatrix.svm.svr import check_epsilon, refuse_infinite_cost, regression_table
 from separatrix.threads import parallel_map
 
 # -------------------------------------------------------------------------------------------------
@@ -437,7 +437,8 @@ class LinearSVR(RegressorMixin, LinearSVM):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`."""
         options = linear_options(self)
-        check_regression(self)
+        refuse_infinite_cost(self)
+        check_epsilon(self)
         check_option("loss", self.loss, ("epsilon_insensitive", "squared_epsilon_insensitive"))
         check_dual(self.dual)
         if self.loss == "epsilon_insensitive" and self.dual is False:

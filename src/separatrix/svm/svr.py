@@ -109,7 +109,8 @@ class SVR(KernelRegressor):
     tol : float, default=1e-3
         Violation of the KKT conditions at which to stop, in standard deviations of the target.
     C : float, default=1.0
-        Cost of a unit of error beyond ε, multiplied by the weight ω of the row.
+        Cost of a unit of error beyond ε, multiplied by the weight ω of the row. Infinity allows no
+        such error: refused where no function of the kernel is within ε of all targets.
     epsilon : float, default=0.1
         Error ε that costs nothing, in units of the target.
     shrinking : bool, default=True
@@ -215,14 +216,31 @@ class SVR(KernelRegressor):
     def _fit_numbers(
         self, gram: GramMatrix, y: Floats, w: Floats, options: SolverOptions
     ) -> BinarySVM:
-        check_regression(self)
-        problem = regression_problem(y, float(self.C) * w, float(self.epsilon))
-        return fit_kernel_svm(gram, problem, np.arange(gram.n), options)
+        check_epsilon(self)
+        epsilon, rows = float(self.epsilon), np.arange(gram.n)
+        if not np.isinf(self.C):
+            problem = regression_problem(y, float(self.C) * w, epsilon)
+            return fit_kernel_svm(gram, problem, rows, options)
+        # a solution without a coefficient at its bound is the same for any larger C
+        unit = regression_problem(y, w, epsilon).unit / float(np.abs(gram.diagonal).max() or 1.0)
+        for size in COSTS:
+            problem = regression_problem(y, size * unit * w, epsilon)
+            found = fit_kernel_svm(gram, problem, rows, options)
+            if (np.abs(found.beta) < 0.999 * problem.cost).all():
+                return found
+        raise InputError(
+            f"C=inf allows no error beyond epsilon={epsilon:g}, and no function of this kernel is "
+            "that close to all targets.",
+            remedy="Choose a finite C, a larger epsilon or a narrower kernel.",
+        )
 
 
-def check_regression(model: Any) -> None:
-    """Refuse C = ∞ and a negative ε."""
-    refuse_infinite_cost(model)
+#: C κ(x, x) in deviations of the targets, up to where rounding of scores counts for more than ‖w‖².
+COSTS = (1e2, 1e4, 1e6, 1e8, 1e10)
+
+
+def check_epsilon(model: Any) -> None:
+    """Refuse a negative ε."""
     if not 0.0 <= model.epsilon < np.inf:
         raise InputError(f"epsilon={model.epsilon!r} must be a number of at least 0.")
 

@@ -510,6 +510,10 @@ def plusplus(rows, columns, weight, trials, u, chosen, squares):
         used += tried
 
 
+#: Centers that move by no more than this, relative to the largest, move by rounding alone.
+UNMOVED = 1e-14
+
+
 @compiled(fastmath={"contract", "nsz"})
 def lloyd(
     rows, columns, weight, centers, max_iter, label, cluster_weight, sums, count, least,
@@ -553,13 +557,14 @@ def lloyd(
             empty += count[a] == 0
         if iterations == max_iter or moved == 0 or empty > 0:
             return iterations, moved
-        stays = True
+        step, largest = 0.0, 0.0
         for a in range(count.size):
             for f in range(d):
                 mean = sums[a, f] / cluster_weight[a]
-                stays = stays and mean == centers[a, f]
+                step = max(step, abs(mean - centers[a, f]))
+                largest = max(largest, abs(mean))
                 centers[a, f] = mean
-        if stays:  # and so would all rows
+        if step <= UNMOVED * largest:  # all rows would stay, too
             return iterations, 0
         iterations += 1
 
