@@ -27,6 +27,8 @@ from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import Certificate, Solution
 from separatrix.rows.rows import ArrayRows, EncodedRows, InMemory, Rows, column_means, target_names
 from separatrix.rows.schema import (
+    LARGEST,
+    LARGEST_DIFFERENCES,
     Block,
     Column,
     Encoding,
@@ -38,6 +40,8 @@ from separatrix.rows.schema import (
     check_sizes,
     column_names,
     identity,
+    largest_magnitude,
+    refuse_beyond,
     sizes_are_safe,
     to_array,
 )
@@ -286,6 +290,15 @@ class RowsEstimator(BaseEstimator):
         """The design matrix of new rows, encoded as the training rows were."""
         check_is_fitted(self)
         encoding: Encoding | None = getattr(self, "encoding_", None)
+        x = self._encode(X, encoding)
+        values = x.data if sparse.issparse(x) else x
+        most = LARGEST_DIFFERENCES if self._any_size else LARGEST
+        if values.size and not largest_magnitude(values) <= most:  # NaN is not
+            refuse_not_finite(x if isinstance(X, Rows) else X, nan=self._missing_ok)
+            refuse_beyond(most, x, None if encoding is None else encoding.names)
+        return x
+
+    def _encode(self, X: Any, encoding: Encoding | None) -> Matrix:
         if encoding is not None and not encoding.is_identity:
             return encoding.apply(rows_like(X, encoding.schema).collect()).x
         if isinstance(X, Rows):
@@ -306,7 +319,7 @@ class RowsEstimator(BaseEstimator):
             reset=False,
             accept_sparse="csr" if self._sparse_ok else False,
             dtype=np.float64,
-            ensure_all_finite="allow-nan" if self._missing_ok else True,
+            ensure_all_finite=False,
         )
 
     def __getstate__(self) -> dict[str, Any]:

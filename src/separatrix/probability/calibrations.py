@@ -559,7 +559,9 @@ class TemperatureMap:
 
     def probabilities(self, scores: Floats) -> Floats:
         """One probability for each class (n x K)."""
-        shifted = scores - scores.max(axis=1, keepdims=True)
+        with np.errstate(over="ignore"):
+            shifted = scores - scores.max(axis=1, keepdims=True)
+        shifted = np.maximum(shifted, -np.finfo(float).max)  # zero times infinity is no number
         return np.asarray(softmax(self.inverse_temperature * shifted, axis=1))
 
 

@@ -308,6 +308,8 @@ def to_array(x: Matrix) -> Floats:
 #: The squares of a column's numbers are sums of at least 1e-300 and at most n times 1e300: both
 #: within the normal range of doubles, 1e±308, with room for n and for products with weights.
 SMALLEST, LARGEST = 1e-150, 1e150
+#: Numbers up to a quarter of the largest have differences, and these differences, that are finite.
+LARGEST_DIFFERENCES = sys.float_info.max / 4.0
 #: Rows whose numbers show of most columns that they are not tiny, before all rows are looked at.
 FIRST_ROWS = 64
 
@@ -348,6 +350,18 @@ def sizes_are_safe(mean_squares: Floats, n: int) -> bool:
     """Whether Σ x²/n of every column shows that :func:`check_sizes` would refuse none."""
     with np.errstate(over="ignore"):
         return bool((mean_squares >= SMALLEST**2).all() and (mean_squares * n <= LARGEST**2).all())
+
+
+def refuse_beyond(most: float, x: Matrix, names: Sequence[str] | None) -> None:
+    """Refuse new rows with numbers so large that nothing finite can be computed of them."""
+    low, high = _ranges(x)
+    size = np.maximum(np.abs(low), np.abs(high))
+    if (size > most).any():
+        raise InputError(
+            f"holds a number beyond {most:.0e}, of which nothing finite can be computed.",
+            column=_name(names, int(np.argmax(size > most))),
+            remedy="Correct the value, or leave the row out.",
+        )
 
 
 #: Numbers that are worth another piece.

@@ -307,17 +307,35 @@ def _block_moments(block: Block) -> Moments:
     shift[:d] = rows.dense(0, len(buffer)).mean(axis=0)
     shift[d:] = y[first].mean(axis=0)
     shift[~np.isfinite(shift)] = 0.0
-    total, gram = np.zeros(p), np.zeros((p, p))
-    with np.errstate(over="ignore", invalid="ignore"):
-        _accumulate(rows, shift, chunk, buffer, total, gram)
-    if not np.isfinite(total).all():
-        raise not_finite(block, total)
-    if not np.isfinite(gram).all():
-        raise too_large(block, gram)
     weight = rows.weight
-    total /= weight
+    for _ in range(2):
+        total, gram = np.zeros(p), np.zeros((p, p))
+        with np.errstate(over="ignore", invalid="ignore"):
+            _accumulate(rows, shift, chunk, buffer, total, gram)
+        if not np.isfinite(total).all():
+            raise not_finite(block, total)
+        if not np.isfinite(gram).all():
+            raise too_large(block, gram)
+        total /= weight
+        far = _far_off(np.diag(gram), weight, total, shift)
+        shift += total
+        if not far:
+            break
     gram -= weight * np.outer(total, total)
-    return Moments(block.terms, block.targets, n, weight, shift + total, gram)
+    return Moments(block.terms, block.targets, n, weight, shift, gram)
+
+
+#: Of the digits of a scatter about a provisional center four may be lost at that of the mean.
+OFF_CENTER = 1e4
+#: A center that is the mean of hundreds of rows but for rounding is off by less, and may stay.
+ROUNDED_CENTER = 1e-12
+
+
+def _far_off(squares: Floats, weight: float, mean: Floats, shift: Floats) -> bool:
+    """Whether the scatter about ``shift`` has few digits left at the mean, ``shift + mean``."""
+    between = weight * mean**2
+    lost = between > OFF_CENTER * np.maximum(squares - between, 0.0)
+    return bool((lost & (np.abs(mean) > ROUNDED_CENTER * np.abs(shift))).any())
 
 
 def _narrow(x: Matrix, p: int) -> bool:
@@ -532,13 +550,17 @@ def moments_by_part(block: Block) -> dict[int, Moments] | None:
     parts = np.flatnonzero(counts).tolist()
     if block.w is not None:  # zero weight is the same as removing the row
         counts = np.bincount(labels[block.w > 0.0] - low, minlength=count)
-    return {
+    found = {
         low + k: _moments(block, int(counts[k]), sums[k, : p + 1, : p + 1], shift[k]) for k in parts
     }
+    return None if None in found.values() else found  # type: ignore[return-value]
 
 
-def _moments(block: Block, count: int, sums: Floats, shift: Floats) -> Moments:
-    """Moments from Σ w (z, 1)(z, 1)ᵀ, of which the lower triangle is given; z is less ``shift``."""
+def _moments(block: Block, count: int, sums: Floats, shift: Floats) -> Moments | None:
+    """Moments from Σ w (z, 1)(z, 1)ᵀ, of which the lower triangle is given; z is less ``shift``.
+
+    None where this is too far from the mean.
+    """
     weight = float(sums[-1, -1])
     if not count or not weight > 0.0:
         return Moments(block.terms, block.targets)
@@ -549,6 +571,8 @@ def _moments(block: Block, count: int, sums: Floats, shift: Floats) -> Moments:
         raise too_large(block, lower)
     gram = lower + np.tril(lower, -1).T
     mean = total / weight
+    if _far_off(np.diag(gram), weight, mean, shift):
+        return None
     gram -= weight * np.outer(mean, mean)
     return Moments(block.terms, block.targets, count, weight, shift + mean, gram)
 
