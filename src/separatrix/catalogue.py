@@ -46,6 +46,9 @@ class Declaration:
         Parameters with which it runs other compiled loops than ``example`` does.
     large : bool
         Whether it runs other loops on many rows.
+    view : str
+        The name under which a view of the explorer has sliders for it. Any other regressor or
+        classifier that has an example without parameters is shown with its defaults.
     candidate : dict
         How a study compares it by default: fields of :class:`separatrix.study.candidates.Candidate`
         and ``rank``, its place in the order of complexity. Any other regressor or classifier that
@@ -64,6 +67,7 @@ class Declaration:
         example: Callable[[Any], Any] | None = None,
         variants: tuple[Mapping[str, Any], ...] = (),
         large: bool = False,
+        view: str = "",
         candidate: Mapping[str, Any] | None = None,
         cls: type[Any] | None = None,
     ) -> None:
@@ -76,6 +80,7 @@ class Declaration:
         self.example = example
         self.variants = variants
         self.large = large
+        self.view = view
         self.candidate = dict(candidate or {})
         self._cls = cls
 
@@ -98,6 +103,11 @@ class Declaration:
         import separatrix
 
         return self.load()() if self.example is None else self.example(separatrix)
+
+    def free_of_units(self) -> dict[str, Any]:
+        """Parameters with which the units of columns do not matter, where it has such."""
+        known = self.make().get_params(deep=False)
+        return {"standardize": True} if "standardize" in known else {}
 
     def claims(self) -> Callable[..., Any] | None:
         """The function that recomputes its certificate; None if there is none."""
@@ -201,9 +211,10 @@ def declared_class(name: object) -> type[Any] | None:
     return None if found is None else found.load()
 
 
-def of_task(task: str) -> Iterator[Declaration]:
-    """The declared classes that do a task."""
-    return (found for found in DECLARATIONS.values() if found.task == task)
+def of_task(task: str, *, alone: bool = False) -> Iterator[Declaration]:
+    """The declared classes of a task; ``alone`` without those that are made of other models."""
+    found = (declared for declared in DECLARATIONS.values() if declared.task == task)
+    return (declared for declared in found if not alone or declared.example is None)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -300,14 +311,14 @@ def _process(rank: int, share: float) -> dict[str, Any]:
 # fmt: off
 _ROWS = (
     # -- linear
-    Declaration("LinearRegression", "linear.linear_regression", REGRESSION, twin="linear_model",
-        stream={}, verifier="linear:least_squares", large=True,
+    Declaration("LinearRegression", "linear.linear_regression", REGRESSION, view="least squares",
+        twin="linear_model", stream={}, verifier="linear:least_squares", large=True,
         candidate=_compared("linear", 1, "least squares", from_moments=True)),
     Declaration("LeastSquaresClassifier", "linear.linear_regression", CLASSIFICATION, stream={},
         verifier="linear:classes",
         candidate=_compared("least_squares", 6, "one-hot targets", stream="moments",
             on_request=True)),
-    Declaration("Ridge", "linear.ridge", REGRESSION, twin="linear_model", stream={},
+    Declaration("Ridge", "linear.ridge", REGRESSION, view="ridge", twin="linear_model", stream={},
         verifier="linear:ridge"),
     Declaration("RidgePath", "linear.ridge", REGRESSION, stream={}),
     Declaration("RidgeCV", "linear.ridge", REGRESSION, twin="linear_model", stream={},
@@ -315,7 +326,7 @@ _ROWS = (
         candidate=_compared("ridge", 2, "ℓ₂ penalty, α tuned",
             options={"standardize": True, "alphas": None, "scoring": "neg_mean_squared_error"},
             **_PENALTY_TUNED)),
-    Declaration("Lasso", "linear.lasso", REGRESSION, twin="linear_model", stream={},
+    Declaration("Lasso", "linear.lasso", REGRESSION, view="lasso", twin="linear_model", stream={},
         verifier="linear:elastic_net", variants=({"positive": True},)),
     Declaration("ElasticNet", "linear.lasso", REGRESSION, twin="linear_model", stream={},
         verifier="linear:elastic_net"),
@@ -325,23 +336,25 @@ _ROWS = (
         candidate=_compared("lasso", 3, "ℓ₁ penalty, α tuned",
             options={"standardize": True, "max_iter": 10_000}, **_PENALTY_TUNED)),
     Declaration("TotalLeastSquares", "linear.total_least_squares", REGRESSION, stream={}),
-    Declaration("PolynomialRegression", "linear.polynomial", REGRESSION, stream={},
+    Declaration("PolynomialRegression", "linear.polynomial", REGRESSION, view="polynomial",
+        stream={},
         candidate=_compared("polynomial", 7, "ridge on products, tuned", tunable=True,
             too_expensive=_polynomial_cost, copies=_term_copies)),
     Declaration("BasisExpansion", "linear.polynomial", TRANSFORM, stream={}),
-    Declaration("HuberRegressor", "linear.huber", REGRESSION, twin="linear_model", stream={},
+    Declaration("HuberRegressor", "linear.huber", REGRESSION, view="huber", twin="linear_model",
+        stream={},
         candidate=_compared("huber", 5, "Huber loss", too_expensive=_unpenalized_cost,
             operations=_huber_operations)),
     Declaration("LeastAbsoluteRegressor", "linear.quantile", REGRESSION,
-        candidate=_compared("least_absolute", 6, "least absolute deviations",
-            on_request=True)),
-    Declaration("QuantileRegressor", "linear.quantile", REGRESSION, twin="linear_model"),
+        candidate=_compared("least_absolute", 6, "least absolute deviations", on_request=True)),
+    Declaration("QuantileRegressor", "linear.quantile", REGRESSION, view="quantile",
+        twin="linear_model"),
     # -- logistic
     Declaration("LogisticRegression", "logistic.logistic_regression", CLASSIFICATION,
-        twin="linear_model", stream={}, verifier="logistic:logistic",
+        view="logistic", twin="linear_model", stream={}, verifier="logistic:logistic",
         variants=({"C": _INFINITE}, {"l1_ratio": 1.0, "solver": "saga"}), large=True,
-        candidate=_compared("logistic", 1, "maximum likelihood",
-            options={"C": _INFINITE}, stream="passes", tunable=True, share=0.25)),
+        candidate=_compared("logistic", 1, "maximum likelihood", options={"C": _INFINITE},
+            stream="passes", tunable=True, share=0.25)),
     Declaration("LogisticRegressionCV", "logistic.logistic_regression_cv", CLASSIFICATION,
         twin="linear_model"),
     Declaration("LogisticPath", "logistic.logistic_path", CLASSIFICATION, stream={},
@@ -355,25 +368,26 @@ _ROWS = (
     Declaration("GradientDescent", "logistic.gradient_descent", CLASSIFICATION),
     # -- discriminant
     Declaration("LinearDiscriminantAnalysis", "discriminant.linear_discriminant", CLASSIFICATION,
-        twin="discriminant_analysis", stream={}, verifier="gaussian:gaussian", large=True,
-        candidate=_compared("lda", 2, "linear discriminant", options={"tol": 0.0},
-            stream="moments", too_expensive=_covariance_cost)),
+        view="lda", twin="discriminant_analysis", stream={}, verifier="gaussian:gaussian",
+        large=True,
+        candidate=_compared("lda", 2, "linear discriminant", options={"tol": 0.0}, stream="moments",
+            too_expensive=_covariance_cost)),
     Declaration("QuadraticDiscriminantAnalysis", "discriminant.linear_discriminant", CLASSIFICATION,
-        twin="discriminant_analysis", stream={}, verifier="gaussian:gaussian", large=True,
+        view="qda", twin="discriminant_analysis", stream={}, verifier="gaussian:gaussian",
+        large=True,
         candidate=_compared("qda", 10, "quadratic discriminant", stream="moments",
             on_request=True)),
     Declaration("GaussianDiscriminant", "discriminant.gaussian_discriminant", CLASSIFICATION,
-        stream={}, verifier="gaussian:gaussian"),
+        view="rda", stream={}, verifier="gaussian:gaussian"),
     Declaration("NearestMean", "discriminant.gaussian_discriminant", CLASSIFICATION, stream={}),
     Declaration("RegularizedDiscriminantAnalysis", "discriminant.regularized_discriminant",
         CLASSIFICATION, verifier="gaussian:gaussian",
-        candidate=_compared("rda", 11, "regularized LDA–QDA", stream="moments",
-            tunable=True, copies=_standardized_copies)),
-    Declaration("GaussianNB", "discriminant.gaussian_nb", CLASSIFICATION, twin="naive_bayes",
-        stream={}, verifier="gaussian:gaussian"),
+        candidate=_compared("rda", 11, "regularized LDA–QDA", stream="moments", tunable=True,
+            copies=_standardized_copies)),
+    Declaration("GaussianNB", "discriminant.gaussian_nb", CLASSIFICATION, view="bayes",
+        twin="naive_bayes", stream={}, verifier="gaussian:gaussian"),
     Declaration("NaiveBayes", "discriminant.naive_bayes", CLASSIFICATION, stream={},
-        candidate=_compared("naive_bayes", 3, "naive Bayes", stream="moments",
-            raw=True)),
+        candidate=_compared("naive_bayes", 3, "naive Bayes", stream="moments", raw=True)),
     Declaration("MultinomialNB", "discriminant.count_naive_bayes", CLASSIFICATION,
         twin="naive_bayes"),
     Declaration("ComplementNB", "discriminant.count_naive_bayes", CLASSIFICATION,
@@ -385,18 +399,17 @@ _ROWS = (
         candidate=_compared("nearest_centroid", 4, "standardized columns",
             options={"scatter": "diagonal"}, stream="moments")),
     # -- perceptron
-    Declaration("Perceptron", "perceptron.perceptron", CLASSIFICATION, twin="linear_model",
-        verifier="hyperplanes:perceptron", variants=({"average": True},)),
+    Declaration("Perceptron", "perceptron.perceptron", CLASSIFICATION, view="perceptron",
+        twin="linear_model", verifier="hyperplanes:perceptron", variants=({"average": True},)),
     Declaration("KernelPerceptron", "perceptron.kernel_perceptron", CLASSIFICATION),
     Declaration("PerceptronRegressor", "perceptron.perceptron_regressor", REGRESSION),
     # -- svm
     Declaration("LinearSVC", "svm.linear", CLASSIFICATION, twin="svm",
-        verifier="hyperplanes:classifier",
-        variants=({"loss": "hinge"}, {"penalty": "l1", "dual": False},
-            {"multi_class": "crammer_singer"}), large=True),
+        verifier="hyperplanes:classifier", variants=({"loss": "hinge"},
+            {"penalty": "l1", "dual": False}, {"multi_class": "crammer_singer"}), large=True),
     Declaration("LinearSVR", "svm.linear", REGRESSION, twin="svm", verifier="hyperplanes:regressor",
         variants=({"loss": "squared_epsilon_insensitive"},), large=True),
-    Declaration("SVC", "svm.svc", CLASSIFICATION, twin="svm", verifier="svm:classifier",
+    Declaration("SVC", "svm.svc", CLASSIFICATION, view="svm", twin="svm", verifier="svm:classifier",
         variants=({"kernel": "linear"}, {"kernel": "poly"}), large=True),
     Declaration("SVR", "svm.svr", REGRESSION, twin="svm", verifier="svm:regressor", large=True),
     Declaration("NuSVC", "svm.nu", CLASSIFICATION, twin="svm", verifier="svm:classifier"),
@@ -404,17 +417,18 @@ _ROWS = (
     Declaration("OneClassSVM", "svm.nu", OUTLIERS, twin="svm"),
     Declaration("SVMPath", "svm.svm_path", CLASSIFICATION),
     Declaration("SVCSearch", "svm.search", CLASSIFICATION, verifier="svm:classifier",
-        candidate=_compared("svm", 13, "RBF SVM, tuned",
-            options={"cache_size": KERNEL_CACHE}, tunable=True, slow=True)),
+        candidate=_compared("svm", 13, "RBF SVM, tuned", options={"cache_size": KERNEL_CACHE},
+            tunable=True, slow=True)),
     Declaration("SVRSearch", "svm.search", REGRESSION, verifier="svm:regressor",
-        candidate=_compared("svr", 9, "RBF ε-SVR, tuned",
-            options={"cache_size": KERNEL_CACHE}, tunable=True, slow=True)),
+        candidate=_compared("svr", 9, "RBF ε-SVR, tuned", options={"cache_size": KERNEL_CACHE},
+            tunable=True, slow=True)),
     Declaration("LinearSVCSearch", "svm.search", CLASSIFICATION, verifier="hyperplanes:classifier",
-        candidate=_compared("linear_svm", 9, "linear SVM, C tuned", stream="passes",
-            tunable=True, share=0.2, slow=True, on_request=True)),
+        candidate=_compared("linear_svm", 9, "linear SVM, C tuned", stream="passes", tunable=True,
+            share=0.2, slow=True, on_request=True)),
     # -- neighbors
-    Declaration("KNeighborsClassifier", "neighbors.k_neighbors", CLASSIFICATION, twin="neighbors",
-        large=True, candidate=_neighbors(12)),
+    Declaration("KNeighborsClassifier", "neighbors.k_neighbors", CLASSIFICATION, view="neighbors",
+        twin="neighbors", large=True,
+        candidate=_neighbors(12)),
     Declaration("KNeighborsRegressor", "neighbors.k_neighbors", REGRESSION, twin="neighbors",
         candidate=_neighbors(8)),
     Declaration("RadiusNeighborsClassifier", "neighbors.radius_neighbors", CLASSIFICATION,
@@ -427,9 +441,9 @@ _ROWS = (
         twin="neighbors"),
     Declaration("RadiusNeighborsTransformer", "neighbors.nearest_neighbors", TRANSFORM,
         twin="neighbors"),
-    Declaration("KernelVoteClassifier", "neighbors.kernel_smoothers", CLASSIFICATION),
-    Declaration("NadarayaWatson", "neighbors.kernel_smoothers", REGRESSION),
-    Declaration("NearestExemplar", "neighbors.nearest_exemplar", CLASSIFICATION),
+    Declaration("KernelVoteClassifier", "neighbors.kernel_smoothers", CLASSIFICATION, view="vote"),
+    Declaration("NadarayaWatson", "neighbors.kernel_smoothers", REGRESSION, view="smoother"),
+    Declaration("NearestExemplar", "neighbors.nearest_exemplar", CLASSIFICATION, view="exemplar"),
     # -- cluster
     Declaration("KMeans", "cluster.kmeans", CLUSTERING, twin="cluster", stream={},
         verifier="clusters:kmeans", example=lambda sx: sx.KMeans(3), large=True),
@@ -441,8 +455,8 @@ _ROWS = (
             {"linkage": "centroid"})),
     # -- bayes
     Declaration("BayesianRidge", "bayes.bayesian_ridge", REGRESSION, twin="linear_model", stream={},
-        candidate=_compared("bayes", 4, "linear, evidence maximized",
-            options={"standardize": True}, from_moments=True)),
+        candidate=_compared("bayes", 4, "linear, evidence maximized", options={"standardize": True},
+            from_moments=True)),
     Declaration("ARDRegression", "bayes.ard_regression", REGRESSION, twin="linear_model",
         stream={}),
     Declaration("BayesianLinearRegression", "bayes.bayesian_ridge", REGRESSION, stream={}),
@@ -451,15 +465,15 @@ _ROWS = (
         candidate=_compared("bayes", 8, "logistic, evidence maximized",
             several={"approximation": "probit"}, too_expensive=_posterior_cost)),
     Declaration("GaussianProcessRegressor", "bayes.gaussian_process.regressor", REGRESSION,
-        twin="gaussian_process", stream={"n_inducing": 8},
+        view="process", twin="gaussian_process", stream={"n_inducing": 8},
         candidate=_process(10, share=0.5)),
     Declaration("GaussianProcessClassifier", "bayes.gaussian_process.classifier", CLASSIFICATION,
-        twin="gaussian_process", stream={"n_inducing": 8},
+        view="process", twin="gaussian_process", stream={"n_inducing": 8},
         candidate=_process(14, share=0.2)),
     Declaration("EvidenceAveraging", "bayes.averaging", REGRESSION,
         example=lambda sx: sx.EvidenceAveraging([sx.BayesianRidge(), sx.ARDRegression()])),
     # -- hypotheses
-    Declaration("BoxClassifier", "hypotheses.box_classifier", CLASSIFICATION,
+    Declaration("BoxClassifier", "hypotheses.box_classifier", CLASSIFICATION, view="boxes",
         verifier="boxes:boxes",
         candidate=_compared("boxes", 5, "a box for each class, fewest errors",
             options={"hypothesis": "short", "max_nodes": 1000}, on_request=True)),

@@ -10,6 +10,10 @@ import pytest
 
 import separatrix as sx
 from separatrix.exploration import read_table
+from separatrix.exploration.serve import describe_table
+from separatrix.exploration.session import Session
+from separatrix.exploration.state import ViewState, plain_models
+from separatrix.exploration.views.boundary import QUESTIONS
 from separatrix.samples import sample
 from tests.exploration.conftest import figure, settled
 
@@ -81,6 +85,36 @@ def test_every_model_says_what_the_library_says(visit, wine):
     assert tab.locator(".box").count() >= 6
     choose(tab, "Plane", "discriminant")
     assert "projection" in tab.locator(".picture").inner_text()
+
+
+def test_a_model_without_sliders_is_shown_with_its_defaults(visit, wine):
+    X, y = wine
+    tab = visit("wine", "cultivar", WINE)
+    choose(tab, "Model", "NuSVC")
+    model = sx.NuSVC(standardize=True).fit(X, y)
+    assert percent(tab, "error") == shown(np.mean(model.predict(X) != y))
+    assert figure(tab, "certificate") == str(model.certificate_)
+    choose(tab, "Margins of a pair", "cultivar A | cultivar C")
+    assert tab.locator(".margin").count() == 2
+    choose(tab, "Model", "EllipsoidClassifier")
+    assert "whose score is largest" in tab.locator(".picture").inner_text()
+    assert tab.get_by_label("Margins of a pair").count() == 0
+
+
+#: Wine has cells of the grid without a row within a radius of 1.
+ANSWERING = [n for n in plain_models("classification") if n != "RadiusNeighborsClassifier"]
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@pytest.mark.parametrize("name", ANSWERING)
+def test_every_declared_classifier_answers(name):
+    session = Session(describe_table(str(sample("wine").path), "cultivar", 2_000, {}))
+    state = {"model": name, "x": "alcohol", "y": "hue"}
+    answer = QUESTIONS["fit"](session, ViewState(state))
+    scope = {}
+    exec(answer["python"], scope)
+    assert answer["error"] == np.mean(scope["model"].predict(scope["X"]) != scope["y"])
+    assert answer["certificate"]["text"] == str(scope["model"].certificate_)
 
 
 FOLLOWED = """async ({state, at}) => {

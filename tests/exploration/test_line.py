@@ -3,6 +3,7 @@
 import json
 import time
 import xml.etree.ElementTree as ET
+from contextlib import nullcontext, suppress
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import separatrix as sx
 from separatrix.exploration import read_table
 from separatrix.exploration.serve import describe_table
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import ViewState
+from separatrix.exploration.state import ViewState, plain_models
 from separatrix.exploration.views.line import MODELS, QUESTIONS
 from separatrix.samples import sample
 from tests.exploration.conftest import figure, settled
@@ -114,7 +115,7 @@ def test_the_penalty_follows_the_path_without_a_question(visit):
     assert number(figure(tab, "r2")) == pytest.approx(model.score(X, y), rel=1e-3)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [*MODELS, *plain_models("regression")])
 def test_the_python_of_every_model_makes_it(name):
     source = sample("diabetes").path
     session = Session(describe_table(str(source), "progression", 2_000, {}))
@@ -133,13 +134,15 @@ def test_the_python_of_every_model_makes_it(name):
         assert answer["errors"]["loo"] == pytest.approx(np.sqrt(np.mean(np.square(left))), rel=1e-6)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [*MODELS, *plain_models("regression")])
 def test_few_points_and_points_on_one_place_are_no_defect(name):
     few = {"a": [1.0, 2.0, 3.0, 4.0], "b": [2.0, 4.0, 6.0, 8.0], "c": [1.0, 3.0, 2.0, 5.0]}
     session = Session(describe_table(few, "c", 2_000, {}))
     for state in ({"x": "a"}, {"x": "a", "z": "b"}, {"x": "a", "edits": [["move", 0, 2.0, 3.0]]}):
-        answer = QUESTIONS["fit"](session, ViewState({"model": name, **state}))
-        assert json.loads(json.dumps(answer, allow_nan=False))["points"]
+        # a model of five folds or neighbors refuses four points, in words
+        with nullcontext() if name in MODELS else suppress(sx.InputError):
+            answer = QUESTIONS["fit"](session, ViewState({"model": name, **state}))
+            assert json.loads(json.dumps(answer, allow_nan=False))["points"]
 
 
 def test_a_process_has_bands_and_draws_and_is_saved(visit):

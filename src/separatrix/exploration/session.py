@@ -8,6 +8,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
+from separatrix.catalogue import CLASSIFICATION, REGRESSION
+from separatrix.exploration.state import plain_models
 from separatrix.exploration.table import PageTable
 from separatrix.exploration.views import VIEWS
 from separatrix.messages import InputError
@@ -65,7 +67,7 @@ class Session:
     def describe(self) -> dict[str, Any]:
         """What the page must know before any view asks: names and kinds, and no values."""
         if self.shown is None:
-            return {"table": None, "model": self.model is not None, "views": VIEWS}
+            return {"table": None, "model": self.model is not None, "views": VIEWS, "plain": {}}
         table = self.shown
         columns = [
             {"name": name, "kind": "number" if column.dtype.kind == "f" else "level"}
@@ -83,4 +85,5 @@ class Session:
             },
             "model": self.model is not None,
             "views": VIEWS,
+            "plain": {task: plain_models(task) for task in (REGRESSION, CLASSIFICATION)},
         }

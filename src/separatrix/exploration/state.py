@@ -6,12 +6,13 @@ import base64
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from separatrix.arrays import Floats, Ints
+from separatrix.catalogue import DECLARATIONS, of_task
 from separatrix.exploration.table import PageTable
 from separatrix.messages import InputError, did_you_mean
 
@@ -244,3 +245,33 @@ def frame(places: Floats) -> Floats:
     # Space around the points of a picture, as a share of their range.
     margin = 0.06 * size + 1e-9 * np.abs(high)  # seen above the rounding of large numbers
     return np.column_stack([low - margin, high + margin])
+
+
+# -------------------------------------------------------------------------------------------------
+# Estimators of views, with the Python that makes them.
+
+
+class ChosenEstimator(NamedTuple):
+    """An estimator, not yet fitted, and the expression that makes it."""
+
+    estimator: Any
+    text: str
+
+
+def make_estimator(name: str, *args: Any, **given: Any) -> ChosenEstimator:
+    """A declared estimator with some parameters."""
+    declared = DECLARATIONS[name]
+    values = [*map(repr, args), *(f"{key}={value!r}" for key, value in given.items())]
+    place = "sx." if declared.family else ""
+    text = f"{place}{name}({', '.join(values)})"
+    return ChosenEstimator(declared.load()(*args, **given), text)
+
+
+def make_plain(name: str) -> ChosenEstimator:
+    """A declared estimator as it is by default, on standardized columns where it can."""
+    return make_estimator(name, **DECLARATIONS[name].free_of_units())
+
+
+def plain_models(task: str) -> list[str]:
+    """The declared estimators of a task for which no view has sliders."""
+    return [declared.name for declared in of_task(task, alone=True) if not declared.view]

@@ -130,15 +130,14 @@ def _candidate(declared: Declaration) -> Candidate:
     if declared.candidate:
         fields = {key: value for key, value in declared.candidate.items() if key != "rank"}
         return Candidate(task=declared.task, model=declared.name, **fields)
-    known = declared.make().get_params(deep=False)
     summary = (inspect.getdoc(declared.load()) or declared.name).partition("\n")[0]
     return Candidate(
         declared.name,
         summary.partition(":")[0].rstrip("."),
         declared.task,
         declared.name,
-        {"standardize": True} if "standardize" in known else {},
-        folds="cv" in known,
+        declared.free_of_units(),
+        folds="cv" in declared.make().get_params(deep=False),
         slow=True,
         on_request=True,
     )
@@ -172,7 +171,7 @@ def _named(name: str, task: str, known: Mapping[str, Candidate]) -> Candidate:
         what = f"{name} is made of other models, which a study does not choose."
     elif declared is not None or any(name in compared_models(other) for other in TASKS):
         what = f"{name!r} is not a model for {task}."
-    classes = (found.name for found in of_task(task) if found.example is None)
+    classes = [found.name for found in of_task(task, alone=True)]
     raise InputError(what, remedy=did_you_mean(name, [*known, *classes]))
 
 

@@ -33,7 +33,7 @@ function say(text, wrong = false) {
 /** What the open view may use. */
 class Page {
   constructor(name, state) {
-    Object.assign(this, { name, state, table: about.table, open: true, pending: 0 });
+    Object.assign(this, { name, state, table: about.table, plain: about.plain, open: true, pending: 0 });
   }
 
   /** Change the state; the address follows, and the view shows it. */

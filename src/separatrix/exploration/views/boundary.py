@@ -13,8 +13,10 @@ import numpy as np
 
 import separatrix as sx
 from separatrix.arrays import Floats, Ints
+from separatrix.catalogue import CLASSIFICATION
 from separatrix.exploration.session import Session
 from separatrix.exploration.state import (
+    ChosenEstimator,
     PlotPoints,
     ViewState,
     apply_edits,
@@ -22,7 +24,10 @@ from separatrix.exploration.state import (
     finite,
     fitting,
     frame,
+    make_estimator,
+    make_plain,
     pack,
+    plain_models,
 )
 from separatrix.exploration.state import cells as grid_cells
 from separatrix.exploration.table import PageTable
@@ -40,8 +45,8 @@ def fit(session: Session, state: ViewState) -> dict[str, Any]:
     """Points after their edits, the model, its values on the grid, its errors and certificate."""
     shown = picture(session, state)
     points, labels = shown.points, shown.labels
-    name = state.choice("model", MODELS)
-    choice = MODELS[name](state, points.x)
+    name = state.choice("model", [*MODELS, *plain_models(CLASSIFICATION)])
+    choice = MODELS[name](state, points.x) if name in MODELS else make_plain(name)
     model = choice.estimator.fit(points.x, points.y)
     index = [labels.index(label) for label in model.classes_.tolist()]
     return {
@@ -56,52 +61,50 @@ def fit(session: Session, state: ViewState) -> dict[str, Any]:
         "box": shown.box.tolist(),
         "grid": shown.grid,
         "classes": index,
-        "field": _field(model, name, shown),
+        "field": _field(model, shown),
         "error": float(np.mean(model.predict(points.x) != points.y)),
-        "without": _without(model, name, points.x, points.y),
-        "outlines": _outlines(model, name, shown),
+        "without": _without(model, points.x, points.y),
+        "outlines": _outlines(model, shown),
         "certificate": certificate_state(model.certificate_),
         "python": shown.python(choice.text),
     }
 
 
-def _field(model: Any, name: str, shown: Picture) -> dict[str, Any]:
-    """Values at the cells: scores of pairs of classes, probabilities, or classes alone."""
-    if name in ("svm", "perceptron", "exemplar"):
-        return _scores(model, name, shown)
+def _field(model: Any, shown: Picture) -> dict[str, Any]:
+    """Values at the cells: probabilities, scores of classes or of pairs, or classes alone."""
     if hasattr(model, "predict_proba"):
         return {"kind": "probabilities", "values": pack(model.predict_proba(shown.cells).T)}
+    if hasattr(model, "decision_function") and not hasattr(model, "spaces_"):  # boxes have steps
+        return _scores(model, shown)
     codes = {label: i for i, label in enumerate(model.classes_.tolist())}
     predicted = [codes[label] for label in model.predict(shown.cells).tolist()]
     return {"kind": "classes", "values": pack(predicted, "uint8")}
 
 
-def _scores(model: Any, name: str, shown: Picture) -> dict[str, Any]:
+def _scores(model: Any, shown: Picture) -> dict[str, Any]:
     """f of every pair of classes, positive for the first of the pair; support vectors of each."""
-    k = len(model.classes_)
-    if name == "svm":
+    k, pairwise = len(model.classes_), "decision_function_shape" in model.get_params(deep=False)
+    if pairwise:
         model.set_params(decision_function_shape="ovo")
     values = np.asarray(model.decision_function(shown.cells)).reshape(len(shown.cells), -1)
     if k == 2:
         values, pairs = values[:, -1:], [(1, 0)]
-    elif name == "svm":
+    elif pairwise:
         pairs = list(combinations(range(k), 2))
     else:
         return {"kind": "scores", "values": pack(values.T)}
-    support = [svm.support for svm in model.svms_] if name == "svm" else []
-    return {
-        "kind": "pairs",
-        "pairs": pairs,
-        "values": pack(values.T),
-        "support": [[int(row) for row in shown.points.rows[s]] for s in support],
-    }
+    found = {"kind": "pairs", "pairs": pairs, "values": pack(values.T)}
+    if not pairwise:
+        return found
+    support = [[int(row) for row in shown.points.rows[svm.support]] for svm in model.svms_]
+    return {**found, "support": support}
 
 
-def _without(model: Any, name: str, x: Floats, y: Any) -> dict[str, Any] | None:
+def _without(model: Any, x: Floats, y: Any) -> dict[str, Any] | None:
     """The leave-one-out error where a closed form exists; of an SVM a bound."""
-    if name == "svm":
+    if hasattr(model, "svms_") and not hasattr(model, "tune"):  # C does not depend on the row
         return {"name": "Leave-one-out error, at most", "value": len(model.support_) / len(y)}
-    if name == "neighbors":
+    if hasattr(model, "n_neighbors_"):
         k = model.n_neighbors_
         if k >= len(y):
             return None
@@ -114,13 +117,13 @@ def _without(model: Any, name: str, x: Floats, y: Any) -> dict[str, Any] | None:
     return {"name": "Leave-one-out error", "value": finite(float(wrong.mean()))}
 
 
-def _outlines(model: Any, name: str, shown: Picture) -> dict[str, Any]:
+def _outlines(model: Any, shown: Picture) -> dict[str, Any]:
     """Ellipses of normal classes, boxes S and G, or cells of points and exemplars."""
-    if name in ("lda", "qda", "rda", "bayes"):
+    if hasattr(model, "normals_"):
         return {"ellipses": ellipses(model.normals_)}
-    if name == "boxes":
+    if hasattr(model, "boxes_") and isinstance(model.boxes_[0], Box):
         return {"boxes": box_outlines(model, shown.box)}
-    if name == "neighbors":
+    if hasattr(model, "n_neighbors_"):
         mean, scale = model.standardizer_.mean, model.standardizer_.scale
         return {"cells": cells(model.points_, model.codes_, mean, scale)}
     return {}
@@ -129,7 +132,7 @@ def _outlines(model: Any, name: str, shown: Picture) -> dict[str, Any]:
 def path(session: Session, state: ViewState) -> dict[str, Any]:
     """The whole path of the model's slider; nothing where it has none, or one too long."""
     shown = picture(session, state)
-    name = state.choice("model", MODELS)
+    name = state.choice("model", [*MODELS, *plain_models(CLASSIFICATION)])
     return {"path": PATHS[name](shown, state) if name in PATHS else None}
 
 
@@ -149,75 +152,67 @@ COSTS = 1e-2, 1e2
 NEIGHBORS = 50
 
 
-@dataclass(frozen=True)
-class ChosenEstimator:
-    """An estimator, not yet fitted, and the expression that makes it."""
-
-    estimator: Any
-    text: str
-
-
 def svm(state: ViewState, _: Floats) -> ChosenEstimator:
     """min ½‖w‖² + C Σ max(0, 1 − y f), with a Gaussian or a linear kernel."""
     kernel = state.choice("kernel", ["rbf", "linear"])
     gamma = {"gamma": _gamma(_bandwidth(state))} if kernel == "rbf" else {}
-    return _made("SVC", kernel=kernel, C=_cost(state), **gamma, standardize=True)
+    return make_estimator("SVC", kernel=kernel, C=_cost(state), **gamma, standardize=True)
 
 
 def logistic(state: ViewState, _: Floats) -> ChosenEstimator:
     """min (1 − ρ)/2 ‖w‖² + ρ ‖w‖₁ + C Σ ln(1 + e^{−y f})."""
     ratio = state.number("l1", 0.0, 0.0, 1.0)
-    return _made("LogisticRegression", C=_cost(state), l1_ratio=ratio, standardize=True)
+    return make_estimator("LogisticRegression", C=_cost(state), l1_ratio=ratio, standardize=True)
 
 
 def linear_discriminant(_: ViewState, __: Floats) -> ChosenEstimator:
     """Normal classes of one covariance."""
-    return _made("LinearDiscriminantAnalysis")
+    return make_estimator("LinearDiscriminantAnalysis")
 
 
 def quadratic_discriminant(_: ViewState, __: Floats) -> ChosenEstimator:
     """Normal classes, each with a covariance of its own."""
-    return _made("QuadraticDiscriminantAnalysis")
+    return make_estimator("QuadraticDiscriminantAnalysis")
 
 
 def regularized_discriminant(state: ViewState, _: Floats) -> ChosenEstimator:
     """Covariances between the own and the common one (α), and between that and a sphere (β)."""
     alpha, beta = state.number("alpha", 0.5, 0.0, 1.0), state.number("beta", 0.0, 0.0, 1.0)
-    return _made("GaussianDiscriminant", alpha=alpha, beta=beta)
+    return make_estimator("GaussianDiscriminant", alpha=alpha, beta=beta)
 
 
 def naive_bayes(_: ViewState, __: Floats) -> ChosenEstimator:
     """Normal classes whose columns are independent."""
-    return _made("GaussianNB")
+    return make_estimator("GaussianNB")
 
 
 def neighbors(state: ViewState, x: Floats) -> ChosenEstimator:
     """A vote of the k nearest rows."""
     k = min(state.whole("k", 5, 1, NEIGHBORS), len(x))
-    return _made("KNeighborsClassifier", n_neighbors=k, standardize=True)
+    return make_estimator("KNeighborsClassifier", n_neighbors=k, standardize=True)
 
 
 def kernel_vote(state: ViewState, _: Floats) -> ChosenEstimator:
     """A vote of all rows with weights exp(−d²/2h²)."""
-    return _made("KernelVoteClassifier", bandwidth=_bandwidth(state), standardize=True)
+    return make_estimator("KernelVoteClassifier", bandwidth=_bandwidth(state), standardize=True)
 
 
 def exemplar(state: ViewState, _: Floats) -> ChosenEstimator:
     """The class of the nearest exemplar: the mean of a class, or its medoid."""
     kind = state.choice("exemplar", ["mean", "medoid"])
-    return _made("NearestExemplar", exemplar=kind, standardize=True)
+    return make_estimator("NearestExemplar", exemplar=kind, standardize=True)
 
 
 def perceptron(state: ViewState, _: Floats) -> ChosenEstimator:
     """w ← w + y x for each row on the wrong side, epoch by epoch."""
     epochs = state.whole("epochs", 20, 1, 200)
-    return _made("Perceptron", max_epochs=epochs, standardize=True)
+    return make_estimator("Perceptron", max_epochs=epochs, standardize=True)
 
 
 def boxes(state: ViewState, _: Floats) -> ChosenEstimator:
     """A box for each class between the most specific, S, and the most general ones, G."""
     kind = state.choice("hypothesis", ["average", "specific", "general"])
-    return _made("BoxClassifier", hypothesis=kind)
+    return make_estimator("BoxClassifier", hypothesis=kind)
 
 
 def process(state: ViewState, x: Floats) -> ChosenEstimator:
@@ -264,11 +259,6 @@ def _bandwidth(state: ViewState) -> float:
 def _gamma(h: float) -> float:
     """γ of the Gaussian kernel exp(−γ d²) of bandwidth h."""
     return float(np.float64(f"{0.5 / h**2:.6g}"))
-
-
-def _made(name: str, **given: Any) -> ChosenEstimator:
-    text = ", ".join(f"{key}={value!r}" for key, value in given.items())
-    return ChosenEstimator(getattr(sx, name)(**given), f"sx.{name}({text})")
 
 
 # -------------------------------------------------------------------------------------------------

@@ -16,12 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 import separatrix as sx
+from separatrix.catalogue import CLASSIFICATION
 from separatrix.estimators.cross_validated import (
     CrossValidatedProbabilities,
     cross_validated_probabilities,
 )
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import ViewState, pack
+from separatrix.exploration.state import (
+    ChosenEstimator,
+    ViewState,
+    make_estimator,
+    make_plain,
+    pack,
+    plain_models,
+)
 from separatrix.messages import InputError
 from separatrix.probability.reliability import reliability
 from separatrix.probability.roc import roc_curve
@@ -94,7 +102,7 @@ def _python(session: Session, state: ViewState, target: str, chosen: CostMatrix)
 def _command(
     session: Session, state: ViewState, target: str, chosen: CostMatrix, labels: list[str]
 ) -> str:
-    table, name = session.table, MODELS[state.choice("model", MODELS)][2]
+    table, name = session.table, _model(state)[1]
     options, before = chosen.options(labels)
     task = ["--task", "classification"] if table.column(target).dtype.kind == "f" else []
     source = list(table.words) or ["table.csv"]
@@ -147,11 +155,18 @@ MODELS: dict[str, tuple[str, dict[str, Any], str]] = {
 CALIBRATIONS = ("platt", "isotonic", "temperature", "none")
 
 
+def _model(state: ViewState) -> tuple[ChosenEstimator, str]:
+    """The estimator of the state, and its name among those of a study."""
+    name = state.choice("model", [*MODELS, *plain_models(CLASSIFICATION)])
+    if name not in MODELS:
+        return make_plain(name), name
+    cls, given, candidate = MODELS[name]
+    return make_estimator(cls, **given), candidate
+
+
 def calibrate_scores(state: ViewState) -> tuple[Any, str]:
     """The model with its calibration; one without probabilities is always calibrated."""
-    name, given, _ = MODELS[state.choice("model", MODELS)]
-    model = getattr(sx, name)(**given)
-    text = f"sx.{name}({', '.join(f'{key}={value!r}' for key, value in given.items())})"
+    model, text = _model(state)[0]
     known = CALIBRATIONS if hasattr(model, "predict_proba") else CALIBRATIONS[:-1]
     method = state.choice("calibration", known)
     if method == "none":

@@ -21,7 +21,15 @@ from separatrix.cluster.sweeps import (
     medoid_distances,
 )
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import ViewState, cells, certificate_state, frame, pack
+from separatrix.exploration.state import (
+    ChosenEstimator,
+    ViewState,
+    cells,
+    certificate_state,
+    frame,
+    make_estimator,
+    pack,
+)
 from separatrix.messages import InputError
 from separatrix.pictures.cluster import ClusterProjectionDisplay
 from separatrix.statistics.moments import Standardizer
@@ -227,7 +235,7 @@ def sweeps(session: Session, state: ViewState, cloud: Cloud) -> list[Sweep]:
     return kmeans_sweeps(cloud.z, k, initial(state, cloud), seed)
 
 
-def estimator(state: ViewState, cloud: Cloud) -> tuple[Any, str]:
+def estimator(state: ViewState, cloud: Cloud) -> ChosenEstimator:
     """The estimator of the state, and its Python."""
     method = state.choice("method", METHODS)
     if method == "tree":
@@ -241,7 +249,7 @@ def estimator(state: ViewState, cloud: Cloud) -> tuple[Any, str]:
             "random_state": seed,
             **standardize,
         }
-        return sx.KernelKMeans(k, **given), _call("KernelKMeans", given, k)
+        return make_estimator("KernelKMeans", k, **given)
     init = initial(state, cloud)
     if isinstance(init, str):
         given = {"init": init, "n_init": 1, "random_state": seed, **standardize}
@@ -249,23 +257,18 @@ def estimator(state: ViewState, cloud: Cloud) -> tuple[Any, str]:
         centers = init if isinstance(init, list) else cloud.raw(init).tolist()
         given = {"init": centers, **standardize}
     if method == "kmedoids":
-        return sx.KMedoids(k, **given), _call("KMedoids", given, k)
-    return sx.KMeans(k, **given), _call("KMeans", given, k)
+        return make_estimator("KMedoids", k, **given)
+    return make_estimator("KMeans", k, **given)
 
 
-def tree_estimator(state: ViewState, cloud: Cloud) -> tuple[Any, str]:
+def tree_estimator(state: ViewState, cloud: Cloud) -> ChosenEstimator:
     """The estimator of the tree of the state, and its Python."""
     given = {"linkage": state.choice("linkage", LINKAGES), **_standardize(cloud)}
-    return sx.AgglomerativeClustering(**given), _call("AgglomerativeClustering", given)
+    return make_estimator("AgglomerativeClustering", **given)
 
 
 def _standardize(cloud: Cloud) -> dict[str, Any]:
     return {"standardize": True} if cloud.standardizer is not None else {}
-
-
-def _call(name: str, given: dict[str, Any], *first: Any) -> str:
-    values = [repr(v) for v in first] + [f"{key}={value!r}" for key, value in given.items()]
-    return f"sx.{name}({', '.join(values)})"
 
 
 # -------------------------------------------------------------------------------------------------

@@ -10,8 +10,10 @@ from sklearn.base import clone
 
 import separatrix as sx
 from separatrix.arrays import Floats
+from separatrix.catalogue import REGRESSION
 from separatrix.exploration.session import Session
 from separatrix.exploration.state import (
+    ChosenEstimator,
     PlotPoints,
     ViewState,
     apply_edits,
@@ -21,7 +23,10 @@ from separatrix.exploration.state import (
     fitting,
     frame,
     in_python,
+    make_estimator,
+    make_plain,
     pack,
+    plain_models,
 )
 from separatrix.exploration.table import PageTable
 from separatrix.linear.inference import Summary
@@ -34,7 +39,7 @@ QUICK = 600
 def fit(session: Session, state: ViewState) -> dict[str, Any]:
     """Points after their edits, the model, what it predicts, and what one may say about it."""
     scene, model, text = _fit_line(session, state)
-    name, summary = state.choice("model", MODELS), summary_of(model)
+    name, summary = state.choice("model", _models()), summary_of(model)
     pairs = isinstance(model, sx.NadarayaWatson | sx.GaussianProcessRegressor)
     places, grid = places_of(scene, state, pairs=pairs)
     row = state.whole("point", -1, -1, 10**9)
@@ -94,9 +99,9 @@ def _least_squares(scene: Scene) -> dict[str, Any]:
 
 def _bands(model: Any, places: Floats) -> list[dict[str, Any]]:
     """Bands of 95 %: where the curve lies, and where new points would."""
-    if isinstance(model, sx.GaussianProcessRegressor):
+    if hasattr(model, "predictive"):
         ends = [model.predictive(places, include_noise=n).interval(0.95) for n in (False, True)]
-    elif isinstance(model, sx.LinearRegression | sx.PolynomialRegression):
+    elif hasattr(model, "predict_interval"):
         try:
             kinds = ("confidence", "prediction")
             ends = [model.predict_interval(places, kind=kind) for kind in kinds]
@@ -139,45 +144,51 @@ QUESTIONS = {"fit": fit, "errors": errors, "learn": learn}
 EXACT_ROWS, INDUCING = 600, 64
 
 
-def model_of(session: Session, state: ViewState, scene: Scene) -> tuple[Any, str]:
+def model_of(session: Session, state: ViewState, scene: Scene) -> ChosenEstimator:
     """The estimator that the state names, and its call in Python."""
-    name = state.choice("model", MODELS)
+    name = state.choice("model", _models())
+    if name not in MODELS:
+        return make_plain(name)
     if name in ("ridge", "lasso"):
         alpha = penalty(session, state, scene, name)
-        return _made(name.capitalize(), {"alpha": alpha, "standardize": True})
-    found: tuple[Any, str] = MODELS[name](state, scene)
+        return make_estimator(name.capitalize(), alpha=alpha, standardize=True)
+    found: ChosenEstimator = MODELS[name](state, scene)
     return found
 
 
-def least_squares(*_: Any) -> tuple[Any, str]:
+def _models() -> list[str]:
+    return [*MODELS, *plain_models(REGRESSION)]
+
+
+def least_squares(*_: Any) -> ChosenEstimator:
     """min Σ (y − a − b·x)²."""
-    return _made("LinearRegression", {})
+    return make_estimator("LinearRegression")
 
 
-def huber(state: ViewState, _: Scene) -> tuple[Any, str]:
+def huber(state: ViewState, _: Scene) -> ChosenEstimator:
     """Squares up to ε·σ, absolute values beyond."""
-    return _made("HuberRegressor", {"epsilon": state.number("epsilon", 1.35, 1.0, 10.0)})
+    return make_estimator("HuberRegressor", epsilon=state.number("epsilon", 1.35, 1.0, 10.0))
 
 
-def quantile(state: ViewState, _: Scene) -> tuple[Any, str]:
+def quantile(state: ViewState, _: Scene) -> ChosenEstimator:
     """The line that a share τ of the points lies below; τ = ½ is least absolute deviations."""
     tau = state.number("quantile", 0.5, 0.01, 0.99)
-    return _made("QuantileRegressor", {"quantile": tau, "alpha": 0.0})
+    return make_estimator("QuantileRegressor", quantile=tau, alpha=0.0)
 
 
-def polynomial(state: ViewState, scene: Scene) -> tuple[Any, str]:
+def polynomial(state: ViewState, scene: Scene) -> ChosenEstimator:
     """Least squares on all products of the columns up to a degree."""
     most = 12 if len(scene.names) == 1 else 5
-    return _made("PolynomialRegression", {"degree": state.whole("degree", 3, 1, most)})
+    return make_estimator("PolynomialRegression", degree=state.whole("degree", 3, 1, most))
 
 
-def smoother(state: ViewState, _: Scene) -> tuple[Any, str]:
+def smoother(state: ViewState, _: Scene) -> ChosenEstimator:
     """Means of all points with Gaussian weights."""
     h = state.number("bandwidth", 0.3, 0.005, 20.0)
-    return _made("NadarayaWatson", {"bandwidth": h, "standardize": True})
+    return make_estimator("NadarayaWatson", bandwidth=h, standardize=True)
 
 
-def process(state: ViewState, scene: Scene) -> tuple[Any, str]:
+def process(state: ViewState, scene: Scene) -> ChosenEstimator:
     """A Gaussian process with the hyperparameters of the sliders.
 
     Lengths are in standard deviations of the columns, signal and noise in those of the target.
@@ -194,7 +205,7 @@ def process(state: ViewState, scene: Scene) -> tuple[Any, str]:
     text = f"sx.Constant({signal!r}) * sx.Gaussian({lengths!r}) + sx.White({noise!r})"
     given = {"optimizer": None, "normalize_y": True, **_inducing(len(scene.points))}
     model = sx.GaussianProcessRegressor(kernel, **given)
-    return model, f"sx.GaussianProcessRegressor({text}, {_arguments(given)})"
+    return ChosenEstimator(model, f"sx.GaussianProcessRegressor({text}, {_arguments(given)})")
 
 
 def learned_parameters(state: ViewState, scene: Scene) -> dict[str, float]:
@@ -234,10 +245,6 @@ def _inducing(n: int) -> dict[str, Any]:
 
 def _between(value: float, low: float, high: float) -> float:
     return float(f"{min(max(value, low), high):.4g}")
-
-
-def _made(name: str, given: dict[str, Any]) -> tuple[Any, str]:
-    return getattr(sx, name)(**given), f"sx.{name}({_arguments(given)})"
 
 
 def _arguments(given: dict[str, Any]) -> str:
@@ -361,13 +368,13 @@ def _target(table: PageTable) -> str:
 
 def summary_of(model: Any) -> Summary | None:
     """Inference of least squares on columns or powers; None where it is not defined."""
-    if not isinstance(model, sx.LinearRegression | sx.PolynomialRegression):
+    if not hasattr(model, "summary"):
         return None
     try:
-        found: Summary = model.summary()
-    except InputError:  # no degrees of freedom are left
+        found = model.summary()
+    except InputError:  # another objective, or no degrees of freedom are left
         return None
-    return found
+    return found if isinstance(found, Summary) else None
 
 
 def errors_of(model: Any, scene: Scene, summary: Summary | None) -> dict[str, Any]:
@@ -418,7 +425,9 @@ def terms_of(model: Any, scene: Scene, summary: Summary | None) -> list[list[Any
         return []
     terms = getattr(model, "term_names_", None)
     names = scene.names if terms is None else [_describe_model(term, scene) for term in terms]
-    pairs = zip(("intercept", *names), [model.intercept_, *model.coef_], strict=True)
+    pairs = zip(
+        ("intercept", *names), [*np.ravel(model.intercept_), *np.ravel(model.coef_)], strict=True
+    )
     return [[name, float(b), None] for name, b in pairs]
 
 

@@ -59,7 +59,7 @@ export function mount(host, page) {
     const field = known.path.at(value);
     proof.show({ holds: true, text: "On the path; its certificate follows when the slider rests." });
     const { at } = known;
-    const found = decided(field, at.n, answer.classes.length, state.model === "svm");
+    const found = decided(field, at.n, answer.classes.length, Boolean(answer.field.support));
     shade(plane, answer, found);
     sketch(plane, answer, field, at.n, chosen);
     const support = field.support && union(field.support, chosen).map((i) => answer.rows[i]);
@@ -76,7 +76,7 @@ export function mount(host, page) {
     plane.range({ x: answer.box[0], y: answer.box[1], xLabel: answer.axes[0], yLabel: answer.axes[1] });
     const { field, rows, groups } = answer;
     const n = answer.grid[0] * answer.grid[1];
-    answer.found = decided(field, n, answer.classes.length, state.model === "svm");
+    answer.found = decided(field, n, answer.classes.length, Boolean(answer.field.support));
     shade(plane, answer, answer.found);
     outlines(plane, answer);
     (moving ? sketch : lines)(plane, answer, field, n, chosen);
@@ -114,6 +114,7 @@ export function mount(host, page) {
     const [x, rows, groups] = [unpack(found.points.x), unpack(found.points.rows), unpack(found.points.groups)];
     answer = { ...found, x, rows, groups, field: { ...found.field, values: unpack(found.field.values) } };
     chosen = { model: state.model, pair: pairOf(state.pair, found) };
+    panel.refresh(Boolean(found.field.support));
     draw();
     if (rest) later(trace, rows.length < 800 ? REST : 5 * REST); // a long path waits for a calm hand
     else settle();
@@ -207,18 +208,21 @@ function controls(page, own, slide) {
   const planes = [["columns", "Two columns"], ["discriminant", "Discriminant plane"]];
   const plane = choice({ label: "Plane", options: planes, value: state.plane, onchange: (value) => rest({ plane: value }) }).node;
   const target = choice({ label: "Classes", options: Object.keys(table.classes), value: state.target, onchange: (value) => rest({ target: value, pair: null }) }).node;
-  const model = choice({ label: "Model", options: MODELS, value: state.model, onchange: (value) => page.change({ model: value }) }).node;
+  const model = choice({ label: "Model", options: [...MODELS, ...page.plain.classification], value: state.model, onchange: (value) => page.change({ model: value }) }).node;
   let shown = null;
+  let [of, margins] = [null, false]; // whether the model has binary SVMs, whose margins can be drawn
 
-  function refresh() {
+  function refresh(support = state.model === "svm") {
+    if (state.model !== of) [of, margins] = [state.model, support];
+    margins ||= support;
     for (const node of [across, up]) node.hidden = state.plane === "discriminant";
     const labels = table.classes[state.target];
-    const now = JSON.stringify([state.model, state.kernel, labels]);
+    const now = JSON.stringify([state.model, state.kernel, labels, margins]);
     if (now === shown) return;
     shown = now;
-    const list = CONTROLS[state.model].filter(({ only }) => !only || only(state));
+    const list = (CONTROLS[state.model] ?? []).filter(({ only }) => !only || only(state));
     own.replaceChildren(...list.map((given) => control(given, page, slide)));
-    if (state.model === "svm" && labels.length > 2) own.append(pairs(labels, page));
+    if (margins && labels.length > 2) own.append(pairs(labels, page));
   }
   return { model, plane: [plane, across, up, target], refresh };
 }

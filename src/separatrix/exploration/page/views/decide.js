@@ -45,7 +45,7 @@ export function mount(host, page) {
   host.append(element("div", { class: "view decide" },
     element("div", { class: "controls" }, hand, matrix,
       element("div", { class: "controls rest" },
-        choice({ label: "Model", options: MODELS, value: state.model, onchange: (model) => page.change({ model, ...only(model) }) }).node,
+        choice({ label: "Model", options: [...MODELS, ...page.plain.classification], value: state.model, onchange: (model) => page.change({ model, ...only(model) }) }).node,
         method.node,
         choice({ label: "Classes", options: Object.keys(table.classes), value: state.target, onchange: (target) => page.change({ target, positive: null, costs: null }) }).node,
         positive.node,

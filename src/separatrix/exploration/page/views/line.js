@@ -69,7 +69,7 @@ export function mount(host, page) {
     if (state.edits.length) page.change({ edits: state.edits.slice(0, -1) });
   }
 
-  const model = choice({ label: "Model", options: MODELS, value: state.model, onchange: (name) => page.change({ model: name }) });
+  const model = choice({ label: "Model", options: [...MODELS, ...page.plain.regression], value: state.model, onchange: (name) => page.change({ model: name }) });
   const own = modelControls(page, {
     onslide(index, name) {
       sliding = true;
@@ -143,7 +143,7 @@ export function mount(host, page) {
   }
 
   function describe(r2, rmse) {
-    const name = MODELS.find(([word]) => word === state.model)[1];
+    const name = MODELS.find(([word]) => word === state.model)?.[1] ?? state.model;
     const what = field()
       ? "Color is the predicted target; a point that stands out from its surroundings has a large residual."
         + (answer.influence ? " Ringed: Cook's distance above 4/n." : answer.outliers.length ? " Ringed: outliers." : "")

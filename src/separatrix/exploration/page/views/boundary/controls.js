@@ -41,10 +41,16 @@ const SHADED = {
   process: "shaded by the probability of its class, with f of variance 4.",
 };
 
+/** Of models without sliders, by the kind of values. */
+const PLAIN = {
+  probabilities: "shaded by the probability of its class.", classes: "as the model predicts.",
+  pairs: "on its side of f = 0.", scores: "whose score is largest.",
+};
+
 /** What one sees, in a sentence or two. */
 export function caption({ model, pair }, { classes, labels, projected, field }) {
   const plane = projected ? "A projection: the plane of all columns of numbers that separates the classes best; models are fitted on it, and points are moved within it. " : "";
-  if (model !== "svm") return `${plane}Each region is of one class, ${SHADED[model]}`;
+  if (!field.support) return `${plane}Each region is of one class, ${SHADED[model] ?? PLAIN[field.kind]}`;
   const several = classes.length > 2;
   const [a, b] = several ? field.pairs[pair] ?? [] : field.pairs[0];
   const lines = a === undefined

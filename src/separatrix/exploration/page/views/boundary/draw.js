@@ -25,9 +25,9 @@ function levels(answer, field, n, { model, pair }) {
   const [xs, ys] = [between(answer.box[0], columns), between(answer.box[1], rows)];
   const cells = columns * rows;
   const k = answer.classes.length;
-  const smooth = model !== "neighbors" && model !== "boxes";
+  const smooth = model !== "neighbors" && field.kind !== "classes";
   const chosen = k === 2 ? 0 : pair;
-  const margins = model === "svm" && field.pairs[chosen];
+  const margins = field.support && field.pairs[chosen];
   const found = [];
   for (const values of smooth && !(margins && k > 2) ? advantages(field, n, cells, k) : []) found.push(["line", 0, contour(values, xs, ys, 0)]);
   if (margins) {
