@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import pickle
 import re
 import signal
 import sys
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
+from separatrix.rows.schema import ColumnNote
 from tests.cli.conftest import interrupted
 
 FILES = {"model.sx", "report.html", "assignments.csv", "result.json"}
@@ -288,3 +290,17 @@ def test_help_opens_with_commands_and_every_option_is_in_the_guide(command) -> N
     options = set(re.findall(r"^  (?:-k, )?(--?[a-z-]+)", shown, re.MULTILINE)) - {"--help", "-h"}
     assert {"-k", "--method", "--id", "--no-standardize"} <= options
     assert not [option for option in options if f"`{option}" not in text]
+
+
+@pytest.mark.usefixtures("plain_cluster_page")
+def test_nothing_is_said_of_how_a_copied_column_is_read(command, here) -> None:
+    lines = [f"{i + 10},{i % 2 * 9 + i / 97},{i % 2 * 9 - i / 89}" for i in range(40)]
+    lines[5] = "15?" + lines[5][2:]  # a number of a row that is not one
+    (here / "t.csv").write_text("\n".join(["order_id,a,b", *lines]) + "\n")
+    read = sx.scan(here / "t.csv", kinds={"order_id": "numeric"})
+    about = [note.column for note in read.notes if isinstance(note, ColumnNote)]
+    assert about == ["order_id"]
+    assert pickle.loads(pickle.dumps(read.notes))[-1] == read.notes[-1]
+    ran = command("cluster", here / "t.csv", "-k", 2, "--kind", "order_id=numeric")
+    assert ran.code == 0
+    assert "not a number" not in ran.err

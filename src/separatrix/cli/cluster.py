@@ -157,8 +157,7 @@ def _without_ids(rows: Any, id_columns: tuple[str, ...]) -> tuple[Any, Ids]:
     columns = copied_columns(names, id_columns, option="--id", taken=TAKEN_BY_CLUSTERS)
     remaining = tuple(column for column in rows.schema.columns if column.name not in columns)
     schema = replace(rows.schema, columns=remaining)
-    about_them = tuple(f"Column {name!r} " for name in columns)
-    notes = tuple(note for note in rows.notes if not note.startswith(about_them))
+    notes = tuple(note for note in rows.notes if getattr(note, "column", None) not in columns)
     bare = rows.under(schema, notes)
     one = len(rows.source.paths) == 1  # rows are counted anew in each of several files
     return bare, Ids(rows.source, columns if one else [])

@@ -13,7 +13,7 @@ from separatrix.arrays import Floats
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.notations import CLOCK, TextOptions
 from separatrix.rows.recognition import Recognized, reading_notes, recognize
-from separatrix.rows.schema import PLAIN, Column, Kind, Schema
+from separatrix.rows.schema import PLAIN, Column, ColumnNote, Kind, Schema
 from separatrix.rows.sources.columns import POLICIES as UNSEEN_POLICIES
 from separatrix.rows.sources.columns import (
     display_of,
@@ -229,7 +229,8 @@ def _column(name: str, kind: Kind, found: Recognized, notes: list[str]) -> Colum
     if display:
         since = "days since 1970-01-01" if display in ("date", "datetime") else "seconds"
         what = "dates" if since.startswith("days") else "times"
-        notes.append(f"Column {name!r} holds {what}: read as {since}.")
+        text = f"Column {name!r} holds {what}: read as {since}."
+        notes.append(ColumnNote.on(name, text))
     if kind is Kind.BOOLEAN:
         return Column(name, kind, notation=notation)
     values = _values(found, name)
@@ -273,9 +274,10 @@ def _identifiers(name: str, kind: Kind, found: Recognized) -> str:
     why = identifies(name, found.sample.batch[name], discrete=kind is Kind.DISCRETE)
     if why is None:
         return ""
-    return (
+    return ColumnNote.on(
+        name,
         f"Column {name!r} is left out: {why}. To use it all the same: "
-        f"kinds={{{name!r}: {str(kind)!r}}}."
+        f"kinds={{{name!r}: {str(kind)!r}}}.",
     )
 
 

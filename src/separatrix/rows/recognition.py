@@ -31,7 +31,7 @@ from separatrix.rows.notations import (
     to_days,
 )
 from separatrix.rows.notations import fits as number_fits
-from separatrix.rows.schema import PLAIN, Column, Kind, Notation, Schema
+from separatrix.rows.schema import PLAIN, Column, ColumnNote, Kind, Notation, Schema
 from separatrix.rows.sources.columns import (
     Location,
     is_number,
@@ -601,10 +601,11 @@ def slips_note(tally: Tally, notation: Notation) -> str:
     many = f"{count:,} of {tally.present:,} values are not {what[2:]}s and are"
     one = f"1 of {tally.present:,} values is not {what} and is"
     where = f"{first.text!r} in row {first.row}" + (f" of {first.file}" if first.file else "")
-    return (
+    return ColumnNote.on(
+        tally.name,
         f"Column {tally.name!r}: {one if count == 1 else many} read as missing, "
         f"{'' if count == 1 else 'the first '}{where} (override: correct them, "
-        f"`kinds={{{tally.name!r}: 'discrete'}}` reads levels; `strict=True` refuses them)."
+        f"`kinds={{{tally.name!r}: 'discrete'}}` reads levels; `strict=True` refuses them).",
     )
 
 

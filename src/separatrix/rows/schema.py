@@ -26,6 +26,19 @@ from separatrix.threads import parallel_map, pieces
 # values one more indicator that is 1 where the value is missing. Terms are the columns of matrices.
 
 
+class ColumnNote(str):
+    """A sentence about one column, ``column``, among the notes on a table."""
+
+    column: str
+
+    @classmethod
+    def on(cls, column: str, text: str) -> ColumnNote:
+        """The sentence, and the column that it is about."""
+        note = cls(text)
+        note.column = column
+        return note
+
+
 class Kind(StrEnum):
     """The three kinds of column."""
 
