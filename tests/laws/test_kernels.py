@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 import separatrix as sx
 from separatrix.kernels import Kernel
-from separatrix.kernels.base import derivative_products, take_items
+from separatrix.kernels.base import derivative_products
 from separatrix.kernels.mercer import lowest_eigenvalue
+from separatrix.rows.schema import take_items
 from separatrix.storage.codec import decode, encode
 from tests.registry.kernels import KERNELS, KernelRow
 

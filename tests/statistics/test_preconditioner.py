@@ -11,8 +11,7 @@ from separatrix.linear.polynomial import Extremes
 from separatrix.rows.rows import ArrayRows, MappedRows
 from separatrix.rows.schema import Term, Terms
 from separatrix.statistics.class_preparation import MomentsByClass, TargetMap
-from separatrix.statistics.moments import Moments
-from separatrix.statistics.preconditioner import precondition
+from separatrix.statistics.moments import Moments, precondition
 
 
 def preconditioned(x, y, w=None, *, fit_intercept=True):

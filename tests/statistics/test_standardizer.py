@@ -9,8 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from separatrix.rows.profile import profile
 from separatrix.rows.rows import ArrayRows
-from separatrix.statistics.moments import Moments, Standardizer
-from separatrix.statistics.preconditioner import column_scales
+from separatrix.statistics.moments import Moments, Standardizer, column_scales
 
 RNG = np.random.default_rng(4)
 X = RNG.normal(size=(60, 4)) * [1e-8, 1.0, 1e8, 3.0] + [5.0, 0.0, -1e9, 0.1]

@@ -22,8 +22,7 @@ from separatrix.optimize.newton import cholesky_solver, newton
 from separatrix.probability.likelihood import LogisticDesign, LogisticHessian, LogisticRows
 from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import Block, Terms
-from separatrix.statistics.moments import FieldStatistic, Standardizer
-from separatrix.statistics.preconditioner import column_scales
+from separatrix.statistics.moments import FieldStatistic, Standardizer, column_scales
 from separatrix.threads import parallel_map, pieces
 
 # -------------------------------------------------------------------------------------------------

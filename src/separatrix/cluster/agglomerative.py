@@ -26,8 +26,8 @@ from separatrix.cluster.linkage import (
 from separatrix.distances.base import Metric
 from separatrix.distances.names import PrecomputedDistances
 from separatrix.estimators.base import reads_tables
-from separatrix.kernels.base import n_items
 from separatrix.messages import InputError, check_option
+from separatrix.rows.schema import n_items
 from separatrix.threads import physical_memory
 
 

@@ -20,7 +20,7 @@ from separatrix.arrays import Floats, Ints
 from separatrix.cluster.loops.kmeans import TILE, compare_candidates, plusplus
 from separatrix.cluster.loops.linkage import total_reductions
 from separatrix.cluster.streaming import CompressedRows
-from separatrix.kernels.base import n_items
+from separatrix.rows.schema import n_items
 from separatrix.threads import parallel_map, pieces
 
 if TYPE_CHECKING:

@@ -21,11 +21,10 @@ from separatrix.cluster.kernel_lloyd import (
 )
 from separatrix.estimators.base import KernelModel, reads_tables
 from separatrix.kernels import Precomputed
-from separatrix.kernels.base import n_items, take_items
 from separatrix.kernels.mercer import check_mercer
 from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.convex import Certificate
-from separatrix.rows.schema import unit_weights
+from separatrix.rows.schema import n_items, take_items, unit_weights
 from separatrix.threads import on_one_blas_thread
 
 _STOPPED = {

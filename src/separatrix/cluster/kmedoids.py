@@ -23,10 +23,9 @@ from separatrix.distances.base import Metric
 from separatrix.distances.names import PrecomputedDistances
 from separatrix.distances.vectors import Euclidean, SquaredEuclidean
 from separatrix.estimators.base import reads_tables
-from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.convex import Certificate
-from separatrix.rows.schema import unit_weights
+from separatrix.rows.schema import n_items, take_items, unit_weights
 from separatrix.threads import MIN_PIECES, on_one_blas_thread, parallel_map, pieces
 
 INITIALIZATIONS = {

@@ -28,10 +28,9 @@ from separatrix.distances.base import Metric, PreparedMetric, as_square
 from separatrix.distances.names import FunctionMetric, PrecomputedDistances, metric_from
 from separatrix.distances.search import KDTree, NearestNeighborSearch
 from separatrix.distances.vectors import Chebyshev, Euclidean, Manhattan
-from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.convex import Certificate
-from separatrix.rows.schema import unit_of
+from separatrix.rows.schema import n_items, take_items, unit_of
 from separatrix.threads import one_blas_thread, parallel_map, pieces
 
 LINKAGES = ("single", "complete", "average", "weighted", "centroid", "median", "ward")

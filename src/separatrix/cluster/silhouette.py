@@ -18,9 +18,9 @@ from separatrix.distances.base import Metric, as_square
 from separatrix.distances.names import PrecomputedDistances, metric_from
 from separatrix.distances.vectors import Euclidean, SquaredEuclidean
 from separatrix.estimators.metric_inputs import points_of_table
-from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError
 from separatrix.rows.rows import Rows
+from separatrix.rows.schema import n_items, take_items
 from separatrix.threads import parallel_map, pieces
 
 #: Distances, times columns, that are worth a piece of their own.

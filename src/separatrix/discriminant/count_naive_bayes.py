@@ -26,8 +26,8 @@ from separatrix.matrices.products import products
 from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.rows import Rows
-from separatrix.rows.schema import LARGEST, check_sample_weight
-from separatrix.rows.sources.frames import is_frame, odd_column, refuse_infinite, refuse_not_finite
+from separatrix.rows.schema import LARGEST, check_sample_weight, is_frame
+from separatrix.rows.sources.frames import odd_column, refuse_infinite, refuse_not_finite
 from separatrix.statistics.class_counts import class_counts, log_counts
 from separatrix.threads import on_one_blas_thread
 

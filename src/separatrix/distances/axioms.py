@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from separatrix.arrays import Floats
 from separatrix.distances.names import metric_from, sample_distances
-from separatrix.kernels.base import n_items
 from separatrix.messages import InputError
+from separatrix.rows.schema import n_items
 
 #: Differences below this fraction of the largest distance are rounding.
 ROUNDING = 1e-12

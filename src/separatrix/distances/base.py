@@ -11,9 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from separatrix.arrays import Floats
-from separatrix.kernels.base import n_items
 from separatrix.messages import InputError
-from separatrix.rows.schema import MIN_NUMBERS, extent
+from separatrix.rows.schema import MIN_NUMBERS, extent, n_items
 from separatrix.statistics.columns import column_extremes
 from separatrix.threads import parallel_map, pieces
 

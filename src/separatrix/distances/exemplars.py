@@ -11,9 +11,8 @@ from scipy import linalg
 from separatrix.arrays import Floats
 from separatrix.distances.base import as_dense_matrix, as_square
 from separatrix.distances.names import PrecomputedDistances, metric_from
-from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError
-from separatrix.rows.schema import check_sample_weight, unit_weights
+from separatrix.rows.schema import check_sample_weight, n_items, take_items, unit_weights
 
 #: Candidates whose distances to all points are computed together in the search for a medoid.
 BATCH = 32

@@ -29,8 +29,8 @@ from separatrix.distances.vectors import (
     Minkowski,
     SquaredEuclidean,
 )
-from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError, did_you_mean
+from separatrix.rows.schema import n_items, take_items
 
 
 @dataclass(frozen=True)

@@ -36,9 +36,9 @@ from separatrix.distances.vectors import (
     SquaredEuclidean,
     beyond_squares,
 )
-from separatrix.kernels.base import n_items
 from separatrix.matrices.loops import sparse_gram_rows
 from separatrix.messages import InputError
+from separatrix.rows.schema import n_items
 from separatrix.threads import MIN_PIECES, parallel_map, pieces
 
 

@@ -40,6 +40,7 @@ from separatrix.rows.schema import (
     check_sizes,
     column_names,
     identity,
+    is_frame,
     largest_magnitude,
     refuse_beyond,
     sizes_are_safe,
@@ -48,7 +49,6 @@ from separatrix.rows.schema import (
 from separatrix.rows.sources.columns import level_text
 from separatrix.rows.sources.frames import (
     as_table,
-    is_frame,
     items_of,
     odd_column,
     refuse_infinite,
@@ -309,10 +309,12 @@ class RowsEstimator(BaseEstimator):
                     f"{self.n_features_in_}."
                 )
             return x
-        odd = is_frame(X) and odd_column(X, nan=self._missing_ok) is not None
+        frame = is_frame(X)
+        odd = frame and odd_column(X, nan=self._missing_ok) is not None
         if odd and encoding is not None and self._use_of_frames() == "encode":
             return as_matrix(X, encoding.schema, named=hasattr(self, "feature_names_in_"))
-        refuse_infinite(X)
+        if frame:
+            refuse_infinite(X)
         return validate_data(
             self,
             X,

@@ -22,7 +22,6 @@ from separatrix.estimators.base import (
     refuse_missing_labels,
     require_labels,
 )
-from separatrix.kernels.base import take_items
 from separatrix.kernels.structures import as_list
 from separatrix.messages import InputError
 from separatrix.rows.rows import ArrayRows, EncodedRows, InMemory, MappedRows, Rows
@@ -33,6 +32,7 @@ from separatrix.rows.schema import (
     Terms,
     check_sample_weight,
     identity,
+    take_items,
     unit_weights,
 )
 from separatrix.statistics.moments import Moments, prepare

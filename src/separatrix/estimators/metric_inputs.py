@@ -28,10 +28,10 @@ from separatrix.rows.schema import (
     check_sample_weight,
     check_sizes,
     identity,
+    is_frame,
     to_array,
     unit_weights,
 )
-from separatrix.rows.sources.frames import is_frame
 from separatrix.statistics.moments import Standardizer, prepare
 
 

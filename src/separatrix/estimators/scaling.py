@@ -23,8 +23,8 @@ from separatrix.arrays import Floats, Matrix
 from separatrix.estimators.base import RowsEstimator, reads_tables, validate_data
 from separatrix.messages import InputError
 from separatrix.rows.rows import ArrayRows, Rows, column_means
-from separatrix.rows.schema import Block, check_sample_weight, identity
-from separatrix.rows.sources.frames import is_frame, refuse_odd_column
+from separatrix.rows.schema import Block, check_sample_weight, identity, is_frame
+from separatrix.rows.sources.frames import refuse_odd_column
 from separatrix.statistics.moments import Moments, Standardizer, prepare
 from separatrix.threads import on_one_blas_thread
 

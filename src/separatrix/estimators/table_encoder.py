@@ -14,8 +14,7 @@ from separatrix.arrays import Matrix
 from separatrix.estimators.base import RowsEstimator, reads_tables, validate_data
 from separatrix.rows.rows import Rows
 from separatrix.rows.scan import scan
-from separatrix.rows.schema import Encoding, Term, column_names, to_array
-from separatrix.rows.sources.frames import is_frame
+from separatrix.rows.schema import Encoding, Term, column_names, is_frame, to_array
 from separatrix.rows.sources.new_rows import rows_like
 from separatrix.statistics.moments import prepare
 from separatrix.threads import on_one_blas_thread

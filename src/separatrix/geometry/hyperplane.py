@@ -11,18 +11,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from separatrix.arrays import Floats, Matrix
-from separatrix.kernels.base import (
-    MAX_VALUES,
-    Items,
-    Kernel,
-    PreparedKernel,
-    as_matrix,
-    join_items,
-    n_items,
-    take_items,
-)
+from separatrix.kernels.base import MAX_VALUES, Items, Kernel, PreparedKernel, as_matrix, join_items
 from separatrix.kernels.names import Precomputed
 from separatrix.messages import InputError
+from separatrix.rows.schema import n_items, take_items
 
 # -------------------------------------------------------------------------------------------------
 # Hyperplanes w·x = t, one per output of an affine map.

@@ -28,13 +28,12 @@ from separatrix.kernels.base import (
     common_matrices,
     copy_to,
     hyperparameter,
-    n_items,
     pair_values,
-    take_items,
     weighted_sums,
 )
 from separatrix.kernels.stationary import Constant
 from separatrix.messages import InputError
+from separatrix.rows.schema import n_items, take_items
 
 
 class Composite(Kernel):

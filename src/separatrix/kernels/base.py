@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from separatrix.matrices.cholesky import mirror
 from separatrix.messages import InputError, did_you_mean
+from separatrix.rows.schema import n_items, take_items
 from separatrix.rows.sources.frames import refuse_not_finite
 from separatrix.threads import MIN_PIECES, parallel_map, pieces
 
@@ -397,18 +397,6 @@ class Kernel(Parametrized, ABC):
         return Normalized(self)
 
 
-def n_items(items: Items) -> int:
-    """The number of rows of a matrix, or the length of a list."""
-    return int(items.shape[0]) if hasattr(items, "shape") else len(items)
-
-
-def take_items(items: Items, indices: Any) -> Items:
-    """The rows of a matrix, or the items of a list, at ``indices``."""
-    if hasattr(items, "shape"):
-        return items[indices]
-    return [items[i] for i in np.atleast_1d(np.arange(len(items))[indices])]
-
-
 def join_items(first: Items, second: Items) -> Items:
     """The rows of two matrices, or the items of two lists."""
     if not hasattr(first, "shape"):
@@ -432,10 +420,22 @@ def finite_diagonal(kernel: Kernel, x: Items) -> NDArray[np.float64]:
     return diagonal
 
 
-def mirror_lower(square: Array, diagonal: Array) -> Array:
-    """Copy the lower triangle to the upper in place, and set the diagonal."""
-    mirror(square)
-    np.fill_diagonal(square, diagonal)
+def mirror_lower(square: Array, diagonal: Array | None = None) -> Array:
+    """Copy the lower half to the upper in place, tile by tile on threads, and set the diagonal."""
+    n, step = len(square), 256
+
+    def part(left: int) -> None:
+        columns = slice(left, min(left + step, n))
+        tile = square[columns, columns]
+        lower = np.tril(tile, -1)
+        tile[...] = lower + lower.T + np.diag(np.diagonal(tile))
+        for top in range(left + step, n, step):
+            rows = slice(top, min(top + step, n))
+            square[columns, rows] = square[rows, columns].T
+
+    parallel_map(part, range(0, n, step))
+    if diagonal is not None:
+        np.fill_diagonal(square, diagonal)
     return square
 
 

@@ -20,11 +20,11 @@ from separatrix.kernels.base import (
     PairTile,
     PreparedKernel,
     as_matrix,
-    n_items,
 )
 from separatrix.kernels.stationary import Constant, RadialKernel, White
 from separatrix.kernels.vectors import Linear, Polynomial, Sigmoid
 from separatrix.messages import InputError, did_you_mean
+from separatrix.rows.schema import n_items
 from separatrix.statistics.moments import Standardizer
 
 # -------------------------------------------------------------------------------------------------

@@ -19,7 +19,6 @@ from separatrix.kernels.base import (
     PreparedKernel,
     as_matrix,
     copy_to,
-    n_items,
 )
 from separatrix.kernels.learning import Bounded, Fixed
 from separatrix.kernels.stationary import (
@@ -32,7 +31,7 @@ from separatrix.kernels.stationary import (
 )
 from separatrix.kernels.vectors import Linear, Polynomial, Sigmoid
 from separatrix.messages import InputError, did_you_mean
-from separatrix.rows.schema import to_array, unit_weights
+from separatrix.rows.schema import n_items, to_array, unit_weights
 
 NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 

@@ -31,18 +31,17 @@ from separatrix.kernels.base import (
     common_matrices,
     copy_to,
     hyperparameter,
-    n_items,
     output_block,
     pair_values,
     product_into,
     squared_norms,
     stacked_products,
-    take_items,
     weighted_sum,
     weighted_sums,
 )
 from separatrix.kernels.vectors import Linear
 from separatrix.messages import InputError
+from separatrix.rows.schema import n_items, take_items
 
 #: One number for all columns, or one for each.
 Bandwidth = float | tuple[float, ...]

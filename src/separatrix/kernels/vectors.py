@@ -25,11 +25,11 @@ from separatrix.kernels.base import (
     check_integer,
     common_matrices,
     hyperparameter,
-    n_items,
     product_into,
     squared_norms,
 )
 from separatrix.messages import InputError
+from separatrix.rows.schema import n_items
 
 
 class InnerProductKernel(Kernel):

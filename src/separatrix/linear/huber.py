@@ -16,8 +16,14 @@ from separatrix.optimize.convex import Certificate, Huber, Solution
 from separatrix.optimize.newton import newton
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Block
-from separatrix.statistics.moments import FieldStatistic, Moments, prepare
-from separatrix.statistics.preconditioner import Preconditioner, column_scales, precondition
+from separatrix.statistics.moments import (
+    FieldStatistic,
+    Moments,
+    Preconditioner,
+    column_scales,
+    precondition,
+    prepare,
+)
 
 # -------------------------------------------------------------------------------------------------
 # Robust regression with Huber's loss.

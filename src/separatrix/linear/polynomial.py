@@ -42,9 +42,9 @@ from separatrix.rows.schema import (
     Term,
     check_sample_weight,
     identity,
+    is_frame,
     unit_weights,
 )
-from separatrix.rows.sources.frames import is_frame
 from separatrix.selection.tuning import Tuning, TuningData, best_by_fold
 from separatrix.statistics.moments import FieldStatistic, Moments, Standardizer, prepare
 from separatrix.threads import on_one_blas_thread

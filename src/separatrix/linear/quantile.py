@@ -22,8 +22,13 @@ from separatrix.optimize.interior_point import (
 )
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Block
-from separatrix.statistics.moments import Moments, prepare
-from separatrix.statistics.preconditioner import Preconditioner, column_scales, precondition
+from separatrix.statistics.moments import (
+    Moments,
+    Preconditioner,
+    column_scales,
+    precondition,
+    prepare,
+)
 
 #: scikit-learn's names of solvers.
 SOLVERS = ("highs", "highs-ds", "highs-ipm", "interior-point", "revised simplex")

@@ -26,8 +26,7 @@ from separatrix.estimators.base import LinearModel, is_flat, numeric, numeric_ro
 from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import Certificate, Solution
 from separatrix.rows.schema import Encoding, identity
-from separatrix.statistics.moments import Moments, prepare, zero_if_constant
-from separatrix.statistics.preconditioner import dependent_columns
+from separatrix.statistics.moments import Moments, dependent_columns, prepare, zero_if_constant
 from separatrix.statistics.triangular import TriangularFactor
 from separatrix.threads import on_one_blas_thread
 

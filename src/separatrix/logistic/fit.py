@@ -15,6 +15,7 @@ from separatrix.logistic.newton import (
     NEWTON_MULTICLASS,
     DescentResult,
     flat_solver,
+    has_costly_hessian,
     minimize_smooth,
     newton,
 )
@@ -39,7 +40,7 @@ from separatrix.optimize.convex import Certificate, Solution, Status
 from separatrix.probability.likelihood import LogisticRows
 from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import Terms
-from separatrix.statistics.preconditioner import Preconditioner
+from separatrix.statistics.moments import Preconditioner
 from separatrix.threads import one_blas_thread
 
 #: Multiplications of a Hessian up to which quasi-separable classes are followed to the limit.
@@ -132,10 +133,10 @@ def minimize(problem: LogisticProblem, start: Floats, options: LogisticOptions) 
         return minimize_wide(problem, start, options)
     if options.has_l1:
         return minimize_l1(problem, start, options)
-    near = near_minimum(problem, start, options)
-    return (
-        minimize_smooth(problem, start, options) if near is None else newton(problem, near, options)
-    )
+    near = near_minimum(problem, start, options) if has_costly_hessian(problem) else None
+    if near is None:
+        return minimize_smooth(problem, start, options)
+    return newton(problem, near, options)
 
 
 def solve_logistic(

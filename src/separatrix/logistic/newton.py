@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import sparse
 
 from separatrix.arrays import Floats
 from separatrix.logistic.problem import (
@@ -25,12 +26,14 @@ from separatrix.logistic.problem import (
 )
 from separatrix.optimize.convex import Status
 from separatrix.optimize.newton import LimitedMemory, LinearSolver, backtrack, cholesky_solver
-from separatrix.rows.rows import InMemory
+from separatrix.rows.rows import ArrayRows, InMemory
 
 #: Parameters up to which Newton's method is used, for one score and for several.
 NEWTON_BINARY, NEWTON_MULTICLASS = 600, 120
 #: Parameters up to which the Hessian of a sample is a full matrix; beyond, block diagonal.
 MAX_FULL = 2500
+#: Multiplications of a Hessian from which a point near the minimum is sought first.
+MIN_HESSIAN_WORK = 1e8
 #: Multiplications that the Hessian of a sample may cost.
 SAMPLE_COST = 2e9
 #: Steps of L-BFGS after which the Hessian of the sample is computed again.
@@ -71,6 +74,19 @@ def minimize_smooth(
 def newton(problem: LogisticProblem, start: Floats, options: LogisticOptions) -> DescentResult:
     """Newton's method with the Hessian of all rows."""
     return _descend(problem, start, options, _Newton(problem))
+
+
+def has_costly_hessian(problem: LogisticProblem) -> bool:
+    """Whether a Hessian costs so much that many cheaper passes before it pay.
+
+    Only of dense rows in memory, and without penalty: with one few steps suffice.
+    """
+    if problem.ridge.any() or not isinstance(problem.rows, ArrayRows):
+        return False
+    x, parameters = problem.rows.block.x, problem.shape[0] * problem.shape[1]
+    if problem.design.rotation is not None or sparse.issparse(x) or parameters > MAX_FULL:
+        return False
+    return bool(x.shape[0] * parameters**2 >= MIN_HESSIAN_WORK)
 
 
 def _few_rows(problem: LogisticProblem) -> bool:

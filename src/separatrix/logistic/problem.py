@@ -30,8 +30,13 @@ from separatrix.probability.likelihood import (
 )
 from separatrix.rows.rows import ArrayRows, EncodedRows, InMemory, Rows
 from separatrix.rows.schema import Block, Terms, concatenate
-from separatrix.statistics.moments import Moments, Standardizer
-from separatrix.statistics.preconditioner import Preconditioner, column_scales, precondition
+from separatrix.statistics.moments import (
+    Moments,
+    Preconditioner,
+    Standardizer,
+    column_scales,
+    precondition,
+)
 
 
 @dataclass(frozen=True)

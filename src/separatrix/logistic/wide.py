@@ -20,7 +20,6 @@ from separatrix.logistic.loops import (
     softmax_rows,
     standard_copy,
 )
-from separatrix.logistic.newton import MAX_FULL as NEWTON_MAX_FULL
 from separatrix.logistic.newton import DescentResult
 from separatrix.logistic.problem import (
     ROUNDING,
@@ -36,8 +35,7 @@ from separatrix.optimize.newton import LimitedMemory, LinearSolver, backtrack, c
 from separatrix.probability.likelihood import LogisticDesign, LogisticDual
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Block, Terms
-from separatrix.statistics.moments import Standardizer, zero_if_constant
-from separatrix.statistics.preconditioner import Preconditioner
+from separatrix.statistics.moments import Preconditioner, Standardizer, zero_if_constant
 from separatrix.threads import parallel_map, pieces
 
 # -------------------------------------------------------------------------------------------------
@@ -489,9 +487,8 @@ PATIENCE = 12
 #: Passes at which the Hessian of a sample of rows is computed first, for several classes and for
 #: two, whose scales and mean curvature often suffice; then again after so many, of more rows.
 REFRESHED, REFRESHED_BINARY, AGAIN = (1, 6, 16), (14,), 32
-#: Multiplications of a Hessian from which a point near the minimum is sought first, its part of the
-#: tolerance, and passes that it may take.
-MIN_HESSIAN_WORK, NEAR, NEAR_PASSES = 1e8, 0.3, 80
+#: Part of the tolerance to which a point near the minimum is sought, and passes that it may take.
+NEAR, NEAR_PASSES = 0.3, 80
 #: Passes without penalty after which separation by a single column is looked for.
 CHECK = 4
 
@@ -506,16 +503,8 @@ def near_minimum(
 ) -> Floats | None:
     """A point so near the maximum likelihood estimate that one Hessian is enough to finish.
 
-    None where Hessians are cheap, where rows are not in memory, and where no maximum was found.
+    None where no maximum was found.
     """
-    width, k = problem.shape
-    if problem.ridge.any() or not isinstance(problem.rows, ArrayRows):
-        return None
-    x, parameters = problem.rows.block.x, width * k
-    if problem.design.rotation is not None or sparse.issparse(x) or parameters > NEWTON_MAX_FULL:
-        return None
-    if x.shape[0] * parameters**2 < MIN_HESSIAN_WORK:
-        return None
     descent = _QuasiNewtonDescent(with_products(problem), replace(options, tol=NEAR * options.tol))
     descent.limit, descent.check = NEAR_PASSES, 0
     found = _minimize(descent, start)

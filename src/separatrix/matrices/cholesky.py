@@ -157,20 +157,3 @@ def _multiply_rows(w: NDArray[Any], top: int, bottom: int) -> None:
         w[rows, columns] = own.T @ other
 
     parallel_map(part, [*_columns(top), rows])
-
-
-def mirror(square: NDArray[Any]) -> NDArray[Any]:
-    """The lower half of a square matrix copied to the upper, tile by tile on threads."""
-    n, step = len(square), 256
-
-    def part(left: int) -> None:
-        columns = slice(left, min(left + step, n))
-        tile = square[columns, columns]
-        lower = np.tril(tile, -1)
-        tile[...] = lower + lower.T + np.diag(np.diagonal(tile))
-        for top in range(left + step, n, step):
-            rows = slice(top, min(top + step, n))
-            square[columns, rows] = square[rows, columns].T
-
-    parallel_map(part, range(0, n, step))
-    return square

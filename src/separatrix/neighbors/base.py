@@ -41,11 +41,10 @@ from separatrix.estimators.metric_inputs import (
     with_missing,
 )
 from separatrix.kernels import Gaussian
-from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError, check_option, warn
 from separatrix.neighbors import loops
 from separatrix.rows.rows import ArrayRows, Rows
-from separatrix.rows.schema import identity, unit_weights
+from separatrix.rows.schema import identity, n_items, take_items, unit_weights
 from separatrix.selection.leave_one_out import LeftOut
 from separatrix.statistics.moments import prepare
 from separatrix.threads import parallel_map, pieces, thread_limit

@@ -17,7 +17,6 @@ from separatrix.arrays import Floats, Ints
 from separatrix.distances.search import NearestNeighborSearch, Neighbors
 from separatrix.distances.vectors import Chebyshev, Euclidean, Manhattan, Minkowski
 from separatrix.estimators.base import reads_tables
-from separatrix.kernels.base import n_items
 from separatrix.messages import InputError
 from separatrix.neighbors.base import (
     InstanceBasedRegressor,
@@ -38,6 +37,7 @@ from separatrix.neighbors.tuning import (
     tune_neighbors,
 )
 from separatrix.optimize.convex import Certificate
+from separatrix.rows.schema import n_items
 from separatrix.selection.tuning import Tuning, TuningData
 from separatrix.threads import on_one_blas_thread, parallel_map, pieces, thread_limit
 

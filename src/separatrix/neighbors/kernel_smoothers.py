@@ -16,7 +16,6 @@ from separatrix.arrays import Floats, Ints
 from separatrix.distances.base import PreparedMetric
 from separatrix.estimators.base import reads_tables
 from separatrix.kernels import Gaussian
-from separatrix.kernels.base import take_items
 from separatrix.messages import InputError
 from separatrix.neighbors.base import (
     InstanceBasedClassifier,
@@ -25,6 +24,7 @@ from separatrix.neighbors.base import (
     gaussian_weights,
 )
 from separatrix.optimize.convex import Certificate
+from separatrix.rows.schema import take_items
 from separatrix.selection.leave_one_out import LeftOut
 from separatrix.threads import on_one_blas_thread
 

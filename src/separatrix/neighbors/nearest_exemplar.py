@@ -12,10 +12,10 @@ from separatrix.arrays import Floats, Ints
 from separatrix.distances.exemplars import geometric_median, medoid
 from separatrix.distances.names import PrecomputedDistances
 from separatrix.estimators.base import reads_tables
-from separatrix.kernels.base import take_items
 from separatrix.messages import InputError, check_option
 from separatrix.neighbors.base import InstanceBasedClassifier
 from separatrix.optimize.convex import Certificate
+from separatrix.rows.schema import take_items
 from separatrix.threads import on_one_blas_thread
 
 _CLAIMS = {

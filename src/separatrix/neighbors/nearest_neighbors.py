@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.base import reads_tables
 from separatrix.estimators.metric_inputs import holds_objects
-from separatrix.kernels.base import n_items
 from separatrix.neighbors.base import (
     KNeighborsQueries,
     NeighborsModel,
@@ -22,7 +21,7 @@ from separatrix.neighbors.base import (
     stored_points,
 )
 from separatrix.optimize.convex import Certificate
-from separatrix.rows.schema import unit_weights
+from separatrix.rows.schema import n_items, unit_weights
 from separatrix.threads import on_one_blas_thread
 
 

@@ -11,7 +11,8 @@ from scipy import sparse
 from separatrix.arrays import Floats
 from separatrix.estimators.inference import SupportsEncoding
 from separatrix.messages import InputError
-from separatrix.rows.sources.frames import is_frame, refuse_odd_column
+from separatrix.rows.schema import is_frame
+from separatrix.rows.sources.frames import refuse_odd_column
 from separatrix.rows.sources.new_rows import rows_like
 
 

@@ -313,6 +313,26 @@ def unit_of(values: Floats) -> float:
     return float(np.ldexp(1.0, int(np.frexp(largest)[1]) - 1)) if largest else 1.0
 
 
+def n_items(items: Any) -> int:
+    """The number of rows of a matrix, or the length of a list."""
+    return int(items.shape[0]) if hasattr(items, "shape") else len(items)
+
+
+def take_items(items: Any, indices: Any) -> Any:
+    """The rows of a matrix, or the items of a list, at ``indices``."""
+    if hasattr(items, "shape"):
+        return items[indices]
+    return [items[i] for i in np.atleast_1d(np.arange(len(items))[indices])]
+
+
+def is_frame(x: Any) -> bool:
+    """Whether this is a pandas, polars or PyArrow table."""
+    package = type(x).__module__.split(".")[0]
+    if package == "pyarrow":
+        return hasattr(x, "schema") and hasattr(x, "num_rows")
+    return package in ("pandas", "polars") and hasattr(x, "columns")
+
+
 def to_array(x: Matrix) -> Floats:
     """A dense or sparse matrix as a dense array (itself where it is dense)."""
     return np.asarray(x.toarray() if sparse.issparse(x) else x)

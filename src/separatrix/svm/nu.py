@@ -14,10 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.arrays import Floats, Ints
 from separatrix.estimators.base import reads_tables
 from separatrix.estimators.metric_inputs import PointsEstimator
-from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Certificate, Status
-from separatrix.rows.schema import unit_weights
+from separatrix.rows.schema import n_items, take_items, unit_weights
 from separatrix.svm.base import KernelSVM
 from separatrix.svm.loops import nu_smo
 from separatrix.svm.problem import (

@@ -18,10 +18,10 @@ from separatrix.estimators.class_labels import (
     weights_by_class,
 )
 from separatrix.kernels import Gaussian
-from separatrix.kernels.base import take_items
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.rows import InMemory
+from separatrix.rows.schema import take_items
 from separatrix.selection.folds import copies_of
 from separatrix.selection.tuning import Tuning, TuningData
 from separatrix.svm.base import coupled_scores

@@ -22,10 +22,11 @@ from separatrix.arrays import Floats, Ints, Matrix
 from separatrix.geometry.convex_hulls import CommonPoint
 from separatrix.geometry.separability import Undecided, separation_proof
 from separatrix.kernels import Custom, Kernel, Linear, Precomputed, PreparedKernel
-from separatrix.kernels.base import finite_diagonal, n_items, take_items
+from separatrix.kernels.base import finite_diagonal
 from separatrix.kernels.stationary import RadialKernel
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Certificate, Status
+from separatrix.rows.schema import n_items, take_items
 from separatrix.svm.linear_dual import dual_of_hinges
 from separatrix.svm.linear_dual import solve_dual as solve_linear_dual
 from separatrix.svm.loops import add_rows, smo

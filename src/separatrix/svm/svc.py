@@ -32,12 +32,12 @@ from separatrix.estimators.wrapped import (
     labeled_rows,
     warn_once,
 )
-from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.convex import Certificate, Hinge, Status
 from separatrix.probability.calibrated import calibrated_probabilities
 from separatrix.probability.calibrations import PlattCalibration
 from separatrix.probability.multiclass import couple
+from separatrix.rows.schema import n_items, take_items
 from separatrix.selection.folds import folds_of
 from separatrix.svm.base import KernelSVM, count_votes, dual_coef_of_pairs, pair_scores, vote_scores
 from separatrix.svm.loops import fill_pair, smo

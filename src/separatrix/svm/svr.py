@@ -12,11 +12,10 @@ from sklearn.utils.validation import check_consistent_length
 
 from separatrix.arrays import Floats
 from separatrix.estimators.base import RowsEstimator, one_number, reads_tables, require_labels
-from separatrix.kernels.base import take_items
 from separatrix.kernels.structures import as_list
 from separatrix.messages import InputError
 from separatrix.rows.rows import ArrayRows
-from separatrix.rows.schema import Encoding, check_sample_weight, identity, unit_weights
+from separatrix.rows.schema import Encoding, check_sample_weight, identity, take_items, unit_weights
 from separatrix.statistics.moments import prepare
 from separatrix.svm.base import KernelSVM
 from separatrix.svm.problem import SolverOptions, regression_problem

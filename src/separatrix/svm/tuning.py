@@ -15,9 +15,10 @@ from scipy import sparse
 
 from separatrix.arrays import Floats, Ints
 from separatrix.estimators.class_labels import outputs_of
-from separatrix.kernels.base import squared_norms, take_items
+from separatrix.kernels.base import squared_norms
 from separatrix.messages import InputError, check_option
 from separatrix.rows.parts import Hashes
+from separatrix.rows.schema import take_items
 from separatrix.selection.folds import Folds, folds_of
 from separatrix.selection.tuning import DECIMALS, NORMAL, Tuning, TuningData, best_by_fold
 from separatrix.svm.base import coupled_scores

@@ -49,14 +49,14 @@ from separatrix.estimators.class_labels import (
     refuse_singletons,
 )
 from separatrix.kernels import Constant, Gaussian, Kernel, natural_scales
-from separatrix.kernels.base import Items, take_items
+from separatrix.kernels.base import Items
 from separatrix.kernels.structures import as_list
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.convex import Certificate
 from separatrix.probability.calibrated import normalize
 from separatrix.probability.multiclass import couple
 from separatrix.rows.rows import InMemory, MappedRows, Rows
-from separatrix.rows.schema import Block, Term, Terms, to_array
+from separatrix.rows.schema import Block, Term, Terms, take_items, to_array
 from separatrix.statistics.moments import prepare
 from separatrix.threads import on_one_blas_thread, one_blas_thread, parallel_map, thread_limit
 

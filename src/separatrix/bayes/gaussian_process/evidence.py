@@ -25,13 +25,14 @@ from separatrix.arrays import Floats
 from separatrix.bayes.gaussian_process.model import SplitKernel, TrendBasis
 from separatrix.bayes.predictive import PredictiveDistribution
 from separatrix.kernels import Kernel
-from separatrix.kernels.base import Items, n_items, take_items
+from separatrix.kernels.base import Items
 from separatrix.matrices.cholesky import (
     cholesky_factor,
     cholesky_inverse,
     cholesky_solve,
     forward_substitution,
 )
+from separatrix.rows.schema import n_items, take_items
 from separatrix.threads import parallel_map, pieces
 
 LOG_2PI = float(np.log(2.0 * np.pi))

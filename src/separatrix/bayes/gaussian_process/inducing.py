@@ -15,13 +15,13 @@ from separatrix.arrays import Floats, Ints
 from separatrix.bayes.gaussian_process.model import TrendBasis
 from separatrix.kernels import Constant, Kernel
 from separatrix.kernels.algebra import Product, Scaled, Sum
-from separatrix.kernels.base import Items, PreparedKernel, n_items, take_items
+from separatrix.kernels.base import Items, PreparedKernel
 from separatrix.kernels.stationary import RadialKernel
 from separatrix.matrices.cholesky import cholesky_factor
 from separatrix.messages import InputError
 from separatrix.rows.parts import Hashes, hash_block
 from separatrix.rows.rows import InMemory, MappedRows, Rows, S
-from separatrix.rows.schema import Block, to_array
+from separatrix.rows.schema import Block, n_items, take_items, to_array
 from separatrix.threads import parallel_map, pieces
 
 # -------------------------------------------------------------------------------------------------

@@ -43,10 +43,11 @@ from separatrix.bayes.gaussian_process.learning import (
 )
 from separatrix.bayes.gaussian_process.model import SplitKernel
 from separatrix.kernels import Kernel
-from separatrix.kernels.base import Items, n_items, take_items
+from separatrix.kernels.base import Items
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.rows import Rows, S
+from separatrix.rows.schema import n_items, take_items
 
 #: Distinct rows on which hyperparameters are learned before all rows are; points are chosen among.
 SAMPLE_ROWS, CANDIDATES = 20_000, 8_000

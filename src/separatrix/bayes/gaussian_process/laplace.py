@@ -32,11 +32,12 @@ from separatrix.bayes.gaussian_process.learning import (
     learn,
 )
 from separatrix.kernels import Kernel
-from separatrix.kernels.base import Items, n_items, take_items
-from separatrix.matrices.cholesky import cholesky_factor, cholesky_inverse, cholesky_solve, mirror
+from separatrix.kernels.base import Items, mirror_lower
+from separatrix.matrices.cholesky import cholesky_factor, cholesky_inverse, cholesky_solve
 from separatrix.matrices.products import multiply
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Certificate
+from separatrix.rows.schema import n_items, take_items
 from separatrix.threads import parallel_map, pieces
 
 #: The gain that a step promises, in nats, after which none follows; halvings of a step.
@@ -78,7 +79,7 @@ class Mode:
     def by_gram(self) -> Floats:
         """Q with ∂ log q/∂θ = Σ Qᵢⱼ ∂Kᵢⱼ/∂θ; the mode moves with K, which counts too."""
         n = len(self.y)
-        inverse = mirror(cholesky_inverse(self.factor.copy()))
+        inverse = mirror_lower(cholesky_inverse(self.factor.copy()))
         # ½ (K⁻¹ + W)⁻¹ᵢᵢ times the third derivatives of the likelihood
         moved = -0.5 * (1.0 - np.diagonal(inverse)) * (1.0 - 2.0 * self.probability)
         inverse *= self.root[:, None]

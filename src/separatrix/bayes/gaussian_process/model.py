@@ -12,10 +12,10 @@ from scipy import sparse
 from separatrix.arrays import Floats
 from separatrix.kernels import Constant, Fixed, Gaussian, Kernel, White
 from separatrix.kernels.algebra import Sum
-from separatrix.kernels.base import Items, derivative_products, n_items
+from separatrix.kernels.base import Items, derivative_products
 from separatrix.kernels.names import from_sklearn, is_foreign
 from separatrix.messages import InputError, check_option
-from separatrix.rows.schema import unit_weights
+from separatrix.rows.schema import n_items, unit_weights
 from separatrix.statistics.moments import Standardizer
 from separatrix.threads import physical_memory
 

@@ -70,11 +70,10 @@ from separatrix.bayes.gaussian_process.tuning import TunableProcess
 from separatrix.bayes.predictive import PredictiveDistribution
 from separatrix.estimators.base import RowsEstimator, numeric, reads_tables, require_labels
 from separatrix.kernels import Kernel
-from separatrix.kernels.base import take_items
 from separatrix.kernels.structures import as_list
 from separatrix.messages import InputError, check_option
 from separatrix.rows.rows import ArrayRows, Rows
-from separatrix.rows.schema import check_sample_weight, identity, to_array, unit_weights
+from separatrix.rows.schema import check_sample_weight, identity, take_items, to_array, unit_weights
 from separatrix.statistics.moments import Moments, prepare
 from separatrix.threads import on_one_blas_thread, one_blas_thread
 

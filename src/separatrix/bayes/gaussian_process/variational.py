@@ -59,12 +59,12 @@ from separatrix.bayes.gaussian_process.learning import Learned
 from separatrix.bayes.gaussian_process.model import SplitKernel
 from separatrix.bayes.loops import expected_likelihood
 from separatrix.kernels import Kernel
-from separatrix.kernels.base import Items, n_items, take_items
+from separatrix.kernels.base import Items
 from separatrix.matrices.cholesky import cholesky_factor
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.rows import Rows
-from separatrix.rows.schema import Block, unit_weights
+from separatrix.rows.schema import Block, n_items, take_items, unit_weights
 from separatrix.threads import parallel_map
 
 #: Passes at most, and the least part of a step.

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from separatrix.messages import InputError
 from separatrix.rows.rows import target_names
+from separatrix.rows.schema import is_frame
 from separatrix.rows.sources.source import refuse_duplicates
 
 if TYPE_CHECKING:
@@ -18,14 +19,6 @@ if TYPE_CHECKING:
 
 #: What a column holds that a matrix cannot, by the kind of its NumPy type.
 _KINDS = {"b": "truth values", "M": "dates", "m": "durations", "O": "text or objects"}
-
-
-def is_frame(x: Any) -> bool:
-    """Whether this is a pandas, polars or PyArrow table."""
-    package = type(x).__module__.split(".")[0]
-    if package == "pyarrow":
-        return hasattr(x, "schema") and hasattr(x, "num_rows")
-    return package in ("pandas", "polars") and hasattr(x, "columns")
 
 
 def odd_column(x: Any, *, nan: bool = False) -> tuple[str, str] | None:
