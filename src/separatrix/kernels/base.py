@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from separatrix.messages import InputError, did_you_mean
-from separatrix.rows.schema import n_items, take_items
+from separatrix.rows.schema import largest_magnitude, n_items, take_items
 from separatrix.rows.sources.frames import refuse_not_finite
 from separatrix.threads import MIN_PIECES, parallel_map, pieces
 
@@ -629,7 +629,8 @@ def as_matrix(x: Items) -> Any:
             f"A kernel of rows of numbers needs a matrix; this has {x.ndim} dimension(s).",
             remedy="One column is x.reshape(-1, 1), one row is x.reshape(1, -1).",
         )
-    refuse_not_finite(x)
+    if x.size and not np.isfinite(largest_magnitude(x)):
+        refuse_not_finite(x)
     return x
 
 

@@ -27,8 +27,8 @@ from separatrix.probability.loops import (
 )
 from separatrix.rows.rows import ArrayRows, InMemory, Rows
 from separatrix.rows.schema import Block, Encoding, Terms, identity, scratch
-from separatrix.statistics.class_moments import CHUNK_ROWS, ClassMoments, use_compiled
-from separatrix.statistics.moments import FieldStatistic, Moments, prepare
+from separatrix.statistics.class_moments import CHUNK_ROWS, ClassMoments
+from separatrix.statistics.moments import FieldStatistic, Moments, prepare, use_compiled
 
 #: Values in a chunk of rows that stays in cache.
 CHUNK_VALUES = 200_000

@@ -22,7 +22,15 @@ from separatrix.arrays import Floats, Ints
 from separatrix.messages import InputError
 from separatrix.rows.schema import Block, Terms, scratch
 from separatrix.statistics.columns import column_extremes
-from separatrix.statistics.moments import Moments, counting_argsort, not_finite, too_large
+from separatrix.statistics.moments import (
+    COMPILED_COLUMNS,
+    COMPILED_VALUES,
+    Moments,
+    counting_argsort,
+    not_finite,
+    too_large,
+    use_compiled,
+)
 from separatrix.threads import parallel_map, pieces
 
 #: Numbers of a statistic beyond which it is refused: 8 GB.
@@ -275,8 +283,6 @@ def _gather(block: Block, rows: Ints) -> Floats:
 BUFFER_ROWS = 136
 #: Values in all buffers together.
 BUFFER_VALUES = 1_000_000
-#: Columns up to which buffers stay in cache, and values from which compiled code is faster.
-MAX_COLUMNS, MIN_VALUES = 160, 100_000
 #: Rows per call, and rows from which provisional centers are taken if all classes are among them.
 CHUNK_ROWS, SAMPLE_ROWS = 4096, 2048
 #: Rows of a class whose mean is its provisional center.
@@ -299,20 +305,15 @@ class ClassSums:
     extremes: Floats | None = None
 
 
-def use_compiled(x: object) -> bool:
-    """Whether compiled loops are faster than BLAS: many values, in few enough columns."""
-    return isinstance(x, np.ndarray) and x.size >= MIN_VALUES and 0 < x.shape[1] <= MAX_COLUMNS
-
-
 def use_order(x: object, k: int, structure: str) -> bool:
     """Whether there are many classes, of few values in all."""
-    few = isinstance(x, np.ndarray) and 0 < x.size < MIN_VALUES
+    few = isinstance(x, np.ndarray) and 0 < x.size < COMPILED_VALUES
     return few and k > FEW_CLASSES and structure != "full"
 
 
 def use_tiles(x: object) -> bool:
     """Whether columns are too many for buffers of the compiled loops, and rows worth threads."""
-    return isinstance(x, np.ndarray) and x.size >= MIN_VALUES and x.shape[1] > MAX_COLUMNS
+    return isinstance(x, np.ndarray) and x.size >= COMPILED_VALUES and x.shape[1] > COMPILED_COLUMNS
 
 
 def on_threads(x: object) -> bool:

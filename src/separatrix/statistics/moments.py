@@ -527,6 +527,17 @@ MIN_VALUES = 20_000
 MAX_SUMS = 2_000_000
 
 
+#: Columns up to which buffers of sums by class stay in cache, and values from which compiled code
+#: is faster.
+COMPILED_COLUMNS, COMPILED_VALUES = 160, 100_000
+
+
+def use_compiled(x: object) -> bool:
+    """Whether compiled sums by class are faster than BLAS: many values, in few enough columns."""
+    many = isinstance(x, np.ndarray) and x.size >= COMPILED_VALUES
+    return many and 0 < x.shape[1] <= COMPILED_COLUMNS  # type: ignore[attr-defined]
+
+
 def moments_by_part(block: Block) -> dict[int, Moments] | None:
     """The moments of every part; None where NumPy is as fast, or sums are too many."""
     x, y, labels = block.x, block.y, block.parts
