@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from separatrix.probability.likelihood import LogisticDesign, LogisticDual, LogisticHessian
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Term, Terms
-from separatrix.statistics import class_moments as class_sums
+from separatrix.statistics import moments as class_sums
 
 
 def binary_problem(weighted, constant, n=700, d=6):
@@ -33,7 +33,7 @@ def test_value_gradient_and_hessian(weighted, constant, size, monkeypatch):
     rows, design, point = binary_problem(weighted, constant)
     found = []
     for smallest in (1, 10**9):
-        monkeypatch.setattr(class_sums, "MIN_VALUES", smallest)
+        monkeypatch.setattr(class_sums, "COMPILED_VALUES", smallest)
         found.append(rows.reduce(LogisticHessian(design, size * point)))
     compiled, products = found
     assert_allclose(compiled.value, products.value, rtol=1e-12)
@@ -50,7 +50,7 @@ def test_sums_of_a_certificate(weighted, constant, length, monkeypatch):
     step = length * np.cos(np.arange(point.size))[:, None]
     found = []
     for smallest in (1, 10**9):
-        monkeypatch.setattr(class_sums, "MIN_VALUES", smallest)
+        monkeypatch.setattr(class_sums, "COMPILED_VALUES", smallest)
         found.append(rows.reduce(LogisticDual(design, point, step)))
     compiled, products = found
     assert_allclose(compiled.value, products.value, rtol=1e-12)

@@ -10,7 +10,7 @@ import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Term
-from separatrix.statistics import class_moments as module
+from separatrix.statistics import moments as module
 from separatrix.statistics.class_moments import (
     CENTER_ROWS,
     ClassMoments,
@@ -82,7 +82,7 @@ def test_both_ways_to_the_moments_agree(structure, monkeypatch):
     rows = ArrayRows(x, None, w, parts=codes)
     found = []
     for min_values in (1, 10**9):
-        monkeypatch.setattr(module, "MIN_VALUES", min_values)
+        monkeypatch.setattr(module, "COMPILED_VALUES", min_values)
         found.append(rows.reduce(ClassMoments.empty(structure, 5, 6)))
     compiled, by_class = found
     assert_allclose(compiled.mean, by_class.mean, rtol=1e-13)
@@ -94,7 +94,7 @@ def test_both_ways_to_the_moments_agree(structure, monkeypatch):
 @pytest.mark.parametrize("min_values", [1, 10**9])
 @pytest.mark.parametrize("name", ["QuadraticDiscriminantAnalysis", "GaussianNB"])
 def test_numbers_that_are_not_finite_are_refused_by_their_sums(name, min_values, monkeypatch):
-    monkeypatch.setattr(module, "MIN_VALUES", min_values)
+    monkeypatch.setattr(module, "COMPILED_VALUES", min_values)
     x, codes, w = table(500, 3, 2)
     for bad, message in ((np.nan, "Input X contains NaN"), (np.inf, "Input X contains infinity")):
         spoiled = x.copy()

@@ -34,8 +34,9 @@ from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import Block, Encoding, identity
-from separatrix.statistics.class_moments import ClassMoments, on_threads
+from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.class_preparation import prepare_classes
+from separatrix.statistics.moments import on_threads
 from separatrix.threads import on_one_blas_thread
 
 #: How the scores of each structure are found.

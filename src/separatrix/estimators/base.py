@@ -70,8 +70,8 @@ from separatrix.statistics.moments import Moments, prepare
 from separatrix.threads import on_one_blas_thread, one_blas_thread, thread_limit
 
 
-class Sums(Protocol):
-    """Sums over rows that know the mean squares of the columns."""
+class ColumnSums(Protocol):
+    """ColumnSums over rows that know the mean squares of the columns."""
 
     @property
     def mean_squares(self) -> Floats:
@@ -263,7 +263,7 @@ class RowsEstimator(BaseEstimator):
         return self._checks_sums and w is None and isinstance(x, np.ndarray)
 
     def _checked_sums(
-        self, rows: Rows, compute: Callable[[], T], sums: Callable[[T], Sums | None]
+        self, rows: Rows, compute: Callable[[], T], sums: Callable[[T], ColumnSums | None]
     ) -> T:
         """What ``compute`` finds; the rows are looked at where its ``sums`` are not safe."""
         if not isinstance(rows, ArrayRows):

@@ -23,13 +23,13 @@ from separatrix.messages import InputError
 from separatrix.rows.schema import Block, Terms, scratch
 from separatrix.statistics.columns import column_extremes
 from separatrix.statistics.moments import (
-    COMPILED_COLUMNS,
-    COMPILED_VALUES,
     Moments,
     counting_argsort,
     not_finite,
     too_large,
     use_compiled,
+    use_order,
+    use_tiles,
 )
 from separatrix.threads import parallel_map, pieces
 
@@ -287,8 +287,6 @@ BUFFER_VALUES = 1_000_000
 CHUNK_ROWS, SAMPLE_ROWS = 4096, 2048
 #: Rows of a class whose mean is its provisional center.
 CENTER_ROWS = 16
-#: Classes above which none is visited by itself.
-FEW_CLASSES = 16
 
 
 @dataclass(frozen=True)
@@ -303,22 +301,6 @@ class ClassSums:
     first: Floats
     gram: Floats
     extremes: Floats | None = None
-
-
-def use_order(x: object, k: int, structure: str) -> bool:
-    """Whether there are many classes, of few values in all."""
-    few = isinstance(x, np.ndarray) and 0 < x.size < COMPILED_VALUES
-    return few and k > FEW_CLASSES and structure != "full"
-
-
-def use_tiles(x: object) -> bool:
-    """Whether columns are too many for buffers of the compiled loops, and rows worth threads."""
-    return isinstance(x, np.ndarray) and x.size >= COMPILED_VALUES and x.shape[1] > COMPILED_COLUMNS
-
-
-def on_threads(x: object) -> bool:
-    """Whether sums of a block of rows are added up on threads by themselves."""
-    return use_compiled(x) or use_tiles(x)
 
 
 def class_sums(x: Floats, codes: Ints, w: Floats | None, k: int, *, pooled: bool) -> ClassSums:

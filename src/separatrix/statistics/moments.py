@@ -530,12 +530,30 @@ MAX_SUMS = 2_000_000
 #: Columns up to which buffers of sums by class stay in cache, and values from which compiled code
 #: is faster.
 COMPILED_COLUMNS, COMPILED_VALUES = 160, 100_000
+#: Classes above which none is visited by itself.
+FEW_CLASSES = 16
 
 
 def use_compiled(x: object) -> bool:
     """Whether compiled sums by class are faster than BLAS: many values, in few enough columns."""
     many = isinstance(x, np.ndarray) and x.size >= COMPILED_VALUES
     return many and 0 < x.shape[1] <= COMPILED_COLUMNS  # type: ignore[attr-defined]
+
+
+def use_order(x: object, k: int, structure: str) -> bool:
+    """Whether there are many classes, of few values in all."""
+    few = isinstance(x, np.ndarray) and 0 < x.size < COMPILED_VALUES
+    return few and k > FEW_CLASSES and structure != "full"
+
+
+def use_tiles(x: object) -> bool:
+    """Whether columns are too many for buffers of the compiled loops, and rows worth threads."""
+    return isinstance(x, np.ndarray) and x.size >= COMPILED_VALUES and x.shape[1] > COMPILED_COLUMNS
+
+
+def on_threads(x: object) -> bool:
+    """Whether sums of a block of rows are added up on threads by themselves."""
+    return use_compiled(x) or use_tiles(x)
 
 
 def moments_by_part(block: Block) -> dict[int, Moments] | None:
