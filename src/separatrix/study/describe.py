@@ -1,4 +1,8 @@
-"""A fitted estimator as a :class:`ModelDescription`: the one place that looks into estimators."""
+"""A fitted estimator as a :class:`ModelDescription`: the one place that looks into estimators.
+
+It reads their fitted attributes and never their classes: whatever has coefficients, support
+vectors, a path of penalties or an evidence is described by them, wherever it comes from.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +14,15 @@ from scipy import stats
 from sklearn.base import BaseEstimator
 
 from separatrix.arrays import Floats, Ints
-from separatrix.bayes.bayesian_logistic_regression import BayesianLogisticRegression
-from separatrix.bayes.bayesian_ridge import BayesianLinearModel
-from separatrix.bayes.gaussian_process.classifier import GaussianProcessClassifier
-from separatrix.bayes.gaussian_process.fitting import Label, theta_labels
-from separatrix.bayes.gaussian_process.regressor import GaussianProcessRegressor
-from separatrix.discriminant.linear_discriminant import LinearDiscriminantAnalysis
 from separatrix.distances.axioms import distance_concentration
-from separatrix.estimators.base import LinearModel, MomentEstimator
 from separatrix.estimators.inference import Inference, SupportsEncoding, inference, names_of
+from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
 from separatrix.estimators.wrapped import WrappedClassifier
-from separatrix.hypotheses.box_classifier import BoxClassifier
 from separatrix.kernels import Fixed, Gaussian, Kernel
 from separatrix.kernels.algebra import Product, Sum
-from separatrix.linear.lasso import LassoCV
-from separatrix.linear.ridge import RidgeCV
-from separatrix.logistic.logistic_path import LogisticCV
-from separatrix.logistic.logistic_regression import LogisticRegression
+from separatrix.kernels.base import n_items
 from separatrix.messages import InputError
-from separatrix.neighbors.k_neighbors import KNeighborsClassifier, KNeighborsRegressor
+from separatrix.statistics.moments import Moments
 from separatrix.study.description import (
     BinarySVMFit,
     ClassCoefficients,
@@ -42,8 +36,6 @@ from separatrix.study.description import (
     SVMSearch,
 )
 from separatrix.study.design import thinned
-from separatrix.svm.base import KernelSVM, LinearSVM
-from separatrix.svm.search import LinearSVCSearch, SVCSearch, SVRSearch
 
 #: Distances between rows that are stored with a study, at most.
 MOST_DISTANCES = 5_000
@@ -59,7 +51,7 @@ def core_of(model: Any) -> Any:
 def describe(model: Any) -> ModelDescription:
     """Everything that pages and printers show of a fitted model."""
     core = core_of(model)
-    linear = isinstance(core, LinearModel | LinearDiscriminantAnalysis)
+    linear = hasattr(core, "coef_")
     found = with_posterior(core, inference(core)) if linear else None
     return ModelDescription(
         name=type(core).__name__,
@@ -71,7 +63,7 @@ def describe(model: Any) -> ModelDescription:
         odds=_odds(core),
         path=_path(core),
         scale=_scale(core),
-        log_odds=isinstance(core, LogisticRegression | LogisticCV | BayesianLogisticRegression),
+        log_odds=isinstance(core, ProbabilisticLinearClassifier) and hasattr(core, "predict_proba"),
         stored_rows=stored_rows(core),
         svm_search=_svm_search(core),
         svms=_svms(core),
@@ -80,7 +72,7 @@ def describe(model: Any) -> ModelDescription:
         process=process_of(core),
         reference_levels=_reference_levels(core),
         left_out=_left_out(core),
-        rules=tuple(core.describe().splitlines()) if isinstance(core, BoxClassifier) else (),
+        rules=tuple(core.describe().splitlines()) if hasattr(core, "describe") else (),
     )
 
 
@@ -92,6 +84,11 @@ def _parameters(model: BaseEstimator) -> dict[str, Any]:
         else _storable(value)
         for name, value in model.get_params(deep=False).items()
     }
+
+
+def _has(core: Any, *names: str) -> bool:
+    """Whether a model has all of these attributes, read in order until one is absent."""
+    return all(hasattr(core, name) for name in names)
 
 
 def _storable(value: Any) -> Any:
@@ -110,11 +107,13 @@ def _class_coefficients(core: Any) -> ClassCoefficients:
 
 
 def _odds(core: Any) -> OddsRatios | None:
-    if not isinstance(core, LogisticRegression):
+    if not _has(core, "classes_", "coef_", "summary"):
         return None
     try:
         summary = core.summary()
     except InputError:
+        return None
+    if not hasattr(summary, "likelihood_ratio"):
         return None
     return OddsRatios(
         tuple(str(name) for name in summary.names),
@@ -158,16 +157,18 @@ def _left_out(core: Any) -> tuple[str, ...]:
 
 def _scale(core: Any) -> Floats | None:
     """The standard deviation of each term, by the moments that the model was fitted to."""
-    if not isinstance(core, MomentEstimator) or core.moments_ is None:
+    moments = getattr(core, "moments_", None)
+    if not isinstance(moments, Moments):
         return None
-    return np.asarray(np.sqrt(np.diag(core.moments_.xx) / core.moments_.weight))
+    return np.asarray(np.sqrt(np.diag(moments.xx) / moments.weight))
 
 
 def _path(core: Any) -> RegularizationPath | None:
     """The path of a model that tuned its penalty; of classes, that of two: 1/C is the penalty."""
-    if isinstance(core, RidgeCV | LassoCV):
-        return RegularizationPath(core.alphas_, core.coefs_, float(core.alpha_), core.mse_path_)
-    if isinstance(core, LogisticCV) and len(core.classes_) == 2:
+    if _has(core, "alphas_", "coefs_", "alpha_"):
+        errors = getattr(core, "mse_path_", None)
+        return RegularizationPath(core.alphas_, core.coefs_, float(core.alpha_), errors)
+    if _has(core, "Cs_", "coefs_", "C_", "classes_") and len(core.classes_) == 2:
         coefs = np.reshape(core.coefs_, (len(core.Cs_), -1))
         return RegularizationPath(1.0 / np.asarray(core.Cs_), coefs, 1.0 / core.C_)
     return None
@@ -175,21 +176,22 @@ def _path(core: Any) -> RegularizationPath | None:
 
 def stored_rows(core: Any) -> StoredRows | None:
     """The training rows within a model; None for one that has none."""
-    if isinstance(core, KNeighborsClassifier | KNeighborsRegressor):
-        return StoredRows(len(core.points_), len(core.points_), support_vectors=False)
-    if isinstance(core, GaussianProcessRegressor | GaussianProcessClassifier):
+    if hasattr(core, "points_") and not hasattr(core, "exemplar"):
+        n = n_items(core.points_)
+        return StoredRows(n, n, support_vectors=False)
+    if hasattr(core, "binaries_") or hasattr(core, "X_train_"):
         return process_rows(core)
-    if isinstance(core, BoxClassifier):
+    if _has(core, "spaces_", "n_samples_fit_"):
         bounding = sum(len(space.negatives) for space in core.spaces_)
         count = min(bounding, core.n_samples_fit_)
         return StoredRows(count, count, support_vectors=False, every=False)
-    if isinstance(core, KernelSVM):
+    if _has(core, "kernel_", "svms_"):
         return StoredRows(len(np.unique(core.support_)), core.n_samples_fit_, support_vectors=True)
     return None
 
 
 def _svm_search(core: Any) -> SVMSearch | None:
-    if not isinstance(core, SVCSearch | SVRSearch | LinearSVCSearch):
+    if not _has(core, "C_", "n_support_path_"):
         return None
     return SVMSearch(
         float(core.C_),
@@ -198,21 +200,20 @@ def _svm_search(core: Any) -> SVMSearch | None:
         np.asarray(core.n_support_path_, dtype=float),
         int(core.n_search_rows_),
         len(core.bandwidths_),
-        None if isinstance(core, LinearSVCSearch) else float(core.bandwidth_),
-        float(core.epsilon_) if isinstance(core, SVRSearch) else None,
+        float(core.bandwidth_) if hasattr(core, "bandwidth_") else None,
+        float(core.epsilon_) if hasattr(core, "epsilon_") else None,
     )
 
 
 def _svms(core: Any) -> tuple[BinarySVMFit, ...]:
-    if isinstance(core, KernelSVM):
-        return tuple(BinarySVMFit(svm.certificate, len(svm.support)) for svm in core.svms_)
-    if isinstance(core, LinearSVM):
+    if hasattr(core, "certificates_"):  # a linear one, whose support vectors are not computed
         return tuple(BinarySVMFit(certificate) for certificate in core.certificates_)
-    return ()
+    svms = getattr(core, "svms_", ())
+    return tuple(BinarySVMFit(svm.certificate, len(svm.support)) for svm in svms)
 
 
 def _neighbors(core: Any) -> NeighborSearch | None:
-    if not isinstance(core, KNeighborsClassifier | KNeighborsRegressor):
+    if not _has(core, "points_", "n_neighbors_", "leave_one_out"):
         return None
     counts, error, deviation = _errors_by_count(core)
     try:
@@ -246,25 +247,27 @@ def _errors_by_count(core: Any) -> tuple[Ints, Floats, Floats]:
 
 def evidence_of(core: Any) -> Evidence | None:
     """Log evidence and learned noise; None for a model that has no evidence."""
-    if isinstance(core, BayesianLinearModel):
-        return Evidence(float(core.log_evidence_), float(1.0 / np.sqrt(core.alpha_)))
-    if isinstance(core, BayesianLogisticRegression):
+    if not hasattr(core, "log_evidence_"):
+        return None
+    if hasattr(core, "prior_scale_"):
         scale = f"prior scale {core.prior_scale_:.4g} log odds per standard deviation"
         return Evidence(float(core.log_evidence_), settings=scale)
-    if isinstance(core, GaussianProcessClassifier):
+    if hasattr(core, "binaries_"):
         return Evidence(float(core.log_evidence_)) if len(core.binaries_) == 1 else None
-    if isinstance(core, GaussianProcessRegressor):
+    if hasattr(core, "kernel_"):
         noise = [value for label, value in _hyperparameters(core) if "noise" in label.name]
         deviation = float(np.sqrt(sum(noise)) * core.target_scale_[0])
         return Evidence(float(core.log_evidence_), deviation)
-    return None
+    if _has(core, "coef_", "alpha_"):
+        return Evidence(float(core.log_evidence_), float(1.0 / np.sqrt(core.alpha_)))
+    return Evidence(float(core.log_evidence_))
 
 
 def process_of(core: Any) -> ProcessFit | None:
     """The kernel and the length scales of a Gaussian process; None for any other model."""
-    if isinstance(core, GaussianProcessClassifier):
+    if hasattr(core, "binaries_"):
         return _class_process(core)
-    if not isinstance(core, GaussianProcessRegressor):
+    if not _has(core, "kernel_", "X_train_"):
         return None
     found = {
         label.column: value
@@ -285,7 +288,7 @@ def process_of(core: Any) -> ProcessFit | None:
     )
 
 
-def _class_process(core: GaussianProcessClassifier) -> ProcessFit:
+def _class_process(core: Any) -> ProcessFit:
     """The kernel of the first process; the length scales that a comparison fixed, where it did."""
     kernel = core.binaries_[0].kernel
     fixed, names = _fixed_lengths(kernel) or (), tuple(core.encoding_.names)
@@ -295,9 +298,9 @@ def _class_process(core: GaussianProcessClassifier) -> ProcessFit:
     return ProcessFit(kernel_text(kernel), names if shared else (), lengths, ends, None, shared)
 
 
-def process_rows(core: GaussianProcessRegressor | GaussianProcessClassifier) -> StoredRows:
+def process_rows(core: Any) -> StoredRows:
     """The training rows within a process: all, or the inducing points that stand for them."""
-    if isinstance(core, GaussianProcessClassifier):
+    if hasattr(core, "binaries_"):
         n = max(one.stored_rows for one in core.binaries_)
     elif core.inducing_ is None:
         n = len(core.X_train_)
@@ -328,8 +331,10 @@ def _fixed_lengths(kernel: Kernel) -> tuple[float, ...] | None:
     return next((found for part in parts if (found := _fixed_lengths(part))), None)
 
 
-def _hyperparameters(core: Any) -> list[tuple[Label, float]]:
+def _hyperparameters(core: Any) -> list[tuple[Any, float]]:
     """Every learnable hyperparameter with what it is."""
+    from separatrix.bayes.gaussian_process.fitting import theta_labels
+
     labels = theta_labels(core.kernel_, core.encoding_.names)
     return list(zip(labels, np.exp(core.kernel_.theta).tolist(), strict=True))
 
@@ -349,7 +354,7 @@ def with_posterior(core: Any, found: Inference | None) -> Inference | None:
 
     The p values are twice the posterior probability of the other sign.
     """
-    if found is None or not isinstance(core, BayesianLogisticRegression):
+    if found is None or not _has(core, "classes_", "coef_std_"):
         return found
     errors = np.ravel(np.asarray(core.coef_std_, dtype=float))
     line = _line(float(np.ravel(core.intercept_)[0]), float(np.ravel(core.intercept_std_)[0]))
