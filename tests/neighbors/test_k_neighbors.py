@@ -50,6 +50,13 @@ def test_equals_scikit_learn(weights: str, metric: str) -> None:
     np.testing.assert_array_equal(own.kneighbors()[1], reference.kneighbors()[1])
 
 
+def test_neighbors_of_a_row_among_equal_ones() -> None:
+    x = np.repeat([[1.0], [2.0]], [5, 2], axis=0)
+    indices = sx.NearestNeighbors(n_neighbors=2).fit(x).kneighbors(return_distance=False)
+    # the row itself is left out, the first of three equal ones where it is not among them
+    assert indices[:5].tolist() == [[1, 2], [0, 2], [0, 1], [1, 2], [1, 2]]
+
+
 @pytest.mark.parametrize("weights", ["uniform", "distance", "gaussian", sx.Gaussian(0.5)])
 @pytest.mark.parametrize("model", [sx.KNeighborsClassifier, sx.KNeighborsRegressor])
 def test_leave_one_out_error_equals_refitting_without_the_row(weights: Any, model: Any) -> None:

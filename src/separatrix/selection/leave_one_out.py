@@ -59,7 +59,7 @@ class LeftOut:
         if counts and copies.by_chance:
             return cls(rows, w, np.ones(len(w)))
         _, first, which = np.unique(copies.hashes, return_index=True, return_inverse=True)
-        weight, order = np.bincount(which, w), np.argsort(first)
+        weight, order = np.bincount(which, w).astype(np.float64), np.argsort(first)
         out = copies.times if counts and copies.are_counts else weight
         return cls(first[order], weight[order], np.minimum(out, weight)[order])
 
