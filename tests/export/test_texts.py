@@ -14,7 +14,7 @@ import pytest
 import separatrix as sx
 from separatrix.export import export as texts
 from separatrix.export.check import CheckFailed
-from separatrix.export.translate import program_of
+from separatrix.export.scalars import program_of
 from separatrix.messages import InputError
 from tests.export.models import MODELS, fitted, matrix, rows, table
 
@@ -140,7 +140,7 @@ def test_imputation_by_regression_refuses_rows_that_need_it() -> None:
 def test_models_without_a_formula_say_what_they_can_be_exported_to() -> None:
     x, y, two, _ = matrix()
     with pytest.raises(InputError, match=r"no export to SQL, Python or JSON\. It has one to ONNX"):
-        sx.export_model(sx.KNeighborsRegressor().fit(x, y))
+        sx.export_model(sx.KNeighborsRegressor().fit(np.repeat(x, 40, axis=0), np.repeat(y, 40)))
     with pytest.raises(InputError, match="unknown"):
         sx.export_model(sx.LogisticRegression().fit(x, two), "perl")
     with pytest.raises(InputError, match="There is no dialect 'oracle'"):

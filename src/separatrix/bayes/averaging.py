@@ -6,6 +6,7 @@ P(model | y) ∝ p(y | model) P(model),    p(y* | x) = Σₘ P(m | y) p(y* | x, 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from separatrix.arrays import Floats
 from separatrix.bayes.predictive import PredictiveDistribution
 from separatrix.estimators.averages import MixtureOfModels, refuse_incomparable, regresses
 from separatrix.estimators.wrapped import joint_certificate, warn_once
+from separatrix.formula import nodes
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Certificate
 from separatrix.selection.averaging import evidence_weights, log_evidences
@@ -146,3 +148,19 @@ class EvidenceAveraging(MixtureOfModels):
                 np.where(below < probability, high, middle),
             )
         return np.asarray(0.5 * (low + high))
+
+    def formula(self) -> nodes.Formula:
+        """Of numbers, with the standard deviation of the mixture."""
+        plain = super().formula()
+        if isinstance(plain, nodes.ClassFormula):
+            return plain
+        models = [nodes.formula_of(one) for one in self.estimators_]
+        known = [one for one in models if isinstance(one, nodes.NumberFormula) and one.deviation]
+        deviations = tuple(one.deviation for one in known if one.deviation is not None)
+        if len(deviations) < len(models):
+            return plain
+        means = nodes.Joined(tuple(one.mean for one in known))
+        spread = nodes.MixtureDeviation(
+            means, nodes.Joined(deviations), np.asarray(self.weights_, dtype=np.float64)
+        )
+        return replace(plain, deviation=spread)

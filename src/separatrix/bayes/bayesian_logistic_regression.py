@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,8 @@ from separatrix.bayes.laplace import (
     QUADRATURE_ERROR,
     LaplacePosterior,
     PosteriorOptions,
+    _hermite,
+    _logistic_density,
     fit_posterior,
     probit_mean,
     sigmoid_mean,
@@ -32,6 +35,8 @@ from separatrix.bayes.sampling import (
 )
 from separatrix.estimators.base import reads_tables
 from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
+from separatrix.formula import nodes
+from separatrix.formula.values import TILE, Value, concat
 from separatrix.messages import InputError, check_option, warn
 from separatrix.probability.likelihood import LogisticRows
 from separatrix.rows.rows import InMemory, Rows
@@ -308,6 +313,14 @@ class BayesianLogisticRegression(ProbabilisticLinearClassifier):
             given, float(self.intercept_scale), bool(self.fit_intercept), int(self.max_iter)
         )
 
+    def formula(self) -> nodes.ClassFormula:
+        """Probabilities averaged over the normal posterior of the coefficients."""
+        probit, names = self.approximation == "probit", nodes.probability_names(self.classes_)
+        scores = self._linear_scores()
+        averaged = self._probabilities
+        p = PosteriorProbabilities(scores.x, self.posterior_, probit, averaged, names=names)
+        return nodes.by_probability(p, self.classes_, scores)
+
 
 # -------------------------------------------------------------------------------------------------
 # The Laplace approximation beside draws from the exact posterior.
@@ -459,3 +472,98 @@ def compare_posteriors(
         samples.probabilities(x),
         samples.certificate_.holds,
     )
+
+
+# -------------------------------------------------------------------------------------------------
+# Predictive probabilities as a node of a formula.
+
+
+@dataclass(frozen=True, eq=False)
+class PosteriorProbabilities(nodes.Node):
+    """Probabilities averaged over a normal posterior: by quadrature, or by the probit function."""
+
+    x: nodes.Node
+    posterior: LaplacePosterior
+    probit: bool
+    averaged: Callable[[Floats], Floats]
+    stage: ClassVar[str] = "probabilities"
+
+    def compute(self, of: nodes.Evaluation) -> Any:
+        """Some rows at a time."""
+        posterior, several = self.posterior, self.posterior.coordinates.n_classes > 2
+        x = of(self.x)
+        if several and not self.probit:
+            return x.by_function(
+                self.averaged,
+                "Averages of several classes over a posterior need the eigenvectors of a matrix "
+                "for every row, which ONNX has no operator for; approximation='probit' does "
+                "without.",
+            )
+
+        def work(part: Value) -> list[Value]:
+            if several:
+                return [_softmax_probit(posterior, part)]
+            mean, variance = _logit(posterior, part)
+            integral = _probit_mean if self.probit else mean_sigmoid
+            return [concat([integral(-mean, variance), integral(mean, variance)])]
+
+        return x.by_tiles(TILE // 128, work)[0]
+
+
+def mean_sigmoid(mean: Value, variance: Value) -> Value:
+    """E σ(f), f ~ N(m, s²), by the same quadrature (n x 1)."""
+    sd = variance.sqrt()
+    points, weights = _hermite(64)
+    narrow = (mean + sd * points[None, :]).sigmoid() @ weights[:, None]
+    u, slope = _logistic_density()
+    wide = (sd > 0.0).where(sd, 1.0)
+    tail = ((-mean.abs() - u[None, :]) / wide).normal_cdf() @ slope[:, None]
+    wide_mean = (mean <= 0.0).where(tail, 1.0 - tail)
+    return (sd <= 1.0).where(narrow, wide_mean)
+
+
+def _probit_mean(mean: Value, variance: Value) -> Value:
+    """σ(m / √(1 + πs²/8))."""
+    return (mean / (variance * (np.pi / 8.0) + 1.0).sqrt()).sigmoid()
+
+
+def _logit(posterior: Any, x: Value) -> tuple[Value, Value]:
+    """Mean and variance of the score of two classes."""
+    z, outside = _coordinates(posterior, x)
+    variance = (z @ (posterior.factor)).square().sum()
+    return z @ (posterior.mean.T), variance + outside
+
+
+def _coordinates(posterior: Any, x: Value) -> tuple[Value, Value]:
+    """The design of the posterior, and the prior variance of what is outside of its span."""
+    at = posterior.coordinates
+    whole = (x - at.center) / at.scale
+    z, outside = whole, x.filled(0.0, 1)
+    if at.span is not None:
+        z = whole @ (at.span)
+        left = whole - z @ (at.span.T)
+        outside = left.square().sum() * float(posterior.prior_scale**2)
+    return (concat([z, x.filled(1.0, 1)]) if at.intercept else z), outside
+
+
+def _softmax_probit(posterior: Any, x: Value) -> Value:
+    """1 / Σⱼ exp((mⱼ − mₖ) / √(1 + πsⱼₖ²/8)) divided by their sum, s² of differences of scores."""
+    z, outside = _coordinates(posterior, x)
+    basis, (c, m) = posterior.coordinates.basis, posterior.mean.shape
+    k = len(basis)
+    scores = z @ (posterior.mean.T @ basis.T)
+    blocks = posterior.factor.reshape(c, m, -1)
+    spread = [z @ (np.tensordot(row, blocks, axes=1)) for row in basis]
+
+    def scaled(i: int, j: int) -> Value:
+        """(mⱼ − mᵢ) / √(1 + πsᵢⱼ²/8)."""
+        square = (spread[i] - spread[j]).square().sum()
+        square = square + outside * float(((basis[i] - basis[j]) ** 2).sum())
+        return (scores.column(j) - scores.column(i)) / (square * (np.pi / 8.0) + 1.0).sqrt()
+
+    logs = []
+    for i in range(k):
+        terms = concat([x.filled(0.0, 1), *(scaled(i, j) for j in range(k) if j != i)])
+        largest = terms.max()
+        logs.append(-(largest + (terms - largest).exp().sum().log()))
+    return concat(logs).softmax()

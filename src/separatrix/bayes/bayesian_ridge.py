@@ -34,6 +34,7 @@ from separatrix.bayes.evidence import (
 from separatrix.bayes.predictive import PredictiveDistribution
 from separatrix.estimators.base import MomentEstimator, PartialFitMixin, TrainingData, one_number
 from separatrix.estimators.inference import CoefficientTable, Diagnostics
+from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.convex import Certificate, Solution
 from separatrix.rows.schema import Block, to_array
@@ -71,6 +72,9 @@ class PosteriorTable(CoefficientTable):
             self.certificate,
         ]
         return "\n".join(lines)
+
+
+TOO_LARGE = "Intervals are not part of the export: the posterior is too large."
 
 
 class BayesianLinearModel(PartialFitMixin, RegressorMixin, MomentEstimator):
@@ -188,6 +192,19 @@ class BayesianLinearModel(PartialFitMixin, RegressorMixin, MomentEstimator):
             r_squared=self.r_squared_,
             certificate=str(self.certificate_),
         )
+
+    def formula(self) -> nodes.NumberFormula:
+        """coef·x + intercept, and the deviation of the target: noise and posterior."""
+        posterior, flat = self.posterior_, np.ndim(self.coef_) == 1
+        mean = nodes.hyperplanes(self)
+        if posterior is None:
+            return nodes.regression(mean, self, flat=flat, notes=(TOO_LARGE,))
+        u = nodes.Standardized(mean.x, posterior.center, posterior.scale)
+        added = float(posterior.intercept_variance) + 1.0 / float(self.alpha_)
+        deviation = nodes.PosteriorDeviation(
+            u, posterior.directions, posterior.variances, float(posterior.rest), added
+        )
+        return nodes.regression(mean, self, flat=flat, deviation=deviation)
 
 
 # -------------------------------------------------------------------------------------------------

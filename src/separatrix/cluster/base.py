@@ -17,6 +17,7 @@ from separatrix.estimators.metric_inputs import (
     holds_objects,
     metric_of_table,
 )
+from separatrix.formula import nodes
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.schema import Encoding, Kind
@@ -117,3 +118,20 @@ class MetricClusterer(Clusterer):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.metric == "precomputed"
         return tags
+
+
+# -------------------------------------------------------------------------------------------------
+# The formula of a clustering: the nearest of several.
+
+
+def cluster_names(k: int) -> tuple[str, ...]:
+    """Names of distances to clusters."""
+    return tuple(f"distance {c}" for c in range(k))
+
+
+def nearest_cluster(distances: nodes.Node, k: int) -> nodes.ClassFormula:
+    """The cluster of the least distance, the first of equals."""
+    against = nodes.Affine(distances, -np.eye(k))
+    return nodes.ClassFormula(
+        nodes.Cheapest(distances), np.arange(k), decided_by=against, is_clustering=True
+    )

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from separatrix.arrays import Floats, Ints
-from separatrix.cluster.base import IterativeClusterer
+from separatrix.cluster.base import IterativeClusterer, cluster_names, nearest_cluster
 from separatrix.cluster.initialization import kernel_plusplus, lexicographic_order
 from separatrix.cluster.kernel_lloyd import (
     ASSIGNMENTS,
@@ -20,6 +20,8 @@ from separatrix.cluster.kernel_lloyd import (
     reassignment_gain,
 )
 from separatrix.estimators.base import KernelModel, reads_tables
+from separatrix.formula import nodes
+from separatrix.formula.kernels import dense
 from separatrix.kernels import Precomputed
 from separatrix.kernels.mercer import check_mercer
 from separatrix.messages import InputError, check_option, warn
@@ -259,3 +261,19 @@ class KernelKMeans(KernelModel, IterativeClusterer):
                 distances = kernel_distances(block, own, prepared.diagonal) @ weights
             labels.append(distances.argmin(axis=1))
         return np.concatenate(labels)
+
+    def formula(self) -> nodes.ClassFormula:
+        """The nearest cluster in feature space, by centroid or by members."""
+        nodes.refuse_objects(self.kernel_)
+        points, k = dense(self.X_fit_), len(self.norms_)
+        weights = mean_weights(self.labels_fit_, self.weights_fit_, k)
+        distances = nodes.KernelClusters(
+            self._query_node(),
+            self.kernel_,
+            points,
+            weights,
+            np.asarray(self.norms_) if self.assign == "centroid" else None,
+            np.asarray(self.kernel_.diagonal(points), dtype=np.float64),
+            names=cluster_names(k),
+        )
+        return nearest_cluster(distances, k)

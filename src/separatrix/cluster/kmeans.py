@@ -14,7 +14,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_random_state
 
 from separatrix.arrays import Floats, Matrix
-from separatrix.cluster.base import IterativeClusterer, zero_one_columns
+from separatrix.cluster.base import (
+    IterativeClusterer,
+    cluster_names,
+    nearest_cluster,
+    zero_one_columns,
+)
 from separatrix.cluster.initialization import (
     kmeans_plusplus,
     random_centers,
@@ -34,8 +39,10 @@ from separatrix.cluster.streaming import (
     streaming_lloyd,
 )
 from separatrix.convergence import NotConvergedWarning
+from separatrix.distances.vectors import SquaredEuclidean
 from separatrix.estimators.base import reads_tables
 from separatrix.estimators.metric_inputs import as_dense
+from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option, warn, warn_as
 from separatrix.rows.rows import ArrayRows, InMemory, Rows
 from separatrix.rows.schema import Block, check_sample_weight, identity
@@ -382,3 +389,12 @@ default="k-means++"
     @property
     def _n_features_out(self) -> int:
         return len(self.cluster_centers_)
+
+    def formula(self) -> nodes.ClassFormula:
+        """The nearest center."""
+        x = nodes.standardized(self.standardizer_, nodes.design_of(self))
+        centers = np.asarray(self._standardized(self.cluster_centers_), dtype=np.float64)
+        k = len(centers)
+        squares = nodes.Distances(x, SquaredEuclidean(), centers, names=cluster_names(k))
+        found = nearest_cluster(squares, k)
+        return replace(found, distance=nodes.NearestCenter(squares, found.chosen))

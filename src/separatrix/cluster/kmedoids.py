@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +11,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
-from separatrix.cluster.base import IterativeClusterer, MetricClusterer
+from separatrix.cluster.base import (
+    IterativeClusterer,
+    MetricClusterer,
+    cluster_names,
+    nearest_cluster,
+)
 from separatrix.cluster.initialization import (
     build_medoids,
     kmedoids_plusplus,
@@ -23,6 +28,8 @@ from separatrix.distances.base import Metric
 from separatrix.distances.names import PrecomputedDistances
 from separatrix.distances.vectors import Euclidean, SquaredEuclidean
 from separatrix.estimators.base import reads_tables
+from separatrix.formula import nodes
+from separatrix.formula.kernels import dense
 from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.schema import n_items, take_items, unit_weights
@@ -310,6 +317,14 @@ default="k-medoids++"
     @property
     def _n_features_out(self) -> int:
         return len(self.medoid_indices_)
+
+    def formula(self) -> nodes.ClassFormula:
+        """The nearest medoid."""
+        x, k = self._query_node(), len(self.cluster_centers_)
+        distances = nodes.Distances(
+            x, self.metric_, dense(self.cluster_centers_), names=cluster_names(k)
+        )
+        return replace(nearest_cluster(distances, k), distance=nodes.Least(distances))
 
 
 # -------------------------------------------------------------------------------------------------

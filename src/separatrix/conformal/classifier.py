@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,8 @@ from separatrix.estimators.wrapped import (
     require_classifier,
     warn_once,
 )
+from separatrix.formula import nodes
+from separatrix.formula.values import Value
 from separatrix.messages import InputError, check_option
 from separatrix.selection.leave_one_out import leave_one_out_fits
 from separatrix.threads import on_one_blas_thread
@@ -42,6 +44,12 @@ from separatrix.threads import on_one_blas_thread
 
 def _has_probabilities(model: Any) -> bool:
     return hasattr(getattr(model, "estimator_", model.estimator), "predict_proba")
+
+
+NO_SETS = (
+    "The sets of labels are not part of the export: they need a model for each fold or row left "
+    "out, or random numbers; those of method='split' are."
+)
 
 
 class ConformalClassifier(ClassifierMixin, ConformalModel):
@@ -321,6 +329,26 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
             named = labels[self.categories_.codes_of(rows.x)]
         return coverage_of(float(level), inside, sets.sum(axis=1).astype(float), rows.w, named)
 
+    def formula(self) -> nodes.ClassFormula:
+        """The prediction of the model inside, and which labels are in its set."""
+        inner = nodes.class_formula_of(self.estimator_)
+        if list(self.estimator_.classes_) != list(self.classes_):
+            raise nodes.NoFormula("The conformal classes are more than those of the model inside.")
+        plain = replace(inner, scores=None, members=None, notes=())
+        if self.method != "split" or self.categories_ is not None or self.randomized:
+            return replace(plain, notes=(NO_SETS,))
+        if inner.probabilities is not None:
+            p = inner.probabilities
+        else:
+            assert inner.scores is not None
+            two = len(self.classes_) == 2
+            p = nodes.Affine(inner.scores, np.array([[-0.5, 0.5]])) if two else inner.scores
+        codes = self.labels_ if self._by_class else None
+        members = LabelSets(
+            p, self._score(), len(self.classes_), self.scores_, self.weights_, codes
+        )
+        return replace(plain, members=members)
+
 
 # -------------------------------------------------------------------------------------------------
 # Scores of classes: how unlikely a label is by the probabilities p of a model.
@@ -565,3 +593,56 @@ def counts_of_changes(
         counted = (inside[indices][:, :, None] * correction).sum(axis=1)
         whole = SortedScores.of(group.scores, group.w)
         below[rows, labels] = whole.below(s[rows, labels]) + counted[rows, labels]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSets(nodes.Node):
+    """Which labels score no more than the quantile of calibration scores at the level asked for.
+
+    ``codes`` are the classes of the calibration rows where every class has a quantile of its own.
+    """
+
+    p: nodes.Node
+    score: ClassScore
+    k: int
+    scores: Floats
+    weights: Floats | None
+    codes: Ints | None
+    stage: ClassVar[str] = "sets"
+
+    def compute(self, of: nodes.Evaluation) -> Any:
+        """Marks (n x K)."""
+        return self._scores(of(self.p)) <= self._thresholds(of.level)[None, :]
+
+    def _thresholds(self, level: float) -> Floats:
+        """The largest score that is in the set, for each class."""
+        exact, found = checked_level(level), np.full(self.k, np.inf)
+        for c in range(self.k):
+            at = np.ones(len(self.scores), bool) if self.codes is None else self.codes == c
+            order = np.argsort(self.scores[at], kind="stable")
+            w = np.ones(len(order)) if self.weights is None else self.weights[at][order]
+            reached = np.cumsum(w)
+            needed = needed_rank(exact, float(reached[-1]) if len(reached) else 0.0)
+            enough = np.flatnonzero(reached >= needed)
+            if len(enough):
+                found[c] = self.scores[at][order][enough[0]]
+        return found
+
+    def _scores(self, p: Value) -> Value:
+        """How unlikely each label is by its probability (n x K)."""
+        name, k = self.score.name, self.k
+        if name == "lac":
+            return 1.0 - p
+        if name == "margin":
+            top, _ = p.smallest(2, largest=True)
+            leads = p.argmax().equals(np.arange(k)[None, :])
+            return leads.where(top.column(1), top.column(0)) - p
+        ordered, order = p.smallest(k, largest=True)
+        first = np.zeros((1, k), dtype=bool)
+        first[0, 0] = True
+        mass = p.constant(first).where(0.0, 1.0 - ordered.cumulative(reverse=True))
+        if name == "raps":
+            beyond = np.maximum(np.arange(1, k + 1) - int(self.score.free_ranks), 0)
+            mass = mass + (float(self.score.penalty) * beyond)[None, :]
+        _, back = order.smallest(k)
+        return mass.entries(back)

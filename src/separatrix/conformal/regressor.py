@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from scipy import sparse
@@ -27,14 +27,22 @@ from separatrix.conformal.base import (
     positive_rows,
     row_blocks,
     shifted_quantiles,
+    upper_quantile,
     upper_quantiles,
 )
 from separatrix.estimators.wrapped import LabeledRows, fitted_to_numbers, numbered_rows, warn_once
+from separatrix.formula import nodes
+from separatrix.formula.values import concat
 from separatrix.messages import InputError, check_option
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import unit_weights
 from separatrix.selection.leave_one_out import LeaveOneOutFits, affine_fits, leave_one_out_fits
 from separatrix.threads import on_one_blas_thread, parallel_map, pieces
+
+NO_INTERVALS = (
+    "The intervals are not part of the export: they need a model for each fold or row left out; "
+    "those of method='split' are."
+)
 
 
 class ConformalRegressor(RegressorMixin, ConformalModel):
@@ -298,6 +306,35 @@ class ConformalRegressor(RegressorMixin, ConformalModel):
             labels = np.array([*self.categories_.levels.tolist(), "others"], dtype=object)
             named = labels[codes]
         return coverage_of(float(level), inside, high - low, rows.w, named)
+
+    def formula(self) -> nodes.NumberFormula:
+        """The prediction of the model inside, and its conformal interval by ``method="split"``."""
+        inner = nodes.number_formula_of(self.estimator_)
+        plain = replace(inner, deviation=None, interval=None, notes=())
+        if self.method != "split" or self.categories_ is not None:
+            return replace(plain, notes=(NO_INTERVALS,))
+        lower, upper, scale = self._anchor_nodes()
+        interval = ConformalInterval(lower, upper, scale, self.scores_, self.weights_)
+        return replace(plain, interval=interval)
+
+    def _anchor_nodes(self) -> tuple[nodes.Node, nodes.Node, nodes.Node | None]:
+        """a(x), b(x) and s(x), which is None for 1."""
+        models = self.models_[0]
+        first = nodes.number_formula_of(models[0])
+        if isinstance(self._score(), QuantileScore):
+            second = nodes.number_formula_of(models[1])
+            return first.mean, second.mean, None
+        if self.conformity == "absolute":
+            return first.mean, first.mean, None
+        if len(models) > 1:
+            scale = nodes.AtLeast(nodes.number_formula_of(models[1]).mean, float(models[2]))
+        elif first.deviation is None:
+            raise nodes.NoFormula(
+                "Intervals in units of a standard deviation, and the model's has no export."
+            )
+        else:
+            scale = nodes.AtLeast(first.deviation, float(np.finfo(float).tiny))
+        return first.mean, first.mean, scale
 
 
 # -------------------------------------------------------------------------------------------------
@@ -566,3 +603,34 @@ def closed_form(
         return None
     x = np.asarray(X, dtype=float)
     return affine_fits(model, x, y, unit_weights(w, len(y)), float(penalty), units)
+
+
+@dataclass(frozen=True, eq=False)
+class ConformalInterval(nodes.Node):
+    """[a − q s, b + q s] with q the quantile of calibration scores at the level asked for.
+
+    a and b are the lesser and the greater of two numbers; an empty interval is its middle.
+    """
+
+    one: nodes.Node
+    other: nodes.Node
+    scale: nodes.Node | None
+    scores: Floats
+    weights: Floats | None
+    stage: ClassVar[str] = "intervals"
+
+    def compute(self, of: nodes.Evaluation) -> Any:
+        """The ends (n x 2)."""
+        one, other = of(self.one), of(self.other)
+        q = float(upper_quantile(self.scores, self.weights, checked_level(of.level)))
+        lower, upper = one, other
+        if self.one is not self.other:
+            lower, upper = one.apply("Min", other), one.apply("Max", other)
+        if np.isinf(q):
+            return concat([lower.filled(-np.inf, 1), upper.filled(np.inf, 1)])
+        reach = q if self.scale is None else of(self.scale) * q
+        low, high = lower - reach, upper + reach
+        if q >= 0.0:
+            return concat([low, high])
+        middle, empty = (low + high) * 0.5, low > high
+        return concat([empty.where(middle, low), empty.where(middle, high)])

@@ -21,6 +21,7 @@ from separatrix.estimators.class_labels import (
     present_labels,
     two_or_more,
 )
+from separatrix.formula import nodes
 from separatrix.geometry.class_scores import log_softmax, softmax
 from separatrix.matrices.products import products
 from separatrix.messages import InputError, warn
@@ -226,6 +227,27 @@ class CountNaiveBayes(ClassifierMixin, ClassLabels):
         tags.input_tags.positive_only = self._counts_only
         tags.classifier_tags.poor_score = True  # on tables that are no counts
         return tags
+
+    def _constants(self) -> Floats:
+        """What is added to x·log p."""
+        return np.asarray(self.class_log_prior_, dtype=np.float64)
+
+    def _score_node(self, names: tuple[str, ...]) -> nodes.Node:
+        """x·log p + constant; infinite logarithms are limits of ever larger ones."""
+        coef, k = self.feature_log_prob_, len(self.classes_)
+        infinite = np.isinf(coef)
+        signs = np.where(infinite, -np.sign(coef), 0.0)
+        finite = np.where(infinite, 0.0, coef)
+        x = nodes.design_of(self)
+        return nodes.LinearLimits(x, finite, self._constants(), signs.T, np.zeros(k), names=names)
+
+    def formula(self) -> nodes.ClassFormula:
+        """The class of the largest score; there is no ``decision_function``."""
+        labels = self.classes_
+        scores = self._score_node(tuple(f"score {label}" for label in labels.tolist()))
+        p = nodes.Probabilities(scores, one=False, names=nodes.probability_names(labels))
+        chosen = nodes.Decision(scores, one=False)
+        return nodes.ClassFormula(chosen, labels, None, p, decided_by=scores)
 
 
 def linear_scores(x: Matrix, coef: Floats, constant: Floats) -> Floats:
@@ -472,6 +494,9 @@ class ComplementNB(CountNaiveBayes):
     def _joint(self, x: Matrix) -> Floats:
         return linear_scores(x, self.feature_log_prob_, np.zeros(len(self.classes_)))
 
+    def _constants(self) -> Floats:
+        return np.zeros(len(self.classes_))
+
 
 # -------------------------------------------------------------------------------------------------
 # Bernoulli naive Bayes: which words occur in a text, and which do not.
@@ -596,6 +621,21 @@ class BernoulliNB(CountNaiveBayes):
         possible = np.where(np.isneginf(constant), np.inf, against)
         scores[against > possible.min(axis=1, keepdims=True)] = -np.inf
         return scores
+
+    def _score_node(self, names: tuple[str, ...]) -> nodes.Node:
+        """Σ x log p + (1 − x) log(1 − p) + log π, x being 1 above the threshold and else 0."""
+        true = self.feature_log_prob_
+        with np.errstate(divide="ignore"):
+            false = np.log(-np.expm1(np.minimum(true, 0.0)))
+        never, always = np.isneginf(true), np.isneginf(false)
+        x: nodes.Node = nodes.design_of(self)
+        if self.binarize is not None:
+            x = nodes.Marks(x, float(self.binarize))
+        constant = self._constants() + np.where(always, 0.0, false).sum(axis=1)
+        coef = np.where(never, 0.0, true) - np.where(always, 0.0, false)
+        excluding = (never.astype(float) - always).T
+        count = always.sum(axis=1).astype(float)
+        return nodes.LinearLimits(x, coef, constant, excluding, count, names=names)
 
 
 def _above(values: Any, threshold: float) -> Any:

@@ -27,6 +27,7 @@ from separatrix.discriminant.covariances import (
 )
 from separatrix.estimators.base import number_type, reads_tables
 from separatrix.estimators.class_labels import ClassLabels
+from separatrix.formula import nodes
 from separatrix.geometry.class_scores import ClassScores, Postprocess, log_softmax, softmax
 from separatrix.geometry.hyperplane import Quadric, real_roots
 from separatrix.geometry.normal import MultivariateNormal
@@ -316,6 +317,27 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
                 "Use boundary(first, second) for the surface between two classes."
             )
         return _thresholds(self.scores_, self.class_moments_)
+
+    def formula(self) -> nodes.ClassFormula:
+        """The most probable class of normal densities."""
+        return self._decided(nodes.Probabilities)
+
+    def _decided(self, probabilities: Callable[..., nodes.Node]) -> nodes.ClassFormula:
+        """The largest score decides, of two classes by the sign of the log odds."""
+        labels, two = self.classes_, len(self.classes_) == 2
+        names = nodes.probability_names(labels)
+        joint = nodes.density_scores(
+            self.scores_, nodes.design_of(self), [f"score {label}" for label in labels.tolist()]
+        )
+        odds = nodes.difference(joint, ["log odds"]) if two else joint
+        return nodes.ClassFormula(
+            nodes.Decision(joint, one=False),
+            labels,
+            odds,
+            probabilities(joint, one=False, names=names),
+            decided_by=odds,
+            by_sign=two,
+        )
 
 
 class IncrementalGaussianClassifier(GaussianClassifier):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Self
 
@@ -32,6 +32,7 @@ from separatrix.discriminant.leave_one_out import (
 )
 from separatrix.estimators.class_labels import CodedRows, coded_rows
 from separatrix.estimators.linear_classifier import HyperplaneDistances
+from separatrix.formula import nodes
 from separatrix.geometry.class_scores import LinearScores
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.messages import InputError, check_option, warn
@@ -448,6 +449,15 @@ class LinearDiscriminantAnalysis(
         a, b = self._pair(first, second)
         coef, offset = self.scores_.linear()
         return Hyperplane(coef[b : b + 1] - coef[a], offset[b : b + 1] - offset[a])
+
+    def formula(self) -> nodes.ClassFormula:
+        """Scores of ``decision_function`` are about zero, where scikit-learn has them so."""
+        plain = super().formula()
+        if self.solver == "svd" or len(self.classes_) == 2:
+            return plain
+        plane = self.hyperplane_
+        scores = nodes.Affine(nodes.design_of(self), plane.coef.T, plane.intercept)
+        return replace(plain, scores=scores, by_sign=False)
 
 
 # -------------------------------------------------------------------------------------------------

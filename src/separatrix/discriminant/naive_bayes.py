@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from separatrix.discriminant.gaussian_classifier import class_priors
 from separatrix.discriminant.gaussian_discriminant import prior_by_column
 from separatrix.estimators.base import reads_tables, validate_data
 from separatrix.estimators.class_labels import ClassLabels
+from separatrix.formula import nodes
+from separatrix.formula.values import Value
 from separatrix.geometry.class_scores import log_softmax, softmax
 from separatrix.matrices.products import products
 from separatrix.messages import InputError
@@ -328,6 +330,10 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
 
     def _indicator_scores(self, block: Block) -> Floats:
         """log p(x | k) from one indicator for each level."""
+        return self.density_.scores(self._aligned(block))
+
+    def _aligned(self, block: Block) -> Floats:
+        """Values over the terms of the density, NaN where one is missing."""
         if not self.from_table_:
             block = OneHotColumns(self.schema_).apply(block)
         x, wanted = with_missing(block), self.density_.terms
@@ -338,7 +344,7 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
                 if at is not None:
                     aligned[:, j] = x[:, at]
             x = aligned
-        return self.density_.scores(x)
+        return x
 
     def predict_log_proba(self, X: Any) -> Floats:
         """log p(k | x)."""
@@ -360,6 +366,22 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         """The most probable class of every row."""
         chosen = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[chosen])
+
+    def formula(self) -> nodes.ClassFormula:
+        """log πₖ + Σ log p(xⱼ | k) over the columns that have a value."""
+        terms = nodes.Levels(self.schema_, self.density_.terms, self._levels_read, self.from_table_)
+        names = [f"score {label}" for label in self.classes_.tolist()]
+        joint = NaiveBayesScores(terms, self.density_, self.class_prior_, names=tuple(names))
+        p = nodes.Probabilities(joint, one=False, names=nodes.probability_names(self.classes_))
+        two = len(self.classes_) == 2
+        odds = nodes.difference(joint, ["log odds"]) if two else nodes.LogNormalized(joint)
+        return nodes.by_probability(p, self.classes_, odds)
+
+    def _levels_read(self, X: Any) -> tuple[Floats, Floats]:
+        """Values over the terms of the density, 0 where one is missing; and where there is one."""
+        x = self._aligned(self._raw_block(X))
+        there = ~np.isnan(x)
+        return np.where(there, x, 0.0), there.astype(np.float64)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -425,6 +447,66 @@ class NaiveBayesDensity:
         if never.any() or always.any():
             excluding = x @ never.T.astype(float) + false @ always.T.astype(float)
             out[excluding > excluding.min(axis=1, keepdims=True)] = -np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class NaiveBayesScores(nodes.Node):
+    """log πₖ + log p(x | k), over values and marks of where there are any."""
+
+    levels: nodes.Levels
+    density: NaiveBayesDensity
+    prior: Floats
+    stage: ClassVar[str] = "scores"
+
+    def compute(self, of: nodes.Evaluation) -> Any:
+        """Numbers column by column, levels by tables; where all classes are excluded, the prior."""
+        density, both = self.density, of(self.levels)
+        m, d = len(density.terms), density.mean.shape[1]
+        scores = both.filled(0.0, len(density.mean))
+        if d:
+            scores = self._normal(both.columns(*range(d)), both.columns(*range(m, m + d)), scores)
+        excluded = None
+        if d < m:
+            x, there = both.columns(*range(d, m)), both.columns(*range(m + d, 2 * m))
+            scores, excluded = self._levels(x, there, scores)
+        with np.errstate(divide="ignore"):
+            log_prior = np.log(self.prior)[None, :]
+        scores = scores + log_prior
+        if excluded is not None:
+            scores = excluded.where(-np.inf, scores)
+        if excluded is None and np.isfinite(log_prior).all():
+            return scores
+        return (scores.max() > -np.inf).where(scores, log_prior)
+
+    def _normal(self, x: Value, there: Value, start: Value) -> Value:
+        """− ½ (xⱼ − μ)²/σ² − ½ log 2πσ² where there is a value, and the column is not constant."""
+        constant = np.isinf(self.density.variance)
+        variance = np.where(constant, 1.0, self.density.variance)
+        precision = np.where(constant, 0.0, 1.0 / variance)
+        log_norm = np.where(constant, 0.0, -0.5 * np.log(2 * np.pi * variance))
+
+        total = start
+        for j in range(self.density.mean.shape[1]):
+            away = (x.column(j) - self.density.mean[None, :, j]).square()
+            term = log_norm[None, :, j] - away * (0.5 * precision[None, :, j])
+            total = total + there.column(j) * term
+        return total
+
+    def _levels(self, x: Value, there: Value, scores: Value) -> tuple[Value, Value | None]:
+        """With the logarithms of the levels' probabilities; and where a class is excluded."""
+        p, n = self.density.probabilities, self.density.n_boolean
+        never, always = p <= 0.0, p[:, :n] >= 1.0
+        scores = scores + x @ np.log(np.where(never, 1.0, p)).T
+        excluding = x @ never.T.astype(float)
+        if n:
+            first = range(n)
+            false = there.columns(*first) - x.columns(*first)
+            scores = scores + false @ np.log(np.where(always, 1.0, 1.0 - p[:, :n])).T
+            excluding = excluding + false @ always.T.astype(float)
+        if not (never.any() or always.any()):
+            return scores, None
+        excluding = excluding.named("impossible", ["impossible"] * len(p))
+        return scores, excluding > excluding.min()
 
 
 # -------------------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ from separatrix.discriminant.gaussian_classifier import (
     class_priors,
 )
 from separatrix.estimators.base import reads_tables
+from separatrix.formula import nodes
 from separatrix.geometry.class_scores import ClassScores, ProjectedScores, QuadraticScores, softmax
 from separatrix.messages import InputError, check_option
 from separatrix.rows.rows import ArrayRows, InMemory, Rows
@@ -244,6 +245,16 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
         best = minimum(self.grid_.sum(axis=1), losses)
         self.alpha_, self.beta_ = (float(value) for value in self.grid_[best])
         self.best_score_ = float(mean[best])
+
+    def formula(self) -> nodes.ClassFormula:
+        """Probabilities are smoothed: (p + s/K)/(1 + s)."""
+        plain, s, k = super().formula(), float(self.smoothing_), len(self.classes_)
+        if not s or plain.probabilities is None:
+            return plain
+        names = nodes.probability_names(self.classes_)
+        center, factor = np.full(k, -s / k), np.full(k, 1.0 / (1.0 + s))
+        p = nodes.Standardized(replace(plain.probabilities, names=()), center, factor, names=names)
+        return replace(plain, probabilities=p)
 
 
 def _temper(scores: ClassScores, temperature: float) -> ClassScores:

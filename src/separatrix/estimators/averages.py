@@ -32,6 +32,7 @@ from separatrix.estimators.wrapped import (
     takes_structures,
     warn_once,
 )
+from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.rows import InMemory
@@ -86,6 +87,27 @@ class SeveralModels(MetaEstimatorMixin, BaseEstimator):
         tags.input_tags.allow_nan = bool(inner) and all(each.allow_nan for each in inner)
         tags.input_tags.pairwise = any(each.pairwise for each in inner)
         return tags
+
+    def formula(self) -> nodes.Formula:
+        """Σₘ aₘ ŷₘ, or the most probable class by Σₘ aₘ pₘ."""
+        models = [nodes.formula_of(one) for one in self.estimators_]
+        weights = np.asarray(self.weights_, dtype=np.float64)
+        if not hasattr(self, "classes_"):
+            means = tuple(one.mean for one in models if isinstance(one, nodes.NumberFormula))
+            return nodes.regression(nodes.WeightedSum(means, weights), self, flat=True)
+        parts = tuple(_every_class(one, self.classes_) for one in models)
+        names = nodes.probability_names(self.classes_)
+        return nodes.by_probability(nodes.WeightedSum(parts, weights, names=names), self.classes_)
+
+
+def _every_class(formula: nodes.Formula, classes: NDArray[Any]) -> nodes.Node:
+    """Probabilities with a column for each of ``classes``; zero for one the model lacks."""
+    p = formula.probabilities if isinstance(formula, nodes.ClassFormula) else None
+    if p is None or not isinstance(formula, nodes.ClassFormula):
+        raise nodes.NoFormula("A model without probabilities takes part in an average of them.")
+    if np.array_equal(formula.labels, classes):
+        return p
+    return nodes.Affine(p, (formula.labels[:, None] == classes[None, :]).astype(np.float64))
 
 
 def classifies(model: Any) -> bool:

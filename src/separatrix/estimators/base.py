@@ -20,6 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from separatrix.arrays import Floats, Matrix
+from separatrix.formula import nodes
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.kernels import Kernel, Precomputed, kernel_from
 from separatrix.matrices.products import multiply
@@ -375,6 +376,11 @@ class LinearModel(RowsEstimator):
     def predict(self, X: Any) -> Floats:
         """coef·x + intercept for every row."""
         return np.asarray(multiply(self._design(X), self.coef_.T) + self.intercept_)
+
+    def formula(self) -> nodes.Formula:
+        """coef·x + intercept."""
+        mean, flat = nodes.hyperplanes(self), np.ndim(self.coef_) == 1
+        return nodes.regression(mean, self, flat=flat, count=mean.matrix.shape[1])
 
 
 class KernelModel(RowsEstimator):

@@ -18,6 +18,7 @@ from separatrix.estimators.base import (
     reads_tables,
     refuse_missing_labels,
 )
+from separatrix.formula import nodes
 from separatrix.optimize.convex import Certificate, Solution
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Block, Term, identity
@@ -160,3 +161,10 @@ class MostFrequentClassifier(ClassifierMixin, RowsEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # it ignores the features
         return tags
+
+    def formula(self) -> nodes.ClassFormula:
+        """The same proportions for every row."""
+        prior, names = self.class_prior_, nodes.probability_names(self.classes_)
+        p = nodes.Constant(nodes.design_of(self), np.asarray(prior, dtype=float), names=names)
+        scores = nodes.difference(p, ["score"]) if len(prior) == 2 else p
+        return nodes.by_probability(p, self.classes_, scores)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.arrays import Floats
 from separatrix.estimators.base import LinearModel, known_codes
 from separatrix.estimators.class_labels import ClassLabels
+from separatrix.formula import nodes
 from separatrix.geometry.class_scores import softmax
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.matrices.products import multiply
@@ -82,6 +83,13 @@ class LinearClassifier(ClassifierMixin, HyperplaneDistances, LinearModel):
         """The class of every row: by the side of the hyperplane, or by the largest score."""
         return self._predicted(self.decision_function(X))
 
+    def formula(self) -> nodes.ClassFormula:
+        """Linear scores, and their sign or the largest of them."""
+        return nodes.by_score(self._linear_scores(), self.classes_)
+
+    def _linear_scores(self) -> nodes.Affine:
+        return nodes.hyperplanes(self, nodes.score_names(self.classes_))
+
 
 class ProbabilisticLinearClassifier(LinearClassifier):
     """A linear classifier with class probabilities; logistic ones unless a subclass has others."""
@@ -98,3 +106,10 @@ class ProbabilisticLinearClassifier(LinearClassifier):
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class; the first of those whose probabilities are the same number."""
         return self._predicted(self.predict_proba(X))
+
+    def formula(self) -> nodes.ClassFormula:
+        """Sigmoid or softmax of linear scores."""
+        scores = self._linear_scores()
+        return nodes.by_probability(
+            nodes.probabilities(scores, self.classes_), self.classes_, scores
+        )

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from separatrix.arrays import Floats, Matrix
 from separatrix.estimators.base import RowsEstimator, reads_tables, validate_data
+from separatrix.formula import nodes
 from separatrix.messages import InputError
 from separatrix.rows.rows import ArrayRows, Rows, column_means
 from separatrix.rows.schema import Block, check_sample_weight, identity, is_frame
@@ -140,6 +141,10 @@ class Center(_SameColumns, _Scaling):
         """Add the means back."""
         return self._back(X, len(self.mean_)) + self.mean_
 
+    def transform_formula(self) -> nodes.Node:
+        """x − μ."""
+        return nodes.Standardized(nodes.design_of(self), self.mean_, np.ones(len(self.mean_)))
+
 
 class Standardize(_SameColumns, _Scaling):
     """Standardize columns to mean 0 and standard deviation 1.
@@ -179,6 +184,12 @@ class Standardize(_SameColumns, _Scaling):
     def inverse_transform(self, X: Any) -> Floats:
         """Multiply by the deviations, add the means."""
         return self._back(X, len(self.mean_)) * self.scale_ + self.mean_
+
+    def transform_formula(self) -> nodes.Node:
+        """(x − μ)/σ; a constant column is 0."""
+        varies = self.scale_ > 0.0
+        inverse = np.where(varies, 1.0 / np.where(varies, self.scale_, 1.0), 0.0)
+        return nodes.Standardized(nodes.design_of(self), self.mean_, inverse)
 
 
 class Whiten(ClassNamePrefixFeaturesOutMixin, _Scaling):
@@ -248,6 +259,10 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, _Scaling):
     def inverse_transform(self, X: Any) -> Floats:
         """z M⁺ + μ: rows in the units of the table."""
         return np.asarray(self._back(X, self._n_features_out) @ self.inverse_ + self.mean_)
+
+    def transform_formula(self) -> nodes.Node:
+        """(x − μ) M."""
+        return nodes.Affine(nodes.design_of(self), self.matrix_, 0.0, self.mean_)
 
 
 def homogeneous(X: Any) -> Matrix:

@@ -12,6 +12,8 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from separatrix.arrays import Matrix
 from separatrix.estimators.base import RowsEstimator, reads_tables, validate_data
+from separatrix.formula import nodes
+from separatrix.formula.inputs import inputs_of
 from separatrix.rows.rows import Rows
 from separatrix.rows.scan import scan
 from separatrix.rows.schema import Encoding, Term, column_names, is_frame, to_array
@@ -148,6 +150,10 @@ class TableEncoder(TransformerMixin, RowsEstimator):
         tags.input_tags.string = tags.input_tags.categorical = True
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+    def transform_formula(self) -> nodes.Node:
+        """The numbers of a table."""
+        return nodes.Design(inputs_of(self), self.transform, is_table=True)
 
 
 def _plain_objects(x: Any) -> Any:

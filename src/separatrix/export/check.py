@@ -20,7 +20,7 @@ from sklearn.base import is_clusterer
 
 from separatrix.arrays import Floats
 from separatrix.estimators.wrapped import schema_of
-from separatrix.export.inputs import InputColumn, InputTable, core_of
+from separatrix.formula.inputs import InputColumn, InputTable
 from separatrix.messages import InputError
 from separatrix.probability.reject import RejectOption
 from separatrix.rows.profile import ColumnProfile
@@ -131,6 +131,17 @@ def _centers(model: Any, reading: InputTable) -> dict[str, Floats]:
             means = np.atleast_2d(np.asarray(found, dtype=float))
             return {c.name: means[:, j] for j, c in enumerate(reading.columns)}
     return {}
+
+
+def core_of(model: Any) -> Any:
+    """The model within calibration, costs and averages: of several the first."""
+    while True:
+        if hasattr(model, "estimator_"):
+            model = model.estimator_
+        elif len(getattr(model, "estimators_", ())) and hasattr(model, "weights_"):
+            model = model.estimators_[0]
+        else:
+            return model
 
 
 def _values(

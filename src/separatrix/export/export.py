@@ -49,11 +49,13 @@ from separatrix.export.expressions import (
     Text,
     Truth,
 )
-from separatrix.export.inputs import InputColumn, reading_of
 from separatrix.export.program import Output, Program, numbered
 from separatrix.export.python import module_text
+from separatrix.export.scalars import program_of
 from separatrix.export.sql import DIALECTS, SQLDialect, dialect_named
-from separatrix.export.translate import NoFormula, program_of
+from separatrix.formula.inputs import InputColumn
+from separatrix.formula.nodes import formula_of, reading_of
+from separatrix.formula.values import NoFormula
 from separatrix.messages import InputError, check_option
 from separatrix.storage.files import atomic_file
 
@@ -257,7 +259,7 @@ def exported_text(model: Any, profiles: Any, options: ExportOptions, rows: Any) 
         program = program_of(model, level=options.level)
     except NoFormula as problem:
         raise InputError(f"{problem.what} {_other_targets(model, options.level)}") from problem
-    reading = reading_of(model)
+    reading = reading_of(formula_of(model))
     if rows is None:
         table = made_up_rows(model, reading, profiles)
     else:

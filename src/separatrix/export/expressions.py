@@ -6,8 +6,9 @@ Numbers are double precision. A missing value is a value of its own (NULL, None)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +222,23 @@ def children(expression: Expression) -> Iterator[Expression]:
         for one in value if isinstance(value, tuple) else (value,):
             if not isinstance(one, str | int | float):
                 yield one
+
+
+def rebuilt(
+    expression: Expression, part: Callable[[Expression], Sequence[Expression]]
+) -> Expression:
+    """An expression of the same kind with other parts: for one in a list there may be several."""
+    given: dict[str, Any] = {}
+    for each in fields(expression):
+        value = getattr(expression, each.name)
+        if isinstance(value, tuple):
+            given[each.name] = tuple(
+                new for one in value for new in ((one,) if isinstance(one, str) else part(one))
+            )
+        else:
+            plain = isinstance(value, str | int | float)
+            given[each.name] = value if plain else part(value)[0]
+    return type(expression)(**given)
 
 
 def within(expression: Expression) -> Iterator[Expression]:

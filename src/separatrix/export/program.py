@@ -18,29 +18,22 @@ from separatrix.export.expressions import (
     All,
     Branch,
     Case,
-    Compare,
     Defined,
-    Exp,
     Expression,
     Filled,
     IsMissing,
-    Largest,
-    Log,
     Not,
     Number,
     OneOf,
-    ProductOf,
-    Quotient,
     RawLevel,
     RawNumber,
-    Smallest,
     SumOf,
     Text,
     Truth,
     columns_in,
     values_in,
 )
-from separatrix.export.inputs import DesignTerm, InputColumn, Inputs
+from separatrix.formula.inputs import DesignTerm, InputColumn, Inputs
 from separatrix.rows.schema import Kind
 
 #: The stage that reads the table.
@@ -250,7 +243,7 @@ def numbered(name: str, taken: Sequence[str] | dict[str, int]) -> str:
 
 
 # -------------------------------------------------------------------------------------------------
-# Formulas that several models share: affine maps, squares, sigmoid, softmax, the largest score.
+# Sums, and labels as constants.
 
 
 ZERO, ONE = Number(0.0), Number(1.0)
@@ -269,84 +262,6 @@ def total(terms: Iterable[Expression]) -> Expression:
     return found[0] if len(found) == 1 else SumOf(found)
 
 
-def times(a: float, x: Expression) -> Expression:
-    """A number times an expression."""
-    if a == 0.0:
-        return ZERO
-    if isinstance(x, Number):
-        return Number(float(a) * x.value)
-    return x if a == 1.0 else ProductOf((Number(float(a)), x))
-
-
-def minus(a: Expression, b: Expression) -> Expression:
-    """a − b."""
-    return total((a, times(-1.0, b)))
-
-
-def shifted(x: Expression, by: float) -> Expression:
-    """x − by."""
-    return x if by == 0.0 else SumOf((x, Number(-float(by))))
-
-
-def affine(coef: Any, x: Sequence[Expression], constant: float = 0.0) -> Expression:
-    """constant + Σ coef · x, without the terms whose coefficient is zero."""
-    terms = [times(float(a), one) for a, one in zip(np.ravel(coef), x, strict=True)]
-    return total((Number(float(constant)), *terms))
-
-
-def square(x: Defined) -> Expression:
-    """x², of something that has a name."""
-    return ProductOf((x, x))
-
-
-def sigmoid(b: Builder, name: str, x: Expression) -> Defined:
-    """1/(1 + e^−x), computed from e^−|x| so that nothing overflows."""
-    score = b.let(f"log_odds_{name}", x, stage="scores")
-    larger, smaller = _sides(b, name, score)
-    found = Case((Branch(Compare(score, ">=", ZERO), larger),), smaller)
-    return b.let(f"probability_{name}", found, stage="probabilities")
-
-
-def two_sigmoids(b: Builder, names: Sequence[str], x: Defined) -> tuple[Defined, Defined]:
-    """1/(1 + eˣ) and 1/(1 + e^−x): the probabilities of two classes, x being their log odds."""
-    larger, smaller = _sides(b, names[1], x)
-    first = Case((Branch(Compare(x, ">=", ZERO), smaller),), larger)
-    second = Case((Branch(Compare(x, ">=", ZERO), larger),), smaller)
-    return (
-        b.let(f"probability_{names[0]}", first, stage="probabilities"),
-        b.let(f"probability_{names[1]}", second, stage="probabilities"),
-    )
-
-
-def _sides(b: Builder, name: str, x: Defined) -> tuple[Expression, Expression]:
-    """1/(1 + e^−|x|) and what is left of one."""
-    size = Case((Branch(Compare(x, ">", ZERO), times(-1.0, x)),), x)
-    small = b.let(f"odds_{name}", Exp(size), stage="odds")
-    return Quotient(ONE, SumOf((ONE, small))), Quotient(small, SumOf((ONE, small)))
-
-
-def log_sigmoid(b: Builder, name: str, score: Defined) -> Defined:
-    """log 1/(1 + e^−x) = min(x, 0) − log(1 + e^−|x|)."""
-    size = Case((Branch(Compare(score, ">", ZERO), times(-1.0, score)),), score)
-    small = b.let(f"small_{name}", Exp(size), stage="small")
-    found = minus(Smallest((score, ZERO)), Log(SumOf((ONE, small))))
-    return b.let(f"log_probability_{name}", found, stage="log_probabilities")
-
-
-def softmax(b: Builder, names: Sequence[str], scores: Sequence[Defined]) -> tuple[Defined, ...]:
-    """e^sₖ / Σ e^sⱼ, relative to the largest score so that nothing overflows."""
-    largest = b.let("largest_score", Largest(tuple(scores)), stage="largest")
-    odds = [
-        b.let(f"odds_{name}", Exp(minus(score, largest)), stage="odds")
-        for name, score in zip(names, scores, strict=True)
-    ]
-    whole = b.let("odds_total", SumOf(tuple(odds)), stage="odds_total")
-    return tuple(
-        b.let(f"probability_{name}", Quotient(one, whole), stage="probabilities")
-        for name, one in zip(names, odds, strict=True)
-    )
-
-
 def label(value: Any) -> Expression:
     """The label of a class as a constant."""
     plain = value.item() if isinstance(value, np.generic) else value
@@ -355,98 +270,6 @@ def label(value: Any) -> Expression:
     if isinstance(plain, int | float):
         return Number(plain)
     return Text(str(plain))
-
-
-def first_largest(
-    b: Builder, values: Sequence[Defined], answers: Sequence[Expression]
-) -> Expression:
-    """The answer of the largest value, of several the first."""
-    if len(values) == 1:
-        return answers[0]
-    if len(values) == 2:
-        second = Compare(values[1], ">", values[0])
-        return Case((Branch(second, answers[1]),), answers[0])
-    largest = b.let("largest", Largest(tuple(values)), stage="largest")
-    branches = tuple(
-        Branch(Compare(value, "=", largest), answer)
-        for value, answer in zip(values[:-1], answers[:-1], strict=True)
-    )
-    return Case(branches, answers[-1])
-
-
-# -------------------------------------------------------------------------------------------------
-# What a model answers for a row, as expressions, and the columns that hold it.
-
-
-@dataclass(frozen=True)
-class NumberAnswer:
-    """One prediction for each target; ``interval`` holds the ends of the one of a single target."""
-
-    targets: tuple[str, ...]
-    predictions: tuple[Expression, ...]
-    interval: tuple[Expression, ...] = ()
-
-
-@dataclass(frozen=True)
-class ClassAnswer:
-    """The label of a class.
-
-    ``scores`` are those of ``decision_function``: one for the second of two classes, or one for
-    each of several; ``probabilities`` one for each class. Both are empty where the model has none.
-    """
-
-    labels: tuple[Any, ...]
-    choice: Expression
-    scores: tuple[Defined, ...] = ()
-    probabilities: tuple[Defined, ...] = ()
-
-
-@dataclass(frozen=True)
-class ClusterAnswer:
-    """The nearest center, and the distance to it."""
-
-    cluster: Expression
-    distance: Expression
-
-
-Answer = NumberAnswer | ClassAnswer | ClusterAnswer
-
-
-def outputs_of(answer: Answer, level: float) -> tuple[Output, ...]:
-    """The columns of an answer; ``level`` is that of an interval."""
-    if isinstance(answer, ClusterAnswer):
-        return (
-            Output("cluster", answer.cluster, "the nearest center"),
-            Output("distance", answer.distance, "the distance to it"),
-        )
-    if isinstance(answer, NumberAnswer):
-        return _numbers(answer, level)
-    found = [Output("predicted", answer.choice, "the predicted class")]
-    taken = ["predicted"]
-    for name, probability in zip(answer.labels, answer.probabilities, strict=False):
-        free = identifier(f"probability {name}", taken)
-        taken.append(free)
-        found.append(Output(free, probability, f"probability of class {name!r}", name))
-    return tuple(found)
-
-
-def _numbers(answer: NumberAnswer, level: float) -> tuple[Output, ...]:
-    if len(answer.predictions) > 1:
-        names = identifiers([f"predicted {target}" for target in answer.targets])
-        columns = zip(names, answer.predictions, answer.targets, strict=True)
-        return tuple(Output(name, one, f"the prediction of {t}") for name, one, t in columns)
-    found = [Output("predicted", answer.predictions[0], "the prediction")]
-    for end, expression in zip(("lower", "upper"), answer.interval, strict=False):
-        found.append(Output(end, expression, f"{end} end of the {100 * level:.6g}% interval"))
-    return tuple(found)
-
-
-def identifiers(texts: Sequence[str]) -> list[str]:
-    """Different names for texts."""
-    found: list[str] = []
-    for text in texts:
-        found.append(identifier(text, found))
-    return found
 
 
 # -------------------------------------------------------------------------------------------------
@@ -512,8 +335,3 @@ def _term(b: Builder, term: DesignTerm, column: InputColumn) -> Defined:
     else:
         name, expression = f"{name} filled", Filled(value, Number(term.fill))
     return b.let(name, expression, stage=STAGE, meaning=name)
-
-
-def above(value: Expression, threshold: float) -> Expression:
-    """1 where a number is above a threshold, else 0."""
-    return indicator(Compare(value, ">", Number(threshold)))

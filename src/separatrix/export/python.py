@@ -32,8 +32,8 @@ from separatrix.export.expressions import (
     Text,
     Truth,
 )
-from separatrix.export.inputs import InputColumn
 from separatrix.export.program import Program
+from separatrix.formula.inputs import InputColumn
 from separatrix.rows.notations import AMONG_NUMBERS, SILENT
 from separatrix.rows.schema import Kind
 

@@ -39,8 +39,8 @@ from separatrix.export.expressions import (
     values_in,
     within,
 )
-from separatrix.export.inputs import InputColumn
 from separatrix.export.program import Definition, Program, Stage, identifier, numbered
+from separatrix.formula.inputs import InputColumn
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.schema import Kind
 
@@ -342,7 +342,9 @@ class Scalars:
         first, *rest = (self.of(one) for one in arguments)
         if not rest:
             return first
-        return function(this=first, expressions=rest, ignore_nulls=True)
+        # no argument is null: each dialect's own function will do, whatever that makes of nulls
+        native = self.dialect.name == "duckdb"
+        return function(this=first, expressions=rest, ignore_nulls=native)
 
     def _atom(self, expression: Expression) -> exp.Expression:
         return _inside(self.of(expression))
@@ -362,7 +364,8 @@ def _negated(term: Expression) -> Expression | None:
 
 def _inside(tree: exp.Expression) -> exp.Expression:
     """A tree as part of another: in parentheses, unless it needs none."""
-    return tree if isinstance(tree, _ATOMS) else exp.Paren(this=tree)
+    alone = isinstance(tree, _ATOMS) and not isinstance(tree, exp.Connector)
+    return tree if alone else exp.Paren(this=tree)
 
 
 def _factor(tree: exp.Expression) -> exp.Expression:

@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.arrays import Floats, Ints
 from separatrix.estimators.base import reads_tables
 from separatrix.estimators.class_labels import ClassLabels, coded_arrays, coded_rows
-from separatrix.hypotheses.claims import Claims
+from separatrix.formula import nodes
+from separatrix.hypotheses.claims import Claims, boxes_formula
 from separatrix.hypotheses.version_space import (
     Box,
     ClassUnion,
@@ -275,6 +276,10 @@ class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
             return super()._uncertain(X)
         return np.asarray(self.certainty(X)[:, 0] == 0)
 
+    def formula(self) -> nodes.ClassFormula:
+        """The class whose box, or union of boxes, claims the row by the largest margin."""
+        return boxes_formula(self)
+
 
 def dense(x: Any) -> Floats:
     """Rows of a design, dense and in one piece."""
@@ -428,6 +433,10 @@ class UnionOfBoxes(ClassifierMixin, Claims, ClassLabels):
             ],
             axis=1,
         )
+
+    def formula(self) -> nodes.ClassFormula:
+        """The class whose box, or union of boxes, claims the row by the largest margin."""
+        return boxes_formula(self)
 
 
 # -------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,10 @@ from scipy import linalg
 from sklearn.base import ClassifierMixin
 
 from separatrix.arrays import Floats, Ints
+from separatrix.distances.vectors import Euclidean
 from separatrix.estimators.base import reads_tables
 from separatrix.estimators.class_labels import ClassLabels, coded_rows
+from separatrix.formula import nodes
 from separatrix.hypotheses.claims import Claims
 from separatrix.hypotheses.loops import weighted_steps
 from separatrix.optimize.convex import Certificate
@@ -83,6 +85,17 @@ class EnclosingClassifier(ClassifierMixin, Claims, ClassLabels):
         named = list(zip(self.encoding_.names, center.tolist(), strict=True))
         shown = ", ".join(f"{name} = {value:.4g}" for name, value in named[:most])
         return shown + (", …" if len(named) > most else "")
+
+    @abstractmethod
+    def _margin_nodes(self, z: nodes.Node) -> nodes.Node:
+        """The margins of standardized rows."""
+
+    def formula(self) -> nodes.ClassFormula:
+        """The class that claims the row by the largest margin."""
+        z = nodes.standardized(self.standardizer_, nodes.design_of(self))
+        margins = self._margin_nodes(z)
+        marks = nodes.Marks(margins, -ROUNDING, inclusive=True) if self.reject else None
+        return self._formula_of(margins, marks)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -193,6 +206,13 @@ class BallClassifier(EnclosingClassifier):
             f"within {radius:.4g}{unit} of {self._center_text(center)}"
             for center, radius in zip(self.centers_, self.radii_, strict=True)
         ]
+
+    def _margin_nodes(self, z: nodes.Node) -> nodes.Node:
+        centers = self.standardizer_.transform(self.centers_)
+        distances = nodes.Distances(z, Euclidean(), centers)
+        names = nodes.score_names([*self.concepts_.tolist(), ""], "margin")[: len(centers)]
+        radii = np.asarray(self.radii_)
+        return nodes.Affine(distances, -np.eye(len(centers)), radii, names=names)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -312,6 +332,9 @@ class EllipsoidClassifier(EnclosingClassifier):
 
     def _texts(self) -> list[str]:
         return [f"ellipsoid around {self._center_text(center)}" for center in self.centers_]
+
+    def _margin_nodes(self, z: nodes.Node) -> nodes.Node:
+        return nodes.Joined(tuple(EllipsoidMargin(z, one) for one in self.ellipsoids_))
 
 
 # -------------------------------------------------------------------------------------------------
@@ -684,3 +707,27 @@ def spanned_ellipsoid(x: Floats) -> SpannedEllipsoid:
         center, basis, factor, found.support, found.weights,
         found.primal + log_sizes, found.dual + log_sizes,
     )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class EllipsoidMargin(nodes.Node):
+    """One minus the length of a row in an ellipsoid; off its span, minus the distance."""
+
+    z: nodes.Node
+    ellipsoid: SpannedEllipsoid
+    stage: ClassVar[str] = "margins"
+
+    def compute(self, of: nodes.Evaluation) -> Any:
+        """By the length within the span, and off it."""
+        one, difference = self.ellipsoid, of(self.z) - self.ellipsoid.center[None, :]
+        d, rank = one.basis.shape
+        if not rank:
+            return -difference.length()
+        along = difference @ one.basis
+        inverse = linalg.solve_triangular(one.factor, np.eye(rank), trans="T").T
+        length = (along @ inverse).length()
+        if rank == d:
+            return 1.0 - length
+        off = (difference - along @ one.basis.T).length()
+        outside = (1.0 - length).at_most(0.0) - off
+        return (off > ROUNDING).where(outside, 1.0 - length)

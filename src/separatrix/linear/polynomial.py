@@ -26,6 +26,7 @@ from separatrix.estimators.base import (
     validate_data,
 )
 from separatrix.estimators.inference import no_summary
+from separatrix.formula import nodes
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.linear.inference import FitStatistics, InferenceMixin, Influence, Summary
 from separatrix.linear.least_squares import solve_moments
@@ -275,6 +276,18 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
 
     def _term_names(self) -> tuple[str, ...]:
         return tuple(self.term_names_)
+
+    def formula(self) -> nodes.NumberFormula:
+        """Σ coef · products of T₀ … T_k((x − center)/scale): Chebyshev polynomials, or powers."""
+        x, flat = nodes.design_of(self), np.ndim(self.coef_) == 1
+        coef, constant = np.asarray(self.basis_coef_), np.atleast_1d(self.basis_intercept_)
+        if not len(self.exponents_):
+            return nodes.regression(
+                nodes.Constant(x, constant), self, flat=flat, count=len(constant)
+            )
+        terms = nodes.Polynomial(x, self.center_, self.scale_, self.exponents_, self.chebyshev_)
+        mean = nodes.Affine(terms, coef, constant)
+        return nodes.regression(mean, self, flat=flat, count=len(constant))
 
 
 def polynomial_expansion(
@@ -621,6 +634,11 @@ class BasisExpansion(TransformerMixin, RowsEstimator):
         if not found:
             raise InputError("functions give no term.", remedy="Name at least one function.")
         return found
+
+    def transform_formula(self) -> nodes.Node:
+        """Powers, products, cosines and jumps of columns."""
+        functions = tuple(self._functions(self.encoding_.terms.items).values())
+        return nodes.Basis(nodes.design_of(self), functions)
 
 
 def _terms_of(item: Any, columns: Sequence[Term], boolean: set[str]) -> BasisFunctions:

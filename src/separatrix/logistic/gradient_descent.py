@@ -15,6 +15,7 @@ from separatrix.arrays import Floats
 from separatrix.estimators.base import reads_tables
 from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
 from separatrix.estimators.scaling import StandardDesign, standard_design
+from separatrix.formula import nodes
 from separatrix.geometry.class_scores import softmax
 from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.convex import Certificate, Solution, Status
@@ -254,6 +255,12 @@ class GradientDescent(ProbabilisticLinearClassifier):
         if self.loss == "logistic":
             return super().predict(X)
         return self._predicted(self.decision_function(X))
+
+    def formula(self) -> nodes.ClassFormula:
+        """Probabilities of the logistic loss, scores of squared error."""
+        if self.loss == "logistic":
+            return super().formula()
+        return nodes.by_score(self._linear_scores(), self.classes_)
 
 
 class _ErrorRateRecorder:

@@ -25,6 +25,7 @@ from separatrix.arrays import Floats
 from separatrix.estimators.base import check_labels, reads_tables
 from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
 from separatrix.estimators.scaling import standard_design
+from separatrix.formula import nodes
 from separatrix.geometry.class_scores import softmax
 from separatrix.matrices.products import multiply
 from separatrix.messages import InputError, warn
@@ -295,6 +296,18 @@ class SigmoidRegressionClassifier(ProbabilisticLinearClassifier):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
+
+    def formula(self) -> nodes.ClassFormula:
+        """Sigmoids of linear scores; of several classes divided by their sum, in logarithms."""
+        if self.multilabel_:
+            raise nodes.NoFormula("Several labels for a row have no export.")
+        if len(self.classes_) == 2:
+            return super().formula()
+        scores = self._linear_scores()
+        logs = nodes.Elementwise(
+            scores, "log_sigmoid", names=nodes.score_names(self.classes_, "log")
+        )
+        return nodes.by_probability(nodes.probabilities(logs, self.classes_), self.classes_, scores)
 
 
 def _refuse_other_codes(labels: NDArray[Any]) -> None:

@@ -40,6 +40,7 @@ from separatrix.estimators.metric_inputs import (
     metric_of_table,
     with_missing,
 )
+from separatrix.formula import nodes
 from separatrix.kernels import Gaussian
 from separatrix.messages import InputError, check_option, warn
 from separatrix.neighbors import loops
@@ -574,6 +575,12 @@ class NeighborsClassifier(ClassifierMixin, InstanceBasedClassifier):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
+
+    def _one_hot(self) -> Floats:
+        """Indicators of the classes of the stored rows (m x K)."""
+        if self.outputs_2d_:
+            raise nodes.NoFormula("Several targets of classes have no export.")
+        return np.eye(len(self.classes_))[self.codes_]
 
 
 # -------------------------------------------------------------------------------------------------

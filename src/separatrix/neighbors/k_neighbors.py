@@ -17,6 +17,8 @@ from separatrix.arrays import Floats, Ints
 from separatrix.distances.search import NearestNeighborSearch, Neighbors
 from separatrix.distances.vectors import Chebyshev, Euclidean, Manhattan, Minkowski
 from separatrix.estimators.base import reads_tables
+from separatrix.formula import nodes
+from separatrix.formula.kernels import dense
 from separatrix.messages import InputError
 from separatrix.neighbors.base import (
     InstanceBasedRegressor,
@@ -218,6 +220,18 @@ class NeighborsPredictor(KNeighborsQueries):
         effective = total[:, 0] ** 2 / (weights * values).sum(axis=1)
         return WeightedNeighbors(found.indices, weights / total, effective)
 
+    def _nearest_node(self, targets: Floats) -> nodes.Nearest:
+        """Weighted sums of the targets of the k nearest rows."""
+        return nodes.Nearest(
+            self._query_node(),
+            self.metric_,
+            dense(self.points_),
+            self.weights,
+            np.asarray(self.sample_weight_, dtype=np.float64),
+            targets,
+            float(self.n_neighbors_),
+        )
+
 
 def _uniform(weights: Any) -> bool:
     return isinstance(weights, str) and weights == "uniform"
@@ -400,6 +414,17 @@ class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
         codes = self._over_blocks(X, lambda near: (self._most_voted(*near.flat),))[0]
         return self._labels(np.concatenate(codes))
 
+    def formula(self) -> nodes.ClassFormula:
+        """Votes of the k nearest rows; smoothed, their proportions count as m rows beside s."""
+        near, k = self._nearest_node(self._one_hot()), len(self.classes_)
+        names = nodes.probability_names(self.classes_)
+        p: nodes.Node = nodes.Ratio(near.sums, near.total, names=names)
+        if s := float(self.smoothing):
+            p = nodes.SmoothedVotes(near, k, s, names=names)
+        votes = near.sums
+        chosen = nodes.Decision(votes, one=False)
+        return nodes.ClassFormula(chosen, self.classes_, None, p, decided_by=votes)
+
 
 class KNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, NeighborsPredictor):
     """Regression by the weighted mean of the k nearest training rows.
@@ -505,6 +530,13 @@ class KNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, NeighborsPredi
     def _answers_of_neighbors(self) -> Answers:
         means = mean_answers(self.weights, self.targets_)
         return lambda distances, indices: means(distances, indices)[:, 0]
+
+    def formula(self) -> nodes.NumberFormula:
+        """The weighted mean of the k nearest rows."""
+        near = self._nearest_node(self.targets_)
+        count = self.targets_.shape[1]
+        flat = self.flat_ and count == 1
+        return nodes.regression(nodes.Ratio(near.sums, near.total), self, flat=flat, count=count)
 
 
 # -------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.arrays import Floats, Ints
 from separatrix.distances.base import PreparedMetric
 from separatrix.estimators.base import reads_tables
+from separatrix.formula import nodes
+from separatrix.formula.kernels import dense
 from separatrix.kernels import Gaussian
 from separatrix.messages import InputError
 from separatrix.neighbors.base import (
@@ -81,6 +83,18 @@ class KernelSmoother(InstanceBasedModel):
             weights = gaussian_weights(distances, self.bandwidth_) * self.sample_weight_
             out[part] = weights / weights.sum(axis=1, keepdims=True)
         return out
+
+    def _smoothed_node(self, targets: Floats) -> nodes.Ratio:
+        """Kernel-weighted means of the columns of ``targets``."""
+        near = nodes.Smoothed(
+            self._query_node(),
+            self.metric_,
+            dense(self.points_),
+            float(self.bandwidth_),
+            np.asarray(self.sample_weight_, dtype=np.float64),
+            targets,
+        )
+        return nodes.Ratio(near.sums, near.total)
 
 
 def _check_bandwidth(bandwidth: Any) -> float:
@@ -169,6 +183,12 @@ class KernelVoteClassifier(ClassifierMixin, InstanceBasedClassifier, KernelSmoot
         probabilities = self.predict_proba(X)
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
+    def formula(self) -> nodes.ClassFormula:
+        """A vote of all rows with Gaussian weights."""
+        names = nodes.probability_names(self.classes_)
+        p = replace(self._smoothed_node(self._one_hot_targets()), names=names)
+        return nodes.by_probability(p, self.classes_)
+
 
 class NadarayaWatson(RegressorMixin, InstanceBasedRegressor, KernelSmoother):
     """Kernel regression: a mean of all training rows with Gaussian weights.
@@ -237,6 +257,12 @@ class NadarayaWatson(RegressorMixin, InstanceBasedRegressor, KernelSmoother):
         """The kernel-weighted mean."""
         check_is_fitted(self)
         return self._shaped(self._smooth(X, self.targets_))
+
+    def formula(self) -> nodes.NumberFormula:
+        """The mean of all rows with Gaussian weights."""
+        count = self.targets_.shape[1]
+        flat = self.flat_ and count == 1
+        return nodes.regression(self._smoothed_node(self.targets_), self, flat=flat, count=count)
 
 
 # -------------------------------------------------------------------------------------------------

@@ -12,6 +12,8 @@ from separatrix.arrays import Floats, Ints
 from separatrix.distances.exemplars import geometric_median, medoid
 from separatrix.distances.names import PrecomputedDistances
 from separatrix.estimators.base import reads_tables
+from separatrix.formula import nodes
+from separatrix.formula.kernels import dense
 from separatrix.messages import InputError, check_option
 from separatrix.neighbors.base import InstanceBasedClassifier
 from separatrix.optimize.convex import Certificate
@@ -143,6 +145,15 @@ class NearestExemplar(ClassifierMixin, InstanceBasedClassifier):
         """The class of the nearest exemplar; of equals, the first."""
         distances = self._distances(X)
         return np.asarray(self.classes_[distances.argmin(axis=1)])
+
+    def formula(self) -> nodes.ClassFormula:
+        """The class of the nearest exemplar."""
+        distances = nodes.Distances(self._query_node(), self.metric_, dense(self.exemplars_))
+        k, two = len(self.classes_), len(self.classes_) == 2
+        matrix = np.array([[1.0], [-1.0]]) if two else -np.eye(k)
+        scores = nodes.Affine(distances, matrix, names=nodes.score_names(self.classes_))
+        chosen = nodes.Cheapest(distances)
+        return nodes.ClassFormula(chosen, self.classes_, scores, decided_by=scores, by_sign=two)
 
 
 def _mean_residual(x: Floats, w: Floats, mean: Floats) -> float:

@@ -12,6 +12,8 @@ from sklearn.base import RegressorMixin
 from separatrix.arrays import Floats, Ints
 from separatrix.distances.search import NeighborLists
 from separatrix.estimators.base import reads_tables
+from separatrix.formula import nodes
+from separatrix.formula.kernels import dense
 from separatrix.messages import InputError
 from separatrix.neighbors.base import (
     InstanceBasedRegressor,
@@ -58,6 +60,18 @@ class RadiusPredictor(RadiusQueries):
                     self.weights, near.distances[None, start:stop]
                 )
         return near, weights * values
+
+    def _within_node(self, targets: Floats) -> nodes.Within:
+        """Weighted sums of the targets of all rows within the radius."""
+        return nodes.Within(
+            self._query_node(),
+            self.metric_,
+            dense(self.points_),
+            self.weights,
+            np.asarray(self.sample_weight_, dtype=np.float64),
+            targets,
+            float(self.radius),
+        )
 
 
 def labels_of_outliers(given: Any, outputs: list[NDArray[Any]]) -> list[Any]:
@@ -267,6 +281,25 @@ class RadiusNeighborsClassifier(NeighborsClassifier, RadiusPredictor):
                 )
         return alone, positions
 
+    def formula(self) -> nodes.ClassFormula:
+        """Votes of all rows within the radius; a label of its own where there are none."""
+        one_hot, k = self._one_hot(), len(self.classes_)
+        if self.outlier_label_ is None:
+            raise nodes.NoFormula(
+                "Rows without a neighbor within the radius are an error, and a formula cannot "
+                "raise one: give an outlier_label."
+            )
+        near, label = self._within_node(one_hot), self.outlier_label_[0]
+        known = np.flatnonzero(self.classes_ == label)
+        labels = self.classes_ if len(known) else np.append(self.classes_, label)
+        alone = int(known[0]) if len(known) else k
+        own = np.eye(k)[alone][None, :] if len(known) else np.zeros((1, k))
+        names = nodes.probability_names(self.classes_)
+        p = nodes.Ratio(near.sums, near.total, own, names=names)
+        some = nodes.Marks(near.total, 0.0)
+        chosen = nodes.OneClaim(some, alone, nodes.Decision(near.sums, one=False))
+        return nodes.ClassFormula(chosen, labels, None, p, decided_by=near.sums)
+
 
 class RadiusNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, RadiusPredictor):
     """Regression by the weighted mean of all training rows within a radius.
@@ -381,3 +414,12 @@ class RadiusNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, RadiusPre
                 2,
             )
         return self._shaped(np.where(empty, np.nan, sums / np.where(empty, 1.0, total)))
+
+    def formula(self) -> nodes.NumberFormula:
+        """The weighted mean within the radius; NaN where there are none."""
+        near = self._within_node(self.targets_)
+        count = self.targets_.shape[1]
+        flat = self.flat_ and count == 1
+        return nodes.regression(
+            nodes.Ratio(near.sums, near.total, np.nan), self, flat=flat, count=count
+        )

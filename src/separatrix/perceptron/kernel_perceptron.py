@@ -24,6 +24,7 @@ from separatrix.estimators.class_labels import (
     coded_rows,
     outputs_of,
 )
+from separatrix.formula import nodes
 from separatrix.geometry.hyperplane import KernelExpansion
 from separatrix.kernels import Precomputed
 from separatrix.kernels.base import PreparedKernel
@@ -304,6 +305,12 @@ class KernelPerceptron(ClassifierMixin, KernelModel, ClassLabels):
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row: by the sign of the score, or by the largest one."""
         return self._predicted(self.decision_function(X))
+
+    def formula(self) -> nodes.ClassFormula:
+        """Sums of kernel values of the rows that were mistaken."""
+        names = nodes.score_names(self.classes_)
+        scores = nodes.kernel_sum(self.expansion_, nodes.design_of(self), names)
+        return nodes.by_score(scores, self.classes_)
 
 
 # -------------------------------------------------------------------------------------------------

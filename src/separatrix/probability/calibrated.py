@@ -29,6 +29,7 @@ from separatrix.estimators.wrapped import (
     labeled_rows,
     warn_once,
 )
+from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.convex import Certificate
 from separatrix.probability.calibrations import (
@@ -182,6 +183,22 @@ class CalibratedClassifier(WrappedClassifier):
         """The most probable class."""
         chosen = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[chosen])
+
+    def formula(self) -> nodes.ClassFormula:
+        """A classifier's scores through its calibration."""
+        inner, labels = nodes.class_formula_of(self.estimator_), self.classes_
+        scores, first = nodes.decision_scores(inner), self.calibrations_[0]
+        if not isinstance(first, TemperatureCalibration):
+            maps = [one.map_ for one in self.calibrations_]
+            return nodes.by_probability(nodes.calibrated(maps, scores, labels), labels)
+        if len(labels) > 2 and inner.probabilities is not None:
+            scores = nodes.Elementwise(scores, "log_sigmoid")
+        factor = float(first.map_.inverse_temperature) * np.eye(
+            1 if len(labels) == 2 else len(labels)
+        )
+        return nodes.by_probability(
+            nodes.probabilities(nodes.Affine(scores, factor), labels), labels
+        )
 
 
 def calibrations(

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats
 from separatrix.estimators.base import in_words, label_array
+from separatrix.formula import nodes
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Certificate
 from separatrix.optimize.newton import newton
@@ -345,6 +346,15 @@ class SigmoidMap:
         with np.errstate(over="ignore"):
             return np.asarray(self.slope * (score - self.center) + self.log_ratio)
 
+    def odds(self, score: nodes.Node) -> nodes.Affine:
+        """The formula of the log odds."""
+        center, slope = np.array([float(self.center)]), np.array([[float(self.slope)]])
+        return nodes.Affine(score, slope, float(self.log_ratio), center)
+
+    def formula(self, score: nodes.Node) -> nodes.Node:
+        """The probability of the positive class."""
+        return nodes.Elementwise(self.odds(score), "sigmoid")
+
 
 def fit_class_means(rows: BinaryScores, ratio: float | None = None) -> SigmoidMap:
     """The sigmoid of two normal classes with equal variance, in closed form; γ is at least 0.
@@ -509,6 +519,10 @@ class IsotonicMap:
         """The probability of the positive class; constant beyond the first and last piece."""
         ends = np.stack([self.low, self.high], axis=1).ravel()
         return np.asarray(np.interp(score, ends, np.repeat(self.value, 2)))
+
+    def formula(self, score: nodes.Node) -> nodes.Node:
+        """The probability of the positive class."""
+        return nodes.Piecewise(score, self.low, self.high, self.value)
 
 
 def fit_isotonic(rows: BinaryScores) -> tuple[IsotonicMap, Certificate]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from typing import Any, Self
 
@@ -42,6 +42,7 @@ from separatrix.estimators.wrapped import (
     takes_structures,
     warn_once,
 )
+from separatrix.formula import nodes
 from separatrix.kernels.structures import as_list
 from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import Certificate
@@ -197,6 +198,38 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
         tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
         tags.input_tags.pairwise = is_pairwise(self.estimator)
         return tags
+
+    def _members(self) -> tuple[list[nodes.ClassFormula], nodes.Node]:
+        """The formulas of the binary classifiers, and their scores, positive for class 1."""
+        if self.pairwise_indices_:
+            raise nodes.NoFormula("Pairs of classes with precomputed kernels have no export.")
+        if self._structures:
+            raise nodes.NoFormula("The kernel compares objects, and a formula has numbers only.")
+        x = nodes.design_of(self)
+        members = [nodes.at_rows(x, nodes.class_formula_of(one)) for one in self.estimators_]
+        if gives_probabilities(self):
+            odds = [nodes.decision_scores(replace(one, scores=None)) for one in members]
+            return members, nodes.Joined(tuple(odds))
+        return members, nodes.Joined(tuple(nodes.decision_scores(one) for one in members))
+
+    def _formula_of(
+        self,
+        scores: nodes.Node,
+        by_class: nodes.Node,
+        accepted: nodes.Node,
+        p: nodes.Node | None,
+    ) -> nodes.ClassFormula:
+        """The largest score; with ``reject`` the only class that accepts a row."""
+        labels, k = self.classes_, len(self.classes_)
+        if self.reject:
+            labels = labels_with_reject(self.classes_, self.reject_label)
+        if k == 2:
+            chosen: nodes.Node = nodes.Decision(scores, one=True)
+            return nodes.ClassFormula(chosen, labels, scores, p, decided_by=scores, by_sign=True)
+        chosen = nodes.Decision(by_class, one=False)
+        if self.reject:
+            chosen = nodes.OneClaim(accepted, k)
+        return nodes.ClassFormula(chosen, labels, by_class, p, decided_by=by_class)
 
 
 def gives_probabilities(ensemble: BinaryEnsemble) -> bool:
@@ -354,6 +387,21 @@ class OneVsRest(BinaryEnsemble):
             return np.column_stack([1.0 - p, p])
         return normalize(p)
 
+    def formula(self) -> nodes.ClassFormula:
+        """The class whose classifier has the largest score, or the only one that accepts a row."""
+        if self.multilabel_:
+            raise nodes.NoFormula("Several labels for a row have no export.")
+        members, scores = self._members()
+        k, names, p = len(self.classes_), nodes.probability_names(self.classes_), None
+        if gives_probabilities(self):
+            own = nodes.Joined(tuple(nodes.second_probability(one) for one in members))
+            p = (
+                nodes.TwoColumns(own, names=names)
+                if k == 2
+                else nodes.Normalized(own, k, names=names)
+            )
+        return self._formula_of(scores, scores, nodes.Marks(scores, 0.0), p)
+
 
 class OneVsOne(BinaryEnsemble):
     """One-vs-one: K(K − 1)/2 binary classifiers, one for each pair of classes.
@@ -457,6 +505,19 @@ class OneVsOne(BinaryEnsemble):
     def _accepted(self, scores: Floats) -> NDArray[np.bool_]:
         return np.asarray(self._votes(scores) == len(self.classes_) - 1)
 
+    def formula(self) -> nodes.ClassFormula:
+        """Coupled probabilities, or votes with sums of scores to break ties."""
+        _, scores = self._members()
+        k = len(self.classes_)
+        against = nodes.Affine(scores, -np.eye(max(1, k * (k - 1) // 2)))
+        votes = nodes.Votes(against, k, zero_is_first=True, break_ties=False)
+        accepted = nodes.Marks(votes, k - 1.5)
+        if gives_probabilities(self):
+            p = nodes.Coupled(scores, k, LEAST, names=nodes.probability_names(self.classes_))
+            return self._formula_of(scores, p, accepted, p)
+        by_class = nodes.Votes(against, k, zero_is_first=True, break_ties=True)
+        return self._formula_of(scores, by_class, accepted, None)
+
 
 # -------------------------------------------------------------------------------------------------
 # A label that every training row has, or none: there is nothing to learn, and it is predicted.
@@ -485,6 +546,12 @@ class ConstantLabel:
         """One for the label, zero for the other."""
         own = self.decision_function(X)
         return np.column_stack([1.0 - own, own])
+
+    def formula(self) -> nodes.ClassFormula:
+        """The same label for every row."""
+        score = nodes.Constant(nodes.ComputedRows(), np.array([float(self.label)]))
+        p = nodes.TwoColumns(score)
+        return replace(nodes.by_score(score, self.classes_), probabilities=p)
 
 
 # -------------------------------------------------------------------------------------------------

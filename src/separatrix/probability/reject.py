@@ -17,6 +17,7 @@ from separatrix.estimators.wrapped import (
     joint_certificate,
     labeled_rows,
 )
+from separatrix.formula import nodes
 from separatrix.messages import InputError
 from separatrix.probability.costs import Costs, costs_of
 from separatrix.probability.roc import CoverageRisk, coverage_risk
@@ -174,3 +175,18 @@ class RejectOption(WrappedClassifier):
         expected = self.costs_.expected(self.predict_proba(X))
         cost = self.costs_.matrix[known_codes(y, self.classes_), expected.argmin(axis=1)]
         return coverage_risk(expected.min(axis=1), cost, sample_weight=sample_weight)
+
+    def formula(self) -> nodes.ClassFormula:
+        """The class of least expected cost, or a rejection where that costs less."""
+        inner, costs = nodes.class_formula_of(self.estimator_), self.costs_
+        if inner.probabilities is None:
+            raise nodes.NoFormula("A rejection by costs needs probabilities.")
+        matrix, names = costs.matrix, [f"cost of {label}" for label in self.labels_.tolist()]
+        if (
+            costs.reject_cost is not None
+        ):  # the last: it must be cheaper, for the first of equals wins
+            matrix = np.column_stack([matrix, costs.reject_cost])
+        expected = nodes.Affine(inner.probabilities, matrix, names=tuple(names[: matrix.shape[1]]))
+        gains = nodes.Affine(inner.probabilities, -matrix)
+        chosen = nodes.Cheapest(expected)
+        return nodes.ClassFormula(chosen, self.labels_, None, inner.probabilities, decided_by=gains)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints, Matrix
 from separatrix.estimators.base import KernelModel, LinearModel, RowsEstimator
+from separatrix.formula import nodes
 from separatrix.geometry.hyperplane import Hyperplane, KernelExpansion
 from separatrix.kernels import Custom, Kernel, Linear, Precomputed
 from separatrix.kernels.mercer import check_mercer
@@ -312,6 +313,23 @@ class KernelSVM(KernelModel, SupportVectorModel):
             else np.concatenate(parts)
         )
         return joint if self.standardizer_ is None else self.standardizer_.inverse_transform(joint)
+
+    def _binary_scores(self, names: Sequence[str] = ()) -> nodes.Node:
+        """A column for each binary SVM."""
+        x, known = nodes.design_of(self), tuple(names)
+        plane = vars(self).get("hyperplane_")
+        if plane is not None:
+            return nodes.Affine(x, plane.coef.T, plane.intercept, names=known)
+        z = nodes.standardized(self.standardizer_, x)
+        sums = tuple(nodes.kernel_sum(one, z) for one in self.expansions_)
+        k = len(sums)
+        if k == 1:
+            return replace(sums[0], names=known)
+        chosen = np.zeros((k * (k - 1), k * (k - 1) // 2))
+        for pair, (i, j) in enumerate(combinations(range(k), 2)):
+            chosen[i * (k - 1) + j - 1, pair] = 1.0
+            chosen[j * (k - 1) + i, pair] = 1.0
+        return nodes.Affine(nodes.Joined(sums), chosen, self.intercept_)
 
 
 def _cause_of_inaccuracy(gram: GramMatrix, svms: list[BinarySVM]) -> str:

@@ -16,6 +16,7 @@ from separatrix.estimators.base import reads_tables
 from separatrix.estimators.class_labels import CodedRows, coded_rows, outputs_of, weights_by_class
 from separatrix.estimators.linear_classifier import LinearClassifier, SparseCoefficients
 from separatrix.estimators.wrapped import warn_once
+from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.convex import Certificate, Status, certify_primal_dual
 from separatrix.probability.calibrated import ProbabilityMixin
@@ -315,6 +316,15 @@ class LinearSVC(SparseCoefficients, ProbabilityMixin, LinearClassifier, LinearSV
         if np.isinf(self.C):
             return "Hard margin: no hyperplane separates the classes by a larger margin"
         return "Soft margin: no hyperplane has a smaller sum of ½‖w‖² and C times the slacks"
+
+    def formula(self) -> nodes.ClassFormula:
+        """Linear scores, calibrated where probabilities were asked for."""
+        plain = super().formula()
+        if not self.probability or plain.scores is None:
+            return plain
+        maps = [one.map_ for one in self.calibrations_]
+        p = nodes.calibrated(maps, plain.scores, self.classes_)
+        return nodes.by_probability(p, self.classes_, plain.scores)
 
 
 # -------------------------------------------------------------------------------------------------

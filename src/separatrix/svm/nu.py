@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.arrays import Floats, Ints
 from separatrix.estimators.base import reads_tables
 from separatrix.estimators.metric_inputs import PointsEstimator
+from separatrix.formula import nodes
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Certificate, Status
 from separatrix.rows.schema import n_items, take_items, unit_weights
@@ -450,6 +451,16 @@ class OneClassSVM(OutlierMixin, KernelSVM, PointsEstimator):
     def predict(self, X: Any) -> NDArray[np.int64]:
         """1 for rows inside or on the boundary (up to rounding), −1 for rows outside."""
         return np.where(self.decision_function(X) >= 0.0, 1, -1)
+
+    def formula(self) -> nodes.ClassFormula:
+        """1 inside or on the boundary, −1 outside."""
+        scores = self._binary_scores(["score"])
+        rounding = _ROUNDING * float(np.abs(self.offset_).max())
+        chosen = nodes.Decision(
+            nodes.Affine(scores, np.ones((1, 1)), rounding), one=True, zero_is_second=True
+        )
+        labels = np.array([-1, 1])
+        return nodes.ClassFormula(chosen, labels, scores, decided_by=scores, by_sign=True)
 
 
 # -------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from separatrix.estimators.class_labels import (
     refuse_singletons,
     weights_by_class,
 )
+from separatrix.formula import nodes
 from separatrix.kernels import Gaussian
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Certificate
@@ -24,7 +25,7 @@ from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import take_items
 from separatrix.selection.folds import copies_of
 from separatrix.selection.tuning import Tuning, TuningData
-from separatrix.svm.base import coupled_scores
+from separatrix.svm.base import MOST, SLOPE, coupled_scores
 from separatrix.svm.linear import LinearSVC
 from separatrix.svm.problem import STEPS, deadline_after
 from separatrix.svm.svc import DEPRECATED, SVC
@@ -311,6 +312,13 @@ class SVCSearch(ParameterSearch, SVC):
 
     def _ranked(self, scores: Floats) -> Floats:
         return self._by_class(scores)
+
+    def formula(self) -> nodes.ClassFormula:
+        """The sign of one score, or the class of the largest coupled score of pairs."""
+        scores, k = self._binary_scores(self._names_of_scores()), len(self.classes_)
+        if k > 2:
+            scores = nodes.CoupledScores(scores, k, SLOPE, MOST)
+        return nodes.by_score(scores, self.classes_)
 
 
 class _RoughLinearSVC(LinearSVC):

@@ -32,6 +32,7 @@ from separatrix.estimators.wrapped import (
     labeled_rows,
     warn_once,
 )
+from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.convex import Certificate, Hinge, Status
 from separatrix.probability.calibrated import calibrated_probabilities
@@ -268,6 +269,27 @@ class KernelClassifier(ClassifierMixin, ClassLabels, KernelSVM):
             return self._by_class(scores)
         return count_votes(scores, len(self.classes_), scores > 0.0)[0]
 
+    def formula(self) -> nodes.ClassFormula:
+        """Signs, votes of pairs, or the largest score."""
+        return self._formula_of(self._binary_scores(self._names_of_scores()))
+
+    def _names_of_scores(self) -> tuple[str, ...]:
+        return () if self._has_pairs else nodes.score_names(self.classes_)
+
+    def _formula_of(self, scores: nodes.Node, p: nodes.Node | None = None) -> nodes.ClassFormula:
+        labels, k, pairs = self.classes_, len(self.classes_), self._has_pairs
+        by_class = nodes.Votes(scores, k, zero_is_first=True, break_ties=True) if pairs else scores
+        if k == 2:
+            chosen = nodes.Decision(scores, one=True, zero_is_second=True)
+            return nodes.ClassFormula(chosen, labels, scores, p, decided_by=scores, by_sign=True)
+        plain = scores if self.decision_function_shape == "ovo" else by_class
+        if not pairs or self.break_ties:
+            chosen = nodes.Decision(by_class, one=False)
+            return nodes.ClassFormula(chosen, labels, plain, p, decided_by=by_class)
+        votes = nodes.Votes(scores, k, zero_is_first=False, break_ties=False)
+        chosen = nodes.Decision(votes, one=False)
+        return nodes.ClassFormula(chosen, labels, plain, p, decided_by=scores, by_sign=True)
+
 
 # -------------------------------------------------------------------------------------------------
 # ``probability=True`` of kernel SVMs: Platt scaling of every binary SVM, coupled to classes.
@@ -420,6 +442,19 @@ class CalibratedPairs(KernelClassifier):
         )  # scikit-learn's score of two is of the first
         A = np.array([-m.slope for m in maps])
         return A, np.array([-sign * m.log_odds(np.zeros(1))[0] for m in maps])
+
+    def formula(self) -> nodes.ClassFormula:
+        """Probabilities by a sigmoid for each binary SVM, coupled where these are of pairs."""
+        if "calibrations_" not in vars(self):
+            return super().formula()
+        scores = self._binary_scores(self._names_of_scores())
+        maps = [one.map_ for one in self.calibrations_]
+        if not self._has_pairs:
+            return self._formula_of(scores, nodes.calibrated(maps, scores, self.classes_))
+        odds = nodes.Joined(tuple(m.odds(nodes.Columns(scores, (i,))) for i, m in enumerate(maps)))
+        k, names = len(self.classes_), nodes.probability_names(self.classes_)
+        against = nodes.Affine(odds, -np.eye(len(maps)))
+        return self._formula_of(scores, nodes.Coupled(against, k, LEAST, names=names))
 
 
 class SVC(CalibratedPairs):

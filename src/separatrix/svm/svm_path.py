@@ -20,6 +20,7 @@ from separatrix.estimators.class_labels import (
     coded_rows,
     outputs_of,
 )
+from separatrix.formula import nodes
 from separatrix.geometry.hyperplane import Hyperplane, KernelExpansion
 from separatrix.kernels import Kernel, Linear, Precomputed
 from separatrix.kernels.base import finite_diagonal
@@ -368,6 +369,14 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in super().__getstate__().items() if key != "_training"}
+
+    def formula(self) -> nodes.ClassFormula:
+        """The SVM at the C that was chosen."""
+        names = nodes.score_names(self.classes_)
+        if "coef_" in vars(self):
+            return nodes.by_score(nodes.hyperplanes(self, names), self.classes_)
+        z = nodes.standardized(self.standardizer_, nodes.design_of(self))
+        return nodes.by_score(nodes.kernel_sum(self.expansion_, z, names), self.classes_)
 
 
 # -------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from separatrix.arrays import Floats
 from separatrix.estimators.base import RowsEstimator, one_number, reads_tables, require_labels
+from separatrix.formula import nodes
 from separatrix.kernels.structures import as_list
 from separatrix.messages import InputError
 from separatrix.rows.rows import ArrayRows
@@ -72,6 +73,10 @@ class KernelRegressor(RegressorMixin, KernelSVM):
         if self._is_linear:
             return self.hyperplane_.score(self._design(X))[:, 0]
         return self.expansions_[0].scores(x)[:, 0]
+
+    def formula(self) -> nodes.NumberFormula:
+        """w·φ(x) + b."""
+        return nodes.regression(self._binary_scores(), self, flat=True)
 
 
 def regression_table(

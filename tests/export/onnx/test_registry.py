@@ -11,7 +11,7 @@ import pytest
 from separatrix.export.onnx.check import agreement, expected, sample_matrix
 from separatrix.export.onnx.document import built
 from separatrix.export.onnx.export import onnx_file
-from separatrix.export.onnx.refusal import GraphRefused
+from separatrix.formula.values import NoFormula
 from tests.laws.data import overlapping, points
 from tests.registry import CLUSTERERS, HIERARCHIES, REGISTRY, Row
 
@@ -21,7 +21,7 @@ POSTERIOR = (
     "Averages of several classes over a posterior need the eigenvectors of a matrix for every row, "
     "which ONNX has no operator for; approximation='probit' does without."
 )
-HIERARCHY = "AgglomerativeClustering predicts nothing for new rows that a graph could."
+HIERARCHY = "AgglomerativeClustering predicts nothing for new rows that a formula could."
 #: Estimator and number of classes → why it has no file.
 REFUSED = {
     ("BayesianLogisticRegression", 3): POSTERIOR,
@@ -56,7 +56,7 @@ def fitted(row: Row, classes: int) -> tuple[Any, Any]:
 def test_the_file_gives_the_answers_of_the_estimator(row: Row, classes: int) -> None:
     model, x = fitted(row, classes)
     if (row.name, classes) in REFUSED:
-        with pytest.raises(GraphRefused) as refusal:
+        with pytest.raises(NoFormula) as refusal:
             onnx_file(model)
         assert str(refusal.value) == REFUSED[row.name, classes]
         return

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
+from separatrix.bayes.gaussian_process.formula import classes_formula
 from separatrix.bayes.gaussian_process.inducing import store_rows
 from separatrix.bayes.gaussian_process.inducing_search import check_count
 from separatrix.bayes.gaussian_process.laplace import (
@@ -48,13 +49,14 @@ from separatrix.estimators.class_labels import (
     outputs_of,
     refuse_singletons,
 )
+from separatrix.formula import nodes
 from separatrix.kernels import Constant, Gaussian, Kernel, natural_scales
 from separatrix.kernels.base import Items
 from separatrix.kernels.structures import as_list
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.convex import Certificate
 from separatrix.probability.calibrated import normalize
-from separatrix.probability.multiclass import couple
+from separatrix.probability.multiclass import LEAST, couple
 from separatrix.rows.rows import InMemory, MappedRows, Rows
 from separatrix.rows.schema import Block, Term, Terms, take_items, to_array
 from separatrix.statistics.moments import prepare
@@ -379,6 +381,10 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
         if len(self.classes_) == 2:
             return np.column_stack([1.0 - p, p])
         return couple(logit(p), len(self.classes_)) if self._has_pairs else normalize(p)
+
+    def formula(self) -> nodes.ClassFormula:
+        """Class probabilities of Laplace's approximation, or of inducing points."""
+        return classes_formula(self, LEAST)
 
 
 # -------------------------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ from separatrix.bayes.gaussian_process.fitting import (
     hyperparameter_intervals,
     least_noise,
 )
+from separatrix.bayes.gaussian_process.formula import process_formula
 from separatrix.bayes.gaussian_process.inducing import (
     CollapsedBound,
     InducingPoints,
@@ -69,6 +70,7 @@ from separatrix.bayes.gaussian_process.model import (
 from separatrix.bayes.gaussian_process.tuning import TunableProcess
 from separatrix.bayes.predictive import PredictiveDistribution
 from separatrix.estimators.base import RowsEstimator, numeric, reads_tables, require_labels
+from separatrix.formula import nodes
 from separatrix.kernels import Kernel
 from separatrix.kernels.structures import as_list
 from separatrix.messages import InputError, check_option
@@ -683,6 +685,10 @@ class GaussianProcessRegressor(RegressorMixin, TunableProcess, InducingRegressio
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
         return tags
+
+    def formula(self) -> nodes.NumberFormula:
+        """Posterior mean and standard deviation of y."""
+        return process_formula(self)
 
 
 # -------------------------------------------------------------------------------------------------

@@ -21,9 +21,8 @@ from scipy import linalg, sparse
 
 from separatrix.arrays import Floats
 from separatrix.bayes.gaussian_process.model import SplitKernel
-from separatrix.export.inputs import InputColumn
-from separatrix.export.onnx.document import Built
-from separatrix.export.onnx.sources import input_name
+from separatrix.export.onnx.document import Built, input_name
+from separatrix.formula.inputs import InputColumn
 from separatrix.messages import InputError
 from separatrix.rows.schema import Kind, to_array
 

@@ -7,13 +7,23 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from separatrix.export.inputs import InputColumn
-from separatrix.export.onnx.answers import Answer, Classes, PredictedNumbers, label_kind
-from separatrix.export.onnx.converters import convert
-from separatrix.export.onnx.graph import IR_VERSION, ML_OPSET, OPSET, Graph, Value
-from separatrix.export.onnx.refusal import GraphRefused
-from separatrix.export.onnx.sources import GraphRows, GraphTable, Matrix
+from separatrix.export.onnx.graph import IR_VERSION, ML_OPSET, OPSET, Graph, GraphValue
+from separatrix.formula.inputs import DesignTerm, InputColumn, Inputs
+from separatrix.formula.nodes import (
+    ClassFormula,
+    Design,
+    Evaluation,
+    Formula,
+    Levels,
+    MatrixRows,
+    NumberFormula,
+    Rows,
+    formula_of,
+)
+from separatrix.formula.values import NoFormula
+from separatrix.rows.schema import Kind, Term
 
 #: Bytes that a file of this format may have: lengths are numbers of 31 bits.
 MOST_BYTES = 2**31 - 2**20
@@ -35,28 +45,26 @@ def built(model: Any, columns: tuple[InputColumn, ...] = (), *, level: float = 0
     ``level`` is that of intervals.
     """
     graph = Graph()
-    source: GraphRows
+    rows: Rows
     if columns:
-        source = GraphTable(graph, columns)
+        rows = GraphTable(graph, columns)
     else:
-        source = Matrix(graph.input("X", np.float64, ["N", int(model.n_features_in_)]))
-    source.level = level
-    answer = convert(model, source)
-    _outputs(graph, answer, source.invalid, level)
-    document = _document(graph, _metadata(model, answer, columns, level))
-    if isinstance(answer, Classes) and answer.decided_by is not None:
-        return Built(document, answer.decided_by.name, answer.by_sign, answer.notes)
-    return Built(document, notes=answer.notes)
+        rows = MatrixRows(graph.input("X", np.float64, ["N", int(model.n_features_in_)]))
+    formula = formula_of(model)
+    decided_by = _outputs(graph, formula, Evaluation(rows, level))
+    document = _document(graph, _metadata(model, formula, columns, level))
+    by_sign = isinstance(formula, ClassFormula) and formula.by_sign
+    return Built(document, decided_by, by_sign, formula.notes)
 
 
 def _metadata(
-    model: Any, answer: Answer, columns: tuple[InputColumn, ...], level: float
+    model: Any, formula: Formula, columns: tuple[InputColumn, ...], level: float
 ) -> dict[str, str]:
     """What the file says of itself, as JSON texts by key."""
     found: dict[str, Any] = {"model": type(model).__name__}
-    if isinstance(answer, Classes):
-        found["classes"] = answer.labels.tolist()
-    if _has_level(answer):
+    if isinstance(formula, ClassFormula):
+        found["classes"] = formula.labels.tolist()
+    if _has_level(formula):
         found["level"] = level
     names = getattr(model, "feature_names_in_", None)
     if columns:
@@ -72,11 +80,11 @@ def _metadata(
     }
 
 
-def _has_level(answer: Answer) -> bool:
+def _has_level(formula: Formula) -> bool:
     """Whether intervals or sets are part of the answer."""
-    if isinstance(answer, Classes):
-        return answer.members is not None
-    return answer.deviation is not None or answer.interval is not None
+    if isinstance(formula, ClassFormula):
+        return formula.members is not None
+    return formula.deviation is not None or formula.interval is not None
 
 
 def _document(graph: Graph, metadata: dict[str, str]) -> Any:
@@ -87,7 +95,7 @@ def _document(graph: Graph, metadata: dict[str, str]) -> Any:
 
     size = sum(len(one.raw_data) for one in graph.initializers)
     if size > MOST_BYTES:
-        raise GraphRefused(
+        raise NoFormula(
             f"The numbers of this model take {size / 1e9:.1f} GB, and an ONNX file holds 2 GB."
         )
     body = helper.make_graph(
@@ -106,31 +114,41 @@ def _document(graph: Graph, metadata: dict[str, str]) -> Any:
     return found
 
 
-def _outputs(graph: Graph, answer: Answer, invalid: list[Value], level: float) -> None:
-    """Give the answer as outputs; marked rows are NaN, and have a label out of range."""
-    refused = None
-    for each in invalid:
+def _outputs(graph: Graph, formula: Formula, of: Evaluation) -> str | None:
+    """Give the answer as outputs; marked rows are NaN, and have a label out of range.
+
+    The name of the tensor that decides labels, if any.
+    """
+    if isinstance(formula, NumberFormula):
+        _number_outputs(graph, formula, of)
+        return None
+    _class_outputs(graph, formula, of)
+    return None if formula.decided_by is None else str(of(formula.decided_by).name)
+
+
+def _refused(of: Evaluation) -> GraphValue | None:
+    """The rows that are refused, after all that reads columns was computed."""
+    refused: GraphValue | None = None
+    for each in of.rows.invalid:
         refused = each if refused is None else refused | each
-    if isinstance(answer, Classes):
-        _class_outputs(graph, answer, refused)
-    else:
-        _number_outputs(graph, answer, refused, level)
+    return refused
 
 
-def _number_outputs(
-    graph: Graph, answer: PredictedNumbers, refused: Value | None, level: float
-) -> None:
-    shape: list[Any] = ["N"] if answer.flat else ["N", None]
+def _number_outputs(graph: Graph, formula: NumberFormula, of: Evaluation) -> None:
+    shape: list[Any] = ["N"] if formula.flat else ["N", None]
+    mean = of(formula.mean)
+    deviation = None if formula.deviation is None else of(formula.deviation)
+    ends = None if formula.interval is None else of(formula.interval)
+    refused = _refused(of)
 
-    def give(name: str, value: Value) -> None:
+    def give(name: str, value: GraphValue) -> None:
         value = value if refused is None else refused.where(np.nan, value)
-        graph.output(name, value.flat() if answer.flat else value, np.float64, shape)
+        graph.output(name, value.flat() if formula.flat else value, np.float64, shape)
 
-    give("prediction", answer.mean)
-    ends = answer.interval
-    if answer.deviation is not None:
-        give("standard_deviation", answer.deviation)
-        ends = answer.mean + answer.deviation * _reach(level) if answer.flat else None
+    give("prediction", mean)
+    if deviation is not None:
+        give("standard_deviation", deviation)
+        ends = mean + deviation * _reach(of.level) if formula.flat else None
     if ends is not None:
         ends = ends if refused is None else refused.where(np.nan, ends)
         graph.output("interval", ends, np.float64, ["N", 2])
@@ -144,18 +162,154 @@ def _reach(level: float) -> Any:
     return np.array([[-end, end]])
 
 
-def _class_outputs(graph: Graph, answer: Classes, refused: Value | None) -> None:
-    kind = label_kind(answer.labels)
-    stored = answer.labels if kind is str else answer.labels.astype(kind)
-    chosen, beyond = answer.chosen, np.full((1, 1), len(answer.labels), dtype=np.int64)
+def _class_outputs(graph: Graph, formula: ClassFormula, of: Evaluation) -> None:
+    kind = label_kind(formula.labels)
+    stored = formula.labels if kind is str else formula.labels.astype(kind)
+    chosen, beyond = of(formula.chosen), np.full((1, 1), len(formula.labels), dtype=np.int64)
+    refused = _refused(of)
     if refused is not None:
         chosen = refused.where(beyond, chosen)
-    label = graph.constant(stored).op("Gather", chosen.flat(), axis=0)
-    graph.output("prediction", label, kind, ["N"])
-    for name, value in (("probabilities", answer.probabilities), ("scores", answer.scores)):
-        if value is not None:
-            graph.output(name, value, np.float64, ["N", None])
-    if answer.distance is not None:
-        graph.output("distance", answer.distance.flat(), np.float64, ["N"])
-    if answer.members is not None:
-        graph.output("set", answer.members, np.bool_, ["N", None])
+    graph.output("prediction", chosen.flat().look_up(stored), kind, ["N"])
+    for name, node in (("probabilities", formula.probabilities), ("scores", formula.scores)):
+        if node is not None:
+            graph.output(name, of(node), np.float64, ["N", None])
+    if formula.distance is not None:
+        graph.output("distance", of(formula.distance).flat(), np.float64, ["N"])
+    if formula.members is not None:
+        graph.output("set", of(formula.members), np.bool_, ["N", None])
+
+
+def label_kind(labels: NDArray[Any]) -> Any:
+    """The element type of predicted labels: whole numbers, numbers, or text."""
+    kind = labels.dtype.kind
+    if kind in "iub":
+        return np.int64
+    if kind == "f":
+        return np.float64
+    if all(isinstance(label, str) for label in labels.tolist()):
+        return str
+    raise NoFormula("Classes of several types, or of none that ONNX knows, have no tensor.")
+
+
+# -------------------------------------------------------------------------------------------------
+# The columns of a table as inputs, and the designs that models encode them to.
+#
+# A graph cannot refuse a row in words. Rows that the model refuses are marked as invalid: their
+# numbers are NaN, and their labels are out of range, which is an error of the runtime.
+
+
+class GraphTable:
+    """Columns of a table by name: n x 1 of numbers (NaN is missing) or of text (empty is)."""
+
+    def __init__(self, graph: Graph, columns: tuple[InputColumn, ...]) -> None:
+        self.invalid: list[GraphValue] = []
+        self.graph = graph
+        self.columns = {column.name: column for column in columns}
+        self.values: dict[str, GraphValue] = {}
+        for column in columns:
+            kind = str if column.kind is Kind.DISCRETE else np.float64
+            self.values[column.name] = graph.input(input_name(column.name), kind, ["N", 1])
+        self._designs: dict[Inputs, GraphValue] = {}
+        self._lacking: dict[str, GraphValue] = {}
+
+    def design(self, node: Design) -> GraphValue:
+        """Terms in the order of the design."""
+        inputs = node.inputs
+        if inputs not in self._designs:
+            for column in inputs.columns:
+                self._refuse(column)
+            self._designs[inputs] = self._ordered(inputs.terms)
+        return self._designs[inputs]
+
+    def levels(self, node: Levels) -> tuple[GraphValue, GraphValue]:
+        """Values and indicators of levels, 0 where a value is missing; and 1 where there is one."""
+        values, there = [], []
+        for name in dict.fromkeys(term.column for term in node.terms):
+            column = self.columns[name]
+            self._refuse(column)
+            levels = [t.level for t in node.terms if t.column == name and t.level is not None]
+            value = self._is(column, levels).double() if levels else self.values[name]
+            lacking = self.lacking(column)
+            values.append(lacking.where(0.0, value))
+            there += [(~lacking).double()] * max(1, len(levels))
+        return self.graph.concat(values), self.graph.concat(there)
+
+    def _ordered(self, terms: tuple[DesignTerm, ...]) -> GraphValue:
+        """Blocks of columns side by side, then in the order of the terms."""
+        blocks: list[GraphValue] = []
+        at: dict[Term, int] = {}
+        for name in dict.fromkeys(term.column for term in terms):
+            own = [term for term in terms if term.column == name]
+            levels = [term.level for term in own if term.level is not None]
+            if levels:
+                at |= {Term(name, level): len(at) + i for i, level in enumerate(levels)}
+                blocks.append(self._is(self.columns[name], levels).double())
+            for term in own:
+                if term.level is None:
+                    at[Term(name, missing=term.missing)] = len(at)
+                    blocks.append(self._plain(self.columns[name], term))
+        joined = self.graph.concat(blocks)
+        order = [at[Term(term.column, term.level, term.missing)] for term in terms]
+        return joined if order == sorted(order) else joined.columns(*order)
+
+    def _plain(self, column: InputColumn, term: DesignTerm) -> GraphValue:
+        if term.missing:
+            return self.lacking(column).double()
+        value = self.values[column.name]
+        return self.lacking(column).where(float(term.fill), value)
+
+    def _is(self, column: InputColumn, levels: list[str]) -> GraphValue:
+        """Whether the text is each of the levels (n x L)."""
+        if column.pooled in levels:
+            named = [level for level in levels if level != column.pooled]
+            rest = ~(self._known(column) | self._empty(column))
+            joined = self.graph.concat([self._is(column, named), rest])
+            return joined.columns(*([*named, column.pooled].index(level) for level in levels))
+        spellings, value = column.spellings, self.values[column.name]
+        found = value.equals(np.array([levels], dtype=object))
+        others = [spellings[level][-1] for level in levels]
+        if others == levels:
+            return found
+        return found | value.equals(np.array([others], dtype=object))
+
+    def lacking(self, column: InputColumn) -> GraphValue:
+        """Where the value is missing; a level that training did not have may be taken for that."""
+        if column.name not in self._lacking:
+            self._lacking[column.name] = self._missing(column)
+        return self._lacking[column.name]
+
+    def _missing(self, column: InputColumn) -> GraphValue:
+        value = self.values[column.name]
+        if column.kind is Kind.DISCRETE:
+            if column.unseen == "missing":
+                return ~self._known(column)
+            return self._empty(column)
+        missing = value.is_missing()
+        for number in column.missing_numbers:
+            missing = missing | value.equals(float(number))
+        return missing
+
+    def _known(self, column: InputColumn) -> GraphValue:
+        return self._is(column, list(column.levels)).any()
+
+    def _empty(self, column: InputColumn) -> GraphValue:
+        texts = np.array([["", *column.missing_texts]], dtype=object)
+        return self.values[column.name].equals(texts).any()
+
+    def _refuse(self, column: InputColumn) -> None:
+        """Mark the rows that the model refuses for this column."""
+        if column.kind is Kind.DISCRETE and column.unseen == "error":
+            self.invalid.append(~(self._known(column) | self._empty(column)))
+        if column.refuses_missing:
+            self.invalid.append(self.lacking(column))
+
+
+#: Names of outputs, which no input may have.
+OUTPUTS = (
+    "prediction", "probabilities", "scores", "standard_deviation", "interval", "distance", "set",
+)  # fmt: skip
+
+
+def input_name(column: str) -> str:
+    """The name of a column's input: its own unless an output has it."""
+    return f"{column} (input)" if column in OUTPUTS else column

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from separatrix.export.check import given_rows, made_up_rows
-from separatrix.export.inputs import InputColumn, InputTable, input_column, inputs_of
 from separatrix.export.onnx.check import (
     Agreement,
     agreement,
     expected,
-    parts_of,
     roundings,
     runtime,
     sample_matrix,
     table_feeds,
 )
 from separatrix.export.onnx.document import built
+from separatrix.formula.inputs import InputColumn, InputTable
+from separatrix.formula.nodes import formula_of, reading_of
 from separatrix.messages import InputError
 from separatrix.rows.profile import ColumnProfile
 
@@ -36,13 +36,8 @@ class OnnxFile:
 
 def columns_of(model: Any) -> tuple[InputColumn, ...]:
     """The columns of the table that a model reads; none for a model that reads a matrix."""
-    for part in parts_of(model):
-        if getattr(part, "from_table_", False):
-            return tuple(input_column(column, part.schema_) for column in part.schema_.columns)
-        encoding = vars(part).get("encoding_")
-        if encoding is not None and not encoding.is_identity:
-            return inputs_of(part).columns
-    return ()
+    reading = reading_of(formula_of(model))
+    return reading.columns if reading.is_table else ()
 
 
 def onnx_file(

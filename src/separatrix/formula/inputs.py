@@ -12,9 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from separatrix.discriminant.naive_bayes import NaiveBayes
 from separatrix.messages import InputError
 from separatrix.rows.notations import IN_EVERY_COLUMN
 from separatrix.rows.schema import Column, Encoding, Kind, Schema, Term, column_names
@@ -161,51 +159,21 @@ def input_column(column: Column, schema: Schema) -> InputColumn:
     )
 
 
-# -------------------------------------------------------------------------------------------------
-# What a whole model reads, wrappers included: all of its columns, as a table or as a matrix.
-
-
 @dataclass(frozen=True)
 class InputTable:
-    """The columns in the order of training; ``is_matrix`` of a model that was fitted to arrays."""
+    """The columns in the order of training.
+
+    ``is_matrix`` of a model that reads arrays and refuses missing values; ``is_table`` of one whose
+    columns were encoded.
+    """
 
     columns: tuple[InputColumn, ...]
     is_matrix: bool
+    is_table: bool = True
 
-    def rows(self, table: pa.Table) -> Any:
-        """Rows of a table as the model takes them."""
+    def rows(self, table: Any) -> Any:
+        """Rows of an Arrow table as the model takes them."""
         if not self.is_matrix:
             return table
         columns = [table.column(column.name).to_numpy() for column in self.columns]
         return np.column_stack(columns).astype(np.float64)
-
-
-def reading_of(model: Any) -> InputTable:
-    """What a fitted model reads."""
-    core = core_of(model)
-    if isinstance(core, NaiveBayes):
-        columns = tuple(input_column(column, core.schema_) for column in core.schema_.columns)
-        return InputTable(columns, not core.from_table_)
-    inputs = inputs_of(core)
-    encoding = getattr(core, "encoding_", None)
-    plain = encoding is None or encoding.is_identity
-    refuses = all(column.refuses_missing for column in inputs.columns)
-    fills = {term.column: term.fill for term in inputs.terms if term.level is None}
-    columns = tuple(
-        column
-        if column.kind is Kind.DISCRETE or column.name not in fills or column.typical
-        else replace(column, typical=fills[column.name])
-        for column in inputs.columns
-    )
-    return InputTable(columns, plain and refuses)
-
-
-def core_of(model: Any) -> Any:
-    """The model within calibration, costs and averages: of several the first."""
-    while True:
-        if hasattr(model, "estimator_"):
-            model = model.estimator_
-        elif len(getattr(model, "estimators_", ())) and hasattr(model, "weights_"):
-            model = model.estimators_[0]
-        else:
-            return model

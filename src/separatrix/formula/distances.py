@@ -1,6 +1,6 @@
 """Distances between new rows and stored points, as the metrics of ``separatrix.distances``.
 
-Few columns are compared one at a time, by a loop in the graph: differences do not cancel, and no
+Few columns are compared one at a time: differences do not cancel, and no
 more than one number for each pair is in memory. Many columns are compared by products of centered
 rows.
 """
@@ -14,28 +14,16 @@ from typing import Any
 import numpy as np
 
 from separatrix.arrays import Floats
-from separatrix.export.onnx.graph import Value, accumulate
-from separatrix.export.onnx.refusal import GraphRefused
+from separatrix.formula.values import NoFormula, Value
 
 #: Up to this many columns, or points, differences are computed, beyond both products of rows.
 FEW_COLUMNS, FEW_POINTS = 16, 256
-#: Numbers of a tile: pairs of rows and points that are compared at a time.
-TILE = 1 << 20
-
-
-def rows_of_a_tile(points: int) -> int:
-    """How many rows are compared with all points at a time."""
-    return max(16, TILE // max(1, points))
 
 
 def by_coordinates(x: Value, points: Floats, step: Callable[[Value, Value, Value], Value]) -> Value:
     """``total = step(total, xⱼ, zⱼ)`` over the columns j, from zero, for all pairs (n x m)."""
     start = x.filled(0.0, len(points))
-    if points.shape[1] == 0:
-        return start
-    columns = x.transpose().unsqueeze(2)
-    stored = x.graph.constant(np.ascontiguousarray(points.T[:, None, :]))
-    return accumulate(start, [columns, stored], lambda total, each: step(total, each[0], each[1]))
+    return x.over_columns(start, [points], lambda total, each: step(total, each[0], each[1]))
 
 
 def squared_distances(x: Value, points: Floats) -> Value:
@@ -56,8 +44,8 @@ def squares_by_products(x: Value, points: Floats) -> Value:
 
 
 @dataclass(frozen=True)
-class GraphMetric:
-    """A metric in a graph: rows mapped, points mapped, and a function of both (n x m)."""
+class MetricFormula:
+    """A metric over values: rows mapped, points mapped, and a function of both (n x m)."""
 
     map_rows: Callable[[Value], Value]
     points: Floats
@@ -66,7 +54,7 @@ class GraphMetric:
     of_squares: Callable[[Value], Value] | None = None
 
 
-def compared(metric: Any, points: Floats) -> GraphMetric:
+def compared(metric: Any, points: Floats) -> MetricFormula:
     """How a metric compares new rows with these points."""
     name = type(metric).__name__
     points = np.asarray(points, dtype=np.float64)
@@ -77,20 +65,20 @@ def compared(metric: Any, points: Floats) -> GraphMetric:
     if name in ("Euclidean", "SquaredEuclidean"):
         return _euclidean(_same, points, squared=name == "SquaredEuclidean")
     if name in ("Manhattan", "Chebyshev"):
-        return GraphMetric(_same, points, _PLAIN[name])
+        return MetricFormula(_same, points, _PLAIN[name])
     if name in ("Cosine", "Correlation"):
         return _directions(metric, points, centered=name == "Correlation")
     if name == "Canberra":
-        return GraphMetric(_same, points, _canberra)
+        return MetricFormula(_same, points, _canberra)
     if name == "BrayCurtis":
-        return GraphMetric(_same, points, _bray_curtis)
+        return MetricFormula(_same, points, _bray_curtis)
     if name in ("BooleanDistance", "JaccardDistance"):
         return _truths(metric.kind, points)
     if name == "Hamming":
         return _hamming(points, relative=bool(metric.relative))
     if name == "NanEuclidean":
-        return GraphMetric(_same, points, _known_columns)
-    raise GraphRefused(f"The metric {name} has no formula in ONNX operators of double precision.")
+        return MetricFormula(_same, points, _known_columns)
+    raise NoFormula(f"The metric {name} has no formula in ONNX operators of double precision.")
 
 
 def pairwise_distances(metric: Any, x: Value, points: Floats) -> Value:
@@ -103,14 +91,16 @@ def _same(x: Value) -> Value:
     return x
 
 
-def _euclidean(map_rows: Callable[[Value], Value], points: Floats, *, squared: bool) -> GraphMetric:
+def _euclidean(
+    map_rows: Callable[[Value], Value], points: Floats, *, squared: bool
+) -> MetricFormula:
     finish = _same if squared else Value.sqrt
-    return GraphMetric(
+    return MetricFormula(
         map_rows, points, lambda x, z: finish(squared_distances(x, z)), of_squares=finish
     )
 
 
-def _linear_map(metric: Any, points: Floats) -> GraphMetric:
+def _linear_map(metric: Any, points: Floats) -> MetricFormula:
     """Rows and points mapped by the matrix after which the distance is Euclidean."""
     center = points.mean(axis=0) if len(points) else np.zeros(points.shape[1])
     matrix = metric.transform(np.eye(points.shape[1]))
@@ -118,7 +108,7 @@ def _linear_map(metric: Any, points: Floats) -> GraphMetric:
     return _euclidean(lambda x: (x - center) @ matrix, mapped, squared=False)
 
 
-def _minkowski(metric: Any, points: Floats) -> GraphMetric:
+def _minkowski(metric: Any, points: Floats) -> MetricFormula:
     p = float(metric.p)
     ones = np.ones((1, points.shape[1]))
     scale = metric.scaled(ones)
@@ -131,7 +121,7 @@ def _minkowski(metric: Any, points: Floats) -> GraphMetric:
         return _euclidean(scaled, mapped, squared=False)
     if p in (1.0, np.inf):
         plain = "Manhattan" if p == 1.0 else "Chebyshev"
-        return GraphMetric(scaled, mapped, _PLAIN[plain])
+        return MetricFormula(scaled, mapped, _PLAIN[plain])
 
     def powers(x: Value, z: Floats) -> Value:
         largest = _chebyshev(x, z)
@@ -139,7 +129,7 @@ def _minkowski(metric: Any, points: Floats) -> GraphMetric:
         total = by_coordinates(x, z, lambda s, a, b: s + ((a - b).abs() / unit) ** p)
         return largest * total ** (1.0 / p)
 
-    return GraphMetric(scaled, mapped, powers)
+    return MetricFormula(scaled, mapped, powers)
 
 
 def _manhattan(x: Value, z: Floats) -> Value:
@@ -147,7 +137,7 @@ def _manhattan(x: Value, z: Floats) -> Value:
 
 
 def _chebyshev(x: Value, z: Floats) -> Value:
-    return by_coordinates(x, z, lambda s, a, b: s.op("Max", (a - b).abs()))
+    return by_coordinates(x, z, lambda s, a, b: s.at_least((a - b).abs()))
 
 
 _PLAIN = {"Manhattan": _manhattan, "Chebyshev": _chebyshev}
@@ -166,14 +156,14 @@ def _bray_curtis(x: Value, z: Floats) -> Value:
     return _manhattan(x, z) / (size > 0.0).where(size, 1.0)
 
 
-def _directions(metric: Any, points: Floats, *, centered: bool) -> GraphMetric:
+def _directions(metric: Any, points: Floats, *, centered: bool) -> MetricFormula:
     """½ of the squared distance of rows of length one; rows of zeros are at distance one."""
 
     def unit(x: Value) -> Value:
         largest = x.abs().max()
         x = x / (largest > 0.0).where(largest, 1.0)
         if centered:
-            mean = x.op("ReduceMean", np.array([1]), keepdims=1)
+            mean = x.sum() / float(points.shape[1])
             x = x.max().equals(x.min()).where(0.0, x - mean)
             largest = x.abs().max()
             x = x / (largest > 0.0).where(largest, 1.0)
@@ -184,13 +174,13 @@ def _directions(metric: Any, points: Floats, *, centered: bool) -> GraphMetric:
         half = squared_distances(x, z) * 0.5
         row = x.abs().max().equals(0.0)
         zero: Any = ~np.asarray(z.any(axis=1))
-        point = x.graph.constant(zero[None, :])
+        point = x.constant(zero[None, :])
         return (row & point).where(0.0, (row | point).where(1.0, half))
 
-    return GraphMetric(unit, metric.validate(points), distances)
+    return MetricFormula(unit, metric.validate(points), distances)
 
 
-def _truths(kind: str, points: Floats) -> GraphMetric:
+def _truths(kind: str, points: Floats) -> MetricFormula:
     """Ratios of counts of columns that are true in both rows, in one, or in neither."""
     from separatrix.distances.vectors import _RATIOS
 
@@ -206,16 +196,16 @@ def _truths(kind: str, points: Floats) -> GraphMetric:
         found: Value = above / (below > 0.0).where(below, 1.0)
         return found
 
-    return GraphMetric(lambda x: (~x.equals(0.0)).double(), z, distances)
+    return MetricFormula(lambda x: (~x.equals(0.0)).double(), z, distances)
 
 
-def _hamming(points: Floats, *, relative: bool) -> GraphMetric:
+def _hamming(points: Floats, *, relative: bool) -> MetricFormula:
     unit = float(max(1, points.shape[1])) if relative else 1.0
 
     def distances(x: Value, z: Floats) -> Value:
         return by_coordinates(x, z, lambda s, a, b: s + (~a.equals(b)).double()) / unit
 
-    return GraphMetric(_same, points, distances)
+    return MetricFormula(_same, points, distances)
 
 
 def _known_columns(x: Value, z: Floats) -> Value:
@@ -223,10 +213,10 @@ def _known_columns(x: Value, z: Floats) -> Value:
 
     def square(total: Value, a: Value, b: Value) -> Value:
         difference = a - b
-        return total + difference.op("IsNaN").where(0.0, difference.square())
+        return total + difference.is_missing().where(0.0, difference.square())
 
     def known(total: Value, a: Value, b: Value) -> Value:
-        return total + (~(a - b).op("IsNaN")).double()
+        return total + (~(a - b).is_missing()).double()
 
     count = by_coordinates(x, z, known)
     mean = by_coordinates(x, z, square) / count.at_least(1.0)

@@ -1,4 +1,4 @@
-"""Kernels between new rows and stored centers, and kernel expansions, as graphs."""
+"""Kernels between new rows and stored centers, over values of any kind."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from separatrix.arrays import Floats
-from separatrix.export.onnx.distances import squared_distances
-from separatrix.export.onnx.graph import Value
-from separatrix.export.onnx.refusal import GraphRefused
+from separatrix.formula.distances import squared_distances
+from separatrix.formula.values import NoFormula, Value
 
 
 def kernel_values(kernel: Any, x: Value, centers: Floats) -> Value:
@@ -64,7 +63,7 @@ def _operands(kernel: Any) -> tuple[Any, ...]:
         return tuple(kernel.operands)
     if name in ("Scaled", "Exponential", "Power"):
         return (kernel.kernel,)
-    raise GraphRefused(f"The kernel {kernel} has no formula in ONNX operators of double precision.")
+    raise NoFormula(f"The kernel {kernel} has no formula in ONNX operators of double precision.")
 
 
 def _combined(kernel: Any, parts: list[Value]) -> Value:
@@ -77,7 +76,7 @@ def _combined(kernel: Any, parts: list[Value]) -> Value:
         return parts[0] * float(kernel.factor)
     if name == "Exponential":
         return parts[0].exp()
-    return _power(parts[0], float(kernel.exponent))
+    return parts[0].power(float(kernel.exponent))
 
 
 def _radial(kernel: Any, square: Value) -> Value:
@@ -88,15 +87,15 @@ def _radial(kernel: Any, square: Value) -> Value:
         return (square / (2.0 * alpha) + 1.0) ** (-alpha)
     if name == "Periodic":
         turns = square.sqrt()
-        turns = turns - turns.op("Floor")  # sines repeat themselves: small angles are exact
-        sine = (turns * np.pi).op("Sin")
+        turns = turns - turns.apply("Floor")  # sines repeat themselves: small angles are exact
+        sine = (turns * np.pi).apply("Sin")
         found: Value = (sine.square() * (-2.0 / kernel.bandwidth**2)).exp()
         return found
     if name == "Gaussian" or kernel.nu == np.inf:
         return (square * -0.5).exp()
     factor = {0.5: 1.0, 1.5: 3.0, 2.5: 5.0}.get(float(kernel.nu))
     if factor is None:
-        raise GraphRefused(
+        raise NoFormula(
             f"The Matérn kernel with nu={kernel.nu:g} needs Bessel functions, which ONNX lacks."
         )
     t = (square * factor).sqrt()
@@ -112,22 +111,7 @@ def _of_product(kernel: Any, product: Value) -> Value:
     if name == "Linear":
         return product
     inner = product + float(kernel.constant)
-    return inner.op("Tanh") if name == "Sigmoid" else _power(inner, float(kernel.degree))
-
-
-def _power(base: Value, exponent: float) -> Value:
-    """base^exponent; whole ones by repeated squaring."""
-    if not exponent.is_integer():
-        return base**exponent
-    left, found = int(exponent), None
-    while left:
-        if left & 1:
-            found = base if found is None else found * base
-        left >>= 1
-        if left:
-            base = base.square()
-    assert found is not None
-    return found
+    return inner.apply("Tanh") if name == "Sigmoid" else inner.power(float(kernel.degree))
 
 
 def _inverse_root(square: Value) -> Value:
@@ -143,16 +127,3 @@ def dense(points: Any) -> Floats:
     """Stored points as an array."""
     found = points.toarray() if sparse.issparse(points) else points
     return np.asarray(found, dtype=np.float64)
-
-
-def expansion_scores(expansion: Any, x: Value) -> Value:
-    """Σⱼ aⱼ κ(zⱼ, x) + b of every row and function (n x k)."""
-    kernel, weights, b = expansion.kernel, expansion.weights, expansion.intercept[None, :]
-    if type(kernel).__name__ == "Precomputed":
-        columns = [int(c) for c in expansion.centers]
-        return x.columns(*columns).affine(weights, b) if columns else x.filled(0.0, 1).op("Add", b)
-    if not kernel.of_vectors:
-        raise GraphRefused(f"The kernel {kernel} compares objects, and ONNX has tensors only.")
-    if len(expansion) == 0:
-        return x.filled(0.0, 1).op("Add", b)
-    return kernel_values(kernel, x, dense(expansion.centers)).affine(weights, b)

@@ -1,1 +1,0 @@
-"""Converters, one module for each family."""
