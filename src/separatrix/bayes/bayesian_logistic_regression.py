@@ -559,7 +559,8 @@ def _softmax_probit(posterior: Any, x: Value) -> Value:
         """(mⱼ − mᵢ) / √(1 + πsᵢⱼ²/8)."""
         square = (spread[i] - spread[j]).square().sum()
         square = square + outside * float(((basis[i] - basis[j]) ** 2).sum())
-        return (scores.column(j) - scores.column(i)) / (square * (np.pi / 8.0) + 1.0).sqrt()
+        found: Value = (scores.column(j) - scores.column(i)) / (square * (np.pi / 8.0) + 1.0).sqrt()
+        return found
 
     logs = []
     for i in range(k):

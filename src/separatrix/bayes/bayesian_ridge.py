@@ -199,7 +199,7 @@ class BayesianLinearModel(PartialFitMixin, RegressorMixin, MomentEstimator):
         mean = nodes.hyperplanes(self)
         if posterior is None:
             return nodes.regression(mean, self, flat=flat, notes=(TOO_LARGE,))
-        u = nodes.Standardized(mean.x, posterior.center, posterior.scale)
+        u = nodes.Standardization(mean.x, posterior.center, posterior.scale)
         added = float(posterior.intercept_variance) + 1.0 / float(self.alpha_)
         deviation = nodes.PosteriorDeviation(
             u, posterior.directions, posterior.variances, float(posterior.rest), added

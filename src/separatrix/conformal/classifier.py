@@ -36,7 +36,7 @@ from separatrix.estimators.wrapped import (
     warn_once,
 )
 from separatrix.formula import nodes
-from separatrix.formula.values import Value
+from separatrix.formula.values import NoFormula, Value
 from separatrix.messages import InputError, check_option
 from separatrix.selection.leave_one_out import leave_one_out_fits
 from separatrix.threads import on_one_blas_thread
@@ -333,7 +333,7 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
         """The prediction of the model inside, and which labels are in its set."""
         inner = nodes.class_formula_of(self.estimator_)
         if list(self.estimator_.classes_) != list(self.classes_):
-            raise nodes.NoFormula("The conformal classes are more than those of the model inside.")
+            raise NoFormula("The conformal classes are more than those of the model inside.")
         plain = replace(inner, scores=None, members=None, notes=())
         if self.method != "split" or self.categories_ is not None or self.randomized:
             return replace(plain, notes=(NO_SETS,))

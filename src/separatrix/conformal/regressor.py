@@ -32,7 +32,7 @@ from separatrix.conformal.base import (
 )
 from separatrix.estimators.wrapped import LabeledRows, fitted_to_numbers, numbered_rows, warn_once
 from separatrix.formula import nodes
-from separatrix.formula.values import concat
+from separatrix.formula.values import NoFormula, concat
 from separatrix.messages import InputError, check_option
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import unit_weights
@@ -329,7 +329,7 @@ class ConformalRegressor(RegressorMixin, ConformalModel):
         if len(models) > 1:
             scale = nodes.AtLeast(nodes.number_formula_of(models[1]).mean, float(models[2]))
         elif first.deviation is None:
-            raise nodes.NoFormula(
+            raise NoFormula(
                 "Intervals in units of a standard deviation, and the model's has no export."
             )
         else:

@@ -246,7 +246,7 @@ class CountNaiveBayes(ClassifierMixin, ClassLabels):
         labels = self.classes_
         scores = self._score_node(tuple(f"score {label}" for label in labels.tolist()))
         p = nodes.Probabilities(scores, one=False, names=nodes.probability_names(labels))
-        chosen = nodes.Decision(scores, one=False)
+        chosen = nodes.ChosenLabel(scores, one=False)
         return nodes.ClassFormula(chosen, labels, None, p, decided_by=scores)
 
 

@@ -331,7 +331,7 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
         )
         odds = nodes.difference(joint, ["log odds"]) if two else joint
         return nodes.ClassFormula(
-            nodes.Decision(joint, one=False),
+            nodes.ChosenLabel(joint, one=False),
             labels,
             odds,
             probabilities(joint, one=False, names=names),

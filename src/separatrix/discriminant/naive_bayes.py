@@ -369,7 +369,9 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
 
     def formula(self) -> nodes.ClassFormula:
         """log πₖ + Σ log p(xⱼ | k) over the columns that have a value."""
-        terms = nodes.Levels(self.schema_, self.density_.terms, self._levels_read, self.from_table_)
+        terms = nodes.RawTerms(
+            self.schema_, self.density_.terms, self._levels_read, self.from_table_
+        )
         names = [f"score {label}" for label in self.classes_.tolist()]
         joint = NaiveBayesScores(terms, self.density_, self.class_prior_, names=tuple(names))
         p = nodes.Probabilities(joint, one=False, names=nodes.probability_names(self.classes_))
@@ -453,7 +455,7 @@ class NaiveBayesDensity:
 class NaiveBayesScores(nodes.Node):
     """log πₖ + log p(x | k), over values and marks of where there are any."""
 
-    levels: nodes.Levels
+    levels: nodes.RawTerms
     density: NaiveBayesDensity
     prior: Floats
     stage: ClassVar[str] = "scores"

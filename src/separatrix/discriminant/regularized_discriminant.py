@@ -253,7 +253,9 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
             return plain
         names = nodes.probability_names(self.classes_)
         center, factor = np.full(k, -s / k), np.full(k, 1.0 / (1.0 + s))
-        p = nodes.Standardized(replace(plain.probabilities, names=()), center, factor, names=names)
+        p = nodes.Standardization(
+            replace(plain.probabilities, names=()), center, factor, names=names
+        )
         return replace(plain, probabilities=p)
 
 

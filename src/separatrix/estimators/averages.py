@@ -33,6 +33,7 @@ from separatrix.estimators.wrapped import (
     warn_once,
 )
 from separatrix.formula import nodes
+from separatrix.formula.values import NoFormula
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.rows import InMemory
@@ -104,7 +105,7 @@ def _every_class(formula: nodes.Formula, classes: NDArray[Any]) -> nodes.Node:
     """Probabilities with a column for each of ``classes``; zero for one the model lacks."""
     p = formula.probabilities if isinstance(formula, nodes.ClassFormula) else None
     if p is None or not isinstance(formula, nodes.ClassFormula):
-        raise nodes.NoFormula("A model without probabilities takes part in an average of them.")
+        raise NoFormula("A model without probabilities takes part in an average of them.")
     if np.array_equal(formula.labels, classes):
         return p
     return nodes.Affine(p, (formula.labels[:, None] == classes[None, :]).astype(np.float64))

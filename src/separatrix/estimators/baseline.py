@@ -165,6 +165,6 @@ class MostFrequentClassifier(ClassifierMixin, RowsEstimator):
     def formula(self) -> nodes.ClassFormula:
         """The same proportions for every row."""
         prior, names = self.class_prior_, nodes.probability_names(self.classes_)
-        p = nodes.Constant(nodes.design_of(self), np.asarray(prior, dtype=float), names=names)
+        p = nodes.Constants(nodes.design_of(self), np.asarray(prior, dtype=float), names=names)
         scores = nodes.difference(p, ["score"]) if len(prior) == 2 else p
         return nodes.by_probability(p, self.classes_, scores)

@@ -19,6 +19,7 @@ from separatrix.distances.names import FunctionMetric, PrecomputedDistances, met
 from separatrix.distances.vectors import SquaredEuclidean
 from separatrix.estimators.base import RowsEstimator, validate_data
 from separatrix.formula import nodes
+from separatrix.formula.values import NoFormula
 from separatrix.messages import InputError
 from separatrix.rows.rows import ArrayRows, Rows, column_means
 from separatrix.rows.scan import rows_like
@@ -216,9 +217,9 @@ class PointsEstimator(RowsEstimator):
     def _query_node(self) -> nodes.Node:
         """New rows in the form of the stored ones."""
         if self.precomputed_columns_ is not None:
-            raise nodes.NoFormula("A model of precomputed distances has no rows to compare with.")
+            raise NoFormula("A model of precomputed distances has no rows to compare with.")
         if self._fitted_to_objects:
-            raise nodes.NoFormula("A metric of objects compares what a formula has no numbers for.")
+            raise NoFormula("A metric of objects compares what a formula has no numbers for.")
         return nodes.standardized(self.standardizer_, nodes.design_of(self))
 
 

@@ -143,7 +143,7 @@ class Center(_SameColumns, _Scaling):
 
     def transform_formula(self) -> nodes.Node:
         """x − μ."""
-        return nodes.Standardized(nodes.design_of(self), self.mean_, np.ones(len(self.mean_)))
+        return nodes.Standardization(nodes.design_of(self), self.mean_, np.ones(len(self.mean_)))
 
 
 class Standardize(_SameColumns, _Scaling):
@@ -189,7 +189,7 @@ class Standardize(_SameColumns, _Scaling):
         """(x − μ)/σ; a constant column is 0."""
         varies = self.scale_ > 0.0
         inverse = np.where(varies, 1.0 / np.where(varies, self.scale_, 1.0), 0.0)
-        return nodes.Standardized(nodes.design_of(self), self.mean_, inverse)
+        return nodes.Standardization(nodes.design_of(self), self.mean_, inverse)
 
 
 class Whiten(ClassNamePrefixFeaturesOutMixin, _Scaling):

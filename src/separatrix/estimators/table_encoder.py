@@ -153,7 +153,7 @@ class TableEncoder(TransformerMixin, RowsEstimator):
 
     def transform_formula(self) -> nodes.Node:
         """The numbers of a table."""
-        return nodes.Design(inputs_of(self), self.transform, is_table=True)
+        return nodes.EncodedColumns(inputs_of(self), self.transform, is_table=True)
 
 
 def _plain_objects(x: Any) -> Any:

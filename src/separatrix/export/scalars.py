@@ -62,11 +62,11 @@ from separatrix.export.program import (
 )
 from separatrix.formula.nodes import (
     ClassFormula,
-    Design,
+    EncodedColumns,
     Evaluation,
     Formula,
-    Levels,
     NumberFormula,
+    RawTerms,
     formula_of,
 )
 from separatrix.formula.values import ArrayValue, NoFormula
@@ -204,7 +204,7 @@ class TableRow:
         self.unrolled = unrolled
         self.invalid: list[Any] = []
 
-    def design(self, node: Design) -> Scalars:
+    def design(self, node: EncodedColumns) -> ScalarValue:
         """The terms of the design in order."""
         if node.missing_ok:
             raise NoFormula(
@@ -212,7 +212,7 @@ class TableRow:
             )
         return self._row(design(self.unrolled.builder, node.inputs))
 
-    def levels(self, node: Levels) -> tuple[Scalars, Scalars]:
+    def levels(self, node: RawTerms) -> tuple[ScalarValue, ScalarValue]:
         """Terms with nothing filled in, 0 where a value is missing; and 1 where there is one."""
         b, columns = self.unrolled.builder, {column.name: column for column in node.columns}
         values: list[Expression] = []
@@ -229,36 +229,38 @@ class TableRow:
             there.append(b.let(f"{column.name} is known", known, stage="design"))
         return self._row(values), self._row(there)
 
-    def _row(self, expressions: Sequence[Expression]) -> Scalars:
+    def _row(self, expressions: Sequence[Expression]) -> ScalarValue:
         array = np.empty((1, len(expressions)), dtype=object)
         array[0, :] = expressions
-        return Scalars(self.unrolled, array)
+        return ScalarValue(self.unrolled, array)
 
 
 # -------------------------------------------------------------------------------------------------
 # Values whose entries are expressions.
 
 
-class Scalars(ArrayValue):
+class ScalarValue(ArrayValue):
     """The columns of one row."""
 
     def __init__(self, unrolled: Unrolled, array: NDArray[Any]) -> None:
         super().__init__(array)
         self.unrolled = unrolled
 
-    def of(self, array: NDArray[Any]) -> Scalars:
+    def of(self, array: NDArray[Any]) -> ScalarValue:
         """A value with these entries; numbers and truth values become constants."""
         if array.dtype != object:
             array = np.asarray(_CONSTANT(np.asarray(array, dtype=object)), dtype=object)
-        return Scalars(self.unrolled, array)
+        return ScalarValue(self.unrolled, array)
 
-    def _made(self, shape: tuple[int, ...], make: Callable[[], Any], operations: int) -> Scalars:
+    def _made(
+        self, shape: tuple[int, ...], make: Callable[[], Any], operations: int
+    ) -> ScalarValue:
         """Expressions that are made only as long as the formula is not too long."""
         if not self.unrolled.counts(operations):
-            return Scalars(self.unrolled, np.full(shape, ZERO, dtype=object))
-        return Scalars(self.unrolled, np.asarray(make(), dtype=object).reshape(shape))
+            return ScalarValue(self.unrolled, np.full(shape, ZERO, dtype=object))
+        return ScalarValue(self.unrolled, np.asarray(make(), dtype=object).reshape(shape))
 
-    def apply(self, operator: str, *others: Any) -> Scalars:
+    def apply(self, operator: str, *others: Any) -> ScalarValue:
         """An expression for each entry."""
         function = _OPERATORS.get(operator)
         if function is None:
@@ -267,9 +269,9 @@ class Scalars(ArrayValue):
         shape = np.broadcast_shapes(*(a.shape for a in arrays))
         return self._made(shape, lambda: function(*arrays), int(np.prod(shape)))
 
-    def __matmul__(self, other: Any) -> Scalars:
+    def __matmul__(self, other: Any) -> ScalarValue:
         a = self.array
-        if isinstance(other, Scalars):
+        if isinstance(other, ScalarValue):
             b = other.array
         else:
             stored = np.asarray(other, dtype=np.float64)
@@ -283,7 +285,7 @@ class Scalars(ArrayValue):
 
         return self._made(shape, product, int(np.prod(shape)) * a.shape[-1])
 
-    def _linear(self, matrix: Floats) -> Scalars:
+    def _linear(self, matrix: Floats) -> ScalarValue:
         """Sums over the coefficients that are not zero."""
         x, shape = self.array, (len(self.array), matrix.shape[1])
 
@@ -297,7 +299,7 @@ class Scalars(ArrayValue):
 
         return self._made(shape, product, int(np.count_nonzero(matrix)))
 
-    def reduce(self, operator: str, axis: int, *, keepdims: bool) -> Scalars:
+    def reduce(self, operator: str, axis: int, *, keepdims: bool) -> ScalarValue:
         """One expression for each row of entries."""
         shape = list(self.array.shape)
         if keepdims:
@@ -315,13 +317,13 @@ class Scalars(ArrayValue):
 
         return self._made(tuple(shape), reduced, self.array.size)
 
-    def smallest(self, k: int, *, largest: bool = False) -> tuple[Scalars, Scalars]:
+    def smallest(self, k: int, *, largest: bool = False) -> tuple[ScalarValue, ScalarValue]:
         """One after another: each is the least of those that come after the one before."""
         signed = -self if largest else self
         d, m = signed.array[0], self.array.shape[1]
         if not self.unrolled.counts(4 * m * k):
             blank = np.full((1, k), ZERO, dtype=object)
-            return Scalars(self.unrolled, blank), Scalars(self.unrolled, blank)
+            return ScalarValue(self.unrolled, blank), ScalarValue(self.unrolled, blank)
         values: list[Expression] = []
         positions: list[Expression] = []
         for rank in range(k):
@@ -336,12 +338,12 @@ class Scalars(ArrayValue):
             at = [Branch(Compare(one, "=", least), Number(j)) for j, one in enumerate(left[:-1])]
             values.append(least)
             positions.append(Case(tuple(at), Number(m - 1)) if at else Number(0))
-        found = Scalars(self.unrolled, np.array([values], dtype=object))
-        return -found if largest else found, Scalars(
+        found = ScalarValue(self.unrolled, np.array([values], dtype=object))
+        return -found if largest else found, ScalarValue(
             self.unrolled, np.array([positions], dtype=object)
         )
 
-    def look_up(self, stored: Any) -> Scalars:
+    def look_up(self, stored: Any) -> ScalarValue:
         """A case for each position that there is."""
         array = np.asarray(stored)
         constants = np.asarray(_CONSTANT(array.astype(object)), dtype=object)
@@ -351,12 +353,14 @@ class Scalars(ArrayValue):
             out = np.empty(shape, dtype=object)
             for at in np.ndindex(*self.array.shape):
                 for rest in np.ndindex(*array.shape[1:]):
-                    out[(*at, *rest)] = _entry(self.array[at], constants[(slice(None), *rest)])
+                    position: Any = self.array[at]
+                    choice: Any = constants[(slice(None), *rest)]
+                    out[(*at, *rest)] = _entry(position, choice)
             return out
 
         return self._made(shape, found, int(np.prod(shape)) * len(array))
 
-    def entries(self, positions: Scalars) -> Scalars:
+    def entries(self, positions: ScalarValue) -> ScalarValue:
         """A case for each column."""
         row, shape = self.array[0], positions.array.shape
 
@@ -365,18 +369,23 @@ class Scalars(ArrayValue):
 
         return self._made(shape, found, int(np.prod(shape)) * len(row))
 
-    def cumulative(self, *, reverse: bool = False) -> Scalars:
+    def cumulative(self, *, reverse: bool = False) -> ScalarValue:
         """Running sums."""
-        row, sums = list(self.array[0]), []
+        row: list[Expression] = list(self.array[0])
+        sums: list[Expression] = []
         for one in reversed(row) if reverse else row:
             sums.append(_add(sums[-1], one) if sums else one)
         return self._made(self.array.shape, lambda: sums[::-1] if reverse else sums, len(row))
 
-    def by_tiles(self, rows: int, work: Callable[[Scalars], Sequence[Scalars]]) -> list[Scalars]:  # noqa: ARG002
+    def by_tiles(
+        self,
+        rows: int,  # noqa: ARG002
+        work: Callable[[ScalarValue], Sequence[ScalarValue]],
+    ) -> list[ScalarValue]:
         """There is one row."""
         return list(work(self))
 
-    def interpolated(self, ends: Floats, values: Floats, slope: Floats) -> Scalars:
+    def interpolated(self, ends: Floats, values: Floats, slope: Floats) -> ScalarValue:
         """A case for each piece."""
         return self._made(
             self.array.shape,
@@ -384,7 +393,7 @@ class Scalars(ArrayValue):
             5 * len(ends),
         )
 
-    def named(self, stage: str, names: Sequence[str]) -> Scalars:
+    def named(self, stage: str, names: Sequence[str]) -> ScalarValue:
         """Names of the columns, which what has one already keeps."""
         row = list(self.array.flat)
         known = (
@@ -439,8 +448,10 @@ def _constant(value: Any) -> Expression:
     return label(value)
 
 
-def _numbers(*expressions: Expression) -> bool:
-    return all(isinstance(one, Number) for one in expressions)
+def _values(expressions: Sequence[Expression]) -> list[float] | None:
+    """The values of numbers; None where not all are."""
+    found = [float(one.value) for one in expressions if isinstance(one, Number)]
+    return found if len(found) == len(expressions) else None
 
 
 def _is_huge(one: Expression) -> bool:
@@ -567,7 +578,7 @@ def _not(condition: Expression) -> Expression:
 def _where(condition: Expression, yes: Expression, no: Expression) -> Expression:
     if isinstance(condition, Truth):
         return yes if condition.value else no
-    if yes is no or (_numbers(yes, no) and yes == no):
+    if yes is no or (isinstance(yes, Number) and yes == no):
         return yes
     if isinstance(no, Case) and _is_table(no) and isinstance(yes, Number):
         return Case((Branch(condition, yes), *no.branches), no.otherwise)
@@ -582,9 +593,11 @@ def _double(x: Expression) -> Expression:
 
 def _extreme(kind: Any, sign: float) -> Callable[[Sequence[Expression]], Expression]:
     def extreme(arguments: Sequence[Expression]) -> Expression:
-        if _numbers(*arguments):
-            return max(arguments, key=lambda one: sign * one.value)  # type: ignore[union-attr]
-        left = [one for one in arguments if not (_is_huge(one) and sign * one.value < 0.0)]  # type: ignore[union-attr]
+        known = _values(arguments)
+        if known is not None:
+            return Number(max(known) if sign > 0.0 else min(known))
+        worst = Number(-sign * HUGE)
+        left = [one for one in arguments if one != worst]
         return left[0] if len(left) == 1 else kind(tuple(left))
 
     return extreme
@@ -595,9 +608,9 @@ def _best(kind: Any, sign: float) -> Callable[[Sequence[Expression]], Expression
     extreme, operator = _extreme(kind, sign), ">" if sign > 0 else "<"
 
     def best(row: Sequence[Expression]) -> Expression:
-        if _numbers(*row):
-            values = [sign * one.value for one in row]  # type: ignore[union-attr]
-            return Number(int(np.argmax(values)))
+        known = _values(row)
+        if known is not None:
+            return Number(int(np.argmax(np.array(known) * sign)))
         if len(row) == 2:
             return Case((Branch(Compare(row[1], operator, row[0]), Number(1)),), Number(0))
         if len(row) == 1:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,23 +34,23 @@ from separatrix.rows.rows import target_names
 from separatrix.rows.schema import Kind, Schema, Terms, to_array
 
 
-class Rows(Protocol):
+class RowSource(Protocol):
     """New rows: what the first nodes of a formula read."""
 
     #: Rows that the model refuses, each a column of truth values.
     invalid: list[Any]
 
-    def design(self, node: Design) -> Any:
+    def design(self, node: EncodedColumns) -> Any:
         """The numbers that a model computes with (n x d)."""
 
-    def levels(self, node: Levels) -> tuple[Any, Any]:
+    def levels(self, node: RawTerms) -> tuple[Any, Any]:
         """Terms with nothing filled in, 0 where a value is missing; and 1 where there is one."""
 
 
 class Evaluation:
     """The values of nodes for some rows, each computed once; ``level`` is that of intervals."""
 
-    def __init__(self, rows: Rows, level: float = 0.95) -> None:
+    def __init__(self, rows: RowSource, level: float = 0.95) -> None:
         self.rows = rows
         self.level = level
         self._known: dict[int, tuple[Node, Any]] = {}
@@ -92,7 +92,7 @@ class Node(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Design(Node):
+class EncodedColumns(Node):
     """The numbers that a model computes with: columns encoded, missing values filled.
 
     ``read`` makes them of rows as users give them, ``inputs`` say the same in plain words.
@@ -109,18 +109,18 @@ class Design(Node):
         return of.rows.design(self)
 
 
-def design_of(model: Any) -> Design:
+def design_of(model: Any) -> EncodedColumns:
     """The design of a fitted model."""
     missing_ok = bool(getattr(model, "_missing_ok", False))
     encoding = vars(model).get("encoding_")
     is_table = encoding is not None and not encoding.is_identity
     if missing_ok and is_table:
         raise NoFormula("A metric that skips missing values of a table has no export.")
-    return Design(inputs_of(model), model._design, is_table, missing_ok)
+    return EncodedColumns(inputs_of(model), model._design, is_table, missing_ok)
 
 
 @dataclass(frozen=True, eq=False)
-class Levels(Node):
+class RawTerms(Node):
     """Values and indicators of levels without anything filled in, and beside them what is there."""
 
     schema: Schema
@@ -148,11 +148,11 @@ class GivenRows:
         self.X = X
         self.invalid: list[Any] = []
 
-    def design(self, node: Design) -> Numbers:
+    def design(self, node: EncodedColumns) -> Numbers:
         """By the model's own encoding."""
         return Numbers(np.asarray(to_array(node.read(self.X)), dtype=np.float64))
 
-    def levels(self, node: Levels) -> tuple[Numbers, Numbers]:
+    def levels(self, node: RawTerms) -> tuple[Numbers, Numbers]:
         """By the model's own encoding."""
         x, there = node.read(self.X)
         return Numbers(x), Numbers(there)
@@ -166,7 +166,7 @@ class MatrixRows:
         self.invalid: list[Any] = [] if invalid is None else invalid
         self._filled: dict[Inputs, Any] = {}
 
-    def design(self, node: Design) -> Any:
+    def design(self, node: EncodedColumns) -> Any:
         """The matrix itself, or with missing values filled."""
         if node.missing_ok:
             return self.x
@@ -182,7 +182,7 @@ class MatrixRows:
             return self.x
         return missing.where(np.array([[term.fill for term in inputs.terms]]), self.x)
 
-    def levels(self, node: Levels) -> tuple[Any, Any]:
+    def levels(self, node: RawTerms) -> tuple[Any, Any]:
         """A column for each number, and for each level of a column of codes."""
         values, there = [], []
         names = list(node.schema.names)
@@ -222,7 +222,7 @@ class ComputedRows(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class Constant(Node):
+class Constants(Node):
     """The same numbers for every row."""
 
     x: Node
@@ -235,7 +235,7 @@ class Constant(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class Standardized(Node):
+class Standardization(Node):
     """(x − center) · factor, column by column."""
 
     x: Node
@@ -252,7 +252,7 @@ def standardized(standardizer: Any, x: Node) -> Node:
     """Rows as a model takes them, which may standardize them."""
     if standardizer is None:
         return x
-    return Standardized(x, standardizer.mean, standardizer.inverse_scale)
+    return Standardization(x, standardizer.mean, standardizer.inverse_scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,7 +343,7 @@ class Ratio(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class Polynomial(Node):
+class PolynomialTerms(Node):
     """Products of Chebyshev polynomials, or powers, of (x − center)/scale: a column each."""
 
     x: Node
@@ -451,7 +451,7 @@ class MixtureDeviation(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class Quadratic(Node):
+class QuadraticForms(Node):
     """oₖ − ½ ‖(x − c) Aₖ − mₖ‖² of every class k."""
 
     x: Node
@@ -471,7 +471,7 @@ class Quadratic(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class DiagonalQuadratic(Node):
+class DiagonalForms(Node):
     """oₖ − ½ Σⱼ ((xⱼ − μₖⱼ) aₖⱼ)² of every class k."""
 
     x: Node
@@ -498,14 +498,14 @@ def density_scores(scores: Any, x: Node, names: Sequence[str] = ()) -> Node:
     if isinstance(scores, LinearScores):
         return Affine(x, scores.coef.T, scores.offset, np.ravel(scores.center), names=known)
     if isinstance(scores, DiagonalScores):
-        return DiagonalQuadratic(x, scores.means, scores.scale, scores.offset, names=known)
+        return DiagonalForms(x, scores.means, scores.scale, scores.offset, names=known)
     if isinstance(scores, ProjectedScores):
         projected = tuple(f"projection {i + 1}" for i in range(scores.projection.shape[1]))
         center = np.ravel(scores.center)
         x = Affine(x, scores.projection, 0.0, center, names=projected)
         return density_scores(scores.inner, x, names)
     center = np.ravel(scores.center)
-    return Quadratic(x, center, scores.maps, scores.means, scores.offset, names=known)
+    return QuadraticForms(x, center, scores.maps, scores.means, scores.offset, names=known)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -559,7 +559,7 @@ class Piecewise(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class Normalized(Node):
+class Proportions(Node):
     """Rows divided by their sums; equal parts where all entries are zero."""
 
     x: Node
@@ -625,16 +625,16 @@ class TwoColumns(Node):
         return concat([1.0 - p, p])
 
 
-def calibrated(maps: Sequence[Any], scores: Node, labels: Sequence[Any]) -> Node:
+def calibrated(maps: Sequence[Any], scores: Node, labels: Any) -> Node:
     """Probabilities of two classes from one score, or of several, divided by their sum."""
     names, k = probability_names(labels), len(labels)
     if k == 2:
         return TwoColumns(maps[0].formula(scores), names=names)
     each = tuple(one.formula(Columns(scores, (j,))) for j, one in enumerate(maps))
-    return Normalized(Joined(each), k, names=names)
+    return Proportions(Joined(each), k, names=names)
 
 
-def probabilities(scores: Node, labels: Sequence[Any]) -> Node:
+def probabilities(scores: Node, labels: Any) -> Node:
     """Logistic probabilities: sigmoids of the score of two classes, or softmax."""
     return Probabilities(scores, one=len(labels) == 2, names=probability_names(labels))
 
@@ -1024,7 +1024,7 @@ def gaussian_weights(distances: Value, h: float, there: Value | None = None) -> 
 
 
 @dataclass(frozen=True, eq=False)
-class Decision(Node):
+class ChosenLabel(Node):
     """The position of the largest entry of a row; of one column, whether it is above zero.
 
     With ``zero_is_second`` a score of zero decides for the second of two classes.
@@ -1168,7 +1168,7 @@ def by_score(scores: Node, labels: NDArray[Any], **more: Any) -> ClassFormula:
     """The second of two classes where its score is above zero, or the class of the largest."""
     two = len(labels) == 2
     return ClassFormula(
-        Decision(scores, two), labels, scores, decided_by=scores, by_sign=two, **more
+        ChosenLabel(scores, two), labels, scores, decided_by=scores, by_sign=two, **more
     )
 
 
@@ -1176,13 +1176,16 @@ def by_probability(
     probabilities: Node, labels: NDArray[Any], scores: Node | None = None
 ) -> ClassFormula:
     """The most probable class, the first of equals."""
-    chosen = Decision(probabilities, one=False)
+    chosen = ChosenLabel(probabilities, one=False)
     return ClassFormula(chosen, labels, scores, probabilities, decided_by=probabilities)
 
 
-def at_rows(rows: Node, formula: Formula) -> Formula:
+F = TypeVar("F", "NumberFormula", "ClassFormula")
+
+
+def at_rows(rows: Node, formula: F) -> F:
     """A formula at computed rows in place of those given."""
-    moved = {
+    moved: dict[str, Any] = {
         part.name: At(rows, node)
         for part in fields(formula)
         if isinstance(node := getattr(formula, part.name), Node)
@@ -1190,13 +1193,13 @@ def at_rows(rows: Node, formula: Formula) -> Formula:
     return replace(formula, **moved)
 
 
-def score_names(labels: Sequence[Any], stem: str = "score") -> tuple[str, ...]:
+def score_names(labels: Any, stem: str = "score") -> tuple[str, ...]:
     """Names of scores: of the second of two classes, or of each."""
     names = [f"{stem} {label}" for label in np.asarray(labels).tolist()]
     return tuple(names[-1:] if len(names) == 2 else names)
 
 
-def probability_names(labels: Sequence[Any]) -> tuple[str, ...]:
+def probability_names(labels: Any) -> tuple[str, ...]:
     """Names of the probabilities of all classes."""
     return tuple(f"probability {label}" for label in np.asarray(labels).tolist())
 
@@ -1221,9 +1224,9 @@ def formula_of(model: Any) -> Formula:
     raise NoFormula(f"{name} predicts nothing for new rows that a formula could.")
 
 
-def sources_of(formula: Formula) -> list[Design | Levels]:
+def sources_of(formula: Formula) -> list[EncodedColumns | RawTerms]:
     """The nodes that read the rows given, in the order in which they are met."""
-    found: dict[int, Design | Levels] = {}
+    found: dict[int, EncodedColumns | RawTerms] = {}
     seen: set[int] = set()
 
     def visit(each: Any) -> None:
@@ -1233,7 +1236,7 @@ def sources_of(formula: Formula) -> list[Design | Levels]:
         if not isinstance(each, Node | NumberFormula | ClassFormula) or id(each) in seen:
             return
         seen.add(id(each))
-        if isinstance(each, Design | Levels):
+        if isinstance(each, EncodedColumns | RawTerms):
             found[id(each)] = each
         for part in fields(each):
             if not (isinstance(each, At) and part.name == "then"):
@@ -1245,14 +1248,16 @@ def sources_of(formula: Formula) -> list[Design | Levels]:
 
 def reading_of(formula: Formula) -> InputTable:
     """The columns that a formula reads: as a table, or as a matrix."""
-    sources, columns, fills = sources_of(formula), {}, {}
+    sources = sources_of(formula)
+    columns: dict[str, InputColumn] = {}
+    fills: dict[str, float] = {}
     for each in sources:
-        for column in each.inputs.columns if isinstance(each, Design) else each.columns:
+        for column in each.inputs.columns if isinstance(each, EncodedColumns) else each.columns:
             columns.setdefault(column.name, column)
-        if isinstance(each, Design):
+        if isinstance(each, EncodedColumns):
             fills |= {t.column: t.fill for t in each.inputs.terms if t.level is None}
     refuses = all(c.refuses_missing for c in columns.values())
-    levels = any(isinstance(each, Levels) for each in sources)
+    levels = any(isinstance(each, RawTerms) for each in sources)
     is_table = any(each.is_table for each in sources)
     found = tuple(
         column

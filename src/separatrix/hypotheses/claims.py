@@ -211,4 +211,5 @@ def boxes_formula(model: Any) -> nodes.ClassFormula:
         marks = CertainBox(x, space.specific, space.negatives)
     elif model.reject:
         marks = BoxMarks(x, boxes)
-    return model._formula_of(margins, marks)
+    found: nodes.ClassFormula = model._formula_of(margins, marks)
+    return found

@@ -283,9 +283,11 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
         coef, constant = np.asarray(self.basis_coef_), np.atleast_1d(self.basis_intercept_)
         if not len(self.exponents_):
             return nodes.regression(
-                nodes.Constant(x, constant), self, flat=flat, count=len(constant)
+                nodes.Constants(x, constant), self, flat=flat, count=len(constant)
             )
-        terms = nodes.Polynomial(x, self.center_, self.scale_, self.exponents_, self.chebyshev_)
+        terms = nodes.PolynomialTerms(
+            x, self.center_, self.scale_, self.exponents_, self.chebyshev_
+        )
         mean = nodes.Affine(terms, coef, constant)
         return nodes.regression(mean, self, flat=flat, count=len(constant))
 

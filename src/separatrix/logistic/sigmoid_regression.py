@@ -26,6 +26,7 @@ from separatrix.estimators.base import check_labels, reads_tables
 from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
 from separatrix.estimators.scaling import standard_design
 from separatrix.formula import nodes
+from separatrix.formula.values import NoFormula
 from separatrix.geometry.class_scores import softmax
 from separatrix.matrices.products import multiply
 from separatrix.messages import InputError, warn
@@ -300,7 +301,7 @@ class SigmoidRegressionClassifier(ProbabilisticLinearClassifier):
     def formula(self) -> nodes.ClassFormula:
         """Sigmoids of linear scores; of several classes divided by their sum, in logarithms."""
         if self.multilabel_:
-            raise nodes.NoFormula("Several labels for a row have no export.")
+            raise NoFormula("Several labels for a row have no export.")
         if len(self.classes_) == 2:
             return super().formula()
         scores = self._linear_scores()

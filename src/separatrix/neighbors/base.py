@@ -40,7 +40,7 @@ from separatrix.estimators.metric_inputs import (
     metric_of_table,
     with_missing,
 )
-from separatrix.formula import nodes
+from separatrix.formula.values import NoFormula
 from separatrix.kernels import Gaussian
 from separatrix.messages import InputError, check_option, warn
 from separatrix.neighbors import loops
@@ -579,7 +579,7 @@ class NeighborsClassifier(ClassifierMixin, InstanceBasedClassifier):
     def _one_hot(self) -> Floats:
         """Indicators of the classes of the stored rows (m x K)."""
         if self.outputs_2d_:
-            raise nodes.NoFormula("Several targets of classes have no export.")
+            raise NoFormula("Several targets of classes have no export.")
         return np.eye(len(self.classes_))[self.codes_]
 
 

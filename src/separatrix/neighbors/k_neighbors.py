@@ -422,7 +422,7 @@ class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
         if s := float(self.smoothing):
             p = nodes.SmoothedVotes(near, k, s, names=names)
         votes = near.sums
-        chosen = nodes.Decision(votes, one=False)
+        chosen = nodes.ChosenLabel(votes, one=False)
         return nodes.ClassFormula(chosen, self.classes_, None, p, decided_by=votes)
 
 

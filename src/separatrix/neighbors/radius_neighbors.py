@@ -14,6 +14,7 @@ from separatrix.distances.search import NeighborLists
 from separatrix.estimators.base import reads_tables
 from separatrix.formula import nodes
 from separatrix.formula.kernels import dense
+from separatrix.formula.values import NoFormula
 from separatrix.messages import InputError
 from separatrix.neighbors.base import (
     InstanceBasedRegressor,
@@ -285,7 +286,7 @@ class RadiusNeighborsClassifier(NeighborsClassifier, RadiusPredictor):
         """Votes of all rows within the radius; a label of its own where there are none."""
         one_hot, k = self._one_hot(), len(self.classes_)
         if self.outlier_label_ is None:
-            raise nodes.NoFormula(
+            raise NoFormula(
                 "Rows without a neighbor within the radius are an error, and a formula cannot "
                 "raise one: give an outlier_label."
             )
@@ -297,7 +298,7 @@ class RadiusNeighborsClassifier(NeighborsClassifier, RadiusPredictor):
         names = nodes.probability_names(self.classes_)
         p = nodes.Ratio(near.sums, near.total, own, names=names)
         some = nodes.Marks(near.total, 0.0)
-        chosen = nodes.OneClaim(some, alone, nodes.Decision(near.sums, one=False))
+        chosen = nodes.OneClaim(some, alone, nodes.ChosenLabel(near.sums, one=False))
         return nodes.ClassFormula(chosen, labels, None, p, decided_by=near.sums)
 
 

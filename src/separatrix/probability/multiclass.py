@@ -43,6 +43,7 @@ from separatrix.estimators.wrapped import (
     warn_once,
 )
 from separatrix.formula import nodes
+from separatrix.formula.values import NoFormula
 from separatrix.kernels.structures import as_list
 from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import Certificate
@@ -202,9 +203,9 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
     def _members(self) -> tuple[list[nodes.ClassFormula], nodes.Node]:
         """The formulas of the binary classifiers, and their scores, positive for class 1."""
         if self.pairwise_indices_:
-            raise nodes.NoFormula("Pairs of classes with precomputed kernels have no export.")
+            raise NoFormula("Pairs of classes with precomputed kernels have no export.")
         if self._structures:
-            raise nodes.NoFormula("The kernel compares objects, and a formula has numbers only.")
+            raise NoFormula("The kernel compares objects, and a formula has numbers only.")
         x = nodes.design_of(self)
         members = [nodes.at_rows(x, nodes.class_formula_of(one)) for one in self.estimators_]
         if gives_probabilities(self):
@@ -224,9 +225,9 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
         if self.reject:
             labels = labels_with_reject(self.classes_, self.reject_label)
         if k == 2:
-            chosen: nodes.Node = nodes.Decision(scores, one=True)
+            chosen: nodes.Node = nodes.ChosenLabel(scores, one=True)
             return nodes.ClassFormula(chosen, labels, scores, p, decided_by=scores, by_sign=True)
-        chosen = nodes.Decision(by_class, one=False)
+        chosen = nodes.ChosenLabel(by_class, one=False)
         if self.reject:
             chosen = nodes.OneClaim(accepted, k)
         return nodes.ClassFormula(chosen, labels, by_class, p, decided_by=by_class)
@@ -390,7 +391,7 @@ class OneVsRest(BinaryEnsemble):
     def formula(self) -> nodes.ClassFormula:
         """The class whose classifier has the largest score, or the only one that accepts a row."""
         if self.multilabel_:
-            raise nodes.NoFormula("Several labels for a row have no export.")
+            raise NoFormula("Several labels for a row have no export.")
         members, scores = self._members()
         k, names, p = len(self.classes_), nodes.probability_names(self.classes_), None
         if gives_probabilities(self):
@@ -398,7 +399,7 @@ class OneVsRest(BinaryEnsemble):
             p = (
                 nodes.TwoColumns(own, names=names)
                 if k == 2
-                else nodes.Normalized(own, k, names=names)
+                else nodes.Proportions(own, k, names=names)
             )
         return self._formula_of(scores, scores, nodes.Marks(scores, 0.0), p)
 
@@ -549,7 +550,7 @@ class ConstantLabel:
 
     def formula(self) -> nodes.ClassFormula:
         """The same label for every row."""
-        score = nodes.Constant(nodes.ComputedRows(), np.array([float(self.label)]))
+        score = nodes.Constants(nodes.ComputedRows(), np.array([float(self.label)]))
         p = nodes.TwoColumns(score)
         return replace(nodes.by_score(score, self.classes_), probabilities=p)
 

@@ -18,6 +18,7 @@ from separatrix.estimators.wrapped import (
     labeled_rows,
 )
 from separatrix.formula import nodes
+from separatrix.formula.values import NoFormula
 from separatrix.messages import InputError
 from separatrix.probability.costs import Costs, costs_of
 from separatrix.probability.roc import CoverageRisk, coverage_risk
@@ -180,7 +181,7 @@ class RejectOption(WrappedClassifier):
         """The class of least expected cost, or a rejection where that costs less."""
         inner, costs = nodes.class_formula_of(self.estimator_), self.costs_
         if inner.probabilities is None:
-            raise nodes.NoFormula("A rejection by costs needs probabilities.")
+            raise NoFormula("A rejection by costs needs probabilities.")
         matrix, names = costs.matrix, [f"cost of {label}" for label in self.labels_.tolist()]
         if (
             costs.reject_cost is not None

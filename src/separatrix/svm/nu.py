@@ -456,7 +456,7 @@ class OneClassSVM(OutlierMixin, KernelSVM, PointsEstimator):
         """1 inside or on the boundary, −1 outside."""
         scores = self._binary_scores(["score"])
         rounding = _ROUNDING * float(np.abs(self.offset_).max())
-        chosen = nodes.Decision(
+        chosen = nodes.ChosenLabel(
             nodes.Affine(scores, np.ones((1, 1)), rounding), one=True, zero_is_second=True
         )
         labels = np.array([-1, 1])

@@ -280,14 +280,14 @@ class KernelClassifier(ClassifierMixin, ClassLabels, KernelSVM):
         labels, k, pairs = self.classes_, len(self.classes_), self._has_pairs
         by_class = nodes.Votes(scores, k, zero_is_first=True, break_ties=True) if pairs else scores
         if k == 2:
-            chosen = nodes.Decision(scores, one=True, zero_is_second=True)
+            chosen = nodes.ChosenLabel(scores, one=True, zero_is_second=True)
             return nodes.ClassFormula(chosen, labels, scores, p, decided_by=scores, by_sign=True)
         plain = scores if self.decision_function_shape == "ovo" else by_class
         if not pairs or self.break_ties:
-            chosen = nodes.Decision(by_class, one=False)
+            chosen = nodes.ChosenLabel(by_class, one=False)
             return nodes.ClassFormula(chosen, labels, plain, p, decided_by=by_class)
         votes = nodes.Votes(scores, k, zero_is_first=False, break_ties=False)
-        chosen = nodes.Decision(votes, one=False)
+        chosen = nodes.ChosenLabel(votes, one=False)
         return nodes.ClassFormula(chosen, labels, plain, p, decided_by=scores, by_sign=True)
 
 

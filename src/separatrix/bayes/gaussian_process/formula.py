@@ -14,7 +14,7 @@ from separatrix.bayes.gaussian_process.laplace import COEFFICIENTS, SLOPES
 from separatrix.bayes.gaussian_process.model import SplitKernel, check_noise
 from separatrix.formula import nodes
 from separatrix.formula.kernels import dense, kernel_diagonal, kernel_values
-from separatrix.formula.values import Value, concat, rows_of_a_tile
+from separatrix.formula.values import NoFormula, Value, concat, rows_of_a_tile
 
 Work = Callable[[Value], list[Value]]
 
@@ -39,7 +39,7 @@ class ProcessMoments(nodes.Node):
 def process_formula(model: Any) -> nodes.NumberFormula:
     """Posterior mean and standard deviation of y."""
     if model._structures:
-        raise nodes.NoFormula("The kernel compares objects, and a formula has numbers only.")
+        raise NoFormula("The kernel compares objects, and a formula has numbers only.")
     points, k = dense(model.X_train_), len(model.target_scale_)
     work = _inducing(model) if model._is_inducing else _exact(model, points)
     stored = len(model._inducing_bound.inducing) if model._is_inducing else len(points)
@@ -55,7 +55,7 @@ def _inverse(factor: Floats) -> Floats:
     """L⁻ᵀ, by which rows of kernel values are whitened."""
     eye = np.eye(len(factor))
     lower = linalg.solve_triangular(np.tril(factor), eye, lower=True, check_finite=False)
-    return lower.T
+    return np.asarray(lower.T)
 
 
 def _trend(basis: Any, x: Value) -> Value:
@@ -64,7 +64,7 @@ def _trend(basis: Any, x: Value) -> Value:
     if basis.kind == "constant" or not len(basis.columns):
         return ones
     chosen = x.columns(*basis.columns.tolist())
-    standard = (chosen - basis.centers[basis.columns]) / basis.scales[basis.columns]
+    standard: Value = (chosen - basis.centers[basis.columns]) / basis.scales[basis.columns]
     return concat([ones, standard])
 
 
@@ -179,17 +179,17 @@ def _averaged_sigmoid(mean: Value, variance: Value) -> Value:
 def classes_formula(model: Any, least: float) -> nodes.ClassFormula:
     """Class probabilities of Laplace's approximation, or of inducing points."""
     if model._structures:
-        raise nodes.NoFormula("The kernel compares objects, and a formula has numbers only.")
+        raise NoFormula("The kernel compares objects, and a formula has numbers only.")
     labels, count = model.classes_, len(model.binaries_)
     k, names = len(labels), nodes.probability_names(labels)
     both = LatentProcesses(nodes.design_of(model), tuple(model.binaries_))
     means = nodes.Columns(both, tuple(range(count)))
     p = nodes.Columns(both, tuple(range(count, 2 * count)))
     if k == 2:
-        chosen = nodes.Decision(means, one=True)
+        chosen = nodes.ChosenLabel(means, one=True)
         two = nodes.TwoColumns(p, names=names)
         return nodes.ClassFormula(chosen, labels, None, two, decided_by=means, by_sign=True)
     if model._has_pairs:
         odds = nodes.Elementwise(p, "log_odds")
         return nodes.by_probability(nodes.Coupled(odds, k, least, names=names), labels)
-    return nodes.by_probability(nodes.Normalized(p, k, names=names), labels)
+    return nodes.by_probability(nodes.Proportions(p, k, names=names), labels)

@@ -13,13 +13,13 @@ from separatrix.export.onnx.graph import IR_VERSION, ML_OPSET, OPSET, Graph, Gra
 from separatrix.formula.inputs import DesignTerm, InputColumn, Inputs
 from separatrix.formula.nodes import (
     ClassFormula,
-    Design,
+    EncodedColumns,
     Evaluation,
     Formula,
-    Levels,
     MatrixRows,
     NumberFormula,
-    Rows,
+    RawTerms,
+    RowSource,
     formula_of,
 )
 from separatrix.formula.values import NoFormula
@@ -45,7 +45,7 @@ def built(model: Any, columns: tuple[InputColumn, ...] = (), *, level: float = 0
     ``level`` is that of intervals.
     """
     graph = Graph()
-    rows: Rows
+    rows: RowSource
     if columns:
         rows = GraphTable(graph, columns)
     else:
@@ -212,7 +212,7 @@ class GraphTable:
         self._designs: dict[Inputs, GraphValue] = {}
         self._lacking: dict[str, GraphValue] = {}
 
-    def design(self, node: Design) -> GraphValue:
+    def design(self, node: EncodedColumns) -> GraphValue:
         """Terms in the order of the design."""
         inputs = node.inputs
         if inputs not in self._designs:
@@ -221,7 +221,7 @@ class GraphTable:
             self._designs[inputs] = self._ordered(inputs.terms)
         return self._designs[inputs]
 
-    def levels(self, node: Levels) -> tuple[GraphValue, GraphValue]:
+    def levels(self, node: RawTerms) -> tuple[GraphValue, GraphValue]:
         """Values and indicators of levels, 0 where a value is missing; and 1 where there is one."""
         values, there = [], []
         for name in dict.fromkeys(term.column for term in node.terms):

@@ -199,7 +199,7 @@ class Graph:
 
     def value(self, given: Any) -> GraphValue:
         """A tensor as it is, anything else as a constant; plain numbers are doubles."""
-        if isinstance(given, Value):
+        if isinstance(given, GraphValue):
             return given
         if isinstance(given, bool):
             return self.constant(np.bool_(given))
