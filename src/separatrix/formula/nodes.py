@@ -661,24 +661,26 @@ def pairs_of(k: int) -> tuple[Floats, Floats]:
     return eye[first], eye[second]
 
 
+#: Probabilities of pairs of classes stay this far from 0 and 1, as in libsvm, or none could couple.
+LEAST_OF_PAIRS = 1e-7
+
+
 @dataclass(frozen=True, eq=False)
 class Coupled(Node):
     """Class probabilities from the log odds of pairs i < j, positive for j.
 
     p is the minimum of a quadratic form Q with Σ p = 1, so that (Q + 11ᵀ) p is proportional to 1.
     The matrix is positive definite; sweeping its columns one by one gives minus its inverse.
-    ``least`` bounds the probabilities of pairs.
     """
 
     odds: Node
     k: int
-    least: float
     stage: ClassVar[str] = "probabilities"
 
     def compute(self, of: Evaluation) -> Any:
         """By sweeps."""
         k = self.k
-        second = of(self.odds).sigmoid().at_least(self.least).at_most(1.0 - self.least)
+        second = of(self.odds).sigmoid().at_least(LEAST_OF_PAIRS).at_most(1.0 - LEAST_OF_PAIRS)
         first = 1.0 - second
         pairs = list(combinations(range(k), 2))
         to_upper, to_lower = np.zeros((len(pairs), k * k)), np.zeros((len(pairs), k * k))
@@ -1065,6 +1067,20 @@ class AtLeast(Node):
     def compute(self, of: Evaluation) -> Any:
         """Entry by entry."""
         return of(self.x).at_least(self.bound)
+
+
+@dataclass(frozen=True, eq=False)
+class Snapped(Node):
+    """Entries, and 0 where they are that up to rounding."""
+
+    x: Node
+    rounding: float
+    stage: ClassVar[str] = "scores"
+
+    def compute(self, of: Evaluation) -> Any:
+        """Entry by entry."""
+        x = of(self.x)
+        return (x.abs() <= self.rounding).where(0.0, x)
 
 
 @dataclass(frozen=True, eq=False)

@@ -514,7 +514,7 @@ class OneVsOne(BinaryEnsemble):
         votes = nodes.Votes(against, k, zero_is_first=True, break_ties=False)
         accepted = nodes.Marks(votes, k - 1.5)
         if gives_probabilities(self):
-            p = nodes.Coupled(scores, k, LEAST, names=nodes.probability_names(self.classes_))
+            p = nodes.Coupled(scores, k, names=nodes.probability_names(self.classes_))
             return self._formula_of(scores, p, accepted, p)
         by_class = nodes.Votes(against, k, zero_is_first=True, break_ties=True)
         return self._formula_of(scores, by_class, accepted, None)
@@ -583,8 +583,6 @@ def label_columns(
 # (2004): one linear system for each row, whose solution is never negative.
 
 
-#: Pairwise probabilities stay this far from 0 and 1, where the system would be singular.
-LEAST = 1e-7
 #: Matrix entries of the systems that are solved at a time.
 BATCH = 2_000_000
 
@@ -603,7 +601,7 @@ def _solve_batch(log_odds: Floats, k: int) -> Floats:
     n = len(log_odds)
     r = np.zeros((n, k, k))
     for s, (i, j) in zip(log_odds.T, combinations(range(k), 2), strict=True):
-        r[:, j, i] = np.clip(expit(s), LEAST, 1.0 - LEAST)
+        r[:, j, i] = np.clip(expit(s), nodes.LEAST_OF_PAIRS, 1.0 - nodes.LEAST_OF_PAIRS)
         r[:, i, j] = 1.0 - r[:, j, i]
     system = np.zeros((n, k + 1, k + 1))
     system[:, :k, :k] = -r * r.transpose(0, 2, 1)

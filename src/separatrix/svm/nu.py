@@ -454,11 +454,9 @@ class OneClassSVM(OutlierMixin, KernelSVM, PointsEstimator):
 
     def formula(self) -> nodes.ClassFormula:
         """1 inside or on the boundary, −1 outside."""
-        scores = self._binary_scores(["score"])
         rounding = _ROUNDING * float(np.abs(self.offset_).max())
-        chosen = nodes.ChosenLabel(
-            nodes.Affine(scores, np.ones((1, 1)), rounding), one=True, zero_is_second=True
-        )
+        scores = nodes.Snapped(self._binary_scores(), rounding, names=("score",))
+        chosen = nodes.ChosenLabel(scores, one=True, zero_is_second=True)
         labels = np.array([-1, 1])
         return nodes.ClassFormula(chosen, labels, scores, decided_by=scores, by_sign=True)
 

@@ -454,7 +454,7 @@ class CalibratedPairs(KernelClassifier):
         odds = nodes.Joined(tuple(m.odds(nodes.Columns(scores, (i,))) for i, m in enumerate(maps)))
         k, names = len(self.classes_), nodes.probability_names(self.classes_)
         against = nodes.Affine(odds, -np.eye(len(maps)))
-        return self._formula_of(scores, nodes.Coupled(against, k, LEAST, names=names))
+        return self._formula_of(scores, nodes.Coupled(against, k, names=names))
 
 
 class SVC(CalibratedPairs):

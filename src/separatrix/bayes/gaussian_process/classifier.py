@@ -56,7 +56,7 @@ from separatrix.kernels.structures import as_list
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.convex import Certificate
 from separatrix.probability.calibrated import normalize
-from separatrix.probability.multiclass import LEAST, couple
+from separatrix.probability.multiclass import couple
 from separatrix.rows.rows import InMemory, MappedRows, Rows
 from separatrix.rows.schema import Block, Term, Terms, take_items, to_array
 from separatrix.statistics.moments import prepare
@@ -384,7 +384,7 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
 
     def formula(self) -> nodes.ClassFormula:
         """Class probabilities of Laplace's approximation, or of inducing points."""
-        return classes_formula(self, LEAST)
+        return classes_formula(self)
 
 
 # -------------------------------------------------------------------------------------------------

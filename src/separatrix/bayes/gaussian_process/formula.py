@@ -176,7 +176,7 @@ def _averaged_sigmoid(mean: Value, variance: Value) -> Value:
     return p.at_least(0.0).at_most(1.0)
 
 
-def classes_formula(model: Any, least: float) -> nodes.ClassFormula:
+def classes_formula(model: Any) -> nodes.ClassFormula:
     """Class probabilities of Laplace's approximation, or of inducing points."""
     if model._structures:
         raise NoFormula("The kernel compares objects, and a formula has numbers only.")
@@ -191,5 +191,5 @@ def classes_formula(model: Any, least: float) -> nodes.ClassFormula:
         return nodes.ClassFormula(chosen, labels, None, two, decided_by=means, by_sign=True)
     if model._has_pairs:
         odds = nodes.Elementwise(p, "log_odds")
-        return nodes.by_probability(nodes.Coupled(odds, k, least, names=names), labels)
+        return nodes.by_probability(nodes.Coupled(odds, k, names=names), labels)
     return nodes.by_probability(nodes.Proportions(p, k, names=names), labels)
