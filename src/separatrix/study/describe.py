@@ -181,13 +181,21 @@ def stored_rows(core: Any) -> StoredRows | None:
         return StoredRows(n, n, support_vectors=False)
     if hasattr(core, "binaries_") or hasattr(core, "X_train_"):
         return process_rows(core)
-    if _has(core, "spaces_", "n_samples_fit_"):
-        bounding = sum(len(space.negatives) for space in core.spaces_)
-        count = min(bounding, core.n_samples_fit_)
-        return StoredRows(count, count, support_vectors=False, every=False)
     if _has(core, "kernel_", "svms_"):
         return StoredRows(len(np.unique(core.support_)), core.n_samples_fit_, support_vectors=True)
-    return None
+    count = _rows_within(core)
+    return StoredRows(count, count, support_vectors=False, every=False) if count else None
+
+
+def _rows_within(core: Any) -> int:
+    """Training rows that are centers of a kernel expansion, or that bound the region of a class."""
+    if hasattr(core, "expansion_"):
+        return n_items(core.expansion_.centers)
+    if hasattr(core, "support_points_"):
+        return sum(map(len, core.support_points_))
+    each = (space if isinstance(space, list) else [space] for space in getattr(core, "spaces_", ()))
+    bounding = sum(len(space.negatives) for spaces in each for space in spaces)
+    return min(bounding, getattr(core, "n_samples_fit_", bounding))
 
 
 def _svm_search(core: Any) -> SVMSearch | None:

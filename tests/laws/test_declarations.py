@@ -1,0 +1,224 @@
+"""What is declared of a class is what it does, and what the documents say of it.
+
+``python -m tests.laws.test_declarations`` writes the table of ``docs/models.md`` and the stub
+``__init__.pyi`` anew.
+"""
+
+from __future__ import annotations
+
+import re
+from inspect import signature
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import is_classifier, is_clusterer, is_outlier_detector, is_regressor
+from sklearn.utils import all_estimators
+
+import separatrix as sx
+from separatrix.catalogue import DECLARATIONS, Declaration, declaration_of
+from separatrix.exploration.views import boundary, decide, line
+from separatrix.rows.rows import InMemory, Rows
+from separatrix.rows.sources.stream import BatchedRows
+from separatrix.storage.codec import encode
+from separatrix.study.describe import describe
+from tests.drop_in.plugin import same_named
+from tests.registry import CLUSTERERS, HIERARCHIES, REGISTRY
+
+ROOT = Path(__file__).parents[2]
+MODELS = ROOT / "docs" / "models.md"
+STUB = Path(sx.__file__).with_name("__init__.pyi")
+
+RNG = np.random.default_rng(0)
+X = np.abs(np.round(RNG.standard_normal((90, 3)), 2))
+Y = np.round(X[:, 0] + 0.5 * RNG.standard_normal(90), 2)
+LABELS = np.where(np.median(Y) < Y, "up", "down")
+
+each = pytest.mark.parametrize("declared", DECLARATIONS.values(), ids=lambda d: d.name)
+of_rows = [d for d in DECLARATIONS.values() if d.task != "calibration"]
+each_of_rows = pytest.mark.parametrize("declared", of_rows, ids=lambda d: d.name)
+
+
+def target(declared: Declaration) -> np.ndarray:
+    return LABELS if declared.task == "classification" else Y
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory) -> dict[str, Path]:
+    """Files with numbers and with classes as the target."""
+    folder = tmp_path_factory.mktemp("tables")
+    for name, values in (("numbers", Y), ("classes", LABELS)):
+        lines = [",".join(map(str, [*row, t])) for row, t in zip(X, values, strict=True)]
+        (folder / f"{name}.csv").write_text("\n".join(["a,b,c,t", *lines]))
+    return {name: folder / f"{name}.csv" for name in ("numbers", "classes")}
+
+
+@each
+def test_the_task_is_that_of_the_class(declared: Declaration) -> None:
+    model = declared.make()
+    assert declaration_of(model) is declared
+    checks = {
+        "classification": is_classifier,
+        "regression": is_regressor,
+        "clustering": is_clusterer,
+        "outliers": is_outlier_detector,
+    }
+    told = {task for task, check in checks.items() if check(model)}
+    assert told == ({declared.task} & set(checks))
+    for options in declared.variants:
+        declared.make().set_params(**options)
+
+
+@each_of_rows
+def test_tables_beyond_memory_are_read_block_by_block(
+    declared: Declaration, tables: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A declared stream never holds all rows; any other model asks for them."""
+    collect = Rows.collect
+
+    def refuse(rows: Rows) -> object:
+        if isinstance(rows, InMemory):
+            return collect(rows)
+        raise MemoryError("all rows at once")
+
+    monkeypatch.setattr(Rows, "collect", refuse)
+    monkeypatch.setattr(BatchedRows, "read", refuse)
+    kind = "classes" if declared.task == "classification" else "numbers"
+    rows = sx.scan(tables[kind], target="t")
+    model = declared.make().set_params(**(declared.stream or {}))
+    if declared.stream is None:
+        with pytest.raises(MemoryError):
+            model.fit(rows)
+    else:
+        model.fit(rows)
+
+
+@each_of_rows
+def test_sparse_rows_are_taken_where_the_class_says_so(declared: Declaration) -> None:
+    model, x = declared.make(), sparse.csr_array(np.where(X > 0.5, X, 0.0))
+    if model.__sklearn_tags__().input_tags.sparse:
+        model.fit(x, target(declared))
+    else:
+        with pytest.raises(TypeError, match="Sparse data"):
+            model.fit(x, target(declared))
+
+
+def test_twins_are_the_classes_that_scikit_learn_has_under_the_same_name() -> None:
+    theirs = dict(all_estimators())
+    twins = {d.name: d.twin for d in DECLARATIONS.values() if d.twin}
+    assert twins == {n: theirs[n].__module__.split(".")[1] for n in DECLARATIONS if n in theirs}
+    assert set(twins) == set(same_named())
+
+
+@pytest.mark.parametrize("name", [d.name for d in DECLARATIONS.values() if d.verifier])
+def test_a_verifier_recomputes_the_certificate(name: str) -> None:
+    declared = DECLARATIONS[name]
+    model = declared.make().fit(X, target(declared))
+    assert sx.verify(model, X, target(declared)).holds
+
+
+def test_views_have_sliders_for_the_models_that_are_declared_so() -> None:
+    views = {"classification": boundary.MODELS, "regression": line.MODELS}
+    for task, models in views.items():
+        declared = {d.view for d in DECLARATIONS.values() if d.task == task and d.view}
+        assert declared == set(models)
+    assert {name for name, _, _ in decide.MODELS.values()} <= set(DECLARATIONS)
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [d for d in of_rows if d.task in ("regression", "classification")],
+    ids=lambda d: d.name,
+)
+def test_every_model_of_a_study_is_described(declared: Declaration) -> None:
+    model = declared.make().fit(X, target(declared))
+    found = describe(model)
+    assert found.certificate is model.certificate_
+    stored: dict[str, np.ndarray] = {}
+    encode(model, stored, "model")
+    tables = [t for t in stored.values() if t.ndim == 2 and t.shape[1] == X.shape[1]]
+    kept = any((t[:, None] == X).all(axis=2).any() for t in tables)
+    assert kept <= (found.stored_rows is not None), "the file has training rows, and none is told"
+
+
+def test_every_model_has_a_row_of_laws() -> None:
+    known = {type(row.make()).__name__ for row in (*REGISTRY, *CLUSTERERS, *HIERARCHIES)}
+    tasks = ("regression", "classification", "clustering")
+    assert {d.name for d in of_rows if d.task in tasks} - known == set()
+
+
+# -- documents -------------------------------------------------------------------------------------
+
+
+def takes() -> str:
+    """The table "Which estimator takes what" of docs/models.md."""
+    mark = {True: "yes", False: ""}
+    candidates = {d.name: d.candidate.get("name", d.name) for d in of_rows}
+    lines = [
+        "| name | sparse rows | files, databases, Dask, Spark | `partial_fit` | `sample_weight` "
+        "| leave-one-out in closed form | `separatrix verify` | name in a study |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for d in of_rows:
+        cls, model = d.load(), d.make()
+        stream = "" if d.stream is None else "block by block"
+        given = ", ".join(f"`{name}=…`" for name in d.stream or {})
+        studied = d.task in ("regression", "classification") and d.example is None
+        cells = (
+            f"`{d.name}`",
+            mark[model.__sklearn_tags__().input_tags.sparse],
+            f"{stream} with {given}" if given else stream,
+            mark[hasattr(cls, "partial_fit")],
+            mark["sample_weight" in signature(cls.fit).parameters],
+            mark[hasattr(cls, "leave_one_out_fits")],
+            mark[bool(d.verifier)],
+            f"`{candidates[d.name]}`" if studied else "",
+        )
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(["", *(line.replace("  ", " ") for line in lines), "", ""])
+
+
+BETWEEN = re.compile(r"(?<=<!-- declared -->\n).*?(?=<!-- end -->)", re.S)
+
+
+def test_the_table_of_the_documents_is_that_of_the_declarations() -> None:
+    found = BETWEEN.search(MODELS.read_text("utf-8"))
+    assert found is not None
+    assert found[0] == takes(), "python -m tests.laws.test_declarations writes it anew"
+
+
+def test_every_declared_class_has_a_line_in_the_documents() -> None:
+    text = BETWEEN.sub("", MODELS.read_text("utf-8"))
+    named = set(re.findall(r"`(\w+)`", "\n".join(re.findall(r"^\| ([^|]*)\|", text, re.M))))
+    assert set(DECLARATIONS) - named == set()
+
+
+# -- the stub of the package -----------------------------------------------------------------------
+
+
+def stub() -> str:
+    """``__init__.pyi``: one import for every public name, in order of modules."""
+    lines = []
+    for name, home in sorted(sx.HOMES.items(), key=lambda item: (item[1], item[0])):
+        line = f"from {home} import {name} as {name}"
+        lines.append(
+            line if len(line) <= 100 else f"from {home} import (\n    {name} as {name},\n)"
+        )
+    return "\n".join([FIRST, "", *lines, "", *LAST, ""])
+
+
+FIRST = (
+    "# Types of the public names, for editors and type checkers: "
+    "one import for every entry of HOMES."
+)
+LAST = ("__version__: str", "HOMES: dict[str, str]", "__all__: list[str]")
+
+
+def test_the_stub_is_that_of_the_public_names() -> None:
+    assert STUB.read_text("utf-8") == stub(), "python -m tests.laws.test_declarations writes it"
+
+
+if __name__ == "__main__":
+    MODELS.write_text(BETWEEN.sub(lambda _: takes(), MODELS.read_text("utf-8")), "utf-8")
+    STUB.write_text(stub(), "utf-8")
