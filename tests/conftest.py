@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -20,6 +21,12 @@ settings.load_profile("patient")
 QUEUE = os.environ.get("SEPARATRIX_TEST_QUEUE", "")
 #: Tests of a module that are claimed at once.
 PIECE = 200
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Random numbers of a test, whatever ran before it."""
+    return np.random.default_rng(0)
 
 
 def pytest_collection_finish(session: Any) -> None:

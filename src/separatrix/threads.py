@@ -128,8 +128,8 @@ def _blas_limit() -> int | None:
         else:
             libraries = _controller().lib_controllers
             counts = [lib.num_threads for lib in libraries if lib.user_api == "blas"]
-    own = [_environment(name) for name in BLAS_LIMITS]
-    usual = min(count for count in (_processors(), *own) if count is not None)
+    settings = [_environment(name) for name in BLAS_LIMITS]
+    usual = min(count for count in (_processors(), *settings) if count is not None)
     return min((count for count in counts if count < usual), default=None)
 
 

@@ -40,9 +40,9 @@ def test_evidences_far_apart_do_not_overflow() -> None:
         evidence_weights([1.0, np.nan])
 
 
-def test_the_mixture_has_the_moments_and_quantiles_of_its_parts() -> None:
+def test_the_mixture_has_the_moments_and_quantiles_of_its_parts(rng: np.random.Generator) -> None:
     model = sx.EvidenceAveraging(MODELS).fit(X, Y)
-    new = RNG.standard_normal((4, 3)) * 3.0
+    new = rng.standard_normal((4, 3)) * 3.0
     parts = [m.predictive(new) for m in model.estimators_]
     w = model.weights_
     mean = sum(a * p.mean for a, p in zip(w, parts, strict=True))

@@ -94,8 +94,10 @@ def test_what_is_learned_from_all_rows_has_no_closed_form(model: Any) -> None:
     [sx.LinearRegression(), sx.Ridge(2.0), linear_model.LinearRegression(), linear_model.Ridge(2)],
     ids=lambda v: type(v).__module__.split(".")[0] + " " + type(v).__name__,
 )
-def test_a_row_is_left_out_with_its_whole_weight(model: Any, size: float) -> None:
-    w = size * RNG.integers(1, 4, N)
+def test_a_row_is_left_out_with_its_whole_weight(
+    rng: np.random.Generator, model: Any, size: float
+) -> None:
+    w = size * rng.integers(1, 4, N)
     for x, new in ((X, NEW), (ALONE, NEW_ALONE), (WIDE, NEW_WIDE)):
         whole = clone(model).fit(x, Y, sample_weight=w)
         fits = closed_form(whole, x, Y, w, np.arange(N))
@@ -114,11 +116,13 @@ def test_a_row_is_left_out_with_its_whole_weight(model: Any, size: float) -> Non
     [sx.LinearRegression(), sx.Ridge(0.5), sx.KNeighborsRegressor(5), linear_model.Ridge(0.5)],
     ids=["least squares", "ridge", "neighbors", "other ridge"],
 )
-def test_a_weight_is_that_many_rows_which_are_left_out_together(model: Any, method: str) -> None:
-    w = RNG.integers(1, 4, N)
+def test_a_weight_is_that_many_rows_which_are_left_out_together(
+    rng: np.random.Generator, model: Any, method: str
+) -> None:
+    w = rng.integers(1, 4, N)
     made = sx.ConformalRegressor(model, method=method)
     one = clone(made).fit(X, Y, sample_weight=w)
-    order = RNG.permutation(w.sum())
+    order = rng.permutation(w.sum())
     repeated = clone(made).fit(np.repeat(X, w, axis=0)[order], np.repeat(Y, w)[order])
     assert (one.fits_ is None) == isinstance(model, sx.KNeighborsRegressor)
     assert (repeated.fits_ is None) == (one.fits_ is None)

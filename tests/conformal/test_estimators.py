@@ -125,8 +125,8 @@ def test_a_class_that_no_fold_was_trained_on_has_probability_zero() -> None:
 
 
 @pytest.mark.parametrize("conformity", ["lac", "aps", "raps", "margin"])
-def test_models_of_scikit_learn_and_weights(conformity: str) -> None:
-    w = RNG.integers(1, 3, 80).astype(float)
+def test_models_of_scikit_learn_and_weights(rng: np.random.Generator, conformity: str) -> None:
+    w = rng.integers(1, 3, 80).astype(float)
     model = sx.ConformalClassifier(LogisticRegression(), conformity=conformity, randomized=True)
     model.fit(X, LABELS, sample_weight=w)
     assert model.coverage(X, LABELS, sample_weight=w, level=0.8).rows == w.sum()

@@ -178,22 +178,32 @@ def test_many_equal_distances_in_many_columns() -> None:
     np.testing.assert_array_equal(found[0], np.take_along_axis(every, order, axis=1))
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "cosine", "minkowski"])
-def test_sparse_rows_stay_sparse_and_have_the_same_neighbors(
-    metric: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def sparse_points(monkeypatch: pytest.MonkeyPatch) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Points and queries, a tenth of them points, searched in blocks of a few entries."""
     monkeypatch.setattr(sparse_rows, "MANY_ENTRIES", 100)
     monkeypatch.setattr(sparse_rows, "BLOCK_ENTRIES", 2000)
     rng = np.random.default_rng(8)
     z = sparse.random_array((120, 50), density=0.04, rng=rng, format="csr")
-    x = sparse.vstack([z[:10], sparse.random_array((20, 50), density=0.05, rng=rng)]).tocsr()
+    return z, sparse.vstack([z[:10], sparse.random_array((20, 50), density=0.05, rng=rng)]).tocsr()
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "cosine", "minkowski"])
+def test_sparse_rows_stay_sparse_and_have_neighbors_as_near(sparse_points, metric: str) -> None:
+    z, x = sparse_points
     search, dense = NearestNeighborSearch(z, metric), NearestNeighborSearch(z.toarray(), metric)
     assert isinstance(search._search, sparse_rows.SparseSearch)
-    found, expected = search.nearest(x, 4), dense.nearest(x.toarray(), 4)
-    np.testing.assert_allclose(found.distances, expected.distances, atol=1e-14)
-    if metric == "cosine":  # orthogonal rows are all equally far, up to rounding
-        return
-    np.testing.assert_array_equal(found.indices, expected.indices)
+    neighbors, expected = search.nearest(x, 4), dense.nearest(x.toarray(), 4)
+    np.testing.assert_allclose(neighbors.distances, expected.distances, atol=1e-14)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "minkowski"])
+def test_sparse_rows_have_the_same_neighbors(sparse_points, metric: str) -> None:
+    """Without cosine: orthogonal rows are all equally far, up to rounding."""
+    z, x = sparse_points
+    search, dense = NearestNeighborSearch(z, metric), NearestNeighborSearch(z.toarray(), metric)
+    neighbors, expected = search.nearest(x, 4), dense.nearest(x.toarray(), 4)
+    np.testing.assert_array_equal(neighbors.indices, expected.indices)
     radius = float(np.median(expected.distances))
     near, exact = search.within(x, radius), dense.within(x.toarray(), radius * (1 + 1e-9))
     np.testing.assert_array_equal(near.starts, exact.starts)

@@ -37,7 +37,7 @@ def test_more_boxes_make_no_more_errors():
 
 def test_the_errors_are_those_of_the_boxes():
     model = sx.UnionOfBoxes(2).fit(X, Y)
-    claimed = model._claimed(X)
+    claimed = model._claims(X)
     assert ((claimed != (Y[:, None] == model.classes_)).sum(axis=0) == model.errors_).all()
     for spaces, label in zip(model.spaces_, model.classes_, strict=True):
         inside = np.any([space.specific.contains(X) for space in spaces], axis=0)

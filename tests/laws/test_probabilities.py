@@ -33,10 +33,9 @@ def test_probabilities_sum_to_one_and_predictions_agree(
     assert np.isfinite(p).all()
     assert (p >= 0).all()
     assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
-    if isinstance(model, sx.SVC):  # predicts by votes, with or without probabilities
-        return
-    predicted = model.predict(new)[:, None] == model.classes_
-    assert_array_equal(p[predicted], p.max(axis=1))  # ties may be broken by scores
+    if not isinstance(model, sx.SVC):  # which predicts by votes, with or without probabilities
+        predicted = model.predict(new)[:, None] == model.classes_
+        assert_array_equal(p[predicted], p.max(axis=1))  # ties may be broken by scores
 
 
 @probable

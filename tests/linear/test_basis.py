@@ -59,9 +59,9 @@ def test_a_term_that_occurs_twice_is_used_once() -> None:
     assert both.term_names_ == sx.BasisExpansion(["quadratic"]).fit(X).term_names_
 
 
-def test_names_of_a_table_with_levels() -> None:
+def test_names_of_a_table_with_levels(rng: np.random.Generator) -> None:
     frame = pd.DataFrame(
-        {"size": X[:, 0], "town": RNG.choice(["a", "b", "c"], 80), "new": X[:, 2] > 0}
+        {"size": X[:, 0], "town": rng.choice(["a", "b", "c"], 80), "new": X[:, 2] > 0}
     )
     rows = sx.scan(frame.assign(y=X[:, 1]), target="y")
     found = sx.BasisExpansion(["quadratic"]).fit(rows)

@@ -32,8 +32,8 @@ def test_errors_for_unequal_variances(covariance: str) -> None:
     assert_allclose(found.t_values, found.estimates / found.standard_errors)
 
 
-def test_a_weight_is_that_many_rows() -> None:
-    w = RNG.integers(1, 4, size=40)
+def test_a_weight_is_that_many_rows(rng: np.random.Generator) -> None:
+    w = rng.integers(1, 4, size=40)
     weighted = sx.LinearRegression().fit(X, Y, w)
     repeated = sx.LinearRegression().fit(np.repeat(X, w, axis=0), np.repeat(Y, w))
     for covariance in ("HC1", "HC3"):

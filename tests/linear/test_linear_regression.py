@@ -42,7 +42,7 @@ def test_one_column_slope_is_covariance_over_variance() -> None:
     assert abs((weight - model.predict(height[:, None])).sum()) < 1e-11
 
 
-def test_marginal_coefficients_ignore_correlation() -> None:
+def test_marginal_coefficients_ignore_correlation(rng: np.random.Generator) -> None:
     first = rng.standard_normal(500)
     second = -first + 0.05 * rng.standard_normal(500)
     x = np.stack([first, second], axis=1)
@@ -56,7 +56,7 @@ def test_marginal_coefficients_ignore_correlation() -> None:
 
 @pytest.mark.parametrize("k", [0, 1, 3])
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_agrees_with_scikit_learn(k: int, fit_intercept: bool) -> None:
+def test_agrees_with_scikit_learn(rng: np.random.Generator, k: int, fit_intercept: bool) -> None:
     x, y = sample(k=k)
     w = rng.uniform(0, 3, len(x))
     ours = sx.LinearRegression(fit_intercept=fit_intercept).fit(x, y, sample_weight=w)
@@ -67,7 +67,7 @@ def test_agrees_with_scikit_learn(k: int, fit_intercept: bool) -> None:
     assert_allclose(ours.predict(x), theirs.predict(x), rtol=1e-9)
 
 
-def test_sparse_rows() -> None:
+def test_sparse_rows(rng: np.random.Generator) -> None:
     x = sparse.random_array((300, 20), density=0.1, rng=3, format="csr")
     y = rng.standard_normal(300)
     a, b = sx.LinearRegression().fit(x, y), sx.LinearRegression().fit(x.toarray(), y)
@@ -101,7 +101,9 @@ def test_dependence_does_not_depend_on_units(scale: float) -> None:
     assert_allclose(model.predict(wide), sx.LinearRegression().fit(x, y).predict(x), rtol=1e-7)
 
 
-def test_more_columns_than_rows_gives_the_minimum_norm_interpolation() -> None:
+def test_more_columns_than_rows_gives_the_minimum_norm_interpolation(
+    rng: np.random.Generator,
+) -> None:
     x, y = rng.standard_normal((15, 40)), rng.standard_normal(15)
     with pytest.warns(SeparatrixWarning, match="SEP001"):
         model = sx.LinearRegression().fit(x, y)
@@ -112,7 +114,9 @@ def test_more_columns_than_rows_gives_the_minimum_norm_interpolation() -> None:
         model.summary()
 
 
-def test_more_columns_than_rows_in_extreme_units_still_interpolates() -> None:
+def test_more_columns_than_rows_in_extreme_units_still_interpolates(
+    rng: np.random.Generator,
+) -> None:
     x, y = rng.standard_normal((15, 40)), rng.standard_normal(15)
     x[:, ::2] *= 1e8
     x[:, 1::4] *= 1e-8
@@ -150,7 +154,9 @@ def test_moments_of_two_sites_fit_as_all_rows() -> None:
     assert_allclose(model.predict(x), sx.LinearRegression().fit(x, y).predict(x), rtol=1e-10)
 
 
-def test_large_hard_tables_use_the_triangular_factor(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_hard_tables_use_the_triangular_factor(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     x = np.vander(np.linspace(1, 2, 60), 7, increasing=True)[:, 1:]
     y = x @ np.ones(6) + 1e-3 * rng.standard_normal(60)
     exact = sx.LinearRegression().fit(x, y)
@@ -231,7 +237,7 @@ def test_summary_agrees_with_statsmodels(fit_intercept: bool) -> None:
     assert_allclose(numbers, [*expected, theirs.scale], rtol=1e-9)
 
 
-def test_summary_counts_weights_as_rows() -> None:
+def test_summary_counts_weights_as_rows(rng: np.random.Generator) -> None:
     x, y = sample()
     w = rng.integers(0, 4, len(x))
     weighted = sx.LinearRegression().fit(x, y, sample_weight=w.astype(float)).summary()
@@ -283,7 +289,7 @@ def test_a_loaded_model_needs_its_rows(tmp_path) -> None:
     assert_allclose(loaded.summary(x, y).leverage, model.summary().leverage)
 
 
-def test_an_outlier_is_detected() -> None:
+def test_an_outlier_is_detected(rng: np.random.Generator) -> None:
     x = np.linspace(0, 10, 20)[:, None]
     y = 2 * x[:, 0] + 0.1 * rng.standard_normal(20)
     y[-1] += 10

@@ -29,7 +29,9 @@ def sample(n: int = 60, d: int = 6, k: int = 0) -> tuple[np.ndarray, np.ndarray]
 @pytest.mark.parametrize("shape", [(60, 6), (20, 50), (10, 10)])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("k", [0, 2])
-def test_agrees_with_scikit_learn(shape: tuple[int, int], fit_intercept: bool, k: int) -> None:
+def test_agrees_with_scikit_learn(
+    rng: np.random.Generator, shape: tuple[int, int], fit_intercept: bool, k: int
+) -> None:
     x, y = sample(*shape, k)
     w = rng.uniform(0.1, 3, len(x))
     ours = sx.Ridge(0.7, fit_intercept=fit_intercept).fit(x, y, sample_weight=w)
@@ -175,7 +177,7 @@ def test_one_standard_error_takes_the_larger_penalty() -> None:
         sx.RidgeCV(ALPHAS, rule="best").fit(x, y)
 
 
-def test_sparse_rows_and_updates() -> None:
+def test_sparse_rows_and_updates(rng: np.random.Generator) -> None:
     x = sparse.random_array((200, 15), density=0.2, rng=1, format="csr")
     y = rng.standard_normal(200)
     whole = sx.Ridge(0.5).fit(x.toarray(), y)

@@ -49,7 +49,7 @@ def test_liblinear_penalizes_the_intercept(ratio, scaling):
     assert ours.certificate_.primal == pytest.approx(primal, rel=1e-9)
 
 
-def test_liblinear_with_more_columns_than_rows():
+def test_liblinear_with_more_columns_than_rows(rng):
     wide = np.hstack([X[:30], rng.standard_normal((30, 250))])
     for ratio in (0.0, 1.0):
         options = {"l1_ratio": ratio, "solver": "liblinear"}

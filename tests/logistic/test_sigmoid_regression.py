@@ -25,10 +25,10 @@ def objective(b: np.ndarray, r: np.ndarray, alpha: float) -> float:
     )
 
 
-def test_derivatives_are_those_of_the_value() -> None:
+def test_derivatives_are_those_of_the_value(rng: np.random.Generator) -> None:
     z = np.column_stack([np.ones(150), (X - X.mean(axis=0)) / X.std(axis=0)])
-    problem = SigmoidSquares(z, Y.astype(float), RNG.uniform(0, 0.02, 150), 0.01)
-    b = RNG.standard_normal(4)
+    problem = SigmoidSquares(z, Y.astype(float), rng.uniform(0, 0.02, 150), 0.01)
+    b = rng.standard_normal(4)
     assert_allclose(
         problem.gradient(b), optimize.approx_fprime(b, problem.value, 1e-7), rtol=1e-4, atol=1e-7
     )
@@ -39,7 +39,7 @@ def test_derivatives_are_those_of_the_value() -> None:
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1e-3, 0.1])
-def test_no_neighbor_and_no_other_solver_is_lower(alpha) -> None:
+def test_no_neighbor_and_no_other_solver_is_lower(rng, alpha) -> None:
     model = sx.SigmoidRegressionClassifier(alpha).fit(X, Y)
     b = np.r_[model.intercept_, model.coef_[0]]
     best = objective(b, Y, alpha)
@@ -49,7 +49,7 @@ def test_no_neighbor_and_no_other_solver_is_lower(alpha) -> None:
     assert best <= peer.fun + 1e-8
     for size in (1e-4, 1e-2):
         for _ in range(20):
-            assert objective(b + size * RNG.standard_normal(4) / [1, 1, 10, 0.1], Y, alpha) >= best
+            assert objective(b + size * rng.standard_normal(4) / [1, 1, 10, 0.1], Y, alpha) >= best
 
 
 def test_multilabel_targets_are_fitted_one_by_one(tmp_path) -> None:

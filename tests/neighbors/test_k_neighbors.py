@@ -74,8 +74,8 @@ def test_leave_one_out_error_equals_refitting_without_the_row(weights: Any, mode
     assert counts.error[counts.best - 1] == counts.error.min()
 
 
-def test_leave_one_out_of_weighted_rows_equals_repeated_rows() -> None:
-    w = RNG.integers(0, 4, len(X))
+def test_leave_one_out_of_weighted_rows_equals_repeated_rows(rng: np.random.Generator) -> None:
+    w = rng.integers(0, 4, len(X))
     a = sx.KNeighborsClassifier().fit(X, LABELS, sample_weight=w).leave_one_out(12)
     b = sx.KNeighborsClassifier().fit(np.repeat(X, w, axis=0), np.repeat(LABELS, w))
     np.testing.assert_allclose(a.error, b.leave_one_out(12).error, atol=1e-12)
@@ -171,19 +171,21 @@ def test_nearest_mean_equals_nearest_centroid_and_basic_linear_classifier() -> N
     np.testing.assert_array_equal(own, sx.BasicLinearClassifier().fit(X, three).predict(NEW))
 
 
-def test_manhattan_boundary_runs_at_45_degrees_between_the_exemplars() -> None:
+def test_manhattan_boundary_runs_at_45_degrees_between_the_exemplars(
+    rng: np.random.Generator,
+) -> None:
     """Between exemplars (0, 0) and (2, 4) |x|+|y| = |x−2|+|y−4| is x + y = 3 inside the box."""
     model = sx.NearestExemplar("manhattan").fit([[0.0, 0], [2.0, 4.0]], [0, 1])
-    inside = RNG.uniform([0, 0], [2, 4], size=(200, 2))
+    inside = rng.uniform([0, 0], [2, 4], size=(200, 2))
     np.testing.assert_array_equal(model.predict(inside), (inside.sum(axis=1) > 3).astype(int))
 
 
-def test_concentrated_distances_warn_and_only_those() -> None:
-    noise = RNG.normal(size=(300, 120))
+def test_concentrated_distances_warn_and_only_those(rng: np.random.Generator) -> None:
+    noise = rng.normal(size=(300, 120))
     with pytest.warns(sx.SeparatrixWarning, match="SEP008"):
         sx.KNeighborsClassifier().fit(noise, LABELS[:240].repeat(2)[:300])
     groups = np.vstack([noise[:100], noise[100:200] + 3.0])
-    flat = RNG.normal(size=(300, 2)) @ RNG.normal(size=(2, 120))
+    flat = rng.normal(size=(300, 2)) @ rng.normal(size=(2, 120))
     with warnings.catch_warnings():
         warnings.simplefilter("error", sx.SeparatrixWarning)
         sx.KNeighborsClassifier().fit(groups, np.repeat([0, 1], 100))

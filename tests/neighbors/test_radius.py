@@ -117,8 +117,10 @@ def test_sparse_graphs_as_precomputed_distances(tmp_path: Path) -> None:
     )
 
 
-def test_precomputed_distances_need_no_symmetry_and_the_right_shape() -> None:
-    d = np.abs(RNG.normal(size=(6, 6)))
+def test_precomputed_distances_need_no_symmetry_and_the_right_shape(
+    rng: np.random.Generator,
+) -> None:
+    d = np.abs(rng.normal(size=(6, 6)))
     np.fill_diagonal(d, 0.0)
     own = sx.NearestNeighbors(n_neighbors=2, metric="precomputed").fit(d)
     peer = peers.NearestNeighbors(n_neighbors=2, metric="precomputed").fit(d)

@@ -14,14 +14,14 @@ X = RNG.standard_normal((80, 3))
 Y = X @ [1.0, -1.0, 0.5] + RNG.logistic(size=80) > 0.0
 
 
-def symmetric(eigenvalues: list[float]) -> np.ndarray:
-    q = np.linalg.qr(RNG.standard_normal((len(eigenvalues), len(eigenvalues))))[0]
+def symmetric(eigenvalues: list[float], rng: np.random.Generator) -> np.ndarray:
+    q = np.linalg.qr(rng.standard_normal((len(eigenvalues), len(eigenvalues))))[0]
     return q @ np.diag(eigenvalues) @ q.T
 
 
-def test_a_quadratic_takes_a_step_for_each_distinct_eigenvalue() -> None:
-    a = symmetric([1.0, 1.0, 1.0, 7.0, 7.0, 30.0])
-    a, b = (a + a.T) / 2.0, RNG.standard_normal(6)
+def test_a_quadratic_takes_a_step_for_each_distinct_eigenvalue(rng: np.random.Generator) -> None:
+    a = symmetric([1.0, 1.0, 1.0, 7.0, 7.0, 30.0], rng)
+    a, b = (a + a.T) / 2.0, rng.standard_normal(6)
     bowl = sx.Quadratic(a, b)
     trace = sx.conjugate_gradient(bowl, np.zeros(6))
     assert trace.n_iter == 3
@@ -34,12 +34,12 @@ def test_a_quadratic_takes_a_step_for_each_distinct_eigenvalue() -> None:
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.1])
-def test_the_logistic_loss(alpha: float) -> None:
+def test_the_logistic_loss(rng: np.random.Generator, alpha: float) -> None:
     loss = sx.LogisticLoss(X, Y, alpha)
     start = np.zeros(4)
-    point = RNG.standard_normal(4)
+    point = rng.standard_normal(4)
     assert check_grad(loss.value, loss.gradient, point) < 1e-6
-    v = RNG.standard_normal(4)
+    v = rng.standard_normal(4)
     assert_allclose(loss.hessian(point) @ v, loss.hessian_vector(point, v), rtol=1e-12)
     C = np.inf if alpha == 0.0 else 1.0 / (alpha * len(X))
     peer = sx.LogisticRegression(C=C).fit(X, Y)

@@ -126,9 +126,11 @@ def test_bias_and_variance_by_the_bootstrap() -> None:
     ],
     ids=lambda v: v if isinstance(v, str) else type(v).__name__,
 )
-def test_conformal_intervals_are_as_wide_as_new_rows_need(model: Any, method: str) -> None:
+def test_conformal_intervals_are_as_wide_as_new_rows_need(
+    rng: np.random.Generator, model: Any, method: str
+) -> None:
     model = warned(lambda: sx.ConformalRegressor(model, method=method).fit(X, Y))
-    new, y = RNG.normal(size=(400, 3)), RNG.normal(size=400)
+    new, y = rng.normal(size=(400, 3)), rng.normal(size=400)
     low, high = model.predict_interval(new, level=0.8).T
     assert np.mean((low <= y) & (y <= high)) > 0.65
     # 80 % of a normal distribution are within 1.28 standard deviations
@@ -141,9 +143,9 @@ def test_conformal_intervals_are_as_wide_as_new_rows_need(model: Any, method: st
     ids=["least squares", "ridge"],
 )
 def test_rows_are_left_out_with_their_copies_as_if_each_were_there_once(
-    model: Any, once: Any
+    rng: np.random.Generator, model: Any, once: Any
 ) -> None:
-    wide, rows = RNG.normal(size=(60, 40)), np.arange(60)
+    wide, rows = rng.normal(size=(60, 40)), np.arange(60)
     many = sx.ConformalRegressor(model, method="jackknife+")
     warned(lambda: many.fit(np.tile(wide, (5, 1)), Y))
     refits = [clone(once).fit(wide[rows != i], TARGET[rows != i]) for i in rows]
@@ -166,27 +168,27 @@ def test_copies_of_one_row_cannot_be_left_out() -> None:
         made.fit(x, np.tile(TARGET[:1], 9))
 
 
-def test_sets_of_labels_are_as_large_as_new_rows_need() -> None:
+def test_sets_of_labels_are_as_large_as_new_rows_need(rng: np.random.Generator) -> None:
     nearest = sx.KNeighborsClassifier(1)
     made = sx.ConformalClassifier(nearest, method="jackknife+")
     model = warned(lambda: made.fit(X, LABELS))
-    new, labels = RNG.normal(size=(400, 3)), RNG.choice(["u", "v"], 400)
+    new, labels = rng.normal(size=(400, 3)), rng.choice(["u", "v"], 400)
     assert model.coverage(new, labels, level=0.8).proportion > 0.65
 
 
-def test_calibrated_probabilities() -> None:
+def test_calibrated_probabilities(rng: np.random.Generator) -> None:
     for estimator in (sx.KNeighborsClassifier(1), sx.SVC(C=1e3, gamma=10.0)):
         model = sx.CalibratedClassifier(estimator, method="platt")
         warned(lambda model=model: model.fit(X, LABELS))
-        assert model.predict_proba(RNG.normal(size=(50, 3))).max() < 0.9
+        assert model.predict_proba(rng.normal(size=(50, 3))).max() < 0.9
 
 
-def test_probabilities_of_an_svm() -> None:
+def test_probabilities_of_an_svm(rng: np.random.Generator) -> None:
     model = sx.SVC(C=1e3, gamma=10.0, probability=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(X, LABELS)
-    assert model.predict_proba(RNG.normal(size=(50, 3))).max() < 0.9
+    assert model.predict_proba(rng.normal(size=(50, 3))).max() < 0.9
 
 
 @pytest.mark.parametrize(
@@ -213,9 +215,9 @@ def test_the_path_of_an_svm_does_not_remember() -> None:
         warned(lambda: sx.SVMPath(kernel=sx.Gaussian(0.1)).fit(X, one))
 
 
-def test_rows_that_chance_repeats_are_rows_like_any_other() -> None:
-    few = RNG.integers(0, 2, size=(200, 2)).astype(float)
-    y = RNG.integers(0, 2, size=200)
+def test_rows_that_chance_repeats_are_rows_like_any_other(rng: np.random.Generator) -> None:
+    few = rng.integers(0, 2, size=(200, 2)).astype(float)
+    y = rng.integers(0, 2, size=200)
     with warnings.catch_warnings():
         warnings.simplefilter("error", SeparatrixWarning)
         sx.learning_curves([sx.KNeighborsClassifier(5)], few, y)
@@ -258,14 +260,14 @@ def test_folds_of_scikit_learn_stay_and_warn_where_they_part_copies(
     ],
     ids=["lasso", "ridge", "ridge by another score"],
 )
-def test_folds_of_few_rows_and_many_columns_warn_too(model: Any) -> None:
-    order = RNG.permutation(80)
-    x, y = np.tile(RNG.normal(size=(40, 200)), (2, 1))[order], np.tile(Y[:40], 2)[order]
+def test_folds_of_few_rows_and_many_columns_warn_too(rng: np.random.Generator, model: Any) -> None:
+    order = rng.permutation(80)
+    x, y = np.tile(rng.normal(size=(40, 200)), (2, 1))[order], np.tile(Y[:40], 2)[order]
     with pytest.warns(SeparatrixWarning, match="SEP009 40 of 80 rows.*which part copies"):
         model.fit(x, y)
 
 
-def test_copies_are_found_among_many_rows() -> None:
-    many, y = np.tile(RNG.normal(size=(4_000, 2)), (5, 1)), np.tile(RNG.normal(size=4_000), 5)
+def test_copies_are_found_among_many_rows(rng: np.random.Generator) -> None:
+    many, y = np.tile(rng.normal(size=(4_000, 2)), (5, 1)), np.tile(rng.normal(size=4_000), 5)
     with pytest.warns(SeparatrixWarning, match="SEP009.*which part copies"):
         sx.LassoCV(cv=5).fit(many, y)

@@ -204,11 +204,11 @@ def test_no_point_in_range_chooses_nothing() -> None:
     assert "range" in table.reasons["AICc"]
 
 
-def test_degenerate_targets_and_tables() -> None:
+def test_degenerate_targets_and_tables(rng: np.random.Generator) -> None:
     constant = sx.criteria(sx.RidgePath(4).fit(X, np.ones(50)))
     assert constant.choices["evidence"] is None
     assert "constant" in constant.reasons["evidence"]
-    wide = RNG.standard_normal((20, 40))
+    wide = rng.standard_normal((20, 40))
     table = sx.criteria(sx.RidgePath(20).fit(wide, Y[:20]))
     at = table["evidence"].chosen
     assert at is None or table.figures.freedom[at] <= 10.0
@@ -217,8 +217,8 @@ def test_degenerate_targets_and_tables() -> None:
     assert one.choices["structural risk"] is None
 
 
-def test_weights_are_repeated_rows() -> None:
-    w = RNG.integers(0, 3, 50)
+def test_weights_are_repeated_rows(rng: np.random.Generator) -> None:
+    w = rng.integers(0, 3, 50)
     often = np.repeat(np.arange(50), w)
     one = sx.criteria(sx.LassoPath([0.5, 0.1]).fit(X, Y, w.astype(float)))
     other = sx.criteria(sx.LassoPath([0.5, 0.1]).fit(X[often], Y[often]))

@@ -85,8 +85,8 @@ def test_classifiers_are_refitted() -> None:
     assert "log loss" in str(curves)
 
 
-def test_rows_in_another_order_give_the_same_curves() -> None:
-    order = RNG.permutation(120)
+def test_rows_in_another_order_give_the_same_curves(rng: np.random.Generator) -> None:
+    order = rng.permutation(120)
     one = sx.learning_curves(sx.Ridge(1.0), X, Y)
     other = sx.learning_curves(sx.Ridge(1.0), X[order], Y[order])
     assert_allclose(one.validation, other.validation, rtol=1e-9)

@@ -35,8 +35,8 @@ def test_moments_and_rows_give_the_same_standardizer():
     np.testing.assert_allclose(from_moments.scale, from_rows.scale, rtol=1e-6)
 
 
-def test_sparse_rows_are_scaled_and_stay_sparse():
-    x = sparse.random_array((50, 6), density=0.3, rng=RNG, format="csr")
+def test_sparse_rows_are_scaled_and_stay_sparse(rng):
+    x = sparse.random_array((50, 6), density=0.3, rng=rng, format="csr")
     ours = Standardizer.from_rows(x, np.ones(50))
     z = ours.transform(x)
     assert sparse.issparse(z)
@@ -46,9 +46,9 @@ def test_sparse_rows_are_scaled_and_stay_sparse():
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
-def test_coefficients_in_the_units_of_the_table_give_the_same_scores(outputs):
+def test_coefficients_in_the_units_of_the_table_give_the_same_scores(rng, outputs):
     ours = Standardizer.from_rows(X, W)
-    coef, intercept = RNG.normal(size=(outputs, 4)), RNG.normal(size=outputs)
+    coef, intercept = rng.normal(size=(outputs, 4)), rng.normal(size=outputs)
     b, a = ours.unscale(coef, intercept)
     np.testing.assert_allclose(X @ b.T + a, ours.transform(X) @ coef.T + intercept, atol=1e-6)
     assert (b[:, 1] == 0.0).all()

@@ -95,9 +95,9 @@ def test_the_second_metric_is_evidence_against_the_baseline() -> None:
     )
 
 
-def test_weights_count_as_repeated_rows() -> None:
-    w = RNG.integers(1, 4, 50).astype(float)
-    a, b = RNG.normal(size=(2, 50))
+def test_weights_count_as_repeated_rows(rng: np.random.Generator) -> None:
+    w = rng.integers(1, 4, 50).astype(float)
+    a, b = rng.normal(size=(2, 50))
     repeated = difference(
         np.repeat(a, w.astype(int)), np.repeat(b, w.astype(int)), np.ones(int(w.sum()))
     )

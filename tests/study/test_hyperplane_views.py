@@ -54,8 +54,8 @@ def test_units_change_nothing() -> None:
     assert_allclose(moved.errors, plain.errors)
 
 
-def test_weights_and_tables() -> None:
-    w = RNG.integers(0, 3, 200)
+def test_weights_and_tables(rng: np.random.Generator) -> None:
+    w = rng.integers(0, 3, 200)
     weighted = sx.hyperplane_views(X, Y, w)
     repeated = sx.hyperplane_views(np.repeat(X, w, axis=0), np.repeat(Y, w))
     assert_allclose(weighted.offsets, repeated.offsets, rtol=1e-6)

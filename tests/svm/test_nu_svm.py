@@ -79,7 +79,7 @@ def test_the_svm_of_the_cost_and_of_the_epsilon_that_belong_to_nu() -> None:
     assert not number.certificate_.gap > 1e-9
 
 
-def test_the_gap_of_one_class_by_its_definition() -> None:
+def test_the_gap_of_one_class_by_its_definition(rng: np.random.Generator) -> None:
     model = sx.OneClassSVM(nu=0.3, gamma=0.5).fit(X, sample_weight=W)
     k, alpha, rho = rbf_kernel(X, gamma=0.5), model.alpha_, float(model.offset_[0])
     assert_allclose(alpha.sum(), 0.3 * W.sum(), rtol=1e-12)
@@ -90,8 +90,8 @@ def test_the_gap_of_one_class_by_its_definition() -> None:
     assert_allclose(model.certificate_.dual, -0.5 * square, rtol=1e-9)
     assert primal + 0.5 * square <= 1e-9 * abs(primal)
     for _ in range(20):  # no other function and offset is better
-        other = alpha + 0.01 * RNG.normal(size=160) * (W > 0)
-        shift = rho + 0.01 * RNG.normal()
+        other = alpha + 0.01 * rng.normal(size=160) * (W > 0)
+        shift = rho + 0.01 * rng.normal()
         f = k @ other
         value = 0.5 * other @ f - 0.3 * W.sum() * shift + W @ np.maximum(shift - f, 0.0)
         assert value >= model.certificate_.dual - 1e-9

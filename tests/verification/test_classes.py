@@ -136,7 +136,7 @@ def test_boxes() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_degenerate_tables_are_not_refuted() -> None:
+def test_degenerate_tables_are_not_refuted(rng: np.random.Generator) -> None:
     constant, far = np.column_stack([X, np.full(70, 0.1)]), X + 1e6
     w = rng.integers(0, 3, size=70).astype(float)
     for model in (sx.LinearDiscriminantAnalysis(), sx.GaussianNB(), sx.SVC(standardize=True)):

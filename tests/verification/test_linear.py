@@ -71,7 +71,7 @@ def test_tampered_certificates_are_refuted(name: str, value: Any) -> None:
     assert refuted(sx.verify(model, X, Y))
 
 
-def test_order_of_rows_and_weights() -> None:
+def test_order_of_rows_and_weights(rng: np.random.Generator) -> None:
     order = rng.permutation(len(X))
     model = sx.LinearRegression().fit(X, Y)
     assert sx.verify(model, X[order], Y[order]).verdict == "proved"

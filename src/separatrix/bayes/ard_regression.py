@@ -160,13 +160,13 @@ class ARDRegression(BayesianLinearModel):
             m = data.moments if self.fit_intercept else data.moments.about_origin()
             columns = UnitColumns.of_moments(m, plain)
         rates = self._rates(columns)
-        found = maximize_relevance(columns, rates)
-        active = np.flatnonzero(np.isfinite(found.lam))
-        fit = Fit.at(columns, found.alpha, found.lam, active)
-        unit_coef = np.zeros(len(found.lam))
+        relevance = maximize_relevance(columns, rates)
+        active = np.flatnonzero(np.isfinite(relevance.lam))
+        fit = Fit.at(columns, relevance.alpha, relevance.lam, active)
+        unit_coef = np.zeros(len(relevance.lam))
         unit_coef[active] = fit.mean
-        checked = certify_relevance(columns, rates, found.alpha, found.lam, unit_coef)
-        self._expose(columns, found)
+        checked = certify_relevance(columns, rates, relevance.alpha, relevance.lam, unit_coef)
+        self._expose(columns, relevance)
         root = np.sqrt(columns.units)
         half = np.zeros((len(root), len(active)))
         half[active] = fit.half / root[active, None]
@@ -178,7 +178,7 @@ class ARDRegression(BayesianLinearModel):
         coef = unit_coef / root
         intercept = plain.y_mean - float(plain.mean @ coef)
         return Solution(
-            coef[:, None], np.array([intercept]), checked.certificate, iterations=found.steps
+            coef[:, None], np.array([intercept]), checked.certificate, iterations=relevance.steps
         )
 
     def _rates(self, columns: UnitColumns) -> Rates:
@@ -202,14 +202,14 @@ class ARDRegression(BayesianLinearModel):
             threshold / units,
         )
 
-    def _expose(self, columns: UnitColumns, found: Relevance) -> None:
+    def _expose(self, columns: UnitColumns, relevance: Relevance) -> None:
         """Precisions, evidence and scores in the units of the table."""
         length = columns.y_length or 1.0
         change = -columns.weight * float(np.log(length))
-        self.alpha_ = found.alpha / length**2
-        self.lambda_ = found.lam * columns.units
-        self.log_evidence_ = log_evidence_at(columns, found.alpha, found.lam) + change
-        self.scores_ = np.array(found.history if self.compute_score else ()) + change
+        self.alpha_ = relevance.alpha / length**2
+        self.lambda_ = relevance.lam * columns.units
+        self.log_evidence_ = log_evidence_at(columns, relevance.alpha, relevance.lam) + change
+        self.scores_ = np.array(relevance.history if self.compute_score else ()) + change
 
     def _warn(
         self, columns: UnitColumns, rates: Rates, checked: Checked, data: TrainingData
@@ -248,8 +248,8 @@ class ARDRegression(BayesianLinearModel):
         """Covariance matrix of the coefficients of the columns in use."""
         check_is_fitted(self)
         active = np.flatnonzero(np.isfinite(self.lambda_))
-        found = self._posterior().covariance[np.ix_(active, active)]
-        return found.astype(self.coef_.dtype, copy=False)
+        covariance = self._posterior().covariance[np.ix_(active, active)]
+        return covariance.astype(self.coef_.dtype, copy=False)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -300,34 +300,37 @@ def maximize_relevance(columns: UnitColumns, rates: Rates) -> Relevance:
     starts = [np.full(d, np.inf)]
     if d <= columns.weight:
         starts.append(np.where(copies, np.inf, float(d)))
-    found = [_search(RelevanceState(columns, alpha, lam), rates) for lam in starts]
-    return max(found, key=lambda r: r.score)
+    searches = [_search(RelevanceState(columns, alpha, lam), rates) for lam in starts]
+    return max(searches, key=lambda r: r.score)
 
 
 def _by_working_sets(columns: UnitColumns, rates: Rates, alpha: float) -> Relevance:
     """Searches over some columns, each from where the last one ended."""
     lam = np.full(len(columns.xy), np.inf)
-    found, exact = Relevance(alpha, lam, score(columns, rates, alpha, lam), (), 0), False
+    relevance, exact = Relevance(alpha, lam, score(columns, rates, alpha, lam), (), 0), False
     for _ in range(SETS):
-        new = _candidates(columns, rates, found)
+        new = _candidates(columns, rates, relevance)
         if not len(new) and exact:
             break
         exact = not len(new)
         index = np.union1d(np.flatnonzero(np.isfinite(lam)), new)
-        start = RelevanceState(columns.subset(index), found.alpha, lam[index])
-        own = (_search if exact else _approach)(start, rates.subset(index))
+        start = RelevanceState(columns.subset(index), relevance.alpha, lam[index])
+        subset_search = (_search if exact else _approach)(start, rates.subset(index))
         lam[:] = np.inf
-        lam[index] = own.lam
-        history, steps = found.history + own.history, found.steps + own.steps
-        found = Relevance(own.alpha, lam, own.score, history, steps)
-    return found
+        lam[index] = subset_search.lam
+        history, steps = (
+            relevance.history + subset_search.history,
+            relevance.steps + subset_search.steps,
+        )
+        relevance = Relevance(subset_search.alpha, lam, subset_search.score, history, steps)
+    return relevance
 
 
-def _candidates(columns: UnitColumns, rates: Rates, found: Relevance) -> NDArray[np.int64]:
+def _candidates(columns: UnitColumns, rates: Rates, relevance: Relevance) -> NDArray[np.int64]:
     """Columns left out that have the most to gain."""
-    s, q = columns.strengths(found.alpha, found.lam)
+    s, q = columns.strengths(relevance.alpha, relevance.lam)
     gains = np.where(_enters(s, q, rates), _gain(s, q, _precisions(s, q)), 0.0)
-    gains[np.isfinite(found.lam) | (s <= COPY * found.alpha)] = 0.0
+    gains[np.isfinite(relevance.lam) | (s <= COPY * relevance.alpha)] = 0.0
     most = np.argsort(-gains, kind="stable")[:MOST_NEW]
     real = [gains[j] > LEAST_GAIN and choice(s[j], q[j], j, rates) < np.inf for j in most]
     return np.asarray(most[np.array(real, dtype=bool)])
@@ -350,10 +353,10 @@ def _search(state: RelevanceState, rates: Rates) -> Relevance:
     """The same with as many sweeps as it takes, and Newton's method at the end."""
     history, steps = list[float](), 0
     for _ in range(ROUNDS):
-        found = _approach(state, rates, SWEEPS)
+        relevance = _approach(state, rates, SWEEPS)
         newton = _newton(state, rates)
-        steps += found.steps + newton
-        history += [*found.history, score(state.columns, rates, state.alpha, state.lam)]
+        steps += relevance.steps + newton
+        history += [*relevance.history, score(state.columns, rates, state.alpha, state.lam)]
         left_out = np.isfinite(state.lam) & (state.lam >= rates.threshold)
         state.lam[left_out] = np.inf
         state.refresh()
@@ -456,8 +459,8 @@ def _precisions(s: Floats, q: Floats) -> Floats:
 def _gain(s: Floats, q: Floats, lam: Floats) -> Floats:
     """The gain of every column."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = 0.5 * (q**2 / (lam + s) - np.log1p(s / lam))
-    return np.where(np.isfinite(lam), found, 0.0)
+        gain = 0.5 * (q**2 / (lam + s) - np.log1p(s / lam))
+    return np.where(np.isfinite(lam), gain, 0.0)
 
 
 def _sweep(state: RelevanceState, rates: Rates, *, change: bool = True) -> float:
@@ -607,11 +610,11 @@ class UnitColumns:
     def subset(self, index: NDArray[np.int64]) -> UnitColumns:
         """Some of the columns, with their products."""
         gram, xy = self.products(index)
-        rows, own = self.rows, (self.length[index], self.y_length, self.weight)
+        rows, targets = self.rows, (self.length[index], self.y_length, self.weight)
         if rows is not None:
             z = Standardized(products(rows.columns(index)), np.zeros(len(xy)), np.ones(len(xy)))
             rows = UnitRows(z, np.ones(len(rows.y)), rows.y)
-        return UnitColumns(xy, *own, gram, rows)
+        return UnitColumns(xy, *targets, gram, rows)
 
     def strengths(self, alpha: float, lam: Floats) -> tuple[Floats, Floats]:
         """S and Q of all columns: α XᵀX − α² XᵀX_A Σ X_AᵀX on the diagonal, and likewise Xᵀy."""
@@ -620,11 +623,13 @@ class UnitColumns:
         half = half_inverse(gram, alpha, lam[active])
         s, q = alpha * (self.length > 0.0), alpha * self.xy
         if self.rows is not None:
-            own = self.rows.columns(active) @ (alpha * half)
+            scaled_columns = self.rows.columns(active) @ (alpha * half)
             for start in range(0, len(active), SOME):
-                inner = self.rows.transposed_times(own[:, start : start + SOME])
+                inner = self.rows.transposed_times(scaled_columns[:, start : start + SOME])
                 s -= np.einsum("ij,ij->i", inner, inner)
-            return np.maximum(s, 0.0), q - self.rows.transposed_times(own @ (alpha * (half.T @ xy)))
+            return np.maximum(s, 0.0), q - self.rows.transposed_times(
+                scaled_columns @ (alpha * (half.T @ xy))
+            )
         assert self.gram is not None
         inner = self.gram[:, active] @ (alpha * half)
         s -= np.einsum("ij,ij->i", inner, inner)
@@ -646,8 +651,8 @@ class UnitColumns:
         if self.gram is not None:
             return self.gram[np.ix_(active, active)], self.xy[active]
         assert self.rows is not None
-        own = self.rows.columns(active)
-        return own.T @ own, self.xy[active]
+        active_columns = self.rows.columns(active)
+        return active_columns.T @ active_columns, self.xy[active]
 
     def copies(self, threshold: Floats) -> NDArray[np.bool_]:
         """Columns that equal another but for sign and units, which is earlier or less limited."""
@@ -657,7 +662,7 @@ class UnitColumns:
         else:
             assert self.gram is not None
             keys = self.gram @ rng.standard_normal(len(self.gram))
-        found = np.zeros(len(keys), dtype=bool)
+        is_copy = np.zeros(len(keys), dtype=bool)
         order = np.argsort(np.abs(keys), kind="stable")
         close = np.diff(np.abs(keys)[order]) <= EQUAL * np.abs(keys).max(initial=0.0)
         for i in np.flatnonzero(close):
@@ -666,8 +671,8 @@ class UnitColumns:
                 first, second = second, first
             gram, _ = self.products(np.array([first, second]))
             if abs(gram[0, 1]) >= (1.0 - EQUAL) * min(gram[0, 0], gram[1, 1]) > 0.0:
-                found[second] = True
-        return found
+                is_copy[second] = True
+        return is_copy
 
     def residual(self, active: NDArray[np.int64], mean: Floats) -> float:
         """‖y − Xb‖² for coefficients of some columns."""
@@ -687,13 +692,13 @@ class RelevanceState:
 
     def refresh(self) -> None:
         """α G − α² G_A Σ G_Aᵀ, computed afresh."""
-        own, active = self.columns, np.flatnonzero(np.isfinite(self.lam))
-        assert own.gram is not None
-        gram, xy = own.products(active)
+        columns, active = self.columns, np.flatnonzero(np.isfinite(self.lam))
+        assert columns.gram is not None
+        gram, xy = columns.products(active)
         half = half_inverse(gram, self.alpha, self.lam[active])
-        across = self.alpha * (own.gram[:, active] @ half)
-        self.matrix = self.alpha * own.gram - across @ across.T
-        self.q = self.alpha * own.xy - across @ (self.alpha * (half.T @ xy))
+        across = self.alpha * (columns.gram[:, active] @ half)
+        self.matrix = self.alpha * columns.gram - across @ across.T
+        self.q = self.alpha * columns.xy - across @ (self.alpha * (half.T @ xy))
         self.s = np.maximum(np.diag(self.matrix), 0.0)
 
     def own(self, j: int) -> tuple[float, float]:
@@ -786,21 +791,23 @@ class Fit:
 def score(columns: UnitColumns, rates: Rates, alpha: float, lam: Floats) -> float:
     """Log evidence plus log hyperpriors of the noise and of the columns that are not left out."""
     active = np.flatnonzero(np.isfinite(lam))
-    own = lam[active]
-    found = log_evidence_at(columns, alpha, lam)
-    found += rates.alpha_1 * float(np.log(alpha)) - rates.alpha_2 * alpha
-    return found + float((rates.lambda_1 * np.log(own) - rates.lambda_2[active] * own).sum())
+    penalties = lam[active]
+    evidence = log_evidence_at(columns, alpha, lam)
+    evidence += rates.alpha_1 * float(np.log(alpha)) - rates.alpha_2 * alpha
+    return evidence + float(
+        (rates.lambda_1 * np.log(penalties) - rates.lambda_2[active] * penalties).sum()
+    )
 
 
 def log_evidence_at(columns: UnitColumns, alpha: float, lam: Floats) -> float:
     """log N(y; 0, C) of the target of length one."""
     active = np.flatnonzero(np.isfinite(lam))
-    fit, own = Fit.at(columns, alpha, lam, active), lam[active]
+    fit, penalties = Fit.at(columns, alpha, lam, active), lam[active]
     gram, _ = columns.products(active)
-    scaled = alpha * gram / np.sqrt(np.multiply.outer(own, own))
+    scaled = alpha * gram / np.sqrt(np.multiply.outer(penalties, penalties))
     scaled[np.diag_indices_from(scaled)] += 1.0
     determinant = float(np.linalg.slogdet(scaled)[1])
-    energy = alpha * fit.residual + float(own @ fit.mean**2)
+    energy = alpha * fit.residual + float(penalties @ fit.mean**2)
     return 0.5 * (columns.weight * float(np.log(alpha / (2 * np.pi))) - determinant - energy)
 
 
@@ -808,24 +815,24 @@ def derivatives(
     columns: UnitColumns, rates: Rates, alpha: float, lam: Floats, active: NDArray[np.int64]
 ) -> tuple[Floats, Floats]:
     """Gradient and Hessian of the score in (log α, log λ of the active columns)."""
-    fit, own = Fit.at(columns, alpha, lam, active), lam[active]
+    fit, penalties = Fit.at(columns, alpha, lam, active), lam[active]
     mean, sigma = fit.mean, fit.half @ fit.half.T
-    freedom, pull = 1.0 - own * fit.variances, own * mean**2
-    weighted = own[:, None] * sigma * own
-    inward = sigma @ (own * mean)  # ΣΛμ
-    by_noise = own * (fit.variances - (sigma**2) @ own)  # ∂γ/∂log α
+    freedom, pull = 1.0 - penalties * fit.variances, penalties * mean**2
+    weighted = penalties[:, None] * sigma * penalties
+    inward = sigma @ (penalties * mean)  # ΣΛμ
+    by_noise = penalties * (fit.variances - (sigma**2) @ penalties)  # ∂γ/∂log α
     gradient = np.empty(len(active) + 1)
-    gradient[1:] = rates.lambda_1 - rates.lambda_2[active] * own + 0.5 * (freedom - pull)
+    gradient[1:] = rates.lambda_1 - rates.lambda_2[active] * penalties + 0.5 * (freedom - pull)
     gradient[0] = rates.alpha_1 - rates.alpha_2 * alpha
     gradient[0] += 0.5 * (columns.weight - freedom.sum() - alpha * fit.residual)
     hessian = np.empty((len(gradient), len(gradient)))
     hessian[1:, 1:] = 0.5 * weighted * sigma + weighted * np.multiply.outer(mean, mean)
-    diagonal = rates.lambda_2[active] * own + 0.5 * (own * fit.variances + pull)
+    diagonal = rates.lambda_2[active] * penalties + 0.5 * (penalties * fit.variances + pull)
     hessian[1:, 1:][np.diag_indices(len(active))] -= diagonal
-    hessian[0, 1:] = hessian[1:, 0] = 0.5 * by_noise - own * mean * inward
+    hessian[0, 1:] = hessian[1:, 0] = 0.5 * by_noise - penalties * mean * inward
     hessian[0, 0] = -rates.alpha_2 * alpha
     hessian[0, 0] -= 0.5 * (by_noise.sum() + alpha * fit.residual)
-    hessian[0, 0] += float((own * mean) @ inward)
+    hessian[0, 0] += float((penalties * mean) @ inward)
     return gradient, hessian
 
 
@@ -857,8 +864,8 @@ def certify_relevance(
     """At precisions and coefficients of columns of length one."""
     active = np.flatnonzero(np.isfinite(lam))
     gram, _ = columns.products(active)
-    own, b = lam[active], coef[active]
-    matrix = alpha * gram + np.diag(own)
+    penalties, b = lam[active], coef[active]
+    matrix = alpha * gram + np.diag(penalties)
     unit = 1.0 / np.sqrt(np.diag(matrix))
     values, vectors = linalg.eigh(matrix * np.multiply.outer(unit, unit), check_finite=False)
     least = max(float(values.min(initial=1.0)), len(values) * np.finfo(float).eps)
@@ -866,16 +873,18 @@ def certify_relevance(
     variances = (half**2).sum(axis=1)
     residual = columns.residual(active, b)
     slopes = (
-        rates.lambda_1 - rates.lambda_2[active] * own + 0.5 * (1 - own * variances - own * b**2)
+        rates.lambda_1
+        - rates.lambda_2[active] * penalties
+        + 0.5 * (1 - penalties * variances - penalties * b**2)
     )
-    freedom = float((1.0 - own * variances).sum())
+    freedom = float((1.0 - penalties * variances).sum())
     of_noise = rates.alpha_1 - rates.alpha_2 * alpha
     of_noise += 0.5 * (columns.weight - freedom - alpha * residual)
     gains, outside = _left_out(columns, rates, alpha, lam, active, half)
     worst = float(np.max(np.abs(slopes), initial=0.0))
     certificate = Certificate(
         claim="No other precision of noise or column near these has a higher evidence",
-        primal=0.5 * (alpha * residual + float(own @ b**2)),
+        primal=0.5 * (alpha * residual + float(penalties @ b**2)),
         kkt=max(abs(of_noise) / (0.5 * columns.weight), worst, outside),
         tolerance=TOLERANCE,
         rank=len(active),
@@ -910,10 +919,10 @@ def _left_out(
     q = alpha * (columns.xy[out] - inner @ (half.T @ columns.xy[active]))
     real = present & (s > COPY_CORRELATION * alpha)
     worst = 0.0
-    for j, own, pull in zip(out[real], s[real].tolist(), q[real].tolist(), strict=True):
-        if pull * pull > own:
-            gains[j] = gain(own, pull, own * own / (pull * pull - own))
-            worst = max(worst, gain(own, pull, choice(own, pull, int(j), rates)))
+    for j, strength, pull in zip(out[real], s[real].tolist(), q[real].tolist(), strict=True):
+        if pull * pull > strength:
+            gains[j] = gain(strength, pull, strength * strength / (pull * pull - strength))
+            worst = max(worst, gain(strength, pull, choice(strength, pull, int(j), rates)))
     return gains, worst
 
 

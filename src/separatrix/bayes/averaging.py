@@ -90,7 +90,7 @@ class EvidenceAveraging(MixtureOfModels):
         with warn_once():
             if isinstance(X, Moments):
                 return self.from_fitted(self._fitted_to_moments(X))
-            return self.from_fitted(self._fitted(self._read_rows(X, y, sample_weight)))
+            return self.from_fitted(self._fit_models(self._read_rows(X, y, sample_weight)))
 
     def from_fitted(self, models: Sequence[Any]) -> Self:
         """Average models that are fitted already, to the same rows."""
@@ -110,8 +110,8 @@ class EvidenceAveraging(MixtureOfModels):
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Mean of the mixture, with its standard deviation; or the most probable class."""
         if return_std and not hasattr(self, "classes_"):
-            found = self.predictive(X)
-            return found.mean, found.scale
+            predictive_distribution = self.predictive(X)
+            return predictive_distribution.mean, predictive_distribution.scale
         return super().predict(X)
 
     @available_if(regresses)  # type: ignore[untyped-decorator]
@@ -134,8 +134,10 @@ class EvidenceAveraging(MixtureOfModels):
     def _components(self, X: Any) -> tuple[Floats, Floats]:
         """Means and standard deviations (n x n_estimators) of the models."""
         check_is_fitted(self)
-        found = [model.predictive(X) for model in self.estimators_]
-        return np.stack([f.mean for f in found], axis=1), np.stack([f.std for f in found], axis=1)
+        predictive_distributions = [model.predictive(X) for model in self.estimators_]
+        return np.stack([f.mean for f in predictive_distributions], axis=1), np.stack(
+            [f.std for f in predictive_distributions], axis=1
+        )
 
     def _quantile(self, mean: Floats, scale: Floats, probability: float) -> Floats:
         reach = 40.0 * scale

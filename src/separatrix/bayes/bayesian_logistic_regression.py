@@ -420,12 +420,12 @@ class PosteriorComparison:
         return float(np.abs(self.laplace_proba - self.sample_proba).max(initial=0.0))
 
     def __str__(self) -> str:
-        at = int(np.argmax(np.abs(self.relative_shift)))
+        index = int(np.argmax(np.abs(self.relative_shift)))
         spread = int(np.argmax(np.abs(np.log(np.maximum(self.std_ratio, 1e-300)))))
         text = (
-            f"Laplace approximation against draws: the mean of {self.labels[at]} differs most, by "
-            f"{abs(self.relative_shift[at]):.2f} standard deviations "
-            f"({abs(self.differences[at]):.1f} Monte Carlo standard errors); the standard "
+            f"Laplace approximation against draws: the mean of {self.labels[index]} differs "
+            f"most, by {abs(self.relative_shift[index]):.2f} standard deviations "
+            f"({abs(self.differences[index]):.1f} Monte Carlo standard errors); the standard "
             f"deviation of {self.labels[spread]} is {self.std_ratio[spread]:.2f} times that of the "
             f"draws; probabilities of {len(self.laplace_proba)} rows differ by at most "
             f"{self.largest_probability_difference:.3f}."

@@ -122,9 +122,9 @@ class BayesianLinearModel(PartialFitMixin, RegressorMixin, MomentEstimator):
                 "rows are gone.",
                 remedy="Fit again for standard deviations; predict needs no rows.",
             )
-        found = self._rebuilt(self._rows.collect())
-        assert found is not None
-        return found
+        posterior = self._rebuilt(self._rows.collect())
+        assert posterior is not None
+        return posterior
 
     @property
     @on_one_blas_thread
@@ -164,20 +164,22 @@ class BayesianLinearModel(PartialFitMixin, RegressorMixin, MomentEstimator):
         self, n_samples: int = 1, random_state: Any = None
     ) -> tuple[Floats, Floats]:
         """Draws of the coefficients (n_samples x d) and of the intercept (n_samples)."""
-        rng, own = np.random.default_rng(random_state), self._posterior()
-        coefs = self.coef_ + own.draws(int(n_samples), rng)
+        rng, posterior = np.random.default_rng(random_state), self._posterior()
+        coefs = self.coef_ + posterior.draws(int(n_samples), rng)
         middle = self.intercept_ + float(self.X_offset_ @ self.coef_)
-        noise = np.sqrt(own.intercept_variance) * rng.standard_normal(int(n_samples))
+        noise = np.sqrt(posterior.intercept_variance) * rng.standard_normal(int(n_samples))
         return coefs, middle - coefs @ self.X_offset_ + noise
 
     def summary(self, *, level: float = 0.95) -> PosteriorTable:  # type: ignore[override]
         """Posterior means, standard deviations and credible intervals of the coefficients."""
-        own = self._posterior()
-        errors = np.sqrt(own.column_variances)
+        posterior = self._posterior()
+        errors = np.sqrt(posterior.column_variances)
         names, estimates = tuple(self.encoding_.names), np.asarray(self.coef_, dtype=float)
         if self.fit_intercept:
             # under a flat prior the mean of the target has the variance 1/(α n)
-            at_zero = own.variance_of(np.zeros((1, len(errors)))) - own.intercept_variance
+            at_zero = (
+                posterior.variance_of(np.zeros((1, len(errors)))) - posterior.intercept_variance
+            )
             at_zero = at_zero + 1.0 / (self.alpha_ * self.n_rows_)
             names, estimates = ("intercept", *names), np.append(self.intercept_, estimates)
             errors = np.append(np.sqrt(at_zero), errors)
@@ -350,15 +352,19 @@ class BayesianRidge(BayesianLinearModel):
         start = starting_precision(self, "alpha_init"), starting_precision(self, "lambda_init")
         columns = self._columns(data.block or data.source)
         prior = self._hyperprior(columns.variance)
-        own, coef_at = self._decompose(data, columns)
-        best = evidence.maximize(own, prior)
-        coef = coef_at(best.lam / best.alpha) if np.isfinite(best.lam) else np.zeros(own.columns)
-        self.alpha_, self.lambda_, self.spectrum_ = best.alpha, best.lam, own
-        self.log_evidence_ = evidence.log_evidence(own, best.alpha, best.lam)
+        decomposition, coef_at = self._decompose(data, columns)
+        best = evidence.maximize(decomposition, prior)
+        coef = (
+            coef_at(best.lam / best.alpha)
+            if np.isfinite(best.lam)
+            else np.zeros(decomposition.columns)
+        )
+        self.alpha_, self.lambda_, self.spectrum_ = best.alpha, best.lam, decomposition
+        self.log_evidence_ = evidence.log_evidence(decomposition, best.alpha, best.lam)
         first = (start[0] or 1.0 / (_variance(data) + EPS), start[1] or 1.0)
         steps = [first, *best.steps] if self.compute_score else []
         self.scores_ = np.array([self._score(prior, *map(float, step)) for step in steps])
-        self.posterior_ = self._factor(own, columns)
+        self.posterior_ = self._factor(decomposition, columns)
         self._place(columns.mean)
         certificate = self._certify(data, columns, prior, coef)
         self._warn_of_rates(prior)
@@ -387,20 +393,22 @@ class BayesianRidge(BayesianLinearModel):
             return rows.spectrum, rows.coef
         assert data.moments is not None
         m = data.moments if self.fit_intercept else data.moments.about_origin()
-        own = from_moments(m, columns)
-        return own, partial(coef_from_moments, m, columns, own)
+        decomposed = from_moments(m, columns)
+        return decomposed, partial(coef_from_moments, m, columns, decomposed)
 
-    def _factor(self, own: EvidenceSpectrum, columns: ColumnScaling) -> Posterior | None:
+    def _factor(
+        self, evidence_spectrum: EvidenceSpectrum, columns: ColumnScaling
+    ) -> Posterior | None:
         """The posterior at the precisions that were found."""
-        d = own.columns
+        d = evidence_spectrum.columns
         if not np.isfinite(self.lambda_):
             return Posterior(columns.mean, np.zeros(d), np.zeros((d, 0)), np.zeros(0))
-        if own.directions is None:
+        if evidence_spectrum.directions is None:
             return None
-        variances = 1.0 / (self.lambda_ + self.alpha_ * own.values)
-        rest = 0.0 if own.rank == d else 1.0 / self.lambda_
+        variances = 1.0 / (self.lambda_ + self.alpha_ * evidence_spectrum.values)
+        rest = 0.0 if evidence_spectrum.rank == d else 1.0 / self.lambda_
         scale = columns.scale if self.standardize else np.ones(d)
-        return Posterior(columns.mean, scale, own.directions, variances, rest)
+        return Posterior(columns.mean, scale, evidence_spectrum.directions, variances, rest)
 
     def _rebuilt(self, block: Block) -> Posterior | None:
         columns = self._columns(block)
@@ -416,17 +424,17 @@ class BayesianRidge(BayesianLinearModel):
         """Derivatives by code that shares nothing with the search."""
         alpha, lam, block = self.alpha_, self.lambda_, data.block
         if not np.isfinite(lam):
-            found = Recomputed(columns.yy, None, 0.0, 1.0)
+            recomputed = Recomputed(columns.yy, None, 0.0, 1.0)
         elif block is not None:
-            found = recompute_rows(block, columns, coef, alpha, lam)
+            recomputed = recompute_rows(block, columns, coef, alpha, lam)
         else:
             assert data.moments is not None
             m = data.moments if self.fit_intercept else data.moments.about_origin()
-            found = recompute_moments(m, columns, coef, alpha, np.full(m.d, lam))
-        self.r_squared_ = 1.0 - found.residual / columns.yy if columns.yy else 0.0
-        notes = (EXACT,) if found.residual <= 2.0 * prior.alpha_2 and columns.yy else ()
+            recomputed = recompute_moments(m, columns, coef, alpha, np.full(m.d, lam))
+        self.r_squared_ = 1.0 - recomputed.residual / columns.yy if columns.yy else 0.0
+        notes = (EXACT,) if recomputed.residual <= 2.0 * prior.alpha_2 and columns.yy else ()
         return certify(
-            found,
+            recomputed,
             prior,
             columns,
             coef,
@@ -439,13 +447,13 @@ class BayesianRidge(BayesianLinearModel):
 
     def _warn_of_rates(self, prior: Hyperprior) -> None:
         """Warn where the rates, which have units, decide the answer and not the rows."""
-        own = self.spectrum_
-        if self.standardize or own.exact or not (prior.alpha_2 or prior.lambda_2):
+        spectrum = self.spectrum_
+        if self.standardize or spectrum.exact or not (prior.alpha_2 or prior.lambda_2):
             return
-        free = evidence.maximize(own, prior._replace(alpha_2=0.0, lambda_2=0.0))
+        free = evidence.maximize(spectrum, prior._replace(alpha_2=0.0, lambda_2=0.0))
         ratios = np.array([self.lambda_ / self.alpha_, free.lam / free.alpha])
-        fits = 1.0 / (1.0 + np.divide.outer(ratios, own.values))
-        moved = np.sqrt(((fits[0] - fits[1]) ** 2 @ own.inner**2) / own.yy)
+        fits = 1.0 / (1.0 + np.divide.outer(ratios, spectrum.values))
+        moved = np.sqrt(((fits[0] - fits[1]) ** 2 @ spectrum.inner**2) / spectrum.yy)
         noise = np.sqrt(free.alpha / self.alpha_)
         if moved > FELT or abs(np.log(noise)) > FELT:
             warn(
@@ -465,19 +473,21 @@ class BayesianRidge(BayesianLinearModel):
         check_is_fitted(self)
         if alpha is not None and not 0.0 < alpha < np.inf:
             raise InputError(f"alpha={alpha!r} must be a precision above 0.")
-        own = self.spectrum_
-        prior = self._hyperprior(own.yy / own.weight)
-        best = evidence.maximize(own, prior, alpha=alpha)
+        spectrum = self.spectrum_
+        prior = self._hyperprior(spectrum.yy / spectrum.weight)
+        best = evidence.maximize(spectrum, prior, alpha=alpha)
         if lambdas is None:
             middle = (
-                best.lam if np.isfinite(best.lam) else best.alpha * max(own.values, default=1.0)
+                best.lam
+                if np.isfinite(best.lam)
+                else best.alpha * max(spectrum.values, default=1.0)
             )
             lambdas = middle * np.geomspace(1e-5, 1e5, 201)
         given = np.atleast_1d(np.asarray(lambdas, dtype=float))
         if given.ndim != 1 or not (np.isfinite(given) & (given > 0.0)).all():
             raise InputError("lambdas must be precisions above 0.")
         if alpha is None:
-            alphas = evidence.best_alphas(own, prior, given)
+            alphas = evidence.best_alphas(spectrum, prior, given)
         else:
             alphas = np.full(len(given), float(alpha))
         values = [self._score(prior, a, b) for a, b in zip(alphas, given, strict=True)]
@@ -593,13 +603,13 @@ class BayesianLinearRegression(BayesianLinearModel):
         source = data.block or data.source
         plain = ColumnScaling.of(source, fit_intercept=bool(self.fit_intercept), standardize=False)
         prior = self._prior(len(plain.mean))
-        own, u = self._decompose(source, prior, variance)
+        decomposition, u = self._decompose(source, prior, variance)
         self.alpha_ = 1.0 / variance
-        self.log_evidence_ = log_evidence(own, self.alpha_, 1.0)
+        self.log_evidence_ = log_evidence(decomposition, self.alpha_, 1.0)
         coef = prior.mean + prior.times(u)
-        self.posterior_ = self._factor(own, plain, prior)
+        self.posterior_ = self._factor(decomposition, plain, prior)
         self._place(plain.mean)
-        certificate = self._certify(source, plain, prior, coef, own)
+        certificate = self._certify(source, plain, prior, coef, decomposition)
         intercept = plain.y_mean - float(plain.mean @ coef)
         return Solution(coef[:, None], np.array([intercept]), certificate)
 
@@ -620,22 +630,22 @@ class BayesianLinearRegression(BayesianLinearModel):
             rows = from_rows(changed, columns, store=store)
             return rows.spectrum, rows.coef(variance)
         m = changed if self.fit_intercept else changed.about_origin()
-        own = from_moments(m, columns)
-        return own, own.coef(variance)
+        decomposed = from_moments(m, columns)
+        return decomposed, decomposed.coef(variance)
 
     def _factor(
-        self, own: EvidenceSpectrum, columns: ColumnScaling, prior: NormalPrior
+        self, evidence_spectrum: EvidenceSpectrum, columns: ColumnScaling, prior: NormalPrior
     ) -> Posterior | None:
         """Σ = L (I + LᵀXᵀXL/σ²)⁻¹ Lᵀ."""
-        d, directions = len(columns.mean), own.directions
+        d, directions = len(columns.mean), evidence_spectrum.directions
         if directions is None:
             return None
-        variances = 1.0 / (1.0 + self.alpha_ * own.values)
+        variances = 1.0 / (1.0 + self.alpha_ * evidence_spectrum.values)
         middle = 1.0 / (self.alpha_ * columns.weight) if self.fit_intercept else 0.0
         if prior.diagonal:
-            rest = 0.0 if own.rank == d else 1.0
+            rest = 0.0 if evidence_spectrum.rank == d else 1.0
             return Posterior(columns.mean, prior.root, directions, variances, rest, middle)
-        free = linalg.null_space(directions.T) if own.rank < d else np.zeros((d, 0))
+        free = linalg.null_space(directions.T) if evidence_spectrum.rank < d else np.zeros((d, 0))
         every = prior.root @ np.hstack([directions, free])
         variances = np.append(variances, np.ones(free.shape[1]))
         return Posterior(columns.mean, np.ones(d), every, variances, 0.0, middle)
@@ -643,8 +653,8 @@ class BayesianLinearRegression(BayesianLinearModel):
     def _rebuilt(self, block: Block) -> Posterior | None:
         plain = ColumnScaling.of(block, fit_intercept=bool(self.fit_intercept), standardize=False)
         prior = self._prior(len(plain.mean))
-        own, _ = self._decompose(block, prior, 1.0 / self.alpha_, store=True)
-        return self._factor(own, plain, prior)
+        decomposition, _ = self._decompose(block, prior, 1.0 / self.alpha_, store=True)
+        return self._factor(decomposition, plain, prior)
 
     def _certify(
         self,
@@ -652,7 +662,7 @@ class BayesianLinearRegression(BayesianLinearModel):
         columns: ColumnScaling,
         prior: NormalPrior,
         coef: Floats,
-        own: EvidenceSpectrum,
+        evidence_spectrum: EvidenceSpectrum,
     ) -> Certificate:
         """m − m₀ = S₀ Xᵀ(y − Xm)/σ² at the coefficients returned, by plain products."""
         if isinstance(source, Block):
@@ -667,18 +677,21 @@ class BayesianLinearRegression(BayesianLinearModel):
         self.r_squared_ = 1.0 - residual / columns.yy if columns.yy else 0.0
         step = prior.times(prior.transposed_times(pull)) * self.alpha_
         moved = coef - prior.mean
-        most, least = own.values.max(initial=0.0), own.values.min(initial=np.inf)
-        least = least if own.rank == len(coef) else 0.0
+        most, least = (
+            evidence_spectrum.values.max(initial=0.0),
+            evidence_spectrum.values.min(initial=np.inf),
+        )
+        least = least if evidence_spectrum.rank == len(coef) else 0.0
         # in prior standard deviations; rounding of the residual is magnified by 1 + s/σ² at most
         deviation = np.sqrt(prior.root**2 if prior.diagonal else (prior.root**2).sum(axis=1))
         unit = np.where(deviation > 0.0, deviation, 1.0) * (1.0 + self.alpha_ * most)
-        strength = max(1.0, float(np.sqrt(self.alpha_ * own.yy)))
+        strength = max(1.0, float(np.sqrt(self.alpha_ * evidence_spectrum.yy)))
         return Certificate(
             claim="Closed form: the posterior of these rows under the given prior and noise",
             primal=0.5 * self.alpha_ * residual + 0.5 * prior.distance(moved),
             kkt=float(np.max(np.abs(moved - step) / unit, initial=0.0)) / strength,
             tolerance=TOLERANCE,
-            rank=own.rank,
+            rank=evidence_spectrum.rank,
             digits=digits((1.0 + self.alpha_ * most) / (1.0 + self.alpha_ * least)),
             statistic="the rows" if isinstance(source, Block) else "moments",
             promised=("kkt",),

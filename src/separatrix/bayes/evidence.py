@@ -57,10 +57,10 @@ def log_evidence(spectrum: EvidenceSpectrum, alpha: float, lam: float) -> float:
 
 def log_hyperprior(prior: Hyperprior, alpha: float, lam: float) -> float:
     """Logarithm of the Gamma densities, without their constants, as scikit-learn's scores."""
-    found = prior.alpha_1 * np.log(alpha) - prior.alpha_2 * alpha
+    log_density = prior.alpha_1 * np.log(alpha) - prior.alpha_2 * alpha
     if prior.lambda_1 or prior.lambda_2:
-        found += prior.lambda_1 * np.log(lam) - prior.lambda_2 * lam
-    return float(found)
+        log_density += prior.lambda_1 * np.log(lam) - prior.lambda_2 * lam
+    return float(log_density)
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,8 @@ class _Profile:
 
     def from_rows(self, ratio: float) -> bool:
         """Whether rows hold this maximum: the rates are less than a tenth of its conditions."""
-        own, left = self.spectrum, 1.0 / (1.0 + self.spectrum.values / ratio)
-        residual = own.outside + float(left**2 @ own.inner**2)
+        spectrum, left = self.spectrum, 1.0 / (1.0 + self.spectrum.values / ratio)
+        residual = spectrum.outside + float(left**2 @ spectrum.inner**2)
         freedom = float((1.0 - left).sum())
         lam = self.alpha(ratio) * ratio if self.prior.lambda_2 else 0.0
         return residual >= 20.0 * self.prior.alpha_2 and freedom >= 20.0 * self.prior.lambda_2 * lam
@@ -121,14 +121,14 @@ class _Profile:
 
     def grid(self) -> Floats:
         """Ratios that span all scales: eigenvalues, noise against coefficients, and the rates."""
-        own, prior = self.spectrum, self.prior
-        half, everything = 0.5 * own.outside + prior.alpha_2, 0.5 * own.yy + prior.alpha_2
-        slope = 0.5 * float((own.inner**2 / own.values).sum()) + prior.lambda_2
-        least = own.values.min(initial=np.inf)
-        shape = 0.5 * own.rank + prior.lambda_1
+        spectrum, prior = self.spectrum, self.prior
+        half, everything = 0.5 * spectrum.outside + prior.alpha_2, 0.5 * spectrum.yy + prior.alpha_2
+        slope = 0.5 * float((spectrum.inner**2 / spectrum.values).sum()) + prior.lambda_2
+        least = spectrum.values.min(initial=np.inf)
+        shape = 0.5 * spectrum.rank + prior.lambda_1
         if slope > 0.0 and shape > 0.0:
             least = min(least, shape * half / (max(self.count - shape, 0.5) * slope))
-        most = own.values.max(initial=0.0)
+        most = spectrum.values.max(initial=0.0)
         if prior.lambda_2:
             most = max(most, everything / prior.lambda_2)
         if not 0.0 < least < np.inf:
@@ -184,7 +184,7 @@ def maximize(
         )
     best = max(paths, key=lambda path: (profile.from_rows(path[-1]), profile.value(path[-1])))
     alphas = [profile.alpha(ratio) for ratio in best]
-    lams = [found * ratio for found, ratio in zip(alphas, best, strict=True)]
+    lams = [best_alpha * ratio for best_alpha, ratio in zip(alphas, best, strict=True)]
     return EvidenceMaximum(alphas[-1], lams[-1], np.column_stack([alphas, lams]))
 
 
@@ -199,8 +199,8 @@ def _root(profile: _Profile, low: float, high: float) -> list[float]:
     a, b = float(np.log(low)), float(np.log(high))
     if not slope(a) > 0.0 > slope(b):
         return path
-    found = optimize.brentq(slope, a, b, xtol=1e-14, rtol=1e-14)
-    return [*path[2:], float(np.exp(found))]
+    root = optimize.brentq(slope, a, b, xtol=1e-14, rtol=1e-14)
+    return [*path[2:], float(np.exp(root))]
 
 
 def best_alphas(spectrum: EvidenceSpectrum, prior: Hyperprior, lambdas: Floats) -> Floats:
@@ -313,13 +313,13 @@ class Posterior:
 
     def covariance_of(self, x: Matrix) -> Floats:
         """Covariance of a + b·x between all pairs of rows."""
-        u = self._scaled(x)
+        u = self._scale_by(x)
         inner = u @ self.directions
-        found = (inner * self.variances) @ inner.T + self.intercept_variance
+        covariance = (inner * self.variances) @ inner.T + self.intercept_variance
         if self.rest:
             left = u - inner @ self.directions.T
-            found += self.rest * (left @ left.T)
-        return np.asarray(found)
+            covariance += self.rest * (left @ left.T)
+        return np.asarray(covariance)
 
     @property
     def covariance(self) -> Floats:
@@ -334,10 +334,10 @@ class Posterior:
     def column_variances(self) -> Floats:
         """The diagonal of Σ."""
         square = self.directions**2
-        found = square @ self.variances
+        variances = square @ self.variances
         if self.rest:
-            found = found + self.rest * np.maximum(1.0 - square.sum(axis=1), 0.0)
-        return np.asarray(found * self.scale**2)
+            variances = variances + self.rest * np.maximum(1.0 - square.sum(axis=1), 0.0)
+        return np.asarray(variances * self.scale**2)
 
     def draws(self, count: int, rng: np.random.Generator) -> Floats:
         """Draws (count x d) of b − m."""
@@ -348,31 +348,31 @@ class Posterior:
             found += free - (free @ v) @ v.T
         return np.asarray(found * self.scale)
 
-    def _scaled(self, x: Matrix) -> Floats:
+    def _scale_by(self, x: Matrix) -> Floats:
         dense = x.toarray() if sparse.issparse(x) else x
         return np.asarray((dense - self.center) * self.scale)
 
     def _variance(self, x: Any) -> Floats:
         if sparse.issparse(x):
             return self._sparse_variance(x)
-        u = self._scaled(x)
+        u = self._scale_by(x)
         inner = u @ self.directions
-        found = inner**2 @ self.variances
+        variance = inner**2 @ self.variances
         if self.rest:
             left = u - inner @ self.directions.T
-            found += self.rest * np.einsum("ij,ij->i", left, left)
-        return np.asarray(found)
+            variance += self.rest * np.einsum("ij,ij->i", left, left)
+        return np.asarray(variance)
 
     def _sparse_variance(self, x: Any) -> Floats:
         """The same without filling in: ‖u − VVᵀu‖² = ‖u‖² − ‖Vᵀu‖²."""
         middle = self.center * self.scale
         inner = x @ (self.scale[:, None] * self.directions) - middle @ self.directions
-        found = inner**2 @ self.variances
+        variance = inner**2 @ self.variances
         if self.rest:
             square = x.multiply(x) @ self.scale**2 - 2.0 * (x @ (self.scale * middle))
             left = square + middle @ middle - np.einsum("ij,ij->i", inner, inner)
-            found += self.rest * np.maximum(left, 0.0)
-        return np.asarray(found)
+            variance += self.rest * np.maximum(left, 0.0)
+        return np.asarray(variance)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -414,23 +414,36 @@ class ColumnScaling:
         """Of moments or rows; about 0 where there is no intercept."""
         if isinstance(source, Moments):
             m = source if fit_intercept else source.about_origin()
-            own = Standardizer.from_moments(m)
+            standardizer = Standardizer.from_moments(m)
             # about 0, a constant column is like any other
-            found = (own.mean, own.scale, float(m.y_mean[0]), float(m.yy[0, 0]), m.weight)
-            return cls._with(*found, standardize)
+            standardized_moments = (
+                standardizer.mean,
+                standardizer.scale,
+                float(m.y_mean[0]),
+                float(m.yy[0, 0]),
+                m.weight,
+            )
+            return cls._with(*standardized_moments, standardize)
         w, total = source.weights, float(source.weights.sum())
         if fit_intercept:
-            own = Standardizer.from_rows(source.x, w, keep_mean=True)
+            standardizer = Standardizer.from_rows(source.x, w, keep_mean=True)
         else:
             x = source.x
             square = x.multiply(x).T @ w if sparse.issparse(x) else w @ x**2
             zeros = np.zeros(x.shape[1])
-            own = Standardizer(zeros, zero_if_constant(np.sqrt(np.asarray(square) / total), zeros))
+            standardizer = Standardizer(
+                zeros, zero_if_constant(np.sqrt(np.asarray(square) / total), zeros)
+            )
         y = source.y[:, 0]
         middle = float(w @ y) / total if fit_intercept else 0.0
         middle += float(w @ (y - middle)) / total if fit_intercept else 0.0
         return cls._with(
-            own.mean, own.scale, middle, float(w @ (y - middle) ** 2), total, standardize
+            standardizer.mean,
+            standardizer.scale,
+            middle,
+            float(w @ (y - middle) ** 2),
+            total,
+            standardize,
         )
 
     @classmethod
@@ -513,7 +526,7 @@ def from_moments(m: Moments, columns: ColumnScaling) -> EvidenceSpectrum:
 
 
 def coef_from_moments(
-    m: Moments, columns: ColumnScaling, own: EvidenceSpectrum, ratio: float
+    m: Moments, columns: ColumnScaling, evidence_spectrum: EvidenceSpectrum, ratio: float
 ) -> Floats:
     """(XᵀX + ρI)⁻¹Xᵀy by a Cholesky factor of unit diagonal: digits of small columns stay.
 
@@ -529,9 +542,9 @@ def coef_from_moments(
             matrix * np.multiply.outer(unit, unit), lower=True, check_finite=False
         )
     except linalg.LinAlgError:
-        return own.coef(ratio)
-    found = unit * linalg.cho_solve(factor, unit * xy, check_finite=False)
-    return np.asarray(found + unit * linalg.cho_solve(factor, unit * (xy - matrix @ found)))
+        return evidence_spectrum.coef(ratio)
+    coef = unit * linalg.cho_solve(factor, unit * xy, check_finite=False)
+    return np.asarray(coef + unit * linalg.cho_solve(factor, unit * (xy - matrix @ coef)))
 
 
 @dataclass(frozen=True)
@@ -545,8 +558,8 @@ class EvidenceRowSpectrum:
 
     def coef(self, ratio: float) -> Floats:
         """b = Zᵀ U (z / (s + ρ)), without directions."""
-        own = self.spectrum
-        dual = self.vectors @ (own.inner / (own.values + ratio))
+        spectrum = self.spectrum
+        dual = self.vectors @ (spectrum.inner / (spectrum.values + ratio))
         return self.z.transposed_times(self.root * dual)
 
     def directions(self) -> Floats:
@@ -591,10 +604,13 @@ def from_rows(block: Block, columns: ColumnScaling, *, store: bool = False) -> E
     spectrum = EvidenceSpectrum(
         values, inner, float(left @ left), columns.weight, len(columns.scale), directions
     )
-    found = EvidenceRowSpectrum(spectrum, vectors, z, root)
+    evidence_row_spectrum = EvidenceRowSpectrum(spectrum, vectors, z, root)
     if directions is None and (store or len(columns.scale) * len(values) <= MAX_STORED):
-        return replace(found, spectrum=replace(spectrum, directions=found.directions()))
-    return found
+        return replace(
+            evidence_row_spectrum,
+            spectrum=replace(spectrum, directions=evidence_row_spectrum.directions()),
+        )
+    return evidence_row_spectrum
 
 
 def _apart(squares: Floats) -> bool:
@@ -685,7 +701,7 @@ def _inverse_root(matrix: Floats) -> Floats | None:
 
 
 def certify(
-    found: Recomputed,
+    recomputed: Recomputed,
     prior: Hyperprior,
     columns: ColumnScaling,
     coef: Floats,
@@ -699,18 +715,18 @@ def certify(
     """Of one λ: derivatives with respect to log α and log λ at the precisions that were found."""
     n, d, square = columns.weight, len(coef), float(coef @ coef)
     strength = lam * square if square else 0.0  # λ is infinite where all coefficients are 0
-    of_noise = 0.5 * (n - found.freedom - alpha * found.residual)
+    of_noise = 0.5 * (n - recomputed.freedom - alpha * recomputed.residual)
     of_noise += prior.alpha_1 - prior.alpha_2 * alpha
-    of_prior = 0.5 * (found.freedom - strength) + prior.lambda_1
+    of_prior = 0.5 * (recomputed.freedom - strength) + prior.lambda_1
     of_prior -= prior.lambda_2 * lam if prior.lambda_2 else 0.0
-    primal = 0.5 * (alpha * found.residual + strength)
+    primal = 0.5 * (alpha * recomputed.residual + strength)
     return Certificate(
         claim="No other noise and prior precision near these have a higher evidence",
         primal=primal,
         kkt=max(abs(of_noise) / (0.5 * n), abs(of_prior) / (0.5 * d)),
         tolerance=TOLERANCE,
         rank=rank,
-        digits=digits(found.condition),
+        digits=digits(recomputed.condition),
         statistic=statistic,
         notes=(
             f"Derivatives of the log evidence: {of_noise:.1e} by log α, {of_prior:.1e} by log λ.",

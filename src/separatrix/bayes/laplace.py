@@ -71,9 +71,12 @@ def fit_posterior(
 
 def posterior_of(fit: LaplaceFit) -> LaplacePosterior:
     """The normal distribution of a fit."""
-    at = fit.problem.coordinates
+    coordinates = fit.problem.coordinates
     return LaplacePosterior(
-        at, fit.prior_scale, fit.theta.reshape(at.n_scores, at.width), fit.covariance
+        coordinates,
+        fit.prior_scale,
+        fit.theta.reshape(coordinates.n_scores, coordinates.width),
+        fit.covariance,
     )
 
 
@@ -176,9 +179,9 @@ def _basis(x: Matrix, center: Floats, scale: Floats) -> Floats:
 
 def _column_scales(x: Matrix, w: Floats, *, intercept: bool) -> tuple[Floats, Floats]:
     """Centers and scales of the columns of rows in memory; a constant column has scale ∞."""
-    found = Standardizer.from_rows(x, w, keep_mean=True)
+    standardizer = Standardizer.from_rows(x, w, keep_mean=True)
     if intercept:
-        return found.mean, _positive(found.scale)
+        return standardizer.mean, _positive(standardizer.scale)
     square: NDArray[np.float64] = np.asarray((x.multiply(x) if sparse.issparse(x) else x**2).T @ w)
     return np.zeros(len(square)), _positive(np.sqrt(square / w.sum()))
 
@@ -380,13 +383,13 @@ class Coordinates:
         """What the scores are in rows of V: C, or 1 for the one score of two classes."""
         return np.ones((1, 1)) if self.n_classes == 2 else class_basis(self.n_classes)
 
-    def standardized(self, x: Floats) -> Floats:
+    def standardize_columns(self, x: Floats) -> Floats:
         """(x − center) / scale."""
         return np.asarray((x - self.center) / self.scale)
 
     def design(self, x: Floats) -> Floats:
         """Rows of z."""
-        z = self.standardized(x)
+        z = self.standardize_columns(x)
         if self.span is not None:
             z = z @ self.span
         return np.column_stack([z, np.ones(len(z))]) if self.intercept else z
@@ -443,10 +446,10 @@ class CurvatureSlope(FieldStatistic):
         for j in range(k):
             part = (z @ self.covariance[j * m : (j + 1) * m]).reshape(len(z), k, m)
             b[:, j] = np.einsum("nkm,nm->nk", part, z)
-        own = np.einsum("nkk->nk", b)
+        diagonal = np.einsum("nkk->nk", b)
         cross = np.einsum("nkl,nl->nk", b, p)
-        mean, both = np.sum(p * own, axis=1), np.sum(p * cross, axis=1)
-        return np.asarray(p * (own - mean[:, None]) - 2.0 * p * (cross - both[:, None]))
+        mean, both = np.sum(p * diagonal, axis=1), np.sum(p * cross, axis=1)
+        return np.asarray(p * (diagonal - mean[:, None]) - 2.0 * p * (cross - both[:, None]))
 
 
 # -------------------------------------------------------------------------------------------------
@@ -498,28 +501,29 @@ def laplace_fit(
 ) -> LaplaceFit:
     """Newton's method from ``start``, then the Gaussian at its end."""
     problem = problem.with_scale(prior_scale)
-    one = OnePass(problem)
-    found = newton(one, start, tol=TOLERANCE, max_iter=max_iter, gradient_scale=problem.weight)
-    theta = _polish(one, found.coef[:, 0])
-    at = one.at(theta)
+    one_pass = OnePass(problem)
+    mode = newton(one_pass, start, tol=TOLERANCE, max_iter=max_iter, gradient_scale=problem.weight)
+    theta = _polish(one_pass, mode.coef[:, 0])
+    at = one_pass.at(theta)
     covariance, log_determinant, condition = _inverse(at.hessian)
     log_evidence = -at.value - 0.5 * log_determinant + 0.5 * float(np.log(problem.precisions).sum())
     derivative, fixed = _slope(problem, theta, covariance) if slope else (np.nan, np.nan)
     return LaplaceFit(
-        problem, prior_scale, theta, covariance, log_evidence, condition, at.margin, one.passes,
+        problem, prior_scale, theta, covariance, log_evidence, condition, at.margin,
+        one_pass.passes,
         derivative, fixed,
     )  # fmt: skip
 
 
-def _polish(one: OnePass, theta: Floats) -> Floats:
+def _polish(one_pass: OnePass, theta: Floats) -> Floats:
     """Full Newton steps while they shrink the gradient: Ψ itself has too few digits to tell."""
-    at = one.at(theta)
+    at = one_pass.at(theta)
     for _ in range(3):
         largest = float(np.abs(at.gradient).max(initial=0.0))
-        if largest <= 1e-14 * one.problem.weight:
+        if largest <= 1e-14 * one_pass.problem.weight:
             break
         new = theta - cholesky_solver(at.hessian)(at.gradient)
-        there = one.at(new)
+        there = one_pass.at(new)
         if not np.abs(there.gradient).max(initial=0.0) < 0.5 * largest:
             break
         theta, at = new, there
@@ -596,8 +600,8 @@ class _FitsByPenalty:
 
     def slope(self, rho: float) -> float:
         """The derivative of the evidence, exactly zero where more digits would not matter."""
-        found = self(rho).slope
-        return 0.0 if abs(found) <= SLOPE * self.problem.n_penalized else found
+        fit_at = self(rho).slope
+        return 0.0 if abs(fit_at) <= SLOPE * self.problem.n_penalized else fit_at
 
     def __call__(self, rho: float) -> LaplaceFit:
         if rho not in self.fits:
@@ -666,7 +670,7 @@ class LaplacePosterior:
             np.matmul(z, self.factor[a * m : (a + 1) * m], out=spread[a])
         covariance = np.einsum("anp,bnp->nab", spread, spread)
         if self.coordinates.span is not None:
-            whole = self.coordinates.standardized(x)
+            whole = self.coordinates.standardize_columns(x)
             inside = whole @ self.coordinates.span
             outside = np.sum((whole - inside @ self.coordinates.span.T) ** 2, axis=1)
             np.einsum("naa->na", covariance)[:] += self.prior_scale**2 * outside[:, None]
@@ -680,14 +684,16 @@ class LaplacePosterior:
 
     def to_table(self, v: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """V (… x scores x width) in the units of the table, with what the span leaves out."""
-        at = self.coordinates
-        if at.span is None:
-            return at.unscale(v)
-        r = at.span.shape[1]
-        columns = v[..., :r] @ at.span.T
+        coordinates = self.coordinates
+        if coordinates.span is None:
+            return coordinates.unscale(v)
+        r = coordinates.span.shape[1]
+        columns = v[..., :r] @ coordinates.span.T
         free = self.prior_scale * rng.standard_normal(columns.shape)
-        columns += free - (free @ at.span) @ at.span.T
-        return at.to_table(columns, v[..., r] if at.intercept else np.zeros(v.shape[:-1]))
+        columns += free - (free @ coordinates.span) @ coordinates.span.T
+        return coordinates.to_table(
+            columns, v[..., r] if coordinates.intercept else np.zeros(v.shape[:-1])
+        )
 
     def standard_deviations(self) -> tuple[Floats, Floats]:
         """Standard deviations of the coefficients (scores x d) and the intercepts of the table."""
@@ -818,9 +824,9 @@ def _over_nodes(
         differences = basis[others] - basis[first]
         scores = differences @ root @ nodes + differences @ mean[rows, :, None]
         to_probabilities(scores, weights)
-        found = scores.sum(axis=2)
-        np.put_along_axis(out[rows], others, found, 1)
-        np.put_along_axis(out[rows], first, 1.0 - found.sum(axis=1, keepdims=True), 1)
+        value = scores.sum(axis=2)
+        np.put_along_axis(out[rows], others, value, 1)
+        np.put_along_axis(out[rows], first, 1.0 - value.sum(axis=1, keepdims=True), 1)
 
     parallel_map(part, pieces(len(mean), 1, max(64, len(mean) * nodes.size // CHUNK)))
     return out
@@ -857,8 +863,8 @@ def softmax_probit(mean: Floats, covariance: Floats, basis: Floats) -> Floats:
     """
     scores = mean @ basis.T
     spread = np.einsum("ka,nab,lb->nkl", basis, covariance, basis, optimize=True)
-    own = np.einsum("nkk->nk", spread)
-    variance = np.maximum(own[:, :, None] + own[:, None, :] - 2.0 * spread, 0.0)
+    diagonal = np.einsum("nkk->nk", spread)
+    variance = np.maximum(diagonal[:, :, None] + diagonal[:, None, :] - 2.0 * spread, 0.0)
     differences = scores[:, None, :] - scores[:, :, None]  # mⱼ − mₖ at [k, j]
     return softmax(
         -np.logaddexp.reduce(differences / np.sqrt(1.0 + np.pi * variance / 8.0), axis=2)
@@ -908,7 +914,7 @@ class TableGradient(FieldStatistic):
             self.loss -= float(w @ np.sum(y * logs, axis=1))
             residual = (w[:, None] * (np.exp(logs) - y))[:, -len(self.coef) :]
             self.gradient[:, 0] += residual.sum(axis=0)
-            self.gradient[:, 1:] += residual.T @ self.at.standardized(x)
+            self.gradient[:, 1:] += residual.T @ self.at.standardize_columns(x)
 
 
 def certify(

@@ -403,19 +403,23 @@ class Potential:
         cls, block: Block, targets: Terms, posterior: LaplacePosterior, intercept_scale: float
     ) -> Potential:
         """Of rows of positive weight."""
-        at = posterior.coordinates
-        z, w = np.ascontiguousarray(at.design(block.dense())), block.weights
+        coordinates = posterior.coordinates
+        z, w = np.ascontiguousarray(coordinates.design(block.dense())), block.weights
         y = block.aligned(block.terms, targets).y[:, 1:]
-        differences = at.basis if at.n_classes == 2 else at.basis[1:] - at.basis[0]
-        precision = np.full(at.width, posterior.prior_scale**-2)
-        if at.intercept:
+        differences = (
+            coordinates.basis
+            if coordinates.n_classes == 2
+            else coordinates.basis[1:] - coordinates.basis[0]
+        )
+        precision = np.full(coordinates.width, posterior.prior_scale**-2)
+        if coordinates.intercept:
             precision[-1] = intercept_scale**-2
         return cls(
             z,
             np.empty(0) if (w == 1.0).all() else w,
             differences,
             (differences.T @ ((w[:, None] * y).T @ z)).ravel(),
-            np.tile(precision, at.n_scores),
+            np.tile(precision, coordinates.n_scores),
             posterior.mean.ravel(),
             posterior.factor,
         )
@@ -486,20 +490,20 @@ class SamplingCertificate(Certificate):
         return bool(sizes and self.rhat <= MAX_RHAT)
 
     def _sentences(self) -> list[str]:
-        found = [f"{self.claim}."]
+        sentences = [f"{self.claim}."]
         if np.isfinite(self.rhat):
-            found.append(f"R̂ at most {self.rhat:.4f} ({self.worst}).")
+            sentences.append(f"R̂ at most {self.rhat:.4f} ({self.worst}).")
         if np.isfinite([self.ess_bulk, self.ess_tail]).all():
-            found.append(
+            sentences.append(
                 f"Effective sample sizes at least {self.ess_bulk:.0f} (bulk) and "
                 f"{self.ess_tail:.0f} (tails)."
             )
         if not self.holds:
-            found.append(
+            sentences.append(
                 f"R̂ is not below {MAX_RHAT}: the chains have not mixed, and their means are not to "
                 "be used. Draw more samples."
             )
-        return found + list(self.notes)
+        return sentences + list(self.notes)
 
 
 @dataclass(frozen=True)
@@ -576,21 +580,25 @@ class LogisticSamples:
         name = {"polya_gamma": "Pólya–Gamma"}.get(self.method, self.method)
         claim = f"Posterior draws ({name}): {chains} chains of {draws} draws each"
         varies = np.ptp(self.values, axis=(0, 1)) > 0.0
-        found = self.diagnostics
-        rhat, bulk, tail = found.rhat[varies], found.ess_bulk[varies], found.ess_tail[varies]
+        diagnostics = self.diagnostics
+        rhat, bulk, tail = (
+            diagnostics.rhat[varies],
+            diagnostics.ess_bulk[varies],
+            diagnostics.ess_tail[varies],
+        )
         if not len(rhat):
             return SamplingCertificate(claim, promised=())
-        at = int(np.argmax(np.where(np.isnan(rhat), np.inf, rhat)))
+        index = int(np.argmax(np.where(np.isnan(rhat), np.inf, rhat)))
         return SamplingCertificate(
             claim,
             promised=(),
             notes=(f"{self.acceptance:.0%} of the proposals were accepted.",)
             if self.method != "polya_gamma"
             else (),
-            rhat=float(rhat[at]),
+            rhat=float(rhat[index]),
             ess_bulk=float(bulk.min()),
             ess_tail=float(tail.min()),
-            worst=np.array(self.labels)[varies][at],
+            worst=np.array(self.labels)[varies][index],
         )
 
     @property
@@ -694,8 +702,8 @@ def diagnose(draws: Floats) -> ChainDiagnostics:
     if draws.shape[1] < FEWEST:
         none = np.full(shape, np.nan)
         return ChainDiagnostics(none, none.copy(), none.copy())
-    found = np.array([_of_one(draws[:, :, j]) for j in range(shape)]).reshape(shape, 3)
-    return ChainDiagnostics(found[:, 0], found[:, 1], found[:, 2])
+    value = np.array([_of_one(draws[:, :, j]) for j in range(shape)]).reshape(shape, 3)
+    return ChainDiagnostics(value[:, 0], value[:, 1], value[:, 2])
 
 
 def _of_one(draws: Floats) -> tuple[float, float, float]:

@@ -159,8 +159,8 @@ def _without_ids(rows: Any, id_columns: tuple[str, ...]) -> tuple[Any, Ids]:
     schema = replace(rows.schema, columns=remaining)
     notes = tuple(note for note in rows.notes if getattr(note, "column", None) not in columns)
     bare = rows.under(schema, notes)
-    one = len(rows.source.paths) == 1  # rows are counted anew in each of several files
-    return bare, Ids(rows.source, columns if one else [])
+    single_path = len(rows.source.paths) == 1  # rows are counted anew in each of several files
+    return bare, Ids(rows.source, columns if single_path else [])
 
 
 def _in_python(context: click.Context, ids: list[str]) -> str:

@@ -60,12 +60,12 @@ def stored_study(study: ClusterStudy) -> ClusterStudy:
     return replace(study, model=None, assignments=None)
 
 
-def assignments(found: Assignments, ids: Ids) -> str:
+def assignments(result: Assignments, ids: Ids) -> str:
     """Every row as CSV: its number in the table, ids, cluster, silhouette, distance."""
-    rows = plain(found.row_ids)
+    rows = plain(result.row_ids)
     beside = [[values[row - 1] for row in rows] for values in ids.take(max(rows, default=0))]
-    header, columns = ["row", *ids.columns, "cluster"], [rows, *beside, plain(found.clusters)]
-    for name, values in (("silhouette", found.silhouettes), ("distance", found.distances)):
+    header, columns = ["row", *ids.columns, "cluster"], [rows, *beside, plain(result.clusters)]
+    for name, values in (("silhouette", result.silhouettes), ("distance", result.distances)):
         if values is not None:
             header.append(name)
             columns.append(plain(values))
@@ -143,15 +143,15 @@ def stream_assignments(model: Any, rows: Any, path: Path, ids: Ids) -> None:
     import pyarrow as pa
     from pyarrow import csv
 
-    done, names = 0, ["row", *ids.columns, "cluster", "distance"]
+    n_done, names = 0, ["row", *ids.columns, "cluster", "distance"]
     plain = csv.WriteOptions(include_header=False, quoting_style="needed")
     with atomic_file(path) as file:
         file.write(as_csv([[] for _ in names], header=names).encode())
         for at, n, clusters, distances in rows.each(_assign(model, rows.schema)):
             beside = [values.take(pa.array(at)) for values in ids.take_arrow(n)]
-            table = pa.table([done + 1 + at, *beside, clusters, distances], names=names)
+            table = pa.table([n_done + 1 + at, *beside, clusters, distances], names=names)
             csv.write_csv(table, file, plain)
-            done += n
+            n_done += n
 
 
 def _assign(model: Any, schema: Schema) -> Callable[[Any], Found]:

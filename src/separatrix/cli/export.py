@@ -89,7 +89,7 @@ def export(
 
     file = _model_file(model)
     try:
-        found = export_model(
+        program = export_model(
             file,
             to,
             dialect=dialect,
@@ -101,19 +101,19 @@ def export(
     except CheckFailed as failed:
         raise GateFailed(str(failed)) from failed
     if out is not None:
-        found.write(out)
+        program.write(out)
     if as_json:
         print_json(
-            {"model": str(file), "out": None if out is None else str(out)} | found.document()
+            {"model": str(file), "out": None if out is None else str(out)} | program.document()
         )
         return
     if out is None:
-        click.echo(found.content, nl=False)
+        click.echo(program.content, nl=False)
     else:
         click.echo(str(out))
-    for note in found.notes:
+    for note in program.notes:
         say(f"! {note}")
-    say(f"· {str(found.check)[:1].upper()}{str(found.check)[1:]}.")
+    say(f"· {str(program.check)[:1].upper()}{str(program.check)[1:]}.")
 
 
 def _model_file(model: Path) -> Path:

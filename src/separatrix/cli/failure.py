@@ -76,7 +76,7 @@ class Interruptions:
         usual = (signal.SIG_DFL, signal.default_int_handler, end_at_once)
         mortal = (number for number in ENDING if signal.getsignal(number) in usual)
         self._before = _handled_by(self._interrupt, mortal)
-        self._hook, sys.unraisablehook = sys.unraisablehook, self._not_raised
+        self._hook, sys.unraisablehook = sys.unraisablehook, self._ignore
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -98,7 +98,7 @@ class Interruptions:
             return
         raise KeyboardInterrupt
 
-    def _not_raised(self, lost: Any) -> None:
+    def _ignore(self, lost: Any) -> None:
         """Python drops an exception that a callback of foreign code or a destructor raises."""
         if issubclass(lost.exc_type, KeyboardInterrupt):
             self._send_again()

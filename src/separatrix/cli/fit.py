@@ -194,16 +194,20 @@ def _progress(as_json: bool) -> Iterator[Silent]:
         raise _refuse_to_store(report.leaderboard, as_json) from end
 
 
-def _refuse_to_store(found: Leaderboard, as_json: bool) -> Interrupted:
+def _refuse_to_store(leaderboard: Leaderboard, as_json: bool) -> Interrupted:
     """The comparison is done and its leaderboard printed; there is no model."""
     from separatrix.cli.fit_summary import chosen, print_leaderboard
     from separatrix.study.document import plain
 
     if not as_json:
         with suppress(OSError):  # the terminal may be gone
-            print_leaderboard(found.entries, found.winner)
-            print_lines([chosen(found.winner, found.reason)])
-    known = {"leaderboard": plain(found.entries), "winner": found.winner, "reason": found.reason}
+            print_leaderboard(leaderboard.entries, leaderboard.winner)
+            print_lines([chosen(leaderboard.winner, leaderboard.reason)])
+    known = {
+        "leaderboard": plain(leaderboard.entries),
+        "winner": leaderboard.winner,
+        "reason": leaderboard.reason,
+    }
     return Interrupted("Interrupted after the comparison; no model was stored.", known)
 
 
@@ -266,9 +270,9 @@ def _ids(source: Any, target: str | None, requested: tuple[str, ...]) -> Ids:
     from separatrix.rows.sources.stream import TableRows
 
     table: Any = source.source if isinstance(source, TableRows) else None
-    one = table is not None and len(table.paths) == 1
-    names = [name for name in table.arrow.names if name != target] if one else []
-    return Ids(table, copied_columns(names, requested if one else (), option="--id"))
+    single_path = table is not None and len(table.paths) == 1
+    names = [name for name in table.arrow.names if name != target] if single_path else []
+    return Ids(table, copied_columns(names, requested if single_path else (), option="--id"))
 
 
 def _no_target(table: str, reading: dict[str, Any]) -> InputError:
@@ -381,10 +385,10 @@ def parse_costs(text: str | None) -> Mapping | None:
         ) from None
     except UnicodeDecodeError:
         raise InputError("is not text in UTF-8.", file=text, remedy=FORM) from None
-    found = _of_json(content, text) if _is_json(path, content) else _of_csv(content, text)
-    if not any(found.values()):
+    costs = _of_json(content, text) if _is_json(path, content) else _of_csv(content, text)
+    if not any(costs.values()):
         raise InputError("names no cost.", file=text, remedy=FORM)
-    return found
+    return costs
 
 
 def _is_json(path: Path, content: str) -> bool:
@@ -392,7 +396,7 @@ def _is_json(path: Path, content: str) -> bool:
 
 
 def _inline(text: str) -> Mapping:
-    found: Mapping = {}
+    costs: Mapping = {}
     for piece in filter(None, (part.strip() for part in text.split(","))):
         pair, equals, number = piece.rpartition("=")
         truth, colon, answer = (word.strip() for word in pair.partition(":"))
@@ -403,10 +407,10 @@ def _inline(text: str) -> Mapping:
                 f"--costs {piece!r} has more than one colon.",
                 remedy="Give names that contain one in a .csv or .json file.",
             )
-        _put(found, truth, answer, _number(number, f"--costs {piece!r}: "), None)
-    if not found:
+        _put(costs, truth, answer, _number(number, f"--costs {piece!r}: "), None)
+    if not costs:
         raise InputError("--costs names no cost.", remedy=FORM)
-    return found
+    return costs
 
 
 def _of_json(content: str, file: str) -> Mapping:
@@ -421,11 +425,11 @@ def _of_json(content: str, file: str) -> Mapping:
         raise InputError(
             "contains no costs.", file=file, remedy='Write it as {"truth": {"answer": cost}}.'
         )
-    found: Mapping = {}
+    costs: Mapping = {}
     for truth, answers in given.items():
         for answer, cost in answers.items():
-            _put(found, truth, answer, _number(cost, f"{truth!r} for {answer!r}: ", file), file)
-    return found
+            _put(costs, truth, answer, _number(cost, f"{truth!r} for {answer!r}: ", file), file)
+    return costs
 
 
 def _of_csv(content: str, file: str) -> Mapping:
@@ -437,7 +441,7 @@ def _of_csv(content: str, file: str) -> Mapping:
             remedy="Give a line for each truth and a column for each answer, with names on both.",
         )
     answers = [name.strip() for name in lines[0][1:]]
-    found: Mapping = {}
+    costs: Mapping = {}
     for number, line in enumerate(lines[1:], start=1):
         if len(line) != len(answers) + 1:
             raise InputError(
@@ -445,12 +449,12 @@ def _of_csv(content: str, file: str) -> Mapping:
             )
         for answer, cell in zip(answers, line[1:], strict=True):
             if cell.strip():
-                _put(found, line[0].strip(), answer, _number(cell, "", file, number), file)
-    return found
+                _put(costs, line[0].strip(), answer, _number(cell, "", file, number), file)
+    return costs
 
 
-def _put(found: Mapping, truth: str, answer: str, cost: float, file: str | None) -> None:
-    row = found.setdefault(truth, {})
+def _put(costs: Mapping, truth: str, answer: str, cost: float, file: str | None) -> None:
+    row = costs.setdefault(truth, {})
     if answer in row:
         raise InputError(
             f"the cost of predicting {answer!r} for {truth!r} is given twice.",

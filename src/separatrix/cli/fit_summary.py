@@ -45,8 +45,8 @@ def scheme_text(study: Study) -> str:
     """How models were validated, in a few words."""
     if study.validation == "leave_one_out":
         return "leave-one-out"
-    found = study.repeats
-    return "" if found is None else f"{found.n_repeats} × {found.n_folds} folds"
+    repeats = study.repeats
+    return "" if repeats is None else f"{repeats.n_repeats} × {repeats.n_folds} folds"
 
 
 def print_leaderboard(entries: Sequence[Entry], winner: str, scheme: str = "") -> None:
@@ -78,12 +78,12 @@ def print_leaderboard(entries: Sequence[Entry], winner: str, scheme: str = "") -
     )
 
 
-def _with_error(found: Entry | CrossValidatedScore) -> str:
+def _with_error(score: Entry | CrossValidatedScore) -> str:
     """A mean ± its standard error, both to the digits that the error leaves significant."""
-    mean, error = found.mean, found.standard_error
+    mean, error = score.mean, score.standard_error
     if math.isnan(mean):
         return "–"
-    if score_info(found.metric).is_rate:
+    if score_info(score.metric).is_rate:
         return f"{100 * mean:.1f} ± {100 * error:.1f} %"
     if not 0 < error < math.inf or not 1e-4 <= max(abs(mean), error) < 1e7:
         return f"{number(mean)} ± {number(error, 2)}"
@@ -140,30 +140,30 @@ def _reference(entry: Entry | None) -> list[str]:
     return [f"{entry.label.capitalize()} ({entry.name}): {score}. {entry.note}"]
 
 
-def _by_class(found: Sequence[ScoresOfClass]) -> list[str]:
+def _by_class(scores_of_class: Sequence[ScoresOfClass]) -> list[str]:
     """Precision and recall of each of a few classes."""
     # Classes up to which each has its precision and recall here; the page has them all.
-    if not 0 < len(found) <= 6:
+    if not 0 < len(scores_of_class) <= 6:
         return []
     each = (
-        f"{one.label} precision {score_text(one.precision.value, 'precision')}, "
-        f"recall {score_text(one.recall.value, 'recall')} of {number(one.support)} rows"
-        for one in found
+        f"{by_class.label} precision {score_text(by_class.precision.value, 'precision')}, "
+        f"recall {score_text(by_class.recall.value, 'recall')} of {number(by_class.support)} rows"
+        for by_class in scores_of_class
     )
     return [f"By class: {'; '.join(each)}."]
 
 
-def _decisions(found: Decision) -> str:
+def _decisions(decision: Decision) -> str:
     """Cost of the decisions of least expected cost on the test set."""
-    costs = f"mean cost {_value(found.cost)}"
-    without = f"{score_text(found.cost_without.value, 'cost')} for the most probable class"
-    if found.costs.reject_cost is None:
+    costs = f"mean cost {_value(decision.cost)}"
+    without = f"{score_text(decision.cost_without.value, 'cost')} for the most probable class"
+    if decision.costs.reject_cost is None:
         return f"Decisions of least expected cost: {costs} ({without})."
-    if math.isnan(found.risk.value):
+    if math.isnan(decision.risk.value):
         return f"With the reject option: every row is rejected; {costs} ({without})."
     return (
-        f"With the reject option: coverage {_value(found.coverage)}, risk {_value(found.risk)}; "
-        f"{costs}, rejections included ({without})."
+        f"With the reject option: coverage {_value(decision.coverage)}, risk "
+        f"{_value(decision.risk)}; {costs}, rejections included ({without})."
     )
 
 
@@ -182,31 +182,33 @@ def _value(score: Score) -> str:
 
 def summarize_validation(study: Study) -> list[str]:
     """A line on the repeats, and one on the outer loop, where there are any."""
-    found = [] if study.repeats is None else [_repeats(study.repeats, study.winner)]
-    return found if study.nested is None else [*found, _summarize_nested(study.nested)]
+    lines = [] if study.repeats is None else [_repeats(study.repeats, study.winner)]
+    return lines if study.nested is None else [*lines, _summarize_nested(study.nested)]
 
 
-def _repeats(found: Repeats, winner: str) -> str:
-    own = next((score for score in found.scores if score.name == winner), None)
-    if own is None:
-        return found.summary
-    name = score_info(found.metric).short
+def _repeats(repeats: Repeats, winner: str) -> str:
+    winner_score = next((score for score in repeats.scores if score.name == winner), None)
+    if winner_score is None:
+        return repeats.summary
+    name = score_info(repeats.metric).short
     text = (
-        f"{found.n_repeats} repeats of {found.n_folds} folds: {winner} is chosen in {own.chosen}; "
-        f"{name} {score_text(own.mean, found.metric)}, standard deviation over repeats "
-        f"{number(own.spread, 2)}"
+        f"{repeats.n_repeats} repeats of {repeats.n_folds} folds: {winner} is chosen in "
+        f"{winner_score.chosen}; "
+        f"{name} {score_text(winner_score.mean, repeats.metric)}, standard deviation over repeats "
+        f"{number(winner_score.spread, 2)}"
     )
-    if math.isfinite(own.corrected_error):
-        text += f", corrected standard error {number(own.corrected_error, 2)}"
+    if math.isfinite(winner_score.corrected_error):
+        text += f", corrected standard error {number(winner_score.corrected_error, 2)}"
     return f"{text}."
 
 
-def _summarize_nested(found: Nested) -> str:
-    if not found.folds:
-        return found.summary
-    name = score_info(found.metric).short
+def _summarize_nested(nested: Nested) -> str:
+    if not nested.folds:
+        return nested.summary
+    name = score_info(nested.metric).short
     return (
-        f"The selection judged by an outer loop: {name} {score_text(found.outer, found.metric)} ± "
-        f"{number(found.standard_error, 2)} outside, {score_text(found.inner, found.metric)} "
-        f"inside; optimism {number(found.optimism, 2)}. {found.summary}"
+        f"The selection judged by an outer loop: {name} "
+        f"{score_text(nested.outer, nested.metric)} ± "
+        f"{number(nested.standard_error, 2)} outside, {score_text(nested.inner, nested.metric)} "
+        f"inside; optimism {number(nested.optimism, 2)}. {nested.summary}"
     )

@@ -57,8 +57,8 @@ def copied_columns(
                 column=name,
                 remedy=did_you_mean(name, names) if name not in names else "Rename the column.",
             )
-    found = [name for name in names if named_like_id(name) and name not in taken]
-    return list(dict.fromkeys([*requested, *found]))
+    columns = [name for name in names if named_like_id(name) and name not in taken]
+    return list(dict.fromkeys([*requested, *columns]))
 
 
 class Ids:

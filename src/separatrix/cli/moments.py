@@ -92,11 +92,11 @@ def summarize(
 
 def classes_of(stored: StoredMoments) -> dict[str, int]:
     """Rows by class; none of a numeric target."""
-    found: dict[str, int] = {}
+    values: dict[str, int] = {}
     for _, level, moments in stored.cells():
         if level is not None:
-            found[level] = found.get(level, 0) + moments.count
-    return dict(sorted(found.items()))
+            values[level] = values.get(level, 0) + moments.count
+    return dict(sorted(values.items()))
 
 
 @click.command(short_help="Merge the moments of several tables.")

@@ -230,11 +230,11 @@ def scan_table(
 def as_written(options: dict[str, Any]) -> dict[str, Any]:
     """How values and files are written, by the parameters of ``scan``; None if not typed."""
     named = {"\\t": "\t", "tab": "\t"}
-    found = {name: options.get(name) for name in WRITTEN}
-    found["delimiter"] = named.get(found["delimiter"] or "", found["delimiter"])
-    found["na"] = found["na"] or None
-    found["limits"] = limits_of(found["limits"] or ()) or None
-    return found
+    written = {name: options.get(name) for name in WRITTEN}
+    written["delimiter"] = named.get(written["delimiter"] or "", written["delimiter"])
+    written["na"] = written["na"] or None
+    written["limits"] = limits_of(written["limits"] or ()) or None
+    return written
 
 
 def limits_of(given: tuple[str, ...]) -> dict[str, float]:
@@ -359,16 +359,16 @@ def with_flags(text: str) -> str:
     return _MENTION.sub(_option, _CALL.sub(r"\1", text))
 
 
-def _option(found: re.Match[str]) -> str:
-    if found["bare"]:
-        return FLAGS[found["bare"]]
-    flag, text = FLAGS[found["name"]], found["value"]
+def _option(match: re.Match[str]) -> str:
+    if match["bare"]:
+        return FLAGS[match["bare"]]
+    flag, text = FLAGS[match["name"]], match["value"]
     if text in ("…", "{…}"):
         return f"{flag} {'COLUMN=KIND' if flag == '--kind' else 'COLUMN'}"
     try:
         value = ast.literal_eval(text.replace("…", "'COLUMN'"))
     except (SyntaxError, ValueError):
-        return found[0]
+        return match[0]
     if isinstance(value, bool):
         return flag
     if isinstance(value, dict):

@@ -98,7 +98,7 @@ def predict(
             rows = read_by_workers(rows, cluster)
         extra = own_columns(fitted, level)
         if click.get_current_context().get_parameter_source("level") is ParameterSource.COMMANDLINE:
-            extra = extra.joined(guaranteed_columns(model, fitted, level, quiet=as_json))
+            extra = extra.join(guaranteed_columns(model, fitted, level, quiet=as_json))
         _predict(fitted, rows, file, keep, extra, as_json)
     except InputError as problem:
         if problem.remedy is None or "kinds=" not in problem.remedy:
@@ -123,11 +123,11 @@ def _predict(
     warned: list[str] = []
     predicted = _predict_batches(fitted, rows, extra, warned, quiet=as_json)
     if as_json and out is None:
-        found: list[Any] = [[] for _ in (*before, *ids.columns, *after)]
+        columns: list[Any] = [[] for _ in (*before, *ids.columns, *after)]
         for first, last, n in predicted:
-            for column, values in zip(found, _plain(first, ids.take(n), last), strict=True):
+            for column, values in zip(columns, _plain(first, ids.take(n), last), strict=True):
                 column += values
-        named = dict(zip([*before, *ids.columns, *after], found, strict=True))
+        named = dict(zip([*before, *ids.columns, *after], columns, strict=True))
         about = {"predictions": named, "warnings": warned, **travel_document(rows)}
         print_json({"model": type(fitted).__name__, **about})
         return
@@ -194,7 +194,7 @@ def _predict_batches(
 
     from separatrix.messages import SeparatrixWarning
 
-    done = 0
+    n_done = 0
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SeparatrixWarning)
 
@@ -206,8 +206,8 @@ def _predict_batches(
             caught.clear()
 
         for n, last in rows.each(_answer(fitted, rows.schema, extra)):
-            done += n
-            yield [np.arange(done - n + 1, done + 1)], last, n
+            n_done += n
+            yield [np.arange(n_done - n + 1, n_done + 1)], last, n
             say_new()
         say_new()  # some come after the last row
 
@@ -243,8 +243,8 @@ def _remarks(rows: Any, copied: list[str], *, everything: bool) -> list[str]:
         if copied:
             remarks.append(f"Columns copied beside the predictions: {', '.join(copied)}.")
     wanted = rows.schema.names
-    found = [name for name in names if name in wanted]
-    if found != list(wanted):
+    present = [name for name in names if name in wanted]
+    if present != list(wanted):
         remarks.append(
             "The columns are in a different order than in training; they are matched by name."
         )
@@ -282,7 +282,7 @@ class Extra:
             found = list(values.reshape(len(values), -1).T)
         return found + [column for other in self.others for column in other.columns(rows)]
 
-    def joined(self, other: Extra | None) -> Extra:
+    def join(self, other: Extra | None) -> Extra:
         """These columns, then others."""
         return self if other is None else Extra(self.headings, self.values, (other,))
 
@@ -325,22 +325,22 @@ def guaranteed_columns(model: str, fitted: Any, level: float, *, quiet: bool) ->
 
     path = Path(model)
     study = load_study(path / MODEL if path.is_dir() else path)
-    found = getattr(study, "guaranteed", None)
-    if found is None or found.refusal:
-        why = "the file holds no scores of test rows." if found is None else found.refusal
+    conformal = getattr(study, "guaranteed", None)
+    if conformal is None or conformal.refusal:
+        why = "the file holds no scores of test rows." if conformal is None else conformal.refusal
         say(f"· No guaranteed intervals: {why}", quiet=quiet)
         return None
-    for remark in found.remarks(level):
+    for remark in conformal.remarks(level):
         say(f"· {remark}", quiet=quiet)
     heading = f"{100 * level:.6g}%"
-    if not found.classes:
+    if not conformal.classes:
         return Extra(
             [f"guaranteed lower {heading}", f"guaranteed upper {heading}"],
-            lambda rows: found.intervals(fitted, rows, level),
+            lambda rows: conformal.intervals(fitted, rows, level),
         )
     return Extra(
         [f"guaranteed set {heading}"],
-        lambda rows: set_texts(found.sets(fitted, rows, level), fitted),
+        lambda rows: set_texts(conformal.sets(fitted, rows, level), fitted),
     )
 
 
@@ -352,12 +352,12 @@ def set_texts(sets: Any, fitted: Any) -> Any:
         str(label).replace("\\", "\\\\").replace(SEPARATOR, "\\" + SEPARATOR)
         for label in fitted.classes_
     ]
-    found = np.empty(len(sets), dtype=object)
-    found[:] = [
+    texts = np.empty(len(sets), dtype=object)
+    texts[:] = [
         SEPARATOR.join(name for name, inside in zip(names, row, strict=True) if inside)
         for row in sets.tolist()
     ]
-    return found
+    return texts
 
 
 # -------------------------------------------------------------------------------------------------
@@ -434,8 +434,8 @@ def _cells(values: Any) -> list[Any]:
     """Values as text can hold them: an end of an interval may be infinite."""
     from separatrix.study.document import plain
 
-    found: list[Any] = list(values)
-    return [float(v) if v in (INFINITY, -INFINITY) else plain(v) for v in found]
+    cells: list[Any] = list(values)
+    return [float(v) if v in (INFINITY, -INFINITY) else plain(v) for v in cells]
 
 
 @contextmanager
@@ -467,7 +467,7 @@ def _array(values: Any) -> pa.Array:
     import numpy as np
     import pyarrow as pa
 
-    found = np.asarray(values)
-    if found.dtype.kind in "OUS":
-        return pa.array([None if v is None else str(v) for v in found.tolist()], pa.string())
-    return pa.array(found, from_pandas=True)
+    array = np.asarray(values)
+    if array.dtype.kind in "OUS":
+        return pa.array([None if v is None else str(v) for v in array.tolist()], pa.string())
+    return pa.array(array, from_pandas=True)

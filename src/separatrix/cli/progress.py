@@ -47,18 +47,18 @@ class TimeLeft:
         self._done = 0
         self._seconds = self._faded_work = 0.0
 
-    def begin(self, done: int, total: int) -> None:
+    def begin(self, n_done: int, total: int) -> None:
         """Another stage begins after ``done`` of ``total``; a new total begins a new plan."""
         if total != len(self._work):
             self.plan([1 / total] * total)
         now = self._clock()
         # Weight of a stage in the pace, relative to the one after it: later stages are more alike.
         fading = 0.85
-        for i in range(self._done, min(done, len(self._work))):
+        for i in range(self._done, min(n_done, len(self._work))):
             spent = now - self._begun if i == self._done else 0.0
             self._seconds = fading * self._seconds + spent
             self._faded_work = fading * self._faded_work + self._work[i]
-        self._done, self._begun = done, now
+        self._done, self._begun = n_done, now
 
     @property
     def fraction(self) -> float:
@@ -120,13 +120,13 @@ class Lines(Silent):
         super().__init__()
         self.left = TimeLeft(clock)
 
-    def __call__(self, stage: str, done: int, total: int) -> None:
+    def __call__(self, stage: str, n_done: int, total: int) -> None:
         """A stage begins, after ``done`` of ``total``."""
-        self.left.begin(done, total)
-        if done < total:
+        self.left.begin(n_done, total)
+        if n_done < total:
             soon = (self.left.seconds or 0.0) < SOON  # not worth a word that stays
             left = "" if soon else f" ({self.left})"
-            click.echo(f"[{done + 1}/{total}] {stage}{left}", err=True)
+            click.echo(f"[{n_done + 1}/{total}] {stage}{left}", err=True)
 
     def planned(self, proportions: Sequence[float]) -> None:
         """The proportion of the work in each stage."""
@@ -149,15 +149,15 @@ class Bar(Lines):
         super().__init__()
         self.bar, self.task = bar, task
 
-    def __call__(self, stage: str, done: int, total: int) -> None:
+    def __call__(self, stage: str, n_done: int, total: int) -> None:
         """A stage begins, after ``done`` of ``total``."""
-        self.left.begin(done, total)
+        self.left.begin(n_done, total)
         self.bar.update(
             self.task,
             description=stage,
             completed=self.left.fraction,
             total=1.0,
-            count=f"{min(done + 1, total)}/{total}",
+            count=f"{min(n_done + 1, total)}/{total}",
             left=self.left,
         )
 

@@ -69,20 +69,22 @@ def query(
     from separatrix.rows.scan import rows_like
 
     rows: Any = rows_like(table_at(table), schema, text=checked(**as_written(written)))
-    found, predicted, n = _found(fitted, rows.read(), count, strategy)
+    queried, predicted, n = _found(fitted, rows.read(), count, strategy)
     copied = copied_columns(rows.source.arrow.names, keep, taken=["row", *HEADINGS])
-    ids = CopiedColumns(Ids(rows.source, copied), found.rows, n)
-    say(f"· {found.note}" if found.note else f"· Chosen of {n:,} rows: {found.reason}.",
+    ids = CopiedColumns(Ids(rows.source, copied), queried.rows, n)
+    say(f"· {queried.note}" if queried.note else f"· Chosen of {n:,} rows: {queried.reason}.",
         quiet=as_json)  # fmt: skip
-    first, last = [found.rows + 1], [predicted, found.scores]
+    first, last = [queried.rows + 1], [predicted, queried.scores]
     if as_json:
         names = ["row", *copied, *HEADINGS]
-        _print(dict(zip(names, [*first, *ids.take(len(found)), *last], strict=True)), found, fitted)
+        _print(
+            dict(zip(names, [*first, *ids.take(len(queried)), *last], strict=True)), queried, fitted
+        )
         return
     with rows_to(file, ["row"], ids, HEADINGS) as write:  # type: ignore[arg-type]
-        write(first, last, len(found))
+        write(first, last, len(queried))
     if file is not None:
-        say(f"Wrote {len(found):,} rows to {file}")
+        say(f"Wrote {len(queried):,} rows to {file}")
 
 
 def _found(fitted: Any, rows: Any, count: int, strategy: str) -> tuple[Any, Any, int]:
@@ -99,9 +101,9 @@ def _found(fitted: Any, rows: Any, count: int, strategy: str) -> tuple[Any, Any,
             remedy="Fit a table whose target holds classes.",
         )
     with one_blas_thread():
-        found = choose(fitted, rows, count, strategy=strategy)
-        predicted = np.asarray(fitted.predict(rows))[found.rows]
-    return found, predicted, len(rows)
+        chosen = choose(fitted, rows, count, strategy=strategy)
+        predicted = np.asarray(fitted.predict(rows))[chosen.rows]
+    return chosen, predicted, len(rows)
 
 
 class CopiedColumns:
@@ -120,15 +122,15 @@ class CopiedColumns:
         return [values.take(self._rows) for values in self._ids.take_arrow(self._n)]
 
 
-def _print(columns: dict[str, Any], found: Any, fitted: Any) -> None:
+def _print(columns: dict[str, Any], document: Any, fitted: Any) -> None:
     from separatrix.study.document import plain
 
     print_json(
         {
             "model": type(fitted).__name__,
-            "strategy": found.strategy,
-            "reason": found.reason,
-            "note": found.note,
+            "strategy": document.strategy,
+            "reason": document.reason,
+            "note": document.note,
             "rows": {name: plain(values) for name, values in columns.items()},
         }
     )

@@ -43,11 +43,11 @@ def verify(
 
     text = checked(**as_written(written))
     with progress(quiet=as_json) as listener:
-        found = verify_with(
+        verification = verify_with(
             model, table_at(table), target, weight=weight, text=text, progress=listener
         )
     if as_json:
-        print_json(found.document())
+        print_json(verification.document())
     else:
-        click.echo(str(found))
-    return 0 if found.holds else 1
+        click.echo(str(verification))
+    return 0 if verification.holds else 1

@@ -31,11 +31,11 @@ def _positive_integer(name: str, value: Any, also: str = "") -> int:
 
 def columns_by_level(encoding: Encoding) -> list[list[int]]:
     """Positions in the design of the levels of each discrete column."""
-    found: dict[str, list[int]] = {}
+    columns: dict[str, list[int]] = {}
     for j, term in enumerate(encoding.terms):
         if term.level is not None:
-            found.setdefault(term.column, []).append(j)
-    return list(found.values())
+            columns.setdefault(term.column, []).append(j)
+    return list(columns.values())
 
 
 def zero_one_columns(encoding: Encoding) -> list[list[int]]:

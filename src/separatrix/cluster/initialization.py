@@ -59,14 +59,14 @@ def _order_by_keys(n: int, rounds: Iterable[tuple[Any, ...]]) -> Ints:
     for keys in rounds:
         if len(tied) < 2:
             break
-        own = [key[tied] for key in keys]
-        if all((key == key[0]).all() for key in own):
+        tied_keys = [key[tied] for key in keys]
+        if all((key == key[0]).all() for key in tied_keys):
             continue
-        order = np.lexsort((*own[::-1], place[tied]))
+        order = np.lexsort((*tied_keys[::-1], place[tied]))
         tied, here = tied[order], np.arange(len(tied))
         group = np.r_[True, np.diff(place[tied]) != 0]
         new = group.copy()
-        for key in own:
+        for key in tied_keys:
             new[1:] |= np.diff(key[order]) != 0
         begin = np.maximum.accumulate(np.where(group, here, 0))
         place[tied] += np.maximum.accumulate(np.where(new, here, 0)) - begin
@@ -140,9 +140,9 @@ def plusplus_centers(rows: SortedRows, k: int, rng: np.random.Generator) -> Floa
     trials = 2 + int(np.log(k))
     if z.size <= SMALL:
         u = rng.random(1 + (k - 1) * trials)
-        found, work = np.zeros(k, dtype=np.int64), np.empty((3, len(z)))
-        plusplus(z, np.ascontiguousarray(z.T), w, trials, u, found, work)
-        return np.asarray(z[found] + origin)
+        centers, work = np.zeros(k, dtype=np.int64), np.empty((3, len(z)))
+        plusplus(z, np.ascontiguousarray(z.T), w, trials, u, centers, work)
+        return np.asarray(z[centers] + origin)
     if z.shape[1] <= MAX_TILED:
         return np.asarray(z[plusplus_rows(TiledRows(z, w), k, rng)] + origin)
     cuts = pieces(len(z), MIN_WORK // max(z.shape[1], 1))
@@ -290,9 +290,9 @@ def kernel_plusplus(gram: GramBlocks, weight: Floats, k: int, rng: np.random.Gen
 def draw(weight: Floats, u: Floats) -> Ints:
     """Rows at which the cumulative weight passes the fractions u; never one of weight zero."""
     cumulative = np.cumsum(weight)
-    found = np.searchsorted(cumulative, u * cumulative[-1], side="right")
+    position = np.searchsorted(cumulative, u * cumulative[-1], side="right")
     last = int(np.flatnonzero(weight)[-1])
-    return np.asarray(np.minimum(found, last))
+    return np.asarray(np.minimum(position, last))
 
 
 class CutRows:
@@ -343,13 +343,13 @@ class TiledRows:
         left, points = np.empty((len(self.cuts), len(candidates))), self.z[candidates]
         shape = (self.count, TILE)
         weight, near = self.w.reshape(shape), nearest.reshape(shape)
-        found = closer.reshape(-1, *shape)
+        value = closer.reshape(-1, *shape)
 
         def compare(i: int) -> None:
             rows = self.cuts[i]
             nearest[rows] = closer[last, rows]
             first, stop = rows.start // TILE, rows.stop // TILE
-            compare_candidates(self.tiles, weight, points, first, stop, near, found, left[i])
+            compare_candidates(self.tiles, weight, points, first, stop, near, value, left[i])
 
         parallel_map(compare, range(len(self.cuts)))
         return left
@@ -377,9 +377,9 @@ def plusplus_rows(rows: CutRows | TiledRows, k: int, rng: np.random.Generator) -
 def _draw_in_pieces(w: Floats, nearest: Floats, loss: Floats, cuts: list[slice], u: Floats) -> Ints:
     """As :func:`draw` by the losses w · nearest, whose sums in pieces of rows are known."""
     before = np.cumsum(np.r_[0.0, loss])
-    found = []
+    draws = []
     for target, piece in zip(u * before[-1], draw(loss, u).tolist(), strict=True):
         inner = w[cuts[piece]] * nearest[cuts[piece]]
         fraction = (target - before[piece]) / loss[piece]
-        found.append(cuts[piece].start + int(draw(inner, np.array([fraction]))[0]))
-    return np.array(found)
+        draws.append(cuts[piece].start + int(draw(inner, np.array([fraction]))[0]))
+    return np.array(draws)

@@ -203,10 +203,12 @@ class KernelKMeans(KernelModel, IterativeClusterer):
         ]
         return min(runs, key=lambda run: run.inertia)
 
-    def _certificate(self, found: KernelPartition, gain: float, mercer: bool) -> Certificate:
+    def _certificate(
+        self, kernel_partition: KernelPartition, gain: float, mercer: bool
+    ) -> Certificate:
         notes = []
-        if found.status != KernelLloydStatus.CONVERGED:
-            notes.append(_STOPPED[found.status].capitalize())
+        if kernel_partition.status != KernelLloydStatus.CONVERGED:
+            notes.append(_STOPPED[kernel_partition.status].capitalize())
         if self.assign == "members":
             claim = "Every row is in the cluster with the least mean distance to its members"
             notes.append("Assignment by members minimizes no objective.")
@@ -257,8 +259,8 @@ class KernelKMeans(KernelModel, IterativeClusterer):
                         "precomputed similarities does not contain it.",
                         remedy="Use assign='centroid', or give the kernel itself.",
                     )
-                own = np.asarray(self.kernel_.diagonal(part), dtype=float)
-                distances = kernel_distances(block, own, prepared.diagonal) @ weights
+                diagonal = np.asarray(self.kernel_.diagonal(part), dtype=float)
+                distances = kernel_distances(block, diagonal, prepared.diagonal) @ weights
             labels.append(distances.argmin(axis=1))
         return np.concatenate(labels)
 

@@ -50,7 +50,7 @@ class KernelPartition:
     @property
     def partitions(self) -> list[tuple[Ints, float]]:
         """Labels and objective of every partition of the iterations, from the start on."""
-        return [(np.frombuffer(found, self.labels.dtype), v) for found, v in self.visited.items()]
+        return [(np.frombuffer(labels, self.labels.dtype), v) for labels, v in self.visited.items()]
 
 
 class GramBlocks:
@@ -86,9 +86,9 @@ def mean_weights(labels: Ints, weight: Floats, k: int) -> Floats:
     return weights
 
 
-def kernel_distances(block: Floats, own: Floats, others: Floats) -> Floats:
+def kernel_distances(block: Floats, self_products: Floats, others: Floats) -> Floats:
     """√(κ(x,x) − 2κ(x,z) + κ(z,z)) from a block of κ and the two diagonals."""
-    return np.asarray(np.sqrt(np.maximum(own[:, None] - 2.0 * block + others, 0.0)))
+    return np.asarray(np.sqrt(np.maximum(self_products[:, None] - 2.0 * block + others, 0.0)))
 
 
 class _ClusterSums:
@@ -135,8 +135,8 @@ class _ClusterSums:
         means = self.sums / np.where(total > 0, total, 1.0)
         norms = np.zeros(self.k)
         if self.assign == "centroid":
-            own = means[np.arange(self.gram.n), self.labels]
-            norms += np.bincount(self.labels, self.weight * own, minlength=self.k)
+            mean = means[np.arange(self.gram.n), self.labels]
+            norms += np.bincount(self.labels, self.weight * mean, minlength=self.k)
             norms /= np.where(total > 0, total, 1.0)
             means = self.gram.diagonal[:, None] - 2.0 * means + norms
         return means, norms, total
@@ -215,8 +215,8 @@ def reassignment_gain(gram: GramBlocks, weight: Floats, labels: Ints, k: int, as
     gain, largest = 0.0, 0.0
     for rows, block in gram:
         if assign == "centroid":
-            own = gram.diagonal[rows]
-            distances = own[:, None] - 2.0 * (block @ weights) + norms
+            diagonal = gram.diagonal[rows]
+            distances = diagonal[:, None] - 2.0 * (block @ weights) + norms
         else:
             distances = kernel_distances(block, gram.diagonal[rows], gram.diagonal) @ weights
         current = distances[np.arange(len(distances)), labels[rows]]

@@ -225,7 +225,7 @@ default="k-means++"
             x, w = block.x, block.weights
             if not w.all():
                 x, w = x[w > 0], w[w > 0]
-            x = np.ascontiguousarray(self._standardized(x))
+            x = np.ascontiguousarray(self._standardize(x))
             starts = self._initial_centers(x, w, rng)
             origin = spread.origin_and_unit(self.standardizer_, w)
             return [lloyd(x, w, start, max_iter=self.max_iter, origin=origin) for start in starts]
@@ -235,9 +235,9 @@ default="k-means++"
         if self._draws:
             size = max(SAMPLE_ROWS, 50 * self.n_clusters)
             sample, weight = sample_rows(rows, size, seed, spread.count)
-        starts = self._initial_centers(self._standardized(sample), weight, rng)
+        starts = self._initial_centers(self._standardize(sample), weight, rng)
         if block is not None and (block.w is None or block.w.all()):
-            transform = None if self.standardizer_ is None else self._standardized
+            transform = None if self.standardizer_ is None else self._standardize
             origin = spread.origin_and_unit(self.standardizer_, block.w)
             run = partial(lloyd, block.x, block.w, max_iter=self.max_iter)
             return [run(start, transform=transform, origin=origin) for start in starts]
@@ -283,7 +283,7 @@ default="k-means++"
             state, k = check_random_state(int(rng.integers(2**31 - 1))), self.n_clusters
             drawn = [self.init(x, k, random_state=state) for _ in range(n_init)]
             return [self._given_centers(centers, x) for centers in drawn]
-        return [self._standardized(self._given_centers(self.init, x))]
+        return [self._standardize(self._given_centers(self.init, x))]
 
     def _given_centers(self, centers: Any, x: Floats) -> Floats:
         given = np.array(as_dense(centers) if sparse.issparse(centers) else centers, dtype=float)
@@ -335,17 +335,17 @@ default="k-means++"
         """Rows standardized and dense, a block at a time."""
         step = max(64, numbers // max(x.shape[1], 1))
         for i in range(0, x.shape[0], step):
-            yield self._standardized(as_dense(x[i : i + step]))
+            yield self._standardize(as_dense(x[i : i + step]))
 
     def _nearest(self, x: Matrix) -> tuple[NDArray[np.int32], Floats]:
         """Label and squared distance of every row."""
-        centers = self._standardized(self.cluster_centers_)
+        centers = self._standardize(self.cluster_centers_)
         if sparse.issparse(x) and x.shape[0] * x.shape[1] > MIN_SPARSE:
             squares = self._sparse_squares(x, centers)
             label = squares.argmin(axis=1)
             return label.astype(np.int32), squares[np.arange(len(label)), label]
-        found = [nearest_centers(part, centers) for part in self._parts(x)]
-        return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
+        nearest = [nearest_centers(part, centers) for part in self._parts(x)]
+        return np.concatenate([f[0] for f in nearest]), np.concatenate([f[1] for f in nearest])
 
     def _sparse_squares(self, x: Any, centers: Floats) -> Floats:
         """Squared distances of compressed rows, which are not filled in."""
@@ -370,7 +370,7 @@ default="k-means++"
     def transform(self, X: Any) -> Floats:
         """Distance of every row to every center."""
         x = self._design(X)
-        centers = self._standardized(self.cluster_centers_)
+        centers = self._standardize(self.cluster_centers_)
         if sparse.issparse(x) and x.shape[0] * x.shape[1] > MIN_SPARSE:
             return np.sqrt(self._sparse_squares(x, centers))
         out = [

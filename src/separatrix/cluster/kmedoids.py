@@ -173,14 +173,14 @@ default="k-medoids++"
         rows = order[weight[order] > 0]
         rng = self._generator()
         search = self._search if len(rows) <= MAX_ROWS else self._search_samples
-        found = search(points, rows, weight, rng)
-        self._set_medoids(points, found.indices)
+        best = search(points, rows, weight, rng)
+        self._set_medoids(points, best.indices)
         labels, distance = self._nearest(self._to_medoids(points))
-        labels[found.indices] = np.arange(len(found.indices))  # also among equal rows
+        labels[best.indices] = np.arange(len(best.indices))  # also among equal rows
         self.labels_, self.inertia_ = labels, float(weight @ distance)
-        self.n_iter_ = found.iterations
-        self.certificate_ = self._certificate(len(rows), found)
-        if not found.converged:
+        self.n_iter_ = best.iterations
+        self.certificate_ = self._certificate(len(rows), best)
+        if not best.converged:
             warn("SEP003", f"medoids still change after max_iter={self.max_iter} passes.")
         return self
 
@@ -238,11 +238,11 @@ default="k-medoids++"
             sample = rng.choice(rows, size=min(self._sample_size(), len(rows)), replace=False)
             if best is not None:
                 sample[: self.n_clusters] = best.indices
-            found = self._search(points, rows[np.isin(rows, sample)], weight, rng)
-            self._set_medoids(points, found.indices)
+            result = self._search(points, rows[np.isin(rows, sample)], weight, rng)
+            self._set_medoids(points, result.indices)
             loss = float(weight @ self._nearest(self._to_medoids(points))[1])
             if best is None or loss < lowest:
-                lowest, best = loss, found
+                lowest, best = loss, result
         assert best is not None
         return best
 
@@ -271,14 +271,14 @@ default="k-medoids++"
         columns = self.precomputed_columns_
         return points if columns is None else points[:, columns]
 
-    def _certificate(self, n: int, found: _MedoidSearch) -> Certificate:
-        claim, kkt = "No swap of a medoid with another row lowers the loss", found.swap
+    def _certificate(self, n: int, medoid_search: _MedoidSearch) -> Certificate:
+        claim, kkt = "No swap of a medoid with another row lowers the loss", medoid_search.swap
         notes = ["A local optimum: other initializations may end lower."]
         if self.method == "alternate":
             claim = "Every medoid has the least total distance to the rows of its cluster"
-            kkt = found.within
-            if found.swap > ROUNDING:
-                notes.append(f"A swap would lower the loss by {100 * found.swap:.2g} %.")
+            kkt = medoid_search.within
+            if medoid_search.swap > ROUNDING:
+                notes.append(f"A swap would lower the loss by {100 * medoid_search.swap:.2g} %.")
         if n > MAX_ROWS:
             claim += " within the sample"
             sampled = f"{N_SAMPLES} samples of {min(self._sample_size(), n)} of the {n} rows"
@@ -428,9 +428,9 @@ def _best_within(assignment: _Assignment, medoids: Ints, clusters: list[Ints]) -
         members = clusters[m]
         totals = np.empty(len(members))
         loops.within_totals(assignment.distance, members, assignment.weight, totals)
-        own = totals[members == medoids[m]].min(initial=np.inf)
+        value = totals[members == medoids[m]].min(initial=np.inf)
         least = int(totals.argmin())
-        return int(members[least] if totals[least] < own * (1 - ROUNDING) else medoids[m])
+        return int(members[least] if totals[least] < value * (1 - ROUNDING) else medoids[m])
 
     numbers = range(len(medoids))
     if len(assignment.weight) ** 2 < MIN_WORK * len(medoids):
@@ -525,8 +525,8 @@ def best_replacement_within(distance: Singles, weight: Floats, medoids: Ints) ->
             (distance[np.ix_(members[a : a + step], members)] @ weight[members]).min()
             for a in range(0, len(members), step)
         ]
-        own = float(distance[medoids[m], members].astype(float) @ weight[members])
-        return own - float(min(totals))
+        distance_sum = float(distance[medoids[m], members].astype(float) @ weight[members])
+        return distance_sum - float(min(totals))
 
     return max(0.0, *parallel_map(reduction, range(len(medoids))))
 
@@ -563,10 +563,10 @@ def _euclidean_distances(x: Floats) -> Singles:
     inexact = MIN_SQUARE * float(square.max(initial=0.0))
     out = np.empty((len(z), len(z)), dtype=np.float32)
     step = max(1, min(-(-len(z) // MIN_PIECES) + 64, BLOCK_NUMBERS // len(z)))
-    half, one = 0.5 * square, np.ones(len(z))
+    half, ones = 0.5 * square, np.ones(len(z))
     # ½ ‖x‖² + ½ ‖z‖² − x·z as one product
-    left = np.column_stack([z, half, one])
-    right = np.ascontiguousarray(np.column_stack([-z, one, half]).T)
+    left = np.column_stack([z, half, ones])
+    right = np.ascontiguousarray(np.column_stack([-z, ones, half]).T)
 
     def fill(a: int) -> None:
         part = left[a : a + step] @ right

@@ -143,10 +143,10 @@ def _merge_by_means(x: Floats, method: str, first: Ints, second: Ints, height: F
 
     parallel_map(search, _row_pieces(n, n * len(columns)))
     size, name, exact = np.ones(n), np.arange(n), np.ones(n, dtype=bool)
-    done = 0
-    while done < n - 1:
-        done = loops.centroid_linkage(
-            columns, size, name, nearest, square, exact, method == "median", point, near, done,
+    n_merged = 0
+    while n_merged < n - 1:
+        n_merged = loops.centroid_linkage(
+            columns, size, name, nearest, square, exact, method == "median", point, near, n_merged,
             first, second, height,
         )  # fmt: skip
         left = np.flatnonzero(columns[0] < np.inf)  # only occupied slots go on
@@ -219,11 +219,11 @@ def _first_round(
     The matrix is then computed among the merged clusters, about a third smaller from the start.
     """
     here = np.arange(len(x))
-    found = NearestNeighborSearch(x, metric).nearest_others(1, x)
-    nearest = found.indices[:, 0]
+    neighbors = NearestNeighborSearch(x, metric).nearest_others(1, x)
+    nearest = neighbors.indices[:, 0]
     first = np.flatnonzero((nearest[nearest] == here) & (here < nearest))
     second = nearest[first]
-    merges.append(member[first], member[second], found.distances[first, 0])
+    merges.append(member[first], member[second], neighbors.distances[first, 0])
     partner = here.copy()
     partner[first] = second
     remaining = np.delete(here, second)
@@ -378,10 +378,10 @@ def _ward_chains(
     """What is left by nearest-neighbor chains; now and then slots that are empty are left out."""
     columns, (n, d) = np.ascontiguousarray(mean.T), mean.shape
     work = np.empty(n, dtype=np.int64), np.empty(d), np.empty(n)
-    done = 0
-    while done < n - 1:
-        done = loops.ward_chain(columns, size, member, *work, done, first, second, height)
-        if done < 0:
+    n_merged = 0
+    while n_merged < n - 1:
+        n_merged = loops.ward_chain(columns, size, member, *work, n_merged, first, second, height)
+        if n_merged < 0:
             raise InputError("The distances of means are no numbers.", remedy="Scale the columns.")
         left = np.flatnonzero(columns[0] < np.inf)
         columns, size, member = np.ascontiguousarray(columns[:, left]), size[left], member[left]
@@ -477,12 +477,12 @@ def _boruvka(x: Floats, kind: str, first: Ints, second: Ints, height: Floats) ->
     n, k = len(x), min(N_NEAREST, len(x) - 1)
     order = tree.arrays[1]
     # In the order of the boxes, so that queries share cached points.
-    found = tree.nearest_reduced(x[order], k + 1)
-    itself = found.indices == order[:, None]
+    neighbors = tree.nearest_reduced(x[order], k + 1)
+    itself = neighbors.indices == order[:, None]
     itself[~itself.any(axis=1), -1] = True  # among many equal points
     others, lengths = np.empty((n, k), dtype=np.int64), np.empty((n, k))
-    others[order] = found.indices[~itself].reshape(n, k)
-    lengths[order] = found.distances[~itself].reshape(n, k)
+    others[order] = neighbors.indices[~itself].reshape(n, k)
+    lengths[order] = neighbors.distances[~itself].reshape(n, k)
     boruvka(x, tree.arrays, tree.metric, lengths, others, first, second, height)
     if kind == "euclidean":
         np.sqrt(height, out=height)
@@ -499,10 +499,10 @@ def _prim(metric: Metric, x: Any, first: Ints, second: Ints, height: Floats) -> 
         metric.fill(x[here : here + 1], state, row)
         closer = row[0, left] < distance
         distance[closer], nearest[closer] = row[0, left[closer]], here
-        at = int(distance.argmin())
-        here = int(left[at])
-        first[step], second[step], height[step] = nearest[at], here, distance[at]
-        rest = np.arange(len(left)) != at
+        index = int(distance.argmin())
+        here = int(left[index])
+        first[step], second[step], height[step] = nearest[index], here, distance[index]
+        rest = np.arange(len(left)) != index
         left, nearest, distance = left[rest], nearest[rest], distance[rest]
 
 
@@ -559,13 +559,13 @@ class ConnectedPoints:
     def _bridges(self, component: Ints) -> Ints:
         """The nearest points of every two components, the later point first."""
         members = [np.flatnonzero(component == c) for c in range(self.n_components)]
-        found = []
-        for c, own in enumerate(members):
+        bridges = []
+        for c, member in enumerate(members):
             for other in members[:c]:
-                d = self.distances(own, other)
+                d = self.distances(member, other)
                 i, k = np.unravel_index(int(d.argmin()), d.shape)
-                found.append(sorted((int(own[i]), int(other[k])), reverse=True))
-        return np.asarray(found, dtype=np.int64)
+                bridges.append(sorted((int(member[i]), int(other[k])), reverse=True))
+        return np.asarray(bridges, dtype=np.int64)
 
     def distances(self, rows: Ints, others: Ints) -> Floats:
         """Distances of some points to some others."""
@@ -607,7 +607,7 @@ def connected_linkage(connected: ConnectedPoints, method: str) -> Floats:
         live[i] = live[k] = False
         live[node], size[node] = True, size[i] + size[k]
         table[node - n] = min(i, k), max(i, k), length, size[node]
-        near[node] = rule.merged(near, i, k, node, size)
+        near[node] = rule.merge(near, i, k, node, size)
         for other, distance in near[node].items():
             for part in (i, k):
                 near[other].pop(part, None)
@@ -626,9 +626,7 @@ class _ByParts:
     def lengths(self) -> Floats:
         return self.connected.edge_lengths()
 
-    def merged(
-        self, near: Neighbors, i: int, k: int, _: int, size: list[float]
-    ) -> dict[int, float]:
+    def merge(self, near: Neighbors, i: int, k: int, _: int, size: list[float]) -> dict[int, float]:
         a, b = near[i], near[k]
         both = {
             other: self.combine(a[other], b[other], size[i], size[k]) if other in b else a[other]
@@ -656,7 +654,7 @@ class _ByMeans:
         away = np.sqrt(((self.mean[a] - self.mean[b]) ** 2).sum(axis=-1))
         return np.asarray(away * np.sqrt(2.0 * m * n / (m + n)) if self.method == "ward" else away)
 
-    def merged(
+    def merge(
         self, near: Neighbors, i: int, k: int, node: int, size: list[float]
     ) -> dict[int, float]:
         m, n = (1.0, 1.0) if self.method == "median" else (size[i], size[k])
@@ -936,12 +934,12 @@ def _check_connected(connected: ConnectedPoints, method: str, table: Floats) -> 
         size[i] += size[k]
         if mean is None:
             weight = 0.5 if method in BY_HALVES else m / (m + o)
-            own, other = d[i, both], d[k, both]
+            first, other = d[i, both], d[k, both]
             row = np.minimum(d[i], d[k])  # one of the two is infinite where one is connected
             row[both] = (
-                weight * own + (1.0 - weight) * other
+                weight * first + (1.0 - weight) * other
                 if BETWEEN[method] is np.add
-                else BETWEEN[method](own, other)
+                else BETWEEN[method](first, other)
             )
         else:
             weight = 0.5 if method in BY_HALVES else m / (m + o)

@@ -97,10 +97,10 @@ def _small(x: Floats, w: Floats | None, start: Floats, max_iter: int) -> LloydRe
     by_column = np.ascontiguousarray(z.T)
     iterations, converged = 0, False
     while not converged:
-        done, moved = small_tables.lloyd(
+        n_done, moved = small_tables.lloyd(
             z, by_column, weight, centers, max_iter - iterations, label, *totals, *work
         )
-        iterations += done
+        iterations += n_done
         if iterations == max_iter:
             break
         iterations += 1
@@ -191,7 +191,7 @@ class BoundedLloyd:
             # the bound of a single group is that of all centers
             lower[:, 0] if groups == 1 else np.full(n, -np.inf, dtype=np.float32),
         )
-        self.points = None if table.x.size > LARGE else self._all_centered()
+        self.points = None if table.x.size > LARGE else self._center_all()
         # of ½‖c‖² − x·c, and of the difference of two, relative to ‖x‖² + ‖c‖²: there are four
         # partial sums of d/4 products, numbers rounded to single precision
         self.rounding = (0.5 * d + 16) * 2.0**-24
@@ -203,7 +203,7 @@ class BoundedLloyd:
 
     # -- rows ----------------------------------------------------------------------------------
 
-    def _centered(self, start: int, stop: int) -> Iterator[tuple[slice, Floats, Floats]]:
+    def _center_rows(self, start: int, stop: int) -> Iterator[tuple[slice, Floats, Floats]]:
         """(positions, rows, weights) of the rows ``start:stop``, a batch at a time."""
         if self.points is not None:
             yield slice(start, stop), self.points.exact[start:stop], self.points.weight[start:stop]
@@ -211,7 +211,7 @@ class BoundedLloyd:
         for at, x, w in self.table.batches(start, stop):
             yield at, (x - self.mean) / self.unit, w
 
-    def _all_centered(self) -> KMeansRows:
+    def _center_all(self) -> KMeansRows:
         """All rows, laid out for the loops."""
         n, d = self.table.x.shape
         points = KMeansRows(
@@ -346,7 +346,7 @@ class BoundedLloyd:
         def add(number: int) -> None:
             part = self.parts[number]
             part[:] = 0.0
-            for at, x, w in self._centered(self.pieces[number].start, self.pieces[number].stop):
+            for at, x, w in self._center_rows(self.pieces[number].start, self.pieces[number].stop):
                 label = self.state.label[at]
                 part[:, :-2] += _cluster_sums(x, label, k, w)
                 part[:, -2] += np.bincount(label, w, minlength=k)
@@ -369,11 +369,13 @@ class BoundedLloyd:
 
     def _fill_empty_cluster(self, j: int) -> None:
         """Move the row that adds most to the inertia to the empty cluster j."""
-        loss, i = max(parallel_map(self._largest_loss, self.pieces), key=lambda found: found[0])
+        loss, i = max(
+            parallel_map(self._largest_loss, self.pieces), key=lambda farthest: farthest[0]
+        )
         if loss <= 0.0:
             return  # every row equals its center
         a = int(self.state.label[i])
-        _, rows, w = next(self._centered(i, i + 1))
+        _, rows, w = next(self._center_rows(i, i + 1))
         self.state.label[i] = j
         self.state.upper[i] = np.inf
         self.state.lower[i], self.state.lowest[i] = -np.inf, -np.inf
@@ -387,11 +389,11 @@ class BoundedLloyd:
 
     def _losses(self, piece: slice) -> Floats:
         """w ‖x − c‖² of rows to their own centers, in the scaled units."""
-        found = []
-        for at, x, w in self._centered(piece.start, piece.stop):
+        losses = []
+        for at, x, w in self._center_rows(piece.start, piece.stop):
             step = x - self.centers.exact[self.state.label[at]]
-            found.append(w * np.einsum("ij,ij->i", step, step))
-        return np.concatenate(found)
+            losses.append(w * np.einsum("ij,ij->i", step, step))
+        return np.concatenate(losses)
 
     def _largest_loss(self, piece: slice) -> tuple[float, int]:
         loss = self._losses(piece)
@@ -532,7 +534,7 @@ class WideLloyd:
         width = self.table.x.shape[1] // len(self.columns)
         return pieces(n, max(MIN_NUMBERS // width, smallest), MIN_PIECES // len(self.columns))
 
-    def _centered(self, rows: Any, columns: slice = slice(None)) -> Floats:
+    def _center_rows(self, rows: Any, columns: slice = slice(None)) -> Floats:
         """Some rows (a slice or positions) in double precision, relative to the mean."""
         x = self.table.x[:, columns][rows]
         if self.table.transform is not None:
@@ -547,7 +549,7 @@ class WideLloyd:
         step = self.table.batch_rows
         for first in range(piece.start, piece.stop, step):
             at = slice(first, min(first + step, piece.stop))
-            z = self._centered(at)
+            z = self._center_rows(at)
             np.einsum("ij,ij->i", z, z, out=self.square[at])
             if len(self.single):
                 self.single[at] = z
@@ -592,17 +594,18 @@ class WideLloyd:
             if len(self.single):
                 z = self.single[:, columns][some]
             else:
-                z = self._centered(some, columns).astype(np.float32)
+                z = self._center_rows(some, columns).astype(np.float32)
             centers = self.single_centers[columns]
             for first in range(0, len(centers), MAX_COLUMNS):
                 part = slice(first, first + MAX_COLUMNS)
                 out += z[:, part] @ centers[part]
 
-        def compare(at: slice) -> None:
-            product = products[:, at].sum(axis=0) if len(products) > 1 else products[0, at]
+        def compare(rows: slice) -> None:
+            product = products[:, rows].sum(axis=0) if len(products) > 1 else products[0, rows]
             nearest_and_gain(
-                product, square[at], self.norms, no_weights, weight[at], label[at], near[at],
-                margin[at], gain[at],
+                product, square[rows], self.norms, no_weights, weight[rows], label[rows],
+                near[rows],
+                margin[rows], gain[rows],
             )  # fmt: skip
 
         cuts = self._cuts(len(rows))
@@ -614,8 +617,14 @@ class WideLloyd:
         """Label, squared distance, margin and a bound of the errors, in double precision."""
 
         def nearest(at: slice) -> tuple[Any, ...]:
-            z, own, w = self._centered(rows[at]), self.square[rows[at]], self.weight[rows[at]]
-            label, near, _, margin, error = nearest_of_centered(z, own, self.centers, self.norms, w)
+            z, squares, w = (
+                self._center_rows(rows[at]),
+                self.square[rows[at]],
+                self.weight[rows[at]],
+            )
+            label, near, _, margin, error = nearest_of_centered(
+                z, squares, self.centers, self.norms, w
+            )
             return label, near, margin, error
 
         found = parallel_map(nearest, pieces(len(rows), MIN_NUMBERS // self.table.x.shape[1]))
@@ -653,12 +662,12 @@ class WideLloyd:
             total = np.zeros((k, cut[1].stop - cut[1].start))
             for first in range(cut[0].start, cut[0].stop, step):
                 at = slice(first, min(first + step, cut[0].stop))
-                x = self._centered(at if rows is None else rows[at], cut[1])
+                x = self._center_rows(at if rows is None else rows[at], cut[1])
                 total += membership(clusters[at], w[at], k) @ x
             return total
 
-        found = parallel_map(add, [(at, part) for part in self.columns for at in cuts])
-        by_column = [found[i : i + len(cuts)] for i in range(0, len(found), len(cuts))]
+        sums = parallel_map(add, [(at, part) for part in self.columns for at in cuts])
+        by_column = [sums[i : i + len(cuts)] for i in range(0, len(sums), len(cuts))]
         return np.hstack([np.sum(parts, axis=0) for parts in by_column])
 
     def _set_centers(self, centers: Floats) -> None:
@@ -690,7 +699,7 @@ class WideLloyd:
             i = int(losses.argmax())
             if losses[i] <= 0.0:
                 return  # every row equals its center
-            row = self.weight[i] * self._centered(slice(i, i + 1))[0]
+            row = self.weight[i] * self._center_rows(slice(i, i + 1))[0]
             self.totals[self.label[i]] -= row
             self.totals[j] = row
             count[self.label[i]] -= 1
@@ -701,7 +710,7 @@ class WideLloyd:
 
     def _losses(self, piece: slice) -> Floats:
         """w ‖x − c‖² of rows to their own centers, in the scaled units, from differences."""
-        step = self._centered(piece)
+        step = self._center_rows(piece)
         step -= self.centers[self.label[piece]]
         return np.asarray(self.weight[piece] * np.einsum("ij,ij->i", step, step))
 
@@ -744,10 +753,10 @@ def nearest_and_gains(
     Rows and centers are relative to an origin near them. Where rounding could decide, distances are
     computed from differences, and the first of equally near centers is taken.
     """
-    own, norms = np.einsum("ij,ij->i", z, z), np.einsum("ij,ij->i", centers, centers)
-    label, square, gain, _, noise = nearest_of_centered(z, own, centers, norms, w, known)
+    squares, norms = np.einsum("ij,ij->i", z, z), np.einsum("ij,ij->i", centers, centers)
+    label, square, gain, _, noise = nearest_of_centered(z, squares, centers, norms, w, known)
     gain[gain <= 2.0 * noise * w] = 0.0  # below the error of products
-    near = np.flatnonzero(square <= MIN_FRACTION * (own + norms.max()))
+    near = np.flatnonzero(square <= MIN_FRACTION * (squares + norms.max()))
     if len(near):
         step = z[near] - centers[label[near]]
         square[near] = np.einsum("ij,ij->i", step, step)
@@ -770,7 +779,7 @@ def membership(clusters: NDArray[Any], w: Floats, k: int) -> Any:
 
 def nearest_of_centered(
     z: Floats,
-    own: Floats,
+    squares: Floats,
     centers: Floats,
     norms: Floats,
     w: Floats,
@@ -781,8 +790,8 @@ def nearest_of_centered(
     ``own`` and ``norms`` are the squared norms of rows and centers. Of centers that are equally
     near but for rounding, differences decide, and then the order.
     """
-    label, square, gain, margin = nearest_from_products(z @ centers.T, own, norms, w, known)
-    noise = 8 * (z.shape[1] + 4) * np.finfo(float).eps * (own + norms.max())
+    label, square, gain, margin = nearest_from_products(z @ centers.T, squares, norms, w, known)
+    noise = 8 * (z.shape[1] + 4) * np.finfo(float).eps * (squares + norms.max())
     tied = np.flatnonzero(margin <= noise)
     if len(tied):
         from scipy.spatial.distance import cdist  # slow to import
@@ -792,14 +801,14 @@ def nearest_of_centered(
 
 
 def nearest_from_products(
-    product: Floats, own: Floats, norms: Floats, w: Floats, known: Floats | None = None
+    product: Floats, squares: Floats, norms: Floats, w: Floats, known: Floats | None = None
 ) -> tuple[NDArray[np.int32], Floats, Floats, Floats]:
     """Label, squared distance, gain and margin of every row (:func:`nearest_and_gain`)."""
     n, k = product.shape
     label = np.empty(n, dtype=np.int32)
     near, gain, margin = np.empty(n), np.empty(n), np.empty(n)
     cluster_weights = np.full(k, np.inf) if known is None else known
-    nearest_and_gain(product, own, norms, cluster_weights, w, label, near, margin, gain)
+    nearest_and_gain(product, squares, norms, cluster_weights, w, label, near, margin, gain)
     return label, near, gain, margin
 
 
@@ -841,11 +850,11 @@ class LloydRows:
         if self.known is not None:
             return self.known
         n = len(self.x)
-        found = parallel_map(self._extent, pieces(n, self.batch_rows))
-        mean = np.asarray(np.sum([part[0] for part in found], axis=0))
-        mean = mean / sum(part[1] for part in found)
-        low = np.min([part[2] for part in found], axis=0)
-        high = np.max([part[3] for part in found], axis=0)
+        extents = parallel_map(self._extent, pieces(n, self.batch_rows))
+        mean = np.asarray(np.sum([part[0] for part in extents], axis=0))
+        mean = mean / sum(part[1] for part in extents)
+        low = np.min([part[2] for part in extents], axis=0)
+        high = np.max([part[3] for part in extents], axis=0)
         return mean, power_of_two(float(max((high - mean).max(), (mean - low).max())))
 
     def _extent(self, rows: slice) -> tuple[Floats, float, Floats, Floats]:
@@ -953,8 +962,8 @@ def _dense(x: Floats, w: Floats, weight: float) -> tuple[Floats, Floats]:
         z *= z
         return error, w[rows] @ z
 
-    found = parallel_map(about_mean, cuts)
+    blocks = parallel_map(about_mean, cuts)
     # A long sum rounds: the mean of the differences is its error.
-    error = np.sum([one[0] for one in found], axis=0) / weight
-    squares = np.sum([one[1] for one in found], axis=0) - weight * error**2
+    error = np.sum([part[0] for part in blocks], axis=0) / weight
+    squares = np.sum([part[1] for part in blocks], axis=0) - weight * error**2
     return np.asarray(mean + error), np.asarray(squares)

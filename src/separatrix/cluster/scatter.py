@@ -45,9 +45,9 @@ class ScatterDecomposition:
         d = self.rows.shape[1]
         out = np.empty((len(self.sizes), d, d))
         for j, mean in enumerate(self.means):
-            own = self.codes == j
-            z = self.rows[own] - mean
-            out[j] = (z * self.weights[own, None]).T @ z
+            members = self.codes == j
+            z = self.rows[members] - mean
+            out[j] = (z * self.weights[members, None]).T @ z
         return out
 
     @property
@@ -179,12 +179,14 @@ def _directions(z: Floats, means: Floats) -> Floats:
     """Two orthonormal directions (d x 2): principal components of the means, then of the rows."""
     if np.linalg.norm(means) <= 1e-9 * np.linalg.norm(z):
         means = np.zeros_like(means)  # of one cluster, but for rounding
-    found = _principal_components(means, 2)
-    if found.shape[1] < 2:
-        rest = z - z @ found @ found.T
-        found = np.column_stack([found, _principal_components(rest, 2 - found.shape[1])])
+    directions = _principal_components(means, 2)
+    if directions.shape[1] < 2:
+        rest = z - z @ directions @ directions.T
+        directions = np.column_stack(
+            [directions, _principal_components(rest, 2 - directions.shape[1])]
+        )
     plane = np.zeros((z.shape[1], 2))
-    plane[:, : found.shape[1]] = found
+    plane[:, : directions.shape[1]] = directions
     # The sign is arbitrary: the largest loading is positive.
     largest = np.abs(plane).argmax(axis=0)
     sign = np.sign(plane[largest, [0, 1]])

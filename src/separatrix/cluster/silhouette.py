@@ -134,13 +134,13 @@ def coefficients(sums: Floats, sizes: Ints, code: Ints) -> tuple[Floats, Ints]:
     ``code`` is the position of the cluster of each point, ``sizes`` the sizes of the clusters.
     """
     rows = np.arange(len(code))
-    own = sums[rows, code] / np.maximum(sizes[code] - 1, 1)
+    to_own_cluster = sums[rows, code] / np.maximum(sizes[code] - 1, 1)
     means = sums / sizes
     means[rows, code] = np.inf
     other = means.argmin(axis=1)
     next_best = means[rows, other]
-    larger = np.maximum(own, next_best)
-    s = np.divide(next_best - own, larger, out=np.zeros(len(code)), where=larger > 0)
+    larger = np.maximum(to_own_cluster, next_best)
+    s = np.divide(next_best - to_own_cluster, larger, out=np.zeros(len(code)), where=larger > 0)
     s[sizes[code] == 1] = 0.0
     return s, other
 

@@ -71,17 +71,19 @@ def streaming_lloyd(
 
 
 def certify_kmeans(
-    rows: Rows, standardizer: Standardizer | None, found: LloydResult, variance: float
+    rows: Rows, standardizer: Standardizer | None, lloyd_result: LloydResult, variance: float
 ) -> Certificate:
     """Nearest centers and means recomputed from the rows in double precision.
 
     ``kkt`` is the largest distance of a center from the mean of the rows nearest to it, relative to
     the standard deviation of the rows: zero exactly at fixed points of the Lloyd iteration.
     """
-    sums = _reduce(rows, ClusterSums(found.centers, standardizer, found.cluster_weights))
+    sums = _reduce(
+        rows, ClusterSums(lloyd_result.centers, standardizer, lloyd_result.cluster_weights)
+    )
     nonempty = sums.cluster_weights > 0
     steps = sums.shift[nonempty] / sums.cluster_weights[nonempty, None]
-    deviation = np.sqrt(variance * found.centers.shape[1]) or 1.0
+    deviation = np.sqrt(variance * lloyd_result.centers.shape[1]) or 1.0
     if sums.improving_rows:
         single = (
             f"Moving one row with both means updated would still lower it for "
@@ -116,7 +118,7 @@ def _reduce(rows: Rows, statistic: ClusterSums) -> ClusterSums:
     cuts = pieces(rows.block.n, BLOCK_NUMBERS // (2 * (k + d)), most)
     return reduce_on_threads(
         statistic,
-        [lambda at=at: iter([rows.block.take(at)]) for at in cuts],  # type: ignore[misc]
+        [lambda cut=cut: iter([rows.block.take(cut)]) for cut in cuts],  # type: ignore[misc]
     )
 
 
@@ -393,15 +395,15 @@ class _SparseLloyd:
 
     def assign(self) -> int:
         """Assign every row to its nearest center; the number of rows that moved."""
-        found = parallel_map(self._assign_piece, range(len(self.rows.cuts)))
-        self.changed[:] = np.any([changed for _, changed in found], axis=0)
-        moved = sum(count for count, _ in found)
+        pieces_assigned = parallel_map(self._assign_piece, range(len(self.rows.cuts)))
+        self.changed[:] = np.any([changed for _, changed in pieces_assigned], axis=0)
+        moved = sum(count for count, _ in pieces_assigned)
         return moved + self._fill_empty_clusters()
 
     def _assign_piece(self, piece: int) -> tuple[int, Any]:
         """Assign the rows of a piece; how many moved, and which clusters they joined or left."""
-        at = self.rows.cuts[piece]
-        label, upper, lower = self.label[at], self.upper[at], self.lower[at]
+        cut = self.rows.cuts[piece]
+        label, upper, lower = self.label[cut], self.upper[cut], self.lower[cut]
         changed = np.zeros(len(self.centers), dtype=bool)
         open_rows = np.flatnonzero(upper >= lower)
         if not len(open_rows):
@@ -413,7 +415,7 @@ class _SparseLloyd:
         new = square.argmin(axis=1)
         near = square[here, new]
         square[here, new] = np.inf
-        error = self.rows.rounding * (self.rows.square[at][open_rows] + self.norms.max())
+        error = self.rows.rounding * (self.rows.square[cut][open_rows] + self.norms.max())
         upper[open_rows] = np.sqrt(near + error)
         lower[open_rows] = np.sqrt(np.maximum(square.min(axis=1) - error, 0.0))
         old = label[open_rows]
@@ -455,8 +457,8 @@ class _SparseLloyd:
 
         def one(piece: int) -> Floats:
             square = self.rows.squared_distances(piece, self.by_column, self.norms, None)
-            own = self.label[self.rows.cuts[piece]]
-            return np.asarray(square[np.arange(len(own)), own])
+            labels = self.label[self.rows.cuts[piece]]
+            return np.asarray(square[np.arange(len(labels)), labels])
 
         squares = parallel_map(one, range(len(self.rows.cuts)))
         return np.asarray(self.w * np.concatenate(squares))
@@ -571,7 +573,7 @@ def squared_distances(x: Any, centers: Floats) -> Floats:
     """‖x − c‖² of all rows and centers, from products."""
     rows = CompressedRows(x, len(centers))
     by_column, norms = transpose_centers(centers), np.einsum("ij,ij->i", centers, centers)
-    found = parallel_map(
+    distances = parallel_map(
         lambda piece: rows.squared_distances(piece, by_column, norms, None), range(len(rows.cuts))
     )
-    return np.concatenate(found)
+    return np.concatenate(distances)

@@ -66,19 +66,21 @@ def kmeans_sweeps(
     model.standardizer_ = None
     start = model._initial_centers(z, weight, rng)[0]
     labels, squares = nearest_centers(z, start)
-    found = [Sweep(labels, float(squares.sum()), "start", start)]
+    sweeps = [Sweep(labels, float(squares.sum()), "start", start)]
     for t in range(1, max_iter + 1):
-        full = len(np.unique(found[-1].labels)) == k
+        full = len(np.unique(sweeps[-1].labels)) == k
         # an empty cluster is filled by what the iterations before it know: from the start again
-        begin, steps = (found[-1].centers, 1) if full else (start, t)
+        begin, steps = (sweeps[-1].centers, 1) if full else (start, t)
         run = lloyd(z, None, np.asarray(begin), max_iter=steps)
-        if run.converged or (full and np.array_equal(run.labels, found[-1].labels)):
+        if run.converged or (full and np.array_equal(run.labels, sweeps[-1].labels)):
             break
-        found.append(Sweep(run.labels, run.inertia, "move", run.centers))
+        sweeps.append(Sweep(run.labels, run.inertia, "move", run.centers))
     end = lloyd(z, None, start, max_iter=max_iter)
     last = Sweep(end.labels, end.inertia, "move", end.centers)
-    settled = len(found) > 1 and np.allclose(end.centers, np.asarray(found[-1].centers), rtol=1e-12)
-    return [*(found[:-1] if settled else found), last]
+    settled = len(sweeps) > 1 and np.allclose(
+        end.centers, np.asarray(sweeps[-1].centers), rtol=1e-12
+    )
+    return [*(sweeps[:-1] if settled else sweeps), last]
 
 
 def medoid_distances(z: Floats) -> tuple[Singles, Ints]:
@@ -100,20 +102,20 @@ def kmedoids_sweeps(
     weight = np.ones(len(z))
     model = KMedoids(k, init=init, n_init=1, random_state=seed)
     medoids = model._initial_medoids(distance, weight, order, model._generator())
-    found = [_medoid_sweep(z, order, medoids, "start")]
+    sweeps = [_medoid_sweep(z, order, medoids, "start")]
     assignment = _Assignment(distance, weight)
     for step in ("move", "swap"):
         for _ in range(max_iter):  # each step depends on the medoids alone
             before = medoids.copy()
             if step == "move":
-                medoids, _, done = _alternate(assignment, medoids, 1)
+                medoids, _, n_moved = _alternate(assignment, medoids, 1)
             else:
-                _, done = _swap(assignment, medoids, 1)
+                _, n_moved = _swap(assignment, medoids, 1)
             if not np.array_equal(before, medoids):
-                found.append(_medoid_sweep(z, order, medoids, step))
-            if done:
+                sweeps.append(_medoid_sweep(z, order, medoids, step))
+            if n_moved:
                 break
-    return found
+    return sweeps
 
 
 def _medoid_sweep(z: Floats, order: Ints, medoids: Ints, step: str) -> Sweep:
@@ -133,9 +135,9 @@ def kernel_sweeps(
     gram = GramBlocks(model.kernel_.prepare(z).subset(order))
     start = kernel_plusplus(gram, weight, k, model._generator())
     run = kernel_lloyd(gram, weight, start, k, assign="centroid", max_iter=max_iter)
-    found: list[Sweep] = []
+    sweeps: list[Sweep] = []
     for partition, loss in run.partitions:
         labels = np.empty(len(z), dtype=np.int64)
         labels[order] = partition
-        found.append(Sweep(labels, loss, "move" if found else "start"))
-    return found
+        sweeps.append(Sweep(labels, loss, "move" if sweeps else "start"))
+    return sweeps

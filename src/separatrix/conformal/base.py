@@ -127,23 +127,26 @@ class ConformalModel(Wrapper):
                 )
             order = check_random_state(self.random_state).permutation(distinct)
             return np.asarray((order % int(cv))[unit], dtype=np.int64)
-        found = folds_of(cv, len(given.y), rows=counting, codes=codes).labels
-        if found is None:
+        labels = folds_of(cv, len(given.y), rows=counting, codes=codes).labels
+        if labels is None:
             raise InputError(
                 "Every row must be in the test rows of one fold, and train all others.",
                 remedy="Give cv as a number of folds.",
             )
-        return found
+        return labels
 
-    def _accept(self, rows: LabeledRows, found: ConformityScores, model: Any) -> Self:
+    def _accept(self, rows: LabeledRows, conformity_scores: ConformityScores, model: Any) -> Self:
         """Set the fitted attributes."""
         self._expose(model)
-        self.models_, self.fits_ = found.models, found.fits
-        self.scores_, self.folds_ = found.scores, np.asarray(found.folds, dtype=np.int64)
-        part = rows.take(found.rows)
+        self.models_, self.fits_ = conformity_scores.models, conformity_scores.fits
+        self.scores_, self.folds_ = (
+            conformity_scores.scores,
+            np.asarray(conformity_scores.folds, dtype=np.int64),
+        )
+        part = rows.take(conformity_scores.rows)
         self.weights_ = part.w
         self.categories_ = None
-        self.category_codes_ = np.zeros(len(found.scores), dtype=np.int64)
+        self.category_codes_ = np.zeros(len(conformity_scores.scores), dtype=np.int64)
         if self.by is not None and not self._by_class:
             self.categories_ = categories_of(part.x, self.by)
             self.category_codes_ = self.categories_.codes_of(part.x)
@@ -256,8 +259,8 @@ def column_of(X: Any, column: Any) -> NDArray[Any]:
         values = _safe_indexing(matrix, column, axis=1)
     except (ValueError, KeyError, IndexError, TypeError) as problem:
         raise InputError(f"There is no column {column!r} to take categories from.") from problem
-    found = np.asarray(values.toarray() if hasattr(values, "toarray") else values)
-    return found.ravel()
+    array = np.asarray(values.toarray() if hasattr(values, "toarray") else values)
+    return array.ravel()
 
 
 def categories_of(X: Any, column: Any) -> Categories:
@@ -396,19 +399,19 @@ def upper_quantile(scores: Floats, w: Floats | None, level: Fraction) -> float:
     order = np.argsort(scores, kind="stable")
     reached = np.cumsum(w[order])
     rank_ = needed_rank(level, float(reached[-1]) if len(reached) else 0.0)
-    at = int(np.searchsorted(reached, rank_ * (1.0 - 1e-14), side="left"))
-    return float(scores[order[at]]) if at < len(scores) else np.inf
+    position = int(np.searchsorted(reached, rank_ * (1.0 - 1e-14), side="left"))
+    return float(scores[order[position]]) if position < len(scores) else np.inf
 
 
 def category_quantiles(
     scores: Floats, w: Floats | None, codes: Ints, count: int, level: Fraction
 ) -> Floats:
     """The quantile of each category; the last, of a category without rows, is infinite."""
-    found = np.full(count + 1, np.inf)
+    quantiles = np.full(count + 1, np.inf)
     for c in range(count):
         at = codes == c
-        found[c] = upper_quantile(scores[at], None if w is None else w[at], level)
-    return found
+        quantiles[c] = upper_quantile(scores[at], None if w is None else w[at], level)
+    return quantiles
 
 
 def upper_quantiles(values: Floats, w: Floats | None, level: Fraction) -> Floats:
@@ -425,10 +428,10 @@ def upper_quantiles(values: Floats, w: Floats | None, level: Fraction) -> Floats
     rank_ = needed_rank(level, float(w.sum())) * (1.0 - 1e-14)
     at = np.count_nonzero(reached < rank_, axis=1)
     inside = at < n
-    found = np.full(m, np.inf)
+    quantiles = np.full(m, np.inf)
     rows = np.flatnonzero(inside)
-    found[rows] = values[rows, order[rows, at[rows]]]
-    return found
+    quantiles[rows] = values[rows, order[rows, at[rows]]]
+    return quantiles
 
 
 def shifted_quantiles(

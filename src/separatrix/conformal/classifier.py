@@ -182,12 +182,12 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
                 train, test = self._split(rows)
                 model = fit_wrapped(self.estimator, rows.take(train))
                 p = self._values(model, rows.take(test).x, score)
-                found = self._scored(score, p, test, np.zeros(len(test), np.int64), [[model]])
+                scores = self._scored(score, p, test, np.zeros(len(test), np.int64), [[model]])
             else:
                 model = fit_wrapped(self.estimator, rows)
                 folds = self._labels(given, self.labels_)
-                found = self._left_out(score, model, rows, folds)
-        return self._accept(rows, found, model)
+                scores = self._left_out(score, model, rows, folds)
+        return self._accept(rows, scores, model)
 
     def calibrate(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Calibrate an estimator that is fitted already, by rows that it was not fitted to."""
@@ -203,8 +203,8 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
         self.classes_ = known
         p = self._values(self.estimator, rows.x, score)
         every = np.arange(len(rows.y))
-        found = self._scored(score, p, every, np.zeros_like(every), [[self.estimator]])
-        return self._accept(rows, found, self.estimator)
+        scores = self._scored(score, p, every, np.zeros_like(every), [[self.estimator]])
+        return self._accept(rows, scores, self.estimator)
 
     def _read(
         self, X: Any, y: Any, sample_weight: Any
@@ -254,15 +254,15 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
         self,
         score: ClassScore,
         p: Floats,
-        at: Ints,
+        indices: Ints,
         folds: Ints,
         models: list[Any],
         fits: Any = None,
     ) -> ConformityScores:
         """The scores of the labels of some rows, by their probabilities."""
-        self.labels_ = self.labels_[at]
+        self.labels_ = self.labels_[indices]
         scores = score.of(p, self._uniform(len(p), 0))[np.arange(len(p)), self.labels_]
-        return ConformityScores(scores, folds, at, models, fits)
+        return ConformityScores(scores, folds, indices, models, fits)
 
     def _left_out(
         self, score: ClassScore, model: Any, rows: LabeledRows, labels: Ints
@@ -292,8 +292,8 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
     def predict_proba(self, X: Any) -> Floats:
         """The probabilities of the estimator, for each of ``classes_``."""
         check_is_fitted(self)
-        found = self.estimator_.predict_proba(X)
-        return with_every_class(found, self.estimator_.classes_, self.classes_)
+        probabilities = self.estimator_.predict_proba(X)
+        return with_every_class(probabilities, self.estimator_.classes_, self.classes_)
 
     @on_one_blas_thread
     def predict_set(self, X: Any, *, level: float = 0.9) -> NDArray[np.bool_]:
@@ -301,7 +301,7 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
         exact = checked_level(level)
         parts = []
         for below, total in self._counts(X):
-            needed = np.array([needed_rank(exact, one) for one in np.unique(total)])
+            needed = np.array([needed_rank(exact, mass) for mass in np.unique(total)])
             parts.append(below < needed[np.searchsorted(np.unique(total), total)])
         return np.concatenate(parts)
 
@@ -411,9 +411,9 @@ class ClassScore:
         if self.name == "raps":
             ranks = np.arange(1, p.shape[-1] + 1)
             mass = mass + float(self.penalty) * np.maximum(ranks - int(self.free_ranks), 0)
-        found = np.empty_like(mass)
-        np.put_along_axis(found, order, mass, axis=-1)
-        return found
+        masses = np.empty_like(mass)
+        np.put_along_axis(masses, order, mass, axis=-1)
+        return masses
 
 
 def _margins(p: Floats) -> Floats:
@@ -432,8 +432,8 @@ def class_values(model: Any, X: Any, score: ClassScore) -> Floats:
     if hasattr(model, "predict_proba"):
         return np.asarray(model.predict_proba(X), dtype=float)
     if score.name == "margin" and hasattr(model, "decision_function"):
-        found = np.asarray(model.decision_function(X), dtype=float)
-        return np.column_stack([-0.5 * found, 0.5 * found]) if found.ndim == 1 else found
+        values = np.asarray(model.decision_function(X), dtype=float)
+        return np.column_stack([-0.5 * values, 0.5 * values]) if values.ndim == 1 else values
     raise InputError(
         f"{type(model).__name__} has no probabilities.",
         remedy="Wrap it in CalibratedClassifier, or use conformity='margin'.",
@@ -492,9 +492,9 @@ class Group:
     def by_fold(self, fold: int) -> SortedScores:
         """The scores of one fold in order."""
         if fold not in self._sorted:
-            at = np.flatnonzero(self.folds == fold)
-            w = None if self.w is None else self.w[at]
-            self._sorted[fold] = SortedScores.of(self.scores[at], w)
+            indices = np.flatnonzero(self.folds == fold)
+            w = None if self.w is None else self.w[indices]
+            self._sorted[fold] = SortedScores.of(self.scores[indices], w)
         return self._sorted[fold]
 
     @property
@@ -512,11 +512,11 @@ def label_counts(model: Any, score: ClassScore, X: Any) -> Iterator[tuple[Floats
         count = counts_of_folds
     else:
         count = counts_of_fits if dense else counts_of_changes
-    groups, done = _groups(model), 0
+    groups, n_done = _groups(model), 0
     for rows, part in row_blocks(X, size):
         m = rows.stop - rows.start
-        u = model._uniform(done + m, 1)
-        u, done = None if u is None else u[done:], done + m
+        u = model._uniform(n_done + m, 1)
+        u, n_done = None if u is None else u[n_done:], n_done + m
         below, total = np.zeros((2, m, k))
         codes = model._category_codes(part, m)
         pairs = [(group, _cells(model, g, codes)) for g, group in enumerate(groups)]
@@ -584,9 +584,11 @@ def counts_of_changes(
     base, indices, changed = model.fits_.changes(model.estimator_, X)
     s = score.of(base, u)
     s_changed = score.of(changed, u)
-    own = model.scores_[indices][:, :, None]
+    self_changes = model.scores_[indices][:, :, None]
     weight = 1.0 if model.weights_ is None else model.weights_[indices][:, :, None]
-    correction = weight * ((own < s_changed).astype(float) - (own < s[:, None, :]))
+    correction = weight * (
+        (self_changes < s_changed).astype(float) - (self_changes < s[:, None, :])
+    )
     for group, (rows, labels) in groups:
         inside = np.zeros(len(model.scores_), dtype=bool)
         inside[group.rows] = True

@@ -167,12 +167,12 @@ class ConformalRegressor(RegressorMixin, ConformalModel):
                 train, test = self._split(rows)
                 part = rows.take(train)
                 models = score.fit(self.estimator, part)
-                found = self._calibrated(score, models, rows.take(test), test)
+                conformity_scores = self._calibrate_score(score, models, rows.take(test), test)
                 model = self._center(score, models, part)
             else:
                 model = fitted_to_numbers(self._plain_estimator(score), rows)
-                found = self._left_out(score, model, rows, self._labels(given))
-        return self._accept(rows, found, model)
+                conformity_scores = self._left_out(score, model, rows, self._labels(given))
+        return self._accept(rows, conformity_scores, model)
 
     def calibrate(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Calibrate an estimator that is fitted already, by rows that it was not fitted to."""
@@ -186,8 +186,8 @@ class ConformalRegressor(RegressorMixin, ConformalModel):
             )
         rows = positive_rows(numbered_rows(self, X, y, sample_weight))
         models = [self.estimator]
-        found = self._calibrated(score, models, rows, np.arange(len(rows.y)))
-        return self._accept(rows, found, self.estimator)
+        conformity_scores = self._calibrate_score(score, models, rows, np.arange(len(rows.y)))
+        return self._accept(rows, conformity_scores, self.estimator)
 
     def _score(self) -> NumberScore:
         return number_score(self.conformity, self.scale_estimator, self.quantiles)
@@ -203,7 +203,7 @@ class ConformalRegressor(RegressorMixin, ConformalModel):
             return models[0]
         return fitted_to_numbers(self._plain_estimator(score), rows)
 
-    def _calibrated(
+    def _calibrate_score(
         self, score: NumberScore, models: list[Any], part: LabeledRows, rows: Ints
     ) -> ConformityScores:
         """Rows scored by one fit."""
@@ -241,10 +241,12 @@ class ConformalRegressor(RegressorMixin, ConformalModel):
         check_is_fitted(self, "scores_")
         exact = checked_level(level)
         if hasattr(self.fits_, "changes") and self.method == "jackknife+" and self._plain:
-            found = (
+            changes = (
                 self.fits_.changes(self.estimator_, part) for _, part in row_blocks(X, 1 << 14)
             )
-            return np.concatenate([few_changes(a, i, b, self.scores_, exact) for a, i, b in found])
+            return np.concatenate(
+                [few_changes(a, i, b, self.scores_, exact) for a, i, b in changes]
+            )
         size = BLOCK_NUMBERS // max(1, len(self.scores_)) + 1
         size = 1 << 16 if self.method == "split" else size
         parts = [self._intervals(part, exact) for _, part in row_blocks(X, size)]
@@ -286,8 +288,8 @@ class ConformalRegressor(RegressorMixin, ConformalModel):
     def _anchors_by_row(self, score: NumberScore, X: Any) -> Anchors:
         """Anchors (m x n) of new rows by the model without each calibration row."""
         if self.fits_ is not None:
-            found = self.fits_.at(self.estimator_, X)
-            return Anchors(found, found, np.ones((1, 1)))
+            anchors = self.fits_.at(self.estimator_, X)
+            return Anchors(anchors, anchors, np.ones((1, 1)))
         parts = [score.anchors(models, X) for models in self.models_]
         lower = np.stack([part.lower for part in parts], axis=1)[:, self.folds_]
         upper = np.stack([part.upper for part in parts], axis=1)[:, self.folds_]
@@ -426,8 +428,8 @@ class NormalizedScore:
 def _with_deviation(model: Any, X: Any) -> tuple[Floats, Floats, Floats]:
     """ŷ twice, and the model's own standard deviation."""
     if hasattr(model, "predictive"):
-        found = model.predictive(X)
-        mean, deviation = found.mean, found.scale
+        predictive_distribution = model.predictive(X)
+        mean, deviation = predictive_distribution.mean, predictive_distribution.scale
     else:
         try:
             mean, deviation = model.predict(X, return_std=True)

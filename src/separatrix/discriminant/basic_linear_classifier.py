@@ -125,8 +125,8 @@ class BasicLinearClassifier(LinearClassifier):
         terms = self._class_terms(rows, rows.block.targets)
         moments = self._read(rows, terms, rows.block.x.shape[1])
         if before is not None:
-            at = np.searchsorted(self.classes_, before)
-            moments = self.class_moments_.expand_classes(len(self.classes_), at) + moments
+            position = np.searchsorted(self.classes_, before)
+            moments = self.class_moments_.expand_classes(len(self.classes_), position) + moments
         self._fit_moments(moments, identity(rows.schema))
         return self
 

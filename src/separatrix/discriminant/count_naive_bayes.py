@@ -65,9 +65,9 @@ class CountNaiveBayes(ClassifierMixin, ClassLabels):
             self.encoding_ = coded.encoding
             rows: Labeled = coded.x, coded.codes, coded.w
         else:
-            rows = self._labeled(X, y, sample_weight)
+            rows = self._check_labeled(X, y, sample_weight)
         self.class_count_, self.feature_count_ = self._sums(*rows)
-        return self._estimated()
+        return self._estimate()
 
     @on_one_blas_thread
     def partial_fit(
@@ -81,14 +81,14 @@ class CountNaiveBayes(ClassifierMixin, ClassLabels):
         first = not hasattr(self, "feature_count_")
         self._known_classes(X, None)  # refuses tables
         known = stated_classes(self, classes)
-        rows = self._labeled(X, y, sample_weight, known=known, reset=first)
+        rows = self._check_labeled(X, y, sample_weight, known=known, reset=first)
         weight, counts = self._sums(*rows)
         if not first:
             weight, counts = self.class_count_ + weight, self.feature_count_ + counts
         self.class_count_, self.feature_count_ = weight, counts
-        return self._estimated()
+        return self._estimate()
 
-    def _labeled(
+    def _check_labeled(
         self, X: Any, y: Any, sample_weight: Any, *, known: Any = None, reset: bool = True
     ) -> Labeled:
         """Rows as they are, their class codes and weights; sets ``classes_``."""
@@ -109,19 +109,19 @@ class CountNaiveBayes(ClassifierMixin, ClassLabels):
     def _sums(self, x: Matrix, codes: Ints, w: Floats | None) -> tuple[Floats, Floats]:
         """The weight of every class, and the sums of its columns."""
         weight = np.bincount(codes, w, len(self.classes_)).astype(np.float64)
-        found = class_counts(self._counted(x), codes, w, len(self.classes_))
-        if not (found.non_negative and np.isfinite(found.counts.sum())):
+        counts = class_counts(self._as_counts(x), codes, w, len(self.classes_))
+        if not (counts.non_negative and np.isfinite(counts.counts.sum())):
             refuse_not_finite(x)
-            if not found.non_negative:
+            if not counts.non_negative:
                 raise InputError(
                     f"Negative values in data passed to {type(self).__name__} (input X), which "
                     "takes counts.",
                     remedy="Use GaussianNB for numbers that may be negative.",
                 )
             raise InputError("The sums of a column overflow.", remedy="Divide it by a constant.")
-        return weight, found.counts
+        return weight, counts.counts
 
-    def _counted(self, x: Matrix) -> Matrix:
+    def _as_counts(self, x: Matrix) -> Matrix:
         """What is added up by class: the values themselves."""
         return x
 
@@ -152,7 +152,7 @@ class CountNaiveBayes(ClassifierMixin, ClassLabels):
             a = np.maximum(a, SMALLEST_ALPHA)
         return float(a) if np.ndim(a) == 0 else np.asarray(a, dtype=np.float64)
 
-    def _estimated(self) -> Self:
+    def _estimate(self) -> Self:
         self.class_log_prior_ = self._log_priors()
         alpha = self._smoothing()
         self.feature_log_prob_ = self._log_probabilities(alpha)
@@ -161,7 +161,7 @@ class CountNaiveBayes(ClassifierMixin, ClassLabels):
             least, most = float(np.min(alpha)), float(np.max(alpha))
             shown = f"{least:g}" if least == most else f"{least:g} to {most:g}"
             notes.append(f"Counts are smoothed by {shown} each.")
-        claim = f"{self._named} naive Bayes in closed form: proportions of smoothed counts"
+        claim = f"{self._column_named} naive Bayes in closed form: proportions of smoothed counts"
         self.certificate_ = Certificate(claim, notes=tuple(notes), promised=())
         return self
 
@@ -220,7 +220,7 @@ class CountNaiveBayes(ClassifierMixin, ClassLabels):
     @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of every row."""
-        return self._predicted(self.predict_joint_log_proba(X))
+        return self._label_scores(self.predict_joint_log_proba(X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -581,7 +581,7 @@ class BernoulliNB(CountNaiveBayes):
         if t is not None and not (isinstance(t, Real) and 0 <= float(t) < np.inf):
             raise InputError(f"binarize={t!r} must be None, or a number and not negative.")
 
-    def _counted(self, x: Matrix) -> Matrix:
+    def _as_counts(self, x: Matrix) -> Matrix:
         """True and false as 1 and 0."""
         if self.binarize is None:
             return x
@@ -605,7 +605,7 @@ class BernoulliNB(CountNaiveBayes):
         with np.errstate(divide="ignore"):
             false = np.log(-np.expm1(np.minimum(true, 0.0)))
         never, always = np.isneginf(true), np.isneginf(false)
-        rows = self._counted(x)
+        rows = self._as_counts(x)
         constant = self.class_log_prior_ + np.where(always, 0.0, false).sum(axis=1)
         if not (never.any() or always.any()):
             return linear_scores(rows, true - false, constant)

@@ -99,10 +99,10 @@ def mardia(x: Floats, sample_weight: Floats | None = None) -> MardiaTest:
     fourth = 0.0
     step = max(1, 2_000_000 // (d * d))
     for start in range(0, len(z), step):
-        part, own = z[start : start + step], w[start : start + step]
+        part, weights = z[start : start + step], w[start : start + step]
         pairs = (part[:, :, None] * part[:, None, :]).reshape(len(part), -1)
-        third += pairs.T @ (part * own[:, None])
-        fourth += float(own @ np.einsum("ij,ij->i", part, part) ** 2)
+        third += pairs.T @ (part * weights[:, None])
+        fourth += float(weights @ np.einsum("ij,ij->i", part, part) ** 2)
     skewness, kurtosis = float(((third / n) ** 2).sum()), fourth / n
     df = d * (d + 1) * (d + 2) / 6
     expected = d * (d + 2)

@@ -55,9 +55,9 @@ def fit_matrices(problem: GaussianProblem) -> GaussianFit:
     covariance = problem.given
     if covariance is None:
         covariance = shrunk_covariances(m, problem.shrinkage, standardizer, shared)
-    found = fit_shared(problem, covariance[0]) if shared else None
-    if found is not None:
-        return found
+    gaussian_fit = fit_shared(problem, covariance[0]) if shared else None
+    if gaussian_fit is not None:
+        return gaussian_fit
     basis = _basis(problem, standardizer, covariance)
     present = covariance
     if not shared and (m.weight == 0).any():  # a class without rows has the pooled covariance
@@ -107,8 +107,8 @@ def unused_columns(
     varies = within > 0.0
     means = m.mean[several] - m.grand_mean
     gap = zero_if_constant(np.ptp(means, axis=0), np.abs(m.grand_mean)) if len(means) else within
-    found = np.flatnonzero(~varies & (gap > 0.0))
-    if not len(found) and covariance is not None and rank < min(varies.sum(), _freedom(m)):
+    indices = np.flatnonzero(~varies & (gap > 0.0))
+    if not len(indices) and covariance is not None and rank < min(varies.sum(), _freedom(m)):
         unit = within[varies]
         inner = covariance[np.ix_(varies, varies)] / unit / unit[:, None]
         values, vectors = np.linalg.eigh(inner)
@@ -118,8 +118,8 @@ def unused_columns(
         spread = np.sqrt(max(float(values @ direction**2), 10 * len(unit) * EPS))
         if np.ptp(means @ direction) > SEPARATED * spread:
             weights = np.abs(vectors @ direction)
-            found = np.flatnonzero(varies)[weights > SMALL_PART * weights.max()]
-    return tuple(problem.column_names[j] for j in found)
+            indices = np.flatnonzero(varies)[weights > SMALL_PART * weights.max()]
+    return tuple(problem.column_names[j] for j in indices)
 
 
 def _freedom(m: ClassMoments) -> int:
@@ -194,8 +194,8 @@ def _selection(basis: Floats) -> tuple[Ints | None, Floats]:
     """The column that each column of the basis is a multiple of, and the factor; else None."""
     if not basis.size or (np.count_nonzero(basis, axis=0) != 1).any():
         return None, np.empty(0)
-    at = np.abs(basis).argmax(axis=0)
-    return at, basis[at, np.arange(len(at))]
+    index = np.abs(basis).argmax(axis=0)
+    return index, basis[index, np.arange(len(index))]
 
 
 def shrunk_covariances(
@@ -375,15 +375,15 @@ def fit_diagonals(problem: GaussianProblem) -> GaussianFit:
     shared, spherical = problem.shared, problem.covariance.endswith("spherical")
     pooled = np.maximum(m.within, 0.0)  # rounding: weights of which one is nearly all
     total = pooled + m.between
-    own = np.tile(pooled, (len(means), 1)) if shared else np.maximum(m.covariances, 0.0)
+    by_class = np.tile(pooled, (len(means), 1)) if shared else np.maximum(m.covariances, 0.0)
     standardizer = total_standardizer(total, m.grand_mean)
     if spherical:
         any_varies = bool((standardizer.scale > 0.0).any())
         standardizer = Standardizer(m.grand_mean, np.full(len(m.grand_mean), float(any_varies)))
-        total, pooled, own = (_column_mean(v) for v in (total, pooled, own))
+        total, pooled, by_class = (_column_mean(v) for v in (total, pooled, by_class))
     varies, unit = standardizer.scale > 0.0, scale_or_one(standardizer)
     target = mean_variance(pooled, standardizer) * unit**2
-    variance = shrinkage.own_weight * own + shrinkage.beta * pooled + shrinkage.alpha * target
+    variance = shrinkage.own_weight * by_class + shrinkage.beta * pooled + shrinkage.alpha * target
     if problem.added is not None:
         variance = _raise_variance(variance, m.weight, total, means) + problem.added
     variance = np.where((m.weight > 0)[:, None], variance, np.where(pooled > 0, pooled, total))
@@ -467,15 +467,15 @@ def whiten(covariances: Floats, rounding: Floats) -> Whitening:
     """Whiten covariances (K x d x d), of which a standard deviation up to ``rounding`` is zero."""
     k, d = covariances.shape[:2]
     parts = pieces(k, max(1, SMALLEST_PIECE // max(d * d, 1)))
-    found = parallel_map(lambda part: _whiten(covariances[part], rounding), parts)
-    if len(found) == 1:
-        return found[0]
+    whitened = parallel_map(lambda part: _whiten(covariances[part], rounding), parts)
+    if len(whitened) == 1:
+        return whitened[0]
     return Whitening(
-        np.concatenate([one.maps for one in found]),
-        np.concatenate([one.log_volume for one in found]),
-        np.concatenate([one.singular for one in found]),
-        max(one.condition for one in found),
-        float(np.max([one.error for one in found])),
+        np.concatenate([one.maps for one in whitened]),
+        np.concatenate([one.log_volume for one in whitened]),
+        np.concatenate([one.singular for one in whitened]),
+        max(one.condition for one in whitened),
+        float(np.max([one.error for one in whitened])),
     )
 
 
@@ -600,20 +600,20 @@ def _largest(times: Callable[[Floats], Floats], d: int) -> float:
     basis = [v / np.linalg.norm(v)]
     diagonal: list[float] = []
     beside: list[float] = []
-    found = 0.0
+    largest = 0.0
     for _ in range(min(STEPS, d)):
         u = times(basis[-1])
         diagonal.append(float(u @ basis[-1]))
-        before, found = found, float(linalg.eigvalsh_tridiagonal(diagonal, beside)[-1])
+        before, largest = largest, float(linalg.eigvalsh_tridiagonal(diagonal, beside)[-1])
         q = np.array(basis)
         for _again in range(2):  # orthogonal to rounding errors
             u = u - q.T @ (q @ u)
         size = float(np.linalg.norm(u))
-        if found - before <= ACCURACY * found or size <= 1e-14 * max(diagonal):
+        if largest - before <= ACCURACY * largest or size <= 1e-14 * max(diagonal):
             break
         beside.append(size)
         basis.append(u / size)
-    return found
+    return largest
 
 
 # -------------------------------------------------------------------------------------------------
@@ -670,9 +670,9 @@ def diagonal_moments(block: Block, k: int) -> ClassMoments:
 def fit_rows(problem: GaussianProblem, block: Block) -> GaussianFit:
     """Scores of classes from the rows themselves; covariances are not formed."""
     if problem.shared and problem.tol:
-        found = _fit_shared(problem, block)
-        if found is not None:
-            return found
+        gaussian_fit = _fit_shared(problem, block)
+        if gaussian_fit is not None:
+            return gaussian_fit
     return _in_span(problem, block)
 
 
@@ -721,14 +721,14 @@ def _in_span(problem: GaussianProblem, block: Block) -> GaussianFit:
     projection = (rows.z.T @ (vectors / np.sqrt(values))) * inverse[:, None]
     moments = _span_moments(vectors * np.sqrt(values), block, problem)
     pooled = moments.within
-    own = pooled[None] if problem.shared else moments.covariances
+    covariances = pooled[None] if problem.shared else moments.covariances
     variance = mean_variance(m.within, standardizer)
-    given = shrinkage.own_weight * own + shrinkage.beta * pooled
+    given = shrinkage.own_weight * covariances + shrinkage.beta * pooled
     given = given + shrinkage.alpha * variance * np.eye(len(pooled))
     given = (1.0 - shrinkage.ridge) * given + shrinkage.ridge * np.eye(len(pooled))
     inside = replace(problem, moments=moments, given=given, tol=None)
-    found = fit_matrices(inside)
-    return replace(found, scores=_outside(found.scores, m.grand_mean, projection))
+    gaussian_fit = fit_matrices(inside)
+    return replace(gaussian_fit, scores=_outside(gaussian_fit.scores, m.grand_mean, projection))
 
 
 def _span_moments(t: Floats, block: Block, problem: GaussianProblem) -> ClassMoments:

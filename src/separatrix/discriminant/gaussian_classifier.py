@@ -177,16 +177,16 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
                 "apart, and this model leaves it out.",
             )
         self.scores_, self.certificate_ = fit.scores, certify(options, fit, problem.means.shape[1])
-        self.priors_ = self._rounded(priors)
-        self.means_ = self._rounded(moments.mean.copy())
+        self.priors_ = self._round(priors)
+        self.means_ = self._round(moments.mean.copy())
         self.__dict__.pop("covariance_", None)
         if block is None:
-            self.covariance_ = self._rounded(fit.covariance)
+            self.covariance_ = self._round(fit.covariance)
 
     def _class_priors(self, weight: Floats) -> Floats:
         return class_priors(self._options().priors, weight)
 
-    def _rounded(self, values: Floats) -> Any:
+    def _round(self, values: Floats) -> Any:
         """In the type of the numbers of the rows that were fitted to."""
         return values.astype(self._number_type, copy=False)
 
@@ -263,8 +263,8 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
     def normals_(self) -> tuple[MultivariateNormal, ...]:
         """The class densities, in the order of ``classes_``."""
         shared = self._options().covariance.startswith("shared")
-        found = self._covariances()
-        each = [found] * len(self.classes_) if shared else list(found)
+        covariances = self._covariances()
+        each = [covariances] * len(self.classes_) if shared else list(covariances)
         return tuple(
             MultivariateNormal(mean, np.diag(c) if c.ndim == 1 else c, self.encoding_.names)
             for mean, c in zip(self.means_, each, strict=True)
@@ -360,8 +360,8 @@ class IncrementalGaussianClassifier(GaussianClassifier):
         moments = self._array_moments(rows, structure)
         if before is not None:
             self._require_products()
-            at = np.searchsorted(self.classes_, before)
-            moments = self.class_moments_.expand_classes(len(self.classes_), at) + moments
+            position = np.searchsorted(self.classes_, before)
+            moments = self.class_moments_.expand_classes(len(self.classes_), position) + moments
         self._fit_moments(moments, identity(rows.schema))
         return self
 
@@ -420,9 +420,9 @@ class GaussianOptions:
 
 def covariance_parameters(kind: str, k: int, d: int) -> int:
     """Number of free parameters in the covariances of ``k`` classes over ``d`` columns."""
-    one = {"full": d * (d + 1) // 2, "diagonal": d, "spherical": 1}
-    one["shared"] = one["full"]
-    return one[kind.removeprefix("shared_")] * (1 if kind.startswith("shared") else k)
+    per_covariance = {"full": d * (d + 1) // 2, "diagonal": d, "spherical": 1}
+    per_covariance["shared"] = per_covariance["full"]
+    return per_covariance[kind.removeprefix("shared_")] * (1 if kind.startswith("shared") else k)
 
 
 def class_priors(given: Any, weight: Floats, *, rescaled: bool = False) -> Floats:

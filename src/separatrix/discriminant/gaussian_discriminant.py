@@ -236,8 +236,10 @@ class ClassPrior:
         """What Q is divided by; the posterior mean exists for enough rows, else it is the mode."""
         if self.method == "map":
             return rows
-        own = 2.0 / d if kind.endswith("spherical") else 2.0 if "diagonal" in kind else d + 1.0
-        less = rows - classes - own
+        per_class = (
+            2.0 / d if kind.endswith("spherical") else 2.0 if "diagonal" in kind else d + 1.0
+        )
+        less = rows - classes - per_class
         return np.where(less > 0, less, rows)
 
     def _center(self, m: ClassMoments) -> Floats:

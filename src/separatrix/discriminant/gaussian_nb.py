@@ -96,15 +96,15 @@ class GaussianNB(IncrementalGaussianClassifier):
 
     def _statistics(self, X: Any, y: Any, sample_weight: Any) -> Statistics:
         self.__dict__.pop("range_", None)
-        found = super()._statistics(X, y, sample_weight)
+        statistics = super()._statistics(X, y, sample_weight)
         if isinstance(X, Rows):  # only now is the encoding of its columns known
-            self.range_ = X.reduce(MappedStatistic(ColumnRange(), found[1])).inner.range
-        return found
+            self.range_ = X.reduce(MappedStatistic(ColumnRange(), statistics[1])).inner.range
+        return statistics
 
     def _array_moments(self, rows: Any, structure: str) -> ClassMoments:
         moments = super()._array_moments(rows, structure)
-        found = moments.__dict__.pop("extremes", None)
-        here = rows.reduce(ColumnRange()) if found is None else ColumnRange(found)
+        extremes = moments.__dict__.pop("extremes", None)
+        here = rows.reduce(ColumnRange()) if extremes is None else ColumnRange(extremes)
         self.range_ = (ColumnRange(getattr(self, "range_", None)) + here).range
         return moments
 
@@ -164,7 +164,7 @@ class GaussianNB(IncrementalGaussianClassifier):
     @property
     def class_count_(self) -> Floats:
         """Total sample weight of each class."""
-        return np.asarray(self._rounded(self.class_moments_.weight))
+        return np.asarray(self._round(self.class_moments_.weight))
 
 
 class ColumnRange:
@@ -189,10 +189,10 @@ class ColumnRange:
         if not x.shape[0]:
             return
         if isinstance(x, np.ndarray):
-            found = column_extremes(x)
+            extremes = column_extremes(x)
         else:
-            found = np.stack([part.toarray().ravel() for part in (x.min(axis=0), x.max(axis=0))])
-        self.found = (self + type(self)(found)).range
+            extremes = np.stack([part.toarray().ravel() for part in (x.min(axis=0), x.max(axis=0))])
+        self.found = (self + type(self)(extremes)).range
 
     def __add__(self, other: Self) -> Self:
         if self.found is None or other.found is None:

@@ -63,9 +63,11 @@ class SharedFits:
         b = np.einsum("nkd,nd->nk", from_means, self.white)
         stays = downdate(a, b, c[:, None], n[:, None], moves=False)
         moves = downdate(a, b, c[:, None], n[:, None], moves=True)
-        own = np.arange(self.means.shape[0]) == self.codes[:, None]
+        is_own_class = np.arange(self.means.shape[0]) == self.codes[:, None]
         factor = -0.5 * (self.counts.sum() - 1.0)
-        return softmax_in_place(factor * np.where(own, moves, stays) + self.log_priors[self.codes])
+        return softmax_in_place(
+            factor * np.where(is_own_class, moves, stays) + self.log_priors[self.codes]
+        )
 
 
 def priors_without_one(counts: Floats, given: Floats | None) -> Floats:
@@ -133,17 +135,17 @@ class QuadraticFits:
             t = (x - self.means[k]) @ self.whitenings[k]
             a = np.einsum("md,md->m", t, t)[:, None]
             rows = np.flatnonzero(self.codes == k)
-            scores[:, :, k] = self._unchanged(k, a) + self.log_priors[self.codes, k]
+            scores[:, :, k] = self._keep_factor(k, a) + self.log_priors[self.codes, k]
             b = t @ self.white[rows].T
-            scores[:, rows, k] = self._changed(k, a, b, rows) + self.log_priors[k, k]
+            scores[:, rows, k] = self._change_factor(k, a, b, rows) + self.log_priors[k, k]
         return softmax_in_place(scores)
 
-    def _unchanged(self, k: int, a: Floats) -> Floats:
+    def _keep_factor(self, k: int, a: Floats) -> Floats:
         """−½ ln|Σ| − ½ (x − μ)ᵀΣ⁻¹(x − μ) of a class with all its rows."""
         n, d = self.counts[k], self.means.shape[1]
         return np.asarray(-0.5 * (self.volumes[k] - d * np.log(n)) - 0.5 * n * a)
 
-    def _changed(self, k: int, a: Floats, b: Floats, rows: Ints) -> Floats:
+    def _change_factor(self, k: int, a: Floats, b: Floats, rows: Ints) -> Floats:
         """The same without each of some of its rows, along the last axis."""
         count, d = self.counts[k], self.means.shape[1]
         n = count - 1.0
@@ -158,9 +160,9 @@ class QuadraticFits:
             t = (x - self.means[k]) @ self.whitenings[k]
             a = np.einsum("md,md->m", t, t)
             rows = np.flatnonzero(self.codes == k)
-            scores[:, k] = self._unchanged(k, a)
+            scores[:, k] = self._keep_factor(k, a)
             b = np.einsum("md,md->m", t[rows], self.white[rows])
-            scores[rows, k] = self._changed(k, a[rows], b, rows)
+            scores[rows, k] = self._change_factor(k, a[rows], b, rows)
         return softmax_in_place(scores + self.log_priors[self.codes])
 
 
@@ -179,10 +181,10 @@ def quadratic_fits(
         mine = rows.codes == c
         means[c] = rows.x[mine].mean(axis=0)
         apart = rows.x[mine] - means[c]
-        found = whitening_of(apart.T @ apart)
-        if found is None:
+        whitening = whitening_of(apart.T @ apart)
+        if whitening is None:
             return None
-        whitenings[c], volumes[c] = found
+        whitenings[c], volumes[c] = whitening
         white[mine] = apart @ whitenings[c]
     if left(np.einsum("nd,nd->n", white, white), rows.counts[rows.codes]).min() < LEAST_LEFT:
         return None
@@ -190,8 +192,8 @@ def quadratic_fits(
         np.zeros((0, 0)), whitenings, volumes, means, white, rows.codes, rows.counts,
         priors_without_one(rows.counts, given),
     )  # fmt: skip
-    own = fits.probabilities_of_rows(rows.x)
-    return QuadraticFits(own, *list(vars(fits).values())[1:])
+    probabilities = fits.probabilities_of_rows(rows.x)
+    return QuadraticFits(probabilities, *list(vars(fits).values())[1:])
 
 
 # -------------------------------------------------------------------------------------------------
@@ -259,10 +261,10 @@ def _log_density(x: Floats, mean: Floats, variance: Floats) -> Floats:
 def _log_densities(z: Floats, means: Floats, variances: Floats) -> Floats:
     """The same of m rows under each of n densities (m x n), by products."""
     inverse = 1.0 / variances
-    found = z**2 @ inverse.T - 2.0 * (z @ (means * inverse).T)
-    found += (means**2 * inverse + np.log(variances)).sum(axis=1)
-    found *= -0.5
-    return np.asarray(found)
+    densities = z**2 @ inverse.T - 2.0 * (z @ (means * inverse).T)
+    densities += (means**2 * inverse + np.log(variances)).sum(axis=1)
+    densities *= -0.5
+    return np.asarray(densities)
 
 
 def diagonal_fits(
@@ -289,8 +291,8 @@ def diagonal_fits(
         np.zeros((0, 0)), means, spread + added, own_means, plain + added, codes,
         priors_without_one(rows.counts, given), extreme, extreme_variances,
     )  # fmt: skip
-    own = fits.probabilities_of_rows(x)
-    return DiagonalFits(own, *list(vars(fits).values())[1:])
+    probabilities = fits.probabilities_of_rows(x)
+    return DiagonalFits(probabilities, *list(vars(fits).values())[1:])
 
 
 def _smoothing_terms(x: Floats, smoothing: float) -> tuple[Floats, Ints, Floats]:

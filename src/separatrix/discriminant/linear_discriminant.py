@@ -184,10 +184,10 @@ def ledoit_wolf(x: Floats, w: Floats, deviation: Floats) -> Floats:
     n, d = float(w.sum()), x.shape[1]
     z = x - w @ x / n
     z -= w @ z / n
-    own = np.sqrt(w @ z**2 / n)
+    value = np.sqrt(w @ z**2 / n)
     rounding = 16 * np.finfo(float).eps * np.abs(x).max(axis=0, initial=0.0)
-    scale = np.where(own > rounding, own, deviation)
-    z = np.where(own > rounding, z, 0.0) / np.where(scale > 0.0, scale, 1.0)
+    scale = np.where(value > rounding, value, deviation)
+    z = np.where(value > rounding, z, 0.0) / np.where(scale > 0.0, scale, 1.0)
     c = (z * w[:, None]).T @ z / n
     square = float((c**2).sum())
     fourth = float(w @ np.einsum("ij,ij->i", z, z) ** 2) / n
@@ -362,13 +362,13 @@ class LinearDiscriminantAnalysis(
         if self.solver == "svd":
             self.__dict__.pop("covariance_", None)
         if self.solver == "svd" and self.store_covariance:
-            self.covariance_ = self._rounded(moments.within if given is None else given[0])
+            self.covariance_ = self._round(moments.within if given is None else given[0])
         self._fit_hyperplanes()
         self._fit_directions(None if matrices is None else matrices[-1])
 
     def _fit_hyperplanes(self) -> None:
         plane = self.hyperplane_
-        self.coef_, self.intercept_ = self._rounded(plane.coef), self._rounded(plane.intercept)
+        self.coef_, self.intercept_ = self._round(plane.coef), self._round(plane.intercept)
 
     def _fit_directions(self, total: Floats | None) -> None:
         most = min(len(self.classes_) - 1, self.means_.shape[1])
@@ -381,14 +381,14 @@ class LinearDiscriminantAnalysis(
             return
         if self.solver == "eigen":
             assert total is not None
-            found = from_covariances(np.asarray(self.covariance_, dtype=float), total)
+            directions = from_covariances(np.asarray(self.covariance_, dtype=float), total)
         else:
             m, coef = self.class_moments_, self.scores_.linear()[0]
             priors = self._class_priors(m.weight)
-            self.xbar_ = self._rounded(priors @ m.mean)
-            found = from_means(m.mean, priors, coef)
-        self.scalings_ = self._rounded(found.scalings)
-        self.explained_variance_ratio_ = self._rounded(found.ratio(self.n_components or most))
+            self.xbar_ = self._round(priors @ m.mean)
+            directions = from_means(m.mean, priors, coef)
+        self.scalings_ = self._round(directions.scalings)
+        self.explained_variance_ratio_ = self._round(directions.ratio(self.n_components or most))
 
     @property
     def _n_features_out(self) -> int:
@@ -675,12 +675,12 @@ class QuadraticDiscriminantAnalysis(EstimatedCovariances):
     @property
     def scalings_(self) -> list[Floats]:
         """Variances of every class along its principal axes, largest first."""
-        return [self._rounded(values[::-1]) for values in self._spectra()[0]]
+        return [self._round(values[::-1]) for values in self._spectra()[0]]
 
     @property
     def rotations_(self) -> list[Floats]:
         """Principal axes of every class, as columns, in the order of ``scalings_``."""
-        return [self._rounded(vectors[:, ::-1]) for vectors in self._spectra()[1]]
+        return [self._round(vectors[:, ::-1]) for vectors in self._spectra()[1]]
 
     def _spectra(self) -> tuple[Floats, Floats]:
         if not hasattr(self, "class_moments_"):

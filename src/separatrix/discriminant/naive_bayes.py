@@ -223,12 +223,12 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         by_kind: dict[Kind, list[Term]] = {kind: [] for kind in Kind}
         probabilities = []
         for column in self.schema_.columns:
-            own = [Term(column.name)]
+            column_terms = [Term(column.name)]
             if column.kind is Kind.DISCRETE:
-                own = [Term(column.name, level) for level in column.levels]
-                counts = m.aligned(Terms(tuple(own)), m.targets).counts
+                column_terms = [Term(column.name, level) for level in column.levels]
+                counts = m.aligned(Terms(tuple(column_terms)), m.targets).counts
                 probabilities.append(estimate_proportions(counts, prior=self.smoothing))
-            by_kind[column.kind] += own
+            by_kind[column.kind] += column_terms
         numeric = m.aligned(Terms(tuple(by_kind[Kind.NUMERIC])), m.targets)
         mean, variance, floored = self._normals(numeric)
         boolean = m.aligned(Terms(tuple(by_kind[Kind.BOOLEAN])), m.targets)
@@ -301,8 +301,8 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
 
         def one(rows: slice) -> Floats:
             part = block.take(rows)
-            found = None if lookup is None else lookup.scores(part)
-            return self._with_priors(self._indicator_scores(part) if found is None else found)
+            scores = None if lookup is None else lookup.scores(part)
+            return self._with_priors(self._indicator_scores(part) if scores is None else scores)
 
         return np.concatenate(parallel_map(one, pieces))
 
@@ -654,20 +654,20 @@ def _without_levels(rows: ArrayRows, schema: Schema) -> tuple[Schema, ArrayRows]
     return others, rest
 
 
-def _largest_codes(x: Floats, at: Ints) -> Ints | None:
+def _largest_codes(x: Floats, indices: Ints) -> Ints | None:
     """The largest code of every column; None where a value is no code."""
     from separatrix.statistics.loops import largest_codes
 
     def one(rows: slice) -> Ints:
-        found = np.zeros(len(at), dtype=np.int64)
-        largest_codes(x[rows], at, float(MAX_CODE), found)
-        return found
+        codes = np.zeros(len(indices), dtype=np.int64)
+        largest_codes(x[rows], indices, float(MAX_CODE), codes)
+        return codes
 
     found = np.stack(parallel_map(one, pieces(len(x), MIN_ROWS)))
     return None if found.min(initial=0) < 0 else found.max(axis=0, initial=0)
 
 
-def _table(block: Block, at: Ints, starts: Ints, k: int) -> Floats:
+def _table(block: Block, indices: Ints, starts: Ints, k: int) -> Floats:
     """The weight of every level, and of missing values, by class (levels x K)."""
     from separatrix.statistics.loops import add_levels
 
@@ -677,24 +677,24 @@ def _table(block: Block, at: Ints, starts: Ints, k: int) -> Floats:
 
     def one(rows: slice) -> Floats:
         counts = np.zeros((int(starts[-1]), k))
-        add_levels(x[rows], codes[rows], w[rows], at, starts, counts)
+        add_levels(x[rows], codes[rows], w[rows], indices, starts, counts)
         return counts
 
-    found = parallel_map(one, pieces(block.n, max(MIN_ROWS, 8 * int(starts[-1]))))
-    total = found[0]
-    for counts in found[1:]:
+    tables = parallel_map(one, pieces(block.n, max(MIN_ROWS, 8 * int(starts[-1]))))
+    total = tables[0]
+    for counts in tables[1:]:
         total += counts
     return total
 
 
 def _moments(
-    counts: Floats, schema: Schema, at: Ints, starts: Ints, targets: Terms
+    counts: Floats, schema: Schema, indices: Ints, starts: Ints, targets: Terms
 ) -> ClassColumnMoments:
     """Terms of the levels that occur, with their counts in place of their means."""
     terms: list[Term] = []
     rows: list[int] = []
     occurs = (counts > 0.0).sum(axis=1)
-    for c, j in enumerate(at):
+    for c, j in enumerate(indices):
         found = np.flatnonzero(occurs[starts[c] : starts[c + 1] - 1])
         order = sorted((str(code), int(starts[c]) + code) for code in found.tolist())
         terms += [Term(schema.columns[j].name, text) for text, _ in order]
@@ -914,8 +914,8 @@ def with_missing(block: Block, start: int = 0, stop: int | None = None) -> Float
     for j, column in indicators:
         missing = np.flatnonzero(x[:, j] > 0)
         if missing.size:
-            own = [i for i, t in enumerate(block.terms) if t.column == column and not t.missing]
-            x[missing[:, None], own] = np.nan
+            present = [i for i, t in enumerate(block.terms) if t.column == column and not t.missing]
+            x[missing[:, None], present] = np.nan
     return np.asarray(x, dtype=float)
 
 

@@ -172,19 +172,19 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
         return self._fit_folds([ShrinkageFold.of(fold, priors) for fold in folds], whole, encoding)
 
     def _fit_array(self, rows: ArrayRows) -> Self:
-        found = folds_of(self.cv, len(rows), codes=rows.block.parts)
-        warn_of_parted_copies(rows, found, self.cv)
+        folded = folds_of(self.cv, len(rows), codes=rows.block.parts)
+        warn_of_parted_copies(rows, folded, self.cv)
         k, encoding = len(self.classes_), identity(rows.schema)
         total = np.bincount(np.asarray(rows.block.parts), rows.block.w, k).astype(np.float64)
         priors = None if self.priors is None else class_priors(self.priors, total)
         if not is_wide(rows.block):
-            folds, whole = array_folds(rows, found, k)
+            folds, whole = array_folds(rows, folded, k)
             tests = [ShrinkageFold.of(fold, priors) for fold in folds]
             return self._fit_folds(tests, whole, encoding)
         self._wide_block = block = filled_in(weighted_rows(rows.block))
         try:
             whole = diagonal_moments(block, k)
-            tests = span_folds(block, found.pairs, k, priors)
+            tests = span_folds(block, folded.pairs, k, priors)
             return self._fit_folds(tests, whole, encoding)
         finally:
             self.__dict__.pop("_wide_block", None)
@@ -316,24 +316,24 @@ class ClassFold:
     test: Block
 
 
-def array_folds(rows: ArrayRows, found: Folds, k: int) -> tuple[list[ClassFold], ClassMoments]:
+def array_folds(rows: ArrayRows, array_fold: Folds, k: int) -> tuple[list[ClassFold], ClassMoments]:
     """Every fold, and the class moments of all rows; one pass if the folds partition the rows."""
     block = rows.block
     d = block.x.shape[1]
     assert block.parts is not None
     empty = ClassMoments.empty("full", k, d)
-    if found.labels is None:
-        folds = found.map(
+    if array_fold.labels is None:
+        folds = array_fold.map(
             lambda train, test: ClassFold(rows.take(train).reduce(empty), block.take(test))
         )
         return folds, rows.reduce(empty)
-    by_class_and_fold = ClassMoments.empty("full", k * len(found), d)
-    by_fold = rows.with_parts(found.labels * k + block.parts).reduce(by_class_and_fold)
-    parts = [by_fold.take(slice(f * k, (f + 1) * k)) for f in range(len(found))]
+    by_class_and_fold = ClassMoments.empty("full", k * len(array_fold), d)
+    by_fold = rows.with_parts(array_fold.labels * k + block.parts).reduce(by_class_and_fold)
+    parts = [by_fold.take(slice(f * k, (f + 1) * k)) for f in range(len(array_fold))]
     training, whole = leave_each_out(parts, empty)
     folds = [
         ClassFold(train, block.take(test))
-        for train, (_, test) in zip(training, found.pairs, strict=True)
+        for train, (_, test) in zip(training, array_fold.pairs, strict=True)
     ]
     return folds, whole
 
@@ -394,11 +394,11 @@ def cross_validated_losses(
 
 def by_ratio(grid: Floats) -> dict[float, list[int]]:
     """Points of the grid by t = β/(1 − α); any t does for α = 1."""
-    found: dict[float, list[int]] = {}
+    folds: dict[float, list[int]] = {}
     for i, (alpha, beta) in enumerate(grid):
         t = _ratio(float(alpha), float(beta))
-        found.setdefault(t, []).append(i)
-    return found
+        folds.setdefault(t, []).append(i)
+    return folds
 
 
 def _ratio(alpha: float, beta: float) -> float:
@@ -463,10 +463,10 @@ class ShrinkageFold:
 
     def predict(self, alpha: float, beta: float, temperature: float, smoothing: float) -> Floats:
         """Probabilities of the classes for the test rows."""
-        found = np.empty((len(self.z), len(self.log_priors)))
+        probabilities = np.empty((len(self.z), len(self.log_priors)))
         for here, scores, _ in self._scores(_ratio(alpha, beta), np.array([alpha])):
-            found[here] = softmax(scores[:, :, 0].T / temperature)
-        return smooth(found, smoothing)
+            probabilities[here] = softmax(scores[:, :, 0].T / temperature)
+        return smooth(probabilities, smoothing)
 
     def _scores(
         self, t: float, alphas: Floats
@@ -586,8 +586,8 @@ def tune_folds(
     )  # fmt: skip
     chosen = list(zip(tests, (points[i] for i in by_fold), strict=True))
     predicted = parallel_map(lambda pair: pair[0].predict(**pair[1]), chosen)
-    found = (np.concatenate(tested), np.concatenate(predicted), "probabilities", note)
-    return Tuning(points[best], points, losses, by_fold, *found)
+    predictions = (np.concatenate(tested), np.concatenate(predicted), "probabilities", note)
+    return Tuning(points[best], points, losses, by_fold, *predictions)
 
 
 def grid_within(
@@ -658,15 +658,15 @@ def _in_span(
     """A fold in an orthonormal basis of its training rows, measured from their mean."""
     train, test = pair
     test = test[weights[test] > 0.0]
-    w, own = weights[train], codes[train]
+    w, train_codes = weights[train], codes[train]
     center = w @ z[train] / w.sum()
     basis = linalg.qr((z[train] - center).T, mode="economic", pivoting=False)[0]
     rows = (z[train] - center) @ basis
     r = rows.shape[1]
-    total = np.bincount(own, w, n_classes)
+    total = np.bincount(train_codes, w, n_classes)
     means, covariances = np.empty((len(total), r)), np.empty((len(total), r, r))
     for k in range(len(total)):
-        at = own == k
+        at = train_codes == k
         means[k] = w[at] @ rows[at] / total[k]
         centered = (rows[at] - means[k]) * np.sqrt(w[at] / total[k])[:, None]
         covariances[k] = centered.T @ centered

@@ -101,15 +101,15 @@ def metric_axioms(metric: Any, sample: Any) -> MetricAxioms:
     invalid = ~np.isfinite(d)
     valid = np.where(invalid, 0.0, d)
     tolerance = max(ROUNDING * float(np.abs(valid).max(initial=0.0)), fitted.rounding_error(x))
-    found = {
+    violations = {
         "finite": _first(invalid),
         "zero": _first(np.diag(invalid | (np.abs(valid) > tolerance))),
         "positive": _first((invalid | (valid <= tolerance)) & ~_equal_points(x)),
         "symmetric": _first(invalid | invalid.T | (np.abs(valid - valid.T) > tolerance)),
         "triangle": _violated_triangle(d, tolerance),
     }
-    violated = {name: rows for name, rows in found.items() if rows is not None}
-    holds = {name: name not in violated for name in found}
+    violated = {name: rows for name, rows in violations.items() if rows is not None}
+    holds = {name: name not in violated for name in violations}
     return MetricAxioms(**holds, counterexamples=violated, distances=d)
 
 

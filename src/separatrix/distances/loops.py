@@ -313,14 +313,14 @@ def _distance(length, matches, second, positive, negative):
     if length == 0:
         return second.size
     words = positive.size
-    one = np.uint64(1)
+    bit = np.uint64(1)
     top = np.uint64(WORD - 1)
     last = np.uint64((length - 1) % WORD)
     positive[:] = ~np.uint64(0)
     negative[:] = np.uint64(0)
     distance = length
     for b in range(second.size):
-        up, down = one, np.uint64(0)  # row 0 of the table grows by one with each symbol
+        up, down = bit, np.uint64(0)  # row 0 of the table grows by one with each symbol
         for w in range(words):
             equal = matches[second[b], w]
             up_bits, down_bits = positive[w], negative[w]
@@ -330,10 +330,10 @@ def _distance(length, matches, second, positive, negative):
             plus = down_bits | ~(horizontal | up_bits)
             minus = up_bits & horizontal
             if w == words - 1:
-                distance += np.int64((plus >> last) & one) - np.int64((minus >> last) & one)
-            next_up, next_down = (plus >> top) & one, (minus >> top) & one
-            plus = (plus << one) | up
-            minus = (minus << one) | down
+                distance += np.int64((plus >> last) & bit) - np.int64((minus >> last) & bit)
+            next_up, next_down = (plus >> top) & bit, (minus >> top) & bit
+            plus = (plus << bit) | up
+            minus = (minus << bit) | down
             positive[w] = minus | ~(vertical | plus)
             negative[w] = plus & vertical
             up, down = next_up, next_down
@@ -747,9 +747,9 @@ def _store(builder, value, at):
 
 def _spread(builder, value, kind):
     """The same number in every lane."""
-    one = builder.insert_element(ir.Constant(kind, ir.Undefined), value, _INT(0))
+    filled = builder.insert_element(ir.Constant(kind, ir.Undefined), value, _INT(0))
     return builder.shuffle_vector(
-        one, ir.Constant(kind, ir.Undefined), ir.Constant(ir.VectorType(_INT, kind.count), None)
+        filled, ir.Constant(kind, ir.Undefined), ir.Constant(ir.VectorType(_INT, kind.count), None)
     )
 
 
@@ -806,10 +806,10 @@ def pack(x, center, inverse, first, stop, row, packed, measures):
 def squares(x, i, z, at, size, out):
     """‖x − z‖² of row i and its candidates, summed in the order of features, four side by side."""
     for s in range(0, size, 4):
-        one = s + 1 if s + 1 < size else size - 1
+        following = s + 1 if s + 1 < size else size - 1
         two = s + 2 if s + 2 < size else size - 1
         three = s + 3 if s + 3 < size else size - 1
-        a, b, c, e = at[i, s], at[i, one], at[i, two], at[i, three]
+        a, b, c, e = at[i, s], at[i, following], at[i, two], at[i, three]
         p = q = r = u = 0.0
         for j in range(x.shape[1]):
             v = x[i, j]
@@ -819,7 +819,7 @@ def squares(x, i, z, at, size, out):
             u += (v - z[e, j]) * (v - z[e, j])
         out[three] = u
         out[two] = r
-        out[one] = q
+        out[following] = q
         out[s] = p
 
 
@@ -879,7 +879,7 @@ def _limit(low, high, at, i, size, k, slack, work):
 @compiled
 def scan(
     x, z, rows, tiles, points, of_rows, norms, slack, inverse, first, last, block,
-    low, high, at, sizes, bounds, work, found, nearest,
+    low, high, at, sizes, bounds, work, n_found, nearest,
 ):  # fmt: skip
     """The k nearest points of every row of x, of those in the tiles first … last.
 
@@ -887,7 +887,7 @@ def scan(
     rounding errors of distances. ``low``, ``high`` and ``at`` have room for the candidates of each
     row, of which there are ``sizes``, ``bounds`` for those of a product and ``work`` for one row.
     """
-    q, k, room = x.shape[0], found.shape[1], work.size
+    q, k, room = x.shape[0], n_found.shape[1], work.size
     for start in range(first, last, block):
         stop = start + block if start + block < last else last
         for group in range(rows.shape[0]):
@@ -926,7 +926,7 @@ def scan(
         squares(x, i, z, at, size, work)
         _sort(work, at, i, size)
         for s in range(k):
-            found[i, s], nearest[i, s] = work[s], at[i, s]
+            n_found[i, s], nearest[i, s] = work[s], at[i, s]
 
 
 # -------------------------------------------------------------------------------------------------

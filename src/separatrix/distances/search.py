@@ -150,11 +150,11 @@ class ExhaustiveSearch:
 
     def within(self, x: Any, radius: float) -> NeighborLists:
         """All points within a radius of every row of x, by blocks of rows."""
-        found = []
+        lists = []
         for part, rows in self._points.blocks(x):
             i, j = np.nonzero(rows <= radius)
-            found.append((i + part.start, j, rows[i, j]))
-        return _lists(found, n_items(x))
+            lists.append((i + part.start, j, rows[i, j]))
+        return _lists(lists, n_items(x))
 
 
 class TreeOrExhaustiveSearch:
@@ -187,8 +187,8 @@ class TreeOrExhaustiveSearch:
         if far.any():
             distances, indices = np.empty((len(x), k)), np.empty((len(x), k), dtype=np.int64)
             for rows, search in ((far, self._pairs), (~far, self)):
-                found = search.nearest(x[rows], k)
-                distances[rows], indices[rows] = found.distances, found.indices
+                neighbors = search.nearest(x[rows], k)
+                distances[rows], indices[rows] = neighbors.distances, neighbors.indices
             return Neighbors(distances, indices)
         if self._is_small(x):
             return nearest_of_few(x, self._points, k)
@@ -258,15 +258,15 @@ class EuclideanSearch:
 
     def nearest(self, x: Any, k: int) -> Neighbors:
         """The k nearest points of every row of x."""
-        found = self.search.nearest(self._transform(self._metric.validate(x)), k)
-        return Neighbors(self._metric.of_euclidean(found.distances), found.indices)
+        neighbors = self.search.nearest(self._transform(self._metric.validate(x)), k)
+        return Neighbors(self._metric.of_euclidean(neighbors.distances), neighbors.indices)
 
     def within(self, x: Any, radius: float) -> NeighborLists:
         """All points within a radius of every row of x."""
         reach = self._metric.euclidean_radius(radius) * (1.0 + 1e-14)
-        found = self.search.within(self._transform(self._metric.validate(x)), reach)
-        distances = self._metric.of_euclidean(found.distances)
-        return NeighborLists(found.starts, found.indices, distances).up_to(radius)
+        neighbors = self.search.within(self._transform(self._metric.validate(x)), reach)
+        distances = self._metric.of_euclidean(neighbors.distances)
+        return NeighborLists(neighbors.starts, neighbors.indices, distances).up_to(radius)
 
     @property
     def _maps(self) -> bool:
@@ -368,19 +368,20 @@ class NearestNeighborSearch:
                 "n_neighbors < n_samples_fit.",
                 remedy="Request fewer.",
             )
-        found = self.nearest(points, k + 1)
-        itself = found.indices == np.arange(self.n)[:, None]
+        neighbors = self.nearest(points, k + 1)
+        itself = neighbors.indices == np.arange(self.n)[:, None]
         # of many equal points one may not be among its own nearest: then the first is dropped, as
         # in scikit-learn
         itself[~itself.any(axis=1), 0] = True
         return Neighbors(
-            found.distances[~itself].reshape(self.n, k), found.indices[~itself].reshape(self.n, k)
+            neighbors.distances[~itself].reshape(self.n, k),
+            neighbors.indices[~itself].reshape(self.n, k),
         )
 
     def others_within(self, radius: float, points: Any) -> NeighborLists:
         """For the points themselves, in their order: all others within ``radius``."""
-        found = self.within(points, radius)
-        return found.where(found.indices != found.rows)
+        neighbors = self.within(points, radius)
+        return neighbors.where(neighbors.indices != neighbors.rows)
 
     def _check_columns(self, x: Any) -> None:
         if self._columns is None:
@@ -478,8 +479,10 @@ class GivenSearch:
             raise InputError(f"Distances to {self.n} points are expected, not {x.shape[1]}.")
         graph = as_graph(x)
         starts = graph.indptr.astype(np.int64)
-        found = NeighborLists(starts, graph.indices.astype(np.int64), graph.data.astype(float))
-        return found.nearest_first()
+        neighbor_lists = NeighborLists(
+            starts, graph.indices.astype(np.int64), graph.data.astype(float)
+        )
+        return neighbor_lists.nearest_first()
 
     def nearest(self, x: Any, k: int) -> Neighbors:
         """The first k neighbors of every row, which must have as many."""
@@ -490,16 +493,16 @@ class GivenSearch:
             for i in range(len(x)):
                 sort_heap(distances[i], indices[i], k)
             return Neighbors(distances, indices)
-        found = self._lists(x)
-        counts = np.diff(found.starts)
+        neighbor_lists = self._lists(x)
+        counts = np.diff(neighbor_lists.starts)
         if len(counts) and counts.min() < k:
             raise InputError(
                 f"{k} neighbors per samples are required, but some samples have only "
                 f"{counts.min()} in the precomputed graph.",
                 remedy="Give a graph of more neighbors, or request fewer.",
             )
-        at = found.starts[:-1, None] + np.arange(k)
-        return Neighbors(found.distances[at], found.indices[at])
+        at = neighbor_lists.starts[:-1, None] + np.arange(k)
+        return Neighbors(neighbor_lists.distances[at], neighbor_lists.indices[at])
 
     def within(self, x: Any, radius: float) -> NeighborLists:
         """The neighbors up to a distance of ``radius``."""
@@ -507,9 +510,11 @@ class GivenSearch:
             x = PrecomputedDistances().validate(x)
             rows, indices = np.nonzero(x <= radius)
             return NeighborLists.of_pairs(rows, indices, x[rows, indices], len(x))
-        found = self._lists(x)
-        rows, n = found.rows, len(found.starts) - 1
-        return NeighborLists.of_pairs(rows, found.indices, found.distances, n).up_to(radius)
+        neighbor_lists = self._lists(x)
+        rows, n = neighbor_lists.rows, len(neighbor_lists.starts) - 1
+        return NeighborLists.of_pairs(
+            rows, neighbor_lists.indices, neighbor_lists.distances, n
+        ).up_to(radius)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -594,10 +599,10 @@ class KDTree:
 
     def nearest_and_count(self, x: Floats, k: int) -> tuple[Neighbors, int]:
         """The nearest points, and the number of distances computed to find them."""
-        found, n_distances = self._query(x, k)
+        neighbors, n_distances = self._query(x, k)
         if self.metric == EUCLIDEAN:
-            np.sqrt(found.distances, out=found.distances)
-        return found, n_distances
+            np.sqrt(neighbors.distances, out=neighbors.distances)
+        return neighbors, n_distances
 
     def nearest_reduced(self, x: Floats, k: int) -> Neighbors:
         """The nearest points, with squared distances if the metric is Euclidean."""
@@ -741,8 +746,8 @@ class ProductSearch:
         row = np.zeros(2 * packed.shape[1])
         loops.pack(x, self._center, self._inverse, *span, row, packed, measures)
 
-    def _search(self, x: Floats, span: slice, found: Floats, indices: Ints) -> None:
-        k, (q, d) = found.shape[1], x.shape
+    def _search(self, x: Floats, span: slice, nearest: Floats, indices: Ints) -> None:
+        k, (q, d) = nearest.shape[1], x.shape
         if not q:
             return
         rows, measures = self._room(q, ROWS)
@@ -765,7 +770,7 @@ class ProductSearch:
         )  # fmt: skip
         loops.scan(
             x, self._points, rows, self._tiles, self._table, of_rows, norms.copy(), slack,
-            self._inverse, span.start, span.stop, block, *candidates, found, indices,
+            self._inverse, span.start, span.stop, block, *candidates, nearest, indices,
         )  # fmt: skip
 
 
@@ -777,14 +782,14 @@ def _allocate_aligned(shape: tuple[int, ...]) -> Ints:
     return np.asarray(raw[start : start + size].view(np.int32).reshape(shape))
 
 
-def _merge_neighbors(found: Floats, indices: Ints, k: int) -> Neighbors:
+def _merge_neighbors(distances: Floats, indices: Ints, k: int) -> Neighbors:
     """The k nearest of those found in each part of the points."""
-    if len(found) == 1:
-        return Neighbors(np.sqrt(found[0]), indices[0])
-    found, indices = np.hstack(list(found)), np.hstack(list(indices))
-    order = np.lexsort((indices, found))[:, :k]
+    if len(distances) == 1:
+        return Neighbors(np.sqrt(distances[0]), indices[0])
+    distances, indices = np.hstack(list(distances)), np.hstack(list(indices))
+    order = np.lexsort((indices, distances))[:, :k]
     return Neighbors(
-        np.sqrt(np.take_along_axis(found, order, 1)), np.take_along_axis(indices, order, 1)
+        np.sqrt(np.take_along_axis(distances, order, 1)), np.take_along_axis(indices, order, 1)
     )
 
 
@@ -832,7 +837,7 @@ class SparseSearch:
         plain = _plain(metric)
         assert isinstance(plain, SquaredEuclidean)
         self._metric = plain
-        self._points = self._mapped(points)
+        self._points = self._map(points)
         self._squares = _squared_norms(self._points)
         counts = np.bincount(self._points.indices, minlength=self._points.shape[1])
         self._common = np.flatnonzero(counts > COMMON * self._points.shape[0])
@@ -851,9 +856,12 @@ class SparseSearch:
             sizes = np.zeros(len(products), dtype=np.int64)
             push_columns(products, 0, distances[part], indices[part], sizes)
             near = np.flatnonzero(products <= distances[part, :1] + error)
-            found = self._measured(block, near).nearest_first()
-            at = found.starts[:-1, None] + np.arange(k)
-            distances[part], indices[part] = found.distances[at], found.indices[at]
+            neighbor_lists = self._measure(block, near).nearest_first()
+            at = neighbor_lists.starts[:-1, None] + np.arange(k)
+            distances[part], indices[part] = (
+                neighbor_lists.distances[at],
+                neighbor_lists.indices[at],
+            )
 
         parallel_map(search, self._pieces(x))
         return Neighbors(self._metric.of_euclidean(distances), indices)
@@ -866,7 +874,7 @@ class SparseSearch:
         def search(part: slice) -> NeighborLists:
             block, products, error = self._block(x, part)
             limit = reach - _squared_norms(block)[:, None] + error
-            return self._measured(block, np.flatnonzero(products <= limit))
+            return self._measure(block, np.flatnonzero(products <= limit))
 
         parts = parallel_map(search, self._pieces(x))
         counts = np.concatenate([np.diff(part.starts) for part in parts])
@@ -877,7 +885,7 @@ class SparseSearch:
         )
         return every.up_to(radius)
 
-    def _mapped(self, x: Any) -> Any:
+    def _map(self, x: Any) -> Any:
         """Rows in CSR form, columns in order; of unit length if only their direction counts."""
         x = sparse.csr_array(x, dtype=np.float64)
         if not x.has_canonical_format:
@@ -890,7 +898,7 @@ class SparseSearch:
         return sparse.csr_array((x.data / unit, x.indices, x.indptr), shape=x.shape)
 
     def _queries(self, x: Any) -> Any:
-        x = self._mapped(x)
+        x = self._map(x)
         if x.shape[1] != self._points.shape[1]:
             raise InputError(
                 f"Rows of {x.shape[1]} columns have no neighbors among points with "
@@ -909,16 +917,16 @@ class SparseSearch:
         That is a bound on the error; ‖x‖² is the same for all points.
         """
         block, z = x[part], self._by_column
-        own = _squared_norms(block)[:, None]
+        squares = _squared_norms(block)[:, None]
         products = (-2.0 * block[:, self._common].toarray()) @ self._common_columns
         sparse_gram_rows(
             0, block.shape[0], block.indptr, block.indices, -2.0 * block.data,
             z.indptr, z.indices, z.data, products,
         )  # fmt: skip
         products += self._squares
-        self._set_zero_rows(own == 0.0, self._squares == 0.0, products, 2.0 - own, -own)
+        self._set_zero_rows(squares == 0.0, self._squares == 0.0, products, 2.0 - squares, -squares)
         terms = np.diff(block.indptr).max(initial=0) + 8
-        size = own + self._squares.max(initial=0.0)
+        size = squares + self._squares.max(initial=0.0)
         return block, products, 4.0 * terms * np.finfo(float).eps * size
 
     def _set_zero_rows(
@@ -929,7 +937,7 @@ class SparseSearch:
             squares[:] = np.where(rows | points, one_zero, squares)
             squares[:] = np.where(rows & points, both_zero, squares)
 
-    def _measured(self, block: Any, near: Ints) -> NeighborLists:
+    def _measure(self, block: Any, near: Ints) -> NeighborLists:
         """Euclidean distances of pairs, from the differences of their rows.
 
         A pair is a position in the matrix of all rows of the block and all points.

@@ -131,7 +131,7 @@ class MixtureOfModels(SeveralModels):
         read = labeled_rows if classifies(self) else numbered_rows
         return read(self, X, y, sample_weight)
 
-    def _fitted(self, rows: LabeledRows) -> list[Any]:
+    def _fit_models(self, rows: LabeledRows) -> list[Any]:
         """The models, fitted to all rows."""
         fit = fit_wrapped if classifies(self) else fitted_to_numbers
         return [fit(model, rows) for model in self._models()]
@@ -185,8 +185,8 @@ def refuse_incomparable(models: Sequence[Any]) -> None:
         )
     if len({model.n_features_in_ for model in models}) > 1:
         raise InputError("The models are fitted to different numbers of columns.")
-    known = [found for model in models if (found := _target_moments(model)) is not None]
-    if any(not np.allclose(found, known[0], rtol=1e-8, atol=0.0) for found in known):
+    known = [moments for model in models if (moments := _target_moments(model)) is not None]
+    if any(not np.allclose(moments, known[0], rtol=1e-8, atol=0.0) for moments in known):
         raise InputError(
             "The models are fitted to other rows or another target, so that their weights are "
             "not comparable.",
@@ -213,8 +213,8 @@ def _target_moments(model: Any) -> Floats | None:
 def mixed_probabilities(model: Any, X: Any) -> Floats:
     """Σₘ aₘ pₘ for each class in ``classes_``."""
     parts = (
-        weight * class_probabilities(one, X, model.classes_)
-        for weight, one in zip(model.weights_, model.estimators_, strict=True)
+        weight * class_probabilities(estimator, X, model.classes_)
+        for weight, estimator in zip(model.weights_, model.estimators_, strict=True)
     )
     return np.asarray(sum(parts))
 
@@ -244,17 +244,17 @@ def stacked_classes(
 ) -> Average:
     """The mixture of least log loss out of fold."""
     used, codes = rows.positive_weight, codes_of(rows.y, classes)
-    own, copied = codes[used], lambda: rows.copies(used)
-    folds = folds_of(cv, len(codes), rows=used, codes=own, copied=copied)
+    train_codes, copied = codes[used], lambda: rows.copies(used)
+    folds = folds_of(cv, len(codes), rows=used, codes=train_codes, copied=copied)
 
     def true_class(train: Any, test: Any) -> Floats:
         parts = [rows.split(model, used[train], used[test]) for model in models]
         columns = [
-            class_probabilities(fit_wrapped(model, own), outside.x, classes)
-            for model, (own, outside) in zip(models, parts, strict=True)
+            class_probabilities(fit_wrapped(model, code), outside.x, classes)
+            for model, (code, outside) in zip(models, parts, strict=True)
         ]
-        own = codes[used[test]]
-        return np.stack([p[np.arange(len(own)), own] for p in columns], axis=1)
+        code = codes[used[test]]
+        return np.stack([p[np.arange(len(code)), code] for p in columns], axis=1)
 
     p = np.concatenate(folds.map(true_class))
     return log_loss_average(p, _weights_of_tests(rows, used, folds)[1])
@@ -268,14 +268,14 @@ def stacked_numbers(models: list[Any], rows: LabeledRows, cv: Any) -> Average:
     def predictions(train: Any, test: Any) -> Floats:
         parts = [rows.split(model, used[train], used[test]) for model in models]
         columns = [
-            fitted_to_numbers(model, own).predict(outside.x)
-            for model, (own, outside) in zip(models, parts, strict=True)
+            fitted_to_numbers(model, predicted).predict(outside.x)
+            for model, (predicted, outside) in zip(models, parts, strict=True)
         ]
         return np.stack(columns, axis=1)
 
-    found = np.concatenate(folds.map(predictions))
+    block = np.concatenate(folds.map(predictions))
     tests, w = _weights_of_tests(rows, used, folds)
-    return squared_error_average(found, rows.y[tests], w)
+    return squared_error_average(block, rows.y[tests], w)
 
 
 def _weights_of_tests(
@@ -573,9 +573,9 @@ class ModelAverage(MixtureOfModels):
                     f"AICc needs more rows than parameters, and n_samples={len(rows.y)}.",
                     remedy=f"Give at least {FEWEST} rows.",
                 )
-            models = self._fitted(rows)
+            models = self._fit_models(rows)
             if self.weights == "stacking":
-                return self._stacked(models, self._stacking(models, rows, cv))
+                return self._stack(models, self._stacking(models, rows, cv))
             return self.from_fitted(models)
 
     def from_fitted(self, models: Sequence[Any]) -> Self:
@@ -586,9 +586,9 @@ class ModelAverage(MixtureOfModels):
                 "Stacking learns its weights from rows out of fold, and there are none.",
                 remedy='Call fit(X, y), or use weights="akaike" or "evidence".',
             )
-        return self._weighted(models)
+        return self._weigh(models)
 
-    def _weighted(self, models: Sequence[Any]) -> Self:
+    def _weigh(self, models: Sequence[Any]) -> Self:
         """Weights by evidence, or by AICc in its place."""
         refuse_incomparable(models)
         by_evidence = self.weights == "evidence"
@@ -606,7 +606,7 @@ class ModelAverage(MixtureOfModels):
             return stacked_classes(self._models(), rows, models[0].classes_, cv)
         return stacked_numbers(self._models(), rows, cv)
 
-    def _stacked(self, models: Sequence[Any], average: Average) -> Self:
+    def _stack(self, models: Sequence[Any], average: Average) -> Self:
         self.weights_ = np.asarray(average.weights, dtype=float)
         proof = stacking_certificate(average)
         nothing = np.full(len(models), np.nan)

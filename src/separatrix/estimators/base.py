@@ -271,14 +271,14 @@ class RowsEstimator(BaseEstimator):
             return compute()
         x, w = rows.block.x, rows.block.w
         try:
-            found = compute()
+            result = compute()
         except InputError:
             self._check_numbers(x)
             raise
-        total = sums(found)
+        total = sums(result)
         if total and self._found_by_sums(x, w) and not sizes_are_safe(total.mean_squares, len(x)):
             self._check_numbers(x)
-        return found
+        return result
 
     def _name_columns(self, rows: Rows) -> None:
         """Set ``n_features_in_`` and, unless the rows are a bare matrix, ``feature_names_in_``."""
@@ -524,10 +524,10 @@ def _classes(y: Any) -> Target:
     labels = column_or_1d(y, warn=True)
     assert_all_finite(labels, input_name="y")
     check_labels(labels)
-    found, codes = np.unique(np.asarray(labels), return_inverse=True)
-    levels = tuple(str(label) for label in found.tolist())
-    column = Column("y", Kind.DISCRETE, levels, display=label_type(found))
-    return indicators(codes, len(found)), (column,), tuple(Term("y", level) for level in levels)
+    classes, codes = np.unique(np.asarray(labels), return_inverse=True)
+    levels = tuple(str(label) for label in classes.tolist())
+    column = Column("y", Kind.DISCRETE, levels, display=label_type(classes))
+    return indicators(codes, len(classes)), (column,), tuple(Term("y", level) for level in levels)
 
 
 def _numbers(model: Any, y: Any) -> Target:
@@ -544,13 +544,13 @@ def _numbers(model: Any, y: Any) -> Target:
 def _explain_unused(names: list[str], schema: Schema) -> dict[str, str]:
     """Names of the targets that no column has."""
     taken = set(schema.names)
-    found = {}
+    reasons = {}
     for name in names:
         other = name
         while other in taken:
             other += "_"
-        found[name] = other
-    return found
+        reasons[name] = other
+    return reasons
 
 
 def as_matrix(X: Any, schema: Schema, *, named: bool) -> Any:
@@ -654,8 +654,8 @@ def classes(targets: Iterable[Term]) -> tuple[str, ...]:
 def codes_of(labels: Any, known: NDArray[Any]) -> NDArray[np.int64]:
     """The position of each label among the known classes; −1 for any other."""
     position = {label: k for k, label in enumerate(known.tolist())}
-    found, inverse = np.unique(np.asarray(labels), return_inverse=True)
-    codes = np.array([position.get(label, -1) for label in found.tolist()], dtype=np.int64)
+    classes, inverse = np.unique(np.asarray(labels), return_inverse=True)
+    codes = np.array([position.get(label, -1) for label in classes.tolist()], dtype=np.int64)
     return np.asarray(codes[inverse])
 
 
@@ -670,12 +670,12 @@ def require_labels(model: object, y: Any) -> None:
 
 def with_every_class(p: Any, known: NDArray[Any], classes: NDArray[Any]) -> Floats:
     """Probabilities of the ``known`` classes with a column for each of ``classes``; zero if new."""
-    found: Floats = np.asarray(p, dtype=float)
+    probabilities: Floats = np.asarray(p, dtype=float)
     at = codes_of(known, classes)
     if np.array_equal(at, np.arange(len(classes))):
-        return found
-    whole = np.zeros((len(found), len(classes)))
-    whole[:, at[at >= 0]] = found[:, at >= 0]
+        return probabilities
+    whole = np.zeros((len(probabilities), len(classes)))
+    whole[:, at[at >= 0]] = probabilities[:, at >= 0]
     return whole
 
 
@@ -693,10 +693,10 @@ def known_codes(labels: Any, known: NDArray[Any]) -> NDArray[np.int64]:
 
 def label_array(labels: Any) -> NDArray[Any]:
     """Labels of any kind as an array; objects that cannot be sorted are refused."""
-    found = np.asarray(labels)
-    if found.dtype == object:
-        check_labels(found)
-    return found
+    array = np.asarray(labels)
+    if array.dtype == object:
+        check_labels(array)
+    return array
 
 
 def check_labels(labels: NDArray[Any]) -> None:
@@ -777,13 +777,13 @@ def with_classes(rows: Rows) -> Rows:
     schema = replace(rows.schema, targets=(target,))
     if isinstance(rows, BatchedRows):
         return rows.under(schema, rows.notes)
-    found, codes = np.unique(rows.block.y[:, 0], return_inverse=True)
-    terms = tuple(Term(target.name, level_text(value)) for value in found.tolist())
+    classes, codes = np.unique(rows.block.y[:, 0], return_inverse=True)
+    terms = tuple(Term(target.name, level_text(value)) for value in classes.tolist())
     copy = rows.take(slice(None))
     copy.schema = replace(
         schema, targets=(replace(target, levels=tuple(str(t.level) for t in terms)),)
     )
-    copy.block = replace(rows.block, y=indicators(codes, len(found)), targets=Terms(terms))
+    copy.block = replace(rows.block, y=indicators(codes, len(classes)), targets=Terms(terms))
     return copy
 
 
@@ -852,9 +852,9 @@ class TrainingData:
     @property
     def source(self) -> Source:
         """The moments, or the rows where there are none."""
-        found = self.moments if self.moments is not None else self.block
-        assert found is not None
-        return found
+        moments = self.moments if self.moments is not None else self.block
+        assert moments is not None
+        return moments
 
 
 def _design_blocks(train: InMemory, test: InMemory) -> tuple[Block, Block]:
@@ -922,9 +922,9 @@ class MomentEstimator(LinearModel):
     @on_one_blas_thread
     def predict(self, X: Any) -> Floats:
         """coef·x + intercept for every row."""
-        found = super().predict(X)
+        predictions = super().predict(X)
         single = getattr(X, "dtype", None) == np.float32 == self.coef_.dtype
-        return found.astype(np.float32) if single else found  # type: ignore[return-value]
+        return predictions.astype(np.float32) if single else predictions  # type: ignore[return-value]
 
     def _found_by_sums(self, x: Matrix, w: Floats | None) -> bool:
         return super()._found_by_sums(x, w) and x.shape[0] > x.shape[1]

@@ -116,9 +116,9 @@ class MostFrequentClassifier(ClassifierMixin, RowsEstimator):
 
         def indicators(values: Any) -> tuple[Floats, list[Term]]:
             check_labels(values)
-            found, codes = np.unique(values, return_inverse=True)
-            labels.append(found)
-            return np.eye(len(found))[codes], [Term("y", level=str(v)) for v in found]
+            label, codes = np.unique(values, return_inverse=True)
+            labels.append(label)
+            return np.eye(len(label))[codes], [Term("y", level=str(v)) for v in label]
 
         rows = self._training_rows(X, y, sample_weight, encode_target=indicators)
         if isinstance(rows, ArrayRows):  # nothing to encode, and columns do not matter
@@ -127,9 +127,9 @@ class MostFrequentClassifier(ClassifierMixin, RowsEstimator):
             prepared = prepare(rows)
             m, encoding = prepared.moments, prepared.encoding
         levels = [str(term.level) for term in m.targets]
-        found = labels[0] if labels else labels_in_order(rows.schema.targets[0], levels)
-        order = np.argsort(found)
-        self.classes_, self.class_prior_ = found[order], m.y_mean[order]
+        label = labels[0] if labels else labels_in_order(rows.schema.targets[0], levels)
+        order = np.argsort(label)
+        self.classes_, self.class_prior_ = label[order], m.y_mean[order]
         self.encoding_ = encoding
         self.certificate_ = Certificate(
             "The most frequent class: no constant prediction has fewer errors",

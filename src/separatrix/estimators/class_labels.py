@@ -113,7 +113,7 @@ class ClassLabels(RowsEstimator):
         two_or_more(self.classes_.tolist())
         return Terms(tuple(self._terms(rows.schema.targets[0].name)))
 
-    def _predicted(self, scores: Floats) -> NDArray[Any]:
+    def _label_scores(self, scores: Floats) -> NDArray[Any]:
         """The class of every row: by the sign of one score, or by the largest of several."""
         chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[chosen])
@@ -239,14 +239,14 @@ def coded_rows(
 ) -> CodedRows:
     """Coded rows of the arguments of ``fit``; sets ``classes_``."""
     if not isinstance(X, Rows):
-        found = coded_arrays(model._coded_rows(X, y, sample_weight))
+        coded = coded_arrays(model._coded_rows(X, y, sample_weight))
     else:
         rows = model._class_rows(X, y, sample_weight)
         prepared = prepare(rows)
         terms = model._class_terms(rows, prepared.targets)
         block = prepared.rows.collect()
-        found = _positive_weight(block, block.codes(terms), prepared.encoding)
-    return _with_class_weights(found, class_weight, model.classes_)
+        coded = _positive_weight(block, block.codes(terms), prepared.encoding)
+    return _with_class_weights(coded, class_weight, model.classes_)
 
 
 def coded_items(
@@ -274,8 +274,8 @@ def coded_items(
     items: Any = take_items(as_list(X), rows)
     no_columns: Any = None
     codes, w_positive, n = codes.astype(np.int64), w[rows], len(w)
-    found = CodedRows(items, codes, w_positive, no_columns, rows, n, w_positive)
-    return _with_class_weights(found, class_weight, model.classes_)
+    coded_rows = CodedRows(items, codes, w_positive, no_columns, rows, n, w_positive)
+    return _with_class_weights(coded_rows, class_weight, model.classes_)
 
 
 def coded_arrays(rows: ArrayRows) -> CodedRows:

@@ -77,8 +77,8 @@ def cross_validated_probabilities(
 def _of_fold(
     estimator: Any, rows: LabeledRows, train: Ints, test: Ints, classes: NDArray[Any]
 ) -> Floats:
-    own, other = rows.split(estimator, train, test)
-    model = fit_wrapped(estimator, own)
+    train_rows, other = rows.split(estimator, train, test)
+    model = fit_wrapped(estimator, train_rows)
     if len(model.classes_) != len(classes):
         known = set(model.classes_.tolist())
         absent = next(label for label in classes.tolist() if label not in known)

@@ -202,7 +202,7 @@ class PointsEstimator(RowsEstimator):
             return sparse.csr_array(x) if function else x
         if not self._sparse_points or columns is not None:
             x = as_dense(x)
-        return self._standardized(x) if columns is None else x[:, columns]
+        return self._standardize(x) if columns is None else x[:, columns]
 
     def _reads_graph(self, x: Any) -> bool:
         """Whether these are distances in a sparse graph of neighbors, which stays one."""
@@ -210,7 +210,7 @@ class PointsEstimator(RowsEstimator):
             return False
         return isinstance(self.metric, str) and self.metric == "precomputed"
 
-    def _standardized(self, x: Matrix) -> Matrix:
+    def _standardize(self, x: Matrix) -> Matrix:
         """New rows standardized as the training rows were."""
         return x if self.standardizer_ is None else self.standardizer_.transform(as_dense(x))
 

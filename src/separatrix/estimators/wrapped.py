@@ -67,8 +67,8 @@ class LabeledRows:
         parts = self.take(train), self.take(test)
         if not is_pairwise(estimator):
             return parts
-        own, other = (replace(part, x=columns_of(part.x, train)) for part in parts)
-        return own, other
+        train_parts, other = (replace(part, x=columns_of(part.x, train)) for part in parts)
+        return train_parts, other
 
     def copies(self, at: NDArray[np.int64], consequence: str = TOGETHER) -> Hashes | None:
         """A key that rows share with their copies, if chance does not explain these: SEP009."""
@@ -152,7 +152,7 @@ def warn_once() -> Iterator[None]:
             yield
     finally:
         _collecting.reset(token)
-    for w in {str(one.message): one for one in caught}.values():
+    for w in {str(warning.message): warning for warning in caught}.values():
         warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
 
 
@@ -235,8 +235,8 @@ def schema_of(model: Any) -> Schema | None:
     while hasattr(model, "estimator_"):
         model = model.estimator_
     encoding = getattr(model, "encoding_", None)
-    found = getattr(model, "schema_", None) if encoding is None else encoding.schema
-    return found if isinstance(found, Schema) else None
+    schema = getattr(model, "schema_", None) if encoding is None else encoding.schema
+    return schema if isinstance(schema, Schema) else None
 
 
 def joint_certificate(claim: str, parts: Sequence[Any], *notes: str) -> Certificate:
@@ -244,21 +244,23 @@ def joint_certificate(claim: str, parts: Sequence[Any], *notes: str) -> Certific
 
     That of one part is its own, under the claim of the whole.
     """
-    found = (p if isinstance(p, Certificate) else getattr(p, "certificate_", None) for p in parts)
-    known: list[Certificate] = [c for c in found if c is not None]
+    certificates = (
+        p if isinstance(p, Certificate) else getattr(p, "certificate_", None) for p in parts
+    )
+    known: list[Certificate] = [c for c in certificates if c is not None]
     if not known:
         return Certificate(claim, notes=("No part has a certificate.", *notes), promised=())
     if len(parts) == 1:
-        own = known[0]
+        first = known[0]
         return replace(
-            own,
-            claim=f"{claim}. {own.claim}",
+            first,
+            claim=f"{claim}. {first.claim}",
             primal=np.nan,  # the objective is that of the part
             dual=np.nan,
-            gap=own.relative_gap,
-            rounding=own.relative_rounding,
+            gap=first.relative_gap,
+            rounding=first.relative_rounding,
             scale=np.nan,
-            notes=(*own.notes, *notes),
+            notes=(*first.notes, *notes),
         )
     worst = max(known, key=lambda c: (not c.holds, _violation(c)))
     return Certificate(

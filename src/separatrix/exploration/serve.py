@@ -198,19 +198,19 @@ def describe_table(table: Any, target: str | None, rows: int, options: dict[str,
 
 def _words(options: dict[str, Any]) -> list[str]:
     """Parameters of :func:`separatrix.scan` as options of the command line."""
-    found: list[str] = []
+    words: list[str] = []
     for name, value in options.items():
         if name == "kinds":
-            found += [word for pair in (value or {}).items() for word in ("--kind", "=".join(pair))]
+            words += [word for pair in (value or {}).items() for word in ("--kind", "=".join(pair))]
         elif name == "limits":
-            found += [word for k, v in (value or {}).items() for word in ("--limit", f"{k}={v:g}")]
+            words += [word for k, v in (value or {}).items() for word in ("--limit", f"{k}={v:g}")]
         elif isinstance(value, bool):
-            found.append(f"--{name}" if value else f"--no-{name}")
+            words.append(f"--{name}" if value else f"--no-{name}")
         elif isinstance(value, list | tuple):
-            found += [word for item in value for word in (f"--{name}", str(item))]
+            words += [word for item in value for word in (f"--{name}", str(item))]
         elif value is not None:
-            found += [f"--{name}", str(value)]
-    return found
+            words += [f"--{name}", str(value)]
+    return words
 
 
 # -------------------------------------------------------------------------------------------------
@@ -232,8 +232,8 @@ TYPES = {
 
 def files() -> dict[str, tuple[bytes, str]]:
     """The files of the page by their address, with their types."""
-    found = sorted(path for path in PAGE.rglob("*") if path.suffix in TYPES)
-    return {p.relative_to(PAGE).as_posix(): (p.read_bytes(), TYPES[p.suffix]) for p in found}
+    paths = sorted(path for path in PAGE.rglob("*") if path.suffix in TYPES)
+    return {p.relative_to(PAGE).as_posix(): (p.read_bytes(), TYPES[p.suffix]) for p in paths}
 
 
 def application(session: Session) -> Any:
@@ -366,25 +366,25 @@ class Guard:
         if scope["type"] != "http":
             return  # no other protocol is spoken: the server closes the connection
         try:
-            path = self._checked(scope)
+            path = self._check_scope(scope)
             body = await _body(scope, receive)
         except RequestRefused as refused:
             await _refuse(refused, send)
             return
         await self.inner({**scope, "path": path}, _given(body), _with_headers(send))
 
-    def _checked(self, scope: Message) -> str:
+    def _check_scope(self, scope: Message) -> str:
         """The path behind the token of a request that may be answered."""
         headers = _headers(scope)
-        own = f"127.0.0.1:{self.port}"
-        if headers.get("host") != own:
+        origin = f"127.0.0.1:{self.port}"
+        if headers.get("host") != origin:
             raise RequestRefused(421, "This page answers on 127.0.0.1 alone.")
         token, _, path = scope["path"].removeprefix("/").partition("/")
         if not hmac.compare_digest(token.encode(), self.token.encode()):
             raise RequestRefused(403, "The address lacks the token that was printed at the start.")
         if scope["method"] not in ("GET", "POST"):
             raise RequestRefused(405, "Only GET and POST are answered.")
-        if headers.get("origin", f"http://{own}") != f"http://{own}":
+        if headers.get("origin", f"http://{origin}") != f"http://{origin}":
             raise RequestRefused(403, "The request comes from another page.")
         opened = scope["method"] == "GET" and headers.get("sec-fetch-mode") == "navigate"
         here = headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
@@ -397,13 +397,13 @@ class Guard:
 
 def _headers(scope: Message) -> dict[str, str]:
     """Headers by name; one that occurs twice is no header that we can trust."""
-    found: dict[str, str] = {}
+    headers: dict[str, str] = {}
     for name, value in scope["headers"]:
         key = name.decode("latin-1")
-        if key in found and key in ("host", "origin", "content-type", "content-length"):
+        if key in headers and key in ("host", "origin", "content-type", "content-length"):
             raise RequestRefused(400, f"There are two headers {key}.")
-        found[key] = value.decode("latin-1")
-    return found
+        headers[key] = value.decode("latin-1")
+    return headers
 
 
 async def _body(scope: Message, receive: Receive) -> bytes:

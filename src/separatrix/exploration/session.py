@@ -54,8 +54,8 @@ class Session:
         with self.lock:
             if key in self.remembered:
                 self.remembered[key] = self.remembered.pop(key)
-                found: T = self.remembered[key]
-                return found
+                answer: T = self.remembered[key]
+                return answer
         value = compute()
         with self.lock:
             self.remembered[key] = value

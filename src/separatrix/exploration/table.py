@@ -68,7 +68,7 @@ class PageTable:
     @cached_property
     def classes(self) -> dict[str, tuple[str, ...]]:
         """Columns that may hold classes, with their labels in order."""
-        found = {name: _labels(self._named(name)) for name in self.columns}
+        found = {name: _labels(self._column_named(name)) for name in self.columns}
         return {name: labels for name, labels in found.items() if 2 <= len(labels) <= CLASSES}
 
     def column(self, name: Any) -> NDArray[Any]:
@@ -81,10 +81,10 @@ class PageTable:
 
     def labels(self, name: str) -> NDArray[Any]:
         """A column of classes as texts; ``""`` where none is known."""
-        column = self._named(name)
+        column = self._column_named(name)
         return _texts(column) if column.dtype.kind == "f" else column
 
-    def _named(self, name: str) -> NDArray[Any]:
+    def _column_named(self, name: str) -> NDArray[Any]:
         """A column; true and false by their names."""
         column = self.column(name)
         if name not in self.booleans:
@@ -201,17 +201,17 @@ def _sample(rows: Rows, size: int) -> tuple[Block, int]:
 def _columns(block: Block, names: Sequence[str]) -> dict[str, NDArray[Any]]:
     """Columns as arrays, from their terms."""
     positions = column_positions(block.terms)
-    found: dict[str, NDArray[Any]] = {}
+    columns: dict[str, NDArray[Any]] = {}
     for name in names:
         at = positions.get(name, [])
         column = column_of(block.dense()[:, at], block.terms, at) if at else None
         if column is None:
             continue
         if isinstance(column, Levels):
-            found[name] = np.array([*column.names, ""])[column.codes]
+            columns[name] = np.array([*column.names, ""])[column.codes]
         else:
-            found[name] = np.asarray(column.values, dtype=float)
-    return found
+            columns[name] = np.asarray(column.values, dtype=float)
+    return columns
 
 
 def _labels(column: NDArray[Any]) -> tuple[str, ...]:

@@ -127,7 +127,7 @@ class DiagonalScores:
 
         k, d = self.means.shape
         if 3 * x.shape[0] * k * d >= MIN_PARALLEL_WORK:
-            return _scores_by_chunk(x, k, d, 3 * k * d, self._compiled(), postprocess)
+            return _scores_by_chunk(x, k, d, 3 * k * d, self._compile(), postprocess)
         return _scores_by_chunk(x, k, k * d, 3 * k * d, self._all_classes, postprocess)
 
     def _all_classes(self, rows: Floats, out: Floats) -> None:
@@ -138,7 +138,7 @@ class DiagonalScores:
         out *= -0.5
         out += self.offset
 
-    def _compiled(self) -> Callable[[Floats, Floats], None]:
+    def _compile(self) -> Callable[[Floats, Floats], None]:
         """Scores of a chunk by a compiled loop."""
         from separatrix.geometry.loops import diagonal_scores
 
@@ -180,7 +180,7 @@ class QuadraticScores:
         k, d, r = self.maps.shape
         work = k * d * r
         if x.shape[0] * work >= MIN_PARALLEL_WORK and d <= MAX_COMPILED_COLUMNS:
-            return _scores_by_chunk(x, k, d, work, self._compiled(), postprocess, COMPILED_ROWS)
+            return _scores_by_chunk(x, k, d, work, self._compile(), postprocess, COMPILED_ROWS)
         width = max(d, k * r // BLOCKS)
         return _scores_by_chunk(x, k, width, work, self._matrix_products(), postprocess)
 
@@ -201,7 +201,7 @@ class QuadraticScores:
 
         return score_chunk
 
-    def _compiled(self) -> Callable[[Floats, Floats], None]:
+    def _compile(self) -> Callable[[Floats, Floats], None]:
         """Scores of a chunk by a compiled loop, which skips the zeros of triangular maps."""
         from separatrix.geometry.loops import quadratic_scores
 

@@ -284,15 +284,15 @@ def _max_norm(x: Matrix) -> float:
 
 def _lowest_rows(score: Floats, bound: float, max_rows: int) -> Ints:
     """At most ``max_rows`` rows of the lowest scores below the bound."""
-    found = np.flatnonzero(score < bound)
-    if len(found) > max_rows:
-        found = found[np.argpartition(score[found], max_rows)[:max_rows]]
-    return found
+    indices = np.flatnonzero(score < bound)
+    if len(indices) > max_rows:
+        indices = indices[np.argpartition(score[indices], max_rows)[:max_rows]]
+    return indices
 
 
 def _sum_by_row(rows: Ints, weights: Floats) -> tuple[Ints, Floats]:
-    found, where = np.unique(rows, return_inverse=True)
-    return found, np.asarray(np.bincount(where, weights=weights), dtype=np.float64)
+    distinct, where = np.unique(rows, return_inverse=True)
+    return distinct, np.asarray(np.bincount(where, weights=weights), dtype=np.float64)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -316,9 +316,9 @@ class CommonPoint:
     proved: bool = False
 
 
-def common_point(a: Matrix, b: Matrix, found: NearestPoints) -> CommonPoint:
+def common_point(a: Matrix, b: Matrix, nearest_points: NearestPoints) -> CommonPoint:
     """Convex combinations of few rows that agree up to rounding."""
-    points_a, points_b = to_array(a[found.rows_a]), to_array(b[found.rows_b])
+    points_a, points_b = to_array(a[nearest_points.rows_a]), to_array(b[nearest_points.rows_b])
     columns = np.block(
         [
             [points_a.T, -points_b.T],
@@ -326,10 +326,13 @@ def common_point(a: Matrix, b: Matrix, found: NearestPoints) -> CommonPoint:
             [np.zeros((1, len(points_a))), np.ones((1, len(points_b)))],
         ]
     )
-    weights = np.concatenate([found.weights_a, found.weights_b])
+    weights = np.concatenate([nearest_points.weights_a, nearest_points.weights_b])
     support, weights = _caratheodory(columns, weights)
     first = support < len(points_a)
-    rows_a, rows_b = found.rows_a[support[first]], found.rows_b[support[~first] - len(points_a)]
+    rows_a, rows_b = (
+        nearest_points.rows_a[support[first]],
+        nearest_points.rows_b[support[~first] - len(points_a)],
+    )
     weights_a, weights_b = weights[first], weights[~first]
     weights_a, weights_b = weights_a / weights_a.sum(), weights_b / weights_b.sum()
     common = combinations(a, b, rows_a, weights_a, rows_b, weights_b)

@@ -125,21 +125,21 @@ def _directions(within: Floats, between: Floats) -> tuple[Floats, int]:
 
     d = len(within)
     values, vectors = eigh(between, within, subset_by_index=(d - 2, d - 1))
-    found = [vectors[:, 1 - i] for i in range(2) if values[1 - i] > _ZERO_EIGENVALUE]
-    discriminant = len(found)
-    while len(found) < 2:
-        found.append(_largest_remaining_axis(within, found))
-    axes = np.column_stack(found)
+    chosen = [vectors[:, 1 - i] for i in range(2) if values[1 - i] > _ZERO_EIGENVALUE]
+    discriminant = len(chosen)
+    while len(chosen) < 2:
+        chosen.append(_largest_remaining_axis(within, chosen))
+    axes = np.column_stack(chosen)
     largest = np.abs(axes).argmax(axis=0)
     return axes * np.sign(axes[largest, [0, 1]]), discriminant
 
 
-def _largest_remaining_axis(within: Floats, found: list[Floats]) -> Floats:
+def _largest_remaining_axis(within: Floats, axes: list[Floats]) -> Floats:
     """Direction of greatest within-class variance, uncorrelated with the axes found so far."""
     remaining = within - sum(
-        (np.outer(within @ a, within @ a) for a in found), start=np.zeros_like(within)
+        (np.outer(within @ a, within @ a) for a in axes), start=np.zeros_like(within)
     )
     axis = np.linalg.eigh(remaining)[1][:, -1]
-    for a in found:
+    for a in axes:
         axis = axis - a * (a @ within @ axis)
     return np.asarray(axis / np.sqrt(max(axis @ within @ axis, np.finfo(float).tiny)))

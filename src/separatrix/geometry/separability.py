@@ -109,17 +109,17 @@ def separation_proof(
         if proof is not None:
             return _in_units(proof, center, scale)
         max_work -= least.work
-    found = nearest_points(scaled_a, scaled_b, max_work=max_work)
+    nearest = nearest_points(scaled_a, scaled_b, max_work=max_work)
     with np.errstate(over="ignore", under="ignore"):
-        separated = _separating_hyperplane(a, b, found.normal / scale)
+        separated = _separating_hyperplane(a, b, nearest.normal / scale)
     if separated is not None:
         return separated
-    if found.work >= max_work:
-        return Undecided(found.distance / found.scale, max_work)
-    common = common_point(scaled_a, scaled_b, found)
+    if nearest.work >= max_work:
+        return Undecided(nearest.distance / nearest.scale, max_work)
+    common = common_point(scaled_a, scaled_b, nearest)
     if not common.proved and a.shape[1] <= MAX_EXACT_COLUMNS:
         return _exact_proof(a, b, common)
-    return _in_units(_agreeing(common, found), center, scale)
+    return _in_units(_agreeing(common, nearest), center, scale)
 
 
 def _in_units(
@@ -130,27 +130,32 @@ def _in_units(
     return replace(proof, point=center + scale * proof.point)
 
 
-def _agreeing(common: CommonPoint, found: NearestPoints) -> CommonPoint:
+def _agreeing(common: CommonPoint, nearest_points: NearestPoints) -> CommonPoint:
     """The common point, or a refusal where its combinations do not agree."""
     if common.disagreement > AGREEMENT:
         raise InputError(
             "Whether the classes are separable is beyond floating-point numbers here: their hulls "
-            f"are {found.distance / found.scale:.1e} of their size apart, but no hyperplane "
-            "written in floats in these units passes between them.",
+            f"are {nearest_points.distance / nearest_points.scale:.1e} of their size apart, but "
+            "no hyperplane written in floats in these units passes between them.",
             remedy="Subtract a constant from columns that are large but vary little.",
         )
     return common
 
 
 def _by_least_squares(
-    a: Matrix, b: Matrix, scaled_a: Matrix, scaled_b: Matrix, scale: Floats, found: HingeMinimum
+    a: Matrix,
+    b: Matrix,
+    scaled_a: Matrix,
+    scaled_b: Matrix,
+    scale: Floats,
+    hinge_minimum: HingeMinimum,
 ) -> SeparatingHyperplane | CommonPoint | None:
     """What a minimum of the squared hinge loss proves, if anything."""
-    if found.separates:
-        return _separating_hyperplane(a, b, found.coef / scale)
-    if found.mismatch > AGREEMENT:
+    if hinge_minimum.separates:
+        return _separating_hyperplane(a, b, hinge_minimum.coef / scale)
+    if hinge_minimum.mismatch > AGREEMENT:
         return None
-    slack_a, slack_b = found.slack[: a.shape[0]], found.slack[a.shape[0] :]
+    slack_a, slack_b = hinge_minimum.slack[: a.shape[0]], hinge_minimum.slack[a.shape[0] :]
     rows_a, rows_b = np.flatnonzero(slack_a), np.flatnonzero(slack_b)
     weights_a, weights_b = slack_a[rows_a], slack_b[rows_b]
     weights_a, weights_b = weights_a / weights_a.sum(), weights_b / weights_b.sum()
@@ -199,8 +204,8 @@ def _distinct_rows(x: Matrix, rows: Ints) -> Floats | None:
     """Distinct rows among these; None if they are too many to be computed exactly."""
     if len(rows) > 50 * MAX_EXACT_ROWS:
         return None
-    found = np.unique(to_array(x[rows]), axis=0)
-    return found if len(found) <= MAX_EXACT_ROWS else None
+    distinct = np.unique(to_array(x[rows]), axis=0)
+    return distinct if len(distinct) <= MAX_EXACT_ROWS else None
 
 
 def _exact_scores(x: Floats, coef: Floats) -> list[Fraction]:
@@ -429,37 +434,37 @@ def nearest_hull_points(A: Any, B: Any) -> HullPoints:
         )
     if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
         a, b = sparse.csr_array(a), sparse.csr_array(b)
-    found = nearest_points(a, b)
-    nearest_a = found.weights_a @ to_array(a[found.rows_a])
-    nearest_b = found.weights_b @ to_array(b[found.rows_b])
-    disjoint = max(found.low - found.high, 0.0) > 8.0 * EPS * found.scale
+    nearest = nearest_points(a, b)
+    nearest_a = nearest.weights_a @ to_array(a[nearest.rows_a])
+    nearest_b = nearest.weights_b @ to_array(b[nearest.rows_b])
+    disjoint = max(nearest.low - nearest.high, 0.0) > 8.0 * EPS * nearest.scale
     hyperplane = None
     if disjoint:
-        w = found.normal * (2.0 / found.distance)
+        w = nearest.normal * (2.0 / nearest.distance)
         threshold = float((a @ w).min() + (b @ w).max()) / 2
         hyperplane = Hyperplane(w[None, :], np.array([-threshold]), _names(A, a.shape[1]))
     return HullPoints(
         np.array([nearest_a, nearest_b]),
-        (found.rows_a, found.rows_b),
-        (found.weights_a, found.weights_b),
-        found.distance if disjoint else 0.0,
+        (nearest.rows_a, nearest.rows_b),
+        (nearest.weights_a, nearest.weights_b),
+        nearest.distance if disjoint else 0.0,
         hyperplane,
-        _hull_certificate(found, disjoint),
+        _hull_certificate(nearest, disjoint),
     )
 
 
-def _hull_certificate(found: NearestPoints, disjoint: bool) -> Certificate:
+def _hull_certificate(nearest_points: NearestPoints, disjoint: bool) -> Certificate:
     claim = "all rows lie beyond the planes through them" if disjoint else "the hulls intersect"
     return Certificate(
         f"Nearest points of two hulls: {claim}",
-        primal=found.distance,
-        dual=max(found.low - found.high, 0.0),
-        gap=found.duality_gap,
+        primal=nearest_points.distance,
+        dual=max(nearest_points.low - nearest_points.high, 0.0),
+        gap=nearest_points.duality_gap,
         tolerance=1e-9,
-        rounding=8.0 * EPS * found.scale,
+        rounding=8.0 * EPS * nearest_points.scale,
         notes=(
-            f"They are convex combinations of {_row_count(found.rows_a)} of A and of "
-            f"{_row_count(found.rows_b)} of B.",
+            f"They are convex combinations of {_row_count(nearest_points.rows_a)} of A and of "
+            f"{_row_count(nearest_points.rows_b)} of B.",
         ),
         promised=("gap",),
     )
@@ -623,9 +628,9 @@ def minimize_squared_hinge(
         gradient = -np.asarray(transposed @ slack)
         work += cost
         mismatch = float(np.abs(gradient).max()) / max(float(slack.sum()), np.finfo(float).tiny)
-        found = HingeMinimum(w[1:], float(w[0]), slack, mismatch, work)
-        if found.separates or mismatch <= tolerance or work > budget:
-            return found
+        hinge_minimum = HingeMinimum(w[1:], float(w[0]), slack, mismatch, work)
+        if hinge_minimum.separates or mismatch <= tolerance or work > budget:
+            return hinge_minimum
         violated = slack > 0.0
         accuracy = min(0.1, mismatch) * float(np.linalg.norm(gradient))
         step, used = _conjugate_gradients(
@@ -636,9 +641,9 @@ def minimize_squared_hinge(
         work += cost
         t = _line_search(score, move)
         if not t > 0.0:
-            return found
+            return hinge_minimum
         w, score = w + t * step, score + t * move
-    return found
+    return hinge_minimum
 
 
 def signed_rows(a: Matrix, b: Matrix) -> Matrix:
@@ -723,8 +728,8 @@ def mistake_bound(a: Matrix, b: Matrix, coef: Floats, intercept: float) -> float
     if a.shape[1] <= MAX_BOUND_COLUMNS:
         origin = np.zeros((1, signed.shape[1]))
         origin = sparse.csr_array(origin) if sparse.issparse(a) else origin
-        found = nearest_points(signed, origin, tolerance=1e-9, max_iter=BOUND_ITERATIONS)
-        best = float((signed @ found.normal).min())
+        nearest = nearest_points(signed, origin, tolerance=1e-9, max_iter=BOUND_ITERATIONS)
+        best = float((signed @ nearest.normal).min())
         gamma = max(gamma, best if best > 1e-12 * radius else 0.0)
     ratio = radius / gamma if gamma > 0.0 else np.inf
     return ratio**2 if ratio < 1e150 else np.inf

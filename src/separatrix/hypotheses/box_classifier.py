@@ -174,9 +174,9 @@ class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
         self._check()
         self.__dict__.pop("examples_", None)
         if isinstance(X, Rows):
-            found = consistent_spaces(self, X)
-            if found is not None:
-                return self._accept(*found)
+            spaces = consistent_spaces(self, X)
+            if spaces is not None:
+                return self._accept(*spaces)
         coded = coded_rows(self, X, y, sample_weight)
         return self._fit_rows(Examples(dense(coded.x), coded.codes, coded.w), coded.encoding)
 
@@ -208,8 +208,10 @@ class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
 
     def _fit_rows(self, rows: Examples, encoding: Encoding) -> Self:
         concepts = self._concept_codes()
-        found = [class_space(rows.x, rows.codes, rows.w, k, self.max_nodes) for k in concepts]
-        return self._accept(found, encoding, np.ptp(rows.x, axis=0), len(rows.w))
+        class_spaces = [
+            class_space(rows.x, rows.codes, rows.w, k, self.max_nodes) for k in concepts
+        ]
+        return self._accept(class_spaces, encoding, np.ptp(rows.x, axis=0), len(rows.w))
 
     def _concept_codes(self) -> list[int]:
         """Positions of the classes that have a box."""
@@ -223,16 +225,18 @@ class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
             )
         return [labels.index(self.concept)]
 
-    def _accept(self, found: list[ClassSpace], encoding: Encoding, scale: Floats, n: int) -> Self:
+    def _accept(
+        self, class_spaces: list[ClassSpace], encoding: Encoding, scale: Floats, n: int
+    ) -> Self:
         self.encoding_ = encoding
         self.concepts_ = self.classes_[self._concept_codes()]
-        self.spaces_ = [one.space for one in found]
-        self.errors_ = np.array([one.errors for one in found])
-        self.error_bounds_ = np.array([one.bound for one in found])
-        self.counts_ = np.array([[one.covered, one.weight, one.others] for one in found])
+        self.spaces_ = [box.space for box in class_spaces]
+        self.errors_ = np.array([box.errors for box in class_spaces])
+        self.error_bounds_ = np.array([box.bound for box in class_spaces])
+        self.counts_ = np.array([[box.covered, box.weight, box.others] for box in class_spaces])
         self.scale_ = scale
         self.n_samples_fit_ = n
-        self.certificate_ = certificate(found)
+        self.certificate_ = certificate(class_spaces)
         self._set_labels()
         return self
 
@@ -257,13 +261,13 @@ class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
         1: the row is in S, and so in every consistent box. −1: it is in none. 0, doubt: in some.
         """
         x = np.asarray(self._design(X))
-        found = np.empty((len(x), len(self.spaces_)), dtype=np.int8)
+        certainties = np.empty((len(x), len(self.spaces_)), dtype=np.int8)
         for k, space in enumerate(self.spaces_):
             inside = space.specific.contains(x)
-            found[:, k] = np.where(inside, 1, np.where(space.possible(x), 0, -1))
-        return found
+            certainties[:, k] = np.where(inside, 1, np.where(space.possible(x), 0, -1))
+        return certainties
 
-    def _claimed(self, X: Any) -> NDArray[np.bool_]:
+    def _claims(self, X: Any) -> NDArray[np.bool_]:
         x = np.asarray(self._design(X))
         return np.stack([box.contains(x) for box in self.boxes_], axis=1)
 
@@ -377,28 +381,28 @@ class UnionOfBoxes(ClassifierMixin, Claims, ClassLabels):
         self.encoding_ = coded.encoding
         x = dense(coded.x)
         labels = range(len(self.classes_))
-        found = [
+        class_unions = [
             class_union(x, coded.codes, coded.w, k, self.n_boxes, self.max_nodes) for k in labels
         ]
-        self._accept(found, np.ptp(x, axis=0))
+        self._accept(class_unions, np.ptp(x, axis=0))
         return self
 
-    def _accept(self, found: list[ClassUnion], scale: Floats) -> None:
+    def _accept(self, class_unions: list[ClassUnion], scale: Floats) -> None:
         self.concepts_ = self.classes_
-        self.spaces_ = [one.spaces for one in found]
-        self.errors_ = np.array([one.errors for one in found])
-        self.counts_ = np.array([[one.covered, one.weight, one.others] for one in found])
+        self.spaces_ = [box.spaces for box in class_unions]
+        self.errors_ = np.array([box.errors for box in class_unions])
+        self.counts_ = np.array([[box.covered, box.weight, box.others] for box in class_unions])
         self.scale_ = scale
         errors = float(self.errors_.sum())
         claim = "Each union of boxes contains all rows of its class and no other row"
         if errors > 0.0:
-            exact = all(one.exact for one in found)
+            exact = all(box.exact for box in class_unions)
             claim = (
                 "No other place of one box, and none more or less, makes fewer errors"
                 if exact
                 else "No change of one box in one column makes fewer errors"
             ) + " (rows of a class outside of its boxes, others inside)"
-            claim += without_a_box([(one.errors, one.weight) for one in found])
+            claim += without_a_box([(box.errors, box.weight) for box in class_unions])
         self.certificate_ = Certificate(claim, primal=errors, promised=())
         self._set_labels()
 
@@ -418,7 +422,7 @@ class UnionOfBoxes(ClassifierMixin, Claims, ClassLabels):
     def _texts(self) -> list[str]:
         return self.rules_
 
-    def _claimed(self, X: Any) -> NDArray[np.bool_]:
+    def _claims(self, X: Any) -> NDArray[np.bool_]:
         x = np.asarray(self._design(X))
         return np.stack(
             [np.any([box.contains(x) for box in boxes], axis=0) for boxes in self.boxes_], axis=1
@@ -469,17 +473,17 @@ def class_space(x: Floats, codes: Ints, w: Floats, label: int, max_nodes: int) -
     Rows that the box with the fewest errors has on its wrong side are errors; the version space is
     that of the other rows.
     """
-    own = codes == label
-    weight = float(w[own].sum())
-    if not own.any():
+    members = codes == label
+    weight = float(w[members].sum())
+    if not members.any():
         d = x.shape[1]
         empty = VersionSpace(nothing(d), np.unique(x, axis=0), nothing(d))
         return ClassSpace(empty, 0.0, 0.0, 0.0, 0.0, 0.0)
-    found = fewest_errors(x, own, w, max_nodes)
-    inside = ((x >= found.lower) & (x <= found.upper)).all(axis=1)
-    space = version_space(x[own & inside], x[~own & ~inside])
-    covered, others = float(w[own & inside].sum()), float(w[~own & inside].sum())
-    return ClassSpace(space, weight - covered + others, found.bound, covered, others, weight)
+    fewest = fewest_errors(x, members, w, max_nodes)
+    inside = ((x >= fewest.lower) & (x <= fewest.upper)).all(axis=1)
+    space = version_space(x[members & inside], x[~members & ~inside])
+    covered, others = float(w[members & inside].sum()), float(w[~members & inside].sum())
+    return ClassSpace(space, weight - covered + others, fewest.bound, covered, others, weight)
 
 
 def certificate(spaces: list[ClassSpace]) -> Certificate:
@@ -495,7 +499,8 @@ def certificate(spaces: list[ClassSpace]) -> Certificate:
     elif exact:
         claim = (
             "No boxes with a row of their class make fewer errors (rows of a class outside of its "
-            "box, others inside)" + without_a_box([(one.errors, one.weight) for one in spaces])
+            "box, others inside)"
+            + without_a_box([(space.errors, space.weight) for space in spaces])
         )
     else:
         claim = (
@@ -547,10 +552,10 @@ class ClassExtremes:
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
         for j, term in enumerate(block.targets):
-            own = (block.y[:, j] > 0.5) & (block.weights > 0.0)
-            if own.any():
-                found = column_extremes(np.ascontiguousarray(block.dense()[own]))
-                self._add(term, found, float(block.weights[own].sum()))
+            members = (block.y[:, j] > 0.5) & (block.weights > 0.0)
+            if members.any():
+                extremes = column_extremes(np.ascontiguousarray(block.dense()[members]))
+                self._add(term, extremes, float(block.weights[members].sum()))
 
     def _add(self, term: Term, faces: Floats, weight: float) -> None:
         if term in self.faces:
@@ -620,15 +625,15 @@ def consistent_spaces(model: Any, X: Rows) -> tuple[list[ClassSpace], Encoding, 
     second = prepared.rows.reduce(OtherClasses(first.faces))
     if second.inside:
         return None
-    found = []
+    spaces = []
     for code in model._concept_codes():
         term = terms.items[code]
         space = within_bounds(first.faces[term], second.rows[term])
         weight = first.weight[term]
-        found.append(ClassSpace(space, 0.0, 0.0, weight, 0.0, weight))
+        spaces.append(ClassSpace(space, 0.0, 0.0, weight, 0.0, weight))
     lower, upper = zip(*first.faces.values(), strict=True)
     scale = np.max(upper, axis=0) - np.min(lower, axis=0)
-    return found, prepared.encoding, scale, prepared.moments.count
+    return spaces, prepared.encoding, scale, prepared.moments.count
 
 
 # -------------------------------------------------------------------------------------------------

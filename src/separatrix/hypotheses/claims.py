@@ -35,12 +35,12 @@ class Claims:
         """The margin of each row to each hypothesis, positive inside (n x K, or n x 1)."""
 
     @abstractmethod
-    def _claimed(self, X: Any) -> NDArray[np.bool_]:
+    def _claims(self, X: Any) -> NDArray[np.bool_]:
         """Whether each hypothesis contains each row."""
 
     def _uncertain(self, X: Any) -> NDArray[np.bool_]:
         """Rows that no hypothesis or several claim."""
-        return np.asarray(self._claimed(X).sum(axis=1) != 1)
+        return np.asarray(self._claims(X).sum(axis=1) != 1)
 
     @abstractmethod
     def _texts(self) -> list[str]:
@@ -49,8 +49,8 @@ class Claims:
     def describe(self) -> str:
         """One line for each hypothesis: its words, and the rows of its class and others inside."""
         return "\n".join(
-            f"{label}: {text} ({own:g} of {weight:g} rows, {other:g} of other classes)"
-            for label, text, (own, weight, other) in zip(
+            f"{label}: {text} ({inside:g} of {weight:g} rows, {other:g} of other classes)"
+            for label, text, (inside, weight, other) in zip(
                 self.concepts_.tolist(), self._texts(), self.counts_.tolist(), strict=True
             )
         )

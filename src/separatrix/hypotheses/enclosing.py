@@ -48,10 +48,10 @@ class EnclosingClassifier(ClassifierMixin, Claims, ClassLabels):
         self.concepts_ = self.classes_
         labels = range(len(self.classes_))
         self._fit_classes(x, z, [np.flatnonzero(coded.codes == k) for k in labels])
-        inside = self._contained(z)
-        own = coded.codes[:, None] == np.arange(len(self.classes_))
+        inside = self._contains(z)
+        members = coded.codes[:, None] == np.arange(len(self.classes_))
         self.counts_ = np.stack(
-            [coded.w @ (inside & own), coded.w @ own, coded.w @ (inside & ~own)], axis=1
+            [coded.w @ (inside & members), coded.w @ members, coded.w @ (inside & ~members)], axis=1
         )
         self._set_labels()
         return self
@@ -67,16 +67,16 @@ class EnclosingClassifier(ClassifierMixin, Claims, ClassLabels):
     def _class_margins(self, z: Floats) -> Floats:
         """Margins of standardized rows, positive inside (n x K)."""
 
-    def _contained(self, z: Floats) -> NDArray[np.bool_]:
+    def _contains(self, z: Floats) -> NDArray[np.bool_]:
         return self._class_margins(z) >= -ROUNDING
 
     def _margins(self, X: Any) -> Floats:
-        return self._class_margins(self._standardized(X))
+        return self._class_margins(self._standardize(X))
 
-    def _claimed(self, X: Any) -> NDArray[np.bool_]:
-        return self._contained(self._standardized(X))
+    def _claims(self, X: Any) -> NDArray[np.bool_]:
+        return self._contains(self._standardize(X))
 
-    def _standardized(self, X: Any) -> Floats:
+    def _standardize(self, X: Any) -> Floats:
         x = np.asarray(self._design(X))
         return np.asarray(self.standardizer_.transform(x))
 
@@ -173,11 +173,11 @@ class BallClassifier(EnclosingClassifier):
         return Standardizer(np.zeros(x.shape[1]), np.ones(x.shape[1]))
 
     def _fit_classes(self, x: Floats, z: Floats, rows: list[Ints]) -> None:
-        balls = [enclosing_ball(z[own]) for own in rows]
+        balls = [enclosing_ball(z[row]) for row in rows]
         centers = np.array([ball.center for ball in balls])
         self.centers_ = self.standardizer_.inverse_transform(centers)
         self.radii_ = np.sqrt([ball.squared_radius for ball in balls])
-        self.support_points_ = [x[own[ball.support]] for own, ball in zip(rows, balls, strict=True)]
+        self.support_points_ = [x[row[ball.support]] for row, ball in zip(rows, balls, strict=True)]
         self.support_weights_ = [ball.weights for ball in balls]
         primal = sum(ball.squared_radius for ball in balls)
         gap = sum(ball.gap for ball in balls)
@@ -290,24 +290,26 @@ class EllipsoidClassifier(EnclosingClassifier):
         self.reject_label = reject_label
 
     def _fit_classes(self, x: Floats, z: Floats, rows: list[Ints]) -> None:
-        self.ellipsoids_ = [spanned_ellipsoid(z[own]) for own in rows]
+        self.ellipsoids_ = [spanned_ellipsoid(z[row]) for row in rows]
         pairs = list(zip(rows, self.ellipsoids_, strict=True))
         scale = self.standardizer_.scale
-        centers = np.array([one.center for one in self.ellipsoids_])
+        centers = np.array([ellipsoid.center for ellipsoid in self.ellipsoids_])
         self.centers_ = self.standardizer_.inverse_transform(centers)
-        self.shapes_ = np.array([scale[:, None] * one.shape * scale for one in self.ellipsoids_])
-        self.ranks_ = np.array([one.rank for one in self.ellipsoids_])
-        self.support_points_ = [x[own[one.support]] for own, one in pairs]
-        self.support_weights_ = [one.weights for one in self.ellipsoids_]
+        self.shapes_ = np.array(
+            [scale[:, None] * ellipsoid.shape * scale for ellipsoid in self.ellipsoids_]
+        )
+        self.ranks_ = np.array([ellipsoid.rank for ellipsoid in self.ellipsoids_])
+        self.support_points_ = [x[row[ellipsoid.support]] for row, ellipsoid in pairs]
+        self.support_weights_ = [ellipsoid.weights for ellipsoid in self.ellipsoids_]
         self.certificate_ = self._certificate()
 
     def _certificate(self) -> Certificate:
-        primal = sum(one.primal for one in self.ellipsoids_)
-        dual = sum(one.dual for one in self.ellipsoids_)
+        primal = sum(ellipsoid.primal for ellipsoid in self.ellipsoids_)
+        dual = sum(ellipsoid.dual for ellipsoid in self.ellipsoids_)
         flat = [
-            f"Class {label!r} spans {one.rank} of {len(one.center)} dimensions."
-            for label, one in zip(self.classes_.tolist(), self.ellipsoids_, strict=True)
-            if one.rank < len(one.center)
+            f"Class {label!r} spans {ellipsoid.rank} of {len(ellipsoid.center)} dimensions."
+            for label, ellipsoid in zip(self.classes_.tolist(), self.ellipsoids_, strict=True)
+            if ellipsoid.rank < len(ellipsoid.center)
         ]
         return Certificate(
             "No ellipsoid of smaller volume contains all rows of a class",
@@ -324,8 +326,8 @@ class EllipsoidClassifier(EnclosingClassifier):
 
     def _class_margins(self, z: Floats) -> Floats:
         margins = []
-        for one in self.ellipsoids_:
-            length, off = one.lengths(z)
+        for ellipsoid in self.ellipsoids_:
+            length, off = ellipsoid.lengths(z)
             outside = np.minimum(1.0 - length, 0.0) - off
             margins.append(np.where(off > ROUNDING, outside, 1.0 - length))
         return np.stack(margins, axis=1)
@@ -404,14 +406,14 @@ def enclosing_ball(x: Floats) -> EnclosingBall:
 
 def squared_distances(x: Floats, center: Floats) -> Floats:
     """‖x − c‖² of every row."""
-    found = np.empty(len(x))
+    squares = np.empty(len(x))
 
     def of_piece(rows: slice) -> None:
         difference = x[rows] - center
-        found[rows] = np.einsum("ij,ij->i", difference, difference)
+        squares[rows] = np.einsum("ij,ij->i", difference, difference)
 
     parallel_map(of_piece, pieces(len(x), 4096))
-    return found
+    return squares
 
 
 def _join_support(x: Floats, support: Ints, weights: Floats) -> tuple[Ints, Floats]:
@@ -541,14 +543,14 @@ def _result(x: Floats, working: Ints, u: Floats, iterations: int) -> EnclosingEl
 
 def squared_lengths(x: Floats, center: Floats, factor: Floats) -> Floats:
     """(x − c)ᵀ Σ⁻¹ (x − c) of every row, with Σ = RᵀR."""
-    found = np.empty(len(x))
+    squares = np.empty(len(x))
 
     def of_piece(rows: slice) -> None:
         z = linalg.solve_triangular(factor, (x[rows] - center).T, trans="T", check_finite=False)
-        found[rows] = np.einsum("ji,ji->i", z, z)
+        squares[rows] = np.einsum("ji,ji->i", z, z)
 
     parallel_map(of_piece, pieces(len(x), 4096))
-    return found
+    return squares
 
 
 def _mean_and_factor(x: Floats, u: Floats) -> tuple[Floats, Floats]:
@@ -628,12 +630,12 @@ def _newton(x: Floats, u: Floats, tolerance: float) -> Floats | None:
         weights = weights / weights.sum()
     else:
         return None
-    found = np.zeros(len(u))
-    found[rows] = weights
-    center, factor = _mean_and_factor(x, found)
+    step = np.zeros(len(u))
+    step[rows] = weights
+    center, factor = _mean_and_factor(x, step)
     if squared_lengths(x, center, factor).max() > d * (1.0 + 2 * tolerance):
         return None
-    return found
+    return step
 
 
 # -------------------------------------------------------------------------------------------------
@@ -698,14 +700,14 @@ def spanned_ellipsoid(x: Floats) -> SpannedEllipsoid:
         return SpannedEllipsoid(
             mean, basis, np.zeros((0, 0)), np.zeros(1, dtype=np.int64), np.ones(1), 0.0, 0.0
         )
-    found = enclosing_ellipsoid((x - mean) @ (basis / sizes))
-    center = mean + basis @ (sizes * found.center)
-    half = linalg.cholesky(found.shape) * sizes
+    ellipsoid = enclosing_ellipsoid((x - mean) @ (basis / sizes))
+    center = mean + basis @ (sizes * ellipsoid.center)
+    half = linalg.cholesky(ellipsoid.shape) * sizes
     factor = np.asarray(np.linalg.qr(half, mode="r"))
     log_sizes = float(np.log(sizes).sum())
     return SpannedEllipsoid(
-        center, basis, factor, found.support, found.weights,
-        found.primal + log_sizes, found.dual + log_sizes,
+        center, basis, factor, ellipsoid.support, ellipsoid.weights,
+        ellipsoid.primal + log_sizes, ellipsoid.dual + log_sizes,
     )  # fmt: skip
 
 

@@ -139,7 +139,7 @@ def best_range(sums, first, first_last, last_first, last):
 
 
 @compiled
-def node_bound(codes, gains, node, sums, found):
+def node_bound(codes, gains, node, sums, n_found):
     """An upper bound on the gain of the boxes of a node; ``found`` is a box of each column's best.
 
     In one column ranges are compared exactly: a positive row counts if it is in the outer box, a
@@ -169,7 +169,7 @@ def node_bound(codes, gains, node, sums, found):
     bound = np.inf
     for j in range(d):
         value, lower, upper = best_range(sums[j], node[0, j], node[1, j], node[2, j], node[3, j])
-        found[0, j], found[1, j] = lower, upper
+        n_found[0, j], n_found[1, j] = lower, upper
         bound = min(bound, value)
     return bound
 
@@ -302,14 +302,14 @@ def split(node, column, side, half, child):
 
 
 @compiled
-def largest_gain(codes, gains, slack, box, best, nodes, bounds, order, sums, found, spread):
+def largest_gain(codes, gains, slack, box, best, nodes, bounds, order, sums, n_found, spread):
     """Best first, from a box of gain ``best``: (gain, bound, nodes); ``box`` becomes the best one.
 
     The bound is at least the gain of every box; it equals the gain, but for ``slack``, unless there
     were not ``nodes`` enough. The first node is given, the other arrays are to work in.
     """
     d = codes.shape[1]
-    bounds[0] = node_bound(codes, gains, nodes[0], sums, found)
+    bounds[0] = node_bound(codes, gains, nodes[0], sums, n_found)
     size, made = 1, 1
     while size > 0 and bounds[order[0]] > best + slack and made + 2 <= len(bounds):
         at = order[0]
@@ -321,13 +321,13 @@ def largest_gain(codes, gains, slack, box, best, nodes, bounds, order, sums, fou
             continue
         for half in range(2):
             split(nodes[at], column, side, half, nodes[made])
-            bound = node_bound(codes, gains, nodes[made], sums, found)
+            bound = node_bound(codes, gains, nodes[made], sums, n_found)
             bound = min(bound, bounds[at])
-            value = gain_of(codes, gains, found)
+            value = gain_of(codes, gains, n_found)
             if value > best + slack:
                 best = value
                 for j in range(d):
-                    box[0, j], box[1, j] = found[0, j], found[1, j]
+                    box[0, j], box[1, j] = n_found[0, j], n_found[1, j]
             if bound > best + slack:
                 bounds[made] = bound
                 order[size] = made

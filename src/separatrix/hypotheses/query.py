@@ -148,8 +148,8 @@ def query(
         strategy = "version_space" if hasattr(model, "certainty") else "margin"
         strategy = "disagreement" if several else strategy
     scores = _scores(model, pool, strategy, training, seed, several)
-    one = model[0] if several else model
-    x = _coordinates(one, pool) if diverse and k > 1 else None
+    single = model[0] if several else model
+    x = _coordinates(single, pool) if diverse and k > 1 else None
     rows = spread_out(scores, x, int(k))
     return Query(rows, scores[rows], strategy, _note(strategy, len(rows), int(k), len(scores)))
 
@@ -191,21 +191,21 @@ def _coordinates(model: Any, pool: Any) -> Floats | None:
         x: Any = inner._design(pool) if hasattr(inner, "_design") else pool
         if isinstance(x, Rows):
             x = x.collect().x
-        found = np.asarray(x.toarray() if hasattr(x, "toarray") else x, dtype=float)
+        array = np.asarray(x.toarray() if hasattr(x, "toarray") else x, dtype=float)
     except (TypeError, ValueError):
         return None
-    return found if found.ndim == 2 and np.isfinite(found).all() else None
+    return array if array.ndim == 2 and np.isfinite(array).all() else None
 
 
-def _note(strategy: str, found: int, k: int, n: int) -> str:
-    if found >= k or found == n:
+def _note(strategy: str, n_found: int, k: int, n: int) -> str:
+    if n_found >= k or n_found == n:
         return ""
     if strategy == "version_space":
-        which = f"Only {found} of {n:,} rows are" if found else "No row is"
-        rest = "the others would tell" if found else "no label would tell"
-        end = "nothing" if found else "anything"
+        which = f"Only {n_found} of {n:,} rows are" if n_found else "No row is"
+        rest = "the others would tell" if n_found else "no label would tell"
+        end = "nothing" if n_found else "anything"
         return f"{which} {REASONS['version_space']}: {rest} {end}."
-    return f"Only {found} of {n:,} rows have a score."
+    return f"Only {n_found} of {n:,} rows have a score."
 
 
 # -------------------------------------------------------------------------------------------------
@@ -258,9 +258,9 @@ def disagreement(models: Sequence[Any], pool: Any) -> Floats:
     for model in models:
         prediction = np.zeros((0, len(labels)))
         if soft:
-            found = np.asarray(model.predict_proba(pool), dtype=float)
-            prediction = np.zeros((len(found), len(labels)))
-            prediction[:, np.searchsorted(labels, model.classes_)] = found
+            probabilities = np.asarray(model.predict_proba(pool), dtype=float)
+            prediction = np.zeros((len(probabilities), len(labels)))
+            prediction[:, np.searchsorted(labels, model.classes_)] = probabilities
         else:
             prediction = (np.asarray(model.predict(pool))[:, None] == labels).astype(float)
         predictions.append(prediction)
@@ -304,14 +304,15 @@ def expected_error_reduction(model: Any, pool: Any, X: Any, y: Any) -> Floats:
     now = float(np.mean(1.0 - model.predict_proba(judges).max(axis=1)))
     prior = np.asarray(model.predict_proba(_safe_indexing(pool, candidates)), dtype=float)
     result = np.full(len(uncertain), -np.inf)
-    for at, probabilities in zip(candidates, prior, strict=True):
+    for candidate, probabilities in zip(candidates, prior, strict=True):
         expected = 0.0
         for label, p in zip(model.classes_, probabilities, strict=True):
             more = clone(model).fit(
-                join(X, _safe_indexing(pool, np.array([at]))), np.append(np.asarray(y), label)
+                join(X, _safe_indexing(pool, np.array([candidate]))),
+                np.append(np.asarray(y), label),
             )
             expected += p * float(np.mean(1.0 - more.predict_proba(judges).max(axis=1)))
-        result[at] = now - expected
+        result[candidate] = now - expected
     return result
 
 
@@ -599,7 +600,7 @@ def _query_labels(
     for i, n in enumerate(numbers):
         if n > len(rows):
             training = (_safe_indexing(X, rows), y[rows])
-            found = query(
+            queried = query(
                 model,
                 _safe_indexing(X, left),
                 n - len(rows),
@@ -607,8 +608,8 @@ def _query_labels(
                 training=training,
                 seed=seed,
             )
-            others = np.setdiff1d(np.arange(len(left)), found.rows)
-            chosen = np.concatenate([found.rows, others])[: n - len(rows)]
+            others = np.setdiff1d(np.arange(len(left)), queried.rows)
+            chosen = np.concatenate([queried.rows, others])[: n - len(rows)]
             rows, left = np.concatenate([rows, left[chosen]]), np.delete(left, chosen)
         model = clone(estimator).fit(_safe_indexing(X, rows), y[rows])
         errors[i] = float(np.mean(np.asarray(model.predict(_safe_indexing(X, test))) != y[test]))

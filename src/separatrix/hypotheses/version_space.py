@@ -126,7 +126,7 @@ class VersionSpace:
         d = self.negatives.shape[1]
         faces = np.full((1, 2, d), np.inf) * np.array([-1.0, 1.0])[:, None]
         for row in self.negatives:
-            split = self._specialized(faces, row)
+            split = self._specialize(faces, row)
             if split is None:
                 continue
             faces = _largest(*split)
@@ -137,7 +137,7 @@ class VersionSpace:
         flat = faces.reshape(len(faces), -1)
         return [Box(faces[i, 0], faces[i, 1], open=True) for i in np.lexsort(flat.T[::-1])]
 
-    def _specialized(self, faces: Floats, row: Floats) -> tuple[Floats, Floats] | None:
+    def _specialize(self, faces: Floats, row: Floats) -> tuple[Floats, Floats] | None:
         """Boxes without the row, and those that had to be specialized; None if none had to."""
         free = np.isnan(row)
         inside = ((faces[:, 0] < row) & (row < faces[:, 1]) | free).all(axis=1)
@@ -303,10 +303,12 @@ def fewest_errors(
     x: Floats, positive: NDArray[np.bool_], w: Floats, max_nodes: int
 ) -> FewestErrors:
     """The box with the fewest errors on weighted rows, some of which are positive."""
-    found = box_of_largest_gain(x, np.where(positive, w, -w), max_nodes)
+    largest_gain = box_of_largest_gain(x, np.where(positive, w, -w), max_nodes)
     total = float(w[positive].sum())
-    errors, bound = total - found.gain, max(total - found.bound, 0.0)
-    return FewestErrors(found.lower, found.upper, errors, min(bound, errors), found.nodes)
+    errors, bound = total - largest_gain.gain, max(total - largest_gain.bound, 0.0)
+    return FewestErrors(
+        largest_gain.lower, largest_gain.upper, errors, min(bound, errors), largest_gain.nodes
+    )
 
 
 @dataclass(frozen=True)
@@ -332,8 +334,8 @@ class LargestGain:
 def box_of_largest_gain(x: Floats, signed: Floats, max_nodes: int) -> LargestGain:
     """The box with the largest sum of signed weights inside, of those with a positive row."""
     positive = signed > 0.0
-    own = x[positive]
-    lower, upper = own.min(axis=0), own.max(axis=0)
+    members = x[positive]
+    lower, upper = members.min(axis=0), members.max(axis=0)
     within = signed < 0.0
     within[within] = ((x[within] >= lower) & (x[within] <= upper)).all(axis=1)
     if not within.any():
@@ -354,8 +356,8 @@ def box_of_largest_gain(x: Floats, signed: Floats, max_nodes: int) -> LargestGai
             return LargestGain(point, point, net, net, nodes)
         if net > gain or not inside.any():
             return LargestGain(point, point, net, max(bound, net), nodes)
-    own = x[inside]
-    return LargestGain(own.min(axis=0), own.max(axis=0), gain, bound, nodes)
+    members = x[inside]
+    return LargestGain(members.min(axis=0), members.max(axis=0), gain, bound, nodes)
 
 
 def _best_point(x: Floats, signed: Floats) -> tuple[Floats, float]:
@@ -377,11 +379,11 @@ def _search(
     nodes = np.zeros((most, 4, d), dtype=np.int64)
     nodes[0, 1] = nodes[0, 3] = sizes - 1
     sums = np.zeros((d, 2 * int(sizes.max())))
-    found, spread = np.zeros((2, 2, d), dtype=np.int64)
+    lowest, spread = np.zeros((2, 2, d), dtype=np.int64)
     slack = 1e-12 * float(np.abs(gains).sum())
     order, bounds = np.zeros(most, dtype=np.int64), np.zeros(most)
     gain, bound, used = largest_gain(
-        codes, gains, slack, box, best, nodes, bounds, order, sums, found, spread
+        codes, gains, slack, box, best, nodes, bounds, order, sums, lowest, spread
     )
     gain = max(gain, ascend(codes, gains, sizes, box, sums, np.zeros(len(codes), dtype=np.int64)))
     return float(gain), max(float(bound), float(gain)), int(used)
@@ -393,9 +395,9 @@ def _positions(x: Floats, positive: NDArray[np.bool_]) -> tuple[list[Floats], Co
 
     def of_column(j: int) -> Floats:
         order = np.argsort(x[:, j])
-        values, own = x[order, j], positive[order]
+        values, positive_here = x[order, j], positive[order]
         first = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
-        has_own = np.logical_or.reduceat(own, first)
+        has_own = np.logical_or.reduceat(positive_here, first)
         code = 2 * np.cumsum(has_own) - np.where(has_own, 2, 1)
         codes[order, j] = np.repeat(code, np.diff(np.concatenate([first, [len(values)]])))
         return np.asarray(values[first[has_own]])
@@ -426,8 +428,8 @@ def _start(codes: Codes, gains: Floats, sizes: Ints) -> tuple[Ints, float]:
     """
     d = codes.shape[1]
     sums, misses = np.zeros((d, 2 * int(sizes.max()))), np.zeros(len(codes), dtype=np.int64)
-    own = codes[gains > 0.0] // 2
-    ends = np.quantile(own, [0.1, 0.9], axis=0, method="nearest").astype(np.int64)
+    with_gain = codes[gains > 0.0] // 2
+    ends = np.quantile(with_gain, [0.1, 0.9], axis=0, method="nearest").astype(np.int64)
     starts = [np.stack([np.zeros_like(sizes), sizes - 1]), ends]
     gained = [float(ascend(codes, gains, sizes, box, sums, misses)) for box in starts]
     best = int(np.argmax(gained))
@@ -469,16 +471,16 @@ def class_union(
     x: Floats, codes: Ints, w: Floats, label: int, n_boxes: int, max_nodes: int
 ) -> ClassUnion:
     """At most ``n_boxes`` boxes for one class against all others."""
-    own = codes == label
-    signed = np.where(own, w, -w)
+    members = codes == label
+    signed = np.where(members, w, -w)
     boxes = _best(x, signed, n_boxes, max_nodes)
     inside = np.array([box.contains(x) for box in boxes])
     union = np.asarray(inside.any(axis=0))
-    wrong = ~own & ~union
-    spaces = [version_space(x[own & one], x[wrong]) for one in inside]
+    wrong = ~members & ~union
+    spaces = [version_space(x[members & one], x[wrong]) for one in inside]
     spaces.sort(key=lambda space: (*space.specific.lower, *space.specific.upper))
-    covered, others = float(w[own & union].sum()), float(w[~own & union].sum())
-    weight = float(w[own].sum())
+    covered, others = float(w[members & union].sum()), float(w[~members & union].sum())
+    weight = float(w[members].sum())
     exact = all(box.exact for box in boxes) and _nothing_to_add(
         x, signed, union, boxes, n_boxes, max_nodes
     )

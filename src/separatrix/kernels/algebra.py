@@ -56,9 +56,11 @@ class Composite(Kernel):
         """The operands that compare one kind of items only."""
         return [child for child in self._children() if not child.of_anything]
 
-    def _grouped(self) -> list[str]:
+    def _group_factors(self) -> list[str]:
         """The operands as text, sums in parentheses."""
-        return [f"({one})" if isinstance(one, Sum) else str(one) for one in self._children()]
+        return [
+            f"({factor})" if isinstance(factor, Sum) else str(factor) for factor in self._children()
+        ]
 
     @property
     def mercer(self) -> bool:
@@ -86,11 +88,11 @@ class Composite(Kernel):
         """By the chain rule, from those of the operands."""
         children = self._children()
         entries = [np.asarray(child.diagonal(x), dtype=float) for child in children]
-        own = zip(self._own_factors(), self._own_derivatives(entries), strict=True)
-        columns = [factor * one[:, None] for factor, one in own]
+        derivatives = zip(self._own_factors(), self._own_derivatives(entries), strict=True)
+        columns = [factor * derivative[:, None] for factor, derivative in derivatives]
         for child, by in zip(children, self._partials(entries), strict=True):
-            found = child.diagonal_derivatives(x)
-            columns.append(found if by is None else found * np.reshape(by, (-1, 1)))
+            array = child.diagonal_derivatives(x)
+            columns.append(array if by is None else array * np.reshape(by, (-1, 1)))
         return np.concatenate(columns, axis=1)
 
     def _combine(self, entries: list[Array]) -> Array:
@@ -108,28 +110,31 @@ class Composite(Kernel):
 
     def _own_factors(self) -> list[float]:
         """What turns those into derivatives by θ."""
-        own = [p for _, p in self._own_hyperparameters() if p.continuous]
-        return [p.value if p.positive else 1.0 for p in own]
+        values = [p for _, p in self._own_hyperparameters() if p.continuous]
+        return [p.value if p.positive else 1.0 for p in values]
 
     def _derivatives(self, x: Items) -> list[Array]:
         entries = [np.asarray(child.gram(x)) for child in self._children()]
-        found = list(self._own_derivatives(entries))
+        derivatives = list(self._own_derivatives(entries))
         for child, by in zip(self._children(), self._partials(entries), strict=True):
-            found += [one if by is None else one * by for one in child._derivatives(x)]
-        return found
+            derivatives += [
+                derivative if by is None else derivative * by
+                for derivative in child._derivatives(x)
+            ]
+        return derivatives
 
-    def _with_children(self, own: Sequence[float], children: tuple[Kernel, ...]) -> Self:
+    def _with_children(self, values: Sequence[float], children: tuple[Kernel, ...]) -> Self:
         """The same operation on other operands."""
-        return type(self)(*children, *own)
+        return type(self)(*children, *values)
 
     def _with_values(self, values: Sequence[float]) -> Self:
         left = len(self._own_hyperparameters())
-        own, children = values[:left], []
+        values_here, children = values[:left], []
         for child in self._children():
             right = left + len(child._hyperparameters())
             children.append(child._with_values(values[left:right]))
             left = right
-        return self._with_children(own, tuple(children))
+        return self._with_children(values_here, tuple(children))
 
 
 @dataclass(frozen=True)
@@ -149,15 +154,17 @@ class Associative(Composite):
 
     def _combine(self, entries: list[Array]) -> Array:
         largest = max(entries, key=np.size)
-        if any(one.dtype != largest.dtype for one in entries):
+        if any(entry.dtype != largest.dtype for entry in entries):
             return reduce(self.operation, entries)
-        for one in entries:  # in place: memory costs more than arithmetic
-            if one is not largest and not (one.size == 1 and one.item() == self.operation.identity):
-                self.operation(largest, one, out=largest)
+        for entry in entries:  # in place: memory costs more than arithmetic
+            if entry is not largest and not (
+                entry.size == 1 and entry.item() == self.operation.identity
+            ):
+                self.operation(largest, entry, out=largest)
         return largest
 
-    def _with_children(self, own: Sequence[float], children: tuple[Kernel, ...]) -> Self:
-        del own
+    def _with_children(self, values: Sequence[float], children: tuple[Kernel, ...]) -> Self:
+        del values
         return type(self)(children)
 
 
@@ -188,7 +195,7 @@ class Product(Associative):
     operation: ClassVar[np.ufunc] = np.multiply
 
     def __str__(self) -> str:
-        return " * ".join(self._grouped())
+        return " * ".join(self._group_factors())
 
     def _noiseless(self) -> Kernel | None:
         factors = [factor._noiseless() for factor in self.operands]
@@ -214,13 +221,13 @@ class Unary(Composite):
         return (self.kernel,)
 
     def _noiseless(self) -> Kernel | None:
-        found = self.kernel._noiseless()
-        return self if found is self.kernel else self._applied_to(found)
+        kernel = self.kernel._noiseless()
+        return self if kernel is self.kernel else self._applied_to(kernel)
 
     def _applied_to(self, noiseless: Kernel | None) -> Kernel | None:
         """The function of the kernel without noise; zero stays zero."""
-        own = [p.value for _, p in self._own_hyperparameters()]
-        return None if noiseless is None else self._with_children(own, (noiseless,))
+        values = [p.value for _, p in self._own_hyperparameters()]
+        return None if noiseless is None else self._with_children(values, (noiseless,))
 
 
 @dataclass(frozen=True)
@@ -230,7 +237,7 @@ class Scaled(Unary):
     factor: float = hyperparameter(1.0, 1e-5, 1e5)
 
     def __str__(self) -> str:
-        return f"{self.factor:g} * {self._grouped()[0]}"
+        return f"{self.factor:g} * {self._group_factors()[0]}"
 
     @property
     def mercer(self) -> bool:
@@ -288,8 +295,8 @@ class Power(Unary):
     def _partials(self, entries: Sequence[Array]) -> list[Any]:
         return [self.exponent * entries[0] ** (self.exponent - 1.0)]
 
-    def _with_children(self, own: Sequence[float], children: tuple[Kernel, ...]) -> Self:
-        del own
+    def _with_children(self, values: Sequence[float], children: tuple[Kernel, ...]) -> Self:
+        del values
         return type(self)(children[0], self.exponent)
 
 
@@ -449,11 +456,11 @@ class NormalizedPairs(KernelPairs):
         """Start the operand; derivatives of ½ ln κ(x, x)."""
         self.operand.start(derivatives=derivatives)
         if derivatives and not self.relative:
-            found = [
+            diagonals = [
                 0.5 * self._kernel.diagonal_derivatives(side) * inverse[:, None] ** 2
                 for side, inverse in zip(self._sides, self.inverse, strict=False)
             ]
-            self.relative = found * 2 if self.gram else found
+            self.relative = diagonals * 2 if self.gram else diagonals
 
     def factors(self, rows: slice, columns: slice) -> Array:
         """1/(‖φ(x)‖ ‖φ(z)‖) of every pair."""

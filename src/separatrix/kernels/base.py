@@ -90,8 +90,8 @@ class Parametrized:
         A name that occurs more than once is numbered: ``bandwidth_1``, ``bandwidth_2``. So are
         the values for each column.
         """
-        found = self._hyperparameters()
-        return dict(zip(_unique([name for name, _ in found]), (p for _, p in found), strict=True))
+        values = self._hyperparameters()
+        return dict(zip(_unique([name for name, _ in values]), (p for _, p in values), strict=True))
 
     def replace(self, **values: float) -> Self:
         """A copy of the expression with other values of the named hyperparameters."""
@@ -107,9 +107,9 @@ class Parametrized:
     @property
     def theta(self) -> Floats:
         """The continuous hyperparameters as a vector: logarithms of those that are positive."""
-        found = self._continuous()
-        values = np.array([p.value for p in found], dtype=float)
-        positive = np.array([p.positive for p in found], dtype=bool)
+        hyperparameters = self._continuous()
+        values = np.array([p.value for p in hyperparameters], dtype=float)
+        positive = np.array([p.positive for p in hyperparameters], dtype=bool)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(positive, np.log(values), values)
 
@@ -131,14 +131,14 @@ class Parametrized:
 
     def with_theta(self, theta: Any) -> Self:
         """A copy of the expression with other continuous hyperparameters, see :attr:`theta`."""
-        found, left = [], iter(np.asarray(theta, dtype=float).tolist())
+        values, left = [], iter(np.asarray(theta, dtype=float).tolist())
         for _, p in self._hyperparameters():
             if not p.continuous:
-                found.append(p.value)
+                values.append(p.value)
             else:
                 value = next(left)
-                found.append(float(np.exp(value)) if p.positive else value)
-        return self._with_values(found)
+                values.append(float(np.exp(value)) if p.positive else value)
+        return self._with_values(values)
 
     def _continuous(self) -> list[Hyperparameter]:
         return [p for _, p in self._hyperparameters() if p.continuous]
@@ -323,8 +323,8 @@ class Kernel(Parametrized, ABC):
 
     def diagonal_derivatives(self, x: Items) -> Array:
         """∂κ(xᵢ, xᵢ)/∂θ, a row for every item and a column for every entry of :attr:`theta`."""
-        found = [np.diagonal(one) for one in self._derivatives(x)]
-        return np.array(found, dtype=float).reshape(-1, n_items(x)).T * self._theta_factors()
+        diagonals = [np.diagonal(derivative) for derivative in self._derivatives(x)]
+        return np.array(diagonals, dtype=float).reshape(-1, n_items(x)).T * self._theta_factors()
 
     def pairs(self, x: Items, z: Items | None = None) -> KernelPairs:
         """κ between two sets of items (without ``z`` of one with itself), with derivatives."""
@@ -349,8 +349,8 @@ class Kernel(Parametrized, ABC):
         from separatrix.kernels.algebra import Scaled
         from separatrix.kernels.stationary import Constant
 
-        found = self._noiseless()
-        return Scaled(Constant(1.0), 0.0) if found is None else found
+        kernel = self._noiseless()
+        return Scaled(Constant(1.0), 0.0) if kernel is None else kernel
 
     def _noiseless(self) -> Kernel | None:
         """Without white noise; None where nothing else is left."""
@@ -464,7 +464,7 @@ class PreparedTiles(PreparedKernel):
     def _tile(self, rows: tuple[Any, ...], columns: slice, tile: Array) -> None:
         """Rows with some of the centers, in a contiguous tile."""
 
-    def _converted(self, x: Items) -> tuple[Items, Self]:
+    def _convert(self, x: Items) -> tuple[Items, Self]:
         """The rows, and the prepared kernel, as matrices of one type."""
         x, z = common_matrices(x, self.centers)
         same = z.dtype == self.centers.dtype and type(z) is type(self.centers)
@@ -472,7 +472,7 @@ class PreparedTiles(PreparedKernel):
 
     def rows(self, x: Items, out: Array | None = None) -> Array:
         """The matrix κ(xᵢ, zⱼ), tile by tile."""
-        x, prepared = self._converted(x)
+        x, prepared = self._convert(x)
         block = output_block(x, prepared.centers, out)
         prepared._fill(prepared._arrays(x), block)
         return copy_to(block, out)
@@ -496,7 +496,7 @@ class PreparedTiles(PreparedKernel):
 
     def dot(self, x: Items, weights: Array) -> Array:
         """Weighted sums over tiles; the kernel matrix is not stored."""
-        x, prepared = self._converted(x)
+        x, prepared = self._convert(x)
         arrays = prepared._arrays(x)
 
         def compute(rows: slice, columns: slice, tile: Array) -> None:
@@ -712,42 +712,42 @@ class WholePairs(KernelPairs):
         self._values: Floats | None = None
         self._derivatives: list[Floats] | None = None
 
-    def _computed(self) -> Floats:
+    def _compute_now(self) -> Floats:
         if self._values is None:
             if self.z is None:
-                found = self.kernel.prepare(self.x).gram()
+                values = self.kernel.prepare(self.x).gram()
             else:
-                found = self.kernel.prepare(self.z).rows(self.x)
-            self._values = np.asarray(found, dtype=float)
+                values = self.kernel.prepare(self.z).rows(self.x)
+            self._values = np.asarray(values, dtype=float)
         return self._values
 
-    def _differentiated(self) -> list[Floats]:
+    def _differentiate(self) -> list[Floats]:
         if self._derivatives is None:
             n = self.shape[0]
             if self.z is None:
-                found = self.kernel._derivatives(self.x)
+                derivatives = self.kernel._derivatives(self.x)
             elif self.kernel._continuous():
                 both = self.kernel._derivatives(join_items(self.x, self.z))
-                found = [one[:n, n:] for one in both]
+                derivatives = [derivative[:n, n:] for derivative in both]
             else:
-                found = []
+                derivatives = []
             factors = self.kernel._theta_factors()
-            self._derivatives = [f * d for f, d in zip(factors, found, strict=True)]
+            self._derivatives = [f * d for f, d in zip(factors, derivatives, strict=True)]
         return self._derivatives
 
     def start(self, *, derivatives: bool) -> None:
         """Compute everything now, before threads ask for it."""
-        self._computed()
+        self._compute_now()
         if derivatives:
-            self._differentiated()
+            self._differentiate()
 
     def values(self, rows: slice, columns: slice) -> Floats:
         """A copy of the values."""
-        return self._computed()[rows, columns].copy()
+        return self._compute_now()[rows, columns].copy()
 
     def tile(self, rows: slice, columns: slice) -> PairTile:
         """A copy of the values, and the derivatives."""
-        derivatives = [one[rows, columns] for one in self._differentiated()]
+        derivatives = [derivative[rows, columns] for derivative in self._differentiate()]
         return GivenTile(self.values(rows, columns), derivatives)
 
 
@@ -759,7 +759,9 @@ class GivenTile(PairTile):
 
     def sums(self, q: Floats) -> Floats:
         """Σ q ∂κ/∂θ."""
-        return np.array([weighted_sum(q, one) for one in self.derivatives], dtype=float)
+        return np.array(
+            [weighted_sum(q, derivative) for derivative in self.derivatives], dtype=float
+        )
 
     def products(self, right: Floats, by: Any) -> Floats:
         """Products with every derivative."""
@@ -773,11 +775,13 @@ def weighted_sum(q: Floats, values: Floats) -> float:
 
 def stacked_products(derivatives: Sequence[Floats], right: Floats, by: Any) -> Floats:
     """Σⱼ b d rⱼ of several arrays d, of which (1, 1) stands for equal values."""
-    found = [_product(one if by is None else one * by, right) for one in derivatives]
-    rows = max((len(one) for one in found), default=1)
-    stacked = np.empty((rows, len(found), right.shape[1]))
-    for i, one in enumerate(found):
-        stacked[:, i] = one
+    products = [
+        _product(derivative if by is None else derivative * by, right) for derivative in derivatives
+    ]
+    rows = max((len(derivative) for derivative in products), default=1)
+    stacked = np.empty((rows, len(products), right.shape[1]))
+    for i, derivative in enumerate(products):
+        stacked[:, i] = derivative
     return stacked
 
 
@@ -800,11 +804,13 @@ class CompositePairs(KernelPairs):
 
     def values(self, rows: slice, columns: slice) -> Floats:
         """Combined values of the operands."""
-        return self.kernel._combine([one.values(rows, columns) for one in self.operands])
+        return self.kernel._combine([operand.values(rows, columns) for operand in self.operands])
 
     def tile(self, rows: slice, columns: slice) -> PairTile:
         """Combined tiles of the operands."""
-        return CompositeTile(self.kernel, [one.tile(rows, columns) for one in self.operands])
+        return CompositeTile(
+            self.kernel, [operand.tile(rows, columns) for operand in self.operands]
+        )
 
 
 class TileValues(Sequence[Floats]):
@@ -818,7 +824,7 @@ class TileValues(Sequence[Floats]):
 
     def __getitem__(self, at: Any) -> Any:
         if isinstance(at, slice):
-            return [one.values for one in self.tiles[at]]
+            return [operand_tile.values for operand_tile in self.tiles[at]]
         return self.tiles[at].values
 
 
@@ -831,33 +837,37 @@ class CompositeTile(PairTile):
     @cached_property
     def values(self) -> Floats:  # type: ignore[override]
         """Combined values, where somebody needs them."""
-        return self.kernel._combine([one.values.copy() for one in self.operands])
+        return self.kernel._combine([operand.values.copy() for operand in self.operands])
 
     def sums(self, q: Floats) -> Floats:
         """The chain rule."""
         entries = TileValues(self.operands)
         partials = self.kernel._partials(entries)
-        own = [weighted_sum(q, one) for one in self.kernel._own_derivatives(entries)]
-        own = [f * one for f, one in zip(self.kernel._own_factors(), own, strict=True)]
+        sums_here = [weighted_sum(q, operand) for operand in self.kernel._own_derivatives(entries)]
+        sums_here = [
+            f * operand for f, operand in zip(self.kernel._own_factors(), sums_here, strict=True)
+        ]
         operands = zip(self.operands, partials, strict=True)
-        return np.concatenate([own, *(one.chained_sums(q, by) for one, by in operands)])
+        return np.concatenate(
+            [sums_here, *(operand.chained_sums(q, by) for operand, by in operands)]
+        )
 
     def products(self, right: Floats, by: Any) -> Floats:
         """The chain rule."""
         entries = TileValues(self.operands)
-        own = [
-            f * one
-            for f, one in zip(
+        derivatives_here = [
+            f * operand
+            for f, operand in zip(
                 self.kernel._own_factors(), self.kernel._own_derivatives(entries), strict=True
             )
         ]
-        found = [stacked_products(own, right, by)] if own else []
-        for one, partial in zip(self.operands, self.kernel._partials(entries), strict=True):
+        parts = [stacked_products(derivatives_here, right, by)] if derivatives_here else []
+        for operand, partial in zip(self.operands, self.kernel._partials(entries), strict=True):
             both = partial if by is None else by if partial is None else by * partial
-            found.append(one.products(right, both))
-        rows = max(len(one) for one in found)
+            parts.append(operand.products(right, both))
+        rows = max(len(operand) for operand in parts)
         return np.concatenate(
-            [np.broadcast_to(one, (rows, *one.shape[1:])) for one in found], axis=1
+            [np.broadcast_to(operand, (rows, *operand.shape[1:])) for operand in parts], axis=1
         )
 
 
@@ -893,11 +903,11 @@ def derivative_products(pairs: KernelPairs, right: Array) -> Floats:
     n, m = pairs.shape
 
     def strip(rows: slice) -> Floats:
-        found: Any = 0.0
+        product: Any = 0.0
         for left in range(0, m, SIDE):
             columns = slice(left, min(left + SIDE, m))
-            found = found + pairs.tile(rows, columns).products(right[columns], None)
-        return np.asarray(np.broadcast_to(found, (rows.stop - rows.start, *found.shape[1:])))
+            product = product + pairs.tile(rows, columns).products(right[columns], None)
+        return np.asarray(np.broadcast_to(product, (rows.stop - rows.start, *product.shape[1:])))
 
     strips = [slice(top, min(top + SIDE, n)) for top in range(0, n, SIDE)]
     return np.concatenate(parallel_map(strip, strips))

@@ -68,13 +68,13 @@ class Constrained(Unary):
     def _with_values(self, values: Sequence[float]) -> Self:
         return self._with_children((), (self.kernel._with_values(values),))
 
-    def _with_children(self, own: Sequence[float], children: tuple[Kernel, ...]) -> Self:
-        del own
+    def _with_children(self, values: Sequence[float], children: tuple[Kernel, ...]) -> Self:
+        del values
         return replace(self, kernel=children[0])  # type: ignore[type-var]
 
     def _noiseless(self) -> Kernel | None:
-        found = self.kernel._noiseless()
-        return self if found is self.kernel else found
+        kernel = self.kernel._noiseless()
+        return self if kernel is self.kernel else kernel
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Fixed(Constrained):
         """Of the kernel's hyperparameters, those that are not fixed."""
         if self.names is None:
             return [False for _ in self.kernel.parameters]
-        fixed = {name for found in _matches(self.kernel, self.names) for name in found}
+        fixed = {name for match in _matches(self.kernel, self.names) for name in match}
         return [name not in fixed for name in self.kernel.parameters]
 
     def _free_theta(self) -> Any:
@@ -129,7 +129,7 @@ class Fixed(Constrained):
 
     def _hyperparameters(self) -> list[tuple[str, Hyperparameter]]:
         pairs = zip(self._free(), self.kernel._hyperparameters(), strict=True)
-        return [found for free, found in pairs if free]
+        return [parameter for free, parameter in pairs if free]
 
     def _with_values(self, values: Sequence[float]) -> Self:
         left = iter(values)
@@ -146,8 +146,8 @@ class Fixed(Constrained):
         return self.kernel.diagonal_derivatives(x)[:, self._free_theta()]
 
     def _derivatives(self, x: Items) -> list[Array]:
-        found = zip(self._free_theta(), self.kernel._derivatives(x), strict=True)
-        return [one for free, one in found if free]
+        derivatives = zip(self._free_theta(), self.kernel._derivatives(x), strict=True)
+        return [derivative for free, derivative in derivatives if free]
 
 
 @dataclass(frozen=True)
@@ -184,9 +184,9 @@ class Bounded(Constrained):
         super().__post_init__()
         rows = self._rows()
         object.__setattr__(self, "bounds_by_name", rows)
-        found = _matches(self.kernel, [name for name, _, _ in rows])
+        matches = _matches(self.kernel, [name for name, _, _ in rows])
         current = self.kernel.parameters
-        for (name, low, high), names in zip(rows, found, strict=True):
+        for (name, low, high), names in zip(rows, matches, strict=True):
             positive = all(current[each].positive for each in names)
             if not low < high or (positive and not low > 0.0):
                 raise InputError(
@@ -204,8 +204,8 @@ class Bounded(Constrained):
     def _hyperparameters(self) -> list[tuple[str, Hyperparameter]]:
         limits: dict[str, tuple[float, float]] = {}
         rows = self._rows()
-        found = zip(_matches(self.kernel, [name for name, _, _ in rows]), rows, strict=True)
-        for each, (_, low, high) in found:
+        matches = zip(_matches(self.kernel, [name for name, _, _ in rows]), rows, strict=True)
+        for each, (_, low, high) in matches:
             limits |= dict.fromkeys(each, (low, high))
         named = zip(self.kernel.parameters, self.kernel._hyperparameters(), strict=True)
         return [
@@ -259,7 +259,7 @@ def _within(p: Hyperparameter, low: float, high: float) -> Hyperparameter:
 
 def _matches(kernel: Kernel, names: Sequence[str]) -> list[list[str]]:
     """The hyperparameters that each name stands for; a name that stands for none is refused."""
-    current, found = list(kernel.parameters), []
+    current, matches = list(kernel.parameters), []
     for name in names:
         each = [own for own in current if own == name or re.fullmatch(rf"{name}_\d+", own)]
         if not each:
@@ -267,8 +267,8 @@ def _matches(kernel: Kernel, names: Sequence[str]) -> list[list[str]]:
                 f"The kernel {kernel} has no hyperparameter {name!r}.",
                 remedy=did_you_mean(name, current),
             )
-        found.append(each)
-    return found
+        matches.append(each)
+    return matches
 
 
 # -------------------------------------------------------------------------------------------------
@@ -419,14 +419,14 @@ def _start_constrained(kernel: Constrained, scales: _Scales, variance: float) ->
     if isinstance(kernel, Fixed):
         free = zip(kernel._free(), inner._hyperparameters(), strict=True)
         return kernel._with_values([p.value for is_free, (_, p) in free if is_free])
-    found = kernel._with_children((), (inner,))
-    if isinstance(found, Bounded):
+    started = kernel._with_children((), (inner,))
+    if isinstance(started, Bounded):
         values = [
             float(np.clip(p.value, p.low, p.high)) if p.bounded else p.value
-            for _, p in found._hyperparameters()
+            for _, p in started._hyperparameters()
         ]
-        return found._with_values(values)
-    return found
+        return started._with_values(values)
+    return started
 
 
 def _is_radial(kernel: Kernel) -> bool:

@@ -360,8 +360,8 @@ def rational_quadratic(tile, slopes, others, a, b, alpha):
     """f = (1 + v)^−α, g = (1 + v)^−(α+1), ∂f/∂log α in ``others``, with v = s/2α."""
     last, half = slopes.shape[0] - 1, 0.5 / alpha
     for i in range(tile.shape[0]):
-        at = min(i, last)
-        row, slope, other = tile[i], slopes[at], others[at]
+        value = min(i, last)
+        row, slope, other = tile[i], slopes[value], others[value]
         for j in range(row.size):
             s = smaller(row[j], FARTHEST)
             v = smaller(s * half, FARTHEST)
@@ -413,8 +413,8 @@ def periodic(tile, slopes, others, scale):
     """
     last = slopes.shape[0] - 1
     for i in range(tile.shape[0]):
-        at = min(i, last)
-        row, slope, other = tile[i], slopes[at], others[at]
+        value = min(i, last)
+        row, slope, other = tile[i], slopes[value], others[value]
         for j in range(row.size):
             phase = np.sqrt(row[j])
             t = np.pi * (phase - ((phase + ROUND) - ROUND))

@@ -144,8 +144,8 @@ def from_sklearn(kernel: Any) -> Kernel:
             remedy="Give one kernel; several classes share it.",
         )
     translate = _TRANSLATIONS.get(kind.__name__) if kind.__module__ == _HOME else None
-    found = None if translate is None else translate(kernel)
-    return Foreign(kernel) if found is None else found
+    translated = None if translate is None else translate(kernel)
+    return Foreign(kernel) if translated is None else translated
 
 
 # -- one by one --------------------------------------------------------------------------------
@@ -167,13 +167,13 @@ def _limit(kernel: Kernel, **bounds: Any) -> Kernel:
                 f"A kernel object of scikit-learn requires that all bounds are finite, and those "
                 f"of {name} are {pairs.ravel().tolist()}."
             )
-        own = [p for p in kernel.parameters if p == name or p.startswith(f"{name}_")]
-        for each, (low, high) in zip(own, np.broadcast_to(pairs, (len(own), 2)), strict=True):
+        names = [p for p in kernel.parameters if p == name or p.startswith(f"{name}_")]
+        for each, (low, high) in zip(names, np.broadcast_to(pairs, (len(names), 2)), strict=True):
             if not _customary((low, high)):
                 limits[each] = (float(low), float(high))
-    found = Bounded(kernel, limits) if limits else kernel
+    bounded = Bounded(kernel, limits) if limits else kernel
     fixed = tuple(name for name, given in bounds.items() if isinstance(given, str))
-    return Fixed(found, fixed) if fixed else found
+    return Fixed(bounded, fixed) if fixed else bounded
 
 
 def _bandwidth(length_scale: Any) -> Any:
@@ -201,18 +201,18 @@ def _gaussian(k: Any) -> Kernel:
 
 
 def _matern(k: Any) -> Kernel:
-    own = Matern(_bandwidth(k.length_scale), float(k.nu))
-    return _limit(own, bandwidth=k.length_scale_bounds)
+    matern = Matern(_bandwidth(k.length_scale), float(k.nu))
+    return _limit(matern, bandwidth=k.length_scale_bounds)
 
 
 def _rational_quadratic(k: Any) -> Kernel:
-    own = RationalQuadratic(float(k.length_scale), float(k.alpha))
-    return _limit(own, bandwidth=k.length_scale_bounds, alpha=k.alpha_bounds)
+    rational_quadratic = RationalQuadratic(float(k.length_scale), float(k.alpha))
+    return _limit(rational_quadratic, bandwidth=k.length_scale_bounds, alpha=k.alpha_bounds)
 
 
 def _periodic(k: Any) -> Kernel:
-    own = Periodic(float(k.length_scale), float(k.periodicity))
-    return _limit(own, bandwidth=k.length_scale_bounds, period=k.periodicity_bounds)
+    periodic = Periodic(float(k.length_scale), float(k.periodicity))
+    return _limit(periodic, bandwidth=k.length_scale_bounds, period=k.periodicity_bounds)
 
 
 def _dot_product(k: Any) -> Kernel:
@@ -238,8 +238,8 @@ def _pairwise(k: Any) -> Kernel | None:
     if k.metric in ("poly", "polynomial") and set(options) <= {"degree"} and constant >= 0.0:
         degree = options.get("degree", 3)
         if degree == int(degree):
-            own: Kernel = Polynomial(int(degree), constant, gamma)
-            return _limit(own, scale=k.gamma_bounds, constant="fixed")
+            kernel: Kernel = Polynomial(int(degree), constant, gamma)
+            return _limit(kernel, scale=k.gamma_bounds, constant="fixed")
     if k.metric == "sigmoid" and not options:
         return _limit(Sigmoid(gamma, constant), scale=k.gamma_bounds, constant="fixed")
     return None
@@ -300,14 +300,14 @@ class Foreign(Kernel):
         names = [
             h.name for h in self.kernel.hyperparameters if not h.fixed for _ in range(h.n_elements)
         ]
-        found = []
+        hyperparameters = []
         for name, value, (low, high) in zip(
             names, np.exp(self.kernel.theta), np.exp(self.kernel.bounds), strict=True
         ):
             limits = (float(low), float(high))
             bounded = not _customary(limits)
-            found.append((name, Hyperparameter(float(value), *limits, bounded=bounded)))
-        return found
+            hyperparameters.append((name, Hyperparameter(float(value), *limits, bounded=bounded)))
+        return hyperparameters
 
     def _with_values(self, values: Sequence[float]) -> Self:
         return type(self)(self.kernel.clone_with_theta(np.log(np.asarray(values, dtype=float))))
@@ -327,8 +327,8 @@ class PreparedForeign(PreparedKernel):
     def rows(self, x: Items, out: Array | None = None) -> Array:
         """Between two sets of rows."""
         x = self.kernel.validate(x)
-        found = np.array(self.kernel.kernel(x, self.centers), dtype=float)
-        return copy_to(found.reshape(n_items(x), len(self)), out)
+        values = np.array(self.kernel.kernel(x, self.centers), dtype=float)
+        return copy_to(values.reshape(n_items(x), len(self)), out)
 
     def take(self, indices: Any, out: Array | None = None) -> Array:
         """Rows of the Gram matrix."""
@@ -336,8 +336,8 @@ class PreparedForeign(PreparedKernel):
 
     def gram(self, out: Array | None = None) -> Array:
         """Of the centers with themselves, noise included."""
-        found = np.array(self.kernel.kernel(self.centers), dtype=float)
-        return copy_to(0.5 * (found + found.T), out)
+        values = np.array(self.kernel.kernel(self.centers), dtype=float)
+        return copy_to(0.5 * (values + values.T), out)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -432,8 +432,8 @@ class Custom(Kernel):
 
     def values(self, x: Items, z: Items) -> Array:
         """function(x, z), dense, checked for its shape and its numbers."""
-        found = self.function(x, z)
-        block = np.asarray(found.toarray() if sparse.issparse(found) else found)
+        kernel = self.function(x, z)
+        block = np.asarray(kernel.toarray() if sparse.issparse(kernel) else kernel)
         shape = (n_items(x), n_items(z))
         if block.shape != shape or block.dtype.kind not in "fiub":
             raise InputError(

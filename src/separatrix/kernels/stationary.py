@@ -88,8 +88,8 @@ class RadialKernel(Kernel):
 
     def started(self, bandwidth: Any) -> Self:
         """With these bandwidths, the present one where NaN is given: nothing is known there."""
-        found = np.where(np.isnan(bandwidth), self.bandwidth, bandwidth).tolist()
-        bandwidth = tuple(found) if self.by_column else found
+        values = np.where(np.isnan(bandwidth), self.bandwidth, bandwidth).tolist()
+        bandwidth = tuple(values) if self.by_column else values
         return replace(self, bandwidth=bandwidth)  # type: ignore[type-var]
 
     @abstractmethod
@@ -127,15 +127,17 @@ class RadialKernel(Kernel):
         n, d = pairs.shape[0], pairs.x.shape[1]
         tile = pairs.tile(slice(0, n), slice(0, n))
         if not self.by_column:
-            found = [tile.slopes]
+            derivatives = [tile.slopes]
         else:
-            found = []
+            derivatives = []
             x = pairs.x.toarray() if sparse.issparse(pairs.x) else pairs.x
             for c in range(d):
                 differences = (x[:, c][:, None] - x[:, c][None, :]) * pairs.inverse[c]
-                found.append(tile.slopes * differences**2)
-        found += tile.others
-        return [one / f for one, f in zip(found, self._theta_factors(), strict=True)]
+                derivatives.append(tile.slopes * differences**2)
+        derivatives += tile.others
+        return [
+            derivative / f for derivative, f in zip(derivatives, self._theta_factors(), strict=True)
+        ]
 
 
 class RadialPairs(KernelPairs):
@@ -157,7 +159,7 @@ class RadialPairs(KernelPairs):
                 self.v = (self.z - center) * self.inverse
                 self.u = self.v if gram else (self.x - center) * self.inverse
                 self.norms = [squared_norms(self.u), squared_norms(self.v)]
-            self.wide = bool(all(np.isfinite(one).all() for one in self.norms))
+            self.wide = bool(all(np.isfinite(norm).all() for norm in self.norms))
         #: Wide rows within so many bandwidths that weighted squares may be sums of products.
         self.moderate = self.wide and all(
             np.abs(side).max(initial=0.0) < MODERATE for side in (self.u, self.v)
@@ -213,7 +215,7 @@ class RadialTile(PairTile):
         """Σ q ∂κ/∂θ."""
         from separatrix.kernels import loops
 
-        others = [np.vdot(q, one) for one in self.others]
+        others = [np.vdot(q, other) for other in self.others]
         if not self.pairs.kernel.by_column:
             return np.array([np.vdot(q, self.slopes), *others])
         weights = q * self.slopes
@@ -235,9 +237,9 @@ class RadialTile(PairTile):
         if not self.pairs.kernel.by_column:
             return stacked_products([self.slopes, *self.others], right, by)
         sides = self.pairs.x[self.rows], self.pairs.z[self.columns]
-        x, z = (one.toarray() if sparse.issparse(one) else one for one in sides)
+        x, z = (side.toarray() if sparse.issparse(side) else side for side in sides)
         center = z.mean(axis=0)
-        u, v = ((one - center) * self.pairs.inverse for one in (x, z))
+        u, v = ((side - center) * self.pairs.inverse for side in (x, z))
         weights = self.slopes if by is None else self.slopes * by
         found = squares_times(weights, u, v, right)
         if not self.others:
@@ -286,8 +288,8 @@ def squares_times(w: Floats, u: Floats, v: Floats, right: Floats) -> Floats:
     """Σⱼ w (u − v)² rⱼ for every row, column of u and v, and column of r, by products."""
     d, k = v.shape[1], right.shape[1]
     once = v[:, :, None] * right[:, None, :]
-    parts = [one.reshape(len(v), d * k) for one in (once, v[:, :, None] * once)]
-    first, second = (part.reshape(-1, d, k) for part in (w @ one for one in parts))
+    parts = [term.reshape(len(v), d * k) for term in (once, v[:, :, None] * once)]
+    first, second = (part.reshape(-1, d, k) for part in (w @ term for term in parts))
     u = u[:, :, None]
     return np.asarray(second - 2.0 * u * first + u**2 * (w @ right)[:, None, :])
 

@@ -730,8 +730,8 @@ class GraphKernel(FeatureKernel):
         counts: Counter[Hashable] = Counter((0, h) for h in hashes)
         for iteration in range(1, int(self.rounds) + 1):
             hashes = [
-                _hash((own, *sorted((edge, hashes[other]) for edge, other in neighbors)))
-                for own, neighbors in zip(hashes, adjacency, strict=True)
+                _hash((node_hash, *sorted((edge, hashes[other]) for edge, other in neighbors)))
+                for node_hash, neighbors in zip(hashes, adjacency, strict=True)
             ]
             counts.update((iteration, h) for h in hashes)
         return counts
@@ -768,7 +768,7 @@ def _edges(adjacency: Mapping[Any, Any]) -> Iterable[tuple[Any, ...]]:
 
 def _with_numbered_nodes(labels: Mapping[Any, Any], edges: Iterable[tuple[Any, ...]]) -> Graph:
     number = {node: i for i, node in enumerate(labels)}
-    found: dict[tuple[int, int], Any] = {}
+    numbered: dict[tuple[int, int], Any] = {}
     for edge in edges:
         ends = [number.get(node) for node in edge[:2]]
         if len(edge) not in (2, 3) or None in ends:
@@ -777,8 +777,8 @@ def _with_numbered_nodes(labels: Mapping[Any, Any], edges: Iterable[tuple[Any, .
                 remedy="Every node needs a label, and an edge is (node, node) or with a label.",
             )
         u, v = sorted(end for end in ends if end is not None)
-        found[u, v] = edge[2] if len(edge) == 3 else None
-    return tuple(labels.values()), tuple((u, v, found[u, v]) for u, v in sorted(found))
+        numbered[u, v] = edge[2] if len(edge) == 3 else None
+    return tuple(labels.values()), tuple((u, v, numbered[u, v]) for u, v in sorted(numbered))
 
 
 def _hash(value: Any) -> str:

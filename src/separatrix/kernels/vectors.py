@@ -53,8 +53,8 @@ class InnerProductKernel(Kernel):
 
     def diagonal_derivatives(self, x: Items) -> Array:
         """Derivatives of f at ‖x‖²."""
-        found = self._slopes(squared_norms(as_matrix(x)).astype(float))
-        return np.array(found).reshape(-1, n_items(x)).T * self._theta_factors()
+        arrays = self._slopes(squared_norms(as_matrix(x)).astype(float))
+        return np.array(arrays).reshape(-1, n_items(x)).T * self._theta_factors()
 
     def _apply(self, product: Array) -> None:
         """f, in place."""

@@ -165,15 +165,15 @@ class ElasticNetProblem:
         ``start`` (d) are coefficients near the first solution, if some are known.
         """
         penalty = self.scales.penalty(self.options)
-        levels, warm_start = [float(a) for a in alphas], self._standardized(start)
+        levels, warm_start = [float(a) for a in alphas], self._standardize(start)
         if isinstance(self.products, SparseColumns):
-            found = solve_sparse_path(self.products, penalty, levels, stopping, warm_start)
+            path_points = solve_sparse_path(self.products, penalty, levels, stopping, warm_start)
         else:
-            found = solve_path(self.products, penalty, levels, stopping, warm_start)
-        points = tuple(found)
+            path_points = solve_path(self.products, penalty, levels, stopping, warm_start)
+        points = tuple(path_points)
         return self._in_table_units(points, stopping)
 
-    def _standardized(self, coef: Floats | None) -> Floats | None:
+    def _standardize(self, coef: Floats | None) -> Floats | None:
         s, at = self.scales, self.scales.nonconstant
         return None if coef is None else coef[at] * s.x_scale[at] / (s.y_scale or 1.0)
 
@@ -193,7 +193,7 @@ class ElasticNetProblem:
             gaps=np.array([p.gap for p in points]) * y_variance,
             rss=np.array([p.rss for p in points]) * (y_variance * s.weight),
             freedom=np.array([p.freedom for p in points]),
-            converged=np.array([stopping.reached(p.gap, p.beta) for p in points], dtype=bool),
+            converged=np.array([stopping.is_reached(p.gap, p.beta) for p in points], dtype=bool),
             sweeps_by_point=tuple(p.sweeps for p in points),
         )
 
@@ -249,21 +249,23 @@ class DenseColumns:
         self._units = DenseProducts(units)
         self._index, self._buffer = np.zeros(0, dtype=np.int64), np.empty((0, len(t)))
 
-    def restricted(self, at: Ints) -> DenseColumns:
+    def restrict(self, indices: Ints) -> DenseColumns:
         """Some of the columns alone."""
         chosen = copy(self)
-        chosen.x, chosen.center = self.x[:, at], self.center[at]
-        chosen.lengths, chosen.target = self.lengths[at], self.target[at]
-        chosen._units = DenseProducts(np.asfortranarray(self._units.x[:, at]))
+        chosen.x, chosen.center = self.x[:, indices], self.center[indices]
+        chosen.lengths, chosen.target = self.lengths[indices], self.target[indices]
+        chosen._units = DenseProducts(np.asfortranarray(self._units.x[:, indices]))
         return chosen
 
     @property
     def _set(self) -> Floats:
         return self._buffer[: len(self._index)]
 
-    def _columns(self, at: Ints) -> Floats:
+    def _columns(self, indices: Ints) -> Floats:
         """Some columns in double precision, each contiguous (as rows)."""
-        chosen = (self.x[:, at] - self.center[at]) * (self.root[:, None] / self.lengths[at])
+        chosen = (self.x[:, indices] - self.center[indices]) * (
+            self.root[:, None] / self.lengths[indices]
+        )
         return np.ascontiguousarray(chosen.T)
 
     def grow(self, new: Ints) -> Floats:
@@ -351,9 +353,9 @@ def _from_block(block: Block, options: ElasticNetOptions, target: int) -> Elasti
         mean = DenseProducts(x).transposed_times(v**2)
     columns = DenseColumns(x, mean, v, t)
     scales = Scales(mean, columns.lengths, y_mean, y_scale, float(w.sum()))
-    at = scales.nonconstant
-    if len(at) < x.shape[1]:
-        columns = columns.restricted(at)
+    nonconstant = scales.nonconstant
+    if len(nonconstant) < x.shape[1]:
+        columns = columns.restrict(nonconstant)
     return ElasticNetProblem(columns, scales, options)
 
 
@@ -369,8 +371,8 @@ def _from_sparse(
     a = sparse.csc_array(x.multiply(v[:, None]))
     mean = np.asarray(a.T @ v) if options.fit_intercept else np.zeros(x.shape[1])
     scales = Scales(mean, np.sqrt(sparse_variances(x, v**2, mean)), *y_scales, weight)
-    at = scales.nonconstant
-    columns = SparseColumns(a[:, at], mean[at], scales.x_scale[at], v, t)
+    nonconstant = scales.nonconstant
+    columns = SparseColumns(a[:, nonconstant], mean[nonconstant], scales.x_scale[nonconstant], v, t)
     return ElasticNetProblem(columns, scales, options)
 
 
@@ -443,8 +445,8 @@ def elastic_net_path(
     if not path.converged.all():
         warn("SEP003", f"{np.count_nonzero(~path.converged)} points of the path stopped early.")
     coefs = path.coefs.T.astype(np.float32 if single else float)
-    found = (path.alphas, coefs, path.gaps)
-    return (*found, list(path.sweeps_by_point)) if return_n_iter else found
+    result = (path.alphas, coefs, path.gaps)
+    return (*result, list(path.sweeps_by_point)) if return_n_iter else result
 
 
 # -------------------------------------------------------------------------------------------------
@@ -495,20 +497,20 @@ def certify_targets(
     for target in range(coef.shape[1]):
         b = coef[:, target]
         if isinstance(source, Moments):
-            found = _certify_moments(source, b, target, options.fit_intercept)
+            residuals = _certify_moments(source, b, target, options.fit_intercept)
         else:
-            found = _certify_block(source, b, target, options.fit_intercept)
-        parts.append(_certify_target(found, b, alpha, options))
+            residuals = _certify_block(source, b, target, options.fit_intercept)
+        parts.append(_certify_target(residuals, b, alpha, options))
     return parts
 
 
 def _certify_target(
-    found: Residuals, b: Floats, alpha: float, options: ElasticNetOptions
+    residuals: Residuals, b: Floats, alpha: float, options: ElasticNetOptions
 ) -> Certificate:
-    v = found.x_scale if options.standardize else np.ones_like(found.x_scale)
+    v = residuals.x_scale if options.standardize else np.ones_like(residuals.x_scale)
     rho = options.l1_ratio
     # the residual enters by its length alone: as if it were the residual of a single row
-    length = np.sqrt([found.square])
+    length = np.sqrt([residuals.square])
     return certify_primal_dual(
         Squared(),
         ElasticNetPenalty(alpha * rho * v, alpha * (1.0 - rho) * v**2, options.positive),
@@ -516,11 +518,11 @@ def _certify_target(
         length,
         length,
         b,
-        found.v,
+        residuals.v,
         claim=CLAIM_L1 if rho == 1.0 else CLAIM,
         tolerance=options.tol,
-        v_scale=found.x_scale * np.sqrt(found.y_variance),
-        scale=0.5 * found.y_variance,
+        v_scale=residuals.x_scale * np.sqrt(residuals.y_variance),
+        scale=0.5 * residuals.y_variance,
         scale_of="half the variance of the target",
     )
 
@@ -550,11 +552,11 @@ def _certify_block(block: Block, coef: Floats, target: int, fit_intercept: bool)
         variance = sparse_variances(block.x, c, mean)
     else:
         variance = column_squares(block.x, mean, c)
-    found = Residuals(float(c @ r**2), v, np.sqrt(variance), float(c @ y**2))
-    return _without_constants(found, mean)
+    residuals = Residuals(float(c @ r**2), v, np.sqrt(variance), float(c @ y**2))
+    return _without_constants(residuals, mean)
 
 
-def _without_constants(found: Residuals, mean: Floats) -> Residuals:
+def _without_constants(residuals: Residuals, mean: Floats) -> Residuals:
     """Constant columns have no gradient but rounding errors."""
-    scale = zero_if_constant(found.x_scale, mean)
-    return replace(found, v=np.where(scale > 0.0, found.v, 0.0), x_scale=scale)
+    scale = zero_if_constant(residuals.x_scale, mean)
+    return replace(residuals, v=np.where(scale > 0.0, residuals.v, 0.0), x_scale=scale)

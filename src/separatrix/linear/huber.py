@@ -265,14 +265,14 @@ class _HuberProblem:
 
     def _derivatives(self, theta: Floats) -> _Derivatives:
         if self._at is None or not np.array_equal(self._at.theta, theta):
-            found = self.rows.reduce(_Derivatives(self.scaled, theta))
+            derivatives = self.rows.reduce(_Derivatives(self.scaled, theta))
             r = self.scaled.preconditioner.rank
             beta = theta[:r] + self.scaled.start / self.scaled.unit
             penalty_gradient = self.scaled.penalty @ beta
-            found.value += float(beta @ penalty_gradient)
-            found.gradient[:r] += 2.0 * penalty_gradient
-            found.hessian[:r, :r] += 2.0 * self.scaled.penalty
-            self._at = found
+            derivatives.value += float(beta @ penalty_gradient)
+            derivatives.gradient[:r] += 2.0 * penalty_gradient
+            derivatives.hessian[:r, :r] += 2.0 * self.scaled.penalty
+            self._at = derivatives
         return self._at
 
     def value(self, theta: Floats) -> float:
@@ -286,8 +286,11 @@ class _HuberProblem:
 
     def lower(self, theta: Floats) -> Floats:
         """Let σ decrease fast only where (b, a) are nearly stationary, lest inliers be lost."""
-        found = self._derivatives(theta)
-        stationary = np.abs(found.gradient[:-1]).max(initial=0.0) <= STATIONARY * 2.0 * found.weight
+        derivatives = self._derivatives(theta)
+        stationary = (
+            np.abs(derivatives.gradient[:-1]).max(initial=0.0)
+            <= STATIONARY * 2.0 * derivatives.weight
+        )
         low = np.full(len(theta), -np.inf)
         low[-1] = max(self.scaled.floor, (SHRINK_FAST if stationary else SHRINK_SLOW) * theta[-1])
         return low
@@ -355,20 +358,20 @@ def solve_huber(
     theta[-1] = max(1.0, scaled.floor)
     if start is not None:
         theta = _warm_start(scaled, *start)
-    found = newton(
+    minimum = newton(
         problem, theta, tol=tol, max_iter=options.max_iter, gradient_scale=2.0 * moments.weight
     )
-    certificate = _certify(problem, found, moments, tol)
+    certificate = _certify(problem, minimum, moments, tol)
     if not certificate.holds:
         warn("SEP003", f"Huber regression: {certificate}")
-    b, a, sigma = scaled.split(found.coef[:, 0])
+    b, a, sigma = scaled.split(minimum.coef[:, 0])
     unit = scaled.unit
     coef, intercept = preconditioner.unscale(
         (scaled.start + b * unit)[:, None], np.array([a * unit])
     )
-    history = found.history * unit
+    history = minimum.history * unit
     return HuberSolution(
-        coef, intercept, certificate, found.status, found.iterations, history, sigma * unit
+        coef, intercept, certificate, minimum.status, minimum.iterations, history, sigma * unit
     )
 
 
@@ -412,9 +415,11 @@ def _scale(
     return _ScaledProblem(preconditioner, start, unit, noise, loss, penalty, floor, fit_intercept)
 
 
-def _certify(problem: _HuberProblem, found: Solution, moments: Moments, tol: float) -> Certificate:
+def _certify(
+    problem: _HuberProblem, solution: Solution, moments: Moments, tol: float
+) -> Certificate:
     """Primal and dual objective, in the units of y, the dual point being made feasible."""
-    s, theta = problem.scaled, found.coef[:, 0]
+    s, theta = problem.scaled, solution.coef[:, 0]
     beta, _, sigma = s.split(theta)
     gradient = problem.gradient(theta)
     r, gram = s.preconditioner.rank, s.preconditioner.gram(moments)
@@ -447,7 +452,7 @@ def _certify(problem: _HuberProblem, found: Solution, moments: Moments, tol: flo
         primal=primal * s.unit,
         dual=dual * s.unit,
         gap=(primal - dual) * s.unit,
-        kkt=np.nan if at_floor else found.certificate.kkt,
+        kkt=np.nan if at_floor else solution.certificate.kkt,
         tolerance=FLAT * tol if at_floor else tol,
         rounding=rounding * s.unit,
         dependent=s.preconditioner.dependent,

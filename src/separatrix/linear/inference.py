@@ -213,15 +213,15 @@ class InferenceMixin:
         """
         check_is_fitted(self)
         rows = self._rows if X is None else self._summary_rows(X, y, sample_weight)
-        found = summarize(self, rows, level, output, as_fitted=X is None)
+        table = summarize(self, rows, level, output, as_fitted=X is None)
         check_option("covariance", covariance, COVARIANCES)
         if covariance == "classical":
-            return found
+            return table
         if not self._has_robust_errors:
             no_summary(f"covariance={covariance!r} is that of LinearRegression.")
-        errors = found._rows().robust_errors(covariance)
-        known = np.isfinite(found.standard_errors)
-        return replace(found, standard_errors=np.where(known, errors, np.nan))
+        errors = table._rows().robust_errors(covariance)
+        known = np.isfinite(table.standard_errors)
+        return replace(table, standard_errors=np.where(known, errors, np.nan))
 
     @on_one_blas_thread
     def predict_interval(
@@ -234,17 +234,17 @@ class InferenceMixin:
         """
         check_option("kind", kind, ("prediction", "confidence"))
         check_is_fitted(self)
-        found = summarize(self, None, level, output)
-        if not np.isfinite(found.standard_errors).all():
+        table = summarize(self, None, level, output)
+        if not np.isfinite(table.standard_errors).all():
             no_summary(
                 "the columns are linearly dependent, and a new row need not share the dependence. "
                 "Leave out the dependent columns."
             )
         rows = self._new_rows(X)
-        new = self._influence(rows, output, found.sigma**2, as_fitted=False)
+        new = self._influence(rows, output, table.sigma**2, as_fitted=False)
         if new is None:
             no_summary("this model keeps no statistics for intervals.")
-        half = found.law.isf((1 - level) / 2) * found.sigma
+        half = table.law.isf((1 - level) / 2) * table.sigma
         half = half * np.sqrt(np.maximum(new.single_leverage, 0.0) + (kind == "prediction"))
         return np.stack([new.fitted - half, new.fitted + half], axis=1)
 
@@ -418,10 +418,10 @@ class Influence:
     @cached_property
     def fitted(self) -> Floats:
         """ŷ."""
-        found = self.block.matvec(self.coef) + self.intercept
+        predictions = self.block.matvec(self.coef) + self.intercept
         if self.as_fitted:
-            self._refuse_changed(found)
-        return found
+            self._refuse_changed(predictions)
+        return predictions
 
     def _refuse_changed(self, fitted: Floats) -> None:
         """Raise unless means and residual sum of squares are those of the fit."""
@@ -442,7 +442,7 @@ class Influence:
         """y − ŷ."""
         return np.asarray(self.block.y[:, self.output] - self.fitted)
 
-    def _centered(self) -> Iterator[tuple[slice, Floats, Floats]]:
+    def _center_rows(self) -> Iterator[tuple[slice, Floats, Floats]]:
         """Chunk by chunk (rows, z, z(XᵀX)⁻¹) of the rows about the means."""
         d = self.block.x.shape[1]
         inverse = self.statistics.inverse[-d:, -d:] if d else np.zeros((0, 0))
@@ -462,7 +462,7 @@ class Influence:
         if self.as_fitted:
             assert self.fitted is not None  # rows changed in place are refused there
         h = np.empty(self.block.n)
-        for rows, z, product in self._centered():
+        for rows, z, product in self._center_rows():
             h[rows] = np.einsum("ij,ij->i", product, z)
         return h + 1.0 / self.statistics.weight if self._with_intercept else h
 
@@ -521,7 +521,7 @@ class Influence:
         if covariance == "HC1":
             omega = omega * e.weight / (e.weight - e.parameters)
         total = np.zeros(len(e.inverse))
-        for rows, _, g in self._centered():
+        for rows, _, g in self._center_rows():
             if self._with_intercept:
                 g = np.column_stack([1.0 / e.weight - g @ e.center, g])
             total += omega[rows] @ g**2

@@ -126,9 +126,11 @@ class ElasticNetBase(RegressorMixin, MomentEstimator):
         if isinstance(solution, ElasticNetSolution):
             sweeps = [max(at_least, n) for n in solution.sweeps]
             gaps = solution.gaps
-        one = solution.coef.shape[1] == 1
-        self.n_iter_: Any = sweeps[0] if one else sweeps * (solution.coef.shape[1] // len(sweeps))
-        self.dual_gap_: Any = float(gaps[0]) if one else np.resize(gaps, solution.coef.shape[1])
+        single = solution.coef.shape[1] == 1
+        self.n_iter_: Any = (
+            sweeps[0] if single else sweeps * (solution.coef.shape[1] // len(sweeps))
+        )
+        self.dual_gap_: Any = float(gaps[0]) if single else np.resize(gaps, solution.coef.shape[1])
 
     def _options(self) -> ElasticNetOptions:
         check_parameters(self)
@@ -432,13 +434,13 @@ def least_squares_on(m: Moments, selected: Floats, *, intercept: bool) -> Subset
     scale = np.sqrt(np.diag(m.xx))
     scale = np.where(scale > 0.0, scale, 1.0)
     xx, xy = m.xx / np.outer(scale, scale), m.xy[:, 0] / scale
-    found = []
-    for own in sets:
-        at = np.flatnonzero(own)
-        b, _, rank, _ = np.linalg.lstsq(xx[np.ix_(at, at)], xy[at], rcond=1e-12)
-        explained = float(xy[at] @ b)
-        found.append((float(rank), max(float(m.yy[0, 0]) - explained, 0.0), explained))
-    k, squares, explained = np.array(found)[np.ravel(where)].T
+    columns = []
+    for members in sets:
+        indices = np.flatnonzero(members)
+        b, _, rank, _ = np.linalg.lstsq(xx[np.ix_(indices, indices)], xy[indices], rcond=1e-12)
+        explained = float(xy[indices] @ b)
+        columns.append((float(rank), max(float(m.yy[0, 0]) - explained, 0.0), explained))
+    k, squares, explained = np.array(columns)[np.ravel(where)].T
     return Subsets(k, squares, explained, m.weight - float(intercept))
 
 
@@ -467,12 +469,12 @@ class LassoPathBase(ElasticNetBase):
         if alpha > 0.0:
             nearest = int(np.argmin(np.abs(np.log(self.alphas_ / alpha))))
             near = self.coefs_[nearest][:, None]
-            found: Solution = solve_penalized(source, float(alpha), options, near)
+            solution: Solution = solve_penalized(source, float(alpha), options, near)
         else:
             block = source if isinstance(source, Block) else None
             data = TrainingData(self.moments_, block=block)
-            found = solve_elastic_net(data, float(alpha), options)
-        return found.coef[:, 0], float(found.intercept[0])
+            solution = solve_elastic_net(data, float(alpha), options)
+        return solution.coef[:, 0], float(solution.intercept[0])
 
     def path_figures(
         self, X: Any = None, y: Any = None, sample_weight: Any = None, cv: Any = None
@@ -481,7 +483,7 @@ class LassoPathBase(ElasticNetBase):
         check_is_fitted(self)
         errors = getattr(self, "mse_path_", None)
         if X is not None and (errors is None or cv is not None):
-            errors = self._cross_validated(X, y, sample_weight, cv)
+            errors = self._cross_validate(X, y, sample_weight, cv)
         return elastic_net_figures(self, self._source().weight, errors)
 
     def at_chosen_penalty(self) -> ElasticNet:
@@ -489,7 +491,7 @@ class LassoPathBase(ElasticNetBase):
         check_is_fitted(self)
         return ElasticNet(self.alpha_, **{name: getattr(self, name) for name in SHARED})
 
-    def _cross_validated(self, X: Any, y: Any, sample_weight: Any, cv: Any) -> Floats:
+    def _cross_validate(self, X: Any, y: Any, sample_weight: Any, cv: Any) -> Floats:
         """Mean squared errors of folds (m x folds) at the penalties of the path."""
 
         shared = {name: getattr(self, name) for name in SHARED}
@@ -815,8 +817,8 @@ class LassoCV(LassoPathBase):
 
         def test_error(fold: tuple[Source, Source]) -> Floats:
             train, test = fold
-            found = elastic_net_problem(train, options).path(path.alphas, stopping)
-            return rules.validation_error(test, found.coefs, found.intercepts)
+            path_on_fold = elastic_net_problem(train, options).path(path.alphas, stopping)
+            return rules.validation_error(test, path_on_fold.coefs, path_on_fold.intercepts)
 
         errors = parallel_map(test_error, folds)
         self.mse_path_ = np.stack(errors, axis=1)
@@ -866,7 +868,7 @@ def solve_penalized(
     ``start`` (d x k) are coefficients near the solution, and ``problem`` is that of the only
     target, if they are known.
     """
-    found = [
+    solutions = [
         _solve_target(
             source,
             problem or elastic_net_problem(source, options, target),
@@ -876,22 +878,22 @@ def solve_penalized(
         )
         for target in range(len(source.targets))
     ]
-    coef = np.stack([b for b, _, _ in found], axis=1)
+    coef = np.stack([b for b, _, _ in solutions], axis=1)
     certificate = certify_elastic_net(source, coef, alpha, options)
     gaps = np.array([certificate.gap])
     if coef.shape[1] > 1:
         gaps = np.array([part.gap for part in certify_targets(source, coef, alpha, options)])
-    sweeps = max(n for _, _, n in found)
+    sweeps = max(n for _, _, n in solutions)
     if not certificate.holds:
         _warn(certificate, sweeps, options)
     return ElasticNetSolution(
         coef,
-        np.array([a for _, a, _ in found]),
+        np.array([a for _, a, _ in solutions]),
         certificate,
         status=Status.SOLVED if certificate.holds else Status.LIMIT,
         iterations=sweeps,
         gaps=gaps,
-        sweeps=tuple(n for _, _, n in found),
+        sweeps=tuple(n for _, _, n in solutions),
     )
 
 
@@ -947,8 +949,8 @@ def _ridge(
     """Without ℓ₁ part no column can be left out: solve in the space of the rows instead."""
     options = RidgeOptions(problem.options.fit_intercept, problem.options.standardize)
     alphas = np.full(block.y.shape[1], alpha * problem.scales.weight)
-    found = ridge_from_block(block, alphas, options)
-    return found.coef[:, target], float(found.intercept[target]), 1
+    solution = ridge_from_block(block, alphas, options)
+    return solution.coef[:, target], float(solution.intercept[target]), 1
 
 
 def _non_negative(

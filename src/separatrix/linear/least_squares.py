@@ -166,9 +166,9 @@ def _is_intercept_identified(basic: BasicSolution, center: Floats, count: float)
     combined = basic.combination.any(axis=0)
     if not combined.any():
         return True
-    t, own = basic.combination[:, combined], center[~basic.independent][combined]
-    constant = own - center[basic.independent] @ t
-    size = np.abs(own) + np.abs(center[basic.independent]) @ np.abs(t)
+    t, center_kept = basic.combination[:, combined], center[~basic.independent][combined]
+    constant = center_kept - center[basic.independent] @ t
+    size = np.abs(center_kept) + np.abs(center[basic.independent]) @ np.abs(t)
     tolerance = min(1e2 * 10.0**-basic.digits, 1e-9)
     # entries rounded by ε|x| leave the constant uncertain by that times √[(XᵀX)⁻¹]₀₀, times √n
     lever = np.sqrt(1.0 + count * np.sum((center[basic.independent] @ basic.inverse_root[0]) ** 2))
@@ -254,33 +254,37 @@ def from_extended_moments(scatter: Floats, m: Moments) -> BasicSolution:
     themselves; then the condition number exceeds 1/ε, and the tolerance is raised.
     """
     tolerance = (max(m.count, m.d) * EPS) ** 2
-    found = _in_double_double(scatter, m, tolerance)
-    while (found.condition > 0.1 / EPS or _within_rounding(found, m)) and tolerance < EPS:
+    basic_solution = _in_double_double(scatter, m, tolerance)
+    while (
+        basic_solution.condition > 0.1 / EPS or _within_rounding(basic_solution, m)
+    ) and tolerance < EPS:
         tolerance *= 1e4
-        found = _in_double_double(scatter, m, tolerance)
-    return found
+        basic_solution = _in_double_double(scatter, m, tolerance)
+    return basic_solution
 
 
-def _within_rounding(found: BasicSolution, m: Moments) -> bool:
+def _within_rounding(basic_solution: BasicSolution, m: Moments) -> bool:
     """Whether a column's distance from the others is the rounding of entries far from zero.
 
     The residual of column j on the others is Σ cₗxₗ with cₗ = [(XᵀX)⁻¹]ⱼₗ / [(XᵀX)⁻¹]ⱼⱼ, its length
     is 1/√[(XᵀX)⁻¹]ⱼⱼ, and each xₗ is rounded by up to ε|xₗ|.
     """
-    inverse = found.inverse
+    inverse = basic_solution.inverse
     diagonal = np.diag(inverse)
     if not len(diagonal) or not (np.isfinite(diagonal) & (diagonal > 0.0)).all():
         return False
     c = inverse / diagonal[:, None]
-    rounding = 4.0 * EPS * np.sqrt(m.weight * (c**2 @ m.x_mean[found.independent] ** 2))
+    rounding = 4.0 * EPS * np.sqrt(m.weight * (c**2 @ m.x_mean[basic_solution.independent] ** 2))
     return bool((rounding * np.sqrt(diagonal) >= 1.0).any())
 
 
 def from_moments_only(m: Moments) -> BasicSolution:
     """From moments whose rows cannot be read again: near dependence counts as dependence."""
     scatter = np.stack([m.scatter, np.zeros_like(m.scatter)])
-    found = _in_double_double(scatter, m, 1e3 * max(m.d, 1) * EPS)
-    return replace(found, digits=-np.log10(EPS * found.condition**2), statistic="moments")
+    basic_solution = _in_double_double(scatter, m, 1e3 * max(m.d, 1) * EPS)
+    return replace(
+        basic_solution, digits=-np.log10(EPS * basic_solution.condition**2), statistic="moments"
+    )
 
 
 def _in_double_double(scatter: Floats, m: Moments, tolerance: float) -> BasicSolution:
@@ -580,10 +584,10 @@ def certify_ridge_rows(
     """
     residual, v = y - x @ coef, x.T @ dual
     squares, unit_weights = (x**2).sum(axis=0), np.ones(len(y))
-    found = []
+    certificates = []
     for j, a in enumerate(alpha):
         length = float(np.linalg.norm(y[:, j]))
-        found.append(
+        certificates.append(
             certify_primal_dual(
                 Squared(),
                 ElasticNetPenalty(np.zeros(len(coef)), np.full(len(coef), a)),
@@ -600,7 +604,7 @@ def certify_ridge_rows(
                 scale_of=NULL_MODEL,
             )
         )
-    return joint_certificate(found)
+    return joint_certificate(certificates)
 
 
 def warn_if_not_unique(certificate: Certificate) -> None:

@@ -119,8 +119,8 @@ class LinearRegression(InferenceMixin, PartialFitMixin, RegressorMixin, MomentEs
         from sklearn.linear_model import LinearRegression as Interface
 
         Interface.register(LinearRegression)
-        found: LinearRegression = super().__sklearn_clone__()
-        return found
+        linear_regression: LinearRegression = super().__sklearn_clone__()
+        return linear_regression
 
     def _solve(self, data: TrainingData) -> Solution:
         solution = solve_least_squares(

@@ -214,13 +214,13 @@ def descend(gram, target, grad, beta, l1, l2, positive, most, gap, kkt):
     Returns the number of sweeps and whether to stop: the gap is at most ``gap`` and the last sweep
     met no violation above ``kkt``, or steps are of the size of rounding.
     """
-    for done in range(1, most + 1):
+    for n_sweeps in range(1, most + 1):
         worst = sweep(gram, grad, beta, l1, l2, positive)
         if worst <= ROUNDING:
-            return done, True
-        measured = worst <= kkt and (done % 4 == 0 or worst * worst <= gap)
+            return n_sweeps, True
+        measured = worst <= kkt and (n_sweeps % 4 == 0 or worst * worst <= gap)
         if measured and gap_on_gram(target, grad, beta, l1, l2, positive) <= gap:
-            return done, True
+            return n_sweeps, True
     return most, False
 
 

@@ -150,7 +150,7 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
         self.exponents_, self.term_names_ = expansion.exponents, expansion.names
         self.center_, self.scale_ = expansion.center, expansion.scale
         self.chebyshev_ = expansion.chebyshev
-        self._rows = self._expanded(prepared.rows)
+        self._rows = self._expand(prepared.rows)
         self.moments_ = self._rows.reduce(Moments())
         return self._update(prepared.encoding, flat=is_flat(source, y))
 
@@ -164,7 +164,7 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
             return self.fit(X, y, sample_weight)
         rows = numeric_rows(self._training_rows(X, y, sample_weight, reset=False))
         self._rows = None
-        self.moments_ = self.moments_ + self._expanded(rows).reduce(Moments())
+        self.moments_ = self.moments_ + self._expand(rows).reduce(Moments())
         return self._update(identity(rows.schema), flat=is_flat(rows, y))
 
     def _update(self, encoding: Encoding, *, flat: bool) -> Self:
@@ -181,8 +181,8 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
         of = FitStatistics.from_solution
         self._basis_statistics = of(solution, m, fit_intercept=fit_intercept)
         # the moments are those of the basis, not of the powers
-        found = of(powers, m, fit_intercept=fit_intercept)
-        self.fit_statistics_ = replace(found, scatter=np.zeros(0))
+        fitted = of(powers, m, fit_intercept=fit_intercept)
+        self.fit_statistics_ = replace(fitted, scatter=np.zeros(0))
         self._accept(powers, encoding, flat=flat)
         return self
 
@@ -221,7 +221,7 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
             self.exponents_, self.center_, self.scale_, tuple(self.term_names_), self.chebyshev_
         )
 
-    def _expanded(self, rows: Rows) -> MappedRows:
+    def _expand(self, rows: Rows) -> MappedRows:
         chunk = max(64, CHUNK_VALUES // len(self.exponents_))
         return MappedRows(rows, self._fitted_expansion(), chunk)
 
@@ -259,10 +259,10 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
 
     def _summary_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         source = self._training_rows(X, y, sample_weight, reset=False)
-        return self._expanded(prepare(source).rows)
+        return self._expand(prepare(source).rows)
 
     def _new_rows(self, X: Any) -> Rows:
-        return self._expanded(super()._new_rows(X))
+        return self._expand(super()._new_rows(X))
 
     def _influence(
         self, rows: Rows, output: int, sigma2: float, *, as_fitted: bool
@@ -305,7 +305,7 @@ def polynomial_expansion(
     extremes = rows.reduce(Extremes())
     boolean = {c.name for c in encoding.schema.columns if c.kind is Kind.BOOLEAN}
     indicator = np.array([t.level is not None or t.missing or t.column in boolean for t in terms])
-    highest = [1 if one else degree for one in indicator]
+    highest = [1 if flag else degree for flag in indicator]
     exponents = exponents_of(terms, highest, degree, interaction_only=interaction_only)
     if fit_intercept:
         center = (extremes.low + extremes.high) / 2
@@ -405,15 +405,15 @@ def tune_polynomial(data: TuningData) -> Tuning:
             f"A polynomial of {d} columns has {_terms(d, 2)} terms.",
             remedy="Use fewer columns, or a model with a kernel.",
         )
-    found: list[_Candidate] = []
+    candidates: list[_Candidate] = []
     for degree in degrees:
-        found.append(_cross_validate(data, degree))
-        if len(found) > 1 and _least(found[-1]) > _least(found[-2]):
+        candidates.append(_cross_validate(data, degree))
+        if len(candidates) > 1 and _least(candidates[-1]) > _least(candidates[-2]):
             break  # a higher degree did not help
-    losses = np.concatenate([c.losses for c in found])
-    grid = [(c.degree, penalty) for c in found for penalty in PENALTIES]
+    losses = np.concatenate([c.losses for c in candidates])
+    grid = [(c.degree, penalty) for c in candidates for penalty in PENALTIES]
     best, by_fold = best_by_fold(losses, np.bincount(data.fold[data.fold >= 0]).astype(float))
-    predictions = np.concatenate([c.predictions for c in found], axis=1)
+    predictions = np.concatenate([c.predictions for c in candidates], axis=1)
     rows = np.flatnonzero(data.fold >= 0)
     degree, penalty = grid[best]
     return Tuning(
@@ -623,7 +623,7 @@ class BasisExpansion(TransformerMixin, RowsEstimator):
         return np.array(self.term_names_, dtype=object)
 
     def _functions(self, columns: Sequence[Term]) -> BasisFunctions:
-        found: BasisFunctions = {}
+        basis_functions: BasisFunctions = {}
         if isinstance(self.functions, str) or not isinstance(self.functions, Iterable):
             raise InputError(
                 f"functions={self.functions!r} is not a list of functions.",
@@ -632,10 +632,10 @@ class BasisExpansion(TransformerMixin, RowsEstimator):
         boolean = {c.name for c in self.encoding_.schema.columns if c.kind is Kind.BOOLEAN}
         for item in self.functions:
             for name, function in _terms_of(item, columns, boolean).items():
-                found.setdefault(name, function)
-        if not found:
+                basis_functions.setdefault(name, function)
+        if not basis_functions:
             raise InputError("functions give no term.", remedy="Name at least one function.")
-        return found
+        return basis_functions
 
     def transform_formula(self) -> nodes.Node:
         """Powers, products, cosines and jumps of columns."""
@@ -676,7 +676,7 @@ def _enough(kind: str, numbers: Sequence[float]) -> bool:
 def _powers(kind: str, degree: int, columns: Sequence[Term], boolean: set[str]) -> BasisFunctions:
     """Products and powers by their exponents; an indicator is its own square and gets none."""
     indicator = [t.level is not None or t.missing or t.column in boolean for t in columns]
-    highest = [1 if one else degree for one in indicator]
+    highest = [1 if flag else degree for flag in indicator]
     exponents = exponents_of(columns, highest, degree, interaction_only=False)
     if kind == "squares":
         exponents = exponents[(exponents == 2).any(axis=1)]

@@ -374,8 +374,8 @@ def _width(table: QuantileProblem, beta: Floats) -> float:
     at_wall = np.flatnonzero(room <= 0.0)
     if len(at_wall):
         z = table.z[at_wall] * np.sign(r[at_wall])[:, None]
-        found = optimize.linprog(-z.sum(axis=0), -z, np.zeros(len(z)), bounds=(-1.0, 1.0))
-        fixed = not found.success or -found.fun <= 1e-9 * max(1.0, float(np.abs(z).sum()))
+        program = optimize.linprog(-z.sum(axis=0), -z, np.zeros(len(z)), bounds=(-1.0, 1.0))
+        fixed = not program.success or -program.fun <= 1e-9 * max(1.0, float(np.abs(z).sum()))
         if fixed and np.linalg.matrix_rank(z) == z.shape[1]:
             return 0.0
         return table.epsilon
@@ -395,15 +395,15 @@ def _certificate(
     The KKT residual is measured at a vertex only: near one, u inside its box goes with residuals
     that are merely small.
     """
-    found = min((table.certify(beta, u) for u in dual_points), key=lambda c: c.gap)
+    value = min((table.certify(beta, u) for u in dual_points), key=lambda c: c.gap)
     end = " at a vertex" if vertex is not None else " by an interior-point method"
     notes: tuple[str, ...] = ()
     if alternative > 0.0:
         notes = ("Other coefficients have the same objective: they are not unique.",)
     return replace(
-        found,
-        claim=": a linear program, solved" + (end if found.primal > 0 else " without error"),
-        kkt=np.nan if vertex is None else found.kkt,
+        value,
+        claim=": a linear program, solved" + (end if value.primal > 0 else " without error"),
+        kkt=np.nan if vertex is None else value.kkt,
         rank=preconditioner.rank,
         dependent=preconditioner.dependent,
         notes=notes,
@@ -466,43 +466,43 @@ class AugmentedDesign:
 
     def chunks(self) -> Iterator[tuple[slice, Floats]]:
         """(positions, rows) of all rows in turn."""
-        step, done = max(64, CHUNK_VALUES // max(self.shape[1], 1)), 0
+        step, n_done = max(64, CHUNK_VALUES // max(self.shape[1], 1)), 0
         for start in range(0, self.block.n, step):
             x = self.block.dense(start, start + step)
             if self.keep is not None:
                 inside = slice(*np.searchsorted(self.keep, [start, start + step]))
                 x = x[self.keep[inside] - start]
             if len(x):
-                yield slice(done, done + len(x)), self._rows(x)
-            done += len(x)
+                yield slice(n_done, n_done + len(x)), self._rows(x)
+            n_done += len(x)
         if len(self.extra):
-            yield slice(done, done + len(self.extra)), self.extra
+            yield slice(n_done, n_done + len(self.extra)), self.extra
 
     def __matmul__(self, beta: Any) -> Floats:
         r = self.preconditioner.rank
         if self.near_zero:
             b = beta[:r] / self.preconditioner.scale
-            own = self.block.matvec(b)
-            own += beta[r:].sum() - self.preconditioner.center @ b
+            scores = self.block.matvec(b)
+            scores += beta[r:].sum() - self.preconditioner.center @ b
             if self.keep is None and not len(self.extra):
-                return own
-            found = np.empty(self.shape[0])
-            found[: self.own] = own if self.keep is None else own[self.keep]
-            found[self.own :] = self.extra @ beta
-            return found
-        found = np.empty(self.shape[0])
+                return scores
+            product = np.empty(self.shape[0])
+            product[: self.own] = scores if self.keep is None else scores[self.keep]
+            product[self.own :] = self.extra @ beta
+            return product
+        product = np.empty(self.shape[0])
         for at, z in self.chunks():
-            found[at] = z @ beta
-        return found
+            product[at] = z @ beta
+        return product
 
     def __getitem__(self, positions: Ints) -> Floats:
-        own = positions < self.own
-        found = np.empty((len(positions), self.shape[1]))
-        found[~own] = self.extra[positions[~own] - self.own]
-        rows = positions[own] if self.keep is None else self.keep[positions[own]]
+        is_own_row = positions < self.own
+        selected = np.empty((len(positions), self.shape[1]))
+        selected[~is_own_row] = self.extra[positions[~is_own_row] - self.own]
+        rows = positions[is_own_row] if self.keep is None else self.keep[positions[is_own_row]]
         x = self.block.x[rows]
-        found[own] = self._rows(np.asarray(x.toarray() if hasattr(x, "toarray") else x))
-        return found
+        selected[is_own_row] = self._rows(np.asarray(x.toarray() if hasattr(x, "toarray") else x))
+        return selected
 
     @property
     def T(self) -> TransposedDesign:
@@ -532,13 +532,13 @@ class TransposedDesign:
         design, p = self.design, self.design.preconditioner
         if not design.near_zero:
             return sum((u[at] @ z for at, z in design.chunks()), np.zeros(design.shape[1]))
-        own = u[: design.own]
-        total = float(own.sum())
+        by_row = u[: design.own]
+        total = float(by_row.sum())
         if design.keep is not None:
-            own = np.bincount(design.keep, own, minlength=design.block.n).astype(float)
-        found = np.full(design.shape[1], total)  # the column of ones, where there is one
-        found[: p.rank] = (design.block.rmatvec(own) - p.center * total) / p.scale
-        return found + u[design.own :] @ design.extra
+            by_row = np.bincount(design.keep, by_row, minlength=design.block.n).astype(float)
+        products = np.full(design.shape[1], total)  # the column of ones, where there is one
+        products[: p.rank] = (design.block.rmatvec(by_row) - p.center * total) / p.scale
+        return products + u[design.own :] @ design.extra
 
 
 # -------------------------------------------------------------------------------------------------
@@ -632,9 +632,9 @@ class _PiecewiseLinear:
         rate[np.delete(basis.rows, leaving)] = 0.0
         rate[np.abs(rate) <= 1e-13 * np.abs(rate).max()] = 0.0
         kinks = np.stack([r - self.epsilon, r + self.epsilon])
-        own = basis.rows[leaving]
+        row = basis.rows[leaving]
         # the kink of the leaving row lies at distance zero, up to rounding
-        kinks[np.abs(kinks[:, own]).argmin() if self.epsilon else slice(None), own] = 0.0
+        kinks[np.abs(kinks[:, row]).argmin() if self.epsilon else slice(None), row] = 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
             kinks /= -rate
         kinks[:, rate == 0.0] = np.inf
@@ -741,7 +741,7 @@ def _alternative(f: _PiecewiseLinear, basis: _Basis, edges: Floats, u: Floats, r
     kinks = np.stack([r - f.epsilon, r + f.epsilon])
     kinks[:, basis.rows] = np.nan  # rows of the basis stay at their kinks, or leave them at once
     kinks[np.abs(kinks) <= 1e-9] = 0.0
-    found = 0.0
+    value = 0.0
     for direction, constant in ((1.0, high - inside <= slack), (-1.0, inside - low <= slack)):
         for leaving in np.flatnonzero(constant):
             rate = direction * (f.z @ edges[:, leaving])
@@ -749,8 +749,8 @@ def _alternative(f: _PiecewiseLinear, basis: _Basis, edges: Floats, u: Floats, r
             with np.errstate(divide="ignore", invalid="ignore"):
                 distance = -kinks / rate
             ahead = distance[(distance >= 0) & np.isfinite(distance)]
-            found = max(found, float(ahead.min(initial=np.inf)) * float(np.abs(rate).max()))
-    return found
+            value = max(value, float(ahead.min(initial=np.inf)) * float(np.abs(rate).max()))
+    return value
 
 
 # -------------------------------------------------------------------------------------------------
@@ -826,8 +826,12 @@ class QuantileProblem:
         primal, gap, off = 0.0, float(np.abs(balance * beta).sum()), 0.0
         for start in range(0, len(r), SLICE_ROWS):
             rows = slice(start, start + SLICE_ROWS)
-            found = self._certify_rows(r[rows], u[rows], self.high[rows], self.low[rows])
-            primal, gap, off = primal + found[0], gap + found[1], max(off, found[2])
+            certificates = self._certify_rows(r[rows], u[rows], self.high[rows], self.low[rows])
+            primal, gap, off = (
+                primal + certificates[0],
+                gap + certificates[1],
+                max(off, certificates[2]),
+            )
         unit = self.unit * self.w_unit
         # Zᵀu = 0 relative to its terms
         weight = self.high + self.low

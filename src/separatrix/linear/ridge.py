@@ -232,15 +232,15 @@ def solve_ridge(
         return _non_negative(data, alpha, options)
     if not alpha.any():
         return solve_least_squares(data, fit_intercept=options.fit_intercept)
-    found = _solve_one_penalty(data, np.where(alpha > 0, alpha, 1.0), options)
+    solution = _solve_one_penalty(data, np.where(alpha > 0, alpha, 1.0), options)
     if alpha.all():
-        return found
+        return solution
     plain = solve_least_squares(data, fit_intercept=options.fit_intercept)
     return replace(
-        found,
-        coef=np.where(alpha > 0, found.coef, plain.coef),
-        intercept=np.where(alpha > 0, found.intercept, plain.intercept),
-        certificate=max(found.certificate, plain.certificate, key=lambda c: c.kkt),
+        solution,
+        coef=np.where(alpha > 0, solution.coef, plain.coef),
+        intercept=np.where(alpha > 0, solution.intercept, plain.intercept),
+        certificate=max(solution.certificate, plain.certificate, key=lambda c: c.kkt),
     )
 
 
@@ -389,10 +389,10 @@ class RidgePathBase(RidgeBase):
         refuse_lost_spectrum(self.spectrum_, self.coefs_)
         errors = getattr(self, "mse_path_", None)
         if X is not None and (errors is None or cv is not None):
-            errors = self._cross_validated(X, y, sample_weight, cv)
+            errors = self._cross_validate(X, y, sample_weight, cv)
         return ridge_figures(self, errors)
 
-    def _cross_validated(self, X: Any, y: Any, sample_weight: Any, cv: Any) -> Floats:
+    def _cross_validate(self, X: Any, y: Any, sample_weight: Any, cv: Any) -> Floats:
         """Mean squared errors of folds (m x folds) at the penalties of the path."""
         model = RidgeCV(self.alphas_, cv=DEFAULT_FOLDS if cv is None else cv, **self._shared)
         return model.fit(X, y, sample_weight).mse_path_
@@ -713,9 +713,9 @@ class RidgeCV(RidgePathBase):
         )
 
     def _best(self, path: RidgeTrace, data: TrainingData) -> int:
-        found = self._fold_errors(path, data)
-        best = self._chosen(path.alphas, found.scores)
-        self.mse_path_, self.best_score_ = found.mse, float(found.scores[best].mean())
+        errors = self._fold_errors(path, data)
+        best = self._chosen(path.alphas, errors.scores)
+        self.mse_path_, self.best_score_ = errors.mse, float(errors.scores[best].mean())
         return best
 
     def _fold_errors(self, path: RidgeTrace, data: TrainingData) -> FoldErrors:
@@ -884,10 +884,10 @@ def left_out_residuals(path: RidgeTrace, block: Block, *, fit_intercept: bool) -
         independent = int(np.count_nonzero(distinct.weights))
         return _from_coordinates(path, block.y, w, u, independent, fit_intercept=fit_intercept)
     assert statistic is not None
-    found = np.empty((distinct.n, block.y.shape[1], len(path.alphas)))
+    residuals = np.empty((distinct.n, block.y.shape[1], len(path.alphas)))
     for rows, k, error in statistic.errors(distinct):
-        found[rows, k] = error
-    return found if which is None else found[which]
+        residuals[rows, k] = error
+    return residuals if which is None else residuals[which]
 
 
 def _nearly_square(block: Block) -> bool:
@@ -967,16 +967,16 @@ def wide_fold_errors(
     gram = CenteredRows.of(whole, options.fit_intercept, False).unweighted_gram()
 
     def errors(fold: tuple[Ints, Ints]) -> tuple[Floats, Floats]:
-        found = fold_predictions(
+        predictions = fold_predictions(
             gram, whole.y, whole.weights, fold, alphas, fit_intercept=options.fit_intercept
         )
         test = whole.take(fold[1])
-        squares = (test.y[:, None, :] - found) ** 2
+        squares = (test.y[:, None, :] - predictions) ** 2
         return np.average(squares, axis=0, weights=test.w), _variances(test)
 
-    found = parallel_map(errors, pairs)
-    mse = np.stack([error for error, _ in found], axis=1)
-    return _with_scores(mse, np.array([variance for _, variance in found]), scoring)
+    fold_errors = parallel_map(errors, pairs)
+    mse = np.stack([error for error, _ in fold_errors], axis=1)
+    return _with_scores(mse, np.array([variance for _, variance in fold_errors]), scoring)
 
 
 def _with_scores(mse: Floats, variance: Floats, scoring: Any) -> FoldErrors:
@@ -1001,13 +1001,15 @@ def fold_scores(
         assert isinstance(train, Block)
         assert isinstance(test, Block)
         coefs, intercepts = path_coefs(_smaller(train), alphas, options)
-        own = dict(arguments) if test.w is None else {**arguments, "sample_weight": test.w}
-        y, one = (test.y[:, 0], 0) if test.y.shape[1] == 1 else (test.y, slice(None))
+        fold_arguments = (
+            dict(arguments) if test.w is None else {**arguments, "sample_weight": test.w}
+        )
+        y, column = (test.y[:, 0], 0) if test.y.shape[1] == 1 else (test.y, slice(None))
         mse, score = np.empty(len(alphas)), np.empty(len(alphas))
         for i, (coef, intercept) in enumerate(zip(coefs, intercepts, strict=True)):
-            model = FixedRegressor(coef[:, one], intercept[one])
+            model = FixedRegressor(coef[:, column], intercept[column])
             mse[i] = np.average((y - model.predict(test.x)) ** 2, axis=0, weights=test.w).mean()
-            score[i] = scorer(model, test.x, y, **own)
+            score[i] = scorer(model, test.x, y, **fold_arguments)
         errors.append(mse)
         scores.append(score)
     return FoldErrors(np.stack(errors, axis=1), np.stack(scores, axis=1))

@@ -104,16 +104,16 @@ class DesignSpectrum:
         )
 
     @classmethod
-    def from_rows(cls, rows: CenteredRows, found: GramSpectrum) -> DesignSpectrum:
+    def from_rows(cls, rows: CenteredRows, gram_spectrum: GramSpectrum) -> DesignSpectrum:
         """From the products of the rows: for tables with no more rows than columns."""
-        root = np.sqrt(found.values)
+        root = np.sqrt(gram_spectrum.values)
         directions = None
         if len(rows.scale) <= MAX_STORED_COLUMNS:
-            directions = rows.transposed_times(found.vectors) / root
+            directions = rows.transposed_times(gram_spectrum.vectors) / root
         return cls(
-            found.values,
+            gram_spectrum.values,
             directions,
-            root[:, None] * (found.vectors.T @ rows.y),
+            root[:, None] * (gram_spectrum.vectors.T @ rows.y),
             rows.scale,
             rows.x_mean,
             rows.y_mean,
@@ -225,8 +225,8 @@ def certify_ridge_moments(m: Moments, coef: Floats, alpha: Floats) -> Certificat
 def _one_target(m: Moments, j: int) -> Moments:
     """The moments with target j alone."""
     at = [*range(m.d), m.d + j]
-    one = type(m.targets)((m.targets.items[j],))
-    return Moments(m.terms, one, m.count, m.weight, m.mean[at], m.scatter[np.ix_(at, at)])
+    target = type(m.targets)((m.targets.items[j],))
+    return Moments(m.terms, target, m.count, m.weight, m.mean[at], m.scatter[np.ix_(at, at)])
 
 
 def trace_moments(m: Moments, spectrum: DesignSpectrum, alphas: Floats) -> RidgeTrace:
@@ -239,12 +239,12 @@ def trace_moments(m: Moments, spectrum: DesignSpectrum, alphas: Floats) -> Ridge
     coefs, intercepts = spectrum.coefs(alphas)
     for i, alpha in enumerate(alphas):
         scaled = coefs[i] * spectrum.scale[:, None]
-        found = certify_from_moments(m, scaled, float(alpha), RIDGE_CLAIM)
-        if not found.holds and alpha > 0:
+        certificate = certify_from_moments(m, scaled, float(alpha), RIDGE_CLAIM)
+        if not certificate.holds and alpha > 0:
             again = ridge_from_moments(m, np.full(coefs.shape[2], alpha))
             coefs[i], intercepts[i] = again.coef / spectrum.scale[:, None], again.intercept
-            found = again.certificate
-        certificates.append(found)
+            certificate = again.certificate
+        certificates.append(certificate)
     return RidgeTrace(spectrum, alphas, coefs, intercepts, tuple(certificates))
 
 
@@ -268,11 +268,11 @@ def ridge_from_block(block: Block, alpha: Floats, options: RidgeOptions) -> Solu
     if by_products(block):
         return solve_sparse(block, alpha, **vars(options))
     rows = CenteredRows.of(block, options.fit_intercept, options.standardize)
-    found = solve_in_rows(rows, alpha)
-    if found is not None:
-        certificate = found.certificate(rows.y, alpha)
+    row_solution = solve_in_rows(rows, alpha)
+    if row_solution is not None:
+        certificate = row_solution.certificate(rows.y, alpha)
         if certificate.holds:
-            return Solution(*rows.in_table_units(found.coef), certificate)
+            return Solution(*rows.in_table_units(row_solution.coef), certificate)
     z = rows.dense()
     coef, dual = GradedRows.of(z).solve(z, rows.y, alpha)
     certificate = certify_ridge_rows(z, rows.y, coef, alpha, dual)
@@ -316,18 +316,20 @@ def _trace_block(block: Block, options: RidgeOptions, grid: Grid) -> RidgeTrace:
     ``grid`` places the penalties on a spectrum.
     """
     rows = CenteredRows.of(block, options.fit_intercept, options.standardize)
-    found = GramSpectrum.of(rows.unweighted_gram(), rows.root)
-    spectrum = DesignSpectrum.from_rows(rows, found)
+    gram_spectrum = GramSpectrum.of(rows.unweighted_gram(), rows.root)
+    spectrum = DesignSpectrum.from_rows(rows, gram_spectrum)
     alphas = grid(spectrum)
     positive = np.where(alphas > 0.0, alphas, 1.0)
-    duals = found.duals(rows.y, positive)
+    duals = gram_spectrum.duals(rows.y, positive)
     coefs = coefs_of(rows, duals)
-    certificates = certify_duals(rows, found.gram, duals, coefs, positive)
+    certificates = certify_duals(rows, gram_spectrum.gram, duals, coefs, positive)
     if not all(certificate.holds for certificate in certificates):
         return _trace_graded(block, rows, options, grid)
     coefs = coefs / rows.scale[:, None]
     intercepts = rows.y_mean - np.einsum("d,adk->ak", rows.x_mean, coefs)
-    path = RidgeTrace(spectrum, alphas, coefs, intercepts, tuple(certificates), found.coordinates())
+    path = RidgeTrace(
+        spectrum, alphas, coefs, intercepts, tuple(certificates), gram_spectrum.coordinates()
+    )
     return _without_penalty(path, block, options)
 
 
@@ -369,14 +371,14 @@ def _undo_weights(rows: CenteredRows, u: Floats, rotation: Floats) -> Floats:
 
 def _without_penalty(path: RidgeTrace, block: Block, options: RidgeOptions) -> RidgeTrace:
     """Least squares, by its own solver, at the points of the path where α = 0."""
-    at = np.flatnonzero(path.alphas == 0.0)
-    if not len(at):
+    indices = np.flatnonzero(path.alphas == 0.0)
+    if not len(indices):
         return path
     plain = solve_wide(block, fit_intercept=options.fit_intercept)
-    path.coefs[at], path.intercepts[at] = plain.coef, plain.intercept
+    path.coefs[indices], path.intercepts[indices] = plain.coef, plain.intercept
     certificates = [
-        plain.certificate if alpha == 0.0 else found
-        for alpha, found in zip(path.alphas, path.certificates, strict=True)
+        plain.certificate if alpha == 0.0 else certificate
+        for alpha, certificate in zip(path.alphas, path.certificates, strict=True)
     ]
     return replace(path, certificates=tuple(certificates))
 
@@ -439,16 +441,16 @@ def certify_duals(
     """Certificates for every α; objectives and gaps of the targets add up."""
     n, m, k = duals.shape
     fitted = rows.times(coefs.transpose(1, 0, 2).reshape(-1, m * k)).reshape(n, m, k)
-    found = []
+    certificates = []
     for i, alpha in enumerate(alphas):
         c, square = duals[:, i], (coefs[i] ** 2).sum(axis=0)
         weighted = rows.root[:, None] * c
         inner = np.einsum("nk,nk->k", weighted, gram @ weighted)
         apart = np.abs(square - 2.0 * np.einsum("nk,nk->k", c, fitted[:, i]) + inner).sum()
-        found.append(
+        certificates.append(
             dual_certificate(rows.y, fitted[:, i], alpha * c, alpha * square, float(alpha * apart))
         )
-    return found
+    return certificates
 
 
 def fold_predictions(
@@ -478,8 +480,8 @@ def fold_predictions(
     spectrum = GramSpectrum.of(among, root)
     duals = spectrum.duals((y[train] - mean) * root[:, None], alphas) * root[:, None, None]
     n, m, k = duals.shape
-    found = (across @ duals.reshape(n, m * k)).reshape(-1, m, k)
-    return np.asarray(found + mean)
+    value = (across @ duals.reshape(n, m * k)).reshape(-1, m, k)
+    return np.asarray(value + mean)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -684,8 +686,8 @@ def _factor(gram: Floats, alpha: Floats, single: bool) -> Callable[[Floats], Flo
             columns = which == i
             length = np.linalg.norm(right[:, columns], axis=0)
             length[length == 0.0] = 1.0  # single precision has a narrow range
-            found = cholesky_solve(factor, (right[:, columns] / length).astype(dtype))
-            out[:, columns] = found * (length / size)
+            solution = cholesky_solve(factor, (right[:, columns] / length).astype(dtype))
+            out[:, columns] = solution * (length / size)
         return out
 
     return solve
@@ -696,7 +698,7 @@ def _conjugate_gradient(
 ) -> Floats:
     """(ZZᵀ + αI)⁻¹ times ``right`` (n x k) to some digits, where the factor is too far off."""
     goal = 1e-7 * np.linalg.norm(right, axis=0)
-    found, residual = np.zeros_like(right), right.copy()
+    solution, residual = np.zeros_like(right), right.copy()
     direction = step = solve(residual)
     inner = np.einsum("ij,ij->j", residual, step)
     for _ in range(MAX_STEPS):
@@ -704,7 +706,7 @@ def _conjugate_gradient(
         back += alpha * direction
         curvature = np.einsum("ij,ij->j", direction, back)
         length = np.divide(inner, curvature, out=np.zeros_like(inner), where=curvature > 0.0)
-        found += length * direction
+        solution += length * direction
         residual -= length * back
         if not (np.linalg.norm(residual, axis=0) > goal).any():
             break
@@ -712,7 +714,7 @@ def _conjugate_gradient(
         new = np.einsum("ij,ij->j", residual, step)
         ratio = np.divide(new, inner, out=np.zeros_like(inner), where=inner > 0.0)
         direction, inner = step + ratio * direction, new
-    return found
+    return solution
 
 
 # -------------------------------------------------------------------------------------------------
@@ -761,19 +763,19 @@ class ImplicitRidge:
         columns follow where these do not come near, as in very different units.
         """
         full = self._units(alphas)
-        found = self._descend(alphas, start, ENOUGH_PRODUCTS, self._shortened(alphas), FIRST_STEPS)
-        if (found.kkt > ENOUGH_PRODUCTS).any():
-            found = self._further(found, alphas, ENOUGH_PRODUCTS, full)
-        certificate = self.certify(found.coef, alphas)
+        iterates = self._descend(alphas, start, ENOUGH_PRODUCTS, self._shorten(alphas), FIRST_STEPS)
+        if (iterates.kkt > ENOUGH_PRODUCTS).any():
+            iterates = self._further(iterates, alphas, ENOUGH_PRODUCTS, full)
+        certificate = self.certify(iterates.coef, alphas)
         if not certificate.holds:
-            found = self._further(found, alphas, 1e-3 * ENOUGH_PRODUCTS, full)
-            certificate = self.certify(found.coef, alphas)
-        return found, certificate
+            iterates = self._further(iterates, alphas, 1e-3 * ENOUGH_PRODUCTS, full)
+            certificate = self.certify(iterates.coef, alphas)
+        return iterates, certificate
 
-    def _further(self, found: Iterate, alphas: Floats, enough: float, unit: Floats) -> Iterate:
+    def _further(self, iterate: Iterate, alphas: Floats, enough: float, unit: Floats) -> Iterate:
         limit = 4 * min(self.rows.z.shape) + 50
-        more = self._descend(alphas, found.coef, enough, unit, limit)
-        return replace(more, steps=found.steps + more.steps)
+        more = self._descend(alphas, iterate.coef, enough, unit, limit)
+        return replace(more, steps=iterate.steps + more.steps)
 
     def _descend(
         self, alphas: Floats, start: Floats | None, enough: float, unit: Floats, limit: int
@@ -815,20 +817,20 @@ class ImplicitRidge:
         """
         unit, residual = self._units(alphas), self.rows.y - self.rows.times(coef)
         v = self.rows.transposed_times(residual)
-        found = [
+        certificates = [
             certify_residual(
                 residual[:, j], v[:, j], coef[:, j], self.cross[:, j], unit[:, j], alpha, TOLERANCE
             )
             for j, alpha in enumerate(alphas.tolist())
         ]
-        return max(found, key=lambda certificate: certificate.kkt)
+        return max(certificates, key=lambda certificate: certificate.kkt)
 
     def _units(self, alphas: Floats) -> Floats:
         """√(Σz² + α) of every column and target."""
         unit = np.sqrt(self.squares[:, None] + alphas)
         return np.asarray(np.where(unit > 0.0, unit, 1.0))
 
-    def _shortened(self, alphas: Floats) -> Floats:
+    def _shorten(self, alphas: Floats) -> Floats:
         """The same with the shorter half of the columns as they are: their nullspace stays one.
 
         Without penalty all are equilibrated, since the solution of minimum norm depends on it.
@@ -864,8 +866,8 @@ def implicit_path(rows: CenteredRows, alphas: Floats) -> tuple[Floats, list[Cert
     near = None
     for i in np.argsort(-alphas, kind="stable"):
         same = np.full(k, alphas[i])
-        found, certificates[int(i)] = problem.solve(same, near)
-        coefs[i] = near = found.coef
+        solution, certificates[int(i)] = problem.solve(same, near)
+        coefs[i] = near = solution.coef
     return coefs, [certificates[i] for i in range(len(alphas))]
 
 
@@ -875,13 +877,13 @@ def solve_sparse(
     """One α per target; 0 is least squares."""
     rows = CenteredRows.of(block, fit_intercept, standardize)
     problem = ImplicitRidge(rows)
-    found, certificate = problem.solve(alphas)
+    solution, certificate = problem.solve(alphas)
     if not certificate.holds:
         warn(
             "SEP003",
-            f"conjugate gradients stopped after {found.steps} steps with a KKT residual of "
+            f"conjugate gradients stopped after {solution.steps} steps with a KKT residual of "
             f"{certificate.kkt:.1e}. A penalty (Ridge) makes it faster.",
         )
-    coef, intercept = rows.in_table_units(found.coef)
+    coef, intercept = rows.in_table_units(solution.coef)
     status = Status.SOLVED if certificate.holds else Status.LIMIT
-    return Solution(coef, intercept, certificate, status, found.steps)
+    return Solution(coef, intercept, certificate, status, solution.steps)

@@ -188,8 +188,8 @@ def _row_space(r: Floats, m: Moments) -> tuple[Floats, tuple[str, ...]]:
     if rank == m.d:
         return np.eye(m.d), ()
     basis = linalg.qr(unit[:, None] * v[:rank].T, mode="economic")[0]
-    found = dependent_columns(scaled, max(m.d, 10) * EPS)
-    return basis, tuple(str(m.terms.items[j]) for j in found)
+    dependent = dependent_columns(scaled, max(m.d, 10) * EPS)
+    return basis, tuple(str(m.terms.items[j]) for j in dependent)
 
 
 def _smallest_singular_vectors(r: Floats, k: int) -> _Normals:

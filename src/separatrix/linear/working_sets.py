@@ -87,7 +87,7 @@ class StoppingRule:
     kkt: float = np.inf
     sweeps: int = 10_000
 
-    def reached(self, gap: float, beta: Floats) -> bool:
+    def is_reached(self, gap: float, beta: Floats) -> bool:
         """Whether the gap at ``beta`` is small enough, or of the size of rounding errors."""
         return gap <= max(0.5 * self.gap, rounding(beta, 2))
 
@@ -149,9 +149,9 @@ def solve_path(
     grad, _ = products.gradient(working.beta, np.inf)
     before = np.inf
     if start is not None and len(alphas) == 1:
-        found = _point_if_solved(alphas[0], working, penalty, stopping)
-        if found is not None:
-            yield found
+        path_point = _point_if_solved(alphas[0], working, penalty, stopping)
+        if path_point is not None:
+            yield path_point
             return
     for alpha in alphas:
         _enlarge(working, grad, penalty, min(max(2.0 * alpha - before, 0.0), alpha))
@@ -173,19 +173,22 @@ def _solve_at(
     inner, sweeps = 0.4 * stopping.gap, 0
     all_coefs = np.zeros(len(grad))
     while True:
-        at = working.index
+        index = working.index
         problem = GramProblem(
-            working.gram, working.products.target[at], working.beta, grad[at], l1[at], l2[at],
+            working.gram, working.products.target[index], working.beta, grad[index], l1[index],
+            l2[index],
             positive,
         )  # fmt: skip
         sweeps += solve_on_gram(problem, inner, stopping.kkt, max(stopping.sweeps - sweeps, 1))
         grad, rss = working.products.gradient(working.beta, l1)
-        all_coefs[at] = working.beta
+        all_coefs[index] = working.beta
         primal, gap = duality_gap(rss, grad, all_coefs, l1, l2, positive)
         size = grad if positive else np.abs(grad)
         kkt = max(stopping.kkt, rounding(working.beta, 1))
         violation = np.max(np.where(working.inside, 0.0, size - l1), initial=0.0)
-        if (stopping.reached(gap, working.beta) and violation <= kkt) or sweeps >= stopping.sweeps:
+        if (
+            stopping.is_reached(gap, working.beta) and violation <= kkt
+        ) or sweeps >= stopping.sweeps:
             break
         if not _enlarge(working, grad, penalty, alpha):
             inner *= 0.1  # no column outside violates its condition: solve the set further
@@ -206,7 +209,7 @@ def _point_if_solved(
     size = grad if positive else np.abs(grad)
     violation = np.where(coefs, np.abs(grad - l2 * coefs - np.sign(coefs) * l1), size - l1)
     kkt = max(stopping.kkt, rounding(working.beta, 1))
-    if not stopping.reached(gap, working.beta) or violation.max(initial=0.0) > kkt:
+    if not stopping.is_reached(gap, working.beta) or violation.max(initial=0.0) > kkt:
         return None
     return _point(alpha, working, l2, (rss, primal, gap), 0)
 
@@ -277,9 +280,13 @@ class SparseColumns:
         sums = self.products.transposed_times(rho) - self.mean * float(self.v @ rho)
         return np.asarray(sums / self.scale)
 
-    def gram(self, at: Ints) -> Floats:
+    def gram(self, indices: Ints) -> Floats:
         """Inner products of some columns."""
-        a, mean, scale = self.products.by_column[:, at], self.mean[at], self.scale[at]
+        a, mean, scale = (
+            self.products.by_column[:, indices],
+            self.mean[indices],
+            self.scale[indices],
+        )
         product = (a.T @ a).toarray() - np.outer(mean, mean)
         return np.asarray(product / np.outer(scale, scale))
 
@@ -300,35 +307,47 @@ class _CoordinateDescent:
         return np.asarray(self.r + self.shift * self.columns.v)
 
     def solve(
-        self, at: Ints, l1: Floats, l2: Floats, positive: bool, enough: float, most: int
+        self, indices: Ints, l1: Floats, l2: Floats, positive: bool, enough: float, most: int
     ) -> int:
         """Sweep over the columns ``at`` until no violation is above ``enough``."""
         c, a = self.columns, self.columns.products.by_column
         past: list[tuple[Floats, Floats, float]] = []
         for sweeps in range(1, most + 1):
             worst, self.shift = sparse_sweep(
-                at, a.indptr, a.indices, a.data, c.mean, c.scale, l1, l2, positive,
+                indices, a.indptr, a.indices, a.data, c.mean, c.scale, l1, l2, positive,
                 self.beta, self.r, self.shift,
             )  # fmt: skip
             if worst <= enough:
                 return sweeps
-            past.append((self.beta[at], self.r.copy(), self.shift))
+            past.append((self.beta[indices], self.r.copy(), self.shift))
             if len(past) > MEMORY:
-                self._extrapolate(at, past, l1, l2, positive)
+                self._extrapolate(indices, past, l1, l2, positive)
                 past = []
         return most
 
     def polish(
-        self, at: Ints, grad: Floats, l1: Floats, l2: Floats, positive: bool, rule: StoppingRule
+        self,
+        indices: Ints,
+        grad: Floats,
+        l1: Floats,
+        l2: Floats,
+        positive: bool,
+        rule: StoppingRule,
     ) -> int:
         """Solve on the Gram matrix of a small working set, where sweeps come near too slowly."""
-        used = self.beta[at]
+        used = self.beta[indices]
         problem = GramProblem(
-            self.columns.gram(at), self.columns.target[at], used, grad[at], l1[at], l2[at], positive
+            self.columns.gram(indices),
+            self.columns.target[indices],
+            used,
+            grad[indices],
+            l1[indices],
+            l2[indices],
+            positive,
         )
         sweeps = solve_on_gram(problem, 0.4 * rule.gap, rule.kkt, rule.sweeps)
         beta = np.zeros_like(self.beta)
-        beta[at] = used
+        beta[indices] = used
         self._place(beta)
         return sweeps
 
@@ -339,7 +358,7 @@ class _CoordinateDescent:
         self.shift = float(self.columns.mean @ b)
 
     def _extrapolate(
-        self, at: Ints, past: list[tuple[Floats, Floats, float]], l1: Floats, l2: Floats,
+        self, indices: Ints, past: list[tuple[Floats, Floats, float]], l1: Floats, l2: Floats,
         positive: bool,
     ) -> None:  # fmt: skip
         """The combination of the last iterates that would have moved least, if it is better."""
@@ -359,11 +378,13 @@ class _CoordinateDescent:
         shift = float(sum(w * s for w, (_, _, s) in zip(weights, past[1:], strict=True)))
 
         def objective(beta: Floats, residual: Floats) -> float:
-            penalty = l1[at] @ np.abs(beta) + 0.5 * l2[at] @ beta**2
+            penalty = l1[indices] @ np.abs(beta) + 0.5 * l2[indices] @ beta**2
             return 0.5 * float(residual @ residual) + float(penalty)
 
-        if objective(beta, r + shift * self.columns.v) < objective(self.beta[at], self.residual):
-            self.beta[at], self.r[:], self.shift = beta, r, shift
+        if objective(beta, r + shift * self.columns.v) < objective(
+            self.beta[indices], self.residual
+        ):
+            self.beta[indices], self.r[:], self.shift = beta, r, shift
 
 
 def solve_sparse_path(
@@ -380,8 +401,8 @@ def solve_sparse_path(
     at = np.flatnonzero(point.beta)
     for alpha in alphas:
         at = _enlarge_set(at, grad, point.beta, penalty, min(max(2.0 * alpha - before, 0.0), alpha))
-        found, grad, at = _solve_sparse_at(alpha, point, at, grad, penalty, stopping)
-        yield found
+        solved_point, grad, at = _solve_sparse_at(alpha, point, at, grad, penalty, stopping)
+        yield solved_point
         support = np.flatnonzero(point.beta)
         at = support if len(at) > max(256, 2 * len(support)) else at
         before = alpha
@@ -390,7 +411,7 @@ def solve_sparse_path(
 def _solve_sparse_at(
     alpha: float,
     point: _CoordinateDescent,
-    at: Ints,
+    indices: Ints,
     grad: Floats,
     penalty: ElasticNetPenalty,
     rule: StoppingRule,
@@ -399,48 +420,50 @@ def _solve_sparse_at(
     enough, sweeps = min(0.1 * float(np.sqrt(rule.gap)), rule.kkt), 0
     while True:
         most = rule.sweeps - sweeps
-        most = min(most, SWEEPS) if len(at) <= SMALL_SET else most
-        sweeps += point.solve(at, l1, l2, positive, enough, max(most, 1))
+        most = min(most, SWEEPS) if len(indices) <= SMALL_SET else most
+        sweeps += point.solve(indices, l1, l2, positive, enough, max(most, 1))
         residual = point.residual
         grad, square = point.columns.gradient(residual), float(residual @ residual)
         primal, gap = duality_gap(square, grad, point.beta, l1, l2, positive)
-        used = point.beta[at]
+        used = point.beta[indices]
         size, beta = grad if positive else np.abs(grad), point.beta
         nearest = np.where(beta, np.abs(grad - l2 * beta - np.sign(beta) * l1), size - l1)
         violation = np.max(nearest, initial=0.0)
         kkt = max(rule.kkt, rounding(used, 1))
-        if (rule.reached(gap, used) and violation <= kkt) or sweeps >= rule.sweeps:
+        if (rule.is_reached(gap, used) and violation <= kkt) or sweeps >= rule.sweeps:
             break
-        larger = _enlarge_set(at, grad, point.beta, penalty, alpha)
-        if len(larger) == len(at):  # nothing outside violates its condition: solve the set further
+        larger = _enlarge_set(indices, grad, point.beta, penalty, alpha)
+        if len(larger) == len(
+            indices
+        ):  # nothing outside violates its condition: solve the set further
             if enough < 1e-16:
                 break
-            if len(at) <= SMALL_SET:
-                sweeps += point.polish(at, grad, l1, l2, positive, rule)
+            if len(indices) <= SMALL_SET:
+                sweeps += point.polish(indices, grad, l1, l2, positive, rule)
             enough *= 0.2
-        at = larger
+        indices = larger
     support = np.flatnonzero(point.beta)
     freedom = float(len(support))
     if l2[support].any():
         gram = point.columns.gram(support)
         freedom = float(np.trace(np.linalg.solve(gram + np.diag(l2[support]), gram)))
     values = (square, primal, gap)
-    return PathPoint(alpha, support, point.beta[support], *values, freedom, sweeps), grad, at
+    return PathPoint(alpha, support, point.beta[support], *values, freedom, sweeps), grad, indices
 
 
 def _enlarge_set(
-    at: Ints, grad: Floats, beta: Floats, penalty: ElasticNetPenalty, alpha: float
+    indices: Ints, grad: Floats, beta: Floats, penalty: ElasticNetPenalty, alpha: float
 ) -> Ints:
     """The working set with columns beyond the threshold α ℓⱼ, the furthest first."""
     size = grad if penalty.positive else np.abs(grad)
     beyond = size - alpha * penalty.l1
-    beyond[at] = -np.inf
+    beyond[indices] = -np.inf
     new = np.flatnonzero(beyond > 0.0)
     most = max(GROWTH, int(np.count_nonzero(beta)))
     if len(new) > most:
         ratio = size[new] / np.maximum(penalty.l1[new], np.finfo(float).tiny)
         new = new[np.argpartition(-ratio, most)[:most]]
-    return np.union1d(at, new) if len(new) else at
+    return np.union1d(indices, new) if len(new) else indices
 
 
 # -------------------------------------------------------------------------------------------------
@@ -487,18 +510,18 @@ def solve_on_gram(problem: GramProblem, gap: float, kkt: float, max_sweeps: int)
 
     ``kkt`` is how far from its optimality condition a coordinate may remain besides.
     """
-    p, done = problem, 0
+    p, n_solved = problem, 0
     for round_ in range(MAX_ROUNDS):
-        most = min(MORE_SWEEPS if round_ else GRAM_SWEEPS, max_sweeps - done)
+        most = min(MORE_SWEEPS if round_ else GRAM_SWEEPS, max_sweeps - n_solved)
         gap, kkt = max(gap, rounding(p.beta, 2)), max(kkt, rounding(p.beta, 1))
         sweeps, stop = descend(
             p.gram, p.target, p.grad, p.beta, p.l1, p.l2, p.positive, most, gap, kkt
         )
-        done += int(sweeps)
-        if stop or done >= max_sweeps:
-            return done
+        n_solved += int(sweeps)
+        if stop or n_solved >= max_sweeps:
+            return n_solved
         support_step(p)
-    return done + add_one_by_one(p, gap, kkt, max_sweeps - done)
+    return n_solved + add_one_by_one(p, gap, kkt, max_sweeps - n_solved)
 
 
 def add_one_by_one(p: GramProblem, gap: float, kkt: float, max_steps: int) -> int:

@@ -143,10 +143,10 @@ def solve_logistic(
     problem: LogisticProblem, start: Floats, options: LogisticOptions, priors: Floats
 ) -> LogisticSolution:
     """Minimize from ``start`` and certify; ``priors`` are the class proportions."""
-    found = minimize(problem, start, options)
+    descent_result = minimize(problem, start, options)
     factor = 1.0 / options.penalty if options.penalty > 0.0 else 1.0
     certificate, theta, loss = certify_logistic(
-        problem, found.theta, found.step, factor, tolerance=options.tol
+        problem, descent_result.theta, descent_result.step, factor, tolerance=options.tol
     )
     preconditioner, wide = problem.preconditioner, isinstance(problem, WideLogistic)
     certificate = replace(
@@ -154,22 +154,22 @@ def solve_logistic(
         rank=None if options.penalty > 0.0 or wide else preconditioner.rank,
         dependent=preconditioner.dependent,
     )
-    if found.separation is not None:
-        certificate = _separation_certificate(certificate, found.separation)
-    _warn(problem, found, certificate.holds, options)
+    if descent_result.separation is not None:
+        certificate = _separation_certificate(certificate, descent_result.separation)
+    _warn(problem, descent_result, certificate.holds, options)
     coef, intercept = problem.unscale(theta)
     return LogisticSolution(
         coef,
         intercept,
         certificate,
-        found.status,
-        found.passes,
-        found.history,
+        descent_result.status,
+        descent_result.passes,
+        descent_result.history,
         loss=loss,
-        covariance=_covariance(problem, found, options),
-        limit=_limit(problem, found),
+        covariance=_covariance(problem, descent_result, options),
+        limit=_limit(problem, descent_result),
         identified=_find_identified(preconditioner, options),
-        separation=found.separation,
+        separation=descent_result.separation,
         rank=preconditioner.rank,
         weight=problem.weight,
         priors=priors,
@@ -197,7 +197,7 @@ def _separation_certificate(certificate: Certificate, separation: Separation) ->
 
 
 def _warn(
-    problem: LogisticProblem, found: DescentResult, holds: bool, options: LogisticOptions
+    problem: LogisticProblem, descent_result: DescentResult, holds: bool, options: LogisticOptions
 ) -> None:
     dependent = problem.preconditioner.dependent
     if dependent and options.penalty == 0.0:
@@ -206,7 +206,7 @@ def _warn(
             f"dependent columns: {', '.join(dependent)}. The probabilities are unique, the "
             "coefficients are not; those of smallest norm were returned.",
         )
-    if found.separation is not None:
+    if descent_result.separation is not None:
         warn(
             "SEP006",
             "the classes are separable: the maximum likelihood estimate does not exist, because "
@@ -214,25 +214,27 @@ def _warn(
             "those of the last iteration. Use a penalty, such as C=1.",
         )
     elif not holds:
-        reason = f"stopped after {found.passes} passes ({found.status}). "
-        if found.status is Status.LIMIT:
+        reason = f"stopped after {descent_result.passes} passes ({descent_result.status}). "
+        if descent_result.status is Status.LIMIT:
             reason = "The max_iter was reached which means the coef_ did not converge. "
         reason += "Increase the number of iterations, or see certificate_."
         warn("SEP003", f"{options.method} failed to converge: {reason}")
 
 
-def _covariance(problem: LogisticProblem, found: DescentResult, options: LogisticOptions) -> Floats:
+def _covariance(
+    problem: LogisticProblem, descent_result: DescentResult, options: LogisticOptions
+) -> Floats:
     """H⁻¹ in the coefficients of the table; only for maximum likelihood."""
     width, k = problem.shape
-    if options.penalty > 0.0 or found.separation is not None or width * k > MAX_FULL:
+    if options.penalty > 0.0 or descent_result.separation is not None or width * k > MAX_FULL:
         return np.zeros((0, 0))
     if isinstance(problem, WideLogistic) and (
-        problem.is_sparse or found.status is not Status.SOLVED
+        problem.is_sparse or descent_result.status is not Status.SOLVED
     ):
         return np.zeros((0, 0))
-    hessian = found.hessian
+    hessian = descent_result.hessian
     if hessian is None:
-        hessian = problem.hessian(found.theta - found.step).hessian
+        hessian = problem.hessian(descent_result.theta - descent_result.step).hessian
     assert hessian is not None
     if isinstance(problem, WideLogistic) and (k > 1 or not _definite(hessian)):
         return np.zeros((0, 0))  # columns that depend on others were not looked for
@@ -247,16 +249,20 @@ def _definite(hessian: Floats) -> bool:
     return bool(values[0] > 1e-10 * values[-1])
 
 
-def _limit(problem: LogisticProblem, found: DescentResult) -> Limit | None:
+def _limit(problem: LogisticProblem, descent_result: DescentResult) -> Limit | None:
     """What stays finite; None where the classes are not separable, or completely so."""
     width, k = problem.shape
-    if found.separation is None or found.separation.complete or width * k > MAX_FULL:
+    if (
+        descent_result.separation is None
+        or descent_result.separation.complete
+        or width * k > MAX_FULL
+    ):
         return None
     if isinstance(problem, WideLogistic):
         return None
     if problem.weight * (width * k) ** 2 > MAX_LIMIT_WORK:
         return None
-    return limit_of(problem, found.theta, found.separation)
+    return limit_of(problem, descent_result.theta, descent_result.separation)
 
 
 def _find_identified(preconditioner: Preconditioner, options: LogisticOptions) -> NDArray[np.bool_]:
@@ -271,10 +277,10 @@ def _find_identified(preconditioner: Preconditioner, options: LogisticOptions) -
     norm = np.linalg.norm(p.matrix, axis=1)
     unit = np.where(norm > 0.0, norm, 1.0)
     span = linalg.orth(p.matrix / unit[:, None], rcond=1e-10)
-    own = np.sum(span**2, axis=1) > 1.0 - 1e-8
+    in_span = np.sum(span**2, axis=1) > 1.0 - 1e-8
     center = np.where(norm > 0.0, p.center / unit, 0.0)
     outside = np.linalg.norm(center - span @ (span.T @ center))
-    return np.append(own, outside <= 1e-8 * np.linalg.norm(center))
+    return np.append(in_span, outside <= 1e-8 * np.linalg.norm(center))
 
 
 # -------------------------------------------------------------------------------------------------
@@ -362,8 +368,8 @@ def _in_table_units(
 def jacobian_of(problem: LogisticProblem) -> Floats:
     """The coefficients of the table, and last the intercept, as linear in those of one score."""
     p, r = problem.preconditioner, problem.preconditioner.rank
-    one = np.zeros((len(p.center) + 1, problem.shape[0]))
-    one[:-1, :r] = p.matrix
-    one[-1, :r] = -p.center @ p.matrix
-    one[-1, r:] = 1.0
-    return one
+    jacobian = np.zeros((len(p.center) + 1, problem.shape[0]))
+    jacobian[:-1, :r] = p.matrix
+    jacobian[-1, :r] = -p.center @ p.matrix
+    jacobian[-1, r:] = 1.0
+    return jacobian

@@ -213,7 +213,7 @@ class GradientDescent(ProbabilisticLinearClassifier):
         start = random.uniform(-START_RANGE, START_RANGE, problem.shape).ravel()
         recorder = _ErrorRateRecorder(problem, self.patience)
         with np.errstate(over="ignore", invalid="ignore"):
-            found = gradient_descent(
+            descended = gradient_descent(
                 problem,
                 start,
                 step=self.learning_rate,
@@ -227,21 +227,21 @@ class GradientDescent(ProbabilisticLinearClassifier):
             np.array(recorder.error_rates),
             np.array([coef.T for coef, _ in points]),
             np.array([intercept for _, intercept in points]),
-            found.status,
-            found.step,
+            descended.status,
+            descended.step,
         )
         # after divergence the lowest point is returned instead of the last
-        lost = found.status in (Status.DIVERGED, Status.OSCILLATING)
+        lost = descended.status in (Status.DIVERGED, Status.OSCILLATING)
         at = int(np.nanargmin(self.trace_.objective)) if lost else len(recorder.points) - 1
-        certificate = _certificate(found)
-        if found.status not in (Status.SOLVED, Status.STOPPED):
+        certificate = _certificate(descended)
+        if descended.status not in (Status.SOLVED, Status.STOPPED):
             warn("SEP003", str(certificate))
         return Solution(
             self.trace_.coef[at].T,
             self.trace_.intercept[at] - (0.5 if problem.squared and r.shape[1] == 1 else 0.0),
             certificate,
-            found.status,
-            found.iterations,
+            descended.status,
+            descended.iterations,
         )
 
     @available_if(lambda self: self.loss == "logistic")  # type: ignore[untyped-decorator]
@@ -254,7 +254,7 @@ class GradientDescent(ProbabilisticLinearClassifier):
         """The most probable class; by the largest score for squared error."""
         if self.loss == "logistic":
             return super().predict(X)
-        return self._predicted(self.decision_function(X))
+        return self._label_scores(self.decision_function(X))
 
     def formula(self) -> nodes.ClassFormula:
         """Probabilities of the logistic loss, scores of squared error."""
@@ -287,12 +287,12 @@ class _ErrorRateRecorder:
         return not patient and not has_risen(self.objective)
 
 
-def _certificate(found: Solution) -> Certificate:
+def _certificate(solution: Solution) -> Certificate:
     """That of the descent; stopped early, nothing is promised about the minimum."""
-    if found.status != Status.STOPPED:
-        return found.certificate
+    if solution.status != Status.STOPPED:
+        return solution.certificate
     return replace(
-        found.certificate,
+        solution.certificate,
         claim="Gradient descent: the error rate stopped decreasing before the gradient vanished",
         tolerance=np.nan,
         promised=(),

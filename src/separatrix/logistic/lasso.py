@@ -90,7 +90,9 @@ class WorkingSets:
             else:
                 theta = self._theta(point)
                 if not self._enlarge(known, point) and passes:
-                    target = min(target, self._needed(known, point, options.tol, problem.weight))
+                    target = min(
+                        target, self._required_gap(known, point, options.tol, problem.weight)
+                    )
                 point, count = descend(
                     self.rows,
                     self.columns,
@@ -190,7 +192,7 @@ class WorkingSets:
         gap = gap_at(penalty, theta, gradient, point.at.value, self.weight)
         return AllColumns(gradient[:d], violation[:d], float(violation.max(initial=0.0)), gap)
 
-    def _needed(self, known: AllColumns, point: SetPoint, tol: float, weight: float) -> float:
+    def _required_gap(self, known: AllColumns, point: SetPoint, tol: float, weight: float) -> float:
         """The violation that would close the gap, which is about proportional to it."""
         gap = 0.5 * tol * point.value / max(known.gap, 1e-300)
         kkt = 0.5 * tol * weight / max(known.largest, 1e-300)
@@ -254,10 +256,10 @@ class LassoRows:
                     )
                 )
             there = scores[:, rows] + t * move[:, rows]
-            own = np.empty_like(there)
-            value = softmax_by_class(there, self.codes[rows], self.w[rows], own)
-            residual[:, rows], p[:, rows] = own, there
-            h[:, rows] = np.maximum(class_variances(there, own), self.w[rows] * floor)
+            piece = np.empty_like(there)
+            value = softmax_by_class(there, self.codes[rows], self.w[rows], piece)
+            residual[:, rows], p[:, rows] = piece, there
+            h[:, rows] = np.maximum(class_variances(there, piece), self.w[rows] * floor)
             return float(value)
 
         value = sum(parallel_map(part, pieces(n, MIN_ROWS)))
@@ -666,11 +668,11 @@ def l1_solver(problem: LogisticProblem) -> Solver:
 def _with_hessian(
     problem: LogisticProblem, start: Floats, options: LogisticOptions
 ) -> DescentResult:
-    found = _descend(problem, start, options)
-    theta = found.theta
+    iterate = _descend(problem, start, options)
+    theta = iterate.theta
     if problem.design.intercept and theta.shape[1] > 1:
         theta[-1] -= theta[-1].mean()
-    return found
+    return iterate
 
 
 def _descend(problem: LogisticProblem, theta: Floats, options: LogisticOptions) -> DescentResult:
@@ -692,17 +694,21 @@ def _descend(problem: LogisticProblem, theta: Floats, options: LogisticOptions) 
             damping = 0.1 * min(kkt, 1.0) * size  # H nearly vanishes at large scores
             accuracy = max(kkt * min(0.1, kkt), EPS) * size
             new = _minimize_full_model(problem, at, theta, damping, accuracy)
-            found = _backtrack_all(problem, theta, new, at, penalty.l1)
-            if found is None:
+            accepted = _backtrack_all(problem, theta, new, at, penalty.l1)
+            if accepted is None:
                 status = Status.SOLVED if kkt <= tol and gap <= tol else Status.ROUNDING
             else:
-                theta, at = found
+                theta, at = accepted
                 history.append(at.value + float(np.sum(penalty.l1 * np.abs(theta))))
     return DescentResult(theta, np.zeros_like(theta), status, len(history), np.array(history))
 
 
 def _minimize_full_model(
-    problem: LogisticProblem, at: LossEvaluation, theta: Floats, damping: float, accuracy: float
+    problem: LogisticProblem,
+    loss_evaluation: LossEvaluation,
+    theta: Floats,
+    damping: float,
+    accuracy: float,
 ) -> Floats:
     """The minimum of the quadratic model with the ℓ₁ penalty, by coordinate descent.
 
@@ -710,12 +716,12 @@ def _minimize_full_model(
     curvature there but that of the penalty, and coordinates alone would take for ever. So the best
     shift is taken after every sweep.
     """
-    assert at.hessian is not None
+    assert loss_evaluation.hessian is not None
     (width, k), l1 = problem.shape, problem.penalty.l1
     beta = theta.T.ravel().copy()
-    grad = -at.gradient.T.ravel()
+    grad = -loss_evaluation.gradient.T.ravel()
     thresholds, none = l1.T.ravel().copy(), np.zeros(len(beta))
-    gram = at.hessian + damping * np.eye(len(beta))
+    gram = loss_evaluation.hessian + damping * np.eye(len(beta))
     if k > 1:
         columns = np.arange(width)
         gram.reshape(k, width, k, width)[:, columns, :, columns] -= damping / k
@@ -763,7 +769,11 @@ def best_shift(beta: Floats, l1: Floats, l2: Floats) -> Floats:
 
 
 def _backtrack_all(
-    problem: LogisticProblem, theta: Floats, new: Floats, at: LossEvaluation, l1: Floats
+    problem: LogisticProblem,
+    theta: Floats,
+    new: Floats,
+    loss_evaluation: LossEvaluation,
+    l1: Floats,
 ) -> tuple[Floats, LossEvaluation] | None:
     """Part of the way to ``new``, halved until F decreases enough; None if rounding hides it.
 
@@ -771,17 +781,17 @@ def _backtrack_all(
     its model says, as it does far from the optimum of nearly separable classes, the step doubles.
     """
     move, before = new - theta, float(np.sum(l1 * np.abs(theta)))
-    slope = float(np.sum(at.gradient * move) + np.sum(l1 * np.abs(new))) - before
+    slope = float(np.sum(loss_evaluation.gradient * move) + np.sum(l1 * np.abs(new))) - before
 
     def go(t: float) -> _Trial:
         there = new if t == 1.0 else theta + t * move
-        found = problem.hessian(there)
-        return _Trial(there, found, found.value + float(np.sum(l1 * np.abs(there))))
+        hessian_there = problem.hessian(there)
+        return _Trial(there, hessian_there, hessian_there.value + float(np.sum(l1 * np.abs(there))))
 
-    limit = 0.9 * violation(problem, theta, at)
+    limit = 0.9 * violation(problem, theta, loss_evaluation)
     found = backtrack(
         go,
-        at.value + before,
+        loss_evaluation.value + before,
         slope,
         most=30,
         equal=lambda _, there: violation(problem, there.theta, there.at) <= limit,
@@ -796,7 +806,7 @@ class _Trial(NamedTuple):
     value: float
 
 
-def violation(problem: LogisticProblem, theta: Floats, at: LossEvaluation) -> float:
+def violation(problem: LogisticProblem, theta: Floats, loss_evaluation: LossEvaluation) -> float:
     """The largest distance of −∇f to the subdifferential of the penalty."""
-    gradient = at.gradient - problem.ridge[:, None] * theta
+    gradient = loss_evaluation.gradient - problem.ridge[:, None] * theta
     return float(problem.penalty.distance(theta, -gradient).max(initial=0.0))

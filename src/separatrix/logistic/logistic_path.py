@@ -406,8 +406,8 @@ class LogisticCV(LogisticPathBase):
         coefs, intercepts = coefficient_path(data.rows.collect(), targets, Cs, options)
         if two:
             self.coefs_, self.intercepts_ = coefs, intercepts
-        at = int(np.argmin(np.abs(Cs - self.C_)))
-        near = start.problem.rescale(coefs[at].T, intercepts[at])
+        index = int(np.argmin(np.abs(Cs - self.C_)))
+        near = start.problem.rescale(coefs[index].T, intercepts[index])
         near = start.theta if near is None else near
         self._store(solve_logistic(start.problem, near, options, start.priors), data.encoding)
         return self

@@ -92,9 +92,9 @@ class LogisticClassifier(SparseCoefficients, ProbabilisticLinearClassifier):
         self.separation_: Separation | None = solution.separation
         if self.reference is None or len(self.classes_) == 2:
             return
-        at = np.flatnonzero(self.classes_ == self.reference)
-        self.coef_ = self.coef_ - self.coef_[at]
-        self.intercept_ = self.intercept_ - self.intercept_[at]
+        indices = np.flatnonzero(self.classes_ == self.reference)
+        self.coef_ = self.coef_ - self.coef_[indices]
+        self.intercept_ = self.intercept_ - self.intercept_[indices]
 
     def _ridge_folds(self, data: TuningData, C: float, points: int) -> RidgeFolds:
         """Columns and weights of the classes for a comparison on folds, up to C."""
@@ -639,11 +639,11 @@ def _contrasts(model: Any) -> tuple[Floats, list[Any], Any]:
     classes = model.classes_.tolist()
     if len(classes) == 2:
         return np.ones((1, 1)), [classes[1]], classes[0]
-    at = 0 if model.reference is None else classes.index(model.reference)
+    index = 0 if model.reference is None else classes.index(model.reference)
     contrast = np.eye(len(classes))
-    contrast[:, at] -= 1.0
-    others = [j for j in range(len(classes)) if j != at]
-    return contrast[others], [classes[j] for j in others], classes[at]
+    contrast[:, index] -= 1.0
+    others = [j for j in range(len(classes)) if j != index]
+    return contrast[others], [classes[j] for j in others], classes[index]
 
 
 def _refuse(model: Any) -> None:

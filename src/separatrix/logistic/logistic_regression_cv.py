@@ -239,7 +239,7 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
         warn_of_defaults(self)
         context = self._init_callback_context()
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        found = route_params(self, params, sample_weight)
+        routed = route_params(self, params, sample_weight)
         rows, weights = self._training(X, y, sample_weight)
         model = self._model(1.0, 0.0)
         targets = self._read(rows, model._options(1.0))[1]
@@ -253,13 +253,13 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
         labels = self.classes_[codes]
         cv = default_folds(np.bincount(codes).max()) if self.cv is None else self.cv
         splitter = check_cv(cv, labels, classifier=True)
-        split = splitter.split(np.empty((len(labels), 1)), labels, **found["split"])
+        split = splitter.split(np.empty((len(labels), 1)), labels, **routed["split"])
         folds = list(require_rows(split))
         fold = np.zeros(len(labels), dtype=np.int64)
         for number, (_, test) in enumerate(folds):
             fold[test] = number
         warn_of_parted_copies(rows, Folds.from_labels(fold), self.cv)
-        scorer, more = scorer_of_classes(self._get_scorer(), self.classes_), found["score"]
+        scorer, more = scorer_of_classes(self._get_scorer(), self.classes_), routed["score"]
 
         if weights is not None and not get_config().get("enable_metadata_routing", False):
             more = {"sample_weight": weights}
@@ -271,8 +271,8 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
         solved = solved_folds(rows, targets, folds, Cs, options)
         paths = [
             [
-                scored_path(rows, targets, test, one, chosen, model, score)
-                for one, chosen in zip(fits, options, strict=True)
+                scored_path(rows, targets, test, fold_fit, chosen, model, score)
+                for fold_fit, chosen in zip(fits, options, strict=True)
             ]
             for (_, test), fits in zip(folds, solved, strict=True)
         ]
@@ -458,33 +458,35 @@ def solved_folds(
         data = training_rows(rows, train, x)
         return data.encoding, _points(data, targets, Cs, chosen)
 
-    found = parallel_map(one, [(train, chosen) for train, _ in folds for chosen in options])
-    return [found[at : at + each] for at in range(0, len(found), each)]
+    points = parallel_map(one, [(train, chosen) for train, _ in folds for chosen in options])
+    return [points[at : at + each] for at in range(0, len(points), each)]
 
 
 def scored_path(
     rows: InMemory,
     targets: Terms,
     test: Ints,
-    found: tuple[Encoding, list[FoldPoint]],
+    fold: tuple[Encoding, list[FoldPoint]],
     options: LogisticOptions,
     model: LogisticRegression,
     score: Score,
 ) -> LogisticFoldPath:
     """Score the fits of a fold on its test rows by ``model``."""
-    encoding, points = found
+    encoding, points = fold
     block = encoding.apply(rows.take(test).block)
     labels = model.classes_[block.codes(targets)]
     model.n_features_in_ = block.x.shape[1]
     model.encoding_ = identity(ArrayRows(block.x, block.y).schema)
     coefs, scores, steps, converged = [], [], [], True
-    for at in points:
-        model.coef_, model.intercept_ = at.coef, at.intercept
+    for point in points:
+        model.coef_, model.intercept_ = point.coef, point.intercept
         scores.append(score(model, block.x, labels, test))
-        both = np.column_stack([at.coef, at.intercept]) if options.fit_intercept else at.coef
+        both = (
+            np.column_stack([point.coef, point.intercept]) if options.fit_intercept else point.coef
+        )
         coefs.append(both)
-        steps.append(min(max(at.passes - 1, 1), options.max_iter))
-        converged &= at.status is not Status.LIMIT
+        steps.append(min(max(point.passes - 1, 1), options.max_iter))
+        converged &= point.status is not Status.LIMIT
     return LogisticFoldPath(
         np.array(coefs), np.array(scores), np.array(steps, dtype=np.int32), converged
     )
@@ -494,7 +496,7 @@ def _points(
     data: LogisticRows, targets: Terms, Cs: Floats, options: LogisticOptions
 ) -> list[FoldPoint]:
     """Coefficients (scores x d), intercepts, status and passes at every C, in the order given."""
-    found: dict[float, FoldPoint] = {}
+    points: dict[float, FoldPoint] = {}
     finite = np.unique(Cs[np.isfinite(Cs)])
     start = starting_point(data, targets, options)
     present = np.count_nonzero(start.priors)
@@ -505,11 +507,11 @@ def _points(
     if len(finite):
         for C, (problem, at) in zip(finite, solve_path(start, finite, options), strict=True):
             coef, intercept = problem.unscale(at.theta - at.step)
-            found[float(C)] = FoldPoint(coef.T, intercept, at.status, at.passes)
+            points[float(C)] = FoldPoint(coef.T, intercept, at.status, at.passes)
     if len(finite) < len(Cs) and not np.isfinite(Cs).all():
         free = fit_logistic(data, targets, replace(options, penalty=0.0, intercept_scaling=np.inf))
-        found[np.inf] = FoldPoint(free.coef.T, free.intercept, free.status, free.iterations)
-    return [found[float(C)] for C in Cs]
+        points[np.inf] = FoldPoint(free.coef.T, free.intercept, free.status, free.iterations)
+    return [points[float(C)] for C in Cs]
 
 
 # -------------------------------------------------------------------------------------------------
@@ -525,6 +527,6 @@ def scorer_of_classes(scorer: Any, classes: NDArray[Any]) -> Any:
     named: dict[str, Any] = {"labels": classes}
     if len(classes) == 2 and "pos_label" in taken:
         named["pos_label"] = classes[-1]
-    own = copy(scorer)
-    own._kwargs = {**named, **scorer._kwargs}
-    return own
+    class_scorer = copy(scorer)
+    class_scorer._kwargs = {**named, **scorer._kwargs}
+    return class_scorer

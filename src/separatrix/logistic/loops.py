@@ -134,9 +134,9 @@ def two_class_model(scores, move, t, positive, w, floor, residual, h):
     for i in range(scores.shape[0]):
         s = scores[i] + t * move[i]
         e = np.exp(-abs(s))
-        own = s if positive[i] > 0.5 else -s
-        value += w[i] * (np.log1p(e) + max(-own, 0.0))
-        wrong = (e if own >= 0.0 else 1.0) / (1.0 + e)
+        signed = s if positive[i] > 0.5 else -s
+        value += w[i] * (np.log1p(e) + max(-signed, 0.0))
+        wrong = (e if signed >= 0.0 else 1.0) / (1.0 + e)
         residual[i] = -w[i] * wrong if positive[i] > 0.5 else w[i] * wrong
         h[i] = w[i] * max(e / ((1.0 + e) * (1.0 + e)), floor)
     return value
@@ -172,7 +172,7 @@ def fused_rows(x, center, point, constant, sign, w, scores, gradient):
     """
     n, d = x.shape
     total, residuals = 0.0, 0.0
-    own, zero = np.zeros(4, x.dtype), x[0, 0] * 0
+    sums, zero = np.zeros(4, x.dtype), x[0, 0] * 0
     for i in range(0, n, 4):
         # at the end the last row stands for missing ones, with a residual of zero
         j1, j2, j3 = min(i + 1, n - 1), min(i + 2, n - 1), min(i + 3, n - 1)
@@ -192,8 +192,8 @@ def fused_rows(x, center, point, constant, sign, w, scores, gradient):
                 loss, r = _residual(scores[i + k], sign[i + k], w[i + k])
             total += loss
             residuals += r
-            own[k] = r
-        r0, r1, r2, r3 = own[0], own[1], own[2], own[3]
+            sums[k] = r
+        r0, r1, r2, r3 = sums[0], sums[1], sums[2], sums[3]
         for j in range(d):
             z = center[j]
             gradient[j] += r0 * (a[j] - z) + r1 * (b[j] - z) + r2 * (c[j] - z) + r3 * (e[j] - z)
@@ -281,14 +281,14 @@ def softmax_rows(scores, codes, w, residual):
     total, entropy, margin = 0.0, 0.0, np.inf
     for i in range(n):
         row, out, true, weight = scores[i], residual[i], codes[i], w[i]
-        own = row[true]
+        of_true_class = row[true]
         row[true] = -FAR_BELOW
         other = row[0]
         for j in range(1, k):
             other = max(other, row[j])
-        row[true] = own
-        top = max(own, other)
-        away = own - top
+        row[true] = of_true_class
+        top = max(of_true_class, other)
+        away = of_true_class - top
         for j in range(k):
             out[j] = exponential(max(row[j] - top, LEAST))
         out[true] = 0.0
@@ -298,13 +298,13 @@ def softmax_rows(scores, codes, w, residual):
         rest, e = total_of(out), math.exp(away)
         mass = max(rest + e, 1.0)  # the largest term is e⁰
         # what the other classes leave keeps its digits however small it is
-        level = math.log1p(rest) if own >= other else math.log(mass)
+        level = math.log1p(rest) if of_true_class >= other else math.log(mass)
         total += weight * (level - away)
         entropy += weight * ((inner + e * away) / mass - level)
         factor = weight / mass
         for j in range(k):
             out[j] *= factor
         out[true] = -factor * rest
-        if weight > 0.0 and own - other < margin:
-            margin = own - other
+        if weight > 0.0 and of_true_class - other < margin:
+            margin = of_true_class - other
     return total, entropy, margin

@@ -146,8 +146,8 @@ def with_shift(hessian: Floats, problem: LogisticProblem) -> Floats:
     full = hessian.copy()
     if k > 1:
         by_column, shift = full.reshape(k, width, k, width), np.arange(width)
-        own = np.diag(full).reshape(k, width).mean(axis=0)
-        by_column[:, shift, :, shift] += own[:, None, None] / k
+        diagonal = np.diag(full).reshape(k, width).mean(axis=0)
+        by_column[:, shift, :, shift] += diagonal[:, None, None] / k
     return full
 
 
@@ -185,16 +185,22 @@ class _Newton:
     def evaluate(self, theta: Floats) -> LossEvaluation:
         return self.problem.hessian(theta)
 
-    def direction(self, at: LossEvaluation) -> Floats:
-        assert at.hessian is not None
-        self.hessian = at.hessian
-        return hessian_solver(at.hessian, self.problem)(at.gradient)
+    def direction(self, loss_evaluation: LossEvaluation) -> Floats:
+        assert loss_evaluation.hessian is not None
+        self.hessian = loss_evaluation.hessian
+        return hessian_solver(loss_evaluation.hessian, self.problem)(loss_evaluation.gradient)
 
-    def damped_direction(self, at: LossEvaluation, damping: float) -> Floats:
+    def damped_direction(self, loss_evaluation: LossEvaluation, damping: float) -> Floats:
         """(H + δI)⁻¹∇F, for points where the Hessian nearly vanishes (Levenberg)."""
-        assert at.hessian is not None
-        ridge = damping * size_of(self.problem, at.value) * np.eye(len(at.hessian))
-        return hessian_solver(at.hessian + ridge, self.problem)(at.gradient)
+        assert loss_evaluation.hessian is not None
+        ridge = (
+            damping
+            * size_of(self.problem, loss_evaluation.value)
+            * np.eye(len(loss_evaluation.hessian))
+        )
+        return hessian_solver(loss_evaluation.hessian + ridge, self.problem)(
+            loss_evaluation.gradient
+        )
 
     def update(self, theta: Floats, step: Floats, change: Floats) -> None:
         """Nothing is stored: the next pass computes the Hessian."""
@@ -215,16 +221,16 @@ class _LBFGS:
     def evaluate(self, theta: Floats) -> LossEvaluation:
         return self.problem.gradient(theta)
 
-    def direction(self, at: LossEvaluation) -> Floats:
-        return self.memory.direction(at.gradient, self.solve)
+    def direction(self, loss_evaluation: LossEvaluation) -> Floats:
+        return self.memory.direction(loss_evaluation.gradient, self.solve)
 
-    def damped_direction(self, at: LossEvaluation, damping: float) -> Floats:
+    def damped_direction(self, loss_evaluation: LossEvaluation, damping: float) -> Floats:
         """A direction by an upper bound of the Hessian; the stored pairs are dropped."""
-        size = size_of(self.problem, at.value)
+        size = size_of(self.problem, loss_evaluation.value)
         bound = 0.25 * size + self.problem.ridge[:, None]
         self.solve = lambda g: g / bound
         self.memory.clear()
-        return np.asarray(at.gradient / (bound + damping * size))
+        return np.asarray(loss_evaluation.gradient / (bound + damping * size))
 
     def update(self, theta: Floats, step: Floats, change: Floats) -> None:
         """Store a step; a preconditioner that took many is computed anew where it got to."""
@@ -300,40 +306,50 @@ def _flat(problem: LogisticProblem, method: _Newton | _LBFGS) -> bool:
 
 
 def _has_converged(
-    at: LossEvaluation, step: Floats, theta: Floats, tolerance: float, method: _Newton | _LBFGS
+    loss_evaluation: LossEvaluation,
+    step: Floats,
+    theta: Floats,
+    tolerance: float,
+    method: _Newton | _LBFGS,
 ) -> bool:
     length = float(np.abs(step).max(initial=0.0))
     size = 1.0 + float(np.abs(theta).max(initial=0))
-    largest = float(np.abs(at.gradient).max(initial=0.0))
+    largest = float(np.abs(loss_evaluation.gradient).max(initial=0.0))
     stationary = largest <= method.gradient_tolerance * tolerance
     return length <= method.step_tolerance * size or (stationary and length <= 1e-5 * size)
 
 
 def _next(
-    method: _Newton | _LBFGS, theta: Floats, step: Floats, at: LossEvaluation, tolerance: float
+    method: _Newton | _LBFGS,
+    theta: Floats,
+    step: Floats,
+    loss_evaluation: LossEvaluation,
+    tolerance: float,
 ) -> tuple[Floats, LossEvaluation] | None:
     """A step by backtracking, or a damped one where scores are so large that H nearly vanishes."""
-    new = _backtrack(method, theta, step, at)
+    new = _backtrack(method, theta, step, loss_evaluation)
     for damping in (1e-6, 1e-4, 1e-2, 1.0, 100.0):
-        if new is not None or float(np.abs(at.gradient).max(initial=0.0)) <= tolerance:
+        if new is not None or float(np.abs(loss_evaluation.gradient).max(initial=0.0)) <= tolerance:
             break
-        new = _backtrack(method, theta, method.damped_direction(at, damping), at)
+        new = _backtrack(
+            method, theta, method.damped_direction(loss_evaluation, damping), loss_evaluation
+        )
     return new
 
 
 def _backtrack(
-    method: _Newton | _LBFGS, theta: Floats, step: Floats, at: LossEvaluation
+    method: _Newton | _LBFGS, theta: Floats, step: Floats, loss_evaluation: LossEvaluation
 ) -> tuple[Floats, LossEvaluation] | None:
     """The step, halved until F decreases enough; None where rounding hides any decrease.
 
     Far from a minimum it is doubled; without penalty that far is where separable classes have none,
     which shows at once.
     """
-    steepest = 0.9 * np.abs(at.gradient).max(initial=0.0)
+    steepest = 0.9 * np.abs(loss_evaluation.gradient).max(initial=0.0)
     found = backtrack(
         lambda t: method.evaluate(theta - t * step),
-        at.value,
-        -float(np.sum(at.gradient * step)),
+        loss_evaluation.value,
+        -float(np.sum(loss_evaluation.gradient * step)),
         equal=lambda _, there: float(np.abs(there.gradient).max(initial=0.0)) < steepest,
         longer=bool(method.problem.ridge.any()),
     )

@@ -87,21 +87,21 @@ def solve_path(
         ahead = min(step / before, 1.0) if before > 0.0 else 0.0
         point = replace(options, penalty=1.0 / float(C))
         problem = start.problem.with_penalty(point.penalty, point.l1_ratio)
-        found = solve(problem, theta + ahead * (theta - last), point)
-        theta, last = found.theta - found.step, theta
-        yield problem, found
+        solution = solve(problem, theta + ahead * (theta - last), point)
+        theta, last = solution.theta - solution.step, theta
+        yield problem, solution
 
 
 def certified_path(start: StartingPoint, Cs: Floats, options: LogisticOptions) -> PathPoints:
     """Solve and certify at every C, in increasing order."""
     points, certified = [], True
-    for C, (problem, found) in zip(Cs, solve_path(start, Cs, options), strict=True):
+    for C, (problem, solution) in zip(Cs, solve_path(start, Cs, options), strict=True):
         certificate, theta, loss = certify_logistic(
-            problem, found.theta, found.step, float(C), tolerance=options.tol
+            problem, solution.theta, solution.step, float(C), tolerance=options.tol
         )
         certified &= certificate.holds
         coef, intercept = problem.unscale(theta)
-        freedom = degrees_of_freedom(problem, theta, found.hessian)
+        freedom = degrees_of_freedom(problem, theta, solution.hessian)
         points.append((coef.T, intercept, loss, certificate.gap, freedom, theta))
     coefs, intercepts, losses, gaps, df, thetas = map(np.array, zip(*points, strict=True))
     Cs, weight = np.asarray(Cs, dtype=float), start.problem.weight
@@ -178,16 +178,16 @@ def fold_losses(
             remedy="Use stratified folds, such as cv=5.",
         )
     block = data.encoding.apply(rows.take(test).block)
-    own = block.codes(targets)
+    codes = block.codes(targets)
     if not block.weight:
         raise InputError("The test rows of a fold have no weight.", remedy="Use fewer folds.")
     losses = []
-    for problem, found in solve_path(start, Cs, options):
-        coef, intercept = problem.unscale(found.theta - found.step)
+    for problem, solution in solve_path(start, Cs, options):
+        coef, intercept = problem.unscale(solution.theta - solution.step)
         scores = np.asarray(block.x @ coef) + intercept
         if scores.shape[1] == 1:
             scores = np.column_stack([np.zeros(block.n), scores])
-        each = np.logaddexp.reduce(scores, axis=1) - scores[np.arange(block.n), own]
+        each = np.logaddexp.reduce(scores, axis=1) - scores[np.arange(block.n), codes]
         losses.append(np.average(each, weights=block.weights))
     return np.array(losses)
 
@@ -201,18 +201,18 @@ def degrees_of_freedom(problem: LogisticProblem, theta: Floats, hessian: Floats 
     nonzero = theta != 0.0
     if problem.design.intercept:
         nonzero[-1] = True
-    at = np.flatnonzero(nonzero.T.ravel())
+    indices = np.flatnonzero(nonzero.T.ravel())
     lasso = theta.shape[1] == 1 and not problem.ridge.any()
     if theta.size > MAX_EFFECTIVE or lasso:
-        return float(len(at))
+        return float(len(indices))
     if hessian is None:
         hessian = problem.hessian(theta).hessian
     assert hessian is not None
-    ridge = np.tile(problem.ridge, theta.shape[1])[at]
+    ridge = np.tile(problem.ridge, theta.shape[1])[indices]
     if theta.shape[1] == 1:  # definite: no shift of several scores
-        inverse = cholesky_solver(hessian[np.ix_(at, at)])(np.eye(len(at)))
-        return float(len(at) - np.diag(inverse) @ ridge)
-    values, vectors = np.linalg.eigh(hessian[np.ix_(at, at)])
+        inverse = cholesky_solver(hessian[np.ix_(indices, indices)])(np.eye(len(indices)))
+        return float(len(indices) - np.diag(inverse) @ ridge)
+    values, vectors = np.linalg.eigh(hessian[np.ix_(indices, indices)])
     largest = max(float(values[-1]) if len(values) else 0.0, np.finfo(float).tiny)
     positive = values > 1e-10 * largest
     vectors, values = vectors[:, positive], values[positive]

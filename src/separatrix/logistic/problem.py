@@ -121,8 +121,8 @@ class LogisticProblem:
 
     def hessian_blocks(self, theta: Floats) -> Floats:
         """The diagonal blocks of the Hessian (scores x width x width)."""
-        found = self.rows.reduce(LogisticHessianBlocks(self.design, theta / self.scale[:, None]))
-        return np.asarray(found.blocks / np.outer(self.scale, self.scale) + np.diag(self.ridge))
+        blocks = self.rows.reduce(LogisticHessianBlocks(self.design, theta / self.scale[:, None]))
+        return np.asarray(blocks.blocks / np.outer(self.scale, self.scale) + np.diag(self.ridge))
 
     def dual(self, theta: Floats, step: Floats) -> LogisticDual:
         """The sums of a certificate at θ − step, in unit coordinates and without the penalty."""
@@ -133,10 +133,16 @@ class LogisticProblem:
             found.value = np.nan
         return found
 
-    def _evaluation(self, theta: Floats, found: LogisticGradient) -> LossEvaluation:
+    def _evaluation(self, theta: Floats, logistic_gradient: LogisticGradient) -> LossEvaluation:
         ridge = self.ridge[:, None] * theta
-        value = found.value + 0.5 * float(np.sum(theta * ridge))  # not finite if θ is not
-        return LossEvaluation(value, found.gradient / self.scale[:, None] + ridge, found.margin)
+        value = logistic_gradient.value + 0.5 * float(
+            np.sum(theta * ridge)
+        )  # not finite if θ is not
+        return LossEvaluation(
+            value,
+            logistic_gradient.gradient / self.scale[:, None] + ridge,
+            logistic_gradient.margin,
+        )
 
     def subsample(self, size: int, times: float = 1.0) -> LogisticProblem | None:
         """The problem over ``size`` evenly spaced rows, if there are ``times`` as many.
@@ -195,8 +201,8 @@ class LogisticProblem:
 
     def as_returned(self, theta: Floats) -> Floats:
         """θ of the doubles that stand for it in the units of the table."""
-        found = self.rescale(*self.unscale(theta))
-        return theta if found is None else found
+        coefficients = self.rescale(*self.unscale(theta))
+        return theta if coefficients is None else coefficients
 
 
 def build_problem(
@@ -227,9 +233,9 @@ def assemble_problem(
     options: LogisticOptions,
 ) -> LogisticProblem:
     """A problem with its penalty; ``penalty_scale`` has one entry for each column of z but 1."""
-    one = np.ones(int(options.fit_intercept))
-    scale = np.append(preconditioner.scale, one)
-    penalty_scale = np.append(penalty_scale, one / options.intercept_scaling)
+    intercept_scale = np.ones(int(options.fit_intercept))
+    scale = np.append(preconditioner.scale, intercept_scale)
+    penalty_scale = np.append(penalty_scale, intercept_scale / options.intercept_scaling)
     none = np.zeros(design.width)
     problem = LogisticProblem(
         rows, design, scale, penalty_scale, none, none, weight, preconditioner
@@ -324,9 +330,9 @@ def quasi_separation(problem: LogisticProblem, theta: Floats, step: Floats) -> S
         for fraction in NEAR_ZERO:
             tolerance = fraction * margins.largest
             if margins.largest > 0.0 and margins.smallest >= -tolerance:
-                found = _project_separation(problem, direction, tolerance)
-                if found is not None:
-                    return found
+                separation = _project_separation(problem, direction, tolerance)
+                if separation is not None:
+                    return separation
     return None
 
 
@@ -355,17 +361,17 @@ def _margin_rows(
 ) -> Floats:
     """One row a, in units of θ, for each margin a·v of a row that is within ``tolerance`` of 0."""
     z, indicators, w = chunk
-    z, own = z[w > 0.0], indicators[w > 0.0] > 0.5
+    z, is_positive = z[w > 0.0], indicators[w > 0.0] > 0.5
     scores = z @ (direction / problem.scale[:, None])
     if problem.shape[1] == 1:
-        sign = np.where(own[:, 1], 1.0, -1.0)
+        sign = np.where(is_positive[:, 1], 1.0, -1.0)
         near = np.abs(scores[:, 0]) <= tolerance
         return np.asarray(sign[near, None] * z[near] / problem.scale)
-    margins = scores[own][:, None] - scores
-    i, j = np.nonzero((np.abs(margins) <= tolerance) & ~own)
-    rows = np.zeros((len(i), own.shape[1], z.shape[1]))
+    margins = scores[is_positive][:, None] - scores
+    i, j = np.nonzero((np.abs(margins) <= tolerance) & ~is_positive)
+    rows = np.zeros((len(i), is_positive.shape[1], z.shape[1]))
     unit = z[i] / problem.scale
-    rows[np.arange(len(i)), own.argmax(axis=1)[i]] = unit
+    rows[np.arange(len(i)), is_positive.argmax(axis=1)[i]] = unit
     rows[np.arange(len(i)), j] = -unit
     return rows.reshape(len(i), -1)
 

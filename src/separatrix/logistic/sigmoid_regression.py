@@ -123,18 +123,18 @@ def fit_sigmoid_squares(
 
     def output(j: int) -> tuple[Solution, float]:
         problem = SigmoidSquares(z, r[:, j], w, alpha * variance[j], squares)
-        one = newton(problem, starts[:, j], tol=tol, max_iter=max_iter, gradient_scale=0.25)
-        b = one.coef[:, 0]
+        solution = newton(problem, starts[:, j], tol=tol, max_iter=max_iter, gradient_scale=0.25)
+        b = solution.coef[:, 0]
         unit = np.sqrt(problem.metric(b))
-        return one, float(linalg.eigvalsh(problem.exact_hessian(b) / np.outer(unit, unit))[0])
+        return solution, float(linalg.eigvalsh(problem.exact_hessian(b) / np.outer(unit, unit))[0])
 
-    found, eigenvalues = zip(*parallel_map(output, range(r.shape[1])), strict=True)
+    minima, eigenvalues = zip(*parallel_map(output, range(r.shape[1])), strict=True)
     smallest = min(eigenvalues)
     definite = "is" if smallest >= -1e-9 else "is not"
     certificate = Certificate(
         "Squared error of sigmoid outputs: a local minimum",
-        primal=sum(s.certificate.primal for s in found),
-        kkt=max(s.certificate.kkt for s in found),
+        primal=sum(s.certificate.primal for s in minima),
+        kkt=max(s.certificate.kkt for s in minima),
         tolerance=tol,
         notes=(
             f"The Hessian {definite} positive semi-definite (smallest eigenvalue {smallest:.1e} "
@@ -144,11 +144,11 @@ def fit_sigmoid_squares(
         promised=("kkt",),
     )
     return Solution(
-        np.column_stack([s.coef[:, 0] for s in found]),
-        np.zeros(len(found)),
+        np.column_stack([s.coef[:, 0] for s in minima]),
+        np.zeros(len(minima)),
         certificate,
         Status.SOLVED if certificate.holds else Status.LIMIT,
-        max(s.iterations for s in found),
+        max(s.iterations for s in minima),
     )
 
 
@@ -264,8 +264,8 @@ class SigmoidRegressionClassifier(ProbabilisticLinearClassifier):
         """w·x + a of every output; one number for two classes."""
         check_is_fitted(self)
         scores = np.asarray(multiply(self._design(X), self.coef_.T) + self.intercept_)
-        one = len(self.classes_) == 2 and not self.multilabel_
-        return scores[:, 0] if one else scores
+        binary = len(self.classes_) == 2 and not self.multilabel_
+        return scores[:, 0] if binary else scores
 
     def outputs(self, X: Any) -> Floats:
         """σ(w·x + a) of every output (n x k), not normalized."""

@@ -70,10 +70,10 @@ class RidgeFolds:
         """Mean log loss and error rate of the test rows of every fold."""
         log_loss, error = np.empty((2, len(thetas)))
         for fold, (theta, (_, test)) in enumerate(zip(thetas, self.pairs, strict=True)):
-            p, own, w = self.predict(theta, test), self.rows.codes[test], self.w[test]
-            likelihood = np.maximum(p[np.arange(len(test)), own], np.finfo(float).tiny)
+            p, codes, w = self.predict(theta, test), self.rows.codes[test], self.w[test]
+            likelihood = np.maximum(p[np.arange(len(test)), codes], np.finfo(float).tiny)
             log_loss[fold] = np.average(-np.log(likelihood), weights=w)
-            error[fold] = np.average(p.argmax(axis=1) != own, weights=w)
+            error[fold] = np.average(p.argmax(axis=1) != codes, weights=w)
         return log_loss, error
 
     def predict(self, theta: Floats, test: Ints) -> Floats:
@@ -85,7 +85,7 @@ class RidgeFolds:
         np.exp(scores, out=scores)
         return np.asarray(scores / scores.sum(axis=1, keepdims=True))
 
-    def separated(self, theta: Floats, rows: Ints) -> bool:
+    def are_separated(self, theta: Floats, rows: Ints) -> bool:
         """Whether these rows are all on the side of their class."""
         rows = rows[self.rows.w[rows] > 0.0]
         return bool((self.predict(theta, rows).argmax(axis=1) == self.rows.codes[rows]).all())
@@ -116,9 +116,9 @@ def tune_ridge(folds: RidgeFolds, Cs: Floats, loss: str) -> Tuning:
     errors: list[Floats] = []
     weight = np.array([folds.w[test].sum() for _, test in folds.pairs])
     note = folds.note
-    for found in folds.solve(1.0 / Cs, TOLERANCE):
-        thetas.append(found)
-        log_loss, error = folds.losses(found)
+    for fitted_path in folds.solve(1.0 / Cs, TOLERANCE):
+        thetas.append(fitted_path)
+        log_loss, error = folds.losses(fitted_path)
         log_losses.append(log_loss)
         errors.append(error)
         tried = len(thetas)
@@ -145,13 +145,13 @@ def fold_fits(folds: RidgeFolds, C: float, loss: str) -> Tuning:
     def fit(pair: tuple[Ints, Ints]) -> tuple[Floats, bool]:
         theta = constant(folds.rows)
         for theta in ridge_path(folds.rows.take(pair[0]), penalties, TOLERANCE):
-            if np.isinf(C) and folds.separated(theta, pair[0]):
+            if np.isinf(C) and folds.are_separated(theta, pair[0]):
                 return theta, True
         return theta, False
 
-    found = parallel_map(fit, folds.pairs)
-    thetas = [theta for theta, _ in found]
-    separated = [str(fold) for fold, (_, known) in enumerate(found) if known]
+    fits = parallel_map(fit, folds.pairs)
+    thetas = [theta for theta, _ in fits]
+    separated = [str(fold) for fold, (_, known) in enumerate(fits) if known]
     note = f"the classes are separable in the training rows of fold {', '.join(separated)}"
     note = "; ".join(part for part in (folds.note, note if separated else "") if part)
     log_loss, error = folds.losses(thetas)
@@ -169,11 +169,11 @@ def coefficient_path(
         scale = Standardizer.from_rows(block.x, w).inverse_scale
     x, intercept = block.x * scale, options.fit_intercept
     rows, columns = ridge_rows(x, block.codes(targets), w, len(targets), intercept=intercept)
-    found = [
+    coefs = [
         columns.coefficients(theta, intercept=intercept)
         for theta in ridge_path(rows, 1.0 / Cs, TOLERANCE)
     ]
-    return np.array([coef.T * scale for coef, _ in found]), np.array([a for _, a in found])
+    return np.array([coef.T * scale for coef, _ in coefs]), np.array([a for _, a in coefs])
 
 
 def out_of_fold(folds: RidgeFolds, thetas: list[Floats]) -> tuple[Ints, Floats, str]:
@@ -292,9 +292,9 @@ def loss_hessian(rows: RidgeRows, theta: Floats) -> Floats:
         flat = ((np.sqrt(w)[:, None] * p)[:, :, None] * z[:, None, :]).reshape(len(z), -1)
         hessian -= flat.T @ flat
         for j in range(k):
-            own = slice(j * d, (j + 1) * d)
+            block = slice(j * d, (j + 1) * d)
             root = z * np.sqrt(w * p[:, j])[:, None]
-            hessian[own, own] += root.T @ root
+            hessian[block, block] += root.T @ root
     return hessian
 
 
@@ -354,8 +354,8 @@ class ComponentPreconditioner:
         assert rows.variances is not None
         p = evaluate(rows, theta, np.zeros((1, 1))).probability
         curvature = np.maximum((p * (1.0 - p)) @ rows.w, 1e-4 * rows.weight)
-        one = np.ones(int(rows.intercept))
-        self.loss = np.append(rows.variances, one)[:, None] * curvature
+        intercept_scale = np.ones(int(rows.intercept))
+        self.loss = np.append(rows.variances, intercept_scale)[:, None] * curvature
 
     def with_penalty(self, ridge: Floats) -> LinearSolver:
         """The solver for one penalty."""
@@ -376,7 +376,7 @@ def ridge_path(rows: RidgeRows, penalties: Floats, tolerance: float) -> Iterator
     logs = np.log(penalties)
     steps = np.diff(logs, prepend=[logs[0], logs[0]])
     for penalty, before, step in zip(penalties, steps[:-1], steps[1:], strict=True):
-        ridge = rows.penalized(float(penalty))
+        ridge = rows.add_penalty(float(penalty))
         ahead = min(step / before, 1.0) if before < 0.0 else 0.0
         start = theta + ahead * (theta - last)
         last = theta
@@ -446,7 +446,7 @@ class LogisticPathLoss:
     def solver(self, sample: RidgeRows, theta: Floats, penalty: float) -> LinearSolver:
         """g ↦ H⁻¹g, H the Hessian of the sample at θ with the penalty."""
         kind = HessianPreconditioner if theta.size <= MAX_HESSIAN else BlockPreconditioner
-        return kind(sample, theta).with_penalty(sample.penalized(penalty))
+        return kind(sample, theta).with_penalty(sample.add_penalty(penalty))
 
 
 # -------------------------------------------------------------------------------------------------

@@ -179,9 +179,11 @@ class WideLogistic(LogisticProblem):
         """The same for several classes, whose scores are not stored, and Σ w Σ p log p."""
         d = len(self.design.center)
         constant = theta[d] if self.design.intercept else np.zeros(theta.shape[1])
-        found = rows(theta[:d], constant)
-        none, sums = np.zeros((0, theta.shape[1])), found.gradient[: len(theta)]
-        return self._point(theta, none, found.value, sums, found.margin), found.entropy
+        evaluation = rows(theta[:d], constant)
+        none, sums = np.zeros((0, theta.shape[1])), evaluation.gradient[: len(theta)]
+        return self._point(
+            theta, none, evaluation.value, sums, evaluation.margin
+        ), evaluation.entropy
 
     def _point(
         self, theta: Floats, scores: Floats, value: float, sums: Floats, margin: float
@@ -192,21 +194,21 @@ class WideLogistic(LogisticProblem):
 
     def gradient(self, theta: Floats) -> LossEvaluation:
         """Value and gradient."""
-        found = self.at(theta)
-        return LossEvaluation(found.value, found.gradient, found.margin)
+        evaluation = self.at(theta)
+        return LossEvaluation(evaluation.value, evaluation.gradient, evaluation.margin)
 
     def dual(self, theta: Floats, step: Floats) -> LogisticDual:
         """The sums of a certificate at θ − step; the dual point has the probabilities there."""
         theta = theta - step
         if not self.is_sparse and isinstance(self.dense_rows, ClassRows):
-            found, entropy = self._at_classes(theta, self.dense_rows)
+            evaluation, entropy = self._at_classes(theta, self.dense_rows)
         else:
-            found = self.at(theta)
-            entropy = self._entropy(found.scores)
+            evaluation = self.at(theta)
+            entropy = self._entropy(evaluation.scores)
         sums = LogisticDual(self.design, theta, step)
         ridge = self.ridge[:, None] * theta
-        sums.value = found.value - 0.5 * float(np.sum(theta * ridge))
-        sums.margin, sums.gradient = found.margin, found.gradient - ridge
+        sums.value = evaluation.value - 0.5 * float(np.sum(theta * ridge))
+        sums.margin, sums.gradient = evaluation.margin, evaluation.gradient - ridge
         sums.dual_gradient, sums.entropy = sums.gradient, entropy
         return sums
 
@@ -311,10 +313,10 @@ def single_precision(x: Floats, w: Floats) -> SinglePrecision:
         standard_copy(part, shift, factor, w[rows], z[rows], sums, squares)
         return sums, squares
 
-    found = parallel_map(part, pieces(n, max(1, MIN_VALUES // max(d, 1))))
+    copied = parallel_map(part, pieces(n, max(1, MIN_VALUES // max(d, 1))))
     total = float(w.sum())
-    offset = sum(one[0] for one in found) / total
-    square = sum(one[1] for one in found) / total
+    offset = sum(piece[0] for piece in copied) / total
+    square = sum(piece[1] for piece in copied) / total
     deviation = np.sqrt(np.maximum(square - offset**2, 0.0)) / factor
     return SinglePrecision(z, shift, factor, shift + offset / factor, deviation)
 
@@ -349,18 +351,18 @@ class StandardizedRows:
         def part(rows: slice) -> tuple[float, float, Floats]:
             gradient = np.zeros(d, number)
             x = np.ascontiguousarray(self.x[rows])
-            found = fused_rows(
+            loss = fused_rows(
                 x, center, point, constant, self.sign[rows], self.w[rows], scores[rows], gradient
             )
-            return found[0], found[1], gradient
+            return loss[0], loss[1], gradient
 
-        found = parallel_map(part, self.cuts)
+        sums = parallel_map(part, self.cuts)
         gradient = np.zeros(d + 1)
-        for _, residuals, one in found:
+        for _, residuals, one in sums:
             gradient[:d] += one
             gradient[d] += residuals
         gradient[:d] /= self.scale
-        return RowsPass(float(sum(value for value, _, _ in found)), gradient, scores)
+        return RowsPass(float(sum(value for value, _, _ in sums)), gradient, scores)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -425,9 +427,9 @@ class ClassRows:
                 s, r = scores[:m], residual[:m]
                 np.matmul(z, point, out=s)
                 s += shift
-                found = softmax_rows(s, self.codes[here], self.w[here], r)
-                value, entropy = value + found[0], entropy + found[1]
-                margin = min(margin, found[2])
+                loss = softmax_rows(s, self.codes[here], self.w[here], r)
+                value, entropy = value + loss[0], entropy + loss[1]
+                margin = min(margin, loss[2])
                 gradient += z.T @ r
                 sums += r.sum(axis=0)
             return value, entropy, margin, gradient, sums
@@ -454,13 +456,13 @@ def residuals_of_classes(
     """
 
     def part(rows: slice) -> tuple[float, float, float]:
-        found = softmax_rows(scores[rows], codes[rows], w[rows], residual[rows])
-        return found[0], found[1], found[2]
+        loss = softmax_rows(scores[rows], codes[rows], w[rows], residual[rows])
+        return loss[0], loss[1], loss[2]
 
     n, k = scores.shape
-    found = parallel_map(part, pieces(n, max(1, MIN_SCORES // k)))
-    value, entropy = sum(one[0] for one in found), sum(one[1] for one in found)
-    return float(value), float(entropy), float(min(one[2] for one in found))
+    losses = parallel_map(part, pieces(n, max(1, MIN_SCORES // k)))
+    value, entropy = sum(one[0] for one in losses), sum(one[1] for one in losses)
+    return float(value), float(entropy), float(min(one[2] for one in losses))
 
 
 # -------------------------------------------------------------------------------------------------
@@ -507,24 +509,24 @@ def near_minimum(
     """
     descent = _QuasiNewtonDescent(with_products(problem), replace(options, tol=NEAR * options.tol))
     descent.limit, descent.check = NEAR_PASSES, 0
-    found = _minimize(descent, start)
-    return found.theta if found.status is Status.SOLVED else None
+    minimum = _minimize(descent, start)
+    return minimum.theta if minimum.status is Status.SOLVED else None
 
 
 def _minimize(descent: _QuasiNewtonDescent, start: Floats) -> DescentResult:
-    problem, found = descent.problem, None
+    problem, minimum = descent.problem, None
     single = problem.single_rows
     if not problem.is_sparse and problem.shape[0] <= MAX_BLOCK:
         descent.sampled = single or problem.dense_rows
     if single is not None:
         descent.rounding, part = SINGLE, max(0.7, SINGLE_ACCURACY / max(descent.tol, 1e-300))
-        found = descent.run(start, lambda theta: problem.at_rows(theta, single), part)
-        start, descent.rounding = found.theta, DOUBLE
-    if found is None or not descent.converged or descent.tol < SINGLE_ACCURACY:
-        found = descent.run(start, problem.at, 1.0)
-    theta = found.theta
+        minimum = descent.run(start, lambda theta: problem.at_rows(theta, single), part)
+        start, descent.rounding = minimum.theta, DOUBLE
+    if minimum is None or not descent.converged or descent.tol < SINGLE_ACCURACY:
+        minimum = descent.run(start, problem.at, 1.0)
+    theta = minimum.theta
     if descent.converged and descent.separation is None:
-        theta = _balance_intercepts(problem, found)
+        theta = _balance_intercepts(problem, minimum)
     status = Status.SOLVED if descent.converged else descent.stopped
     return DescentResult(
         theta,
@@ -633,7 +635,7 @@ class _QuasiNewtonDescent:
         if not slope < 0.0 or not np.isfinite(slope):
             return None
         if direction.shape[1] > 1:
-            return self._backtracked(here, direction, slope, at)
+            return self._backtrack(here, direction, slope, at)
         if self.problem.is_sparse:
             move = self.problem.times(direction[:, 0])
             t = self._line_minimum(here, direction, move)
@@ -649,7 +651,7 @@ class _QuasiNewtonDescent:
                 new = at(here.theta + t * direction)
         return new if self._acceptable(here, new) else None
 
-    def _backtracked(
+    def _backtrack(
         self,
         here: DescentPoint,
         direction: Floats,
@@ -695,21 +697,21 @@ class _QuasiNewtonDescent:
         return float(t)
 
 
-def _balance_intercepts(problem: WideLogistic, found: DescentPoint) -> Floats:
+def _balance_intercepts(problem: WideLogistic, descent_point: DescentPoint) -> Floats:
     """θ with the free intercept at its minimum given the rest: the dual point is then feasible."""
-    if not problem.design.intercept or problem.ridge[-1] > 0.0 or not len(found.scores):
-        return found.theta
-    theta, one = found.theta.copy(), np.ones(len(found.scores))
+    if not problem.design.intercept or problem.ridge[-1] > 0.0 or not len(descent_point.scores):
+        return descent_point.theta
+    theta, ones = descent_point.theta.copy(), np.ones(len(descent_point.scores))
     if theta.shape[1] > 1:
         return theta
-    scores, shift = np.ascontiguousarray(found.scores[:, 0]), 0.0
+    scores, shift = np.ascontiguousarray(descent_point.scores[:, 0]), 0.0
     for _ in range(5):
-        first, second = slopes_along(scores, one, shift, problem.sign, problem.w)
+        first, second = slopes_along(scores, ones, shift, problem.sign, problem.w)
         if not second > 0.0:
-            return found.theta
+            return descent_point.theta
         shift -= first / second
     theta[-1] += shift
-    return theta if np.isfinite(shift) and abs(shift) < 1e-3 else found.theta
+    return theta if np.isfinite(shift) and abs(shift) < 1e-3 else descent_point.theta
 
 
 # -------------------------------------------------------------------------------------------------
@@ -832,22 +834,24 @@ def _full(z: Floats, p: Floats, w: Floats, ridge: Floats, weight: float) -> Line
     width, k = z.shape[1], p.shape[1]
 
     def part(here: slice) -> Floats:
-        own, q, v = z[here], p[here], w[here]
+        weights, q, v = z[here], p[here], w[here]
         if k == 1:
-            root = own * np.sqrt(v[:, None] * q * (1.0 - q))
+            root = weights * np.sqrt(v[:, None] * q * (1.0 - q))
             return np.asarray(root.T @ root)
-        flat = ((np.sqrt(v)[:, None] * q)[:, :, None] * own[:, None, :]).reshape(len(own), -1)
+        flat = ((np.sqrt(v)[:, None] * q)[:, :, None] * weights[:, None, :]).reshape(
+            len(weights), -1
+        )
         sums = -(flat.T @ flat)
         for j in range(k):
             at = slice(j * width, (j + 1) * width)
-            root = own * np.sqrt(v * q[:, j])[:, None]
+            root = weights * np.sqrt(v * q[:, j])[:, None]
             sums[at, at] += root.T @ root
         return np.asarray(sums)
 
     parts = parallel_map(part, pieces(len(z), 500, most=8))
     hessian = parts[0]
-    for one in parts[1:]:
-        hessian += one
+    for tail in parts[1:]:
+        hessian += tail
     if k > 1:
         shift = np.arange(width)
         hessian.reshape(k, width, k, width)[:, shift, :, shift] += weight / k**2
@@ -880,8 +884,8 @@ def separation_along(problem: WideLogistic, theta: Floats) -> Separation | None:
     if theta.shape[1] == 1:
         margins = (problem.sign * scores[:, 0])[counted]
     else:
-        own = np.take_along_axis(scores, problem.codes[:, None], axis=1)
-        margins = own - scores
+        of_true_class = np.take_along_axis(scores, problem.codes[:, None], axis=1)
+        margins = of_true_class - scores
         np.put_along_axis(margins, problem.codes[:, None], np.inf, axis=1)
         margins = margins[counted]
     smallest = float(margins.min())

@@ -24,20 +24,20 @@ def cholesky_factor(a: NDArray[Any]) -> NDArray[Any] | None:
         return a if _factor_in_place(a) else None
     cuts = list(range(0, n, BLOCK))
     blocks = [slice(start, stop) for start, stop in zip(cuts, [*cuts[1:], n], strict=True)]
-    for k, at in enumerate(blocks):
-        diagonal = a[at, at].copy()
+    for k, block in enumerate(blocks):
+        diagonal = a[block, block].copy()
         if not _factor_in_place(diagonal):
             return None
-        a[at, at] = diagonal
+        a[block, block] = diagonal
         below = blocks[k + 1 :]
 
-        def column(rows: slice, at: slice = at, diagonal: NDArray[Any] = diagonal) -> None:
-            a[rows, at] = linalg.solve_triangular(
-                diagonal, a[rows, at].T, lower=True, check_finite=False
+        def column(rows: slice, block: slice = block, diagonal: NDArray[Any] = diagonal) -> None:
+            a[rows, block] = linalg.solve_triangular(
+                diagonal, a[rows, block].T, lower=True, check_finite=False
             ).T
 
-        def rest(pair: tuple[slice, slice], at: slice = at) -> None:
-            a[pair] -= a[pair[0], at] @ a[pair[1], at].T
+        def rest(pair: tuple[slice, slice], block: slice = block) -> None:
+            a[pair] -= a[pair[0], block] @ a[pair[1], block].T
 
         parallel_map(column, below)
         parallel_map(rest, [(r, c) for i, r in enumerate(below) for c in below[: i + 1]])
@@ -49,9 +49,9 @@ def _factor_in_place(a: NDArray[Any]) -> bool:
     potrf = linalg.get_lapack_funcs("potrf", (a,))
     with one_blas_thread():
         # in Fortran order our lower half is the upper triangle
-        found, info = potrf(a.T, lower=0, overwrite_a=1, clean=0)
-    if not np.may_share_memory(found, a):
-        a[...] = found.T
+        factor, info = potrf(a.T, lower=0, overwrite_a=1, clean=0)
+    if not np.may_share_memory(factor, a):
+        a[...] = factor.T
     return info == 0 and bool(np.isfinite(np.diagonal(a)).all())
 
 
@@ -59,8 +59,8 @@ def cholesky_solve(factor: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
     """A⁻¹ B for B (n x k), from the factor L of A."""
     with one_blas_thread():
         # Lᵀ is in Fortran order, as LAPACK wants it: L itself would be copied
-        found = linalg.cho_solve((factor.T, False), right, check_finite=False)
-    return np.asarray(found)
+        solution = linalg.cho_solve((factor.T, False), right, check_finite=False)
+    return np.asarray(solution)
 
 
 def forward_substitution(factor: NDArray[Any], columns: NDArray[Any]) -> NDArray[Any]:
@@ -111,9 +111,9 @@ def cholesky_inverse(factor: NDArray[Any]) -> NDArray[Any]:
 def _at_once(factor: NDArray[Any]) -> NDArray[Any]:
     potri = linalg.get_lapack_funcs("potri", (factor,))
     # in Fortran order the factor is the upper triangle, and its upper triangle is our lower
-    found, _ = potri(factor.T, lower=0, overwrite_c=1)
-    if not np.may_share_memory(found, factor):
-        factor[...] = found.T
+    inverse, _ = potri(factor.T, lower=0, overwrite_c=1)
+    if not np.may_share_memory(inverse, factor):
+        factor[...] = inverse.T
     return factor
 
 
@@ -140,20 +140,20 @@ def _lower_product(left: NDArray[Any], w: NDArray[Any], columns: slice, stop: in
     """left W for some columns of the lower triangular W, whose upper half holds anything."""
     middle = min(columns.stop, stop)
     square = np.tril(w[columns.start : middle, columns])
-    found = left[:, columns.start : middle] @ square
+    product = left[:, columns.start : middle] @ square
     if middle < stop:
-        found += left[:, middle:stop] @ w[middle:stop, columns]
-    return np.asarray(found)
+        product += left[:, middle:stop] @ w[middle:stop, columns]
+    return np.asarray(product)
 
 
 def _multiply_rows(w: NDArray[Any], top: int, bottom: int) -> None:
     """Rows of WᵀW, up to the diagonal: Σ over k ≥ i of Wₖᵢᵀ Wₖⱼ."""
     rows = slice(top, bottom)
-    own = w[top:, rows].copy()  # others read it while its first block is written
-    own[: bottom - top] = np.tril(own[: bottom - top])
+    copy = w[top:, rows].copy()  # others read it while its first block is written
+    copy[: bottom - top] = np.tril(copy[: bottom - top])
 
     def part(columns: slice) -> None:
-        other = own if columns == rows else w[top:, columns]
-        w[rows, columns] = own.T @ other
+        other = copy if columns == rows else w[top:, columns]
+        w[rows, columns] = copy.T @ other
 
     parallel_map(part, [*_columns(top), rows])

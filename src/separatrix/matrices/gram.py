@@ -60,8 +60,8 @@ def _sum_parts(parts: list[NDArray[Any]]) -> Floats:
 
     def add(rows: slice) -> None:
         out[rows] = parts[0][rows]
-        for one in parts[1:]:
-            out[rows] += one[rows]
+        for part in parts[1:]:
+            out[rows] += part[rows]
 
     parallel_map(add, pieces(len(out), 64))
     return out
@@ -227,15 +227,15 @@ class GradedRows:
     @classmethod
     def of_products(cls, products: Floats) -> GradedRows:
         """The same R, from ZᵀZ = P RᵀR Pᵀ, with Q left out; dependent columns add no row to it."""
-        rest, own = products.copy(), np.diag(products).copy()
-        eps, rows = 10 * len(own) * np.finfo(float).eps, []
-        while (free := np.diag(rest) > eps * own).any():
+        rest, diagonal = products.copy(), np.diag(products).copy()
+        eps, rows = 10 * len(diagonal) * np.finfo(float).eps, []
+        while (free := np.diag(rest) > eps * diagonal).any():
             j = int(np.argmax(np.where(free, np.diag(rest), 0.0)))
             rows.append(rest[j] / np.sqrt(rest[j, j]))
             rest -= np.multiply.outer(rows[-1], rows[-1])
-            rest[j], rest[:, j], own[j] = 0.0, 0.0, np.inf
-        r = np.array(rows).reshape(-1, len(own))
-        return cls(np.eye(len(r)), r, np.arange(len(own)))
+            rest[j], rest[:, j], diagonal[j] = 0.0, 0.0, np.inf
+        r = np.array(rows).reshape(-1, len(diagonal))
+        return cls(np.eye(len(r)), r, np.arange(len(diagonal)))
 
     def solve(self, z: Floats, y: Floats, alpha: Floats) -> tuple[Floats, Floats]:
         """The solution (d x k) with one α > 0 per target, refined by its residual, and the dual."""
@@ -252,8 +252,8 @@ class GradedRows:
             step = np.empty_like(left)
             for i, (factor, scale) in enumerate(systems):
                 right = left[:, which == i] / scale
-                found = linalg.cho_solve((factor, True), right, check_finite=False)
-                step[:, which == i] = found / scale
+                solution = linalg.cho_solve((factor, True), right, check_finite=False)
+                step[:, which == i] = solution / scale
             dual += step
             coef[self.order] += self.r.T @ step
         return coef, y + self.q @ (alpha * dual - self.q.T @ y)
@@ -270,8 +270,10 @@ class GradedRows:
         rank, d = self.r.shape
         if not rank:
             return self.q, np.zeros(0), np.zeros((d, 0))
-        found = linalg.lapack.dgejsv(np.asfortranarray(self.r.T), joba=0, jobu=0, jobv=0, jobr=0)
-        values, u, v, work = found[:4]
+        decomposition = linalg.lapack.dgejsv(
+            np.asfortranarray(self.r.T), joba=0, jobu=0, jobv=0, jobr=0
+        )
+        values, u, v, work = decomposition[:4]
         directions = np.empty((d, rank))
         directions[self.order] = u[:, :rank]
         return self.q @ v, values * (work[0] / work[1]), directions

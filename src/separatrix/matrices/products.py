@@ -54,8 +54,8 @@ def products(x: Matrix) -> Products:
 def multiply(x: Matrix, v: Any) -> Floats:
     """X v as a dense array, X and v dense or sparse; the rows of dense ones on threads."""
     if sparse.issparse(x) or sparse.issparse(v):
-        found = x @ v
-        return found.toarray() if sparse.issparse(found) else np.asarray(found)
+        product = x @ v
+        return product.toarray() if sparse.issparse(product) else np.asarray(product)
     return DenseProducts(x).times(v)
 
 
@@ -96,8 +96,8 @@ class DenseProducts:
             lambda rows: self.x[rows].T @ r[rows], pieces(n, _smallest(d * _width(r), DENSE_WORK))
         )
         total = sums[0]
-        for one in sums[1:]:
-            total += one
+        for term in sums[1:]:
+            total += term
         return np.asarray(total)
 
     def weighted_squares(self, w: Floats) -> Floats:
@@ -126,8 +126,8 @@ class DenseProducts:
 
         sums = parallel_map(part, pieces(d, _smallest(n * _width(r), DENSE_WORK)))
         total = sums[0]
-        for one in sums[1:]:
-            total += one
+        for term in sums[1:]:
+            total += term
         return forward, total
 
 
@@ -202,8 +202,8 @@ def _on_threads(loop: Any, compressed: Any, v: Floats, out: Floats, width: int) 
     # indices without a sign need no test for counting from the end
     indices = compressed.indices.view(f"u{compressed.indices.itemsize}")
 
-    def part(at: int) -> None:
-        start, stop = bounds[at], bounds[at + 1]
+    def part(index: int) -> None:
+        start, stop = bounds[index], bounds[index + 1]
         loop(start, stop, indptr, indices, compressed.data, v, out)
 
     parallel_map(part, range(len(bounds) - 1))
@@ -260,8 +260,8 @@ def _shifted_sums(x: Floats, w: Floats) -> tuple[Floats, Floats, Floats]:
 
     found = parallel_map(part, pieces(n, max(1, 100_000 // max(d, 1))))
     sums, squares = found[0]
-    for one in found[1:]:
-        sums, squares = sums + one[0], squares + one[1]
+    for term in found[1:]:
+        sums, squares = sums + term[0], squares + term[1]
     return shift, sums, squares
 
 

@@ -88,9 +88,9 @@ class InstanceBasedModel(PointsEstimator):
             if isinstance(metric, NanEuclidean):
                 return
             sample = self.points_[space_evenly(len(x), MAX_SAMPLE)]
-            found = distance_concentration(sample, self.metric_)
-            if found.concentrated:
-                warn("SEP008", str(found))
+            concentration = distance_concentration(sample, self.metric_)
+            if concentration.concentrated:
+                warn("SEP008", str(concentration))
 
     def _precomputed_points(self, x: Any, rows: Ints, n_samples: int) -> Any:
         """Distances among the rows of positive weight; a sparse graph stays sparse."""
@@ -185,7 +185,7 @@ class InstanceBasedRegressor(InstanceBasedModel):
         self.targets_ = targets[rows].copy()
         self._fit_points(chosen_items(x, rows), w[rows], rows, len(w))
 
-    def _shaped(self, predicted: Floats) -> Floats:
+    def _shape(self, predicted: Floats) -> Floats:
         """1-D if the training targets were."""
         return predicted[:, 0] if self.flat_ and predicted.shape[1] == 1 else predicted
 
@@ -354,10 +354,10 @@ class KNeighborsQueries(KNeighborsMixin, NeighborsModel):
         k = self._count(n_neighbors)
         with thread_limit(self.n_jobs):
             if X is None:
-                found = self._search.nearest_others(k, self.points_)
+                neighbors = self._search.nearest_others(k, self.points_)
             else:
-                found = self._search.nearest(self._query_points(X), k)
-        return (found.distances, found.indices) if return_distance else found.indices
+                neighbors = self._search.nearest(self._query_points(X), k)
+        return (neighbors.distances, neighbors.indices) if return_distance else neighbors.indices
 
     def kneighbors_graph(
         self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
@@ -516,10 +516,10 @@ class NeighborsClassifier(ClassifierMixin, InstanceBasedClassifier):
         assert isinstance(rows, ArrayRows)
         w = rows.block.weights
         positive = np.flatnonzero(w > 0.0)
-        found = [np.unique(column, return_inverse=True) for column in y[positive].T]
+        outputs = [np.unique(column, return_inverse=True) for column in y[positive].T]
         self.encoding_ = identity(rows.schema)
-        self.classes_ = [classes for classes, _ in found]
-        self.output_codes_ = np.column_stack([codes for _, codes in found]).astype(np.int64)
+        self.classes_ = [classes for classes, _ in outputs]
+        self.output_codes_ = np.column_stack([codes for _, codes in outputs]).astype(np.int64)
         self._fit_points(chosen_items(rows.block.x, positive), w[positive], positive, len(w))
 
     @property
@@ -537,16 +537,16 @@ class NeighborsClassifier(ClassifierMixin, InstanceBasedClassifier):
 
         The neighbors of row i are ``indices[starts[i]:starts[i + 1]]``, their weights likewise.
         """
-        found = []
+        votes = []
         for codes, classes in zip(self._codes.T, self._outputs, strict=True):
-            own, out = np.ascontiguousarray(codes), np.zeros((len(starts) - 1, len(classes)))
+            votes_of, out = np.ascontiguousarray(codes), np.zeros((len(starts) - 1, len(classes)))
 
-            def add(part: slice, own: Ints = own, out: Floats = out) -> None:
-                loops.add_votes(starts[part.start :], indices, weights, own, out[part])
+            def add(part: slice, votes_of: Ints = votes_of, out: Floats = out) -> None:
+                loops.add_votes(starts[part.start :], indices, weights, votes_of, out[part])
 
             parallel_map(add, pieces(len(out), MIN_ROWS))
-            found.append(out)
-        return found
+            votes.append(out)
+        return votes
 
     def _most_voted(self, starts: Ints, indices: Ints, weights: Floats) -> Ints:
         """The class with most votes, a column for every target, as positions; −1 without votes.
@@ -554,17 +554,17 @@ class NeighborsClassifier(ClassifierMixin, InstanceBasedClassifier):
         Votes are counted row by row: memory does not grow with the number of classes.
         """
         outputs = self._outputs
-        found = np.empty((len(outputs), len(starts) - 1), dtype=np.int64)
+        most_voted = np.empty((len(outputs), len(starts) - 1), dtype=np.int64)
         columns = [np.ascontiguousarray(codes) for codes in self._codes.T]
 
         def count(part: slice) -> None:
-            for codes, classes, out in zip(columns, outputs, found, strict=True):
+            for codes, classes, out in zip(columns, outputs, most_voted, strict=True):
                 loops.most_voted(
                     starts[part.start :], indices, weights, codes, len(classes), out[part]
                 )
 
-        parallel_map(count, pieces(found.shape[1], MIN_ROWS))
-        return found.T
+        parallel_map(count, pieces(most_voted.shape[1], MIN_ROWS))
+        return most_voted.T
 
     def _labels(self, codes: Ints) -> NDArray[Any]:
         """Labels of classes by their positions, a column of codes for every target."""

@@ -172,13 +172,13 @@ class NeighborsPredictor(KNeighborsQueries):
             )
         count = min(k, n)
         if self._unit_weights:
-            found = nearest(count)
-            return found, np.broadcast_to(1.0, found.indices.shape)
+            neighbors = nearest(count)
+            return neighbors, np.broadcast_to(1.0, neighbors.indices.shape)
         while True:
-            found = nearest(count)
-            copies = truncated_weights(found.indices, self.sample_weight_, k)
+            neighbors = nearest(count)
+            copies = truncated_weights(neighbors.indices, self.sample_weight_, k)
             if count == n or (copies.sum(axis=1) >= k * (1 - 1e-12)).all():
-                return found, copies
+                return neighbors, copies
             count = min(n, 2 * count)  # weights below one need more rows
 
     def _blocks(self, X: Any) -> Iterator[tuple[Neighbors, Floats]]:
@@ -198,16 +198,18 @@ class NeighborsPredictor(KNeighborsQueries):
         """Results of ``work`` on blocks of rows with their neighbors, each result by blocks."""
         check_is_fitted(self, "points_")
         with thread_limit(self.n_jobs):
-            parts = [work(self._weighted(*block)) for block in self._blocks(X)]
+            parts = [work(self._weigh(*block)) for block in self._blocks(X)]
         return list(zip(*parts, strict=True))
 
-    def _weighted(self, found: Neighbors, copies: Floats) -> WeightedNeighbors:
+    def _weigh(self, neighbors: Neighbors, copies: Floats) -> WeightedNeighbors:
         """Weights by distance times copies, made to sum to one."""
-        n, k = found.indices.shape
+        n, k = neighbors.indices.shape
         if self._unit_weights and (self.weights is None or _uniform(self.weights)):
-            return WeightedNeighbors(found.indices, np.full((n, k), 1.0 / k), np.full(n, float(k)))
+            return WeightedNeighbors(
+                neighbors.indices, np.full((n, k), 1.0 / k), np.full(n, float(k))
+            )
         # A neighbor beyond the k-th must not set the bandwidth of the adaptive Gaussian.
-        distances = np.where(copies > 0, found.distances, found.distances[:, :1])
+        distances = np.where(copies > 0, neighbors.distances, neighbors.distances[:, :1])
         values = distance_weights(self.weights, distances)
         weights = copies * values
         total = weights.sum(axis=1, keepdims=True)
@@ -218,7 +220,7 @@ class NeighborsPredictor(KNeighborsQueries):
                 "function.",
             )
         effective = total[:, 0] ** 2 / (weights * values).sum(axis=1)
-        return WeightedNeighbors(found.indices, weights / total, effective)
+        return WeightedNeighbors(neighbors.indices, weights / total, effective)
 
     def _nearest_node(self, targets: Floats) -> nodes.Nearest:
         """Weighted sums of the targets of the k nearest rows."""
@@ -389,11 +391,11 @@ class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
         votes, effective = self._over_blocks(
             X, lambda near: (self._votes(*near.flat), near.effective)
         )
-        found = [np.concatenate(parts) for parts in zip(*votes, strict=True)]
+        blocks = [np.concatenate(parts) for parts in zip(*votes, strict=True)]
         if s := float(self.smoothing):
             m = np.concatenate(effective)[:, None]
-            found = [(m * part + s / part.shape[1]) / (m + s) for part in found]
-        return found if self.outputs_2d_ else found[0]
+            blocks = [(m * part + s / part.shape[1]) / (m + s) for part in blocks]
+        return blocks if self.outputs_2d_ else blocks[0]
 
     def leave_one_out_fits(
         self, X: Any, y: Any = None, sample_weight: Any = None
@@ -516,7 +518,7 @@ class KNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, NeighborsPredi
         means = self._over_blocks(
             X, lambda near: (weighted_means(self.targets_, near.indices, near.weights),)
         )[0]
-        return self._shaped(np.concatenate(means))
+        return self._shape(np.concatenate(means))
 
     def leave_one_out_fits(
         self, X: Any, y: Any = None, sample_weight: Any = None
@@ -575,9 +577,9 @@ class NeighborFits:
         """ŷ₋ᵢ(x) (m x n), or (m x n x K)."""
         base, indices, changed = self.changes(model, X)
         m, n = len(base), len(self.own)
-        found = np.repeat(base[:, None], n, axis=1)
-        found[np.arange(m)[:, None], indices] = changed
-        return found
+        predictions = np.repeat(base[:, None], n, axis=1)
+        predictions[np.arange(m)[:, None], indices] = changed
+        return predictions
 
 
 #: Distances and indices of neighbors ↦ what they say.

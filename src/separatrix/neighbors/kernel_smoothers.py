@@ -54,11 +54,11 @@ class KernelSmoother(InstanceBasedModel):
         if isinstance(self.bandwidth, str) and self.bandwidth == "loo":
             left_out, points = self._left_out(targets)
             points = self.metric_.prepare(points)
-            found = leave_one_out_bandwidth(points, left_out, y[left_out.rows], loss)
-            self.bandwidth_search_: BandwidthSearch = found
-            self.bandwidth_ = found.bandwidth
-            if np.isfinite(found.loss):
-                claim = f"No bandwidth tried has a lower loss than {found.bandwidth:.4g}"
+            bandwidth_search = leave_one_out_bandwidth(points, left_out, y[left_out.rows], loss)
+            self.bandwidth_search_: BandwidthSearch = bandwidth_search
+            self.bandwidth_ = bandwidth_search.bandwidth
+            if np.isfinite(bandwidth_search.loss):
+                claim = f"No bandwidth tried has a lower loss than {bandwidth_search.bandwidth:.4g}"
             else:
                 claim = "All training rows coincide, and every bandwidth gives their mean"
         else:
@@ -256,7 +256,7 @@ class NadarayaWatson(RegressorMixin, InstanceBasedRegressor, KernelSmoother):
     def predict(self, X: Any) -> Floats:
         """The kernel-weighted mean."""
         check_is_fitted(self)
-        return self._shaped(self._smooth(X, self.targets_))
+        return self._shape(self._smooth(X, self.targets_))
 
     def formula(self) -> nodes.NumberFormula:
         """The mean of all rows with Gaussian weights."""
@@ -334,10 +334,12 @@ def leave_one_out_bandwidth(
 
     grid = np.linspace(np.log(low), np.log(high), GRID_SIZE)
     losses = np.array([mean_loss(log_h) for log_h in grid])
-    at = int(losses.argmin())
-    bounds = grid[max(at - 1, 0)], grid[min(at + 1, GRID_SIZE - 1)]
-    found = minimize_scalar(mean_loss, bounds=bounds, method="bounded", options={"xatol": 1e-3})
-    best, value = (found.x, found.fun) if found.fun <= losses[at] else (grid[at], losses[at])
+    index = int(losses.argmin())
+    bounds = grid[max(index - 1, 0)], grid[min(index + 1, GRID_SIZE - 1)]
+    minimum = minimize_scalar(mean_loss, bounds=bounds, method="bounded", options={"xatol": 1e-3})
+    best, value = (
+        (minimum.x, minimum.fun) if minimum.fun <= losses[index] else (grid[index], losses[index])
+    )
     return BandwidthSearch(float(np.exp(best)), float(value), np.exp(grid), losses)
 
 

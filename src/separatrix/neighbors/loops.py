@@ -116,19 +116,19 @@ def means_by_count(distances, indices, w, codes, values, kind, counts, means, ef
             sums[:] = 0.0
             farthest = _farthest(distances, indices, w, k)
         while j < indices.shape[0] and filled + w[indices[j]] <= k:
-            at = indices[j]
+            index = indices[j]
             v = _weight(kind, distances[j], distances[0], farthest)
-            sums[codes[at]] += w[at] * v * values[at]
-            total += w[at] * v
-            square += w[at] * v * v
-            filled += w[at]
+            sums[codes[index]] += w[index] * v * values[index]
+            total += w[index] * v
+            square += w[index] * v * v
+            filled += w[index]
             j += 1
         means[t] = sums
         weight, squares = total, square
         if j < indices.shape[0] and filled < k:
-            at, part = indices[j], k - filled
+            index, part = indices[j], k - filled
             v = _weight(kind, distances[j], distances[0], farthest)
-            means[t, codes[at]] += part * v * values[at]
+            means[t, codes[index]] += part * v * values[index]
             weight += part * v
             squares += part * v * v
         for c in range(means.shape[1]):
@@ -147,11 +147,11 @@ def class_losses(
     for i in range(indices.shape[0]):
         means_by_count(distances[i], indices[i], w, codes, values, kind, counts, means, effective)
         for t in range(n_counts):
-            own, m = means[t, truth[i]], effective[t]
+            class_mean, m = means[t, truth[i]], effective[t]
             if means[t].argmax() != truth[i]:
                 out[t, 0] += v[i]
             for s in range(n_smoothing):
-                p = (m * own + smoothing[s] / n_classes) / (m + smoothing[s])
+                p = (m * class_mean + smoothing[s] / n_classes) / (m + smoothing[s])
                 out[t, 1 + s] -= v[i] * math.log(max(p, SMALLEST))
     return out
 

@@ -120,8 +120,8 @@ class NearestExemplar(ClassifierMixin, InstanceBasedClassifier):
             return []
         if self.exemplar == "median":
             medians = [geometric_median(x[rows], w[rows]) for rows in classes]
-            self.exemplars_ = np.array([found.point for found in medians])
-            return [found.residual for found in medians]
+            self.exemplars_ = np.array([median.point for median in medians])
+            return [median.residual for median in medians]
         self.exemplars_ = np.array(
             [np.average(x[rows], axis=0, weights=w[rows]) for rows in classes]
         )

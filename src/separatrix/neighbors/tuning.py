@@ -136,10 +136,10 @@ class _Comparison:
 
 def tune_neighbors(data: TuningData, *, standardize: bool) -> Tuning:
     """Compare counts, weights and metrics on the folds; for classes also the smoothing of votes."""
-    found = _tune(_Comparison.of(data, FIRST, standardize=standardize))
-    chosen = [found.parameters, *(found.grid[at] for at in found.by_fold)]
+    tuning = _tune(_Comparison.of(data, FIRST, standardize=standardize))
+    chosen = [tuning.parameters, *(tuning.grid[at] for at in tuning.by_fold)]
     if max(point["n_neighbors"] for point in chosen) <= USEFUL:
-        return found
+        return tuning
     return _tune(_Comparison.of(data, COUNTS[-1], standardize=standardize))
 
 
@@ -149,13 +149,15 @@ def _tune(comparison: _Comparison) -> Tuning:
     grid, pairs = comparison.grid, data.folds.pairs
     queries, note = _queries(data, comparison.points.shape[1])
 
-    def compare(at: int) -> tuple[_Fold, tuple[Floats, Floats]]:
-        fold = comparison.search(pairs[at][0], queries[at])
+    def compare(index: int) -> tuple[_Fold, tuple[Floats, Floats]]:
+        fold = comparison.search(pairs[index][0], queries[index])
         return fold, comparison.losses(fold)
 
-    found = parallel_map(compare, range(len(pairs)))
-    folds = [fold for fold, _ in found]
-    losses, decisive = (np.stack(part, axis=1) for part in zip(*(x for _, x in found), strict=True))
+    compared = parallel_map(compare, range(len(pairs)))
+    folds = [fold for fold, _ in compared]
+    losses, decisive = (
+        np.stack(part, axis=1) for part in zip(*(x for _, x in compared), strict=True)
+    )
     weight = np.array([data.w[test].sum() for _, test in pairs])
     counts = np.array([theta["n_neighbors"] for theta in grid], dtype=float)
     best, by_fold = smoothest_by_fold(decisive, counts, weight)
@@ -208,10 +210,10 @@ def _nearest(points: Floats, w: Floats, train: Ints, rows: Ints, k: int, metric:
     search = NearestNeighborSearch(points[train], metric)
     count = min(k, len(train))
     while True:
-        found = search.nearest(points[rows], count)
-        indices = train[found.indices]
+        neighbors = search.nearest(points[rows], count)
+        indices = train[neighbors.indices]
         if count == len(train) or (w[indices].sum(axis=1) >= k * (1.0 - 1e-12)).all():
-            return Neighbors(found.distances, indices)
+            return Neighbors(neighbors.distances, indices)
         count = min(len(train), 2 * count)  # weights below one need more rows
 
 
@@ -325,11 +327,11 @@ class SeveralLosses:
 
     def fill(self, near: _Neighborhoods, weights: Floats, first: int, out: Floats) -> None:
         """Write the losses to ``out`` (rows x counts)."""
-        one = np.empty(out.shape)
+        buffer = np.empty(out.shape)
         out[:] = 0.0
         for loss in self.losses:
-            loss.fill(near, weights, first, one)
-            out += one / len(self.losses)
+            loss.fill(near, weights, first, buffer)
+            out += buffer / len(self.losses)
 
 
 @dataclass(frozen=True)
@@ -372,12 +374,12 @@ def leave_one_out_errors(
     most = min(default if max_neighbors is None else max_neighbors, int(total - out.max()))
     if most < 1:
         raise InputError("Leave-one-out needs at least two rows that differ.")
-    found = search.nearest(points, min(most + 1, len(w)))
+    neighbors = search.nearest(points, min(most + 1, len(w)))
     losses = np.empty((len(w), most))
 
     def fill(part: slice) -> None:
         near = _neighborhoods(
-            left_out, found.distances[part], found.indices[part], part.start, most
+            left_out, neighbors.distances[part], neighbors.indices[part], part.start, most
         )
         _fill_losses(near, weights, loss, losses[part])
 
@@ -391,19 +393,19 @@ def _neighborhoods(
     left_out: LeftOut, distances: Floats, indices: Ints, start: int, most: int
 ) -> _Neighborhoods:
     """The row itself, not counted, then its neighbors as often as their weights say."""
-    own = np.arange(start, start + len(distances))
+    self_indices = np.arange(start, start + len(distances))
     copies = left_out.weight[indices]
-    copies -= np.where(indices == own[:, None], left_out.out[indices], 0.0)
-    copies = np.column_stack([np.zeros(len(own)), copies])
+    copies -= np.where(indices == self_indices[:, None], left_out.out[indices], 0.0)
+    copies = np.column_stack([np.zeros(len(self_indices)), copies])
     distances = np.column_stack([distances[:, :1], distances])
     # at distance zero a row that is left out would be all that inverse distances see
     distances = np.where(copies > 0.0, distances, distances[:, -1:])
     # one search for all rows: each begins where the one before ends
     begin = (most + 2.0) * np.arange(len(copies))[:, None]
     reached = np.minimum(np.cumsum(copies, axis=1), most + 1.0) + begin
-    found = np.searchsorted(reached.ravel(), np.arange(1, most + 1) + begin)
-    last = found - copies.shape[1] * np.arange(len(copies))[:, None]
-    return _Neighborhoods(np.column_stack([own, indices]), copies, distances, last)
+    position = np.searchsorted(reached.ravel(), np.arange(1, most + 1) + begin)
+    last = position - copies.shape[1] * np.arange(len(copies))[:, None]
+    return _Neighborhoods(np.column_stack([self_indices, indices]), copies, distances, last)
 
 
 def _fill_losses(near: _Neighborhoods, weights: Any, loss: CountLoss, out: Floats) -> None:
@@ -413,9 +415,9 @@ def _fill_losses(near: _Neighborhoods, weights: Any, loss: CountLoss, out: Float
     for k in range(1, out.shape[1] + 1):  # the bandwidth is the distance of the k-th neighbor
         last = near.last[:, k - 1 : k]
         farthest = np.take_along_axis(near.distances, last, 1)
-        one = _Neighborhoods(near.indices, near.copies, near.distances, last)
+        neighborhoods = _Neighborhoods(near.indices, near.copies, near.distances, last)
         values = distance_weights(weights, np.minimum(near.distances, farthest))
-        loss.fill(one, values, k, out[:, k - 1 : k])
+        loss.fill(neighborhoods, values, k, out[:, k - 1 : k])
 
 
 def _means_by_count(near: _Neighborhoods, y: Floats, weights: Floats, counts: Ints) -> Floats:

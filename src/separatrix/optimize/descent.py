@@ -396,14 +396,14 @@ def newton(
     """
     require("Newton's method", problem, "value", "gradient", "hessian")
     recorder = _IterateRecorder(problem)
-    found = newton_solution(
+    solution = newton_solution(
         problem,
         np.asarray(start, dtype=float),
         tol=tol,
         max_iter=max_iter,
         callback=recorder,
     )
-    return recorder.trace(found.status, found.certificate)
+    return recorder.trace(solution.status, solution.certificate)
 
 
 def conjugate_gradient(
@@ -463,14 +463,14 @@ def conjugate_gradient(
         if kkt <= tol or recorder.steps >= max_iter:
             status = Status.SOLVED if kkt <= tol else Status.LIMIT
             return recorder.trace(status, _certificate(status, f, kkt, tol))
-        found = _line_search(problem, x, f, gradient, direction, length)
-        if found is None and float(gradient @ direction) != -float(gradient @ gradient):
+        step = _line_search(problem, x, f, gradient, direction, length)
+        if step is None and float(gradient @ direction) != -float(gradient @ gradient):
             direction = -gradient  # restart before giving up
-            found = _line_search(problem, x, f, gradient, direction, length)
-        if found is None or np.isinf(found[0]):
-            status = Status.ROUNDING if found is None else Status.UNBOUNDED
+            step = _line_search(problem, x, f, gradient, direction, length)
+        if step is None or np.isinf(step[0]):
+            status = Status.ROUNDING if step is None else Status.UNBOUNDED
             return recorder.trace(status, _certificate(status, f, kkt, tol))
-        length, f = found
+        length, f = step
         x = x + length * direction
         before, gradient = gradient, np.asarray(problem.gradient(x), dtype=float)
         recorder(x, f)

@@ -87,10 +87,12 @@ class EpsilonInsensitiveProblem:
         """U from the variables of the boxes."""
         return np.asarray((self.sign * v).sum(axis=0) - self.offset)
 
-    def dual_residual(self, at: PrimalDualPoint) -> Floats:
+    def dual_residual(self, primal_dual_point: PrimalDualPoint) -> Floats:
         """h + zᵀu − Pβ, which vanishes at the optimum."""
-        residual = self.z.T @ self.dual_variables(at.v) + self.linear
-        return np.asarray(residual if self.ridge is None else residual - self.ridge * at.beta)
+        residual = self.z.T @ self.dual_variables(primal_dual_point.v) + self.linear
+        return np.asarray(
+            residual if self.ridge is None else residual - self.ridge * primal_dual_point.beta
+        )
 
     def weighted_gram(self, weights: Floats) -> Floats:
         """Σ weight z zᵀ."""
@@ -139,21 +141,21 @@ class _Step:
     predictor: _Step | None = None
     centering: float = 0.0
 
-    def targets(self, at: slice, values: Slices) -> tuple[Floats, Floats]:
+    def targets(self, rows: slice, values: Slices) -> tuple[Floats, Floats]:
         """By how much v·p and s·q are to change, to first order."""
         v, s, p, q = values
         low, high = -p * v, -q * s
         if self.predictor is not None:
-            change, change_p, change_q = self.predictor.changes(at, values)
+            change, change_p, change_q = self.predictor.changes(rows, values)
             low += self.centering - change * change_p
             high += self.centering + change * change_q
         return low, high
 
-    def changes(self, at: slice, values: Slices) -> tuple[Floats, Floats, Floats]:
+    def changes(self, rows: slice, values: Slices) -> tuple[Floats, Floats, Floats]:
         """The changes of v, p and q."""
         v, s, p, q = values
-        low, high = self.targets(at, values)
-        change = self.v[:, at]
+        low, high = self.targets(rows, values)
+        change = self.v[:, rows]
         return change, (low - p * change) / v, (high + q * change) / s
 
 
@@ -232,31 +234,35 @@ def follow_central_path(
 
 
 def predictor_corrector_step(
-    problem: EpsilonInsensitiveProblem, at: PrimalDualPoint
+    problem: EpsilonInsensitiveProblem, primal_dual_point: PrimalDualPoint
 ) -> PrimalDualPoint:
     """One step of Mehrotra's method."""
-    equations = _NormalEquations(problem, at)
+    equations = _NormalEquations(problem, primal_dual_point)
     predictor = equations.step()
-    gap = at.complementarity()
-    predicted = _predicted_gap(at, predictor, *_step_lengths(problem, at, predictor))
-    centering = (predicted / gap) ** 3 * gap / (2 * at.v.size)
+    gap = primal_dual_point.complementarity()
+    predicted = _predicted_gap(
+        primal_dual_point, predictor, *_step_lengths(problem, primal_dual_point, predictor)
+    )
+    centering = (predicted / gap) ** 3 * gap / (2 * primal_dual_point.v.size)
     corrected = equations.step(predictor, centering)
     del equations
-    dual, primal = _step_lengths(problem, at, corrected)
-    v, s, p, q = (np.empty_like(at.v) for _ in range(4))
-    for rows, values in at.slices():
+    dual, primal = _step_lengths(problem, primal_dual_point, corrected)
+    v, s, p, q = (np.empty_like(primal_dual_point.v) for _ in range(4))
+    for rows, values in primal_dual_point.slices():
         change, change_p, change_q = corrected.changes(rows, values)
         v[:, rows] = values[0] + dual * change
         s[:, rows] = values[1] - dual * change
         p[:, rows] = values[2] + primal * change_p
         q[:, rows] = values[3] + primal * change_q
-    return PrimalDualPoint(v, s, p, q, at.beta + primal * corrected.beta)
+    return PrimalDualPoint(v, s, p, q, primal_dual_point.beta + primal * corrected.beta)
 
 
-def _predicted_gap(at: PrimalDualPoint, step: _Step, dual: float, primal: float) -> float:
+def _predicted_gap(
+    primal_dual_point: PrimalDualPoint, step: _Step, dual: float, primal: float
+) -> float:
     """The complementarity after a step of the given lengths in (v, s) and in (p, q)."""
     total = 0.0
-    for rows, (v, s, p, q) in at.slices():
+    for rows, (v, s, p, q) in primal_dual_point.slices():
         change, change_p, change_q = step.changes(rows, (v, s, p, q))
         total += float(np.vdot(p + primal * change_p, v + dual * change))
         total += float(np.vdot(q + primal * change_q, s - dual * change))
@@ -264,11 +270,11 @@ def _predicted_gap(at: PrimalDualPoint, step: _Step, dual: float, primal: float)
 
 
 def _step_lengths(
-    problem: EpsilonInsensitiveProblem, at: PrimalDualPoint, step: _Step
+    problem: EpsilonInsensitiveProblem, primal_dual_point: PrimalDualPoint, step: _Step
 ) -> tuple[float, float]:
     """Step lengths in (v, s) and in (p, q, β) that stay inside; equal where P couples the two."""
     fastest = np.full(4, -np.inf)
-    for rows, (v, s, p, q) in at.slices():
+    for rows, (v, s, p, q) in primal_dual_point.slices():
         change, change_p, change_q = step.changes(rows, (v, s, p, q))
         ratios = (-change / v, change / s, -change_p / p, -change_q / q)
         np.maximum(fastest, [np.max(ratio) for ratio in ratios], out=fastest)

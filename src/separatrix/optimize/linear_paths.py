@@ -186,7 +186,7 @@ class LinearPaths:
         column = 2 if kind == "error" else 1
         return np.asarray(validation[:, :, column] / np.maximum(validation[:, :, 0], 1e-300))
 
-    def unscaled(self, point: int, fold: int) -> tuple[Floats, Floats]:
+    def undo_scaling(self, point: int, fold: int) -> tuple[Floats, Floats]:
         """Coefficients (scores x d) and intercepts for encoded rows."""
         theta = self.descents[point, fold].theta
         coef, intercept = self.design.standardizer.unscale(theta[:-1].T, theta[-1])
@@ -215,7 +215,7 @@ class PathJob:
         for f, weight in self.weights.items():
             starts = self.loss.warm_starts(design.sample(sample, weight, f), self.penalties)
             for c, (start, penalty) in enumerate(zip(starts, self.penalties, strict=True)):
-                ridge = whole.penalized(float(penalty))
+                ridge = whole.add_penalty(float(penalty))
                 found[c, f] = Descent(self.loss, ridge, f, weight, start, solvers[c])
         return found
 
@@ -270,7 +270,7 @@ class RidgeRows:
         """Some of the rows."""
         return replace(self, z=self.z[rows], codes=self.codes[rows], w=self.w[rows])
 
-    def penalized(self, penalty: float) -> Floats:
+    def add_penalty(self, penalty: float) -> Floats:
         """λ for each column, 0 for the constant."""
         ridge = np.full((self.z.shape[1], 1), penalty)
         if self.intercept:

@@ -200,9 +200,11 @@ def _direction(hessian: Floats, gradient: Floats, lowest: Floats, free: Flags) -
     direction = np.zeros_like(gradient)
     free_now, fixed = free.copy(), ~free
     while True:
-        at = np.flatnonzero(free_now)
-        right = gradient[at] + hessian[np.ix_(at, np.flatnonzero(fixed))] @ direction[fixed]
-        direction[at] = -cholesky_solver(hessian[np.ix_(at, at)])(right)
+        indices = np.flatnonzero(free_now)
+        right = (
+            gradient[indices] + hessian[np.ix_(indices, np.flatnonzero(fixed))] @ direction[fixed]
+        )
+        direction[indices] = -cholesky_solver(hessian[np.ix_(indices, indices)])(right)
         crossing = free_now & (direction < lowest)
         if not crossing.any():
             return direction

@@ -304,7 +304,7 @@ class KernelPerceptron(ClassifierMixin, KernelModel, ClassLabels):
     @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row: by the sign of the score, or by the largest one."""
-        return self._predicted(self.decision_function(X))
+        return self._label_scores(self.decision_function(X))
 
     def formula(self) -> nodes.ClassFormula:
         """Sums of kernel values of the rows that were mistaken."""

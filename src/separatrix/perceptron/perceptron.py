@@ -259,7 +259,7 @@ class Perceptron(SparseCoefficients, LinearClassifier):
         once = TrainingOptions(max_epochs=1, average=options.average)
         result = train(rows, state, once)
         mistakes = result.mistakes.sum(axis=0) + (self.mistakes_ if begun else 0)
-        wrong = int(rows.misclassified(result.state.weights).any(axis=1).sum())
+        wrong = int(rows.find_misclassified(result.state.weights).any(axis=1).sum())
         notes = [f"{int(mistakes.sum())} mistakes in {result.state.seen} rows."]
         certificate = replace(
             certify_mistakes("Perceptron", wrong, rows.n, notes, np.inf, 1),
@@ -455,10 +455,10 @@ def certify_epochs(trained: StochasticPerceptron, given: CodedRows, *, last: boo
     wrong = int((np.where(positive, scores, -scores) <= 0.0).any(axis=1).sum())
     epochs = int(trained.n_iter_)
     notes = [f"{epochs} epoch{'s' * (epochs > 1)}."]
-    found = certify_mistakes("Perceptron", wrong, n, notes, np.inf, len(coef))
+    certificate = certify_mistakes("Perceptron", wrong, n, notes, np.inf, len(coef))
     if not last:
-        return found
-    return replace(found, claim=f"Perceptron: {wrong} of the last {n} rows are misclassified")
+        return certificate
+    return replace(certificate, claim=f"Perceptron: {wrong} of the last {n} rows are misclassified")
 
 
 # -------------------------------------------------------------------------------------------------
@@ -528,7 +528,7 @@ class _Pocket:
     def compare(self, seen: int, outputs: list[int]) -> None:
         """Store the present weights of these outputs where they misclassify fewer rows."""
         weights = self.rows.state(seen).weights
-        wrong = self.rows.rate @ self.rows.misclassified(weights)
+        wrong = self.rows.rate @ self.rows.find_misclassified(weights)
         for k in outputs:
             if wrong[k] < self.fewest[k]:
                 self.fewest[k], self.best[k] = wrong[k], weights[k]
@@ -563,7 +563,7 @@ def train(
         if options.store_weights:
             epoch_weights.append(state.weights)
         if not mistakes.any() and not (
-            options.order == "random" and rows.misclassified(state.weights).any()
+            options.order == "random" and rows.find_misclassified(state.weights).any()
         ):
             status = Status.CONVERGED
             break
@@ -624,7 +624,7 @@ def class_mean_weights(rows: PerceptronRows) -> Floats:
 
 def training_certificate(result: TrainingResult, rows: PerceptronRows, bound: float) -> Certificate:
     """The misclassified rows of a training, with notes on how it ended."""
-    wrong = int(rows.misclassified(result.weights).any(axis=1).sum())
+    wrong = int(rows.find_misclassified(result.weights).any(axis=1).sum())
     epochs = len(result.mistakes)
     notes = [f"{int(result.mistakes.sum())} mistakes in {epochs} epoch{'s' * (epochs > 1)}."]
     if wrong:
@@ -718,7 +718,7 @@ class PerceptronRows:
         intercept = weights[:, 0] - weights[:, 1:] @ self.center
         return np.asarray(self.x @ weights[:, 1:].T + intercept)
 
-    def misclassified(self, weights: Floats) -> NDArray[np.bool_]:
+    def find_misclassified(self, weights: Floats) -> NDArray[np.bool_]:
         """Which rows are not strictly on the right side (n x outputs)."""
         return np.asarray(self.signs * self.scores(weights) <= 0.0)
 
@@ -758,8 +758,8 @@ class SparsePerceptronRows(PerceptronRows):
         """Set the weights."""
         k = len(state.weights)
         self.w, self.step_sums = np.zeros((k, 3 + self.d)), np.zeros((k, 3 + self.d))
-        for own, given in ((self.w, state.weights), (self.step_sums, state.step_sums)):
-            own[:, 0], own[:, 3:] = given[:, 0], given[:, 1:]
+        for target, given in ((self.w, state.weights), (self.step_sums, state.step_sums)):
+            target[:, 0], target[:, 3:] = given[:, 0], given[:, 1:]
         self.w[:, 2] = state.weights[:, 1:] @ self.center
 
     def state(self, seen: int) -> PerceptronState:

@@ -525,13 +525,13 @@ class CalibrationDisplay(Display):
         """The bin whose interval is farthest from the diagonal, if any excludes it."""
         curve, ends = self.curves[-1], self.confidence_intervals(len(self.curves) - 1)
         distance = np.maximum(ends[:, 0] - curve.predicted, curve.predicted - ends[:, 1])
-        at = int(distance.argmax())
+        index = int(distance.argmax())
         which = f" of {self.labels[-1]}" if len(self.curves) > 1 else ""
-        if distance[at] <= 0:
+        if distance[index] <= 0:
             return f"All confidence intervals{which} include the diagonal."
         return (
-            f"Worst calibrated bin{which}: predicted {100 * curve.predicted[at]:.0f} %, observed "
-            f"{100 * curve.observed[at]:.0f} %."
+            f"Worst calibrated bin{which}: predicted {100 * curve.predicted[index]:.0f} %, "
+            f"observed {100 * curve.observed[index]:.0f} %."
         )
 
     def _draw(self, ax: Any) -> None:
@@ -621,9 +621,9 @@ class ClassHistogramDisplay(Display):
 
     def wrong(self, i: int) -> int:
         """Misclassified rows of class i: those on the other side of zero."""
-        own = self._of_class(i)
+        members = self._of_class(i)
         positive = self.own_class or i == 1
-        return int(np.sum(own < 0 if positive else own > 0))
+        return int(np.sum(members < 0 if positive else members > 0))
 
     def _of_class(self, i: int) -> Floats:
         return np.asarray(self.values[np.asarray(self.y) == self.labels[i]])
@@ -639,13 +639,13 @@ class ClassHistogramDisplay(Display):
         """Median and number of misclassified rows of each class."""
         parts = []
         for i, label in enumerate(self.labels[:_MAX_CLASSES]):
-            own = self._of_class(i)
-            if own.size:
+            members = self._of_class(i)
+            if members.size:
                 text = (
-                    f"{label}: median {number(float(np.median(own)), 2)}, "
-                    f"{self.wrong(i):,} of {plural(own.size, 'row')} misclassified"
+                    f"{label}: median {number(float(np.median(members)), 2)}, "
+                    f"{self.wrong(i):,} of {plural(members.size, 'row')} misclassified"
                 )
-                parts.append((self.wrong(i) / own.size, text))
+                parts.append((self.wrong(i) / members.size, text))
         lead = ""
         if len(parts) > _DESCRIBED:
             parts = sorted(parts, key=lambda pair: -pair[0])[:_DESCRIBED]
@@ -745,11 +745,11 @@ class SignedDistanceDisplay(ClassHistogramDisplay):
             return cls((s[:, 1] - s[:, 0]) / _norm(difference), truth, labels, unit=unit)
         from scipy.spatial.distance import cdist
 
-        truth, s, own = _known_rows(truth, s, labels)
+        truth, s, codes = _known_rows(truth, s, labels)
         between = np.asarray(cdist(normals, normals))
         between[between == 0] = np.inf
-        distance = (s[np.arange(own.size), own][:, None] - s) / between[own]
-        distance[np.arange(own.size), own] = np.inf
+        distance = (s[np.arange(codes.size), codes][:, None] - s) / between[codes]
+        distance[np.arange(codes.size), codes] = np.inf
         return cls(distance.min(axis=1), truth, labels, own_class=True, unit=unit)
 
     @classmethod
@@ -809,10 +809,10 @@ class LogOddsDisplay(ClassHistogramDisplay):
         if log_p.shape[1] == 2:
             odds = log_p[:, 1] - log_p[:, 0]
             return cls(np.clip(odds, -MAX_LOG_ODDS, MAX_LOG_ODDS), truth, labels)
-        truth, log_p, own = _known_rows(truth, log_p, labels)
+        truth, log_p, codes = _known_rows(truth, log_p, labels)
         others = log_p.copy()
-        others[np.arange(own.size), own] = -np.inf
-        odds = log_p[np.arange(own.size), own] - others.max(axis=1)
+        others[np.arange(codes.size), codes] = -np.inf
+        odds = log_p[np.arange(codes.size), codes] - others.max(axis=1)
         return cls(np.clip(odds, -MAX_LOG_ODDS, MAX_LOG_ODDS), truth, labels, own_class=True)
 
     @classmethod
@@ -841,8 +841,8 @@ def _known_rows(
     """Rows of the classes that the model knows, and the code of each row's class."""
     code = {label: i for i, label in enumerate(labels)}
     known = np.array([label in code for label in truth], dtype=bool)
-    own = np.array([code[label] for label in truth[known]], dtype=np.intp)
-    return truth[known], s[known], own
+    codes = np.array([code[label] for label in truth[known]], dtype=np.intp)
+    return truth[known], s[known], codes
 
 
 # -------------------------------------------------------------------------------------------------
@@ -934,8 +934,8 @@ class MarginDisplay(Display):
             (1.0, np.inf, BLUE, "outside the margin"),
         )
         for (start, stop, color, name), count in zip(groups, self.counts, strict=True):
-            own = np.where((middle >= start) & (middle < stop), heights, 0)
-            ax.stairs(own, edges, fill=True, color=color, alpha=0.55, label=f"{name}: {count:,}")
+            in_bin = np.where((middle >= start) & (middle < stop), heights, 0)
+            ax.stairs(in_bin, edges, fill=True, color=color, alpha=0.55, label=f"{name}: {count:,}")
         for at in (-1.0, 0.0, 1.0):
             if low <= at <= high:
                 look = {"color": text_color(ax) if at == 0 else MUTED, "linewidth": 1.0}

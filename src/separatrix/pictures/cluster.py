@@ -121,9 +121,9 @@ class SilhouetteDisplay(Display):
 
     def of_cluster(self, i: int) -> Floats:
         """Silhouettes of the rows of the i-th cluster, in decreasing order."""
-        found = self.silhouette
-        own = found.samples[found.labels == found.clusters[i]]
-        return np.asarray(np.sort(own)[::-1])
+        silhouette = self.silhouette
+        sample = silhouette.samples[silhouette.labels == silhouette.clusters[i]]
+        return np.asarray(np.sort(sample)[::-1])
 
     @property
     def n_negative(self) -> int:
@@ -133,21 +133,21 @@ class SilhouetteDisplay(Display):
     @property
     def description(self) -> str:
         """The mean, that of each cluster (of many, the lowest), and the negative rows."""
-        found = self.silhouette
-        order = np.arange(len(found.clusters))
+        silhouette = self.silhouette
+        order = np.arange(len(silhouette.clusters))
         lead = "By cluster"
         if len(order) > _DESCRIBED:
-            order = np.argsort(found.by_cluster, kind="stable")[:_DESCRIBED]
-            lead = f"Lowest of {len(found.clusters)} clusters"
+            order = np.argsort(silhouette.by_cluster, kind="stable")[:_DESCRIBED]
+            lead = f"Lowest of {len(silhouette.clusters)} clusters"
         parts = "; ".join(
-            f"{found.clusters[i]}: {number(float(found.by_cluster[i]), 2)} over "
+            f"{silhouette.clusters[i]}: {number(float(silhouette.by_cluster[i]), 2)} over "
             f"{plural(len(self.of_cluster(i)), 'row')}"
             for i in order.tolist()
         )
         return (
-            f"Mean silhouette {number(found.score, 3)} (1: well inside its cluster, 0: between "
-            f"clusters). {lead}, {parts}. {self.n_negative:,} of "
-            f"{plural(len(found.samples), 'row')} have a negative silhouette."
+            f"Mean silhouette {number(silhouette.score, 3)} (1: well inside its cluster, 0: "
+            f"between clusters). {lead}, {parts}. {self.n_negative:,} of "
+            f"{plural(len(silhouette.samples), 'row')} have a negative silhouette."
         )
 
     @property
@@ -156,34 +156,34 @@ class SilhouetteDisplay(Display):
         return WIDTH, float(np.clip(1.6 + 0.4 * len(self.silhouette.clusters), 2.8, 6.4))
 
     def _draw(self, ax: Any) -> None:
-        found = self.silhouette
-        space = 0.04 * len(found.samples)
+        silhouette = self.silhouette
+        space = 0.04 * len(silhouette.samples)
         top, middles = 0.0, []
-        for i in range(len(found.clusters)):
-            own = self.of_cluster(i)
+        for i in range(len(silhouette.clusters)):
+            coefficients = self.of_cluster(i)
             # Steps of all outlines together.
-            steps = min(len(own), max(400 // len(found.clusters), 4))
-            at = ((np.arange(steps) + 0.5) * len(own) / steps).astype(int)
-            edges = top + np.linspace(0, len(own), steps + 1)
+            steps = min(len(coefficients), max(400 // len(silhouette.clusters), 4))
+            at = ((np.arange(steps) + 0.5) * len(coefficients) / steps).astype(int)
+            edges = top + np.linspace(0, len(coefficients), steps + 1)
             look = {"color": group_style(i)[0], "alpha": 0.6}
-            ax.stairs(own[at], edges, orientation="horizontal", fill=True, **look)
-            middles.append(top + len(own) / 2)
-            top += len(own) + space
+            ax.stairs(coefficients[at], edges, orientation="horizontal", fill=True, **look)
+            middles.append(top + len(coefficients) / 2)
+            top += len(coefficients) + space
         reference_line(ax, 0, horizontal=False)
-        mark_value(ax, found.score, f"mean {number(found.score, 3)}", zorder=2)
+        mark_value(ax, silhouette.score, f"mean {number(silhouette.score, 3)}", zorder=2)
         self._label(ax, middles)
         ax.set_ylim(max(top - space, 1), 0)
-        low, high = float(found.samples.min()), float(found.samples.max())
+        low, high = float(silhouette.samples.min()), float(silhouette.samples.max())
         ax.set_xlim(min(-0.05, 1.05 * low), min(max(0.5, 1.08 * high), 1.0))
         style_axes(ax, grid="x")
         ax.spines["left"].set_visible(False)
         ax.set_xlabel("silhouette")
 
     def _label(self, ax: Any, middles: list[float]) -> None:
-        found, step = self.silhouette, max(1, -(-len(middles) // _LABELLED))
+        silhouette, step = self.silhouette, max(1, -(-len(middles) // _LABELLED))
         names = [
-            f"{label_text(found.clusters[i], 10)} ({len(self.of_cluster(i)):,}): "
-            f"{number(float(found.by_cluster[i]), 2)}"
+            f"{label_text(silhouette.clusters[i], 10)} ({len(self.of_cluster(i)):,}): "
+            f"{number(float(silhouette.by_cluster[i]), 2)}"
             for i in range(len(middles))
         ]
         ax.set_yticks(middles[::step], names[::step])
@@ -787,8 +787,8 @@ class ClusterProjectionDisplay(Display):
             x = Standardizer.from_rows(x, np.ones(len(x))).transform(x)
         clusters, code = np.unique(given, return_inverse=True)
         columns = column_names(X, names)
-        found = cluster_projection(x, code)
-        return cls(found, code, [str(c) for c in clusters], columns, max_points)
+        projection = cluster_projection(x, code)
+        return cls(projection, code, [str(c) for c in clusters], columns, max_points)
 
     def main_columns(self, axis: int) -> list[str]:
         """The columns of largest weight in a direction."""
@@ -819,12 +819,12 @@ class ClusterProjectionDisplay(Display):
     def _draw(self, ax: Any) -> None:
         k, points = len(self.clusters), self.projection.coordinates
         for i in range(k):
-            own = points[self.codes == i]
-            if not len(own):
+            point = points[self.codes == i]
+            if not len(point):
                 continue
-            limit = 0 if len(points) > self.max_points else len(own)
+            limit = 0 if len(points) > self.max_points else len(point)
             color, marker = group_style(i)
-            scatter(ax, *own.T, max_points=limit, color=color, marker=marker, groups=k)
+            scatter(ax, *point.T, max_points=limit, color=color, marker=marker, groups=k)
         if k <= _LABELED_ROWS:
             for i in np.unique(self.codes).tolist():
                 ax.text(

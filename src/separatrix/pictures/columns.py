@@ -202,9 +202,9 @@ class ColumnDistributionDisplay(Display):
                 spread = np.bincount(at, (target - mean[at]) ** 2, bins) / number_of
                 drawn |= {"mean": mean, "deviation": np.sqrt(spread), "target": "target"}
             return cls(column, counts, edges, levels, **drawn)
-        classes, own = np.unique(np.asarray(y).astype(str), return_inverse=True)
+        classes, codes = np.unique(np.asarray(y).astype(str), return_inverse=True)
         counts = np.zeros((bins, len(classes)))
-        np.add.at(counts, (at, own[inside]), 1.0)
+        np.add.at(counts, (at, codes[inside]), 1.0)
         return cls(column, counts, edges, levels, tuple(classes.tolist()), **drawn)
 
     @property
@@ -321,10 +321,10 @@ class ColumnDistributionDisplay(Display):
 
     def _by_class(self, ax: Any, edges: Floats) -> None:
         for color, k in zip(SERIES, self.shown, strict=False):
-            own = self.counts[:, k]
-            if not own.sum():
+            count = self.counts[:, k]
+            if not count.sum():
                 continue
-            height = own / own.sum()
+            height = count / count.sum()
             ax.stairs(height, edges, fill=True, color=color, alpha=0.16)
             ax.stairs(height, edges, color=color, linewidth=1.3)
             ax.plot([], [], color=color, label=label_text(self.classes[k], 16))
@@ -359,7 +359,7 @@ class ColumnDistributionDisplay(Display):
         position = -np.arange(len(self.levels), dtype=float)
         total = self.counts.sum(axis=1)
         if self.classes:
-            self._divided(ax, position, total)
+            self._draw_proportions(ax, position, total)
         elif self.mean is None:
             ax.barh(position, total, height=0.62, color=BLUE, alpha=0.6)
             ax.set_xlabel("rows")
@@ -377,7 +377,7 @@ class ColumnDistributionDisplay(Display):
             annotate(ax, f"{count:,.0f}", (1, at), (4, 0), BESIDE, color=MUTED, va="center")
         annotate(ax, "rows", (1, 1), (4, 3), "axes fraction", color=MUTED)
 
-    def _divided(self, ax: Any, position: Floats, total: Floats) -> None:
+    def _draw_proportions(self, ax: Any, position: Floats, total: Floats) -> None:
         """A bar for each level, divided by class; classes that have no color are left white."""
         left = np.zeros(len(position))
         for color, k in zip(SERIES, self.shown, strict=False):
@@ -670,12 +670,12 @@ class PermutationImportanceDisplay(Display):
         n, d = np.shape(X)
         donors = donor_rows(n, min(n_repeats, n - 1), seed)
         before = np.asarray(value(y, model.predict(X)), dtype=float)
-        found = []
+        importances = []
         for j in range(d):
             after = [value(y, model.predict(_with_column(X, j, rows))) for rows in donors]
             rise = np.asarray(after, dtype=float) - before
-            found.append(mean_rise(rise, donors, np.ones(n)))
-        mean, half = np.array(found).T
+            importances.append(mean_rise(rise, donors, np.ones(n)))
+        mean, half = np.array(importances).T
         return cls.from_losses(
             column_names(X),
             mean,

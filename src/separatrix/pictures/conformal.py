@@ -83,14 +83,14 @@ class CategoryCoverageDisplay(Display):
             )
 
     @classmethod
-    def from_coverage(cls, found: Coverage) -> Self:
+    def from_coverage(cls, coverage: Coverage) -> Self:
         """From what ``coverage`` of a conformal model returns."""
-        parts = found.by_category
+        parts = coverage.by_category
         return cls(
             tuple(str(name) for name in parts),
             np.array([part.proportion for part in parts.values()]),
             np.array([part.interval for part in parts.values()]),
-            found.level,
+            coverage.level,
         )
 
     @classmethod

@@ -208,11 +208,11 @@ class DecisionBoundaryDisplay(Display):
 
     def _class(self, ax: Any, i: int) -> None:
         surface, color = self.decision_surface, SERIES[i % len(SERIES)]
-        own = np.asarray(surface.dots[(surface.truth == i) & self._inside], dtype=float)
+        dots = np.asarray(surface.dots[(surface.truth == i) & self._inside], dtype=float)
         dense = len(surface.dots) > self.max_points
-        if len(own):
-            limit, groups = 0 if dense else len(own), len(surface.classes)
-            scatter(ax, own[:, 0], own[:, 1], max_points=limit, color=color, groups=groups)
+        if len(dots):
+            limit, groups = 0 if dense else len(dots), len(surface.classes)
+            scatter(ax, dots[:, 0], dots[:, 1], max_points=limit, color=color, groups=groups)
         normal = surface.normals[i]
         if normal is None:
             return

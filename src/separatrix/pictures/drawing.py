@@ -34,18 +34,18 @@ def to_svgs(plots: Sequence[Named]) -> list[str]:
     # Fewer plots are drawn before another process is under way.
     count = max(1, min(_processors(), 4, len(plots) // 3))
     helpers = [_begun(plots[i::count]) for i in range(1, count)]
-    found: dict[int, list[str]] = {}
+    svgs: dict[int, list[str]] = {}
     try:
-        found[0] = _drawn(plots[::count])
+        svgs[0] = _drawn(plots[::count])
         for i, helper in enumerate(helpers, start=1):
             texts = None if helper is None else helper.result()
             mine = plots[i::count]
-            found[i] = texts if texts is not None and len(texts) == len(mine) else _drawn(mine)
+            svgs[i] = texts if texts is not None and len(texts) == len(mine) else _drawn(mine)
     finally:
         for helper in helpers:
             if helper is not None:
                 helper.end()
-    return [found[i % count][i // count] for i in range(len(plots))]
+    return [svgs[i % count][i // count] for i in range(len(plots))]
 
 
 def _drawn(plots: Sequence[Named]) -> list[str]:

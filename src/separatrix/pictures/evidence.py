@@ -85,7 +85,7 @@ class EvidenceWeightDisplay(Display):
     ) -> Self:
         """From a fitted :class:`~separatrix.EvidenceAveraging`."""
         if names is None:
-            kinds = [type(one).__name__ for one in model.estimators_]
+            kinds = [type(estimator).__name__ for estimator in model.estimators_]
             names = [
                 kind if kinds.count(kind) == 1 else f"{kind} {i + 1}"
                 for i, kind in enumerate(kinds)
@@ -371,21 +371,30 @@ class RelevanceDisplay(Display):
         require_fitted(model, "kernel_", problem=f"{type(model).__name__} is not fitted")
         if not hasattr(model, "hyperparameter_intervals"):
             raise InputError(f"{type(model).__name__} has no length scales with intervals.")
-        found = [
-            one
-            for one in model.hyperparameter_intervals(0.95)
-            if one.column is not None and one.name.startswith("length scale")
+        intervals = [
+            interval
+            for interval in model.hyperparameter_intervals(0.95)
+            if interval.column is not None and interval.name.startswith("length scale")
         ]
         spread = np.asarray(X, dtype=float).std(axis=0)
-        if len(found) != len(spread):
+        if len(intervals) != len(spread):
             raise InputError(
-                f"The kernel has {len(found)} length scales of columns, and there are "
+                f"The kernel has {len(intervals)} length scales of columns, and there are "
                 f"{plural(len(spread), 'column')}.",
                 remedy="Fit a kernel with a length scale for each column, such as the default one.",
             )
-        ends = [(one.lower, one.upper) if one.determined else (np.nan, np.nan) for one in found]
-        values = np.array([one.value for one in found])
-        return cls([str(one.column) for one in found], values, np.array(ends), spread, max_shown)
+        ends = [
+            (interval.lower, interval.upper) if interval.determined else (np.nan, np.nan)
+            for interval in intervals
+        ]
+        values = np.array([interval.value for interval in intervals])
+        return cls(
+            [str(interval.column) for interval in intervals],
+            values,
+            np.array(ends),
+            spread,
+            max_shown,
+        )
 
     @property
     def unit(self) -> Floats:

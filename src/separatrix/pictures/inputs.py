@@ -76,8 +76,8 @@ def _numbers(model: Any, X: Any) -> Floats:
 def _frame(X: Any) -> Any:
     import narwhals as nw
 
-    found = nw.from_native(X, pass_through=True, eager_only=True)
-    return found if isinstance(found, nw.DataFrame) else None
+    native = nw.from_native(X, pass_through=True, eager_only=True)
+    return native if isinstance(native, nw.DataFrame) else None
 
 
 def require_fitted(model: Any, *attributes: str, problem: str, remedy: str | None = None) -> None:

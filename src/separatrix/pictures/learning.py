@@ -235,8 +235,8 @@ class ValidationCurveDisplay(Display):
             problem=f"{type(model).__name__} stores no errors over the penalty",
             remedy="RidgeCV and LassoCV do.",
         )
-        one = np.size(model.mse_path_) == np.size(model.alphas_)
-        left_out = one and getattr(model, "cv", False) is None
+        single = np.size(model.mse_path_) == np.size(model.alphas_)
+        left_out = single and getattr(model, "cv", False) is None
         return cls(model.alphas_, model.mse_path_, float(model.alpha_), left_out)
 
     @property
@@ -280,10 +280,10 @@ class ValidationCurveDisplay(Display):
         elif np.isclose(self.chosen, least, rtol=1e-6):
             text += f", at the chosen penalty {number(least, 3)}."
         else:
-            at = int(np.argmin(np.abs(self.alphas - self.chosen)))
+            index = int(np.argmin(np.abs(self.alphas - self.chosen)))
             text += (
                 f", at penalty {number(least, 3)}; at the chosen one, {number(self.chosen, 3)}, "
-                f"it is {self._error(at)}."
+                f"it is {self._error(index)}."
             )
         if self.errors.shape[1] < 2:
             return text
@@ -304,8 +304,8 @@ class ValidationCurveDisplay(Display):
         k = self.errors.shape[1]
         return "one fold" if k == 1 else f"mean over {k} folds"
 
-    def _error(self, at: int) -> str:
-        return number(float(np.sqrt(self.mean[at])), 4)
+    def _error(self, index: int) -> str:
+        return number(float(np.sqrt(self.mean[index])), 4)
 
     def _draw(self, ax: Any) -> None:
         mean, spread = self.mean, self.standard_error
@@ -483,10 +483,10 @@ class LearningLinesDisplay(Display):
         curves = self.curves
         text, best = _describe(curves), int(curves.best[-1])
         n = 2.0 * float(curves.sizes[-1])
-        found = [e for e in curves.extrapolate(n) if e.name == curves.names[best]]
-        if not found:
+        points = [e for e in curves.extrapolate(n) if e.name == curves.names[best]]
+        if not points:
             return f"{text} The curve is too short for a power law."
-        e, metric = found[0], curves.metric
+        e, metric = points[0], curves.metric
         ends = f"{score_text(e.low, metric)} to {score_text(e.high, metric)}"
         return f"{text} By its power law {n:,.0f} rows give {score_text(e.error, metric)} ({ends})."
 
@@ -704,14 +704,14 @@ class GeneralizationGapDisplay(Display):
         return f"{text[0].upper()}{text[1:]}.{self._gap()}"
 
     def _gap(self) -> str:
-        own = [
+        pairs = [
             (part, value)
             for part, value in zip(self.parts, self.values, strict=True)
             if part not in self.muted
         ]
-        if len(own) < 2:
+        if len(pairs) < 2:
             return ""
-        (first, start), (last, end) = own[0], own[-1]
+        (first, start), (last, end) = pairs[0], pairs[-1]
         if score_info(self.metric).higher_is_better or start == 0:
             return f" Gap from {first} to {last}: {number(end - start, 2)}."
         change = 100 * (end / start - 1)

@@ -178,7 +178,7 @@ class RegularizationPathDisplay(Display):
             span = f"{int(nonzero[-1])} to {int(nonzero[0])}"
             text += f"{span} of {len(self.names)} coefficients are nonzero."
         if self.reference_points is not None:
-            return f"{text} {self._compared(self.reference_points)}"
+            return f"{text} {self._compare(self.reference_points)}"
         if self.chosen is None:
             return text
         left = "" if all_in else f"{int(nonzero[self.position])} are nonzero"
@@ -186,7 +186,7 @@ class RegularizationPathDisplay(Display):
         rest = (left + largest if left else largest.removeprefix("; ")) or "all are zero"
         return f"{text} At the chosen penalty {number(self.chosen, 3)}, {rest}."
 
-    def _compared(self, points: Floats) -> str:
+    def _compare(self, points: Floats) -> str:
         """How far the reference model is from the weak end of the path."""
         apart = np.abs(points - self.lines[0])
         # Difference, relative to the largest coefficient, below which two models count as equal.
@@ -383,9 +383,9 @@ def _scale_criterion(criterion: Criterion) -> Floats:
     top = float(np.nanquantile(values, 0.75))  # values beyond this quantile are cut off
     top = top if top > low else float(np.nanmax(values))
     span = (top - low) or 1.0
-    found = (values - low) / span
+    scaled = (values - low) / span
     # Height of a curve in the distance between two lines.
-    return np.asarray(0.72 * np.minimum(found, 1.0))
+    return np.asarray(0.72 * np.minimum(scaled, 1.0))
 
 
 def _text(value: Any) -> str:
@@ -463,15 +463,17 @@ class NeighborCountDisplay(Display):
             problem=f"{type(model).__name__} did not choose its number of neighbors",
             remedy="Fit with n_neighbors='auto'.",
         )
-        found, chosen = model.leave_one_out_, model.n_neighbors_
+        leave_one_out, chosen = model.leave_one_out_, model.n_neighbors_
         if is_classifier(model):
-            return cls(found.n_neighbors, found.error, found.standard_error, chosen)
-        root = np.sqrt(found.error)
+            return cls(
+                leave_one_out.n_neighbors, leave_one_out.error, leave_one_out.standard_error, chosen
+            )
+        root = np.sqrt(leave_one_out.error)
         # √(e ± s) ≈ √e ± s / 2√e
         standard_error = np.divide(
-            found.standard_error, 2.0 * root, out=np.zeros_like(root), where=root > 0
+            leave_one_out.standard_error, 2.0 * root, out=np.zeros_like(root), where=root > 0
         )
-        return cls(found.n_neighbors, root, standard_error, chosen, "rmse")
+        return cls(leave_one_out.n_neighbors, root, standard_error, chosen, "rmse")
 
     @property
     def best(self) -> int:
@@ -510,8 +512,8 @@ class NeighborCountDisplay(Display):
         dots = "." if self.n_neighbors.size < 40 else ""
         ax.plot(self.n_neighbors, self.errors, color=BLUE, marker=dots, label="leave-one-out error")
         if self.chosen is not None:
-            at = int(np.argmin(np.abs(self.n_neighbors - self.chosen)))
-            mark_point(ax, self.chosen, self.errors[at], f"chosen: {self.chosen}")
+            index = int(np.argmin(np.abs(self.n_neighbors - self.chosen)))
+            mark_point(ax, self.chosen, self.errors[index], f"chosen: {self.chosen}")
         style_axes(ax)
         ax.set_xlabel("number of neighbors")
         label_score_axis(ax.yaxis, score_info(self.metric), direction=False)

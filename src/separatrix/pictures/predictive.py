@@ -53,8 +53,8 @@ def predictive_of(model: Any, X: Any) -> PredictiveDistribution:
     from separatrix.bayes.predictive import PredictiveDistribution
 
     if hasattr(model, "predictive"):
-        found: PredictiveDistribution = model.predictive(X)
-        return found
+        predictive_distribution: PredictiveDistribution = model.predictive(X)
+        return predictive_distribution
     try:
         mean, deviation = model.predict(X, return_std=True)
     except TypeError:
@@ -67,12 +67,12 @@ def predictive_of(model: Any, X: Any) -> PredictiveDistribution:
 
 def check_observed(y: Any, predictive: PredictiveDistribution) -> Floats:
     """The targets as numbers, one for each distribution."""
-    found = np.asarray(y, dtype=float)
-    if found.ndim != 1 or found.shape != np.shape(predictive.mean) or not found.size:
+    values = np.asarray(y, dtype=float)
+    if values.ndim != 1 or values.shape != np.shape(predictive.mean) or not values.size:
         raise InputError(
-            f"y has shape {found.shape}, the predictive distributions {predictive.mean.shape}."
+            f"y has shape {values.shape}, the predictive distributions {predictive.mean.shape}."
         )
-    return found
+    return values
 
 
 def level_text(level: float) -> str:
@@ -195,17 +195,25 @@ class PredictiveBandDisplay(Display):
         the rows have one column alone: others are not on the slice that the band shows.
         """
         values = np.asarray(X, dtype=float)
-        own = values[:, column]
-        width = margin * float(np.ptp(own))
+        value = values[:, column]
+        width = margin * float(np.ptp(value))
         # Places along the column at which the band is computed.
-        x = np.linspace(own.min() - width, own.max() + width, 120)
+        x = np.linspace(value.min() - width, value.max() + width, 120)
         slice_ = np.tile(np.median(values, axis=0), (x.size, 1))
         slice_[:, column] = x
-        found = predictive_of(model, like(X, slice_))
+        predictive_distribution = predictive_of(model, like(X, slice_))
         alone = values.shape[1] == 1 and y is not None
-        points = np.stack([own, np.asarray(y, dtype=float)], axis=1) if alone else None
+        points = np.stack([value, np.asarray(y, dtype=float)], axis=1) if alone else None
         name = column_names(X)[column]
-        return cls(x, found.mean, found.interval(level), level, points, name, target)
+        return cls(
+            x,
+            predictive_distribution.mean,
+            predictive_distribution.interval(level),
+            level,
+            points,
+            name,
+            target,
+        )
 
     @property
     def within(self) -> float:
@@ -563,12 +571,12 @@ class CoverageDisplay(Display):
         ax.plot([0, 1], [0, 1], color=MUTED, linewidth=0.9)
         off = self._too_narrow | self._too_wide
         ax.plot(self.levels, self.coverage, color=BLUE, linewidth=1.2)
-        for at, value, ends, away in zip(
+        for level, value, ends, away in zip(
             self.levels, self.coverage, self.confidence_intervals, off, strict=True
         ):
             color = ORANGE if away else BLUE
-            ax.plot([at, at], ends, color=color, linewidth=1.0, alpha=0.7)
-            ax.plot([at], [value], "s" if away else "o", ms=4.5, color=color)
+            ax.plot([level, level], ends, color=color, linewidth=1.0, alpha=0.7)
+            ax.plot([level], [value], "s" if away else "o", ms=4.5, color=color)
         look: dict[str, Any] = {"color": MUTED, "fontsize": 8.5}
         annotate(ax, "intervals too wide", (0.03, 0.96), (0, 0), "axes fraction", va="top", **look)
         annotate(ax, "too narrow", (0.97, 0.04), (0, 0), "axes fraction", ha="right", **look)

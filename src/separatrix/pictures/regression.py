@@ -100,15 +100,22 @@ class CoefficientDisplay(Display):
     @classmethod
     def from_estimator(cls, model: Any, X: Any = None, *, max_shown: int = 20) -> Self:
         """From a fitted linear model; with its table or design ``X`` they are standardized."""
-        found = inference(model)
-        if found is None:
+        fit_inference = inference(model)
+        if fit_inference is None:
             raise InputError(
                 f"{type(model).__name__} has no single coefficient vector to draw.",
                 remedy="Build CoefficientDisplay(names, estimates) for one output at a time.",
             )
-        scale = None if X is None else design_deviations(model, X, found.estimates.size)
+        scale = None if X is None else design_deviations(model, X, fit_inference.estimates.size)
         axis = f"change of the {_scored(model)} per standard deviation"
-        return cls(found.names, found.estimates, found.intervals, scale, max_shown, axis)
+        return cls(
+            fit_inference.names,
+            fit_inference.estimates,
+            fit_inference.intervals,
+            scale,
+            max_shown,
+            axis,
+        )
 
     @property
     def unit(self) -> Floats:
@@ -527,11 +534,15 @@ class LeverageDisplay(Display):
         cls, model: Any, *, row_labels: Any = None, max_points: int = MAX_POINTS
     ) -> Self:
         """From a fitted least-squares model that stores its training rows."""
-        found = inference(model)
-        if found is None or found.leverage is None or found.residuals is None:
-            reason = "" if found is None else found.reason
+        fit_inference = inference(model)
+        if (
+            fit_inference is None
+            or fit_inference.leverage is None
+            or fit_inference.residuals is None
+        ):
+            reason = "" if fit_inference is None else fit_inference.reason
             raise InputError(f"{type(model).__name__} gives no leverage.", remedy=reason or None)
-        fit = found.residuals, found.leverage, found.sigma
+        fit = fit_inference.residuals, fit_inference.leverage, fit_inference.sigma
         return cls.from_fit(*fit, row_labels=row_labels, max_points=max_points)
 
     @classmethod
@@ -554,9 +565,9 @@ class LeverageDisplay(Display):
             n_parameters = max(1, round(float(h.sum())))
         if sigma is None:
             sigma = float(np.sqrt(np.sum(residuals**2) / max(residuals.size - n_parameters, 1)))
-        own = sigma * np.sqrt(1 - h)
-        exact = (1 - h < 1e-12) | (own == 0)
-        r = np.divide(residuals, own, out=np.full(h.size, np.nan), where=~exact)
+        deviations = sigma * np.sqrt(1 - h)
+        exact = (1 - h < 1e-12) | (deviations == 0)
+        r = np.divide(residuals, deviations, out=np.full(h.size, np.nan), where=~exact)
         return cls(h, r, n_parameters, row_labels, max_points)
 
     @classmethod

@@ -168,9 +168,9 @@ def _rename_ids(root: ET.Element, prefix: str) -> None:
                 wanted.add(value.removeprefix("#"))
     names = {name: f"{prefix}-{i}" for i, name in enumerate(sorted(wanted))}
     for element in root.iter():
-        own = element.attrib.pop("id", None)
-        if own in names:
-            element.set("id", names[own])
+        identifier = element.attrib.pop("id", None)
+        if identifier in names:
+            element.set("id", names[identifier])
         for key, value in list(element.attrib.items()):
             if key == "href":
                 element.set(key, "#" + names[value.removeprefix("#")])
@@ -223,8 +223,8 @@ class MeasuredMargins(LayoutEngine):
 def _place(fig: Figure, renderer: Any, horizontal: float, vertical: float) -> None:
     """Measure what is around the axes, and leave as much room for it."""
     inside = fig.axes[0].get_position(original=True)
-    found = (ax.get_tightbbox(renderer, for_layout_only=True) for ax in fig.axes)
-    around = Bbox.union([box for box in found if box is not None])
+    boxes = (ax.get_tightbbox(renderer, for_layout_only=True) for ax in fig.axes)
+    around = Bbox.union([box for box in boxes if box is not None])
     around = around.transformed(fig.transFigure.inverted())
     left, right = inside.x0 - around.x0, around.x1 - inside.x1
     bottom, top = inside.y0 - around.y0, around.y1 - inside.y1

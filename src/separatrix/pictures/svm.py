@@ -112,14 +112,14 @@ class SupportVectorDisplay(Display):
     @property
     def description(self) -> str:
         """The number of support vectors, by class, and what the plane is."""
-        own = [
+        counts = [
             f"{int(self.support[self.y == k].sum()):,} of {int((self.y == k).sum()):,} of {label}"
             for k, label in enumerate(self.labels)
         ]
         text = (
             f"{plural(int(self.support.sum()), 'support vector')} of "
-            f"{plural(len(self.y), 'row')}, ringed: {own[0]}, {own[1]}. The solid line is the "
-            "decision boundary f = 0, the dashed lines are the margins f = ±1."
+            f"{plural(len(self.y), 'row')}, ringed: {counts[0]}, {counts[1]}. The solid line is "
+            "the decision boundary f = 0, the dashed lines are the margins f = ±1."
         )
         if self.surface.projected:
             text += (
@@ -135,9 +135,9 @@ class SupportVectorDisplay(Display):
             draw_contour(ax, at.x, at.y, f, level, style)
         limit = 0 if len(at.points) > self.max_points else self.max_points
         for k, label in enumerate(self.labels):
-            own = at.points[self.y == k]
-            if len(own):
-                scatter(ax, own[:, 0], own[:, 1], max_points=limit, color=SERIES[k], groups=2)
+            point = at.points[self.y == k]
+            if len(point):
+                scatter(ax, point[:, 0], point[:, 1], max_points=limit, color=SERIES[k], groups=2)
                 ax.plot([], [], "o", ms=5, color=SERIES[k], label=label_text(label, 18))
         self._rings(ax)
         ax.set_xlim(at.x[0], at.x[-1])
@@ -151,12 +151,12 @@ class SupportVectorDisplay(Display):
     def _rings(self, ax: Any) -> None:
         """A ring around each support vector, unless there are too many."""
         points = self.surface.points
-        at = points[self.support]
+        point = points[self.support]
         # More support vectors than this are not ringed one by one.
-        if not len(at) or len(points) > self.max_points or len(at) > 500:
+        if not len(point) or len(points) > self.max_points or len(point) > 500:
             return
         look = {"mfc": "none", "mec": text_color(ax), "mew": 0.7, "linestyle": "none"}
-        ax.plot(at[:, 0], at[:, 1], "o", ms=6.5, label="support vectors", **look)
+        ax.plot(point[:, 0], point[:, 1], "o", ms=6.5, label="support vectors", **look)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -238,8 +238,8 @@ class DualCoefficientDisplay(Display):
 
     def groups(self, label: str) -> tuple[int, int, int]:
         """Numbers of rows of a class with α = 0, with 0 < α < C, and with α = C."""
-        own = self.y == label
-        alpha, bound = self.alpha[own], self.C[own]
+        members = self.y == label
+        alpha, bound = self.alpha[members], self.C[members]
         tolerance = 1e-6  # the relative distance within which α counts as equal to a bound
         at_bound = np.isfinite(bound) & (alpha >= (1 - tolerance) * bound)
         # Without a bound, zero is judged by the largest coefficient.
@@ -262,16 +262,16 @@ class DualCoefficientDisplay(Display):
     def _draw(self, ax: Any) -> None:
         relative = self.relative
         for i, label in enumerate(self.labels):
-            own = np.sort(relative[self.y == label])[::-1]
-            if not own.size:
+            distances = np.sort(relative[self.y == label])[::-1]
+            if not distances.size:
                 continue
-            rank = np.arange(1, own.size + 1)
+            rank = np.arange(1, distances.size + 1)
             # Points of a line.
-            some = np.unique(np.linspace(0, own.size - 1, 240).round().astype(int))
+            some = np.unique(np.linspace(0, distances.size - 1, 240).round().astype(int))
             zero, free, bounded = self.groups(label)
             ax.step(
                 np.append(0, rank[some]),
-                np.append(own[0], own[some]),
+                np.append(distances[0], distances[some]),
                 where="pre",
                 color=SERIES[i % len(SERIES)],
                 linestyle="-" if i % 2 == 0 else (0, (5, 2)),
@@ -417,10 +417,10 @@ class SVMPathDisplay(Display):
                 f"{number(self.Cs[self.best], 3)}."
             )
         if self.chosen is not None:
-            at = int(np.argmin(np.abs(np.log(self.Cs / self.chosen))))
+            index = int(np.argmin(np.abs(np.log(self.Cs / self.chosen))))
             text += (
                 f" At the chosen C = {number(self.chosen, 3)} there are "
-                f"{self.n_support[at]:,.0f} support vectors."
+                f"{self.n_support[index]:,.0f} support vectors."
             )
         return text
 

@@ -140,12 +140,14 @@ class VersionSpaceDisplay(Display):
         """How many rows are in how many boxes of their class, in these two columns."""
         inside = []
         for label, (specific, _, common) in self.boxes.items():
-            own = self.codes == list(self.classes).index(label)
+            members = self.codes == list(self.classes).index(label)
             ends = int(np.isfinite(common).sum())
-            within = ((self.x[own] >= specific[0]) & (self.x[own] <= specific[1])).all(axis=1)
+            within = ((self.x[members] >= specific[0]) & (self.x[members] <= specific[1])).all(
+                axis=1
+            )
             inside.append(
-                f"{label}: {int(within.sum()):,} of {plural(int(own.sum()), 'row')} in its most "
-                f"specific box, the most general ones bounded on {ends} of 4 sides"
+                f"{label}: {int(within.sum()):,} of {plural(int(members.sum()), 'row')} in its "
+                f"most specific box, the most general ones bounded on {ends} of 4 sides"
             )
         projected = "" if self.n_columns == 2 else f" Projections from {self.n_columns} columns."
         return f"{'; '.join(inside)}.{projected}"
@@ -159,8 +161,10 @@ class VersionSpaceDisplay(Display):
         low, high = low - room, high + room
         for code, label in enumerate(self.classes):
             color, marker = group_style(code)
-            own = self.x[self.codes == code]
-            scatter(ax, own[:, 0], own[:, 1], color=color, marker=marker, max_points=MOST_DOTS)
+            members = self.x[self.codes == code]
+            scatter(
+                ax, members[:, 0], members[:, 1], color=color, marker=marker, max_points=MOST_DOTS
+            )
             ax.plot([], [], marker, ms=5, color=color, label=label_text(label))
             for faces, style in zip(self.boxes.get(label, ()), _STYLES, strict=False):
                 if (faces[0] > faces[1]).any():
@@ -322,8 +326,8 @@ class ShatteringDisplay(Display):
     @property
     def description(self) -> str:
         """How many labelings there are, or the one without a hypothesis and why."""
-        found, n = self.shattering, len(self.shattering.points)
-        if found.shattered:
+        shattering, n = self.shattering, len(self.shattering.points)
+        if shattering.shattered:
             return (
                 f"{plural(n, 'point')} shattered by {self.name}: each of {2**n} labelings has a "
                 f"consistent one. {len(self.shown)} are drawn."
@@ -332,7 +336,7 @@ class ShatteringDisplay(Display):
         text = (
             f"{plural(n, 'point')} not shattered by {self.name}: none is consistent with {signs}."
         )
-        return f"{text} {found.reason}".rstrip()
+        return f"{text} {shattering.reason}".rstrip()
 
     @property
     def size(self) -> tuple[float, float]:
@@ -353,7 +357,7 @@ class ShatteringDisplay(Display):
     def _draw(self, ax: Any) -> None:
         from matplotlib.lines import Line2D
 
-        found, (columns, _) = self.shattering, self._grid
+        shattering, (columns, _) = self.shattering, self._grid
         low, high = self._window()
         unit = high - low
         scale = np.array([1.0, self._aspect]) * (1.0 - 0.12)  # room between two plots
@@ -361,16 +365,16 @@ class ShatteringDisplay(Display):
         for k, labeling in enumerate(self.shown):
             origin = np.array([k % columns, -(k // columns) * self._aspect])
 
-            def placed(x: Floats, at: Floats = origin) -> Floats:
-                return np.asarray(at + scale * ((x - low[:2]) / unit))
+            def placed(x: Floats, point: Floats = origin) -> Floats:
+                return np.asarray(point + scale * ((x - low[:2]) / unit))
 
-            labels = (labeling >> np.arange(len(found.points))) & 1 == 1
-            points = self._flat(found.points)
+            labels = (labeling >> np.arange(len(shattering.points))) & 1 == 1
+            points = self._flat(shattering.points)
             sides[0].append(placed(points[labels]))
             sides[1].append(placed(points[~labels]))
-            if found.shattered:
-                window = (low[: found.points.shape[1]], high[: found.points.shape[1]])
-                for curve in outlines(found.hypotheses[labeling], window):
+            if shattering.shattered:
+                window = (low[: shattering.points.shape[1]], high[: shattering.points.shape[1]])
+                for curve in outlines(shattering.hypotheses[labeling], window):
                     if len(curve):
                         curves.append(placed(np.asarray(curve)))
             _frame(ax, placed(np.array([low, high])))
@@ -529,15 +533,15 @@ def _cut(polygon: Floats, normal: Floats, constant: float) -> Floats:
     if not len(polygon):
         return polygon
     score = polygon @ normal + constant
-    found = []
+    pieces = []
     for i in range(len(polygon)):
         j = (i + 1) % len(polygon)
         if score[i] >= 0:
-            found.append(polygon[i])
+            pieces.append(polygon[i])
         if (score[i] >= 0) != (score[j] >= 0):
             t = score[i] / (score[i] - score[j])
-            found.append(polygon[i] + t * (polygon[j] - polygon[i]))
-    return np.array(found).reshape(-1, 2)
+            pieces.append(polygon[i] + t * (polygon[j] - polygon[i]))
+    return np.array(pieces).reshape(-1, 2)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -572,10 +576,10 @@ class PACDisplay(Display):
     title: ClassVar[str] = "Failures of learning"
 
     def __post_init__(self) -> None:
-        pairs = {(one.epsilon, one.delta) for one in self.simulations}
+        pairs = {(simulation.epsilon, simulation.delta) for simulation in self.simulations}
         if len(pairs) != 1:
             raise InputError(f"The simulations have {len(pairs)} pairs of ε and δ; give one.")
-        self.simulations = sorted(self.simulations, key=lambda one: one.n)
+        self.simulations = sorted(self.simulations, key=lambda simulation: simulation.n)
 
     @classmethod
     def from_hypotheses(
@@ -604,24 +608,26 @@ class PACDisplay(Display):
     def description(self) -> str:
         """The first size that fails rarely enough, in the simulations and by theory."""
         first = self.simulations[0]
-        rates = [one.failure_rate for one in self.simulations]
-        sizes = [one.n for one in self.simulations]
+        rates = [simulation.failure_rate for simulation in self.simulations]
+        sizes = [simulation.n for simulation in self.simulations]
         text = (
             f"Proportion of {plural(len(first.errors), 'repetition')} with an error above "
             f"{first.epsilon:g}: from {100 * rates[0]:.3g} % with {sizes[0]:,} rows to "
             f"{100 * rates[-1]:.3g} % with {sizes[-1]:,}. "
         )
         below = [n for n, rate in zip(sizes, rates, strict=True) if rate <= first.delta]
-        enough = [one.n for one in self.simulations if one.bound <= first.delta]
+        enough = [
+            simulation.n for simulation in self.simulations if simulation.bound <= first.delta
+        ]
         seen = f"from {min(below):,} rows on" if below else "at none of these sizes"
         proved = f"from {min(enough):,} on" if enough else "at none of them"
         return f"{text}It is at most δ = {first.delta:g} {seen}; theory promises that {proved}."
 
     def _draw(self, ax: Any) -> None:
-        sizes = np.array([one.n for one in self.simulations], dtype=float)
-        rates = np.array([one.failure_rate for one in self.simulations])
-        ends = np.array([one.interval for one in self.simulations])
-        bounds = np.array([one.bound for one in self.simulations])
+        sizes = np.array([simulation.n for simulation in self.simulations], dtype=float)
+        rates = np.array([simulation.failure_rate for simulation in self.simulations])
+        ends = np.array([simulation.interval for simulation in self.simulations])
+        bounds = np.array([simulation.bound for simulation in self.simulations])
         if np.isfinite(bounds).any():
             ax.plot(sizes, bounds, "s--", ms=4, color=ORANGE, label="bound of theory")
         reach = np.abs(ends - rates[:, None]).T
@@ -700,17 +706,18 @@ class BiasVarianceDisplay(Display):
     @property
     def best(self) -> int:
         """Position of the least error."""
-        return int(np.argmin([one.error for one in self.results]))
+        return int(np.argmin([result.error for result in self.results]))
 
     @property
     def description(self) -> str:
         """The least error and its parts, and the ends of both curves."""
-        one, at = self.results[self.best], self.labels[self.best]
+        result, at = self.results[self.best], self.labels[self.best]
         return (
             f"Error without the noise is least at {self.complexity} {at}: "
-            f"{number(one.error - one.noise)}, of it squared bias {number(one.squared_bias)} and "
-            f"variance {number(one.variance)}. At {self.complexity} {self.labels[0]} the squared "
-            f"bias is {number(self.results[0].squared_bias)}, at {self.complexity} "
+            f"{number(result.error - result.noise)}, of it squared bias "
+            f"{number(result.squared_bias)} and "
+            f"variance {number(result.variance)}. At {self.complexity} {self.labels[0]} the "
+            f"squared bias is {number(self.results[0].squared_bias)}, at {self.complexity} "
             f"{self.labels[-1]} the variance is {number(self.results[-1].variance)}."
         )
 
@@ -723,10 +730,10 @@ class BiasVarianceDisplay(Display):
         )
         highest = 0.0
         for name, label, color, marker, less in lines:
-            noise = less * np.array([one.noise for one in self.results])
-            values = np.array([getattr(one, name) for one in self.results]) - noise
-            ends = np.array([getattr(one, f"{name}_interval") for one in self.results])
-            if not all(one.exact for one in self.results):
+            noise = less * np.array([result.noise for result in self.results])
+            values = np.array([getattr(result, name) for result in self.results]) - noise
+            ends = np.array([getattr(result, f"{name}_interval") for result in self.results])
+            if not all(result.exact for result in self.results):
                 fill_band(ax, at, ends[:, 0] - noise, ends[:, 1] - noise, color=color)
             ax.plot(at, values, marker=marker, ms=4, color=color, label=label)
             highest = max(highest, float(values[0]), float(values[self.best]))
@@ -743,7 +750,7 @@ class BiasVarianceDisplay(Display):
         ax.legend(frameon=False, fontsize=9, loc="best")
 
     def _largest(self) -> float:
-        return max(one.error - one.noise for one in self.results)
+        return max(result.error - result.noise for result in self.results)
 
 
 @dataclass(eq=False)
@@ -794,29 +801,34 @@ class FitsDisplay(Display):
     @property
     def description(self) -> str:
         """How far the mean is from the truth, and how far fits spread."""
-        one = self.result
-        drawn = min(self.max_fits, len(one.predictions))
-        away = np.sqrt(np.mean((one.mean_prediction - one.truth) ** 2))
-        spread = np.sqrt(one.variance)
+        result = self.result
+        drawn = min(self.max_fits, len(result.predictions))
+        away = np.sqrt(np.mean((result.mean_prediction - result.truth) ** 2))
+        spread = np.sqrt(result.variance)
         return (
-            f"{drawn} of {plural(len(one.predictions), 'fit')} to {one.n} rows. Their mean is "
+            f"{drawn} of {plural(len(result.predictions), 'fit')} to {result.n} rows. Their "
+            "mean is "
             f"{away:.2g} from the truth (root mean square), and they spread by {spread:.2g} around "
             "it (standard deviation)."
         )
 
     def _draw(self, ax: Any) -> None:
-        one = self.result
-        order = np.argsort(one.x[:, 0], kind="stable")
+        result = self.result
+        order = np.argsort(result.x[:, 0], kind="stable")
         order = order[:: -(-len(order) // MAX_POINTS)]
-        x = one.x[order, 0]
-        for i, fit in enumerate(one.predictions[: self.max_fits]):
+        x = result.x[order, 0]
+        for i, fit in enumerate(result.predictions[: self.max_fits]):
             label = "fits" if i == 0 else None
             ax.plot(x, fit[order], color=MUTED, linewidth=0.6, alpha=0.6, label=label)
-        ax.plot(x, one.truth[order], color=INK, linewidth=1.4, linestyle=(0, (4, 3)), label="truth")
-        ax.plot(x, one.mean_prediction[order], color=ORANGE, linewidth=2, label="mean of the fits")
-        together = np.concatenate([one.truth, one.mean_prediction])
+        ax.plot(
+            x, result.truth[order], color=INK, linewidth=1.4, linestyle=(0, (4, 3)), label="truth"
+        )
+        ax.plot(
+            x, result.mean_prediction[order], color=ORANGE, linewidth=2, label="mean of the fits"
+        )
+        together = np.concatenate([result.truth, result.mean_prediction])
         low, high = float(together.min()), float(together.max())
-        room = 0.6 * (high - low) + 2 * float(np.sqrt(np.median(one.prediction_variance)))
+        room = 0.6 * (high - low) + 2 * float(np.sqrt(np.median(result.prediction_variance)))
         ax.set_ylim(low - room - 1e-9, high + room + 1e-9)
         style_axes(ax)
         ax.set_xlabel("x")

@@ -149,8 +149,8 @@ class CalibratedClassifier(WrappedClassifier):
         weighted, codes = rows.positive_weight, codes_of(rows.y, self.classes_)
         if cv is None or isinstance(cv, int | np.integer):
             _require_two_of_each(codes[weighted], self.classes_)
-        own, copied = codes[weighted], lambda: rows.copies(weighted)
-        folds = folds_of(cv, len(codes), rows=weighted, codes=own, copied=copied)
+        train_codes, copied = codes[weighted], lambda: rows.copies(weighted)
+        folds = folds_of(cv, len(codes), rows=weighted, codes=train_codes, copied=copied)
         scores = folds.map(
             lambda train, test: self._test_scores(rows, weighted[train], weighted[test])
         )
@@ -267,9 +267,9 @@ class ProbabilityMixin(ClassLabels):
         self.calibrations_ = calibrated.calibrations_
         self.certificate_ = calibrated.certificate_
         if calibrated.certificate_.holds:
-            own = calibrated.estimator_.certificate_
+            certificate = calibrated.estimator_.certificate_
             self.certificate_ = replace(
-                own, notes=(*own.notes, f"{calibrated.certificate_.claim}.")
+                certificate, notes=(*certificate.notes, f"{calibrated.certificate_.claim}.")
             )
         return self
 
@@ -288,4 +288,4 @@ class ProbabilityMixin(ClassLabels):
         """The class of every row: by the sign of the score, the largest score, or probability."""
         check_is_fitted(self)
         scores = self.predict_proba(X) if self.probability else self._class_scores(X)
-        return self._predicted(scores)
+        return self._label_scores(scores)

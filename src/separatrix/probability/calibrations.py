@@ -398,8 +398,8 @@ def fit_platt(rows: BinaryScores, *, smooth: bool = True) -> tuple[SigmoidMap, C
     if problem.unit == 0.0:  # all scores are equal: only the class ratio can be estimated
         slope, offset = 0.0, float(start[1])
     else:
-        found = _minimize(problem, start)
-        slope, offset = float(found[0]), float(found[1])
+        calibration = _minimize(problem, start)
+        slope, offset = float(calibration[0]), float(calibration[1])
     notes: tuple[str, ...] = ()
     if smooth:
         notes += ("Targets are smoothed by one row of each class.",)
@@ -424,10 +424,10 @@ def fit_platt(rows: BinaryScores, *, smooth: bool = True) -> tuple[SigmoidMap, C
 
 def _minimize(problem: PlattProblem, start: Floats) -> Floats:
     """The minimum by a compiled loop, gone on with where its steps do not end at it."""
-    found = sigmoid_newton(problem.z, problem.t, problem.w, float(start[1]), TOLERANCE, MAX_ITER)
-    if np.abs(problem.gradient(found)).max() <= TOLERANCE * problem.weight:
-        return np.asarray(found)
-    solution = newton(problem, found, tol=TOLERANCE, gradient_scale=problem.weight)
+    vector = sigmoid_newton(problem.z, problem.t, problem.w, float(start[1]), TOLERANCE, MAX_ITER)
+    if np.abs(problem.gradient(vector)).max() <= TOLERANCE * problem.weight:
+        return np.asarray(vector)
+    solution = newton(problem, vector, tol=TOLERANCE, gradient_scale=problem.weight)
     return np.asarray(solution.coef[:, 0])
 
 

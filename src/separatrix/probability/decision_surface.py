@@ -223,18 +223,18 @@ def _normals(
     c: Floats, codes: NDArray[np.intp], w: Floats | None, k: int
 ) -> tuple[MultivariateNormal | None, ...]:
     """A normal distribution for each class on the plane; None for fewer than three rows."""
-    found: list[MultivariateNormal | None] = []
+    multivariate_normals: list[MultivariateNormal | None] = []
     for label in range(k):
-        own = c[codes == label]
-        own_w = unit_weights(None if w is None else w[codes == label], len(own))
-        if len(own) < 3 or own_w.sum() <= 2:
-            found.append(None)
+        class_centers = c[codes == label]
+        own_w = unit_weights(None if w is None else w[codes == label], len(class_centers))
+        if len(class_centers) < 3 or own_w.sum() <= 2:
+            multivariate_normals.append(None)
             continue
-        mean = np.average(own, axis=0, weights=own_w)
-        rest = own - mean
+        mean = np.average(class_centers, axis=0, weights=own_w)
+        rest = class_centers - mean
         covariance = (rest * own_w[:, None]).T @ rest / (own_w.sum() - 1.0)
-        found.append(MultivariateNormal(mean, 0.5 * (covariance + covariance.T)))
-    return tuple(found)
+        multivariate_normals.append(MultivariateNormal(mean, 0.5 * (covariance + covariance.T)))
+    return tuple(multivariate_normals)
 
 
 def _window(dots: Floats, normals: tuple[MultivariateNormal | None, ...]) -> tuple[Floats, Floats]:

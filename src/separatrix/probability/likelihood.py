@@ -61,7 +61,7 @@ class LogisticDesign:
 
     def chunks(self, block: Block) -> Iterator[Chunk]:
         """Yield (z, indicators, weights) of a block in chunks."""
-        block = self._aligned(block)
+        block = self._align(block)
         width, r = self.width, self.width - int(self.intercept)
         size = max(width * len(self.targets) ** 0.5, len(self.center), 1)
         chunk = min(int(np.clip(CHUNK_VALUES // size, 64, 8192)), max(block.n, 1))
@@ -85,7 +85,7 @@ class LogisticDesign:
 
     def raw_chunks(self, block: Block) -> Iterator[Chunk]:
         """Yield (x, indicators, weights) of a block in chunks; weights are empty if all are 1."""
-        block = self._aligned(block)
+        block = self._align(block)
         none = np.empty(0)
         for start in range(0, block.n, CHUNK_ROWS):
             here = slice(start, start + CHUNK_ROWS)
@@ -93,7 +93,7 @@ class LogisticDesign:
             w = none if block.w is None else block.w[here]
             yield np.ascontiguousarray(block.dense(start, start + CHUNK_ROWS)), indicators, w
 
-    def _aligned(self, block: Block) -> Block:
+    def _align(self, block: Block) -> Block:
         if block.targets.items == self.targets.items:
             return block
         return block.aligned(block.terms, self.targets)
@@ -175,10 +175,10 @@ class LogisticHessian(LogisticGradient):
         weighted = (np.sqrt(w)[:, None] * probability)[:, :, None] * z[:, None, :]
         flat = weighted.reshape(len(z), k * width)
         gram = flat.T @ flat
-        own = np.sqrt(variance)
+        value = np.sqrt(variance)
         for j in range(k):
             at = slice(j * width, (j + 1) * width)
-            np.multiply(z, own[:, [j]], out=weighted[:, j])
+            np.multiply(z, value[:, [j]], out=weighted[:, j])
             gram[at, at] = -weighted[:, j].T @ weighted[:, j]
         self.hessian -= gram
 
@@ -194,9 +194,9 @@ class LogisticHessianBlocks(LogisticGradient):
         self.blocks = np.zeros((k, width, width))
 
     def _add_hessian(self, z: Floats, _p: Floats, variance: Floats, _w: Floats) -> None:
-        own = np.sqrt(variance).reshape(len(z), -1)
-        for j in range(own.shape[1]):
-            weighted = z * own[:, [j]]
+        value = np.sqrt(variance).reshape(len(z), -1)
+        for j in range(value.shape[1]):
+            weighted = z * value[:, [j]]
             self.blocks[j] += weighted.T @ weighted
 
 
@@ -267,11 +267,11 @@ class ScoreMargins(FieldStatistic):
         """Add the rows of a block."""
         for z, indicators, w in self.design.chunks(block):
             positive = w > 0.0
-            scores, own = z[positive] @ self.direction, indicators[positive] > 0.5
+            scores, is_positive = z[positive] @ self.direction, indicators[positive] > 0.5
             if self.design.n_scores == 1:
-                margins = np.where(own[:, 1], scores[:, 0], -scores[:, 0])
+                margins = np.where(is_positive[:, 1], scores[:, 0], -scores[:, 0])
             else:
-                margins = (scores[own][:, None] - scores)[~own]
+                margins = (scores[is_positive][:, None] - scores)[~is_positive]
             if margins.size:
                 self.smallest = min(self.smallest, margins.min())
                 self.largest = max(self.largest, margins.max())

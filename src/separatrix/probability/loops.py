@@ -151,11 +151,11 @@ def binary_loss(scores, positive, w, residual, second_derivative):
     """
     total, margin = 0.0, np.inf
     for i in range(scores.shape[0]):
-        own = positive[i] > 0.5
-        t = scores[i] if own else -scores[i]
+        is_positive = positive[i] > 0.5
+        t = scores[i] if is_positive else -scores[i]
         loss, wrong, variance = _loss(t, w[i])
         total += loss
-        residual[i] = -w[i] * wrong if own else w[i] * wrong
+        residual[i] = -w[i] * wrong if is_positive else w[i] * wrong
         second_derivative[i] = w[i] * variance
         if w[i] > 0.0 and t < margin:
             margin = t
@@ -177,20 +177,22 @@ def softmax_loss(scores, indicators, w, residual):
         for j in range(1, k):
             if own_class[j] > 0.5:
                 true = j
-        own = row[true]
+        of_true_class = row[true]
         row[true] = -FAR_BELOW
         other = row[0]
         for j in range(1, k):
             other = max(other, row[j])
-        top = max(own, other)
+        top = max(of_true_class, other)
         for j in range(k):
             row[j] = exponential(max(row[j] - top, LEAST))
         row[true] = 0.0
         rest = total_of(row)
-        e = math.exp(own - top)
+        e = math.exp(of_true_class - top)
         mass = max(rest + e, 1.0)  # the largest term is e⁰
         # what the other classes leave keeps its digits however small it is
-        total += weight * (math.log1p(rest) if own >= other else math.log(mass) + top - own)
+        total += weight * (
+            math.log1p(rest) if of_true_class >= other else math.log(mass) + top - of_true_class
+        )
         scale = 1.0 / mass
         for j in range(k):
             p = scale * row[j]
@@ -198,8 +200,8 @@ def softmax_loss(scores, indicators, w, residual):
             out[j] = weight * p
         row[true] = scale * e
         out[true] = -weight * scale * rest
-        if weight > 0.0 and own - other < margin:
-            margin = own - other
+        if weight > 0.0 and of_true_class - other < margin:
+            margin = of_true_class - other
     return total, margin
 
 
@@ -246,7 +248,7 @@ def softmax_by_class(scores, codes, w, residual):
     many rows are computed at once.
     """
     n_classes, n = scores.shape
-    top, own, rest = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    top, true_scores, rest = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     value = 0.0
     for start in range(0, n, BLOCK):
         m = min(BLOCK, n - start)
@@ -256,7 +258,7 @@ def softmax_by_class(scores, codes, w, residual):
             for r in range(m):
                 top[r] = max(top[r], row[r])
         for r in range(m):
-            own[r] = scores[codes[start + r], start + r] - top[r]
+            true_scores[r] = scores[codes[start + r], start + r] - top[r]
         rest[:] = 0.0
         for k in range(n_classes):
             row = scores[k, start : start + m]
@@ -266,9 +268,9 @@ def softmax_by_class(scores, codes, w, residual):
                 rest[r] += e if codes[start + r] != k else 0.0
         for r in range(m):
             # what the other classes leave keeps its digits however small it is
-            e = math.exp(own[r])
-            level = math.log1p(rest[r]) if own[r] >= 0.0 else math.log(rest[r] + e)
-            value += w[start + r] * (level - own[r])
+            e = math.exp(true_scores[r])
+            level = math.log1p(rest[r]) if true_scores[r] >= 0.0 else math.log(rest[r] + e)
+            value += w[start + r] * (level - true_scores[r])
             top[r] = 1.0 / (rest[r] + e)
         for k in range(n_classes):
             row, out = scores[k, start : start + m], residual[k, start : start + m]

@@ -75,7 +75,7 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         require_classifier(self.estimator)
-        rows = self._coded(X, y, sample_weight)
+        rows = self._encode(X, y, sample_weight)
         if self.reject:
             labels_with_reject(self.classes_, self.reject_label)
         if len(self.classes_) == 2:
@@ -83,14 +83,14 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
         else:
             with warn_once():
                 self.estimators_ = self._each_fitted(self._parts(rows))
-        return self._certified()
+        return self._certify_all()
 
     def _each_fitted(self, parts: Iterator[LabeledRows]) -> list[Any]:
         """A classifier for each part: on threads, some parts at a time."""
-        found: list[Any] = []
+        models: list[Any] = []
         while batch := list(islice(parts, MIN_PIECES)):
-            found += self._on_threads(lambda part: fit_wrapped(self.estimator, part), batch)
-        return found
+            models += self._on_threads(lambda part: fit_wrapped(self.estimator, part), batch)
+        return models
 
     def _on_threads(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         """``work`` for each item; classifiers of other libraries have threads of their own."""
@@ -98,7 +98,7 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
             return parallel_map(work, items)
         return [work(item) for item in items]
 
-    def _certified(self) -> Self:
+    def _certify_all(self) -> Self:
         self.certificate_ = joint_certificate(
             f"{len(self.estimators_)} binary classifiers for {len(self.classes_)} classes",
             self.estimators_,
@@ -114,7 +114,7 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
         """Number of classes."""
         return len(self.classes_)
 
-    def _coded(self, X: Any, y: Any, sample_weight: Any) -> LabeledRows:
+    def _encode(self, X: Any, y: Any, sample_weight: Any) -> LabeledRows:
         """Design, class codes and weights of the rows with positive weight."""
         self.pairwise_indices_ = None
         if self._structures:
@@ -143,8 +143,8 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
         """New rows as each classifier takes them: compared with its own training rows."""
         check_is_fitted(self)
         x: Any = as_list(X) if self._structures else self._design(X)
-        own = getattr(self, "pairwise_indices_", None) or [None] * len(self.estimators_)
-        return [x if columns is None else columns_of(x, columns) for columns in own]
+        indices = getattr(self, "pairwise_indices_", None) or [None] * len(self.estimators_)
+        return [x if columns is None else columns_of(x, columns) for columns in indices]
 
     @abstractmethod
     def _parts(self, rows: LabeledRows) -> Iterator[LabeledRows]:
@@ -171,7 +171,7 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
         """One score for each class from those of the binary classifiers."""
 
     @abstractmethod
-    def _accepted(self, scores: Floats) -> NDArray[np.bool_]:
+    def _accept_scores(self, scores: Floats) -> NDArray[np.bool_]:
         """Which classes accept a row (n x K)."""
 
     @on_one_blas_thread
@@ -185,9 +185,9 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
         if not self.reject:
             return np.asarray(self.classes_[chosen])
         if len(self.classes_) > 2:
-            accepted = self._accepted(scores)
-            one = accepted.sum(axis=1) == 1
-            chosen = np.where(one, accepted.argmax(axis=1), len(self.classes_))
+            accepted = self._accept_scores(scores)
+            accepted_once = accepted.sum(axis=1) == 1
+            chosen = np.where(accepted_once, accepted.argmax(axis=1), len(self.classes_))
         return np.asarray(labels_with_reject(self.classes_, self.reject_label)[chosen])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -307,12 +307,14 @@ class OneVsRest(BinaryEnsemble):
         for column in np.flatnonzero(constant):
             warn("SEP016", f"label {column} is {labels[0, column]} in every row, and predicted so.")
         with warn_once():
-            found = iter(self._each_fitted(LabeledRows(x, own, w) for own in labels.T[~constant]))
+            models = iter(
+                self._each_fitted(LabeledRows(x, indicator, w) for indicator in labels.T[~constant])
+            )
         self.estimators_ = [
-            ConstantLabel(int(labels[0, column])) if same else next(found)
+            ConstantLabel(int(labels[0, column])) if same else next(models)
             for column, same in enumerate(constant)
         ]
-        return self._certified()
+        return self._certify_all()
 
     @available_if(lambda self: hasattr(self.estimator, "partial_fit"))  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
@@ -326,15 +328,15 @@ class OneVsRest(BinaryEnsemble):
                 "A class is new, and training began without it.",
                 remedy="Name all classes in the first call: partial_fit(X, y, classes=…).",
             )
-        own = outputs_of(len(self.classes_))
+        outputs = outputs_of(len(self.classes_))
         if not begun:
-            self.estimators_ = [clone(self.estimator) for _ in own]
+            self.estimators_ = [clone(self.estimator) for _ in outputs]
         self.encoding_ = identity(rows.schema)
-        for k, model in zip(own, self.estimators_, strict=True):
+        for k, model in zip(outputs, self.estimators_, strict=True):
             model.partial_fit(
                 rows.block.x, (rows.block.parts == k).astype(np.int64), classes=[0, 1]
             )
-        return self._certified()
+        return self._certify_all()
 
     @on_one_blas_thread
     def decision_function(self, X: Any) -> Floats:
@@ -364,7 +366,7 @@ class OneVsRest(BinaryEnsemble):
     def _by_class(self, scores: Floats) -> Floats:
         return scores
 
-    def _accepted(self, scores: Floats) -> NDArray[np.bool_]:
+    def _accept_scores(self, scores: Floats) -> NDArray[np.bool_]:
         return scores > 0
 
     def __sklearn_tags__(self) -> Any:
@@ -472,9 +474,9 @@ class OneVsOne(BinaryEnsemble):
                 remedy=f"Use OneVsRest, or allow it by max_classes={k}.",
             )
         order = np.argsort(rows.y, kind="stable")
-        own = np.split(order, np.cumsum(np.bincount(rows.y, minlength=k))[:-1])
+        by_class = np.split(order, np.cumsum(np.bincount(rows.y, minlength=k))[:-1])
         for i, j in combinations(range(k), 2):
-            both = np.sort(np.concatenate([own[i], own[j]]))
+            both = np.sort(np.concatenate([by_class[i], by_class[j]]))
             if is_pairwise(self.estimator):
                 self.pairwise_indices_ = [*(self.pairwise_indices_ or []), both]
             pair, _ = rows.split(self.estimator, both, both[:0])
@@ -503,7 +505,7 @@ class OneVsOne(BinaryEnsemble):
         total = scores @ (second - first)
         return self._votes(scores) + total / (3.0 * (np.abs(total) + 1.0))
 
-    def _accepted(self, scores: Floats) -> NDArray[np.bool_]:
+    def _accept_scores(self, scores: Floats) -> NDArray[np.bool_]:
         return np.asarray(self._votes(scores) == len(self.classes_) - 1)
 
     def formula(self) -> nodes.ClassFormula:
@@ -545,8 +547,8 @@ class ConstantLabel:
 
     def predict_proba(self, X: Any) -> Floats:
         """One for the label, zero for the other."""
-        own = self.decision_function(X)
-        return np.column_stack([1.0 - own, own])
+        scores = self.decision_function(X)
+        return np.column_stack([1.0 - scores, scores])
 
     def formula(self) -> nodes.ClassFormula:
         """The same label for every row."""

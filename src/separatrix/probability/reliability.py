@@ -187,8 +187,8 @@ def expected_calibration_error(
     >>> round(sx.expected_calibration_error([0, 0, 1, 1], [0.15, 0.15, 0.15, 0.95]), 3)
     0.15
     """
-    found = reliability(y, probability, positive=positive, bins=bins, sample_weight=sample_weight)
-    return found.expected_calibration_error
+    diagram = reliability(y, probability, positive=positive, bins=bins, sample_weight=sample_weight)
+    return diagram.expected_calibration_error
 
 
 def brier_score(y: Any, probabilities: Any, classes: Any, *, sample_weight: Any = None) -> float:

@@ -252,8 +252,8 @@ class CoverageRisk:
 
     def risk_at(self, coverage: float) -> float:
         """The risk of predicting at least this fraction of the rows."""
-        at = int(np.searchsorted(self.coverage, coverage - 1e-12))
-        return float(self.risk[min(at, self.risk.size - 1)])
+        position = int(np.searchsorted(self.coverage, coverage - 1e-12))
+        return float(self.risk[min(position, self.risk.size - 1)])
 
     def coverage_at(self, risk: float) -> float:
         """The largest fraction of rows that can be predicted at no more than this risk."""

@@ -54,7 +54,7 @@ def _context(study: CurveStudy) -> dict[str, Any]:
 def _tiles(study: CurveStudy) -> list[Tile]:
     curves = study.curves
     best = int(curves.best[-1])
-    found = [
+    tiles = [
         Tile(
             score_text(float(curves.mean[-1, best]), curves.metric),
             score_info(curves.metric).short,
@@ -65,8 +65,8 @@ def _tiles(study: CurveStudy) -> list[Tile]:
     for label, advice in zip(labels, study.advice, strict=True):
         known = np.isfinite(advice.gain) and advice.gain > 0
         gain = f"gain {_short(advice.gain, curves.metric)}" if known else ""
-        found.append(Tile(ANSWERS[advice.answer], label, gain))
-    return found
+        tiles.append(Tile(ANSWERS[advice.answer], label, gain))
+    return tiles
 
 
 def _short(value: float, metric: str) -> str:
@@ -95,14 +95,14 @@ def error_table(study: CurveStudy) -> ReportTable:
 def beyond_table(study: CurveStudy) -> ReportTable:
     """A line for each model, a column for each number of rows."""
     curves, n = study.curves, float(study.curves.sizes[-1])
-    found = {(e.name, m): e for m in TIMES for e in curves.extrapolate(m * n)}
+    errors = {(e.name, m): e for m in TIMES for e in curves.extrapolate(m * n)}
     lines = []
     for j, name in enumerate(curves.names):
         if curves.power_laws[j] is None:
             continue
         cells = []
         for m in TIMES:
-            e = found[name, m]
+            e = errors[name, m]
             ends = f"{score_text(e.low, curves.metric)} to {score_text(e.high, curves.metric)}"
             open_end = np.isinf(m) and not e.determined
             text = (
@@ -116,11 +116,11 @@ def beyond_table(study: CurveStudy) -> ReportTable:
 
 
 def _commands(study: CurveStudy) -> list[tuple[str, str]]:
-    found = []
+    commands = []
     if study.command:
         fit = study.command.replace("separatrix curve", "separatrix fit", 1)
-        found = [("Choose and test a model", fit), ("Make this page again", study.command)]
-    return found
+        commands = [("Choose and test a model", fit), ("Make this page again", study.command)]
+    return commands
 
 
 def _python(study: CurveStudy) -> str:

@@ -147,15 +147,18 @@ def comparison(study: Study) -> Gallery:
 
 def test_scores(study: Study) -> Gallery:
     """The metric of the leaderboard on each part; predicted against actual test rows."""
-    gallery, entry, own = Gallery(), winner_of(study), chosen_by(study)
-    if entry is None or own is None:
+    gallery, entry, chosen_score = Gallery(), winner_of(study), chosen_by(study)
+    if entry is None or chosen_score is None:
         return gallery
     low, high = fold_interval(entry)
-    parts = [("cross-validation", entry.mean, low, high), ("test", own.value, own.low, own.high)]
+    parts = [
+        ("cross-validation", entry.mean, low, high),
+        ("test", chosen_score.value, chosen_score.low, chosen_score.high),
+    ]
     trained = _training_score(study, entry.metric)
     if math.isfinite(trained):
         parts.insert(0, ("training", trained, math.nan, math.nan))
-    base = counterpart(study, own.metric)
+    base = counterpart(study, chosen_score.metric)
     if base is not None:
         parts.append(("baseline on test", base.value, base.low, base.high))
     names, values, lows, highs = zip(*parts, strict=True)
@@ -209,8 +212,8 @@ def _log_loss(study: Study, w: Floats) -> float:
         return math.nan
     place = {label: k for k, label in enumerate(study.classes)}
     codes = [place[str(label)] for label in part.y]
-    own = np.asarray(part.probabilities, dtype=float)[np.arange(len(codes)), codes]
-    return float(-np.average(np.log(np.maximum(own, np.finfo(float).eps)), weights=w))
+    of_true_class = np.asarray(part.probabilities, dtype=float)[np.arange(len(codes)), codes]
+    return float(-np.average(np.log(np.maximum(of_true_class, np.finfo(float).eps)), weights=w))
 
 
 def learning(study: Study) -> Gallery:
@@ -232,7 +235,7 @@ def regression(study: Study) -> Gallery:
     """Residuals of the training rows (of the test rows where those are all there is)."""
     gallery, part, test = Gallery(), study.training, study.test_predictions
     plain = is_baseline(study.winner) or study.description.evidence is not None
-    found = None if plain else study.description.inference
+    inference = None if plain else study.description.inference
     truth: Any
     if part is not None and part.predicted is not None:
         truth, fitted, rows = part.y, part.predicted, part.rows
@@ -251,27 +254,27 @@ def regression(study: Study) -> Gallery:
         QuantileQuantileDisplay.from_predictions(y, fitted, row_labels=names),
         ScaleLocationDisplay.from_predictions(y, fitted, row_labels=names, max_points=MANY),
     ]
-    gallery.add(lambda: _leverage(found, part, y - fitted, names, study.n_train))
+    gallery.add(lambda: _leverage(inference, part, y - fitted, names, study.n_train))
     return gallery
 
 
 def _leverage(
-    found: Inference | None,
+    inference: Inference | None,
     part: TrainingRows | None,
     residuals: Floats,
     names: list[str] | None,
     total: int,
 ) -> LeverageDisplay:
     """From the stored leverages of a least squares model."""
-    if found is None or found.intervals is None:
+    if inference is None or inference.intervals is None:
         raise InputError("Leverage is defined for least squares, not for this model.")
     if part is None or part.leverage is None or part.leverage.size != residuals.size:
         raise InputError("The training rows are not stored, so leverage cannot be drawn.")
     scaled = residuals if part.w is None else residuals * np.sqrt(part.w)
     # Leverages of all rows add up to the rank; those of a selection do not.
-    count = None if residuals.size == total else found.estimates.size + 1
+    count = None if residuals.size == total else inference.estimates.size + 1
     return LeverageDisplay.from_fit(
-        scaled, part.leverage, found.sigma, count, row_labels=names, max_points=MANY
+        scaled, part.leverage, inference.sigma, count, row_labels=names, max_points=MANY
     )
 
 
@@ -283,17 +286,17 @@ def coefficients(study: Study) -> Gallery:
     """Coefficients with intervals, the path over the penalty, and the error along it."""
     gallery, model = Gallery(), study.description
     scale = None if study.training is None else study.training.scale
-    found = model.inference
-    if found is not None and is_baseline(study.winner):
+    inference = model.inference
+    if inference is not None and is_baseline(study.winner):
         return gallery
-    if found is not None and found.estimates.size:
+    if inference is not None and inference.estimates.size:
         if scale is None:
-            scale = _scale_by_name(study, found.names)
-        finite, own = _finite(study, found, scale)
-        gallery.add(lambda: _coefficients(finite, own, _unit(study)))
+            scale = _scale_by_name(study, inference.names)
+        finite, values = _finite(study, inference, scale)
+        gallery.add(lambda: _coefficients(finite, values, _unit(study)))
     path = model.path or study.ridge_path
-    if path is not None and found is not None:
-        gallery.add(lambda: _path(study, path, found, scale))
+    if path is not None and inference is not None:
+        gallery.add(lambda: _path(study, path, inference, scale))
     if path is not None and path.errors is not None:
         errors = path.errors
         gallery.add(lambda: ValidationCurveDisplay(path.alphas, errors, path.alpha))
@@ -301,18 +304,20 @@ def coefficients(study: Study) -> Gallery:
 
 
 def _finite(
-    study: Study, found: Inference, scale: Floats | None
+    study: Study, inference: Inference, scale: Floats | None
 ) -> tuple[Inference, Floats | None]:
     """Without the terms that have no finite estimate."""
     odds = study.description.odds
     if odds is None or not odds.no_finite_estimate:
-        return found, scale
-    at = np.flatnonzero(~np.isin(found.names, odds.no_finite_estimate))
+        return inference, scale
+    indices = np.flatnonzero(~np.isin(inference.names, odds.no_finite_estimate))
     arrays = ("estimates", "intervals", "standard_errors", "t_values", "p_values")
-    some = {name: v[at] for name in arrays if (v := getattr(found, name)) is not None}
-    names = tuple(found.names[j] for j in at)
-    fits = scale is not None and scale.size == len(found.names)
-    return replace(found, names=names, **some), scale[at] if fits and scale is not None else None
+    some = {name: v[indices] for name in arrays if (v := getattr(inference, name)) is not None}
+    names = tuple(inference.names[j] for j in indices)
+    fits = scale is not None and scale.size == len(inference.names)
+    return replace(inference, names=names, **some), scale[
+        indices
+    ] if fits and scale is not None else None
 
 
 def _unit(study: Study) -> str:
@@ -322,42 +327,42 @@ def _unit(study: Study) -> str:
     return "log odds" if study.description.log_odds else "score"
 
 
-def _coefficients(found: Inference, scale: Floats | None, unit: str) -> CoefficientDisplay:
+def _coefficients(inference: Inference, scale: Floats | None, unit: str) -> CoefficientDisplay:
     """Per standard deviation; in standard errors where that is not known; never in mixed units."""
-    if scale is not None and scale.size == found.estimates.size:
+    if scale is not None and scale.size == inference.estimates.size:
         axis = f"change of the {unit} per standard deviation"
         return CoefficientDisplay(
-            found.names, found.estimates, found.intervals, scale, axis_label=axis
+            inference.names, inference.estimates, inference.intervals, scale, axis_label=axis
         )
-    if found.standard_errors is None or not (found.standard_errors > 0).any():
-        return CoefficientDisplay(found.names, found.estimates, found.intervals)
-    errors = np.where(found.standard_errors > 0, found.standard_errors, np.inf)
+    if inference.standard_errors is None or not (inference.standard_errors > 0).any():
+        return CoefficientDisplay(inference.names, inference.estimates, inference.intervals)
+    errors = np.where(inference.standard_errors > 0, inference.standard_errors, np.inf)
     return CoefficientDisplay(
-        found.names,
-        found.estimates,
-        found.intervals,
+        inference.names,
+        inference.estimates,
+        inference.intervals,
         1 / errors,
         axis_label="standard errors from zero",
     )
 
 
 def _path(
-    study: Study, path: RegularizationPath, found: Inference, scale: Floats | None
+    study: Study, path: RegularizationPath, inference: Inference, scale: Floats | None
 ) -> RegularizationPathDisplay:
     """The model's own path; for a model without penalty that of ridge, with the model beside it."""
     scale = _fitting(scale, study, path.coefs.shape[1])
     if path is not study.ridge_path:
         return RegularizationPathDisplay(
-            path.alphas, path.coefs, found.names, path.alpha, scale=scale
+            path.alphas, path.coefs, inference.names, path.alpha, scale=scale
         )
     linear = study.winner == "linear"
     called = RegularizationPathDisplay.reference_name if linear else display_name(study.winner)
     return RegularizationPathDisplay(
         path.alphas,
         path.coefs,
-        found.names,
+        inference.names,
         scale=scale,
-        reference=found.estimates,
+        reference=inference.estimates,
         reference_name=called,
     )
 
@@ -570,9 +575,9 @@ def columns(study: Study) -> Gallery:
     """
     gallery = Gallery()
     drawn = {curve.column for curve in study.dependence}
-    for found in study.distributions:
-        if found.column == study.target or (not drawn and study.importance is None):
-            gallery.pictures.append(_distribution(found, study.target))
+    for distribution in study.distributions:
+        if distribution.column == study.target or (not drawn and study.importance is None):
+            gallery.pictures.append(_distribution(distribution, study.target))
     pairs = study.correlations
     if pairs is not None:
         gallery.add(
@@ -585,9 +590,9 @@ def columns(study: Study) -> Gallery:
 
 def importance(study: Study) -> Gallery:
     """Permutation importance of the columns."""
-    gallery, found = Gallery(), study.importance
-    if found is not None:
-        gallery.pictures.append(_importance(found))
+    gallery, importances = Gallery(), study.importance
+    if importances is not None:
+        gallery.pictures.append(_importance(importances))
     return gallery
 
 
@@ -604,44 +609,44 @@ def dependence(study: Study) -> Gallery:
     return gallery
 
 
-def _importance(found: ColumnImportance) -> Display:
+def _importance(column_importance: ColumnImportance) -> Display:
     return PermutationImportanceDisplay.from_losses(
-        found.columns,
-        found.increase,
-        np.stack([found.low, found.high], axis=1),
-        found.base,
-        squared=found.loss == "squared_error",
-        metric=_METRICS[found.loss],
-        n_columns=found.n_columns,
+        column_importance.columns,
+        column_importance.increase,
+        np.stack([column_importance.low, column_importance.high], axis=1),
+        column_importance.base,
+        squared=column_importance.loss == "squared_error",
+        metric=_METRICS[column_importance.loss],
+        n_columns=column_importance.n_columns,
     )
 
 
-def _dependence(found: PartialDependence) -> Display:
+def _dependence(partial_dependence: PartialDependence) -> Display:
     return PartialDependenceDisplay(
-        found.column,
-        found.levels or found.values,
-        found.average,
-        found.outputs,
-        found.individual,
-        found.deciles,
-        found.scale,
-        found.display,
+        partial_dependence.column,
+        partial_dependence.levels or partial_dependence.values,
+        partial_dependence.average,
+        partial_dependence.outputs,
+        partial_dependence.individual,
+        partial_dependence.deciles,
+        partial_dependence.scale,
+        partial_dependence.display,
     )
 
 
-def _distribution(found: ColumnDistribution, target: str) -> Display:
+def _distribution(column_distribution: ColumnDistribution, target: str) -> Display:
     return ColumnDistributionDisplay(
-        found.column,
-        found.counts,
-        None if found.levels else found.edges,
-        found.levels,
-        found.classes,
-        found.mean,
-        found.deviation,
+        column_distribution.column,
+        column_distribution.counts,
+        None if column_distribution.levels else column_distribution.edges,
+        column_distribution.levels,
+        column_distribution.classes,
+        column_distribution.mean,
+        column_distribution.deviation,
         target,
-        found.missing,
-        found.outside,
-        found.display,
+        column_distribution.missing,
+        column_distribution.outside,
+        column_distribution.display,
     )
 
 
@@ -680,53 +685,64 @@ def stored_rows(study: Study) -> Gallery:
     return gallery
 
 
-def _svm_path(found: SVMSearch, *, regression: bool) -> Display:
+def _svm_path(svm_search: SVMSearch, *, regression: bool) -> Display:
     """RMSE of regression, log loss of classes."""
-    scores = np.sqrt(found.scores) if regression else found.scores
+    scores = np.sqrt(svm_search.scores) if regression else svm_search.scores
     metric = "rmse" if regression else "log_loss"
-    return SVMPathDisplay(found.Cs, found.n_support, scores, found.C, metric, found.n_rows)
-
-
-def _neighbor_count(found: NeighborSearch, *, regression: bool) -> Display:
-    if not regression:
-        return NeighborCountDisplay(
-            found.counts, found.error, found.standard_error, found.n_neighbors
-        )
-    root = np.sqrt(found.error)
-    # √(e ± s) ≈ √e ± s / 2√e
-    error = found.standard_error / (2.0 * np.maximum(root, np.finfo(float).tiny))
-    error = np.where(root > 0, error, 0.0)
-    return NeighborCountDisplay(found.counts, root, error, found.n_neighbors, "rmse")
-
-
-def _distances(found: NeighborSearch) -> Display:
-    from separatrix.distances.axioms import DistanceConcentration  # compiles
-
-    return DistanceConcentrationDisplay(
-        DistanceConcentration(found.distances, found.spread, found.nearest)
+    return SVMPathDisplay(
+        svm_search.Cs, svm_search.n_support, scores, svm_search.C, metric, svm_search.n_rows
     )
 
 
-def _svm_margins(found: Margins, labels: list[str], gallery: Gallery) -> None:
+def _neighbor_count(neighbor_search: NeighborSearch, *, regression: bool) -> Display:
+    if not regression:
+        return NeighborCountDisplay(
+            neighbor_search.counts,
+            neighbor_search.error,
+            neighbor_search.standard_error,
+            neighbor_search.n_neighbors,
+        )
+    root = np.sqrt(neighbor_search.error)
+    # √(e ± s) ≈ √e ± s / 2√e
+    error = neighbor_search.standard_error / (2.0 * np.maximum(root, np.finfo(float).tiny))
+    error = np.where(root > 0, error, 0.0)
+    return NeighborCountDisplay(
+        neighbor_search.counts, root, error, neighbor_search.n_neighbors, "rmse"
+    )
+
+
+def _distances(neighbor_search: NeighborSearch) -> Display:
+    from separatrix.distances.axioms import DistanceConcentration  # compiles
+
+    return DistanceConcentrationDisplay(
+        DistanceConcentration(
+            neighbor_search.distances, neighbor_search.spread, neighbor_search.nearest
+        )
+    )
+
+
+def _svm_margins(margins: Margins, labels: list[str], gallery: Gallery) -> None:
     """Margins by class, support vectors on a plane, and dual coefficients of a binary SVM."""
-    gallery.add(lambda: MarginDisplay.from_predictions(found.y, found.scores, positive=labels[1]))
-    gallery.add(lambda: _support_vectors(found, labels))
-    gallery.add(lambda: DualCoefficientDisplay(found.alpha, found.bound, found.y, labels))
+    gallery.add(
+        lambda: MarginDisplay.from_predictions(margins.y, margins.scores, positive=labels[1])
+    )
+    gallery.add(lambda: _support_vectors(margins, labels))
+    gallery.add(lambda: DualCoefficientDisplay(margins.alpha, margins.bound, margins.y, labels))
 
 
-def _support_vectors(found: Margins, labels: list[str]) -> Display:
-    plane = found.plane
+def _support_vectors(margins: Margins, labels: list[str]) -> Display:
+    plane = margins.plane
     if plane is None:
         raise InputError("Margins are drawn where two numeric columns vary.")
-    agreement = _agreement(plane, found.scores)
+    agreement = _agreement(plane, margins.scores)
     if agreement < LEAST_AGREEMENT:
         raise InputError(
             "Margins are not drawn: on a plane, with all else at its mean, the decision function "
             f"has the sign that it has for the whole row in only {100 * agreement:.0f} % of "
-            f"{plural(len(found.scores), 'training row')}."
+            f"{plural(len(margins.scores), 'training row')}."
         )
-    codes = (found.y == labels[1]).astype(np.intp)
-    return SupportVectorDisplay(plane, codes, labels, found.alpha > 0, MANY)
+    codes = (margins.y == labels[1]).astype(np.intp)
+    return SupportVectorDisplay(plane, codes, labels, margins.alpha > 0, MANY)
 
 
 def _agreement(plane: DecisionFunctionSurface, scores: Floats) -> float:
@@ -744,12 +760,12 @@ def _agreement(plane: DecisionFunctionSurface, scores: Floats) -> float:
 
 def uncertainty(study: Study) -> Gallery:
     """Intervals of the test rows; coverage, F(y) and residuals of rows out of fold."""
-    gallery, found, test = Gallery(), study.uncertainty, study.test_predictions
-    if found is None:
+    gallery, interval, test = Gallery(), study.uncertainty, study.test_predictions
+    if interval is None:
         return gallery
-    band, check = found.band, found.check
+    band, check = interval.band, interval.check
     if band is not None:
-        gallery.add(lambda: _band(band, study.target, found.level))
+        gallery.add(lambda: _band(band, study.target, interval.level))
     elif test is not None and test.intervals is not None:
         intervals = test.intervals
         display = next((c.display for c in study.columns if c.name == study.target), "")
@@ -758,7 +774,7 @@ def uncertainty(study: Study) -> Gallery:
                 test.truth,
                 test.predicted,
                 intervals,
-                found.level,
+                interval.level,
                 row_labels(test.rows),
                 display=display,
             )
@@ -775,25 +791,25 @@ def uncertainty(study: Study) -> Gallery:
     return gallery
 
 
-def _band(found: PredictiveBand, target: str, level: float) -> PredictiveBandDisplay:
+def _band(predictive_band: PredictiveBand, target: str, level: float) -> PredictiveBandDisplay:
     return PredictiveBandDisplay(
-        found.x,
-        found.mean,
-        found.intervals,
+        predictive_band.x,
+        predictive_band.mean,
+        predictive_band.intervals,
         level,
-        found.points,
-        found.column,
+        predictive_band.points,
+        predictive_band.column,
         target,
-        found.display,
+        predictive_band.display,
         MANY,
     )
 
 
-def _residuals(found: PredictiveCheck) -> StandardizedResidualDisplay:
+def _residuals(predictive_check: PredictiveCheck) -> StandardizedResidualDisplay:
     return StandardizedResidualDisplay(
-        np.asarray(found.mean, dtype=float),
-        np.asarray(found.residuals, dtype=float),
-        row_labels(found.rows),
+        np.asarray(predictive_check.mean, dtype=float),
+        np.asarray(predictive_check.residuals, dtype=float),
+        row_labels(predictive_check.rows),
         MANY,
     )
 

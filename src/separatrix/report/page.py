@@ -174,11 +174,11 @@ def _galleries(study: Study) -> dict[str, Gallery]:
 
 def _no_intervals(study: Study) -> str:
     """Why coefficients come without intervals; of a classifier, with the one that has them."""
-    found = study.description.inference
-    if found is None or not found.reason:
+    inference = study.description.inference
+    if inference is None or not inference.reason:
         return ""
     if study.task != "classification" or study.description.name == "LogisticRegression":
-        return found.reason
+        return inference.reason
     return "Among classifiers, standard errors are available for `logistic` alone."
 
 
@@ -295,10 +295,10 @@ def _arguments(study: Study) -> str:
 
 def _versions() -> list[tuple[str, str]]:
     """Versions of the libraries."""
-    found = [("Python", platform.python_version())]
+    versions = [("Python", platform.python_version())]
     for name in _SHOWN_VERSIONS:
         try:
-            found.append((name, metadata.version(name)))
+            versions.append((name, metadata.version(name)))
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return versions

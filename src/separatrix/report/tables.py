@@ -270,12 +270,12 @@ class Warned:
 
 def list_warnings(texts: tuple[str, ...]) -> list[Warned]:
     """Warnings with code and reason, each once."""
-    found = []
+    listed = []
     for text in dict.fromkeys(texts):
         code, _, rest = text.partition(" ")
         entry = WARNINGS.get(code.rstrip(":"))
-        found.append(Warned(entry.code, rest, entry.reason) if entry else Warned("", text))
-    return found
+        listed.append(Warned(entry.code, rest, entry.reason) if entry else Warned("", text))
+    return listed
 
 
 # -------------------------------------------------------------------------------------------------
@@ -319,62 +319,68 @@ def _largest(values: Floats) -> tuple[Ints, str]:
     return shown, "" if shown.size == n else f"The {MAX_LINES} largest of {n:,} coefficients."
 
 
-def class_coefficient_table(found: ClassCoefficients, labels: tuple[str, ...]) -> ReportTable:
+def class_coefficient_table(
+    class_coefficients: ClassCoefficients, labels: tuple[str, ...]
+) -> ReportTable:
     """Coefficients of several outputs or classes side by side."""
-    coef = found.estimates
+    coef = class_coefficients.estimates
     heads = list(labels) if len(labels) == len(coef) else [str(k) for k in range(len(coef))]
     shown, note = _largest(np.abs(coef).max(axis=0))
-    lines = [Line(found.names[j], tuple(figure(v) for v in coef[:, j])) for j in shown]
-    lines.insert(0, Line("intercept", tuple(figure(float(v)) for v in found.intercepts)))
+    lines = [Line(class_coefficients.names[j], tuple(figure(v) for v in coef[:, j])) for j in shown]
+    lines.insert(
+        0, Line("intercept", tuple(figure(float(v)) for v in class_coefficients.intercepts))
+    )
     return ReportTable((("Term", False), *((head, True) for head in heads)), tuple(lines), note)
 
 
 def coefficient_table(
-    found: Inference, dependent: Sequence[str] = (), spread: str = "Standard error"
+    inference: Inference, dependent: Sequence[str] = (), spread: str = "Standard error"
 ) -> ReportTable:
     """Coefficients with standard error, interval, t (or z), p and VIF where there is inference.
 
     The standard error is called ``spread``. A column among the ``dependent`` with a coefficient of
     zero is constant.
     """
-    by_size = found.estimates if found.t_values is None else np.nan_to_num(found.t_values)
+    by_size = (
+        inference.estimates if inference.t_values is None else np.nan_to_num(inference.t_values)
+    )
     shown, note = _largest(by_size)
-    if found.intervals is None:
-        lines = [Line(found.names[j], (figure(found.estimates[j]),)) for j in shown]
-        if found.intercept is not None:
-            lines.insert(0, Line("intercept", (figure(found.intercept),)))
+    if inference.intervals is None:
+        lines = [Line(inference.names[j], (figure(inference.estimates[j]),)) for j in shown]
+        if inference.intercept is not None:
+            lines.insert(0, Line("intercept", (figure(inference.intercept),)))
         return ReportTable((("Term", False), ("Coefficient", True)), tuple(lines), note)
-    constant = {n for n, b in zip(found.names, found.estimates, strict=True) if b == 0.0}
+    constant = {n for n, b in zip(inference.names, inference.estimates, strict=True) if b == 0.0}
     constant &= set(dependent)
     lines = [
         Line(
-            found.names[j],
-            _inference_cells(found, int(j)),
-            "constant" * (found.names[j] in constant),
+            inference.names[j],
+            _inference_cells(inference, int(j)),
+            "constant" * (inference.names[j] in constant),
         )
         for j in shown
     ]
-    inflated = found.variance_inflation is not None
-    if found.intercept_row is not None:
-        value, error, t_value, p_value, low, high = found.intercept_row
+    inflated = inference.variance_inflation is not None
+    if inference.intercept_row is not None:
+        value, error, t_value, p_value, low, high = inference.intercept_row
         cells = _estimate(value, error, t_value, p_value, low, high)
         cells += (Cell("", math.nan, right=True),) * inflated
         lines.insert(0, Line("intercept", cells))
-    heads = ["Term", "Coefficient", spread, "95 % interval", found.letter, "p"]
+    heads = ["Term", "Coefficient", spread, "95 % interval", inference.letter, "p"]
     heads += ["VIF"] * inflated
     return ReportTable(tuple((h, h != "Term") for h in heads), tuple(lines), note)
 
 
-def _inference_cells(found: Inference, j: int) -> tuple[Cell, ...]:
-    assert found.standard_errors is not None
-    assert found.t_values is not None
-    assert found.p_values is not None
-    assert found.intervals is not None
-    numbers = (found.standard_errors[j], found.t_values[j], found.p_values[j])
-    cells = _estimate(found.estimates[j], *numbers, *found.intervals[j])
-    if found.variance_inflation is None:
+def _inference_cells(inference: Inference, j: int) -> tuple[Cell, ...]:
+    assert inference.standard_errors is not None
+    assert inference.t_values is not None
+    assert inference.p_values is not None
+    assert inference.intervals is not None
+    numbers = (inference.standard_errors[j], inference.t_values[j], inference.p_values[j])
+    cells = _estimate(inference.estimates[j], *numbers, *inference.intervals[j])
+    if inference.variance_inflation is None:
         return cells
-    factor = float(found.variance_inflation[j])
+    factor = float(inference.variance_inflation[j])
     return (*cells, figure(factor, number(factor, 3)))
 
 
@@ -393,16 +399,16 @@ def _estimate(
 
 def odds_table(study: Study) -> ReportTable | None:
     """Coefficients of a logistic regression, and odds ratios e^b per unit and per deviation."""
-    found = study.description.odds
-    if found is None:
+    odds = study.description.odds
+    if odds is None:
         return None
-    scale = _deviations(study, len(found.names))
-    shown, note = _largest(np.nan_to_num(found.z_values))
+    scale = _deviations(study, len(odds.names))
+    shown, note = _largest(np.nan_to_num(odds.z_values))
     lines = tuple(
         Line(
-            found.names[j],
-            _odds_cells(found, int(j), scale[j]),
-            "no finite estimate" * (found.names[j] in found.no_finite_estimate),
+            odds.names[j],
+            _odds_cells(odds, int(j), scale[j]),
+            "no finite estimate" * (odds.names[j] in odds.no_finite_estimate),
         )
         for j in shown
     )
@@ -414,17 +420,22 @@ def odds_table(study: Study) -> ReportTable | None:
     return with_reference_levels(table, study.description.reference_levels, prefixes)
 
 
-def _odds_cells(found: OddsRatios, j: int, scale: float) -> tuple[Cell, ...]:
+def _odds_cells(odds_ratios: OddsRatios, j: int, scale: float) -> tuple[Cell, ...]:
     known = [
-        figure(found.estimates[j]),
-        figure(found.standard_errors[j], number(found.standard_errors[j], 3)),
-        p_value(found.p_values[j]),
+        figure(odds_ratios.estimates[j]),
+        figure(odds_ratios.standard_errors[j], number(odds_ratios.standard_errors[j], 3)),
+        p_value(odds_ratios.p_values[j]),
     ]
     for size in (1.0, scale):
-        if found.names[j].endswith("intercept") or found.names[j] in found.no_finite_estimate:
+        if (
+            odds_ratios.names[j].endswith("intercept")
+            or odds_ratios.names[j] in odds_ratios.no_finite_estimate
+        ):
             known.append(Cell("", math.nan, right=True))
         elif math.isfinite(size):
-            known.append(_ratio_cell(found.estimates[j] * size, *found.intervals[j] * size))
+            known.append(
+                _ratio_cell(odds_ratios.estimates[j] * size, *odds_ratios.intervals[j] * size)
+            )
     return tuple(known)
 
 
@@ -456,8 +467,12 @@ def _deviations(study: Study, count: int) -> Floats:
     if scale is None or len(scale) != terms:
         return np.full(count, math.nan)
     constant = [1.0] if count % terms else []
-    own = np.array([*constant, *np.asarray(scale, dtype=float)])
-    return np.tile(own, count // own.size) if count % own.size == 0 else np.full(count, math.nan)
+    deviations = np.array([*constant, *np.asarray(scale, dtype=float)])
+    return (
+        np.tile(deviations, count // deviations.size)
+        if count % deviations.size == 0
+        else np.full(count, math.nan)
+    )
 
 
 def certificate_numbers(certificate: Certificate) -> list[tuple[str, str]]:
@@ -521,11 +536,11 @@ def svm_table(study: Study) -> ReportTable | None:
 
 
 def _svm_cells(svm: BinarySVMFit) -> tuple[Cell, ...]:
-    found = svm.certificate
+    certificate = svm.certificate
     return (
         Cell("–" if svm.n_support is None else f"{svm.n_support:,}", svm.n_support, right=True),
-        *(figure(v, f"{v:.8g}".replace("-", "−")) for v in (found.primal, found.dual)),
-        *(figure(v, f"{v:.1e}".replace("-", "−")) for v in (found.gap, found.kkt)),
+        *(figure(v, f"{v:.8g}".replace("-", "−")) for v in (certificate.primal, certificate.dual)),
+        *(figure(v, f"{v:.1e}".replace("-", "−")) for v in (certificate.gap, certificate.kkt)),
     )
 
 
@@ -535,16 +550,16 @@ def _svm_name(study: Study, j: int, count: int) -> str:
     return f"{study.classes[j]} against the rest" if count == len(study.classes) else f"{j + 1}"
 
 
-def quality_text(found: Inference | None) -> str:
+def quality_text(inference: Inference | None) -> str:
     """R², σ and the tests of a least-squares fit as a whole, in a sentence."""
-    if found is None or found.r_squared is None or found.intervals is None:
+    if inference is None or inference.r_squared is None or inference.intervals is None:
         return ""
-    text = f"On the training rows R² = {found.r_squared:.3f}"
-    whole = found.quality
+    text = f"On the training rows R² = {inference.r_squared:.3f}"
+    whole = inference.quality
     if whole is not None:
         text += f" (adjusted {whole.adjusted_r_squared:.3f})"
-    if found.sigma is not None:
-        text += f" and σ = {number(found.sigma)}"
+    if inference.sigma is not None:
+        text += f" and σ = {number(inference.sigma)}"
     if whole is None:
         return f"{text}."
     text += f" on {number(whole.degrees_of_freedom)} degrees of freedom."
@@ -564,15 +579,15 @@ def class_table(study: Study) -> ReportTable | None:
         return None
     lines = tuple(
         Line(
-            found.label,
+            class_score.label,
             (
-                figure(found.support, exact(found.support)),
-                *(with_interval(score) for score in (found.precision, found.recall)),
-                figure(found.f1.value, score_text(found.f1.value, "f1")),
-                with_interval(found.auc),
+                figure(class_score.support, exact(class_score.support)),
+                *(with_interval(score) for score in (class_score.precision, class_score.recall)),
+                figure(class_score.f1.value, score_text(class_score.f1.value, "f1")),
+                with_interval(class_score.auc),
             ),
         )
-        for found in study.class_scores[:MAX_LINES]
+        for class_score in study.class_scores[:MAX_LINES]
     )
     heads = ("Class", "Rows", "Precision (95 %)", "Recall (95 %)", "F1", "AUC (95 %)")
     n = len(study.class_scores)
@@ -764,11 +779,11 @@ def fitted_sentence(study: Study) -> str:
 
 def repeats_sentence(study: Study) -> str:
     """What the repeats show, and what their errors mean."""
-    found = study.repeats
-    if found is None:
+    repeats = study.repeats
+    if repeats is None:
         return ""
-    text = found.summary[:1].upper() + found.summary[1:]
-    if math.isnan(found.ratio):
+    text = repeats.summary[:1].upper() + repeats.summary[1:]
+    if math.isnan(repeats.ratio):
         return (
             f"{text} Repeats cut the folds at other times; standard errors are not corrected, "
             "since folds in order of time are no random draws."
@@ -776,20 +791,20 @@ def repeats_sentence(study: Study) -> str:
     return (
         f"{text} The standard deviation over repeats says how much the draw of the folds matters; "
         "it is no standard error. The corrected one (Nadeau and Bengio) allows for training rows "
-        f"that folds share: √((1/{found.n_repeats * found.n_folds} + {found.ratio:.2g}) s²) over "
-        "all folds."
+        f"that folds share: √((1/{repeats.n_repeats * repeats.n_folds} + {repeats.ratio:.2g}) "
+        "s²) over all folds."
     )
 
 
 def repeats_table(study: Study) -> ReportTable | None:
     """Every candidate over the repeats; None without repeats."""
-    found = study.repeats
-    if found is None:
+    repeats = study.repeats
+    if repeats is None:
         return None
-    corrected = not math.isnan(found.ratio)
+    corrected = not math.isnan(repeats.ratio)
     heads = [
         ("Model", False),
-        (f"{score_info(found.metric).short}, mean", True),
+        (f"{score_info(repeats.metric).short}, mean", True),
         ("Std. deviation over repeats", True),
         *([("Corrected std. error", True)] if corrected else []),
         ("Difference from the winner", True),
@@ -799,15 +814,15 @@ def repeats_table(study: Study) -> ReportTable | None:
         Line(
             display_name(score.name),
             (
-                figure(score.mean, score_text(score.mean, found.metric)),
+                figure(score.mean, score_text(score.mean, repeats.metric)),
                 figure(score.spread, number(score.spread, 2)),
                 *([figure(score.corrected_error, _error(score))] if corrected else []),
                 figure(score.difference, _apart(score, study.winner, corrected)),
-                figure(score.chosen, f"{score.chosen} of {found.n_repeats}"),
+                figure(score.chosen, f"{score.chosen} of {repeats.n_repeats}"),
             ),
             strong=score.name == study.winner,
         )
-        for score in sorted(found.scores, key=_rank(study))
+        for score in sorted(repeats.scores, key=_rank(study))
     )
     return ReportTable(tuple(heads), lines)
 
@@ -831,36 +846,36 @@ def _apart(score: RepeatedScore, winner: str, corrected: bool) -> str:
 
 def nested_sentence(study: Study) -> str:
     """The score of the whole selection, and how much better it looked from inside."""
-    found = study.nested
-    if found is None:
+    nested = study.nested
+    if nested is None:
         return ""
-    if not found.folds:
-        return found.summary
-    name, metric = score_info(found.metric).short, found.metric
+    if not nested.folds:
+        return nested.summary
+    name, metric = score_info(nested.metric).short, nested.metric
     return (
         "The whole selection (comparison, tuning, choice, fit) was repeated without each of "
-        f"{plural(len(found.folds), 'outer fold')} and judged there: {name} "
-        f"{score_text(found.outer, metric)} ± {number(found.standard_error, 2)}. Inside, the "
-        f"winners had {score_text(found.inner, metric)}: {_optimism(found)} {found.summary}"
+        f"{plural(len(nested.folds), 'outer fold')} and judged there: {name} "
+        f"{score_text(nested.outer, metric)} ± {number(nested.standard_error, 2)}. Inside, the "
+        f"winners had {score_text(nested.inner, metric)}: {_optimism(nested)} {nested.summary}"
     )
 
 
-def _optimism(found: Nested) -> str:
-    size = number(abs(found.optimism), 2)
-    if abs(found.optimism) <= found.standard_error:
+def _optimism(nested: Nested) -> str:
+    size = number(abs(nested.optimism), 2)
+    if abs(nested.optimism) <= nested.standard_error:
         return (
-            f"an optimism of {number(found.optimism, 2)}, within the standard error of the outer "
+            f"an optimism of {number(nested.optimism, 2)}, within the standard error of the outer "
             "score."
         )
-    if found.optimism > 0:
+    if nested.optimism > 0:
         return f"an optimism of {size}; expect the outer score of new rows, not the inner one."
     return f"the inner score is worse by {size}: inner models were fitted to fewer rows."
 
 
 def nested_table(study: Study) -> ReportTable | None:
     """What was chosen without each outer fold; None without an outer loop."""
-    found = study.nested
-    if found is None or not found.folds:
+    nested = study.nested
+    if nested is None or not nested.folds:
         return None
     heads = (
         ("Outer fold", False),
@@ -877,11 +892,11 @@ def nested_table(study: Study) -> ReportTable | None:
                 figure(fold.n_rows, f"{fold.n_rows:,}"),
                 Cell(display_name(fold.winner)),
                 Cell(", ".join(f"{n} {_value(v)}" for n, v in fold.hyperparameters.items()) or "–"),
-                figure(fold.inner, score_text(fold.inner, found.metric)),
-                figure(fold.outer, score_text(fold.outer, found.metric)),
+                figure(fold.inner, score_text(fold.inner, nested.metric)),
+                figure(fold.outer, score_text(fold.outer, nested.metric)),
             ),
         )
-        for at, fold in enumerate(found.folds)
+        for at, fold in enumerate(nested.folds)
     )
     return ReportTable(heads, lines)
 
@@ -896,11 +911,11 @@ def _value(value: object) -> str:
 
 def interval_table(study: Study) -> ReportTable | None:
     """Coverage and mean width of intervals on the test set, by level."""
-    found = study.uncertainty
-    if found is None:
+    uncertainty = study.uncertainty
+    if uncertainty is None:
         return None
     lines = []
-    for score in found.test:
+    for score in uncertainty.test:
         inside = score.coverage
         ends = f"{100 * inside.low:.1f} to {100 * inside.high:.1f} %"
         lines.append(
@@ -919,18 +934,18 @@ def interval_table(study: Study) -> ReportTable | None:
 
 def uncertainty_text(study: Study) -> str:
     """What the pictures of predictive distributions are made of."""
-    found = study.uncertainty
-    if found is None:
+    uncertainty = study.uncertainty
+    if uncertainty is None:
         return ""
-    loss = found.log_loss
+    loss = uncertainty.log_loss
     text = (
         "Every prediction is a distribution of the target. On the test set the negative log "
         f"predictive density is {score_text(loss.value, 'nlpd')} per row "
         f"({score_text(loss.low, 'nlpd')} to {score_text(loss.high, 'nlpd')}); lower is better."
     )
-    if found.check is None:
+    if uncertainty.check is None:
         return text
-    rows = plural(len(found.check.pit), "training row")
+    rows = plural(len(uncertainty.check.pit), "training row")
     return (
         f"{text} Coverage, F(y) and standardized residuals below are of {rows}, each predicted by "
         "a model that was fitted without it."
@@ -939,33 +954,33 @@ def uncertainty_text(study: Study) -> str:
 
 def evidence_text(study: Study) -> str:
     """Log evidence and noise of a Bayesian model, in a sentence."""
-    found = study.description.evidence
-    if found is None:
+    evidence = study.description.evidence
+    if evidence is None:
         return ""
-    text = f"Log evidence {number(found.log_evidence, 6)}"
-    if found.noise is not None and math.isfinite(found.noise):
-        text += f", standard deviation of the noise {number(found.noise, 4)}"
-    if found.settings:
-        text += f"; {found.settings}"
+    text = f"Log evidence {number(evidence.log_evidence, 6)}"
+    if evidence.noise is not None and math.isfinite(evidence.noise):
+        text += f", standard deviation of the noise {number(evidence.noise, 4)}"
+    if evidence.settings:
+        text += f"; {evidence.settings}"
     return f"{text}."
 
 
 def process_text(study: Study) -> str:
     """The kernel of a Gaussian process and how its length scales are meant."""
-    found = study.description.process
-    if found is None:
+    process = study.description.process
+    if process is None:
         return ""
-    text = f"A Gaussian process with kernel {found.kernel}. {evidence_text(study)}"
-    if found.n_inducing is not None:
-        text += f" It is carried by {plural(found.n_inducing, 'inducing point')}."
-    if found.shared:
-        ratios = found.length_scales / column_spreads(study, found.names)
+    text = f"A Gaussian process with kernel {process.kernel}. {evidence_text(study)}"
+    if process.n_inducing is not None:
+        text += f" It is carried by {plural(process.n_inducing, 'inducing point')}."
+    if process.shared:
+        ratios = process.length_scales / column_spreads(study, process.names)
         ratio = float(np.nanmedian(ratios)) if np.isfinite(ratios).any() else math.nan
         if not math.isfinite(ratio):
             return text
         size = f"{number(ratio, 3)} standard deviations"
         return f"{text} Every column has the same length scale, {size}."
-    if not found.names:
+    if not process.names:
         return text
     return (
         f"{text} Along a column the function bends within one length scale; where that is many "
@@ -985,14 +1000,14 @@ def column_spreads(study: Study, names: tuple[str, ...]) -> Floats:
 
 def length_scale_table(study: Study) -> ReportTable | None:
     """Length scales in the units of the columns and in standard deviations, with intervals."""
-    found = study.description.process
-    if found is None or not found.names or found.shared:
+    process = study.description.process
+    if process is None or not process.names or process.shared:
         return None
-    spreads = column_spreads(study, found.names)
+    spreads = column_spreads(study, process.names)
     lines = []
-    for j, name in enumerate(found.names):
-        value, spread = float(found.length_scales[j]), float(spreads[j])
-        low, high = (float(end) for end in found.intervals[j])
+    for j, name in enumerate(process.names):
+        value, spread = float(process.length_scales[j]), float(spreads[j])
+        low, high = (float(end) for end in process.intervals[j])
         known = math.isfinite(low) and math.isfinite(high)
         lines.append(
             Line(
@@ -1018,21 +1033,21 @@ SHOWN = 0.9
 
 def shown_check(study: Study) -> CoverageCheck | None:
     """The check at the level that is shown in detail, or at the next lower one."""
-    found = study.guaranteed
-    checks = () if found is None else found.checks
+    conformal = study.guaranteed
+    checks = () if conformal is None else conformal.checks
     below = [check for check in checks if check.level <= SHOWN]
     return below[-1] if below else None
 
 
 def coverage_table(study: Study) -> ReportTable | None:
     """Coverage and mean size on the test set, by level."""
-    found = study.guaranteed
-    if found is None or not found.checks:
+    conformal = study.guaranteed
+    if conformal is None or not conformal.checks:
         return None
-    size = "Mean number of labels" if found.classes else "Mean width"
+    size = "Mean number of labels" if conformal.classes else "Mean width"
     lines = [
         Line(level_text(check.level), (*_coverage(check.coverage), figure(check.size)))
-        for check in found.checks
+        for check in conformal.checks
     ]
     heads = ("Level", "Test rows within", "95 % interval of that", size)
     return ReportTable(tuple((head, head != "Level") for head in heads), tuple(lines))
@@ -1056,13 +1071,13 @@ def _coverage(score: Score) -> tuple[Cell, Cell]:
 
 def guaranteed_text(study: Study) -> str:
     """What is guaranteed, how it was checked, and how to get it; or why there is nothing."""
-    found = study.guaranteed
-    if found is None:
+    conformal = study.guaranteed
+    if conformal is None:
         return ""
-    if found.refusal:
-        return f"There are no guaranteed intervals: {found.refusal}"
-    what = "set of labels" if found.classes else "interval"
-    text = " ".join(found.remarks(SHOWN))
+    if conformal.refusal:
+        return f"There are no guaranteed intervals: {conformal.refusal}"
+    what = "set of labels" if conformal.classes else "interval"
+    text = " ".join(conformal.remarks(SHOWN))
     text += f" separatrix predict --level writes the {what} of new rows."
     if study.uncertainty is not None:
         text += (
@@ -1070,7 +1085,7 @@ def guaranteed_text(study: Study) -> str:
             "whatever the model, and are as wide in units of its standard deviation as the test "
             "rows require."
         )
-    if not found.checks:
+    if not conformal.checks:
         return f"{text} There are too few test rows to check it."
     return f"{text} It was checked with either half of the test rows calibrated by the other."
 

@@ -63,8 +63,8 @@ def main_scores(study: Study) -> tuple[Score, Score | None] | None:
     if study.task != "classification":
         entry = winner_of(study)
         wanted = score_info(entry.metric if entry else study.test[0].metric)
-    own = score_in(study, wanted) or chosen_by(study) or study.test[0]
-    return own, counterpart(study, own.metric)
+    score = score_in(study, wanted) or chosen_by(study) or study.test[0]
+    return score, counterpart(study, score.metric)
 
 
 def score_in(study: Study, wanted: ScoreInfo) -> Score | None:
@@ -150,27 +150,27 @@ def _describe_measures(study: Study) -> list[str]:
     pair = main_scores(study)
     if pair is None:
         return ["There is no test set, so its generalization error is unknown."]
-    own, base = pair
-    known = score_info(own.metric)
+    score, base = pair
+    known = score_info(score.metric)
     lines = [
         f"On the held-out test set of {plural(study.n_test, 'row')}, its {known.description} is "
-        f"{score_text(own.value, own.metric)}{_interval(own)}."
+        f"{score_text(score.value, score.metric)}{_interval(score)}."
     ]
     if base is None or is_baseline(study.winner):
         return lines
     lines.append(
         f"The baseline’s is {score_text(base.value, base.metric)}{_interval(base)}: "
-        f"{_comparison(own, base, known)}."
+        f"{_comparison(score, base, known)}."
     )
-    if _may_be_chance(study, own, base):
+    if _may_be_chance(study, score, base):
         lines.append(f"On {plural(study.n_test, 'test row')} this difference may be due to chance.")
-    return [*lines, *_also(study, own), *_rejections(study)]
+    return [*lines, *_also(study, score), *_rejections(study)]
 
 
-def _also(study: Study, own: Score) -> list[str]:
+def _also(study: Study, own_score: Score) -> list[str]:
     """The metric of the leaderboard, where it is another one."""
     score = chosen_by(study)
-    if score is None or score.metric == own.metric:
+    if score is None or score.metric == own_score.metric:
         return []
     base = counterpart(study, score.metric)
     beside = "" if base is None else f" (the baseline’s: {score_text(base.value, base.metric)})"
@@ -201,24 +201,24 @@ def _interval(score: Score) -> str:
     return f" (95 % interval {low} to {high})"
 
 
-def _comparison(own: Score, base: Score, known: ScoreInfo) -> str:
+def _comparison(score: Score, base: Score, known: ScoreInfo) -> str:
     if known.higher_is_better:
-        change = own.value - base.value
+        change = score.value - base.value
         size = f"{abs(100 * change):.1f} points" if known.is_rate else number(abs(change), 3)
         return f"the model’s is {size} {'higher' if change >= 0 else 'lower'}"
     if base.value == 0:
         return "the baseline makes no error at all"
-    change = 100 * (1 - own.value / base.value)
+    change = 100 * (1 - score.value / base.value)
     return f"the model’s is {abs(change):.0f} % {'lower' if change >= 0 else 'higher'}"
 
 
-def _may_be_chance(study: Study, own: Score, base: Score) -> bool:
+def _may_be_chance(study: Study, score: Score, base: Score) -> bool:
     """Whether the test set leaves open which is better; by rows where they can be paired.
 
     The baseline predicts one class for every row, so that its errors are known. R² compares with
     the mean of the test set, which is at least as good as the baseline.
     """
-    if own.metric == "error" and study.test_predictions is not None:
+    if score.metric == "error" and study.test_predictions is not None:
         paired = _paired_errors(study, study.test_predictions, base)
         if paired is not None:
             gain, error = paired
@@ -226,7 +226,7 @@ def _may_be_chance(study: Study, own: Score, base: Score) -> bool:
     r2 = score_in(study, score_info("r2"))
     if r2 is not None and math.isfinite(r2.low):
         return r2.low <= 0.0
-    return _overlap(own, base)
+    return _overlap(score, base)
 
 
 def _paired_errors(study: Study, test: Predictions, base: Score) -> tuple[float, float] | None:
@@ -244,9 +244,9 @@ def _paired_errors(study: Study, test: Predictions, base: Score) -> tuple[float,
     return None
 
 
-def _overlap(own: Score, base: Score) -> bool:
-    ends = (own.low, own.high, base.low, base.high)
-    return all(map(math.isfinite, ends)) and own.low <= base.high and base.low <= own.high
+def _overlap(score: Score, base: Score) -> bool:
+    ends = (score.low, score.high, base.low, base.high)
+    return all(map(math.isfinite, ends)) and score.low <= base.high and base.low <= score.high
 
 
 def tiles(study: Study) -> list[Tile]:
@@ -254,17 +254,17 @@ def tiles(study: Study) -> list[Tile]:
     pair = main_scores(study)
     shown: list[Tile] = []
     if pair is not None:
-        own, base = pair
-        detail = _interval(own).strip(" ()")
-        label = f"{score_info(own.metric).short} on {plural(study.n_test, 'test row')}"
-        shown.append(Tile(score_text(own.value, own.metric), label, detail))
+        score, base = pair
+        detail = _interval(score).strip(" ()")
+        label = f"{score_info(score.metric).short} on {plural(study.n_test, 'test row')}"
+        shown.append(Tile(score_text(score.value, score.metric), label, detail))
         if base is not None and not is_baseline(study.winner):
             value = score_text(base.value, base.metric)
             label = f"{score_info(base.metric).short} of the baseline"
             shown.append(Tile(value, label, _interval(base).strip(" ()")))
         other = chosen_by(study)
-        if other is None or other.metric == own.metric:
-            other = next((s for s in study.test if s.metric != own.metric), None)
+        if other is None or other.metric == score.metric:
+            other = next((s for s in study.test if s.metric != score.metric), None)
         if other is not None:
             value = score_text(other.value, other.metric)
             shown.append(Tile(value, score_info(other.metric).short, _interval(other).strip(" ()")))

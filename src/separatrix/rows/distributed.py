@@ -71,14 +71,14 @@ class DaskRows(BatchedRows):
         warn_unseen(total.unseen, self.schema.unseen)
         return total.statistic
 
-    def _decoded(self, reader: BatchReader) -> Iterator[DecodedBatch]:
+    def _decode_batches(self, reader: BatchReader) -> Iterator[DecodedBatch]:
         start = 0
-        for found in self.passes.each(reader, _itself):
-            if found.failure is not None:
-                raise found.failure
-            for batch in found.values:  # row numbers continue from one partition to the next
+        for parcel in self.passes.each(reader, _itself):
+            if parcel.failure is not None:
+                raise parcel.failure
+            for batch in parcel.values:  # row numbers continue from one partition to the next
                 yield replace(batch, row_ids=batch.row_ids + start)
-            start += sum(len(batch.row_ids) + batch.dropped for batch in found.values)
+            start += sum(len(batch.row_ids) + batch.dropped for batch in parcel.values)
 
 
 def _itself(batch: DecodedBatch) -> DecodedBatch:
@@ -99,10 +99,10 @@ def scan_dask(source: Any, target: Any, weight: Any, options: OptionsOf) -> Dask
     else:
         partitions, targets = _of_arrays(source, target, weight)
         named = None if weight is None else "weight"
-    found = infer_schema(TableSource(_sample(partitions)), options(targets, named))
-    one = delayed(_source, pure=True)
-    sources = [one(partition, index) for index, partition in enumerate(partitions)]
-    return DaskRows(sources, found.schema, found.notes, found.left_out)
+    inferred = infer_schema(TableSource(_sample(partitions)), options(targets, named))
+    source_task = delayed(_source, pure=True)
+    sources = [source_task(partition, index) for index, partition in enumerate(partitions)]
+    return DaskRows(sources, inferred.schema, inferred.notes, inferred.left_out)
 
 
 def _of_arrays(x: Any, y: Any, w: Any) -> tuple[list[Any], tuple[str, ...]]:
@@ -128,9 +128,9 @@ def _of_arrays(x: Any, y: Any, w: Any) -> tuple[list[Any], tuple[str, ...]]:
             "The target or weight has other chunks than the rows.",
             remedy="Call compute_chunk_sizes() on the arrays, or rechunk them alike.",
         )
-    one = delayed(_table, pure=True)
+    table_task = delayed(_table, pure=True)
     k = 0 if y is None else 1 if y.ndim == 1 else y.shape[1]
-    return [one(*chunk) for chunk in zip(*delayed_chunks, strict=True)], target_names(k)
+    return [table_task(*chunk) for chunk in zip(*delayed_chunks, strict=True)], target_names(k)
 
 
 def _align(x: Any, values: Any, role: str) -> Any:
@@ -238,7 +238,7 @@ class FilesOnDask(TableRows):
     def _reader(self) -> BatchReader:
         return BatchReader(self.schema, self.parts, ranges=self.reading.ranges)
 
-    def _reduced(self, statistic: S) -> S:
+    def _reduce(self, statistic: S) -> S:
         total = self._passes.reduce(self._reader(), statistic)
         if total.failure is not None:
             raise total.failure
@@ -248,20 +248,20 @@ class FilesOnDask(TableRows):
 
     def each(self, function: Callable[[DecodedBatch], T]) -> Iterator[T]:
         """What a function makes of every batch on the workers, in order."""
-        done, dropped, unseen = 0, 0, Counts()
+        n_done, dropped, unseen = 0, 0, Counts()
         while True:
             try:
-                for found in self._passes.each(self._reader(), function, done):
-                    if found.failure is not None:
-                        raise found.failure
-                    yield from found.values
-                    done, dropped = done + 1, dropped + found.dropped
-                    unseen = add_counts(unseen, found.unseen)
+                for parcel in self._passes.each(self._reader(), function, n_done):
+                    if parcel.failure is not None:
+                        raise parcel.failure
+                    yield from parcel.values
+                    n_done, dropped = n_done + 1, dropped + parcel.dropped
+                    unseen = add_counts(unseen, parcel.unseen)
                 break
             except Contradiction as problem:
                 before = self.schema
                 self._reconsider(problem)
-                if done and problem.column is not None:
+                if n_done and problem.column is not None:
                     refuse_other_values(before, self.schema, problem)
         self.dropped = dropped
         warn_unseen(unseen, self.schema.unseen)
@@ -311,11 +311,11 @@ class DaskPasses:
         portions, ready = self._ready(known, reader, client)
         task = (ready, reader, statistic.fresh(), self.block_rows)
         job = delayed(_Literal(task), pure=False, traverse=False)
-        one, both = delayed(_reduce_portion, pure=False), delayed(_sum, pure=False)
-        level = [one(portion, job) for portion in portions]
+        reduce_task, both = delayed(_reduce_portion, pure=False), delayed(_sum, pure=False)
+        level = [reduce_task(portion, job) for portion in portions]
         while len(level) > 1:
             level = [both(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
-        parcel: Parcel = self._computed(level[0], client)
+        parcel: Parcel = self._compute_now(level[0], client)
         total: Portion[S] = parcel.opened()
         self._count(client, len(pack(task)), parcel.traveled)
         self.travel.passes += 1
@@ -333,8 +333,8 @@ class DaskPasses:
         portions, ready = self._ready(pack(reader), reader, None)
         task = (ready, reader, function, self.block_rows)
         job = delayed(_Literal(task), pure=False, traverse=False)
-        one = delayed(_answer_portion, pure=False)
-        tasks = (one(portion, job) for portion in portions[first:])
+        answer_task = delayed(_answer_portion, pure=False)
+        tasks = (answer_task(portion, job) for portion in portions[first:])
         self._count(client, len(pack(task)), 0)
         self.travel.passes += 1
         for parcel in self._in_order(tasks, client):
@@ -344,7 +344,7 @@ class DaskPasses:
     def _in_order(self, tasks: Iterator[Any], client: Any) -> Iterator[Parcel]:
         """The results in the order of the tasks, of which only a few are under way."""
         if client is None:
-            yield from (self._computed(task, None) for task in tasks)
+            yield from (self._compute_now(task, None) for task in tasks)
             return
         under_way: deque[Any] = deque()
         most = WINDOW * max(1, workers_of(client))
@@ -373,7 +373,7 @@ class DaskPasses:
         self._cached, self.travel.cached = (known, cached), self._sizes[known]
         return cached, True
 
-    def _computed(self, task: Any, client: Any) -> Parcel:
+    def _compute_now(self, task: Any, client: Any) -> Parcel:
         if client is None:
             return task.compute()  # type: ignore[no-any-return]
         return _result(client.compute(task))
@@ -457,32 +457,32 @@ def pieces_of(source: Source) -> list[Source]:
     """The pieces of a table, in the order of its rows; one if it cannot be divided."""
     if not isinstance(source, FileSource):
         return [source]
-    found: list[Source] = []
+    sources: list[Source] = []
     for i, shown in enumerate(source.shown):
-        one = source.piece(i)
-        found += _row_groups(one, shown) if type(one) is ParquetSource else [one]
-    return found
+        piece = source.piece(i)
+        sources += _row_groups(piece, shown) if type(piece) is ParquetSource else [piece]
+    return sources
 
 
-def _row_groups(one: ParquetSource, shown: str) -> list[Source]:
+def _row_groups(parquet_source: ParquetSource, shown: str) -> list[Source]:
     """Groups of rows of a Parquet file, each of at least so many rows."""
     import pyarrow.parquet as pq
 
-    if is_remote(one.paths[0]) or one.partitions.names:
-        return [one]
+    if is_remote(parquet_source.paths[0]) or parquet_source.partitions.names:
+        return [parquet_source]
     counts = []
-    with pq.ParquetFile(one.paths[0]) as file:
+    with pq.ParquetFile(parquet_source.paths[0]) as file:
         metadata = file.metadata
         counts = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
-    found: list[Source] = []
+    sources: list[Source] = []
     start, groups, rows = 0, [], 0
     for i, n in enumerate(counts):
         groups.append(i)
         rows += n
         if rows >= PIECE_ROWS or i == len(counts) - 1:
-            found.append(RowGroups(one, shown, groups, start))
+            sources.append(RowGroups(parquet_source, shown, groups, start))
             start, groups, rows = start + rows, [], 0
-    return found or [one]
+    return sources or [parquet_source]
 
 
 class RowGroups:
@@ -553,9 +553,9 @@ class Portion(Generic[S]):
     failure: InputError | None = None
 
     def __add__(self, other: Portion[S]) -> Portion[S]:
-        for one in (self, other):
-            if one.failure is not None:
-                return one
+        for side in (self, other):
+            if side.failure is not None:
+                return side
         return Portion(
             self.statistic + other.statistic,
             self.dropped + other.dropped,
@@ -633,24 +633,26 @@ def answer_batches(
     batches: Iterable[DecodedBatch], function: Callable[[DecodedBatch], T]
 ) -> Answers[T]:
     """Apply a function to every batch of a portion."""
-    found: Answers[T] = Answers()
+    answers: Answers[T] = Answers()
     try:
         with one_blas_thread():
             for decoded in batches:
-                found.values.append(function(decoded))
-                found.dropped += decoded.dropped
-                found.unseen = add_counts(found.unseen, decoded.unseen)
+                answers.values.append(function(decoded))
+                answers.dropped += decoded.dropped
+                answers.unseen = add_counts(answers.unseen, decoded.unseen)
     except InputError as problem:
-        found.failure = problem
-    return found
+        answers.failure = problem
+    return answers
 
 
 def block_bytes(block: Block) -> int:
     """Memory of a decoded block."""
     x = block.x
-    own = x.data.nbytes + x.indices.nbytes + x.indptr.nbytes if hasattr(x, "indptr") else x.nbytes
+    nbytes = (
+        x.data.nbytes + x.indices.nbytes + x.indptr.nbytes if hasattr(x, "indptr") else x.nbytes
+    )
     others = (values.nbytes for values in (block.y, block.w, block.parts) if values is not None)
-    return int(own + sum(others))
+    return int(nbytes + sum(others))
 
 
 def sum_parcels(parcels: Sequence[Parcel]) -> Parcel:
@@ -723,13 +725,13 @@ def _check_client(client: Any, address: str) -> Any:
             remedy=f"Start some: dask worker {address}.",
         ) from problem
     try:
-        found = set(client.run(version).values())
+        versions = set(client.run(version).values())
     except Exception as problem:
         raise InputError(
             f"The workers at {address} cannot run separatrix ({_first_line(problem)}).",
             remedy=f"Install it there: pip install 'separatrix[dask]=={__version__}'.",
         ) from problem
-    others = sorted(found - {__version__})
+    others = sorted(versions - {__version__})
     if others:
         raise InputError(
             f"The workers at {address} run separatrix {others[0]}, this process {__version__}.",

@@ -47,8 +47,8 @@ def exponents_of(
         )
     choose = combinations if interaction_only else combinations_with_replacement
     products = (pick for k in range(1, degree + 1) for pick in choose(range(d), k))
-    found = [np.bincount(p, minlength=d) for p in products if _is_nonzero(p, columns, highest)]
-    return np.array(found, dtype=np.int64).reshape(-1, d)
+    exponents = [np.bincount(p, minlength=d) for p in products if _is_nonzero(p, columns, highest)]
+    return np.array(exponents, dtype=np.int64).reshape(-1, d)
 
 
 def _is_nonzero(factors: tuple[int, ...], columns: Sequence[Term], highest: Sequence[int]) -> bool:
@@ -104,10 +104,10 @@ class Expansion:
 
     def _powers(self, t: Floats, degree: int) -> list[Floats]:
         """T₀ … T_degree of one column (or its powers), by the three-term recurrence."""
-        found = [np.ones_like(t), t]
+        powers = [np.ones_like(t), t]
         for _ in range(2, degree + 1):
-            found.append(2.0 * t * found[-1] - found[-2] if self.chebyshev else t * found[-1])
-        return found
+            powers.append(2.0 * t * powers[-1] - powers[-2] if self.chebyshev else t * powers[-1])
+        return powers
 
     def to_powers(self) -> sparse.csr_array:
         """A with (a, b in powers of x) = A·(a, b in these terms); the constant comes first."""

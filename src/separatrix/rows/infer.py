@@ -124,22 +124,22 @@ def infer_schema(source: Source, options: ReadOptions) -> Inferred:
     _check_roles(names, options, source)
     used = [name for name in names if name not in options.ignore]
     beside = [name for name in (options.weight, options.time) if name is not None]
-    found = recognize(source, [*dict.fromkeys(used + beside)], options.kinds, options.text)
+    recognized = recognize(source, [*dict.fromkeys(used + beside)], options.kinds, options.text)
     notes: list[str] = []
     left_out: list[str] = []
-    targets = tuple(_target(name, found, options) for name in options.targets)
+    targets = tuple(_target(name, recognized, options) for name in options.targets)
     columns = []
     for name in used:
         if name in (*options.targets, options.weight, options.group):
             continue
-        kind = _kind(name, found, options)
+        kind = _kind(name, recognized, options)
         requested = name in options.kinds or name == options.time
-        why = "" if requested else _identifiers(name, kind, found)
+        why = "" if requested else _identifiers(name, kind, recognized)
         if why:
             left_out.append(why)
             notes.append(why)
             continue
-        columns.append(_column(name, kind, found, notes))
+        columns.append(_column(name, kind, recognized, notes))
     if not columns:
         raise InputError(
             "there is no feature column.",
@@ -154,13 +154,13 @@ def infer_schema(source: Source, options: ReadOptions) -> Inferred:
         options.unseen,
         group=options.group,
         time=options.time,
-        beside=tuple((n, found.notations[n]) for n in beside if n in found.notations),
-        header=has_header(found.source),
+        beside=tuple((n, recognized.notations[n]) for n in beside if n in recognized.notations),
+        header=has_header(recognized.source),
         na=options.text.na,
     )
-    written = reading_notes(found, {**schema.by_name}, options.text)
-    ranges = _ranges(found, schema, options)
-    return Inferred(found.source, schema, (*written, *notes), tuple(left_out), ranges)
+    written = reading_notes(recognized, {**schema.by_name}, options.text)
+    ranges = _ranges(recognized, schema, options)
+    return Inferred(recognized.source, schema, (*written, *notes), tuple(left_out), ranges)
 
 
 def has_header(source: Source) -> bool:
@@ -169,16 +169,16 @@ def has_header(source: Source) -> bool:
 
 
 def _ranges(
-    found: Recognized, schema: Schema, options: ReadOptions
+    recognized: Recognized, schema: Schema, options: ReadOptions
 ) -> dict[str, tuple[float, float]]:
     """Ranges of columns in which missing values may be numbers: those of files, not decided yet."""
-    if options.text.na is not None or not isinstance(found.source, FileSource):
+    if options.text.na is not None or not isinstance(recognized.source, FileSource):
         return {}
     ranges = {}
     for column in schema.by_name.values():
         if column.kind is not Kind.NUMERIC or column.display or column.notation.sentinels:
             continue
-        values = _values(found, column.name)
+        values = _values(recognized, column.name)
         if len(values):
             ranges[column.name] = (float(values.min()), float(values.max()))
     return ranges
@@ -205,26 +205,26 @@ def _check_roles(names: list[str], options: ReadOptions, source: Source) -> None
         )
 
 
-def _kind(name: str, found: Recognized, options: ReadOptions) -> Kind:
+def _kind(name: str, recognized: Recognized, options: ReadOptions) -> Kind:
     """The kind given by the caller, else that of the notation, else that of the type."""
-    natural = kind_of(name, found.source.arrow.field(name).type)
-    if name in found.notations:
+    natural = kind_of(name, recognized.source.arrow.field(name).type)
+    if name in recognized.notations:
         natural = Kind.NUMERIC
     return options.kinds.get(name, natural)
 
 
-def _target(name: str, found: Recognized, options: ReadOptions) -> Column:
-    kind = _kind(name, found, options)
+def _target(name: str, recognized: Recognized, options: ReadOptions) -> Column:
+    kind = _kind(name, recognized, options)
     if kind is Kind.NUMERIC:
-        return _column(name, kind, found, [])
+        return _column(name, kind, recognized, [])
     return Column(name, Kind.DISCRETE)
 
 
-def _column(name: str, kind: Kind, found: Recognized, notes: list[str]) -> Column:
+def _column(name: str, kind: Kind, recognized: Recognized, notes: list[str]) -> Column:
     if kind is Kind.DISCRETE:
         return Column(name, kind)
-    type_ = found.sample.batch[name].type
-    notation = found.notations.get(name, PLAIN)
+    type_ = recognized.sample.batch[name].type
+    notation = recognized.notations.get(name, PLAIN)
     display = display_of(type_)
     if display:
         since = "days since 1970-01-01" if display in ("date", "datetime") else "seconds"
@@ -233,7 +233,7 @@ def _column(name: str, kind: Kind, found: Recognized, notes: list[str]) -> Colum
         notes.append(ColumnNote.on(name, text))
     if kind is Kind.BOOLEAN:
         return Column(name, kind, notation=notation)
-    values = _values(found, name)
+    values = _values(recognized, name)
     placeholder = _round_value(np.median(values)) if len(values) else 0.0
     if notation.dates == CLOCK:
         display = "time"
@@ -244,12 +244,12 @@ def _column(name: str, kind: Kind, found: Recognized, notes: list[str]) -> Colum
     return Column(name, kind, placeholder=placeholder, notation=notation, display=display)
 
 
-def _values(found: Recognized, name: str) -> Floats:
+def _values(recognized: Recognized, name: str) -> Floats:
     """The numbers in the first rows, without missing ones."""
-    sample, location = found.sample.batch[name], found.sample.location
+    sample, location = recognized.sample.batch[name], recognized.sample.location
     if not (is_number(sample.type) or is_time(sample.type) or is_text(sample.type)):
         return np.zeros(0)
-    read = numbers(sample, name, location, found.notations.get(name, PLAIN))
+    read = numbers(sample, name, location, recognized.notations.get(name, PLAIN))
     return read.values if read.missing is None else read.values[~read.missing]
 
 
@@ -267,11 +267,11 @@ def is_year(name: str, values: Floats) -> bool:
     )
 
 
-def _identifiers(name: str, kind: Kind, found: Recognized) -> str:
+def _identifiers(name: str, kind: Kind, recognized: Recognized) -> str:
     """Why a column is left out: it holds names or numbers of the rows; empty if it does not."""
-    if found.notations.get(name, PLAIN).needs_text:  # dates, or numbers with signs
+    if recognized.notations.get(name, PLAIN).needs_text:  # dates, or numbers with signs
         return ""
-    why = identifies(name, found.sample.batch[name], discrete=kind is Kind.DISCRETE)
+    why = identifies(name, recognized.sample.batch[name], discrete=kind is Kind.DISCRETE)
     if why is None:
         return ""
     return ColumnNote.on(
@@ -319,8 +319,8 @@ def identifies(name: str, sample: pa.Array, *, discrete: bool) -> str | None:
 def _texts(sample: pa.Array) -> str | None:
     from separatrix.rows.sources.columns import levels
 
-    found = levels(sample)
-    present, distinct = int((found.codes >= 0).sum()), len(found.names)
+    values = levels(sample)
+    present, distinct = int((values.codes >= 0).sum()), len(values.names)
     if distinct > max(MIN_IDENTIFIERS, present // 2) or (distinct == present >= MIN_ROWS):
         return f"{distinct} distinct texts in {present} rows look like identifiers"
     return None

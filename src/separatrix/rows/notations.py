@@ -228,20 +228,20 @@ def taken_apart(text: pa.Array) -> NumberParts:
     import pyarrow.compute as pc
 
     other = pc.any(pc.match_substring_regex(text, _OTHER)).as_py()
-    found = pc.extract_regex(text, _WITH_UNIT if other else _SIGNED)
-    body = pc.utf8_rtrim_whitespace(_field(found, "body"))
+    fields = pc.extract_regex(text, _WITH_UNIT if other else _SIGNED)
+    body = pc.utf8_rtrim_whitespace(_field(fields, "body"))
     if not other:
         unit = pa.nulls(len(text), pa.string())
-        return NumberParts(body, pc.equal(_field(found, "sign"), "-"), unit)
-    before, after = _field(found, "before"), _field(found, "after")
-    opened = pc.equal(_field(found, "open"), "(")
-    closed = pc.equal(_field(found, "close"), ")")
-    minus = [pc.equal(_field(found, name), "-") for name in ("sign", "inner")]
+        return NumberParts(body, pc.equal(_field(fields, "sign"), "-"), unit)
+    before, after = _field(fields, "before"), _field(fields, "after")
+    opened = pc.equal(_field(fields, "open"), "(")
+    closed = pc.equal(_field(fields, "close"), ")")
+    minus = [pc.equal(_field(fields, name), "-") for name in ("sign", "inner")]
     negative = pc.or_(pc.or_(*minus), opened)
     # one sign, one unit, and both parentheses or none
     twice = pc.or_(
         pc.and_(pc.not_equal(before, ""), pc.not_equal(after, "")),
-        pc.and_(*(pc.not_equal(_field(found, name), "") for name in ("sign", "inner"))),
+        pc.and_(*(pc.not_equal(_field(fields, name), "") for name in ("sign", "inner"))),
     )
     wrong = pc.or_(twice, pc.xor(opened, closed))
     body = pc.if_else(pc.fill_null(wrong, False), pa.scalar(None, pa.string()), body)
@@ -250,10 +250,10 @@ def taken_apart(text: pa.Array) -> NumberParts:
     return NumberParts(body, negative, unit)
 
 
-def _field(found: pa.Array, name: str) -> pa.Array:
+def _field(array: pa.Array, name: str) -> pa.Array:
     import pyarrow.compute as pc
 
-    return pc.struct_field(found, name)
+    return pc.struct_field(array, name)
 
 
 def fits(parts: NumberParts, separators: Separators) -> pa.Array:
@@ -331,18 +331,18 @@ class DatePattern:
 
 
 def _patterns() -> tuple[DatePattern, ...]:
-    found = [DatePattern("year-first", rf"^{_FULL_YEAR}[-/.]{_MONTH}(?:[-/.]{_DAY}{_TIME})?$")]
+    patterns = [DatePattern("year-first", rf"^{_FULL_YEAR}[-/.]{_MONTH}(?:[-/.]{_DAY}{_TIME})?$")]
     for separator in ("/", "-", r"\."):
         # versions such as 1.2.34 are no dates; with points, the day is always first
         year = _FULL_YEAR if separator == r"\." else _YEAR
         middle = rf"{_DAY}{separator}{_MONTH}{separator}{year}{_TIME}"
-        found.append(DatePattern("day-first", f"^{middle}$"))
+        patterns.append(DatePattern("day-first", f"^{middle}$"))
         middle = rf"{_MONTH}{separator}{_DAY}{separator}{year}{_TIME}"
         if separator != r"\.":
-            found.append(DatePattern("month-first", f"^{middle}$"))
-    found.append(DatePattern("day-first", rf"^{_DAY}[- .]+{_NAMED}[- .,]+{_YEAR}{_TIME}$"))
-    found.append(DatePattern("month-first", rf"^{_NAMED}[- ]+{_DAY},? +{_YEAR}{_TIME}$"))
-    return tuple(found)
+            patterns.append(DatePattern("month-first", f"^{middle}$"))
+    patterns.append(DatePattern("day-first", rf"^{_DAY}[- .]+{_NAMED}[- .,]+{_YEAR}{_TIME}$"))
+    patterns.append(DatePattern("month-first", rf"^{_NAMED}[- ]+{_DAY},? +{_YEAR}{_TIME}$"))
+    return tuple(patterns)
 
 
 #: Orders of dates by separator; ``22.07.22`` has a pattern of its own, with two digits each.
@@ -375,8 +375,8 @@ def to_days(text: pa.Array, order: str) -> Floats:
     if order == CLOCK:
         matched = np.asarray(pc.fill_null(pc.match_substring_regex(text, _CLOCK), False))
         if matched.any():
-            found = pc.extract_regex(text.filter(matched), _CLOCK)
-            days[matched] = 86400.0 * _fraction(_fields(found))
+            fields = pc.extract_regex(text.filter(matched), _CLOCK)
+            days[matched] = 86400.0 * _fraction(_fields(fields))
         return days
     for pattern in PATTERNS:
         if pattern.order not in (order, "year-first"):
@@ -391,8 +391,8 @@ def to_days(text: pa.Array, order: str) -> Floats:
 def _parse_pattern(text: pa.Array, pattern: DatePattern) -> Floats:
     import pyarrow.compute as pc
 
-    found = pc.extract_regex(text, pattern.pattern)
-    parts = _fields(found)
+    fields = pc.extract_regex(text, pattern.pattern)
+    parts = _fields(fields)
     year = _integers(parts["year"], 1970)
     short = np.asarray(pc.less_equal(pc.utf8_length(parts["year"]), 2))
     year = np.where(short, np.where(year < PIVOT, 2000, 1900) + year, year)
@@ -406,10 +406,10 @@ def _parse_pattern(text: pa.Array, pattern: DatePattern) -> Floats:
     return days + _fraction(parts)
 
 
-def _fields(found: pa.Array) -> dict[str, pa.Array]:
+def _fields(array: pa.Array) -> dict[str, pa.Array]:
     import pyarrow.compute as pc
 
-    return {field.name: pc.struct_field(found, field.name) for field in found.type}
+    return {field.name: pc.struct_field(array, field.name) for field in array.type}
 
 
 def _months(texts: pa.Array) -> NDArray[np.int64]:
@@ -485,13 +485,13 @@ MAX_POSITIVE_PART = 0.5
 
 def sentinels_given(na: Iterable[str]) -> tuple[float, ...]:
     """The given missing values that are numbers."""
-    found = []
+    values = []
     for token in na:
         try:
-            found.append(float(token))
+            values.append(float(token))
         except ValueError:
             continue
-    return tuple(value for value in found if np.isfinite(value))
+    return tuple(value for value in values if np.isfinite(value))
 
 
 def without_sentinels(values: Floats, notation: Notation) -> Floats:
@@ -551,9 +551,9 @@ class SentinelTally:
         return 1 < self.counts[value] <= most
 
 
-def coded_value(found: tuple[float, float], known: tuple[float, float]) -> float | None:
+def coded_value(pair: tuple[float, float], known: tuple[float, float]) -> float | None:
     """A value outside the known range that may stand for missing ones; a cheap test of a batch."""
-    for value, outside in ((found[0], found[0] < known[0]), (found[1], found[1] > known[1])):
+    for value, outside in ((pair[0], pair[0] < known[0]), (pair[1], pair[1] > known[1])):
         if outside and value in SENTINELS:
             return value
     return None

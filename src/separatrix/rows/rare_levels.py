@@ -34,24 +34,24 @@ def pool_rare_levels(rows: InMemory, most: int, reason: str) -> InMemory:
     sizes = np.array([w for c in many for w in counts[c.name].values()])
     others = len(rows.block.terms) - len(sizes)
     threshold = _threshold(sizes, max(most - others, FEW_LEVELS))
-    found = [p for c in many if (p := _pool_levels(c, counts[c.name], threshold)).pooled]
-    if not found:
+    pooled = [p for c in many if (p := _pool_levels(c, counts[c.name], threshold)).pooled]
+    if not pooled:
         return rows
     read = rows.with_hashes()
-    read.schema, read.block = _with_pools(schema, rows.block, {p.column.name: p for p in found})
-    read.notes = (*rows.notes, *(pool.sentence(reason) for pool in found))
-    gone = [pool.sentence(reason) for pool in found if pool.is_constant]
+    read.schema, read.block = _with_pools(schema, rows.block, {p.column.name: p for p in pooled})
+    read.notes = (*rows.notes, *(pool.sentence(reason) for pool in pooled))
+    gone = [pool.sentence(reason) for pool in pooled if pool.is_constant]
     read.left_out = (*rows.left_out, *gone)
     return read
 
 
 def count_levels(block: Block) -> dict[str, dict[str, float]]:
     """The weight of the rows of every level that occurs, by column."""
-    found: dict[str, dict[str, float]] = {}
+    counts: dict[str, dict[str, float]] = {}
     for term, weight in zip(block.terms, block.rmatvec(block.weights).tolist(), strict=True):
         if term.level is not None and weight > 0.0:
-            found.setdefault(term.column, {})[term.level] = weight
-    return found
+            counts.setdefault(term.column, {})[term.level] = weight
+    return counts
 
 
 @dataclass(frozen=True)

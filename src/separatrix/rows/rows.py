@@ -205,8 +205,8 @@ class InMemory(Rows):
     ) -> Self:
         """The same table with another block."""
         other = object.__new__(type(self))
-        own = {"block": block, "keys": keys, "_row_ids": row_ids, "_hashes": hashes}
-        other.__dict__.update(self.__dict__ | own)
+        fields = {"block": block, "keys": keys, "_row_ids": row_ids, "_hashes": hashes}
+        other.__dict__.update(self.__dict__ | fields)
         return other
 
     def reduce(self, statistic: S) -> S:
@@ -336,8 +336,8 @@ class MappedStatistic(Generic[S]):
     def update(self, block: Block) -> None:
         """Add the rows of a block after the maps."""
         for chunk in chunks(block, self.chunk_rows):
-            for one in self.maps:
-                chunk = one.apply(chunk)
+            for mapped in self.maps:
+                chunk = mapped.apply(chunk)
             if chunk.n:
                 self.inner.update(chunk)
 

@@ -51,20 +51,20 @@ class Reservoir:
         assert block.parts is not None, "the rows have no parts"
         # another salt than that of the parts: theirs are ranges of words
         words = salted_words(distinguish_copies(hash_block(block)), -1 - self.seed)
-        for own in (False, True):
-            at = np.flatnonzero((block.parts == self.test) == own)
-            if not len(at):
+        for is_test in (False, True):
+            indices = np.flatnonzero((block.parts == self.test) == is_test)
+            if not len(indices):
                 continue
             size = self._size(block)
-            self.count[own] += len(at)
-            at = at[np.argsort(words[at], kind="stable")[:size]]
-            self.samples[own] = self._joined(own, block.take(at), words[at])
+            self.count[is_test] += len(indices)
+            indices = indices[np.argsort(words[indices], kind="stable")[:size]]
+            self.samples[is_test] = self._join(is_test, block.take(indices), words[indices])
 
-    def _joined(self, own: bool, block: Block, words: Hashes) -> tuple[Block, Hashes]:
+    def _join(self, is_test: bool, block: Block, words: Hashes) -> tuple[Block, Hashes]:
         """The sample with further rows, in the order of their hashes."""
-        if own not in self.samples:
+        if is_test not in self.samples:
             return block, words
-        first, known = self.samples[own]
+        first, known = self.samples[is_test]
         both, all_words = concatenate([first, block]), np.concatenate([known, words])
         order = np.argsort(all_words, kind="stable")[: self._size(both)]
         return both.take(order), all_words[order]
@@ -73,10 +73,10 @@ class Reservoir:
         return max(100, min(ROWS, NUMBERS // max(1, len(block.terms))))
 
     def __add__(self, other: Self) -> Self:
-        count = {own: self.count[own] + other.count[own] for own in (False, True)}
+        count = {is_test: self.count[is_test] + other.count[is_test] for is_test in (False, True)}
         total = type(self)(self.seed, self.test, dict(self.samples), count)
-        for own, (block, words) in other.samples.items():
-            total.samples[own] = total._joined(own, block, words)
+        for is_test, (block, words) in other.samples.items():
+            total.samples[is_test] = total._join(is_test, block, words)
         return total
 
     def rows(self, *, test: bool) -> Block | None:
@@ -85,8 +85,8 @@ class Reservoir:
 
     def is_whole(self, *, test: bool) -> bool:
         """Whether every row is in the sample."""
-        found = self.rows(test=test)
-        return found is None or found.n == self.count[test]
+        sampled = self.rows(test=test)
+        return sampled is None or sampled.n == self.count[test]
 
 
 # -------------------------------------------------------------------------------------------------
@@ -118,8 +118,8 @@ class RowSample:
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
-        found, counts = np.unique(hash_block(block), return_counts=True)
-        whole = self + type(self)(found, counts.astype(np.int64), block.n)
+        hashes, counts = np.unique(hash_block(block), return_counts=True)
+        whole = self + type(self)(hashes, counts.astype(np.int64), block.n)
         self.hashes, self.counts, self.rows = whole.hashes, whole.counts, whole.rows
 
     def __add__(self, other: Self) -> Self:

@@ -158,9 +158,9 @@ def scan(
         table, target = with_column(table, target, "y")
         table, weight = with_column(table, weight, "weight")
         table, group = with_column(table, group, "group")
-        own = set(table.column_names)
+        names = set(table.column_names)
         table, time = with_column(table, time, "time")
-        if time not in own and time is not None:  # given as values: no column of the table
+        if time not in names and time is not None:  # given as values: no column of the table
             options = partial(options, ids=(*ids, time))
         named = options(_names(target), _name(weight), group=group, time=time)
         reader = TableSource(table)
@@ -186,14 +186,14 @@ def _spread(library: str, source: Any, target: Any, weight: Any, options: Option
 
 
 def _table_rows(source: Source, options: ReadOptions, block_rows: int) -> TableRows:
-    found = infer_schema(source, options)
+    inferred = infer_schema(source, options)
     return TableRows(
-        found.source,
-        found.schema,
+        inferred.source,
+        inferred.schema,
         block_rows=block_rows,
-        notes=found.notes,
-        left_out=found.left_out,
-        ranges=found.ranges,
+        notes=inferred.notes,
+        left_out=inferred.left_out,
+        ranges=inferred.ranges,
         revise=Reconsideration(options.kinds, options.text),
     )
 

@@ -406,8 +406,8 @@ def extent(x: Floats) -> tuple[float, float]:
     if not x.size:
         return 0.0, 0.0
     at_once = pieces(len(x), max(1, MIN_NUMBERS // max(1, x[0].size)))
-    found = parallel_map(lambda part: (x[part].min(), x[part].max()), at_once)
-    low, high = np.array(found).T
+    extents = parallel_map(lambda part: (x[part].min(), x[part].max()), at_once)
+    low, high = np.array(extents).T
     return float(low.min()), float(high.max())
 
 
@@ -682,13 +682,13 @@ class Imputation:
 
     def _classify(self, x: Floats, rows: NDArray[np.intp], name: str) -> None:
         """The level of the largest conditional mean."""
-        at = np.flatnonzero([term.column == name for term in self.terms])
-        scores = x[np.ix_(rows, at)]
-        if len(at) == 1 and self.terms.items[at[0]].level is None:  # a boolean column
-            x[np.ix_(rows, at)] = (scores > 0.5).astype(float)
+        indices = np.flatnonzero([term.column == name for term in self.terms])
+        scores = x[np.ix_(rows, indices)]
+        if len(indices) == 1 and self.terms.items[indices[0]].level is None:  # a boolean column
+            x[np.ix_(rows, indices)] = (scores > 0.5).astype(float)
             return
-        x[np.ix_(rows, at)] = 0.0
-        x[rows, at[scores.argmax(axis=1)]] = 1.0
+        x[np.ix_(rows, indices)] = 0.0
+        x[rows, indices[scores.argmax(axis=1)]] = 1.0
 
 
 def without_missing(terms: Terms) -> Terms:
@@ -805,14 +805,14 @@ class Encoding:
                 entries.append((missing, j, shift))
         return TermMap(raw, self.terms, tuple(entries))
 
-    def targets_from(self, found: Terms) -> TermMap:
+    def targets_from(self, terms: Terms) -> TermMap:
         """The map to the targets of training; a class absent from training becomes all zeros."""
         entries = [
             (i, self.targets.position[term], 1.0)
-            for i, term in enumerate(found)
+            for i, term in enumerate(terms)
             if term in self.targets.position
         ]
-        return TermMap(found, self.targets, tuple(entries))
+        return TermMap(terms, self.targets, tuple(entries))
 
 
 def identity(schema: Schema) -> Encoding:

@@ -65,7 +65,7 @@ class SparkRows(BatchedRows):
         warn_unseen(total.unseen, self.schema.unseen)
         return total.statistic
 
-    def _decoded(self, reader: BatchReader) -> Iterator[DecodedBatch]:
+    def _decode_batches(self, reader: BatchReader) -> Iterator[DecodedBatch]:
         start, partition, length = 0, 0, 0
         for number, batch in self._table.batches(reader):
             if number != partition:  # row numbers continue from one partition to the next
@@ -190,5 +190,5 @@ def scan_spark(source: Any, target: Any, weight: Any, options: OptionsOf) -> Spa
     """A Spark data frame, with target and weight by name."""
     frame = source.to_spark() if hasattr(source, "to_spark") else source
     sample = TableSource(frame.limit(SAMPLE_ROWS).toArrow())
-    found = infer_schema(sample, options(target, weight))
-    return SparkRows(frame, found.schema, found.notes, found.left_out)
+    inferred = infer_schema(sample, options(target, weight))
+    return SparkRows(frame, inferred.schema, inferred.notes, inferred.left_out)

@@ -277,8 +277,8 @@ class Copies:
         if codes is None:
             sides.append((block.y, block.targets))
         for matrix, terms in sides:
-            for at in column_positions(terms).values():
-                values = column_of(to_array(matrix[:, at]), terms, at)
+            for column_position in column_positions(terms).values():
+                values = column_of(to_array(matrix[:, column_position]), terms, column_position)
                 agree *= _agreement(values, classes, len(agree))
         once = self.n / self.times
         whole = np.bincount(classes, minlength=len(agree)) * (once / len(some))
@@ -308,10 +308,10 @@ def count_copies(copies: int, n: int) -> str:
 
 def column_positions(terms: Terms) -> dict[str, list[int]]:
     """The positions of the terms of each column."""
-    found: dict[str, list[int]] = {}
+    positions: dict[str, list[int]] = {}
     for j, term in enumerate(terms):
-        found.setdefault(term.column, []).append(j)
-    return found
+        positions.setdefault(term.column, []).append(j)
+    return positions
 
 
 def class_codes(block: Block) -> Ints | None:

@@ -81,8 +81,8 @@ def evidence_weights(log_evidence: Any, prior_weights: Any = None) -> Floats:
         )
     with np.errstate(divide="ignore"):
         logs = values + np.log(prior)
-    found = np.exp(logs - logs.max())
-    return np.asarray(found / found.sum())
+    weights = np.exp(logs - logs.max())
+    return np.asarray(weights / weights.sum())
 
 
 def log_evidences(models: Sequence[Any]) -> Floats:
@@ -114,13 +114,13 @@ def corrected_aics(models: Sequence[Any]) -> Floats:
     """AICc of every fitted model; refuses one without likelihood and degrees of freedom."""
     figures = []
     for model in models:
-        found = fit_figures_of(model)
-        if found is None:
+        fit_figures = fit_figures_of(model)
+        if fit_figures is None:
             raise InputError(
                 f"{type(model).__name__} has no likelihood with degrees of freedom, and so no AIC.",
                 remedy='Leave it out, or use weights="stacking".',
             )
-        figures.append(found)
+        figures.append(fit_figures)
     n = np.array([f.n for f in figures])
     if not np.allclose(n, n[0], rtol=1e-9):
         raise InputError(

@@ -101,8 +101,8 @@ def table_of(figures: PathFigures) -> CriteriaTable:
         "structural risk": _structural_risk,
         "evidence": lambda f: f.log_evidence,
     }
-    found = [_chosen(name, values(figures), figures) for name, values in by_name.items()]
-    return CriteriaTable(figures, (*found, *_by_folds(figures)))
+    criteria = [_chosen(name, values(figures), figures) for name, values in by_name.items()]
+    return CriteriaTable(figures, (*criteria, *_by_folds(figures)))
 
 
 def _aic(f: PathFigures) -> Floats | None:
@@ -157,15 +157,15 @@ def _by_folds(f: PathFigures) -> list[Criterion]:
         why = f.reasons.get("cross-validation", NO_FOLDS)
         return [Criterion(name, note=why) for name in BY_FOLDS]
     mean = f.fold_losses.mean(axis=1)
-    found = []
+    scores = []
     for name, rule in BY_FOLDS.items():
         if f.fold_losses.shape[1] < 2 and rule is not rules.minimum:
-            found.append(Criterion(name, note="one mean for all rows has no spread over folds."))
+            scores.append(Criterion(name, note="one mean for all rows has no spread over folds."))
             continue
         shown = mean if name == "cross-validation" else None
         note = f"mean {f.loss} of {f.fold_losses.shape[1]} folds." if shown is not None else ""
-        found.append(Criterion(name, shown, rule(f.simplicity, f.fold_losses), note))
-    return found
+        scores.append(Criterion(name, shown, rule(f.simplicity, f.fold_losses), note))
+    return scores
 
 
 # -------------------------------------------------------------------------------------------------
@@ -367,18 +367,18 @@ def _fit_again(model: Any, data: RefitRows | None) -> Any:
 def fit_figures_of(model: Any) -> FitFigures | None:
     """What a fitted model says of itself, or its path of the chosen point; None if neither."""
     if hasattr(model, "fit_figures"):
-        found: FitFigures | None = model.fit_figures()
-        return found
+        fit_figures: FitFigures | None = model.fit_figures()
+        return fit_figures
     if not hasattr(model, "path_figures"):
         return None
     path: PathFigures = model.path_figures()
     chosen = float(getattr(model, f"{path.parameter}_"))
     if path.freedom is None or path.log_likelihood is None or chosen not in path.values:
         return None
-    at = path.values.index(chosen)
-    squares = None if path.squares is None else float(path.squares[at])
-    likelihood = float(path.log_likelihood[at])
-    return FitFigures(path.n, float(path.freedom[at]), likelihood, path.others, squares)
+    index = path.values.index(chosen)
+    squares = None if path.squares is None else float(path.squares[index])
+    likelihood = float(path.log_likelihood[index])
+    return FitFigures(path.n, float(path.freedom[index]), likelihood, path.others, squares)
 
 
 def _weight(data: RefitRows | None) -> float:
@@ -405,12 +405,12 @@ def _subsets(figures: list[FitFigures | None]) -> Subsets | None:
     if not _least_squares(figures):
         return None
     known = next(f for f in figures if f is not None)
-    one = float(known.intercept)
+    intercept = float(known.intercept)
     return Subsets(
-        _column(figures, "freedom") - one,
+        _column(figures, "freedom") - intercept,
         _column(figures, "squares"),
         _column(figures, "explained"),
-        known.n - one,
+        known.n - intercept,
     )
 
 
@@ -546,8 +546,8 @@ class CriteriaTable:
             df = "–" if freedom is None else _number(freedom[i])
             marks = ["*" if c.chosen == i else "" for c in valued]
             cells = [_number(_values(c)[i]) for c in valued]
-            own = [f"{cell}{mark}" for cell, mark in zip(cells, marks, strict=True)]
-            lines.append([_label(self.figures.values[i]), df, *own])
+            cells_marked = [f"{cell}{mark}" for cell, mark in zip(cells, marks, strict=True)]
+            lines.append([_label(self.figures.values[i]), df, *cells_marked])
         text = _align_table([heads, *lines])
         if len(shown) < len(self.figures.values):
             text.append(f"{len(self.figures.values) - len(shown)} points between are not shown.")

@@ -94,8 +94,8 @@ def learning_curves(
     copied = data.copies()
     nesting = Nesting.of(len(data.y if copied is None else np.unique(copied)), folds)
     labels = nesting.dealt(len(data.y), data.codes, seed, copied)
-    found = losses_from_refits(data, labels, nesting, ladder)
-    return _curves(found, names, data.loss, 0)
+    learning_curve_losses = losses_from_refits(data, labels, nesting, ladder)
+    return _curves(learning_curve_losses, names, data.loss, 0)
 
 
 def _names(ladder: list[Any]) -> list[str]:
@@ -103,8 +103,17 @@ def _names(ladder: list[Any]) -> list[str]:
     return [str(value) for value in values]
 
 
-def _curves(found: LearningCurveLosses, names: list[str], loss: str, passes: int) -> LearningCurves:
-    return LearningCurves(found.sizes, tuple(names), found.validation, found.training, loss, passes)
+def _curves(
+    learning_curve_losses: LearningCurveLosses, names: list[str], loss: str, passes: int
+) -> LearningCurves:
+    return LearningCurves(
+        learning_curve_losses.sizes,
+        tuple(names),
+        learning_curve_losses.validation,
+        learning_curve_losses.training,
+        loss,
+        passes,
+    )
 
 
 def _from_moments(
@@ -123,8 +132,8 @@ def _from_moments(
         whole = clone(model).set_params(alphas=alphas)
         steps.append(Step(name, whole, points=len(alphas)))
         labels += [f"{alpha:.4g}" for alpha in alphas]
-    found = losses_from_moments(raw.parts, nesting, steps, design_of_training(rows))
-    return _curves(found, labels, "squared error", 1)
+    learning_curve_losses = losses_from_moments(raw.parts, nesting, steps, design_of_training(rows))
+    return _curves(learning_curve_losses, labels, "squared error", 1)
 
 
 def _count(rows: Rows) -> int:
@@ -289,7 +298,7 @@ class LearningCurves:
         """
         if not n > 0:
             raise InputError(f"n={n!r} must be a number of rows.")
-        found = []
+        points = []
         for j, name in enumerate(self.names):
             law = self.power_laws[j]
             if law is None:
@@ -297,8 +306,8 @@ class LearningCurves:
             then, now = self.draws_at(j, n), self.draws_at(j, float(self.sizes[-1]))
             error, low, high = law.interval(then)
             gain = law.interval(now - then)
-            found.append(Extrapolation(name, n, error, low, high, *gain, law.determined))
-        return found
+            points.append(Extrapolation(name, n, error, low, high, *gain, law.determined))
+        return points
 
     def draws_at(self, j: int, n: float) -> Floats:
         """The error of complexity j at ``n`` rows by every draw of its power law, as shown.
@@ -424,16 +433,16 @@ class Nesting:
 
     def growing(self, parts: Mapping[int, Moments], fold: int) -> list[Moments]:
         """Moments of the training sets of a fold, smallest first: each part is added once."""
-        found, total, upto = [], Moments(), 0
+        steps, total, upto = [], Moments(), 0
         for level in self.levels:
             for rank in range(upto, level):
                 for other in range(self.folds):
                     part = parts.get(rank * self.folds + other)
                     if other != fold and part is not None:
                         total = total + part
-            found.append(total)
+            steps.append(total)
             upto = level
-        return found
+        return steps
 
     def left_out(self, parts: Mapping[int, Moments], fold: int) -> Moments:
         """Moments of the test rows of a fold."""
@@ -444,10 +453,10 @@ class Nesting:
         return total
 
 
-def some_terms(m: Moments, at: Ints) -> Moments:
+def some_terms(m: Moments, indices: Ints) -> Moments:
     """The moments of some of the terms, with all targets."""
-    places = np.concatenate([at, m.d + np.arange(len(m.targets))])
-    terms = type(m.terms)(tuple(m.terms.items[j] for j in at))
+    places = np.concatenate([indices, m.d + np.arange(len(m.targets))])
+    terms = type(m.terms)(tuple(m.terms.items[j] for j in indices))
     scatter: Floats = m.scatter[np.ix_(places, places)]
     return Moments(terms, m.targets, m.count, m.weight, m.mean[places], scatter)
 
@@ -504,9 +513,9 @@ def losses_from_moments(
                 continue
             sides = (inside, outside) if design is None else design(inside, outside)
             with _silence_warnings():
-                found = [step_errors(step, *sides, refusals) for step in steps]
-            validation[level, :, fold] = np.concatenate([test for test, _ in found])
-            training[level, :, fold] = np.concatenate([train for _, train in found])
+                errors = [step_errors(step, *sides, refusals) for step in steps]
+            validation[level, :, fold] = np.concatenate([test for test, _ in errors])
+            training[level, :, fold] = np.concatenate([train for _, train in errors])
     _refuse_nothing(validation, refusals)
     return LearningCurveLosses(weights.mean(axis=1), validation, training)
 
@@ -558,8 +567,8 @@ def losses_from_refits(
                 for j, model in enumerate(models):
                     try:
                         fitted = rows.fitted(model, train)
-                        found = rows.mean_loss(fitted, test), rows.mean_loss(fitted, train)
-                        validation[i, j, fold], training[i, j, fold] = found
+                        losses = rows.mean_loss(fitted, test), rows.mean_loss(fitted, train)
+                        validation[i, j, fold], training[i, j, fold] = losses
                     except (ValueError, ZeroDivisionError) as why:
                         refusals.append(why)
         tick()
@@ -661,7 +670,7 @@ def fit_power_law(sizes: Floats, errors: Floats, seed: int = 0) -> PowerLaw | No
 def _fit_power_law(sizes: Floats, errors: Floats) -> Floats:
     """(a, b, c) for every row of errors (draws x sizes)."""
     best = np.full(len(errors), np.inf)
-    found = np.zeros((len(errors), 3))
+    laws = np.zeros((len(errors), 3))
     scale = float(sizes[-1])
     u, w = 1.0 / errors, sizes / scale
     for c in EXPONENTS:
@@ -676,5 +685,5 @@ def _fit_power_law(sizes: Floats, errors: Floats) -> Floats:
         misfit = (a[:, None] * u + b[:, None] * v - 1.0) ** 2 @ w
         better = misfit < best
         best = np.where(better, misfit, best)
-        found[better] = np.column_stack([a, b * scale**c, np.full(len(a), c)])[better]
-    return found
+        laws[better] = np.column_stack([a, b * scale**c, np.full(len(a), c)])[better]
+    return laws

@@ -228,14 +228,14 @@ def _positions(
     """Folds of ``n`` rows as positions among ``rows``; folds without test rows are dropped."""
     place = np.full(n, -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
-    found = [(place[a][place[a] >= 0], place[b][place[b] >= 0]) for a, b in pairs]
-    found = [(train, test) for train, test in found if len(test)]
-    if not found or not all(len(train) for train, _ in found):
+    positions = [(place[a][place[a] >= 0], place[b][place[b] >= 0]) for a, b in pairs]
+    positions = [(train, test) for train, test in positions if len(test)]
+    if not positions or not all(len(train) for train, _ in positions):
         raise InputError(
             "The training rows or the test rows of a fold have no weight.",
             remedy="Use fewer folds, or folds that spread the weighted rows.",
         )
-    return tuple(found)
+    return tuple(positions)
 
 
 def folding(w: Floats | None, cv: CV) -> slice | NDArray[np.bool_]:
@@ -291,7 +291,7 @@ def fold_rows(rows: Rows, cv: CV = None) -> Folded:
     Rows that are read as a stream have no row numbers: their folds are hashes of their content.
     """
     if not isinstance(rows, InMemory):
-        found = _by_part(rows.with_parts(Parts(seed=0, test=0.0, folds=_number(cv))))
+        folded = _by_part(rows.with_parts(Parts(seed=0, test=0.0, folds=_number(cv))))
     else:
         rows = rows.take(folding(rows.block.w, cv))
         folds = folds_of(cv, len(rows), rows.block.y[:, 0])
@@ -299,13 +299,13 @@ def fold_rows(rows: Rows, cv: CV = None) -> Folded:
         if folds.labels is None:
             prepared = prepare(rows)
             halves = [_overlapping(rows, train, test) for train, test in folds.pairs]
-            found = Folded(prepared.encoding, prepared.moments, halves)
+            folded = Folded(prepared.encoding, prepared.moments, halves)
         elif isinstance(rows, ArrayRows):
-            found = _of_arrays(rows.with_parts(folds.labels), len(folds))
+            folded = _of_arrays(rows.with_parts(folds.labels), len(folds))
         else:
-            found = _by_part(rows.with_parts(folds.labels))
-    _refuse_weightless(found.halves)
-    return found
+            folded = _by_part(rows.with_parts(folds.labels))
+    _refuse_weightless(folded.halves)
+    return folded
 
 
 def _of_arrays(rows: ArrayRows, k: int) -> Folded:
@@ -397,9 +397,9 @@ def route_params(
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
     if not weights and not params:  # what scikit-learn returns then cannot be searched
         return {"split": {}, "score": {}}
-    found = process_routing(model, "fit", **weights, **params)
-    scorer = found["scorer"]["score"] if "scorer" in found else {}
-    return {"split": dict(found["splitter"]["split"]), "score": dict(scorer)}
+    routed = process_routing(model, "fit", **weights, **params)
+    scorer = routed["scorer"]["score"] if "scorer" in routed else {}
+    return {"split": dict(routed["splitter"]["split"]), "score": dict(scorer)}
 
 
 def named_folds(cv: Any, X: Any, y: Any, split: Mapping[str, Any]) -> Any:
@@ -487,15 +487,17 @@ class RefitRows:
         """Positions of the rows with positive weight."""
         return np.arange(len(self.y)) if self.w is None else np.flatnonzero(self.w > 0.0)
 
-    def fitted(self, model: Any, at: Ints) -> Any:
+    def fitted(self, model: Any, indices: Ints) -> Any:
         """A copy of the model, fitted to some rows."""
-        given = {} if self.w is None else {"sample_weight": self.w[at]}
-        return clone(model).fit(self.take(at), self.y[at], **given)
+        given = {} if self.w is None else {"sample_weight": self.w[indices]}
+        return clone(model).fit(self.take(indices), self.y[indices], **given)
 
-    def mean_loss(self, model: Any, at: Ints) -> float:
+    def mean_loss(self, model: Any, indices: Ints) -> float:
         """The mean loss of a fitted model on some rows."""
-        w = None if self.w is None else self.w[at]
-        return float(np.average(self._losses(model, self.take(at), self.y[at]), weights=w))
+        w = None if self.w is None else self.w[indices]
+        return float(
+            np.average(self._losses(model, self.take(indices), self.y[indices]), weights=w)
+        )
 
     def _losses(self, model: Any, x: Any, y: Any) -> Floats:
         if self.loss == "squared error":
@@ -504,8 +506,8 @@ class RefitRows:
             return np.asarray(model.predict(x) != y, dtype=float)
         place = {label: j for j, label in enumerate(model.classes_.tolist())}
         p = np.column_stack([model.predict_proba(x), np.zeros(len(y))])
-        own = np.array([place.get(label, len(place)) for label in y.tolist()])
-        return np.asarray(-np.log(np.maximum(p[np.arange(len(own)), own], SMALLEST)))
+        codes = np.array([place.get(label, len(place)) for label in y.tolist()])
+        return np.asarray(-np.log(np.maximum(p[np.arange(len(codes)), codes], SMALLEST)))
 
 
 def same_task(models: Sequence[Any]) -> bool:

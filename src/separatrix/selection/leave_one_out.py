@@ -105,8 +105,8 @@ def leave_one_out_fits(
     copied = units is not None and len(np.unique(units)) < len(units)
     if form is None or (copied and "units" not in signature(form).parameters):
         return None
-    found: LeaveOneOutFits | None = form(X, y, sample_weight, *([units] if copied else []))
-    return found
+    fits: LeaveOneOutFits | None = form(X, y, sample_weight, *([units] if copied else []))
+    return fits
 
 
 @dataclass(frozen=True)
@@ -125,10 +125,10 @@ class AffineFits:
         """ŷ₋ᵢ(x) (m x n)."""
         base = np.asarray(model.predict(X), dtype=float).reshape(-1, 1)
         x = to_array(model._design(X)) if hasattr(model, "_design") else X
-        found = (np.asarray(x, dtype=float) - self.center) @ self.change.T
-        found += self.shift
-        np.subtract(base, found, out=found)
-        return found
+        changed = (np.asarray(x, dtype=float) - self.center) @ self.change.T
+        changed += self.shift
+        np.subtract(base, changed, out=changed)
+        return changed
 
 
 def affine_fits(
@@ -174,10 +174,10 @@ def _pulls(z: Floats, w: Floats, penalty: float) -> Floats:
     spread = np.sqrt(w @ z**2)
     varies = spread > 1e-13 * np.sqrt(w.sum()) * np.abs(z).max(axis=0, initial=0.0)
     varies &= spread > 0.0
-    found = np.zeros_like(z)
+    pulls = np.zeros_like(z)
     scale = spread[varies]
     if not len(scale):
-        return found
+        return pulls
     scaled = z[:, varies] / scale
     rows = np.sqrt(w)[:, None] * scaled
     if penalty > 0.0:
@@ -186,16 +186,16 @@ def _pulls(z: Floats, w: Floats, penalty: float) -> Floats:
         triangle: Any = np.linalg.qr(rows, mode="r")
         inverse = _inverse_if_regular(triangle)
         if inverse is not None:
-            found[:, varies] = scaled @ (inverse @ inverse.T) / scale
-            return found
+            pulls[:, varies] = scaled @ (inverse @ inverse.T) / scale
+            return pulls
     # of least norm in the units of the table
     plain = np.sqrt(w)[:, None] * z[:, varies]
     _, s, vt = np.linalg.svd(plain, full_matrices=False)
     s2 = s**2 + penalty
     use = s > 1e-10 * s.max(initial=0.0)
     coordinates = z[:, varies] @ vt[use].T
-    found[:, varies] = (coordinates / s2[use]) @ vt[use]
-    return found
+    pulls[:, varies] = (coordinates / s2[use]) @ vt[use]
+    return pulls
 
 
 def _inverse_if_regular(triangle: Floats) -> Floats | None:

@@ -64,10 +64,10 @@ class TuningData:
     @cached_property
     def fold(self) -> Ints:
         """The fold in which each row is predicted; −1 for rows in none."""
-        found = np.full(self.n, -1, dtype=np.int64)
+        fold_of = np.full(self.n, -1, dtype=np.int64)
         for number, (_, test) in enumerate(self.folds.pairs):
-            found[test] = number
-        return found
+            fold_of[test] = number
+        return fold_of
 
     def spread(self, size: int) -> Ints:
         """So many of the rows, spread over classes (or numbers) and folds.
@@ -141,12 +141,12 @@ class Tuning:
 
     def without(self, fold: int) -> Tuning:
         """The search with what it found without a fold."""
-        found = self
+        tuning = self
         if self.starts:
-            found = replace(found, start=self.starts[fold])
+            tuning = replace(tuning, start=self.starts[fold])
         if fold < len(self.by_fold):
-            found = replace(found, parameters=self.grid[self.by_fold[fold]])
-        return found
+            tuning = replace(tuning, parameters=self.grid[self.by_fold[fold]])
+        return tuning
 
     @property
     def parameters_by_fold(self) -> dict[str, tuple[Any, ...]]:

@@ -106,24 +106,24 @@ def _pieces_by_class(codes: Ints, entries: Ints, order: Ints, k: int, d: int) ->
     enough = max(MIN_NUMBERS, total // 64)
     ends = np.cumsum(np.bincount(codes, minlength=k))
     by_class = np.bincount(codes, entries, k).astype(np.int64)
-    found: list[_Piece] = []
+    pieces: list[_Piece] = []
     start, gathered = 0, 0
     for c in range(k):
         first, stop = int(ends[c - 1]) if c else 0, int(ends[c])
         parts = int(by_class[c]) // max(enough, REUSE * d)
         if parts > 1:
             if gathered:
-                found.append(_Piece(start, first, 0, True))
-            found += _parts(first, stop, c, np.cumsum(entries[order[first:stop]]), parts)
+                pieces.append(_Piece(start, first, 0, True))
+            pieces += _parts(first, stop, c, np.cumsum(entries[order[first:stop]]), parts)
             start, gathered = stop, 0
             continue
         gathered += int(by_class[c])
         if gathered >= enough:
-            found.append(_Piece(start, stop, 0, True))
+            pieces.append(_Piece(start, stop, 0, True))
             start, gathered = stop, 0
     if start < len(order):
-        found.append(_Piece(start, len(order), 0, True))
-    return found
+        pieces.append(_Piece(start, len(order), 0, True))
+    return pieces
 
 
 def _parts(first: int, stop: int, c: int, filled: Ints, parts: int) -> list[_Piece]:

@@ -202,14 +202,18 @@ class ClassMoments:
             total.extremes = np.stack([low, np.maximum(self.extremes[1], other.extremes[1])])
         return total
 
-    def expand_classes(self, k: int, at: Ints) -> Self:
+    def expand_classes(self, k: int, indices: Ints) -> Self:
         """The statistic for ``k`` classes, of which those known here have the positions ``at``."""
         wide = type(self).empty(self.structure, k, self.mean.shape[1])
-        wide.count[at], wide.weight[at], wide.mean[at] = self.count, self.weight, self.mean
+        wide.count[indices], wide.weight[indices], wide.mean[indices] = (
+            self.count,
+            self.weight,
+            self.mean,
+        )
         if self.structure == "pooled":
             wide.scatter = self.scatter
         else:
-            wide.scatter[at] = self.scatter
+            wide.scatter[indices] = self.scatter
         return wide
 
     def take(self, classes: slice) -> Self:
@@ -323,9 +327,9 @@ def class_sums(x: Floats, codes: Ints, w: Floats | None, k: int, *, pooled: bool
         return first, gram
 
     most_sums = n_buffers * width**2 // (2 * d)  # those of all pieces are at most twice the data
-    found = parallel_map(add_up, pieces(len(x), max(CHUNK_ROWS, most_sums)))
-    lower = np.tril(_total(gram for _, gram in found)[:, :d, :d])
-    first = _total(first for first, _ in found)
+    sums = parallel_map(add_up, pieces(len(x), max(CHUNK_ROWS, most_sums)))
+    lower = np.tril(_total(gram for _, gram in sums)[:, :d, :d])
+    first = _total(first for first, _ in sums)
     return ClassSums(shift, first, lower + np.tril(lower, -1).swapaxes(1, 2))
 
 
@@ -344,8 +348,8 @@ def column_sums(x: Floats, codes: Ints, w: Floats | None, k: int) -> ClassSums:
         low, high = zip(*extremes, strict=True)
         return first, second, np.min(low, axis=0), np.max(high, axis=0)
 
-    found = parallel_map(add_up, pieces(len(x), max(CHUNK_ROWS, k)))
-    first, second, low, high = zip(*found, strict=True)
+    sums = parallel_map(add_up, pieces(len(x), max(CHUNK_ROWS, k)))
+    first, second, low, high = zip(*sums, strict=True)
     extremes = np.stack([np.min(low, axis=0), np.max(high, axis=0)])
     return ClassSums(shift, _total(first), _total(second), extremes)
 
@@ -362,7 +366,7 @@ def _chunks(
 
 def _total(found: Iterable[Floats]) -> Floats:
     """The sum of arrays, in order, written over the first."""
-    return reduce(lambda total, one: np.add(total, one, out=total), found)
+    return reduce(lambda total, part: np.add(total, part, out=total), found)
 
 
 def sorted_sums(x: Floats, codes: Ints, w: Floats | None, k: int, *, pooled: bool) -> ClassSums:

@@ -216,12 +216,12 @@ class ClassMomentRows(Rows):
             whole = joint_moments(self.parts)
             return cast(S, Means(whole.terms, whole.targets, whole.count, whole.weight, whole.mean))
         if isinstance(statistic, MappedStatistic):
-            return cast(S, self._mapped(statistic))
+            return cast(S, self._map(statistic))
         if isinstance(statistic, FromClassMoments):
             return cast(S, statistic.from_class_moments(self.schema, self.parts))
         return self._refuse()
 
-    def _mapped(self, statistic: MappedStatistic[Any]) -> MappedStatistic[Any]:
+    def _map(self, statistic: MappedStatistic[Any]) -> MappedStatistic[Any]:
         """A statistic of encoded rows: dummy coding and imputation are linear in the raw terms."""
         rows = self
         for encoding in statistic.maps:
@@ -270,12 +270,12 @@ def joint_moments(parts: Mapping[Term, Moments]) -> Moments:
     for term, moments in parts.items():
         if not moments.count:
             continue
-        own = Terms((term,))
+        terms = Terms((term,))
         d = moments.d
         scatter = np.zeros((d + 1, d + 1))
         scatter[:d, :d] = moments.xx
         mean = np.append(moments.x_mean, 1.0)
-        total = total + Moments(moments.terms, own, moments.count, moments.weight, mean, scatter)
+        total = total + Moments(moments.terms, terms, moments.count, moments.weight, mean, scatter)
     return total
 
 

@@ -28,8 +28,8 @@ def add_products(z: Floats, m: int, gram: Floats) -> None:
     block of a row of blocks may overlap the one before, whose columns are not added again.
     """
     for i in range(0, z.shape[0], 4):
-        for done in range(0, i + 4, 3):
-            j = done if done < i + 1 else i + 1
+        for first in range(0, i + 4, 3):
+            j = first if first < i + 1 else i + 1
             s00 = s01 = s02 = s10 = s11 = s12 = s20 = s21 = s22 = s30 = s31 = s32 = 0.0
             for r in range(m):
                 a0, a1, a2, a3 = z[i, r], z[i + 1, r], z[i + 2, r], z[i + 3, r]
@@ -38,12 +38,12 @@ def add_products(z: Floats, m: int, gram: Floats) -> None:
                 s10, s11, s12 = s10 + a1 * b0, s11 + a1 * b1, s12 + a1 * b2
                 s20, s21, s22 = s20 + a2 * b0, s21 + a2 * b1, s22 + a2 * b2
                 s30, s31, s32 = s30 + a3 * b0, s31 + a3 * b1, s32 + a3 * b2
-            if j == done:
+            if j == first:
                 gram[i, j] += s00
                 gram[i + 1, j] += s10
                 gram[i + 2, j] += s20
                 gram[i + 3, j] += s30
-            if j + 1 >= done:
+            if j + 1 >= first:
                 gram[i, j + 1] += s01
                 gram[i + 1, j + 1] += s11
                 gram[i + 2, j + 1] += s21
@@ -269,7 +269,7 @@ def log_counts(
 
 
 @compiled
-def largest_codes(x: Floats, columns: Codes, most: float, found: Codes) -> None:
+def largest_codes(x: Floats, columns: Codes, most: float, codes: Codes) -> None:
     """Raise ``found`` to the largest value of each column; −1 where one is no code."""
     for i in range(x.shape[0]):
         for c in range(columns.shape[0]):
@@ -277,9 +277,9 @@ def largest_codes(x: Floats, columns: Codes, most: float, found: Codes) -> None:
             if v != v:
                 continue
             if not 0.0 <= v <= most or v != int(v):
-                found[c] = -1
+                codes[c] = -1
                 return
-            found[c] = max(found[c], int(v))
+            codes[c] = max(codes[c], int(v))
 
 
 @compiled

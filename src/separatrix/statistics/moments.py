@@ -297,9 +297,9 @@ def _block_moments(block: Block) -> Moments:
         return Moments(block.terms, block.targets)
     rows = Block(x, y, w, block.terms, block.targets)
     if _narrow(x, p):
-        found = moments_by_part(replace(rows, parts=np.zeros(n, np.int64)))
-        if found is not None:
-            return found[0]
+        moments = moments_by_part(replace(rows, parts=np.zeros(n, np.int64)))
+        if moments is not None:
+            return moments[0]
     chunk = int(np.clip(200_000 // max(p, 1), 64, 8192))
     by_column = isinstance(x, np.ndarray) and not x.flags.c_contiguous
     buffer = scratch((min(chunk, n), p), "F" if by_column else "C")
@@ -627,9 +627,9 @@ class Grouped(Generic[S]):
         assert block.parts is not None, "the rows have no parts"
         labels = block.parts
         if isinstance(self.inner, Moments):
-            found = moments_by_part(block)
-            if found is not None:
-                self.parts = merge(self.parts, cast(dict[int, S], found))
+            moments = moments_by_part(block)
+            if moments is not None:
+                self.parts = merge(self.parts, cast(dict[int, S], moments))
                 return
         if (np.diff(labels) < 0).any():  # sort once, so that every part is a contiguous slice
             order = counting_argsort(labels)

@@ -133,9 +133,9 @@ def _fields(init: Callable[..., None]) -> tuple[str, ...]:
 @cache
 def _required_parameters(init: Callable[..., None]) -> tuple[str, ...]:
     """The parameters of a constructor that have no default."""
-    found = inspect.signature(init).parameters
+    parameters = inspect.signature(init).parameters
     empty = inspect.Parameter.empty
-    return tuple(name for name in _fields(init) if found[name].default is empty)
+    return tuple(name for name in _fields(init) if parameters[name].default is empty)
 
 
 def _tagged_types(tag: str, **content: Any) -> dict[str, Any]:
@@ -219,10 +219,10 @@ def _read_model(value: dict[str, Any], tensors: Tensors) -> Any:
     return model
 
 
-def _check(found: dict[str, Any], hints: dict[str, Any], name: str) -> None:
+def _check(parameters: dict[str, Any], hints: dict[str, Any], name: str) -> None:
     """Refuse values whose type is not the annotated one."""
     for key, hint in hints.items():
-        if key in found and not _fits(found[key], hint):
+        if key in parameters and not _fits(parameters[key], hint):
             raise DamagedFileError(f"{name}: {key!r} is of another type")
 
 

@@ -118,10 +118,10 @@ class Container:
     def _writer(self) -> str:
         """The version of separatrix that wrote the file; empty if it does not say."""
         try:
-            found: Any = json.loads(self.metadata.get("versions", "{}"))
+            versions: Any = json.loads(self.metadata.get("versions", "{}"))
         except (ValueError, RecursionError):
             return ""
-        text = found.get("separatrix") if isinstance(found, dict) else None
+        text = versions.get("separatrix") if isinstance(versions, dict) else None
         return text if isinstance(text, str) and re.fullmatch(r"[\w.+!-]{1,40}", text) else ""
 
     def __contains__(self, key: str) -> bool:
@@ -209,8 +209,8 @@ def is_newer(writer: str) -> bool:
 
 def _numbers(version: str) -> tuple[int, ...]:
     """Leading numbers of a version: 1.10.2 → (1, 10, 2)."""
-    found = re.match(r"\d+(\.\d+)*", version)
-    return tuple(int(part[:9]) for part in found[0].split(".")) if found else ()
+    match = re.match(r"\d+(\.\d+)*", version)
+    return tuple(int(part[:9]) for part in match[0].split(".")) if match else ()
 
 
 #: Data classes that describe and do not predict: what a newer version added to them is left out.

@@ -349,9 +349,9 @@ def _check(found: Any, schema: tuple[str, ...], sizes: dict[str, int]) -> str:
     return ""
 
 
-def _names(found: Any) -> Any:
-    fields = getattr(type(found), "__dataclass_fields__", None)
-    return vars(found) if fields is None else fields
+def _names(value: Any) -> Any:
+    fields = getattr(type(value), "__dataclass_fields__", None)
+    return vars(value) if fields is None else fields
 
 
 def _wrong_shape(value: Any, letters: list[str], sizes: dict[str, int]) -> str:

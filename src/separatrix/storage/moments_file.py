@@ -61,12 +61,12 @@ class StoredMoments:
     def cells(self) -> Iterator[tuple[int, str | None, Moments]]:
         """Every part (and class), with its moments."""
         for part in sorted(self.groups.parts):
-            found: Any = self.groups.parts[part]
-            if isinstance(found, Moments):
-                yield part, None, found
+            moments: Any = self.groups.parts[part]
+            if isinstance(moments, Moments):
+                yield part, None, moments
                 continue
-            for term in sorted(found.parts, key=str):
-                yield part, term.level, found.parts[term]
+            for term in sorted(moments.parts, key=str):
+                yield part, term.level, moments.parts[term]
 
     @property
     def counts(self) -> dict[int, int]:
@@ -219,15 +219,15 @@ _LARGEST = 1e150
 
 def differing(a: StoredMoments, b: StoredMoments) -> list[str]:
     """The differences that prevent adding two sets of moments, a phrase for each."""
-    found = []
+    names = []
     for role, ours, theirs in (
         ("column", a.schema.columns, b.schema.columns),
         ("target", a.schema.targets, b.schema.targets),
     ):
         left, right = ({c.name: c.kind for c in side} for side in (ours, theirs))
-        found += [f"{role} {n!r} is only in the first" for n in left if n not in right]
-        found += [f"{role} {n!r} is only in the second" for n in right if n not in left]
-        found += [
+        names += [f"{role} {n!r} is only in the first" for n in left if n not in right]
+        names += [f"{role} {n!r} is only in the second" for n in right if n not in left]
+        names += [
             f"{role} {n!r} is {left[n]} in the first and {right[n]} in the second"
             for n in left
             if n in right and left[n] != right[n]
@@ -235,10 +235,10 @@ def differing(a: StoredMoments, b: StoredMoments) -> list[str]:
     for option in ("weight", "group", "missing", "unseen"):
         ours, theirs = getattr(a.schema, option), getattr(b.schema, option)
         if ours != theirs:
-            found.append(f"{option} is {ours!r} in the first and {theirs!r} in the second")
+            names.append(f"{option} is {ours!r} in the first and {theirs!r} in the second")
     if a.parts != b.parts:
-        found.append(f"the split is {a.parts} in the first and {b.parts} in the second")
-    return found
+        names.append(f"the split is {a.parts} in the first and {b.parts} in the second")
+    return names
 
 
 def _unite(ours: tuple[Column, ...], theirs: tuple[Column, ...]) -> tuple[Column, ...]:
@@ -364,9 +364,9 @@ def merge_moments(stored: Sequence[StoredMoments], *, min_rows: int = 1) -> Stor
     """
     if not stored:
         raise InputError("There are no moments to merge.", remedy="Give at least one.")
-    for number, one in enumerate(stored, start=1):
+    for number, part in enumerate(stored, start=1):
         try:
-            one.require_rows(min_rows)
+            part.require_rows(min_rows)
         except InputError as problem:
             what = f"moments {number} of {len(stored)}: {problem.what}"
             raise InputError(what, remedy=problem.remedy) from problem

@@ -117,8 +117,8 @@ def class_in(table: Mapping[str, str], name: object) -> type[Any] | None:
     home = table.get(name) if isinstance(name, str) else None
     if home is None:
         return None
-    found = getattr(importlib.import_module(home), str(name))
-    return found if isinstance(found, type) else None
+    named_class = getattr(importlib.import_module(home), str(name))
+    return named_class if isinstance(named_class, type) else None
 
 
 def is_listed(table: Mapping[str, str], value: object) -> bool:

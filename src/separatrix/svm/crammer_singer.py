@@ -72,11 +72,11 @@ class MulticlassProblem:
     def clear_of_rounding(self, w: Floats) -> Floats:
         """W, grown where rounding of the scores of rows on the margin would cost much."""
         scores = np.asarray(self.x @ w)
-        own = scores[np.arange(len(scores)), self.codes]
+        score = scores[np.arange(len(scores)), self.codes]
         scores[np.arange(len(scores)), self.codes] = -np.inf
         size = np.abs(self.x) @ np.abs(w).max(axis=1)
         noise = 2.0 * (len(w) + 4) * np.finfo(float).eps * size
-        return np.asarray(clearing_factor(own - scores.max(axis=1), self.cost, noise) * w)
+        return np.asarray(clearing_factor(score - scores.max(axis=1), self.cost, noise) * w)
 
     def shifted_scores(self, w: Floats) -> Floats:
         """G = [k ≠ y] + wₖ·x, (n x K)."""
@@ -114,21 +114,21 @@ def solve_multiclass(problem: MulticlassProblem, tol: float, budget: Budget) -> 
     best, before, last, value, least, relative = None, None, 0.0, np.inf, np.inf, np.inf
     for fraction in cost_stages(float((problem.cost * square).max(initial=0.0))):
         part = replace(problem, cost=fraction * problem.cost)
-        found = _solve(part, tol if fraction == 1.0 else _STAGE, budget)
-        w = problem.clear_of_rounding(found.w)
-        alphas = [found.alpha]
+        solution = _solve(part, tol if fraction == 1.0 else _STAGE, budget)
+        w = problem.clear_of_rounding(solution.w)
+        alphas = [solution.alpha]
         if before is not None:
             growth = (1.0 - fraction) / (fraction - last)
-            alphas.append(problem.feasible(found.alpha + growth * (found.alpha - before)))
+            alphas.append(problem.feasible(solution.alpha + growth * (solution.alpha - before)))
         for alpha in alphas:
             primal, gap, _ = multiclass_gap(problem, w, alpha)
             close = abs(primal - value) <= tol * primal
             if best is None or (gap < least if close else primal < value):
-                best, value, least = MulticlassSolution(w, alpha, found.status), primal, gap
+                best, value, least = MulticlassSolution(w, alpha, solution.status), primal, gap
                 relative = gap / primal
         if relative <= tol or budget.exhausted:
             break
-        before, last = found.alpha, fraction
+        before, last = solution.alpha, fraction
     assert best is not None
     return best
 
@@ -272,17 +272,19 @@ class InteriorPoint:
     gamma: Floats
 
     @classmethod
-    def start(cls, x: Floats, own: Floats) -> InteriorPoint:
+    def start(cls, x: Floats, start_dual: Floats) -> InteriorPoint:
         """W = 0 and equal multipliers of all classes: as far from all bounds as can be.
 
         W = Σ α x holds from the first full step on. From there steps would be short for many
         times, were the multipliers made so small that it holds at once.
         """
-        error = np.where(own > 0.0, 0.0, 1.0)
-        gamma = np.repeat(own.sum(axis=1, keepdims=True) / own.shape[1], own.shape[1], axis=1)
+        error = np.where(start_dual > 0.0, 0.0, 1.0)
+        gamma = np.repeat(
+            start_dual.sum(axis=1, keepdims=True) / start_dual.shape[1], start_dual.shape[1], axis=1
+        )
         tau = np.full(len(x), 2.0)
-        w = np.zeros((x.shape[1], own.shape[1]))
-        return cls(x, own, error, w, tau, tau[:, None] - error, gamma)
+        w = np.zeros((x.shape[1], start_dual.shape[1]))
+        return cls(x, start_dual, error, w, tau, tau[:, None] - error, gamma)
 
     @property
     def feasible_alpha(self) -> Floats:

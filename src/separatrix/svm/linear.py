@@ -257,8 +257,8 @@ class LinearSVC(SparseCoefficients, ProbabilityMixin, LinearClassifier, LinearSV
         ridge, cost = self._ridge(data.x, weighted), float(self.C) * weighted
         names = [f"class {label!r}" for label in self.classes_.tolist()]
 
-        def one(own: int) -> BinarySVM:
-            y = np.where(data.codes == own, 1.0, -1.0)
+        def one(code: int) -> BinarySVM:
+            y = np.where(data.codes == code, 1.0, -1.0)
             if self.loss == "hinge":
                 problem = linear_problem(
                     classification_problem(y, cost),
@@ -266,12 +266,12 @@ class LinearSVC(SparseCoefficients, ProbabilityMixin, LinearClassifier, LinearSV
                     ridge,
                     intercept=bool(self.fit_intercept),
                 )
-                classes = names[own], names[0] if len(names) == 2 else "the rest"
+                classes = names[code], names[0] if len(names) == 2 else "the rest"
                 steps = replace(options, max_iter=STEPS * options.max_iter)
                 return fit_linear_svm(problem, data.rows, steps, claim=self._claim, classes=classes)
             weight = cost
             if len(names) > 2:  # as in liblinear, the rest has no weights of classes
-                weight = float(self.C) * data.w * np.where(y > 0.0, factor[own], 1.0)
+                weight = float(self.C) * data.w * np.where(y > 0.0, factor[code], 1.0)
             smooth = squared_problem(
                 data.x,
                 y,
@@ -514,24 +514,24 @@ def fit_squared_svm(
     tolerance = max(options.tol, 1e-9)
     certified = {"tolerance": tolerance, "claim": claim}
     candidates = _candidates(problem, options.tol, budget, certified)
-    found = next(candidates)
+    best = next(candidates)
     for other in candidates:
-        if found.certificate.holds or budget.exhausted:
+        if best.certificate.holds or budget.exhausted:
             break
-        found = other if is_better(other.certificate, found.certificate) else found
-    w, b, penalty = found.w, found.b, problem.penalty
+        best = other if is_better(other.certificate, best.certificate) else best
+    w, b, penalty = best.w, best.b, problem.penalty
     excess = problem.excess(np.asarray(problem.x @ w) + b)
     weight = np.where(penalty.l2 > 0.0, penalty.l2, penalty.l1**2)[: len(w)]
     return BinarySVM(
         rows,
-        2.0 * problem.cost * excess if found.beta is None else found.beta,
+        2.0 * problem.cost * excess if best.beta is None else best.beta,
         np.full(problem.n, np.inf),
         np.abs(excess),
         b,
         float(weight @ w**2),
-        found.certificate,
+        best.certificate,
         budget.n_iter,
-        str(found.status),
+        str(best.status),
         w,
     )
 
@@ -559,14 +559,14 @@ def _candidates(
     fraction = _MODERATE / (_largest_slope(problem) * float(problem.cost.max()) or 1.0)
     if fraction < 1.0:
         yield _at_smaller_cost(problem, fraction, tol, budget, certified)
-    found = _solve(problem, tol, budget)
-    w, b = problem.restore(found.theta)
-    proof = certify_squared(problem, w, b, beta=found.beta, **certified)
-    yield _SquaredHingeHyperplane(w, b, found.beta, proof, found.status)
+    solution = _solve(problem, tol, budget)
+    w, b = problem.restore(solution.theta)
+    proof = certify_squared(problem, w, b, beta=solution.beta, **certified)
+    yield _SquaredHingeHyperplane(w, b, solution.beta, proof, solution.status)
     beta = _beta_of_near_rows(problem, w, b)
     if beta is not None:
         proof = certify_squared(problem, w, b, beta=beta, **certified)
-        yield _SquaredHingeHyperplane(w, b, beta, proof, found.status)
+        yield _SquaredHingeHyperplane(w, b, beta, proof, solution.status)
 
 
 def _solve(problem: SquaredProblem, tol: float, budget: Budget) -> SquaredSolution:
@@ -588,8 +588,8 @@ def _at_smaller_cost(
 ) -> _SquaredHingeHyperplane:
     """The solution at a fraction of all costs, moved until no row has an excess of nearly zero."""
     part = replace(problem, cost=fraction * problem.cost)
-    found = _solve(part, tol, budget)
-    w, b = part.restore(found.theta)
+    solution = _solve(part, tol, budget)
+    w, b = part.restore(solution.theta)
     z = problem.argument(np.asarray(problem.x @ w) + b)
     if problem.epsilon is None:
         near = (z < 1.0) & (z > 1.0 - _NEAR)
@@ -599,13 +599,13 @@ def _at_smaller_cost(
         over = np.abs(z) - problem.epsilon
         short = float(over[over < _NEAR * unit].max(initial=0.0)) + _CLEAR * unit
         part, factor = replace(part, epsilon=max(problem.epsilon - 2.0 * short, 0.0)), 1.0
-        found = _solve(part, tol, budget)
-        w, b = part.restore(found.theta)
+        solution = _solve(part, tol, budget)
+        w, b = part.restore(solution.theta)
     excess = part.excess(np.asarray(problem.x @ w) + b)
-    beta = 2.0 * part.cost * excess if found.beta is None else found.beta
+    beta = 2.0 * part.cost * excess if solution.beta is None else solution.beta
     w, b = factor * w, factor * b
     proof = certify_squared(problem, w, b, beta=beta, **certified)
-    return _SquaredHingeHyperplane(w, b, beta, proof, found.status)
+    return _SquaredHingeHyperplane(w, b, beta, proof, solution.status)
 
 
 def _beta_of_near_rows(problem: SquaredProblem, w: Floats, b: float) -> Floats | None:
@@ -685,25 +685,25 @@ def fit_all_classes(
 ) -> tuple[list[BinarySVM], Floats]:
     """One record for each class, with the joint certificate, and the coefficients (d x K)."""
     budget = options.budget(len(problem.codes))
-    found = solve_multiclass(problem, options.tol, budget)
+    multiclass_solution = solve_multiclass(problem, options.tol, budget)
     certificate = certify_multiclass(
-        problem, found.w, found.alpha, tolerance=max(options.tol, 1e-9)
+        problem, multiclass_solution.w, multiclass_solution.alpha, tolerance=max(options.tol, 1e-9)
     )
-    g = problem.shifted_scores(found.w)
+    g = problem.shifted_scores(multiclass_solution.w)
     slack = g.max(axis=1) - g[np.arange(len(g)), problem.codes]
     records = [
         BinarySVM(
             rows,
-            found.alpha[:, k],
+            multiclass_solution.alpha[:, k],
             problem.cost,
             slack,
             0.0,
-            float(found.w[:, k] @ found.w[:, k]),
+            float(multiclass_solution.w[:, k] @ multiclass_solution.w[:, k]),
             certificate,
             budget.n_iter,
-            str(found.status),
-            found.w[:, k],
+            str(multiclass_solution.status),
+            multiclass_solution.w[:, k],
         )
         for k in range(problem.classes)
     ]
-    return records, found.w
+    return records, multiclass_solution.w

@@ -123,13 +123,13 @@ def solve_dual(problem: DualProblem, tol: float, budget: Budget) -> DualPoint:
         if point.excess(tol) < best.excess(tol):
             best = point
         if best.excess(tol) <= 1.0:
-            return replace(best, w=problem.rows.restored(best.w))
-        rows = problem.unsettled(state.beta, point.scores)
+            return replace(best, w=problem.rows.restore(best.w))
+        rows = problem.find_unsettled(state.beta, point.scores)
         settled = state.cut == 0.0 and len(rows) == len(problem.free(state.beta))
         refused = state.cut == 1.0  # the free rows are far from those of the solution
         epochs = 0 if settled else min(4 * max(epochs, 1), MOST) if refused else later
     status = budget.status if budget.exhausted else Status.ROUNDING
-    return replace(best, w=problem.rows.restored(best.w), status=status)
+    return replace(best, w=problem.rows.restore(best.w), status=status)
 
 
 def _descend(problem: DualProblem, state: _State, rows: Ints, epochs: int) -> None:
@@ -141,8 +141,8 @@ def _descend(problem: DualProblem, state: _State, rows: Ints, epochs: int) -> No
         state.seed = shuffle(chunks, len(chunks), state.seed)
         problem.rows.epoch(problem.numbers, rows, chunks, problem.epsilon, problem.step, state)
         if turn > 1:
-            own, low, high = state.beta[rows], problem.low[rows], problem.high[rows]
-            rows = rows[(own != before) | ((own > low) & (own < high))]
+            beta_here, low, high = state.beta[rows], problem.low[rows], problem.high[rows]
+            rows = rows[(beta_here != before) | ((beta_here > low) & (beta_here < high))]
         if problem.balances and turn % 2 == 0:
             state.b += problem.step * float(state.beta.sum())
 
@@ -158,14 +158,14 @@ def _accuracy(best: DualPoint, tol: float) -> float:
 
 def _residual(problem: DualProblem, state: _State, rows: Ints) -> Floats:
     """Minus the derivative of the free rows."""
-    own = state.beta[rows]
+    beta_here = state.beta[rows]
     if state.scores is not None:
         scores = state.scores[rows]
     else:
         b = state.b if problem.balances else problem.shared * float(state.beta.sum())
         scores = problem.rows.times(rows, state.w.astype(float, copy=False)) + b
-    kink = problem.epsilon * np.sign(own)
-    return np.asarray(problem.t[rows] - kink - problem.diagonal[rows] * own - scores)
+    kink = problem.epsilon * np.sign(beta_here)
+    return np.asarray(problem.t[rows] - kink - problem.diagonal[rows] * beta_here - scores)
 
 
 def _solve_face(problem: DualProblem, state: _State, accuracy: float, budget: Budget) -> bool:
@@ -231,13 +231,13 @@ def _move(problem: DualProblem, state: _State, rows: Ints, delta: Floats, b: flo
         beta = old.copy()
         beta[rows] = np.clip(old[rows] + 0.5**halvings * delta, low, high)
         cut = (beta[rows] == low) | (beta[rows] == high)
-        balanced = problem.balanced(beta)
+        balanced = problem.balance(beta)
         w = _weights(problem, balanced)
         if value(balanced, w) <= before or not len(rows):
             state.beta, state.w, state.cut = balanced, w, float(cut.mean()) if len(rows) else 0.0
             break
     else:
-        state.beta, state.cut = problem.balanced(old), 1.0
+        state.beta, state.cut = problem.balance(old), 1.0
         state.w = _weights(problem, state.beta)
     state.b = b if problem.balances else problem.shared * float(state.beta.sum())
     state.scores = None
@@ -351,9 +351,9 @@ class DualProblem:
 
     def bounds(self, beta: Floats, rows: Ints) -> tuple[Floats, Floats]:
         """Between which β of free rows stays on its side of the kink."""
-        low, high, own = self.low[rows], self.high[rows], beta[rows]
+        low, high, beta_here = self.low[rows], self.high[rows], beta[rows]
         if self.epsilon > 0.0:
-            low, high = np.where(own > 0.0, 0.0, low), np.where(own < 0.0, 0.0, high)
+            low, high = np.where(beta_here > 0.0, 0.0, low), np.where(beta_here < 0.0, 0.0, high)
         return low, high
 
     def slopes(self, beta: Floats, scores: Floats) -> tuple[Floats, Floats]:
@@ -363,7 +363,7 @@ class DualProblem:
         down = np.where(beta > self.low, slope + np.where(beta > 0.0, epsilon, -epsilon), 0.0)
         return np.maximum(up, 0.0), np.maximum(down, 0.0)
 
-    def unsettled(self, beta: Floats, scores: Floats) -> Ints:
+    def find_unsettled(self, beta: Floats, scores: Floats) -> Ints:
         """Rows that are free, or whose β would change if it could alone."""
         up, down = self.slopes(beta, scores)
         moving = (up > 0.0) | (down > 0.0)
@@ -384,8 +384,8 @@ class DualProblem:
 
     def linear(self, beta: Floats) -> float:
         """½ Σ δβ² − tᵀβ + ε Σ|β|."""
-        own = float(self.t @ beta) - self.epsilon * float(np.abs(beta).sum())
-        return 0.5 * float(self.diagonal @ beta**2) - own
+        linear_part = float(self.t @ beta) - self.epsilon * float(np.abs(beta).sum())
+        return 0.5 * float(self.diagonal @ beta**2) - linear_part
 
     def loss(self, scores: Floats) -> float:
         """Σ c ξ, or Σ c ξ²."""
@@ -413,7 +413,7 @@ class DualProblem:
             b += pull / weight
         return b
 
-    def balanced(self, beta: Floats) -> Floats:
+    def balance(self, beta: Floats) -> Floats:
         """β with Σβ = 0: free rows give way as far as their bounds let them, then all of a side."""
         total = float(beta.sum())
         if not self.balances or total == 0.0:
@@ -517,18 +517,18 @@ class DualPreconditioner:
 
     def __call__(self, residual: Floats) -> tuple[Floats, float]:
         """M⁻¹ residual, and what it lets the intercept be."""
-        found = self._without_intercept(residual)
+        result = self._without_intercept(residual)
         if np.isinf(self.inverse_shared):
-            return found, 0.0
-        b = float(found.sum()) / (self.inverse_shared + self.total)
-        return found - b * self.ones, b
+            return result, 0.0
+        b = float(result.sum()) / (self.inverse_shared + self.total)
+        return result - b * self.ones, b
 
     def _without_intercept(self, residual: Floats) -> Floats:
-        found = self.own * residual
+        result = self.own * residual
         if self.part.heavy:
-            inner = linalg.cho_solve(self.factor, self.part.heavy_sum(found), check_finite=False)
-            found -= self.own * self.part.heavy_times(inner)
-        return found
+            inner = linalg.cho_solve(self.factor, self.part.heavy_sum(result), check_finite=False)
+            result -= self.own * self.part.heavy_times(inner)
+        return result
 
 
 # -------------------------------------------------------------------------------------------------
@@ -592,7 +592,7 @@ class SomeRows(Protocol):
         """x·x' of all pairs of some rows, which may be written to."""
         ...
 
-    def restored(self, w: Floats) -> Floats:
+    def restore(self, w: Floats) -> Floats:
         """W in the order of the columns of the matrix."""
         ...
 
@@ -680,7 +680,7 @@ class DenseDualRows:
     def _whole_gram(self) -> Floats:
         return column_gram(self.x.T)
 
-    def restored(self, w: Floats) -> Floats:
+    def restore(self, w: Floats) -> Floats:
         """W as it is."""
         return w
 
@@ -807,9 +807,9 @@ class SparseDualRows:
         labels, values = np.empty_like(indices), np.empty_like(data)
         ends, light = np.empty_like(indptr[:-1]), np.empty(len(self.square))
 
-        def part(at: slice) -> None:
+        def part(rows: slice) -> None:
             heavy_first(
-                at.start, at.stop, indptr, indices, data, label, self.heavy,
+                rows.start, rows.stop, indptr, indices, data, label, self.heavy,
                 labels, values, ends, light,
             )  # fmt: skip
 
@@ -848,8 +848,10 @@ class SparseDualRows:
         values = np.empty(begins[-1], dtype=entries.data.dtype)
         width = with_own_columns(rows, *entries.rows, label, self.heavy, labels, values)
         heavy_ends = begins[:-1] + entries.heavy_ends[rows] - entries.begins[rows]
-        own = Entries(begins[:-1], heavy_ends, begins[1:], labels, values, max(int(width), 1))
-        return SparsePart(own, np.arange(len(rows)), mean, self.heavy)
+        light_entries = Entries(
+            begins[:-1], heavy_ends, begins[1:], labels, values, max(int(width), 1)
+        )
+        return SparsePart(light_entries, np.arange(len(rows)), mean, self.heavy)
 
     def epoch(
         self, numbers: Floats, rows: Ints, chunks: Ints, epsilon: float, step: float, state: Any
@@ -878,7 +880,7 @@ class SparseDualRows:
         part = self.x[rows]
         return np.asarray((part @ part.T).toarray())
 
-    def restored(self, w: Floats) -> Floats:
+    def restore(self, w: Floats) -> Floats:
         """W in the order of the columns of x."""
         out = np.empty_like(w)
         out[self.order] = w
@@ -892,8 +894,8 @@ def _in_single(indptr: Ints, data: Floats, mean: int) -> tuple[Any, Floats]:
         return data, np.where(np.diff(indptr) > 0, square, 0.0)
     single, square = np.empty(len(data), dtype=np.float32), np.empty(len(indptr) - 1)
 
-    def part(at: slice) -> tuple[float, float]:
-        return in_single(at.start, at.stop, indptr, data, single, square)  # type: ignore[no-any-return]
+    def part(rows: slice) -> tuple[float, float]:
+        return in_single(rows.start, rows.stop, indptr, data, single, square)  # type: ignore[no-any-return]
 
     sizes = parallel_map(part, pieces(len(square), -(-_WORK // mean)))
     least, most = min(size[0] for size in sizes), max(size[1] for size in sizes)
@@ -918,9 +920,9 @@ def _sum(entries: tuple[Any, ...], rows: Ints, r: Floats, mean: int, width: int)
     cuts = pieces(len(rows), -(-_WORK // mean), most)
     sums = np.empty((len(cuts), width), dtype=r.dtype)
 
-    def part(at: int) -> None:
-        sums[at] = 0.0
-        some_rows_sum(cuts[at].start, cuts[at].stop, rows, *entries, r, sums[at])
+    def part(index: int) -> None:
+        sums[index] = 0.0
+        some_rows_sum(cuts[index].start, cuts[index].stop, rows, *entries, r, sums[index])
 
     parallel_map(part, range(len(cuts)))
     return _total(sums)
@@ -932,10 +934,10 @@ def _total(sums: Floats) -> Floats:
         return np.asarray(sums[0])
     out = np.empty_like(sums[0])
 
-    def part(at: slice) -> None:
-        np.add(sums[0][at], sums[1][at], out=out[at])
+    def part(rows: slice) -> None:
+        np.add(sums[0][rows], sums[1][rows], out=out[rows])
         for other in sums[2:]:
-            out[at] += other[at]
+            out[rows] += other[rows]
 
     parallel_map(part, pieces(len(out), 16_384, 4))
     return np.asarray(out)

@@ -65,10 +65,10 @@ def _pair_steps(
         i = 0
         while i < m - 1 and f[i] + up[i] != least:
             i += 1
-        row, own, unit, best = gram[i], scaled[i], 1.0 / (most - least), zero
+        row, scaled_row, unit, best = gram[i], scaled[i], 1.0 / (most - least), zero
         for k in range(m):
             ahead = larger(kind((f[k] + down[k] - least) * unit), zero)
-            gain = ahead * ahead / larger(own + scaled[k] - row[k] * scale, flat)
+            gain = ahead * ahead / larger(scaled_row + scaled[k] - row[k] * scale, flat)
             decrease[k] = gain
             best = larger(best, gain)
         j = 0
@@ -218,15 +218,15 @@ def fill_pair(between, first, second, gram):
     """Two classes within, ``first`` and ``second`` (flat), and what is ``between`` them."""
     size, n = between.shape
     for a in range(n):
-        row, own = gram[a], first[a * n : a * n + n]
+        row, out_row = gram[a], first[a * n : a * n + n]
         for b in range(n):
-            row[b] = own[b]
+            row[b] = out_row[b]
     for a in range(size):
-        row, own = gram[n + a], second[a * size : a * size + size]
+        row, out_row = gram[n + a], second[a * size : a * size + size]
         for b in range(n):
             row[b] = between[a, b]
         for b in range(size):
-            row[n + b] = own[b]
+            row[n + b] = out_row[b]
     for left in range(0, size, _SQUARE):  # transposed in squares that stay in the cache
         right = size if size < left + _SQUARE else left + _SQUARE
         for b in range(n):
@@ -357,16 +357,16 @@ def heavy_first(
     for i in range(start, stop):
         front = indptr[i]
         for at in range(indptr[i], indptr[i + 1]):
-            own = label[indices[at]]
-            if own < heavy:
-                labels[front], values[front] = own, data[at]
+            labels_here = label[indices[at]]
+            if labels_here < heavy:
+                labels[front], values[front] = labels_here, data[at]
                 front += 1
         ends[i] = front
         total = 0.0
         for at in range(indptr[i], indptr[i + 1]):
-            own = label[indices[at]]
-            if own >= heavy:
-                labels[front], values[front] = own, data[at]
+            labels_here = label[indices[at]]
+            if labels_here >= heavy:
+                labels[front], values[front] = labels_here, data[at]
                 front += 1
                 total += data[at] * data[at]
         rest[i] = total
@@ -744,8 +744,8 @@ def enter(kernel: Any, y: Any, free: Any, m: int, inverse: Any, i: int, along: A
     size = kernel[i, i]
     for c in range(m):
         right[c + 1] = kernel[i, free[c]]
-        own = kernel[free[c], free[c]]
-        size = own if own > size else size
+        diagonal = kernel[free[c], free[c]]
+        size = diagonal if diagonal > size else size
     apply_inverse(kernel, y, free, m, inverse, right, along)
     schur = kernel[i, i]
     for a in range(m + 1):

@@ -296,8 +296,8 @@ class NuSVR(KernelRegressor):
     ) -> BinarySVM:
         refuse_infinite_cost(self)
         nu, cost = check_nu(self.nu), float(self.C) * w
-        found, self.epsilon_ = fit_nu_svr(gram, y, cost, nu, options)
-        return found
+        solution, self.epsilon_ = fit_nu_svr(gram, y, cost, nu, options)
+        return solution
 
 
 # -------------------------------------------------------------------------------------------------
@@ -419,10 +419,10 @@ class OneClassSVM(OutlierMixin, KernelSVM, PointsEstimator):
         w = unit_weights(given, n_items(x))
         rows = np.flatnonzero(w > 0.0)
         gram = self._gram_matrix(take_items(x, rows), w[rows], rows, len(w), w[rows])
-        found = fit_one_class(gram, w[rows], nu, options)
-        support = self._expose(gram, [found], rows, len(w))
+        binary_svm = fit_one_class(gram, w[rows], nu, options)
+        support = self._expose(gram, [binary_svm], rows, len(w))
         self.n_support_ = np.array([len(support)], dtype=np.int32)
-        self.n_iter_ = max(1, found.n_iter)
+        self.n_iter_ = max(1, binary_svm.n_iter)
         return self
 
     @property
@@ -541,7 +541,7 @@ def fit_nu_svr(
         coef = problem.beta(gamma, gram.n) @ gram.x if gram.linear else None
         gammas = [gamma]
         if before is not None:
-            gammas.append(whole.part.extrapolated(gamma, fraction, before, last))
+            gammas.append(whole.part.extrapolate(gamma, fraction, before, last))
         costs = regression_problem(t, cost, epsilon)
         for each in gammas:
             beta = problem.beta(each, gram.n)
@@ -677,7 +677,7 @@ class NuProblem:
         """β of the n rows."""
         return np.asarray(np.bincount(self.row, gamma, n), dtype=float)
 
-    def snapped(self, gamma: Floats) -> Floats:
+    def snap(self, gamma: Floats) -> Floats:
         """γ with coefficients within rounding of a bound set to it: they are not free."""
         low, high = self.part.low, self.part.high
         near = _AT_BOUND * (high - low)
@@ -688,8 +688,8 @@ class NuProblem:
         down = self.part.down_gradient(gamma, f[self.row])
         up = self.part.up_gradient(gamma, f[self.row])
         return [
-            (float(down[own].max(initial=-np.inf)), float(up[own].min(initial=np.inf)))
-            for own in (self.group == g for g in range(self.n_groups))
+            (float(down[members].max(initial=-np.inf)), float(up[members].min(initial=np.inf)))
+            for members in (self.group == g for g in range(self.n_groups))
         ]
 
     def violation(self, gamma: Floats, f: Floats) -> float:
@@ -698,11 +698,11 @@ class NuProblem:
 
     def level(self, gamma: Floats, f: Floats) -> list[float]:
         """The gradient that free coefficients of each group share; the middle of an interval."""
-        found = []
+        levels = []
         for ends in self.ends(gamma, f):
             finite = [end for end in ends if np.isfinite(end)]
-            found.append(float(np.mean(finite)) if finite else 0.0)
-        return found
+            levels.append(float(np.mean(finite)) if finite else 0.0)
+        return levels
 
     def scale(self, gamma: Floats, f: Floats) -> float:
         """The unit of scores: the margin ρ of classes, the size of f of one, or the least one."""
@@ -791,7 +791,7 @@ def solve_nu(
         f = _solve_whole(gram, problem, gamma, options.tol, budget)
     else:
         f = _solve_working_sets(gram, problem, gamma, options, budget)
-    gamma = problem.snapped(gamma)
+    gamma = problem.snap(gamma)
     return gamma, f, problem.violation(gamma, f) <= options.tol * problem.scale(gamma, f)
 
 
@@ -897,8 +897,8 @@ def _solve_working_sets(
 def _working_set(problem: NuProblem, up: Floats, down: Floats) -> Ints:
     """The coefficients of least up and greatest down gradient of every group."""
     chosen = [
-        own[widest(up[own], down[own], WORKING_SET // problem.n_groups)]
-        for own in (np.flatnonzero(problem.group == g) for g in range(problem.n_groups))
+        members[widest(up[members], down[members], WORKING_SET // problem.n_groups)]
+        for members in (np.flatnonzero(problem.group == g) for g in range(problem.n_groups))
     ]
     return np.concatenate(chosen)
 
@@ -921,13 +921,13 @@ def _optimize(
         low=problem.part.low[chosen],
         high=problem.part.high[chosen],
     )
-    own, gradient = gamma[chosen], f[rows]
+    gamma_here, gradient = gamma[chosen], f[rows]
     data = (square, where.astype(np.int64), problem.group[chosen], part.t, part.low, part.high)
     limit = min(40 * len(chosen), budget.remaining)
-    count = int(nu_smo(*data, own, gradient, _REDUCTION * violation, limit))
+    count = int(nu_smo(*data, gamma_here, gradient, _REDUCTION * violation, limit))
     budget.n_iter += max(1, count)
-    change = np.asarray(np.bincount(where, own - gamma[chosen], len(rows)), dtype=float)
-    gamma[chosen] = own
+    change = np.asarray(np.bincount(where, gamma_here - gamma[chosen], len(rows)), dtype=float)
+    gamma[chosen] = gamma_here
     changed = np.flatnonzero(change)
     if len(changed):
         cache.add_to(f, rows[changed], change[changed])

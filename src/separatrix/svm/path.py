@@ -101,13 +101,13 @@ class _Record:
         self.slope: list[Floats] = []
         self.changes: list[tuple[int, int, int]] = []
 
-    def segment(self, at: PathState) -> None:
-        m = at.m
-        self.starts.append(at.tau)
-        self.lines.append((at.fixed[0], at.slope[0]))
-        self.free.append(at.free[:m].copy())
-        self.fixed.append(at.fixed[1 : m + 1].copy())
-        self.slope.append(at.slope[1 : m + 1].copy())
+    def segment(self, path_state: PathState) -> None:
+        m = path_state.m
+        self.starts.append(path_state.tau)
+        self.lines.append((path_state.fixed[0], path_state.slope[0]))
+        self.free.append(path_state.free[:m].copy())
+        self.fixed.append(path_state.fixed[1 : m + 1].copy())
+        self.slope.append(path_state.slope[1 : m + 1].copy())
 
     def trace(self, y: Floats, w: Floats, origin: NDArray[np.int8], end: float) -> SVMTrace:
         lines, changes = np.array(self.lines), np.array(self.changes, dtype=np.int64).reshape(-1, 3)
@@ -136,9 +136,9 @@ def trace_svm(gram: Floats, y: Floats, w: Floats, *, C_max: float, max_changes: 
     largest = float(np.diag(gram).max(initial=0.0)) or 1.0
     unit = 1.0 / (largest * float(w.sum()))
     state, free = _initial_sets(signed, y, w, max_changes)
-    at = PathState(signed, y, np.ones(len(y)), np.zeros(len(y)), w, state, free, unit)
+    path_state = PathState(signed, y, np.ones(len(y)), np.zeros(len(y)), w, state, free, unit)
     origin, record = state.copy(), _Record()
-    end = _follow(at, C_max, max_changes, record)
+    end = _follow(path_state, C_max, max_changes, record)
     return record.trace(y, w, origin, end)
 
 
@@ -158,59 +158,63 @@ def _initial_sets(
     fraction = min(plus, minus) / max(plus, minus)
     p, r = np.where(common, fraction * w, w), np.where(common, (1.0 - fraction) * w, 0.0)
     state[~common] = FIXED
-    at = PathState(kernel, y, np.zeros(len(y)), p, r, state, np.empty(0, dtype=np.int64), 1.0)
-    _follow(at, 1.0, max_changes, None)
-    at.state[~common] = BOUND
-    return at.state, at.free[: at.m].copy()
+    path_state = PathState(
+        kernel, y, np.zeros(len(y)), p, r, state, np.empty(0, dtype=np.int64), 1.0
+    )
+    _follow(path_state, 1.0, max_changes, None)
+    path_state.state[~common] = BOUND
+    return path_state.state, path_state.free[: path_state.m].copy()
 
 
-def _follow(at: PathState, end: float, max_changes: int, record: _Record | None) -> float:
+def _follow(path_state: PathState, end: float, max_changes: int, record: _Record | None) -> float:
     """Follow the events to ``end``; returns the end of the last segment, ∞ after the last event."""
-    stalled, perturbations, patience = 0, 0, DEGENERATE * len(at.y) + 50
+    stalled, perturbations, patience = 0, 0, DEGENERATE * len(path_state.y) + 50
     for number in range(max_changes):
-        at.solve()
-        inaccurate = at.inaccurate()
+        path_state.solve()
+        inaccurate = path_state.inaccurate()
         if inaccurate:
-            at.recompute()
-            at.solve()
-        restored = _restore_bounds(at)
-        if (inaccurate or restored) and at.inaccurate():
-            return at.tau
+            path_state.recompute()
+            path_state.solve()
+        restored = _restore_bounds(path_state)
+        if (inaccurate or restored) and path_state.inaccurate():
+            return path_state.tau
         if record is not None:
             record.changes += [(number, change.row, change.state) for change in restored]
         if record is not None:
-            record.segment(at)
-        event = at.next()
+            record.segment(path_state)
+        event = path_state.next()
         if event is None or event.tau > end:
             return np.inf if event is None else end
-        stalled = stalled + 1 if event.tau <= at.tau * (1.0 + 1e-12) else 0
+        stalled = stalled + 1 if event.tau <= path_state.tau * (1.0 + 1e-12) else 0
         if stalled > patience:
             if perturbations == PERTURBATIONS:
-                return at.tau
+                return path_state.tau
             stalled, perturbations = 0, perturbations + 1
-            _perturb(at)
-        for change in at.apply(event):
+            _perturb(path_state)
+        for change in path_state.apply(event):
             if record is not None:
                 record.changes.append((number + 1, change.row, change.state))
-    return at.tau
+    return path_state.tau
 
 
-def _restore_bounds(at: PathState) -> list[Event]:
+def _restore_bounds(path_state: PathState) -> list[Event]:
     """Free rows whose α is beyond its bounds by rounding are set to them, the farthest first."""
     changes: list[Event] = []
-    for _ in range(at.m):
-        event = at.out_of_box()
+    for _ in range(path_state.m):
+        event = path_state.out_of_box()
         if event is None:
             break
-        changes += at.apply(event)
-        at.solve()
+        changes += path_state.apply(event)
+        path_state.solve()
     return changes
 
 
-def _perturb(at: PathState) -> None:
+def _perturb(path_state: PathState) -> None:
     """Break ties that cycle: every margin is perturbed."""
-    at.q = at.q + PERTURBATION * np.random.default_rng(0).uniform(-1.0, 1.0, len(at.q))
-    at.recompute()
+    path_state.q = path_state.q + PERTURBATION * np.random.default_rng(0).uniform(
+        -1.0, 1.0, len(path_state.q)
+    )
+    path_state.recompute()
 
 
 # -------------------------------------------------------------------------------------------------
@@ -300,10 +304,10 @@ class PathState:
         system[0, 1:] = system[1:, 0] = self.y[free]
         system[1:, 1:] = self.kernel[np.ix_(free, free)]
         try:
-            found = np.linalg.inv(system)
+            inverse = np.linalg.inv(system)
         except np.linalg.LinAlgError:
-            found = np.linalg.pinv(system, hermitian=True)
-        self.inverse[: self.m + 1, : self.m + 1] = found
+            inverse = np.linalg.pinv(system, hermitian=True)
+        self.inverse[: self.m + 1, : self.m + 1] = inverse
 
     def solve(self) -> None:
         """(b, α) and the gradients as functions of τ; inverts again where digits were lost."""
@@ -580,18 +584,20 @@ def error_steps(trace: SVMTrace, cross: Floats, y: Floats, w: Floats, C_max: flo
     width = (ends - starts)[real][crossing[1]]
     fraction = np.abs(low) / np.maximum(np.abs(low) + np.abs(high), np.finfo(float).tiny)
     jump = np.nonzero(wrong[1][:, :-1] != wrong[0][:, 1:])
-    at = np.concatenate([starts[real][crossing[1]] + fraction * width, starts[real][1:][jump[1]]])
+    block = np.concatenate(
+        [starts[real][crossing[1]] + fraction * width, starts[real][1:][jump[1]]]
+    )
     change = np.concatenate(
         [
             w[crossing[0]] * np.where(wrong[1][crossing], 1.0, -1.0),
             w[jump[0]] * np.where(wrong[0][:, 1:][jump], 1.0, -1.0),
         ]
     )
-    order = np.argsort(at, kind="stable")
+    order = np.argsort(block, kind="stable")
     first = float(w @ wrong[0][:, 0])
     total = float(w.sum())
     values = np.clip((first + np.cumsum(change[order])) / total, 0.0, 1.0)
-    return Steps(at[order], values, first / total)
+    return Steps(block[order], values, first / total)
 
 
 def _wrong(margin: Floats, y: Floats) -> Floats:
@@ -604,8 +610,8 @@ def gaps_along(trace: SVMTrace, gram: Floats, C: Floats, *, mercer: bool = True)
 
     NaN without a Mercer kernel, whose dual is no bound.
     """
-    found = [certify_at(trace, gram, float(value), mercer=mercer) for value in C]
-    return np.array([proof.gap / (proof.primal or 1.0) for proof in found])
+    certificates = [certify_at(trace, gram, float(value), mercer=mercer) for value in C]
+    return np.array([proof.gap / (proof.primal or 1.0) for proof in certificates])
 
 
 def certify_at(trace: SVMTrace, gram: Floats, C: float, *, mercer: bool = True) -> Certificate:

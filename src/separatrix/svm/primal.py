@@ -59,8 +59,12 @@ class StandardizedColumns:
     @property
     def ridge(self) -> Floats:
         """The penalty of each coefficient of z, and of the intercept."""
-        own = self.problem.ridge / self.scale**2
-        return np.append(own, self.problem.intercept_ridge) if self.problem.intercept else own
+        scaled_ridge = self.problem.ridge / self.scale**2
+        return (
+            np.append(scaled_ridge, self.problem.intercept_ridge)
+            if self.problem.intercept
+            else scaled_ridge
+        )
 
     def signed_rows(self, side: Ints, row: Ints) -> Floats:
         """s·z of the hinges (side, row), dense."""
@@ -75,8 +79,8 @@ class StandardizedColumns:
     def gradient(self, beta: Floats) -> Floats:
         """Zᵀβ."""
         total = float(beta.sum())
-        own = (self.problem.gradient(beta) - self.center * total) / self.scale
-        return np.append(own, total) if self.problem.intercept else own
+        scaled_gradient = (self.problem.gradient(beta) - self.center * total) / self.scale
+        return np.append(scaled_gradient, total) if self.problem.intercept else scaled_gradient
 
     def restore(self, coef: Floats) -> tuple[Floats, float]:
         """(w, b) for x from the coefficients of z."""
@@ -154,9 +158,9 @@ def _solve_active_set(
             columns.ridge,
             columns.gradient(problem.combine(alpha)),
         )
-        found = solve(small, coef, scale, budget)
-        coef = found.beta
-        alpha[side, row] = found.alpha
+        solution = solve(small, coef, scale, budget)
+        coef = solution.beta
+        alpha[side, row] = solution.alpha
         short = problem.shortfall(problem.scores(*columns.restore(coef)))
         noise = 1e-3 * width if approximate else _noise(columns, coef)
         wrong = (state * short < -noise) & (state != 0)
@@ -164,7 +168,7 @@ def _solve_active_set(
             break
         width = max(0.5 * width, 2.0 * float(np.abs(short[wrong]).max()))
         state = np.where((state == 0) | wrong, 0, _states(short, width))
-    solved = found.exact and not wrong.any()
+    solved = solution.exact and not wrong.any()
     return coef, alpha, Status.SOLVED if solved else budget.status
 
 
@@ -232,12 +236,14 @@ def solve_approximately(
 
 
 def _follow(
-    problem: HingeProblem, at: PrimalDualPoint, target: float, budget: Budget
+    problem: HingeProblem, primal_dual_point: PrimalDualPoint, target: float, budget: Budget
 ) -> PrimalDualPoint:
     """Steps until gap and imbalance are within the target, or rounding prevents more."""
     best, stalled = np.inf, 0
     while not budget.exhausted:
-        merit = at.complementarity() + abs(float(problem.dual_residual(at) @ at.beta))
+        merit = primal_dual_point.complementarity() + abs(
+            float(problem.dual_residual(primal_dual_point) @ primal_dual_point.beta)
+        )
         if merit <= target:
             break
         stalled = 0 if merit < 0.9 * best else stalled + 1
@@ -245,32 +251,34 @@ def _follow(
         if stalled > 6:
             break
         try:
-            new = predictor_corrector_step(problem, at)
+            new = predictor_corrector_step(problem, primal_dual_point)
         except (linalg.LinAlgError, ValueError):
             break  # singular up to rounding
         if not np.isfinite(new.complementarity()) or new.v.min() <= 0.0 or new.s.min() <= 0.0:
             break
-        at = new
+        primal_dual_point = new
         budget.n_iter += 1
-    return at
+    return primal_dual_point
 
 
-def optimal_vertex(problem: HingeProblem, at: PrimalDualPoint) -> tuple[Floats, Floats] | None:
+def optimal_vertex(
+    problem: HingeProblem, primal_dual_point: PrimalDualPoint
+) -> tuple[Floats, Floats] | None:
     """β and α of the vertex near the interior point; None where it is not optimal.
 
     A row that violates optimality is moved from one set to the other, a few times.
     """
-    v, s, q, c = at.v[0], at.s[0], problem.y, problem.upper[0]
-    free = np.minimum(v, s) / c > np.maximum(at.p[0], at.q[0])
+    v, s, q, c = primal_dual_point.v[0], primal_dual_point.s[0], problem.y, problem.upper[0]
+    free = np.minimum(v, s) / c > np.maximum(primal_dual_point.p[0], primal_dual_point.q[0])
     top = v > s
     penalized = problem.ridge > 0.0
-    spread = float(np.std(problem.z[:, penalized] @ at.beta[penalized]))
+    spread = float(np.std(problem.z[:, penalized] @ primal_dual_point.beta[penalized]))
     noise = spread_noise(spread, 1e-9) * (1.0 + np.abs(q))
     for _ in range(EXCHANGES):
-        if free.sum() > 4 * len(at.beta) + 200:
+        if free.sum() > 4 * len(primal_dual_point.beta) + 200:
             return None
         alpha = np.where(free, v, np.where(top, c, 0.0))
-        beta, alpha[free] = _on_margin(problem, free, at.beta, alpha)
+        beta, alpha[free] = _on_margin(problem, free, primal_dual_point.beta, alpha)
         if not np.isfinite(beta).all():
             return None
         short = q - problem.z @ beta
@@ -296,9 +304,9 @@ def _on_margin(
 
     Rows that depend on others (ties) leave α undetermined: the correction of least norm is taken.
     """
-    z, q, own = problem.z[free], problem.y[free], alpha[free]
+    z, q, alpha_free = problem.z[free], problem.y[free], alpha[free]
     fixed = problem.linear + problem.z[~free].T @ alpha[~free]
-    d, m = len(beta), len(own)
+    d, m = len(beta), len(alpha_free)
     size = 1.0 / np.sqrt(problem.ridge + (z**2).sum(axis=0) + np.finfo(float).tiny)
     weight = np.sqrt(float(problem.upper.mean()))
     system = np.zeros((d + m, d + m))
@@ -307,11 +315,11 @@ def _on_margin(
     system[:d, d:], system[d:, :d] = -scaled.T, scaled
     solve = _solver(system, d)
     for _ in range(3):
-        left = fixed + z.T @ own - problem.ridge * beta
+        left = fixed + z.T @ alpha_free - problem.ridge * beta
         step = solve(np.concatenate([left * size, (q - z @ beta) * weight]))
         beta = beta + size * step[:d]
-        own = own + weight * step[d:]
-    return beta, own
+        alpha_free = alpha_free + weight * step[d:]
+    return beta, alpha_free
 
 
 def _solver(system: Floats, d: int) -> Callable[[Floats], Floats]:

@@ -124,7 +124,7 @@ class SVMProblem:
         """Fractions of all costs to solve with; ``size`` is the largest κ(x, x)."""
         return cost_stages(size * float(self.cost.max(initial=0.0)) / self.unit)
 
-    def extrapolated(
+    def extrapolate(
         self, beta: Floats, fraction: float, before: Floats, last: float, to: float = 1.0
     ) -> Floats:
         """β at the fraction ``to`` of the costs, from β at a smaller and at the ``last`` fraction.
@@ -135,7 +135,7 @@ class SVMProblem:
         growth = (to - fraction) / (fraction - last)
         return np.asarray(np.clip(beta + growth * (beta - before), to * self.low, to * self.high))
 
-    def capped(self, cap: float) -> Self:
+    def with_cap(self, cap: float) -> Self:
         """The problem with costs of at most ``cap``."""
         return replace(self, low=np.maximum(self.low, -cap), high=np.minimum(self.high, cap))
 
@@ -153,7 +153,7 @@ class SVMProblem:
         """β = Σ s α."""
         return np.asarray((self.sign * alpha).sum(axis=0))
 
-    def balanced(self, alpha: Floats) -> Floats:
+    def balance(self, alpha: Floats) -> Floats:
         """α within its bounds with Σ s α = 0: the side of larger sum is scaled down."""
         alpha = np.clip(alpha, 0.0, self.cost)
         if not self.balances:
@@ -185,7 +185,7 @@ class SVMProblem:
         """Free support vectors: coefficients neither at a bound nor at zero."""
         return np.asarray((beta > self.low) & (beta < self.high) & (beta != 0.0))
 
-    def snapped(self, beta: Floats) -> Floats:
+    def snap(self, beta: Floats) -> Floats:
         """β with coefficients within rounding of a bound set to it, and Σβ = 0 restored."""
         near = _AT_BOUND * np.minimum(self.cost, np.abs(beta).max(initial=0.0))
         beta = np.where(beta >= self.high - near, self.high, beta)
@@ -256,7 +256,7 @@ class LinearProblem(SVMProblem):
         """The problem of some of the rows, with costs divided by ``fraction``."""
         return replace(super().take(rows, fraction), x=self.x[rows])
 
-    def rescaled(self, center: float, unit: float) -> Self:
+    def rescale(self, center: float, unit: float) -> Self:
         """The problem of the targets (t − center)/unit."""
         part = self.with_cost(1.0 / unit)
         return replace(part, t=(self.t - center) / unit, epsilon=self.epsilon / unit)
@@ -326,11 +326,11 @@ def cost_stages(largest: float) -> list[float]:
     reaches it, and else only the α of rows that have reached a smaller cost go on growing.
     """
     fraction = _MODERATE / (largest or 1.0)
-    found, step = [], 10.0  # the first two are close: what follows is extrapolated from them
+    stages, step = [], 10.0  # the first two are close: what follows is extrapolated from them
     while fraction < 1.0:
-        found.append(fraction)
+        stages.append(fraction)
         fraction, step = fraction * step, _COST_STEP
-    return [*found, 1.0]
+    return [*stages, 1.0]
 
 
 def score_rounding(diagonal: Floats, beta: Floats, b: float) -> Floats:
@@ -500,8 +500,8 @@ class SquaredProblem:
     def pull(self, beta: Floats) -> Floats:
         """Σ β (x − center), and Σ β for the intercept."""
         total = float(beta.sum())
-        own = np.asarray(self.x.T @ beta) - self.center * total
-        return np.append(own, total) if self.intercept else own
+        pulled = np.asarray(self.x.T @ beta) - self.center * total
+        return np.append(pulled, total) if self.intercept else pulled
 
     def value(self, theta: Floats, excess: Floats) -> float:
         """The objective, with the e of the scores at ``theta``."""
@@ -518,17 +518,17 @@ class SquaredProblem:
     def _design(self, rows: Ints, columns: Ints | None) -> Iterator[Matrix]:
         """√(2c) z of some rows and coefficients, some rows at a time."""
         root, d = np.sqrt(2.0 * self.cost), self.x.shape[1]
-        own = None if columns is None else columns[columns < d]
-        ones = self.intercept and (columns is None or len(columns) > len(own))  # type: ignore[arg-type]
+        column = None if columns is None else columns[columns < d]
+        ones = self.intercept and (columns is None or len(columns) > len(column))  # type: ignore[arg-type]
         for start in range(0, len(rows), _BLOCK):
             part = rows[start : start + _BLOCK]
-            z = self.x[part] if own is None else self.x[part][:, own]
+            z = self.x[part] if column is None else self.x[part][:, column]
             by_row = root[part][:, None]
             if sparse.issparse(z):
                 z = sparse.csr_array(z).multiply(by_row)
                 yield sparse.csr_array(sparse.hstack([z, by_row]) if ones else z)
                 continue
-            z = (z - (self.center if own is None else self.center[own])) * by_row
+            z = (z - (self.center if column is None else self.center[column])) * by_row
             yield np.hstack([z, by_row]) if ones else z
 
     def restore(self, theta: Floats) -> tuple[Floats, float]:
@@ -537,7 +537,7 @@ class SquaredProblem:
         w = theta[:d].copy()
         return w, float(theta[d] - self.center @ w) if self.intercept else 0.0
 
-    def rescaled(self, unit: float) -> SquaredProblem:
+    def rescale(self, unit: float) -> SquaredProblem:
         """The problem of targets t/unit, whose coefficients are those of t divided by ``unit``.
 
         Its objective is that of t divided by unit², with ℓ/unit for the ℓ₁ part.
@@ -569,11 +569,11 @@ def squared_problem(
         ridge = np.append(ridge, 1.0 / float(intercept_scaling) ** 2)
     zero = np.zeros(len(ridge))
     penalty = ElasticNetPenalty(np.sqrt(ridge), zero) if l1 else ElasticNetPenalty(zero, ridge)
-    found = SquaredProblem(x, t, cost, penalty, np.zeros(x.shape[1]), epsilon, intercept)
-    if found.free_intercept and not sparse.issparse(x):
+    problem = SquaredProblem(x, t, cost, penalty, np.zeros(x.shape[1]), epsilon, intercept)
+    if problem.free_intercept and not sparse.issparse(x):
         mean = np.asarray(cost @ x) / float(cost.sum())
-        return replace(found, center=mean)
-    return found
+        return replace(problem, center=mean)
+    return problem
 
 
 # -------------------------------------------------------------------------------------------------
@@ -639,13 +639,15 @@ def certify_kernel_svm(
 ) -> Certificate:
     """Certificate of the expansion Σ β κ(x, ·) + b with f = Kβ."""
     square = float(beta @ f)
-    found = _certify(problem, KernelNorm(square), beta, f + b, b, beta, beta, tolerance, claim)
+    certificate = _certify(
+        problem, KernelNorm(square), beta, f + b, b, beta, beta, tolerance, claim
+    )
     if mercer:
-        return found
+        return certificate
     return Certificate(
         INDEFINITE_CLAIM,
         primal=0.5 * square + _loss(problem, f + b),
-        kkt=found.kkt,
+        kkt=certificate.kkt,
         tolerance=tolerance,
         promised=("kkt",),
     )
@@ -692,7 +694,7 @@ def _certify(
     z = problem.t - scores if problem.regression else problem.t * scores
     with np.errstate(divide="ignore", invalid="ignore"):
         u = np.where(c > 0.0, (beta if problem.regression else -problem.t * beta) / c, 0.0)
-    found = certify_primal_dual(
+    certificate = certify_primal_dual(
         loss,
         penalty,
         c,
@@ -708,11 +710,11 @@ def _certify(
         z_scale=problem.unit,
     )
     if not problem.hard:
-        return found
+        return certificate
     # the hyperplane scaled until no row is inside the margin is feasible, as is any α ≥ 0
-    margin, dual = float(z.min()), found.dual
+    margin, dual = float(z.min()), certificate.dual
     primal = penalty.value(coef) / margin**2 if margin > 0.0 else np.inf
-    return replace(found, primal=primal, dual=dual, gap=max(primal - dual, 0.0))
+    return replace(certificate, primal=primal, dual=dual, gap=max(primal - dual, 0.0))
 
 
 def is_better(proof: Certificate, other: Certificate) -> bool:
@@ -734,7 +736,7 @@ def _finite_cost(problem: SVMProblem, beta: Floats) -> Floats:
     """c; with a hard margin a bound that no coefficient reaches."""
     if not problem.hard:
         return problem.cost
-    return problem.capped(2.0 * float(np.abs(beta).max(initial=0.0)) or 1.0).cost
+    return problem.with_cap(2.0 * float(np.abs(beta).max(initial=0.0)) or 1.0).cost
 
 
 def _loss(problem: SVMProblem, scores: Floats) -> float:

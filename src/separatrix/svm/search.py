@@ -262,13 +262,13 @@ class SVCSearch(ParameterSearch, SVC):
         """Choose and fit, to ``X`` and labels ``y`` or :class:`~separatrix.rows.rows.Rows`."""
         deadline = self._deadline()
         data = _class_data(self, X, y, sample_weight)
-        return self.fit_tuned(X, self._searched(data, deadline), y, sample_weight)
+        return self.fit_tuned(X, self._search_parameters(data, deadline), y, sample_weight)
 
     @on_one_blas_thread
     def tune(self, data: TuningData) -> Tuning:
         """Compare C and bandwidths on the folds; predictions are scores, as those of the model."""
         data = _apply_class_weight(self, data)
-        tuning = self._searched(data)
+        tuning = self._search_parameters(data)
         if tuning.n_search_rows == data.n:
             return tuning
         codes, k = np.asarray(data.y, dtype=np.int64), data.n_classes
@@ -280,8 +280,8 @@ class SVCSearch(ParameterSearch, SVC):
             C, kernel = parameters["C"], Gaussian(parameters["bandwidth"])
             svm = SVC(C=C, kernel=kernel, tol=TOLERANCE, cache_size=self.cache_size)
             svm.fit(data.z[train], codes[train], data.w[train])
-            found = svm._scores(data.z[test])
-            return found[:, 0] if k == 2 else coupled_scores(-found, k)
+            scores_of_fold = svm._scores(data.z[test])
+            return scores_of_fold[:, 0] if k == 2 else coupled_scores(-scores_of_fold, k)
 
         return predicted_at_full_size(data, tuning, scores, cost, data.work * (1.0 - SEARCH_SHARE))
 
@@ -303,14 +303,14 @@ class SVCSearch(ParameterSearch, SVC):
         )
         return self._adopt(svm.fit(*self._fitted_rows(tuning, rows, y, sample_weight)))
 
-    def _searched(self, data: TuningData, deadline: float = np.inf) -> SVMTuning:
+    def _search_parameters(self, data: TuningData, deadline: float = np.inf) -> SVMTuning:
         return gaussian_classes(sample(data, self._most_rows(data)), deadline)
 
     def _by_class(self, scores: Floats) -> Floats:
         k = len(self.classes_)
         return np.asarray(scores[:, 0]) if k == 2 else coupled_scores(-scores, k)
 
-    def _ranked(self, scores: Floats) -> Floats:
+    def _rank(self, scores: Floats) -> Floats:
         return self._by_class(scores)
 
     def formula(self) -> nodes.ClassFormula:
@@ -413,13 +413,13 @@ class LinearSVCSearch(ParameterSearch, LinearSVC):
         """Choose and fit, to ``X`` and labels ``y`` or :class:`~separatrix.rows.rows.Rows`."""
         self._deadline()
         data = _class_data(self, X, y, sample_weight)
-        return self.fit_tuned(X, self._searched(data), y, sample_weight)
+        return self.fit_tuned(X, self._search_parameters(data), y, sample_weight)
 
     @on_one_blas_thread
     def tune(self, data: TuningData) -> Tuning:
         """Compare values of C on the folds; predictions are scores, as those of the model."""
         data = _apply_class_weight(self, data)
-        tuning = self._searched(data)
+        tuning = self._search_parameters(data)
         if tuning.n_search_rows == data.n:
             return tuning
         codes, outputs = np.asarray(data.y, dtype=np.int64), len(outputs_of(data.n_classes))
@@ -449,7 +449,7 @@ class LinearSVCSearch(ParameterSearch, LinearSVC):
         )
         return self._adopt(svm.fit(*self._fitted_rows(tuning, rows, y, sample_weight)))
 
-    def _searched(self, data: TuningData) -> SVMTuning:
+    def _search_parameters(self, data: TuningData) -> SVMTuning:
         most, few = self._most_rows(data), first_rows(data.n_classes)
         if self.search_rows is None and data.n > 1.5 * few:  # the linear C hardly depends on rows
             most = few
@@ -553,12 +553,12 @@ class SVRSearch(ParameterSearch, SVR):
         x, target = take_items(x, rows), target[rows]
         folds = search_folds(self.cv, None, rows, len(w), lambda: copies_of(x, target))
         data = TuningData(x, target, w[rows], folds, loss="squared")
-        return self.fit_tuned(X, self._searched(data, deadline), y, sample_weight)
+        return self.fit_tuned(X, self._search_parameters(data, deadline), y, sample_weight)
 
     @on_one_blas_thread
     def tune(self, data: TuningData) -> Tuning:
         """Compare C, bandwidths and ε on the folds; predictions are numbers."""
-        tuning = self._searched(data)
+        tuning = self._search_parameters(data)
         if tuning.n_search_rows == data.n:
             return tuning
         sizes, columns = np.array([data.n]), data.x.shape[1]
@@ -597,5 +597,5 @@ class SVRSearch(ParameterSearch, SVR):
         )
         return self._adopt(svm.fit(*self._fitted_rows(tuning, rows, y, sample_weight)))
 
-    def _searched(self, data: TuningData, deadline: float = np.inf) -> SVMTuning:
+    def _search_parameters(self, data: TuningData, deadline: float = np.inf) -> SVMTuning:
         return gaussian_numbers(sample(data, self._most_rows(data)), deadline)

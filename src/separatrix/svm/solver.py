@@ -117,11 +117,13 @@ def fit_linear_svm(
     classes: tuple[str, str] = ("one class", "the other"),
 ) -> BinarySVM:
     """The hyperplane w·x + b with the least objective."""
-    bounded = problem.capped(_separable_bound(problem, classes)) if problem.hard else problem
+    bounded = problem.with_cap(_separable_bound(problem, classes)) if problem.hard else problem
     budget = options.budget(problem.n)
     tolerance = max(options.tol, 1e-9)
-    found = _best_hyperplane(problem, bounded, options.tol, budget, tolerance, claim)
-    return _linear_record(problem, found, rows, budget.n_iter, str(found.status))
+    dual_hyperplane = _best_hyperplane(problem, bounded, options.tol, budget, tolerance, claim)
+    return _linear_record(
+        problem, dual_hyperplane, rows, budget.n_iter, str(dual_hyperplane.status)
+    )
 
 
 @dataclass(frozen=True)
@@ -136,19 +138,19 @@ class _DualHyperplane:
 
 
 def _linear_record(
-    problem: LinearProblem, found: _DualHyperplane, rows: Ints, n_iter: int, status: str
+    problem: LinearProblem, dual_hyperplane: _DualHyperplane, rows: Ints, n_iter: int, status: str
 ) -> BinarySVM:
     return BinarySVM(
         rows,
-        found.beta,
+        dual_hyperplane.beta,
         problem.cost,
-        problem.slack(problem.scores(found.w, found.b)),
-        found.b,
-        float(problem.ridge @ found.w**2),
-        found.certificate,
+        problem.slack(problem.scores(dual_hyperplane.w, dual_hyperplane.b)),
+        dual_hyperplane.b,
+        float(problem.ridge @ dual_hyperplane.w**2),
+        dual_hyperplane.certificate,
         n_iter,
         status,
-        found.w,
+        dual_hyperplane.w,
     )
 
 
@@ -170,17 +172,24 @@ def _best_hyperplane(
         fractions = [1.0, *fractions[:-1]]
     for fraction in fractions:
         part = bounded.with_cost(fraction) if fraction < 1.0 else bounded
-        found = _solve_inside(bounded, part, tol, budget)
-        beta = part.snapped(part.combine(found.alpha))
+        linear_solution = _solve_inside(bounded, part, tol, budget)
+        beta = part.snap(part.combine(linear_solution.alpha))
         duals = [beta]
         if before is not None:
-            duals.append(bounded.extrapolated(beta, fraction, before, last))
+            duals.append(bounded.extrapolate(beta, fraction, before, last))
         for dual in duals:
             proof = certify_linear_svm(
-                problem, found.w, found.b, dual, tolerance=tolerance, claim=claim
+                problem,
+                linear_solution.w,
+                linear_solution.b,
+                dual,
+                tolerance=tolerance,
+                claim=claim,
             )
             if best is None or is_better(proof, best.certificate):
-                best = _DualHyperplane(found.w, found.b, dual, proof, found.status)
+                best = _DualHyperplane(
+                    linear_solution.w, linear_solution.b, dual, proof, linear_solution.status
+                )
         assert best is not None
         proof = best.certificate
         if (proof.holds and proof.gap <= tol * proof.primal) or budget.exhausted:
@@ -208,17 +217,26 @@ def _solve_inside(
     Where rounding of the scores of rows on the margin would cost more than it should, the margin
     is moved away from the rows by as much: w and b grow, or ε of regression is smaller.
     """
-    found = solve_linear(part, tol, budget)
-    noise = problem.score_rounding(found.w, found.b)
-    risk, value = float(problem.cost @ noise), problem.objective(found.w, found.b)
+    linear_solution = solve_linear(part, tol, budget)
+    noise = problem.score_rounding(linear_solution.w, linear_solution.b)
+    risk, value = (
+        float(problem.cost @ noise),
+        problem.objective(linear_solution.w, linear_solution.b),
+    )
     if risk <= _NEGLIGIBLE * value:
-        return found
+        return linear_solution
     if problem.regression:
         epsilon = max(problem.epsilon - 2.0 * float(noise.max()), 0.0)
         return solve_linear(replace(part, epsilon=epsilon), tol, budget)
-    factor = clearing_factor(problem.t * problem.scores(found.w, found.b), problem.cost, noise)
-    moved = problem.objective(factor * found.w, factor * found.b)
-    return replace(found, w=factor * found.w, b=factor * found.b) if moved < value + risk else found
+    factor = clearing_factor(
+        problem.t * problem.scores(linear_solution.w, linear_solution.b), problem.cost, noise
+    )
+    moved = problem.objective(factor * linear_solution.w, factor * linear_solution.b)
+    return (
+        replace(linear_solution, w=factor * linear_solution.w, b=factor * linear_solution.b)
+        if moved < value + risk
+        else linear_solution
+    )
 
 
 # -- kernels ---------------------------------------------------------------------------------------
@@ -238,17 +256,17 @@ def fit_kernel_svm(
         by_columns = _fit_by_columns(gram, problem, rows, options, budget, classes)
         if by_columns is not None:
             return by_columns
-    found = _best_expansion(gram, problem, options, budget, classes)
+    expansion = _best_expansion(gram, problem, options, budget, classes)
     return BinarySVM(
         rows,
-        found.beta,
+        expansion.beta,
         problem.cost,
-        problem.slack(found.f + found.b),
-        found.b,
-        float(found.beta @ found.f),
-        found.certificate,
+        problem.slack(expansion.f + expansion.b),
+        expansion.b,
+        float(expansion.beta @ expansion.f),
+        expansion.certificate,
         budget.n_iter,
-        str(Status.SOLVED if found.solved else budget.status),
+        str(Status.SOLVED if expansion.solved else budget.status),
     )
 
 
@@ -256,7 +274,7 @@ def _clear_expansion(
     gram: GramMatrix,
     problem: LinearProblem,
     bounded: LinearProblem,
-    found: _DualHyperplane,
+    dual_hyperplane: _DualHyperplane,
     tolerance: float,
 ) -> _DualHyperplane:
     """w = Xᵀβ with β clear of rounding, where that has the same objective.
@@ -264,21 +282,21 @@ def _clear_expansion(
     Predictions by Σ β κ(x, ·) are then as good as those by w·x + b.
     """
     if problem.regression:
-        return found
-    beta, w = found.beta, problem.gradient(found.beta)
-    noise = score_rounding(gram.diagonal, beta, found.b)
-    z = problem.t * problem.scores(w, found.b)
+        return dual_hyperplane
+    beta, w = dual_hyperplane.beta, problem.gradient(dual_hyperplane.beta)
+    noise = score_rounding(gram.diagonal, beta, dual_hyperplane.b)
+    z = problem.t * problem.scores(w, dual_hyperplane.b)
     risk = float(bounded.cost @ np.maximum(1.0 + noise - z, 0.0))
     risk -= float(bounded.cost @ np.maximum(1.0 - z, 0.0))
     factor = clearing_factor(z, bounded.cost, noise)
-    negligible = risk <= _NEGLIGIBLE * found.certificate.primal
+    negligible = risk <= _NEGLIGIBLE * dual_hyperplane.certificate.primal
     if negligible or not (factor * np.abs(beta) <= problem.cost).all():
-        return found
-    w, b, beta = factor * w, factor * found.b, factor * beta
+        return dual_hyperplane
+    w, b, beta = factor * w, factor * dual_hyperplane.b, factor * beta
     proof = certify_linear_svm(problem, w, b, beta, tolerance=tolerance, claim=KERNEL_CLAIM)
-    if proof.primal > found.certificate.primal * (1.0 + _NEGLIGIBLE) or not proof.holds:
-        return found
-    return _DualHyperplane(w, b, beta, proof, found.status)
+    if proof.primal > dual_hyperplane.certificate.primal * (1.0 + _NEGLIGIBLE) or not proof.holds:
+        return dual_hyperplane
+    return _DualHyperplane(w, b, beta, proof, dual_hyperplane.status)
 
 
 def _large(gram: GramMatrix, problem: SVMProblem) -> bool:
@@ -300,15 +318,15 @@ def _fit_by_columns(
     Scores are w·x: as Σ β κ(x, ·) they would lose all digits where rows are of size 10⁶.
     """
     linear = linear_problem(problem, gram.x)
-    bounded = linear.capped(_separable_bound(linear, classes)) if problem.hard else linear
+    bounded = linear.with_cap(_separable_bound(linear, classes)) if problem.hard else linear
     steps = Budget(_STEPS, options.deadline)
-    found = _best_hyperplane(linear, bounded, _GAP, steps, options.tol, KERNEL_CLAIM)
-    found = _clear_expansion(gram, linear, bounded, found, options.tol)
+    dual_hyperplane = _best_hyperplane(linear, bounded, _GAP, steps, options.tol, KERNEL_CLAIM)
+    dual_hyperplane = _clear_expansion(gram, linear, bounded, dual_hyperplane, options.tol)
     budget.n_iter += steps.n_iter
-    if not found.certificate.holds and not budget.out_of_time:
+    if not dual_hyperplane.certificate.holds and not budget.out_of_time:
         return None
-    status = Status.SOLVED if found.certificate.holds else budget.status
-    return _linear_record(linear, found, rows, budget.n_iter, str(status))
+    status = Status.SOLVED if dual_hyperplane.certificate.holds else budget.status
+    return _linear_record(linear, dual_hyperplane, rows, budget.n_iter, str(status))
 
 
 @dataclass(frozen=True)
@@ -342,7 +360,7 @@ def _best_expansion(
     """The kernel expansion of least gap, by one fraction of the costs after the other."""
     bounded, largest = problem, float(np.abs(gram.diagonal).max(initial=0.0))
     if problem.hard:
-        bounded = problem.capped(1.0 / (_NARROW**2 * max(largest, 1e-300)))
+        bounded = problem.with_cap(1.0 / (_NARROW**2 * max(largest, 1e-300)))
     tol = options.tol if problem.n > DIRECT else min(options.tol, _EXACT)
     best, before, last, start = None, None, 0.0, None
     fractions = bounded.cost_stages(largest) if gram.mercer else [1.0]
@@ -352,12 +370,12 @@ def _best_expansion(
         part = bounded.with_cost(fraction) if fraction < 1.0 else bounded
         steps = replace(budget, max_iter=budget.n_iter + -(-budget.remaining // 2))
         steps = steps if fraction < 1.0 else budget
-        found = _solve_clear_of_epsilon(gram, bounded, part, options, steps, start)
+        dual_solution = _solve_clear_of_epsilon(gram, bounded, part, options, steps, start)
         budget.n_iter = max(budget.n_iter, steps.n_iter)
-        solved = found.violation <= options.tol * problem.unit
-        points = [(found.beta, found.f)]
+        solved = dual_solution.violation <= options.tol * problem.unit
+        points = [(dual_solution.beta, dual_solution.f)]
         if before is not None:
-            beta = bounded.extrapolated(found.beta, fraction, before, last)
+            beta = bounded.extrapolate(dual_solution.beta, fraction, before, last)
             points.append((beta, gram.times(beta)))
         for beta, f in points:
             new = _clear_of_rounding(gram, problem, bounded, beta, f, options.tol, solved)
@@ -367,14 +385,18 @@ def _best_expansion(
         proof = best.certificate
         if gram.mercer and np.isfinite(proof.gap) and proof.gap <= tol * proof.primal:
             break
-        if problem.hard and fraction == 1.0 and (np.abs(found.beta) >= 0.999 * bounded.cost).any():
-            raise _not_separable(gram, problem, found, classes)
+        if (
+            problem.hard
+            and fraction == 1.0
+            and (np.abs(dual_solution.beta) >= 0.999 * bounded.cost).any()
+        ):
+            raise _not_separable(gram, problem, dual_solution, classes)
         if budget.exhausted:
             break
-        start = found.beta
+        start = dual_solution.beta
         if before is not None:
-            start = bounded.extrapolated(found.beta, fraction, before, last, following)
-        before, last = found.beta, fraction
+            start = bounded.extrapolate(dual_solution.beta, fraction, before, last, following)
+        before, last = dual_solution.beta, fraction
     assert best is not None
     return best
 
@@ -388,22 +410,24 @@ def _solve_clear_of_epsilon(
     start: Floats | None,
 ) -> DualSolution:
     """The dual of ``part``; of regression with an ε smaller by what rounding may cost much."""
-    found = solve_dual(gram, part, options, budget, start)
+    solution = solve_dual(gram, part, options, budget, start)
     if not problem.regression or not gram.mercer:
-        return found
-    b = part.best_intercept(found.beta, found.f)
-    noise = score_rounding(gram.diagonal, found.beta, b) + np.finfo(float).eps * np.abs(problem.t)
-    value, risk = _value(problem, found.beta, found.f, b, noise)
-    small = risk <= _NEGLIGIBLE * value or float(noise.max()) <= found.violation
+        return solution
+    b = part.best_intercept(solution.beta, solution.f)
+    noise = score_rounding(gram.diagonal, solution.beta, b) + np.finfo(float).eps * np.abs(
+        problem.t
+    )
+    value, risk = _value(problem, solution.beta, solution.f, b, noise)
+    small = risk <= _NEGLIGIBLE * value or float(noise.max()) <= solution.violation
     if small or not problem.epsilon:  # the search itself may leave more than rounding does
-        return found
+        return solution
     size = problem.unit + float(np.abs(problem.t).max(initial=0.0))
-    clear = 2.0 * (float(noise.max()) + max(found.violation, _ROUNDING * size))
+    clear = 2.0 * (float(noise.max()) + max(solution.violation, _ROUNDING * size))
     narrow = replace(part, epsilon=max(problem.epsilon - clear, 0.0))
-    inside = solve_dual(gram, narrow, options, budget, found.beta)
+    inside = solve_dual(gram, narrow, options, budget, solution.beta)
     b = part.best_intercept(inside.beta, inside.f)
     lower = sum(_value(problem, inside.beta, inside.f, b, noise)) < value + risk
-    return inside if lower else found
+    return inside if lower else solution
 
 
 def _clear_of_rounding(
@@ -492,7 +516,7 @@ def _overlap(proof: CommonPoint, classes: tuple[str, str]) -> InputError:
 
 
 def _not_separable(
-    gram: GramMatrix, problem: SVMProblem, found: DualSolution, classes: tuple[str, str]
+    gram: GramMatrix, problem: SVMProblem, dual_solution: DualSolution, classes: tuple[str, str]
 ) -> InputError:
     """No hyperplane in the feature space separates the classes, with the proof."""
     positive, negative = problem.t > 0, problem.t < 0
@@ -500,13 +524,16 @@ def _not_separable(
         proof = separation_proof(gram.x[positive], gram.x[negative])
         if isinstance(proof, CommonPoint):
             return _overlap(proof, classes)
-    distance = np.sqrt(max(float(found.beta @ found.f), 0.0)) / found.beta[positive].sum()
+    distance = (
+        np.sqrt(max(float(dual_solution.beta @ dual_solution.f), 0.0))
+        / dual_solution.beta[positive].sum()
+    )
     size = np.sqrt(float(gram.diagonal.max()))
     return InputError(
         "There is no hard margin (C=inf): no hyperplane in the feature space of the kernel has a "
         f"margin above {distance / size:.0e} of the longest row, because weighted means of "
-        f"{int((found.beta[positive] > 0).sum())} rows of {classes[0]} and of "
-        f"{int((found.beta[negative] < 0).sum())} of {classes[1]} are this close.",
+        f"{int((dual_solution.beta[positive] > 0).sum())} rows of {classes[0]} and of "
+        f"{int((dual_solution.beta[negative] < 0).sum())} of {classes[1]} are this close.",
         remedy="Use a finite C, or a narrower kernel.",
     )
 
@@ -536,15 +563,15 @@ def few_columns(x: Matrix) -> bool:
 def solve_linear(problem: LinearProblem, tol: float, budget: Budget) -> LinearSolution:
     """The minimum over w and b; of several optimal b the middle one, α feasible up to rounding."""
     scaled, center, unit = _standard_target(problem)
-    found = _solve_scaled(scaled, tol, budget)
-    w, b = unit * found.w, unit * found.b + center
-    alpha = problem.balanced(unit * found.alpha)
-    if found.status != Status.SOLVED:
+    linear_solution = _solve_scaled(scaled, tol, budget)
+    w, b = unit * linear_solution.w, unit * linear_solution.b + center
+    alpha = problem.balance(unit * linear_solution.alpha)
+    if linear_solution.status != Status.SOLVED:
         alpha = _scaled_down(problem, alpha)
     if problem.balances:
         low, high = problem.intercept_interval(problem.scores(w, 0.0), b)
         b = min(max(b, low), high) if high - low <= 1e-9 * (1.0 + abs(b)) else 0.5 * (low + high)
-    return LinearSolution(w, b, alpha, found.status)
+    return LinearSolution(w, b, alpha, linear_solution.status)
 
 
 def _standard_target(problem: LinearProblem) -> tuple[LinearProblem, float, float]:
@@ -556,7 +583,7 @@ def _standard_target(problem: LinearProblem) -> tuple[LinearProblem, float, floa
         return problem, 0.0, 1.0
     center = float(np.average(problem.t, weights=problem.cost)) if problem.balances else 0.0
     unit = float(np.abs(problem.t - center).mean()) or 1.0
-    return problem.rescaled(center, unit), center, unit
+    return problem.rescale(center, unit), center, unit
 
 
 def _solve_scaled(problem: LinearProblem, tol: float, budget: Budget) -> LinearSolution:
@@ -571,19 +598,19 @@ def _solve_scaled(problem: LinearProblem, tol: float, budget: Budget) -> LinearS
     if work > WORK:
         steps = TALL_TRIAL if n > 2 * d else TRIAL
         trial = Budget(min(steps, budget.remaining), budget.deadline)
-        found = _solve_by_rows(problem, tol, trial)
+        solution = _solve_by_rows(problem, tol, trial)
         budget.n_iter += trial.n_iter
-        if found.status == Status.SOLVED or budget.exhausted:
-            return found
+        if solution.status == Status.SOLVED or budget.exhausted:
+            return solution
     return solve_primal(problem, budget) if d <= n else _solve_in_span(problem, budget)
 
 
 def _solve_by_rows(problem: LinearProblem, tol: float, budget: Budget) -> LinearSolution:
     """The dual of all rows, with w = Xᵀβ."""
     root = np.sqrt(problem.ridge)
-    found = solve_linear_dual(dual_of_hinges(problem, root), tol, budget)
-    alpha = np.maximum(problem.sign * found.beta, 0.0)
-    return LinearSolution(found.w / root, found.b, alpha, found.status)
+    solution = solve_linear_dual(dual_of_hinges(problem, root), tol, budget)
+    alpha = np.maximum(problem.sign * solution.beta, 0.0)
+    return LinearSolution(solution.w / root, solution.b, alpha, solution.status)
 
 
 def _solve_in_span(problem: LinearProblem, budget: Budget) -> LinearSolution:
@@ -594,9 +621,9 @@ def _solve_in_span(problem: LinearProblem, budget: Budget) -> LinearSolution:
     root = np.sqrt(problem.ridge)
     scaled = divide_rows(problem.x, root)
     inner = _span_of_sparse(scaled) if sparse.issparse(scaled) else _span_of_dense(scaled)
-    found = solve_primal(replace(problem, x=inner, ridge=np.ones(inner.shape[1])), budget)
-    w = np.asarray(scaled.T @ problem.combine(found.alpha))
-    return replace(found, w=w / root)
+    linear_solution = solve_primal(replace(problem, x=inner, ridge=np.ones(inner.shape[1])), budget)
+    w = np.asarray(scaled.T @ problem.combine(linear_solution.alpha))
+    return replace(linear_solution, w=w / root)
 
 
 def _span_of_dense(x: Floats) -> Floats:
@@ -708,15 +735,15 @@ class GramMatrix:
         n = n_items(x)
         return prepared.rows(x, memory[: n * len(prepared)].reshape(n, -1))
 
-    def product(self, at: Ints, of: Ints, beta: Floats, single: bool = False) -> Floats:
+    def product(self, indices: Ints, of: Ints, beta: Floats, single: bool = False) -> Floats:
         """Σ κ(x, z) β over the rows z of ``of``, for every row x of ``at``; block by block."""
-        if not len(of) or not len(at):
-            return np.zeros(len(at))
+        if not len(of) or not len(indices):
+            return np.zeros(len(indices))
         if self.precomputed:
-            return np.asarray(self.x[np.ix_(at, of)] @ beta)
+            return np.asarray(self.x[np.ix_(indices, of)] @ beta)
         weights = beta.astype(np.float32 if single and self.single else np.float64)[:, None]
         prepared = self.kernel.prepare(self._items(of, single))
-        return np.asarray(prepared.dot(self._items(at, single), weights)[:, 0], dtype=float)
+        return np.asarray(prepared.dot(self._items(indices, single), weights)[:, 0], dtype=float)
 
     def times(self, beta: Floats) -> Floats:
         """Kβ in double precision."""
@@ -728,7 +755,7 @@ class GramMatrix:
         x = self.x[np.ix_(rows, rows)] if self.precomputed else self.items(rows)
         return GramMatrix(self.kernel, x, mercer=self.mercer)
 
-    def computed(self, megabytes: float) -> GramMatrix:
+    def compute(self, megabytes: float) -> GramMatrix:
         """The matrix computed once for several problems, where it fits into memory.
 
         Vector kernels of many rows are computed as fast as they are looked up, others are not.
@@ -794,9 +821,9 @@ class RowCache:
     def _slots(self, wanted: Ints) -> Ints:
         """Where in ``store`` the rows of these columns are; missing ones are computed."""
         self.clock += 1
-        found = self.slot[wanted]
-        self.last_use[found[found >= 0]] = self.clock
-        missing = wanted[found < 0]
+        slots = self.slot[wanted]
+        self.last_use[slots[slots >= 0]] = self.clock
+        missing = wanted[slots < 0]
         if len(missing):
             places = self._evict(len(missing))
             self._compute(missing, places)
@@ -895,9 +922,9 @@ class ShrinkingSMO:
     def run(self) -> DualSolution:
         """Optimize growing active sets; a solution is accepted by gradients of double precision."""
         if self.single and self.problem.n <= WHOLE:
-            found = self._whole()
-            if found.violation <= self.tol or self.budget.exhausted:
-                return found
+            result = self._whole()
+            if result.violation <= self.tol or self.budget.exhausted:
+                return result
         active, stage = self._first_active_set(), 0
         least, stalled, last = np.inf, 0, np.inf
         while True:
@@ -1002,22 +1029,22 @@ def smo_working_sets(
         chosen = widest(up, down, WORKING_SET)
         gram = cache.square(chosen)
         part = problem.take(chosen)
-        own, gradient = beta[chosen], f[chosen]
+        beta_here, gradient = beta[chosen], f[chosen]
         target = max(0.5 * tol, _REDUCTION * violation / (1 + stuck))
         limit = min(_ITERATIONS * len(chosen), budget.remaining)
         diagonal = cache.gram.diagonal[cache.columns[chosen]]
-        data = (gram, diagonal, part.t, part.low, part.high, part.epsilon, own, gradient)
+        data = (gram, diagonal, part.t, part.low, part.high, part.epsilon, beta_here, gradient)
         count, *_ = smo(*data, target, limit)
         while count < MIN_ITERATIONS and target > tol:  # few rows stand out: the next ones, too
             target = max(0.5 * tol, _REDUCTION * target)
             more, *_ = smo(*data, target, limit - count)
             count += more
-        change = own - beta[chosen]
+        change = beta_here - beta[chosen]
         changed = change != 0.0
         if not changed.any():
             break
         cache.add_to(f, chosen[changed], change[changed])
-        beta[chosen] = own
+        beta[chosen] = beta_here
         budget.n_iter += count
     return violation
 

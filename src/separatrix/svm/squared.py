@@ -72,13 +72,13 @@ def solve_squared(problem: SquaredProblem, tol: float, budget: Budget) -> Square
     unit = 1.0
     if problem.epsilon is not None:
         unit = float(np.sqrt(np.average(problem.t**2, weights=problem.cost))) or 1.0
-    scaled = problem.rescaled(unit)
+    scaled = problem.rescale(unit)
     if problem.size > problem.n and problem.n <= SPAN:
-        found = _solve_in_span(scaled, tol, budget)
+        squared_solution = _solve_in_span(scaled, tol, budget)
     else:
-        found = _solve_columns(scaled, tol, budget)
-    beta = None if found.beta is None else unit * found.beta
-    return replace(found, theta=unit * found.theta, beta=beta)
+        squared_solution = _solve_columns(scaled, tol, budget)
+    beta = None if squared_solution.beta is None else unit * squared_solution.beta
+    return replace(squared_solution, theta=unit * squared_solution.theta, beta=beta)
 
 
 def _solve_columns(problem: SquaredProblem, tol: float, budget: Budget) -> SquaredSolution:
@@ -97,11 +97,11 @@ def _solve_by_rows(problem: SquaredProblem, tol: float, budget: Budget) -> Squar
     d = problem.x.shape[1]
     root = np.sqrt(problem.penalty.l2[:d])
     steps = Budget(STEPS * budget.remaining, budget.deadline)
-    found = solve_dual(dual_of_squares(problem, root), tol, steps)
+    solution = solve_dual(dual_of_squares(problem, root), tol, steps)
     budget.n_iter += -(-steps.n_iter // STEPS)
-    w = found.w / root
-    b = [found.b + float(problem.center @ w)] if problem.intercept else []
-    return SquaredSolution(np.append(w, b), found.status, found.beta)
+    w = solution.w / root
+    b = [solution.b + float(problem.center @ w)] if problem.intercept else []
+    return SquaredSolution(np.append(w, b), solution.status, solution.beta)
 
 
 def _iterate(
@@ -210,9 +210,9 @@ def solve_scaled(matrix: Floats, right: Floats) -> Floats:
     factor = cholesky_factor(scaled.copy())
     if factor is None:
         return np.asarray(size * _least_norm(scaled)(size * right))
-    found = cholesky_solve(factor, size * right)
-    found += cholesky_solve(factor, size * right - scaled @ found)
-    return np.asarray(size * found)
+    solution = cholesky_solve(factor, size * right)
+    solution += cholesky_solve(factor, size * right - scaled @ solution)
+    return np.asarray(size * solution)
 
 
 def _least_norm(matrix: Floats) -> Callable[[Floats], Floats]:
@@ -242,14 +242,14 @@ class ConjugateGradients:
             return ridge * v + part.pull(weight * part.scores(v))
 
         shape = (p.size, p.size)
-        found, _ = cg(
+        solution, _ = cg(
             LinearOperator(shape, matvec=product, dtype=np.float64),
             right,
             rtol=min(0.1, 0.1 * accuracy),
             maxiter=10 * p.size,
             M=LinearOperator(shape, matvec=lambda v: inverse * v, dtype=np.float64),
         )
-        return np.asarray(found)
+        return np.asarray(solution)
 
 
 def _solve_in_span(problem: SquaredProblem, tol: float, budget: Budget) -> SquaredSolution:
@@ -274,10 +274,10 @@ def _solve_in_span(problem: SquaredProblem, tol: float, budget: Budget) -> Squar
         center=np.zeros(rank),
         penalty=ElasticNetPenalty(np.zeros(len(ridge)), ridge),
     )
-    found = _solve_columns(inner, tol, budget)
-    combination = vectors[:, used] @ (found.theta[:rank] / np.sqrt(values[used]))
+    squared_solution = _solve_columns(inner, tol, budget)
+    combination = vectors[:, used] @ (squared_solution.theta[:rank] / np.sqrt(values[used]))
     w = np.asarray(scaled.T @ combination) / root
-    return replace(found, theta=np.append(w, found.theta[rank:]))
+    return replace(squared_solution, theta=np.append(w, squared_solution.theta[rank:]))
 
 
 # -------------------------------------------------------------------------------------------------
@@ -367,9 +367,9 @@ def solve_sparse(problem: SquaredProblem, tol: float, budget: Budget) -> Squared
     unit = 1.0
     if problem.epsilon is not None:
         unit = float(np.sqrt(np.average(problem.t**2, weights=problem.cost))) or 1.0
-    scaled = problem.rescaled(unit)
-    found = _iterate_l1(scaled, tol, budget)
-    return SquaredSolution(unit * found.theta, found.status)
+    scaled = problem.rescale(unit)
+    squared_solution = _iterate_l1(scaled, tol, budget)
+    return SquaredSolution(unit * squared_solution.theta, squared_solution.status)
 
 
 def _iterate_l1(problem: SquaredProblem, tol: float, budget: Budget) -> SquaredSolution:

@@ -127,7 +127,7 @@ class KernelClassifier(ClassifierMixin, ClassLabels, KernelSVM):
                 remedy="Use decision='ovr': one binary SVM for each class.",
             )
         if k > 2 and not (gram.linear and few_columns(gram.x)):
-            gram = gram.computed(options.cache_size)
+            gram = gram.compute(options.cache_size)
 
         if k > 2 and self.decision == "ovo":
             return self._fit_pairs(gram, codes, w, options, names)
@@ -153,8 +153,8 @@ class KernelClassifier(ClassifierMixin, ClassLabels, KernelSVM):
 
         pairs = list(combinations(range(len(names)), 2))
         left = [p for p, svm in enumerate(known) if svm is None] if known else range(len(pairs))
-        found = parallel_map(of_pair, [pairs[p] for p in left])
-        solved = dict(zip(left, found, strict=True))
+        fitted_pairs = parallel_map(of_pair, [pairs[p] for p in left])
+        solved = dict(zip(left, fitted_pairs, strict=True))
         return [solved[p] if p in solved else known[p] for p in range(len(pairs))]
 
     def _fit_together(
@@ -219,7 +219,7 @@ class KernelClassifier(ClassifierMixin, ClassLabels, KernelSVM):
                 "break_ties=True with decision_function_shape='ovo': pairs have no ties.",
                 remedy="break_ties must be False when decision_function_shape is 'ovo'.",
             )
-        return self._predicted(self._from_scores(X, self._ranked))
+        return self._label_scores(self._from_scores(X, self._rank))
 
     @available_if(_has_hyperplane)  # type: ignore[untyped-decorator]
     def signed_distance(self, X: Any) -> Floats:
@@ -258,7 +258,7 @@ class KernelClassifier(ClassifierMixin, ClassLabels, KernelSVM):
             return np.asarray(scores[:, 0])
         return vote_scores(scores, len(self.classes_)) if self._has_pairs else scores
 
-    def _ranked(self, scores: Floats) -> Floats:
+    def _rank(self, scores: Floats) -> Floats:
         """Scores whose largest is the class predicted; the first of several with most votes.
 
         A score of exactly zero counts for the later class, as in libsvm.
@@ -346,8 +346,10 @@ class CalibratedPairs(KernelClassifier):
             self.calibrations_.append(fit)
         claim = f"Calibrated (platt) on {len(codes)} out-of-fold scores"
         joint = joint_certificate(claim, [*self.calibrations_, self])
-        own = self.certificate_
-        self.certificate_ = replace(own, notes=(*own.notes, f"{claim}.")) if joint.holds else joint
+        certificate = self.certificate_
+        self.certificate_ = (
+            replace(certificate, notes=(*certificate.notes, f"{claim}.")) if joint.holds else joint
+        )
 
     def _targets(self, codes: Ints) -> list[tuple[Any, Any]]:
         """Of each binary SVM: which rows are of its positive class, and which take part."""
@@ -391,8 +393,8 @@ class CalibratedPairs(KernelClassifier):
         if len(present) > 2 and self._has_pairs:
             known = set(present.tolist())
             pairs = combinations(range(len(self.classes_)), 2)
-            found = [p for p, (i, j) in enumerate(pairs) if i in known and j in known]
-            scores[:, found] = fit_wrapped(plain, train_rows)._scores(test_rows.x)
+            known_pairs = [p for p, (i, j) in enumerate(pairs) if i in known and j in known]
+            scores[:, known_pairs] = fit_wrapped(plain, train_rows)._scores(test_rows.x)
         return scores
 
     # -- probabilities ----------------------------------------------------------------------------
@@ -724,9 +726,9 @@ class ClassPairs:
             spare.append(memory)
 
         def complete(c: int) -> None:
-            own = self.part(c)
+            part = self.part(c)
             square = np.asarray(self.gram.square(self.rows(c, c + 1)), dtype=float)
-            self.f[:, own] += self.beta[:, own] @ square
+            self.f[:, part] += self.beta[:, part] @ square
 
         parallel_map(inside, classes)
         parallel_map(solve, self._blocks())
@@ -746,8 +748,8 @@ class ClassPairs:
         n, size = int(self.sizes[i]), int(self.sizes[c])
         m, between = n + size, cross[top : top + size]
         gram = memory[1][: m * m].reshape(m, m)
-        own, other = slice(*self.places[i : i + 2]), slice(*self.places[c : c + 2])
-        fill_pair(between, within[own], within[other], gram)
+        first_block, other = slice(*self.places[i : i + 2]), slice(*self.places[c : c + 2])
+        fill_pair(between, within[first_block], within[other], gram)
         first, second = self.part(i), self.part(c)
         diagonal = np.concatenate([self.diagonal[first], self.diagonal[second]])
         (t, low, high, beta, f), limit = np.zeros((5, m)), _ITERATIONS * m

@@ -282,14 +282,14 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
             raise AttributeError("Only the linear kernel has coefficients. Use at(C).")
         if self._training is None:
             raise AttributeError("The training rows are not stored with this model. Fit again.")
-        found = []
+        coefs = []
         for path in self.paths_:
             points = path.breakpoints
             weights = np.zeros((len(path.y), len(points)))
             for j, C in enumerate(points):
                 weights[:, j] = path.y * path.alpha(C)
-            found.append(self._hyperplanes(weights, np.zeros(len(points)))[0])
-        return found[0] if len(found) == 1 else found
+            coefs.append(self._hyperplanes(weights, np.zeros(len(points)))[0])
+        return coefs[0] if len(coefs) == 1 else coefs
 
     def gaps(self, C: Any = None) -> Any:
         """Relative duality gap at each C (None: at every breakpoint); NaN if not Mercer."""
@@ -365,7 +365,7 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
     @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row at ``C_``: by the sign of the score, or by the largest one."""
-        return self._predicted(self.decision_function(X))
+        return self._label_scores(self.decision_function(X))
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in super().__getstate__().items() if key != "_training"}
@@ -416,11 +416,11 @@ class PathTraining:
         """The path of each output over some of the rows; ``labels`` are the classes."""
         gram = self.gram if len(rows) == len(self.w) else self.gram[np.ix_(rows, rows)]
         found = []
-        for own in outputs_of(len(labels)):
-            y = np.where(self.codes[rows] == own, 1.0, -1.0)
+        for output in outputs_of(len(labels)):
+            y = np.where(self.codes[rows] == output, 1.0, -1.0)
             if (y[0] == y).all():
                 raise InputError(
-                    f"The training rows of a fold are all or none of class {labels[own]!r}.",
+                    f"The training rows of a fold are all or none of class {labels[output]!r}.",
                     remedy="Use stratified folds, such as cv=5.",
                 )
             found.append(trace_svm(gram, y, self.w[rows], C_max=C_max, max_changes=max_changes))
@@ -509,10 +509,10 @@ def errors_at_breakpoints(
     data: PathTraining, folds: Folds, traces: Traces, paths: list[SVMTrace], C_max: float
 ) -> tuple[Floats, Floats]:
     """More classes: the errors at breakpoints, evenly chosen among those of all classes."""
-    found = np.unique(np.concatenate([p.breakpoints for p in paths]))
-    found = found[found <= C_max] if len(found) else np.array([C_max])
-    even = np.linspace(0, len(found) - 1, min(GRID, len(found))).astype(int)
-    Cs = found[even]
+    breakpoints = np.unique(np.concatenate([p.breakpoints for p in paths]))
+    breakpoints = breakpoints[breakpoints <= C_max] if len(breakpoints) else np.array([C_max])
+    even = np.linspace(0, len(breakpoints) - 1, min(GRID, len(breakpoints))).astype(int)
+    Cs = breakpoints[even]
 
     def error(train: Ints, test: Ints) -> Floats:
         cross, scores = data.gram[np.ix_(test, train)], []

@@ -50,10 +50,10 @@ class KernelRegressor(RegressorMixin, KernelSVM):
             x, target, w, self.encoding_ = regression_table(self, X, y, sample_weight)
         rows = np.flatnonzero(w > 0.0)
         gram = self._gram_matrix(take_items(x, rows), w[rows], rows, len(w), w[rows])
-        found = self._fit_numbers(gram, np.ascontiguousarray(target[rows]), w[rows], options)
-        support = self._expose(gram, [found], rows, len(w))
+        binary_svm = self._fit_numbers(gram, np.ascontiguousarray(target[rows]), w[rows], options)
+        support = self._expose(gram, [binary_svm], rows, len(w))
         self.n_support_ = np.array([len(support)], dtype=np.int32)
-        self.n_iter_ = max(1, found.n_iter)
+        self.n_iter_ = max(1, binary_svm.n_iter)
         return self
 
     def _objects(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Floats, Floats]:

@@ -92,9 +92,9 @@ def gaussian_numbers(sample: TuningSample, deadline: float = np.inf) -> SVMTunin
     y, mean, unit = _standardize_sample(sample)
 
     def validation(rows: TuningSample, epsilon: float = EPSILONS[0]) -> SampleValidation:
-        own, tested = y[rows.rows], rows.tested
-        loss = NumberLoss(own[tested], rows.w[tested], rows.fold[tested], rows.data.loss)
-        problems = regression_problems(own, rows.w, epsilon)
+        targets, tested = y[rows.rows], rows.tested
+        loss = NumberLoss(targets[tested], rows.w[tested], rows.fold[tested], rows.data.loss)
+        problems = regression_problems(targets, rows.w, epsilon)
         return SampleValidation(rows, problems, loss, np.arange(rows.n))
 
     search = staged_search(validation, sample, first_rows(0), deadline)
@@ -170,10 +170,10 @@ class GaussianSearch:
         self._visit((here - 0.5, here + 0.5))
         return self.points
 
-    def refine(self, bandwidth: float, at: int) -> list[TuningPoint]:
+    def refine(self, bandwidth: float, index: int) -> list[TuningPoint]:
         """From one combination on to better neighbors, by half steps of the bandwidth."""
         here = float(np.round(2.0 * np.log2(bandwidth / self.first_bandwidth)) / 2.0)
-        self.found[here] = self._points(here, at)
+        self.found[here] = self._points(here, index)
         for _ in range(MOVES):
             self._visit((here - 0.5, here + 0.5))
             here, before = self._better_than(here), here
@@ -459,11 +459,11 @@ def subsample(n: int, most: int, codes: Ints) -> Ints:
     """
     if n <= most:
         return np.arange(n)
-    found = []
-    for own in (np.flatnonzero(codes == c) for c in np.unique(codes)):
-        count = min(len(own), max(LEAST_OF_CLASS, round(most * len(own) / n)))
-        found.append(own[np.linspace(0, len(own) - 1, count).astype(np.int64)])
-    return np.sort(np.concatenate(found))
+    sampled = []
+    for members in (np.flatnonzero(codes == c) for c in np.unique(codes)):
+        count = min(len(members), max(LEAST_OF_CLASS, round(most * len(members) / n)))
+        sampled.append(members[np.linspace(0, len(members) - 1, count).astype(np.int64)])
+    return np.sort(np.concatenate(sampled))
 
 
 def search_folds(
@@ -528,8 +528,8 @@ class Problems:
 
     def bounds(self, training: NDArray[np.bool_]) -> tuple[Floats, Floats]:
         """low and high; zero for rows that are not for training."""
-        own = training[self.rows]
-        return np.where(own, self.low, 0.0), np.where(own, self.high, 0.0)
+        codes = training[self.rows]
+        return np.where(codes, self.low, 0.0), np.where(codes, self.high, 0.0)
 
 
 def pair_problems(codes: Ints, k: int, w: Floats) -> Problems:
@@ -545,9 +545,9 @@ def pair_problems(codes: Ints, k: int, w: Floats) -> Problems:
 
 def rest_problems(codes: Ints, k: int, w: Floats) -> Problems:
     """The second of two classes, or every class, against the rest."""
-    n, own = len(codes), outputs_of(k)
-    segments = np.tile(np.array([0, n, n, n]), (len(own), 1))
-    return _hinges(segments, np.where(codes == own[:, None], 1.0, -1.0).ravel(), w)
+    n, outputs = len(codes), outputs_of(k)
+    segments = np.tile(np.array([0, n, n, n]), (len(outputs), 1))
+    return _hinges(segments, np.where(codes == outputs[:, None], 1.0, -1.0).ravel(), w)
 
 
 def regression_problems(y: Floats, w: Floats, epsilon: float) -> Problems:
@@ -565,7 +565,7 @@ def _rows(segment: Ints) -> Ints:
 def _hinges(segments: Ints, t: Floats, w: Floats, pairs: int = 0) -> Problems:
     """Problems of the hinge loss of labels ±1."""
     rows = [_rows(segment) for segment in segments]
-    starts = np.r_[0, np.cumsum([len(own) for own in rows])]
+    starts = np.r_[0, np.cumsum([len(row) for row in rows])]
     every = np.concatenate(rows)
     low, high = np.where(t > 0, 0.0, -w[every]), np.where(t > 0, w[every], 0.0)
     return Problems(segments, starts, every, t, low, high, pairs=pairs)
@@ -653,22 +653,22 @@ class SampleValidation:
         """
         variance = feature_variance(gram, self.sample.w[self.order])
         unit = 1.0 / variance if variance > 1e-12 * abs(float(gram[0, 0])) else 1.0
-        found: list[TuningPoint] = []
+        tuning_points: list[TuningPoint] = []
         grams = self.problems.grams(gram)
         paths = [SVMFoldPath(gram, grams, self.problems, a, b, self.tol) for a, b in self.pairs]
-        for at in places:
-            C = float(C_GRID[at] * unit)
+        for place in places:
+            C = float(C_GRID[place] * unit)
             parts = parallel_map(lambda path, C=C: _solve_fold(path, C), paths)  # type: ignore[misc]
-            found.append(self._point(at, C, bandwidth, epsilon, paths, parts))
-            losses = [point.loss for point in found]
-            if (at >= enough and losses[-1] > min(losses)) or _past_the_best(losses):
+            tuning_points.append(self._point(place, C, bandwidth, epsilon, paths, parts))
+            losses = [point.loss for point in tuning_points]
+            if (place >= enough and losses[-1] > min(losses)) or _past_the_best(losses):
                 break
         self.work += sum(path.work for path in paths)
-        return found
+        return tuning_points
 
     def _point(
         self,
-        at: int,
+        index: int,
         C: float,
         bandwidth: float,
         epsilon: float,
@@ -683,7 +683,7 @@ class SampleValidation:
         share = sum(path.n_support for path in paths) / max(len(paths) - 1, 1)
         work = sum(path.work for path in paths) / len(paths)
         return TuningPoint(
-            at, C, bandwidth, epsilon, self.loss.by_fold(scores), scores, share, work
+            index, C, bandwidth, epsilon, self.loss.by_fold(scores), scores, share, work
         )
 
 
@@ -757,11 +757,11 @@ class SVMFoldPath:
         np.clip(grown * self.beta, low, high, out=self.beta)  # what rounding adds is cut off
         self.f *= grown
         for at, gram in enumerate(self.grams):
-            own = slice(p.starts[at], p.starts[at + 1])
-            bounded = SVMProblem(p.t[own], low[own], high[own], p.epsilon)
-            problem = BinaryProblem(gram, diagonal[own], bounded)
+            span = slice(p.starts[at], p.starts[at + 1])
+            bounded = SVMProblem(p.t[span], low[span], high[span], p.epsilon)
+            problem = BinaryProblem(gram, diagonal[span], bounded)
             limit = MAX_ITER + MAX_ITER_PER_ROW * bounded.n
-            work, self.b[at] = problem.solve(self.beta[own], self.f[own], self.tol, limit)
+            work, self.b[at] = problem.solve(self.beta[span], self.f[span], self.tol, limit)
             self.work += work
         self.C = float(C)
 
@@ -788,8 +788,8 @@ class SVMFoldPath:
             weights[i][:, j - 1] = self.beta[p.starts[q] : cut]
             weights[j][:, i] = self.beta[cut : p.starts[q + 1]]
         parts = [self.cross[:, ends[c] : ends[c + 1]] @ weights[c] for c in range(k)]
-        found = np.stack([parts[i][:, j - 1] + parts[j][:, i] for i, j in pairs], axis=1)
-        return np.asarray(found + self.b, dtype=float)
+        scores = np.stack([parts[i][:, j - 1] + parts[j][:, i] for i, j in pairs], axis=1)
+        return np.asarray(scores + self.b, dtype=float)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -826,11 +826,11 @@ class BinaryProblem:
         burst = max(LEAST_BURST, m // BURST)
         while True:
             steps = min(burst, limit - count)
-            done, least, most = smo(
+            n_steps, least, most = smo(
                 self.gram, self.diagonal, p.t, p.low, p.high, p.epsilon, beta, f, tol, steps
             )
-            count, work = count + done, work + (done + 10) * m
-            if most - least <= tol or done < steps or count >= limit:
+            count, work = count + n_steps, work + (n_steps + 10) * m
+            if most - least <= tol or n_steps < steps or count >= limit:
                 return work, _intercept(least, most)
             up, down = p.up_gradient(beta, f), p.down_gradient(beta, f)
             room = WIDTH * (most - least)
@@ -842,8 +842,8 @@ class BinaryProblem:
                     continue
                 active = widest(up, down, WORKING_SET)
                 goal, most_steps = max(goal, REDUCTION * (most - least)), min(most_steps, 10 * m)
-            done, more = self._solve_active(beta, f, active, goal, most_steps)
-            count, work = count + done * len(active) // m, work + more
+            n_steps, more = self._solve_active(beta, f, active, goal, most_steps)
+            count, work = count + n_steps * len(active) // m, work + more
 
     def _solve_active(
         self, beta: Floats, f: Floats, active: Ints, tol: float, limit: int
@@ -851,14 +851,14 @@ class BinaryProblem:
         """SMO on the active rows alone, then f of all rows; returns iterations and work."""
         k, p = len(active), self.problem.take(active)
         part = self.gram[active].take(active, axis=1)
-        own, score = beta[active], f[active]
-        data = (part, self.diagonal[active], p.t, p.low, p.high, p.epsilon, own, score)
-        done, *_ = smo(*data, tol, limit)
-        change = own - beta[active]
+        beta_active, score = beta[active], f[active]
+        data = (part, self.diagonal[active], p.t, p.low, p.high, p.epsilon, beta_active, score)
+        n_steps, *_ = smo(*data, tol, limit)
+        change = beta_active - beta[active]
         moved = np.flatnonzero(change)
         add_rows(self.gram, active[moved], change[moved], f, 0, len(f))
-        beta[active], f[active] = own, score
-        return done, done * k + k * k + len(moved) * len(beta) // 8
+        beta[active], f[active] = beta_active, score
+        return n_steps, n_steps * k + k * k + len(moved) * len(beta) // 8
 
 
 def _intercept(least: float, most: float) -> float:
@@ -1045,9 +1045,9 @@ def softmax_losses(scores: Floats, codes: Ints, w: Floats) -> Floats:
     """
     k, weight = scores.shape[1], float(w.sum())
     away = scores - scores.max(axis=1, keepdims=True)
-    mean, own = away.mean(axis=1), away[np.arange(len(codes)), codes]
+    mean, of_true_class = away.mean(axis=1), away[np.arange(len(codes)), codes]
     total = np.bincount(codes, w, minlength=k)[codes]
-    target = (total * own + k * mean) / (total + k)
+    target = (total * of_true_class + k * mean) / (total + k)
     size = -float(w @ mean)
     if size <= 0.0:
         return np.full(len(codes), np.log(k))
@@ -1071,11 +1071,11 @@ def softmax_losses(scores: Floats, codes: Ints, w: Floats) -> Floats:
             break
         for _ in range(HALVINGS):
             there = beta * float(np.exp(step))
-            found = value(there)
-            if found[0] <= now[0]:
+            loss_there = value(there)
+            if loss_there[0] <= now[0]:
                 break
             step *= 0.5
         else:
             break
-        beta, now = there, found
-    return np.asarray(np.log(np.exp(beta * away).sum(axis=1)) - beta * own)
+        beta, now = there, loss_there
+    return np.asarray(np.log(np.exp(beta * away).sum(axis=1)) - beta * of_true_class)

@@ -672,24 +672,24 @@ def design_of(x: Any, at: Any, n: int, seed: int) -> SamplingDesign:
 
 def columns_of(values: Any, name: str) -> Floats:
     """An array of finite numbers with one row for each point."""
-    found = np.asarray(values, dtype=np.float64)
-    found = found[:, None] if found.ndim == 1 else found
-    if found.ndim != 2 or not found.size or not np.isfinite(found).all():
+    columns = np.asarray(values, dtype=np.float64)
+    columns = columns[:, None] if columns.ndim == 1 else columns
+    if columns.ndim != 2 or not columns.size or not np.isfinite(columns).all():
         raise InputError(
-            f"{name} must be finite numbers, one row for each point; its shape is {found.shape}."
+            f"{name} must be finite numbers, one row for each point; its shape is {columns.shape}."
         )
-    return found
+    return columns
 
 
 def values_of(function: Callable[[Floats], Any], x: Floats) -> Floats:
     """The function at each point."""
-    found = np.asarray(function(x), dtype=np.float64)
-    if found.shape != (len(x),) or not np.isfinite(found).all():
+    values = np.asarray(function(x), dtype=np.float64)
+    if values.shape != (len(x),) or not np.isfinite(values).all():
         raise InputError(
-            f"The truth has shape {found.shape} for {len(x)} points, or is not finite.",
+            f"The truth has shape {values.shape} for {len(x)} points, or is not finite.",
             remedy="It takes an n x d array and returns n numbers, such as lambda x: x[:, 0] ** 2.",
         )
-    return found
+    return values
 
 
 def check_repeats(repeats: int, level: float) -> int:

@@ -185,17 +185,17 @@ class BooleanFunctions(HypothesisClass):
     def _cheapest_first(self, terms: list[tuple[Conjunction, int]], on: int) -> Iterator[Formula]:
         """Dijkstra's algorithm over truth tables; an edge adds a term."""
         queue: list[tuple[int, int, int, tuple[Conjunction, ...]]] = [(0, 0, 0, ())]
-        done: set[int] = set()
+        seen: set[int] = set()
         while queue:
             literals, count, table, chosen = heappop(queue)
-            if table in done:
+            if table in seen:
                 continue
-            done.add(table)
+            seen.add(table)
             if table & on == on:
                 yield Formula(chosen, self.names)
             for term, covered in terms:
                 wider = table | covered
-                if wider not in done:
+                if wider not in seen:
                     cost = literals + term.n_literals
                     heappush(queue, (cost, count + 1, wider, (*chosen, term)))
 
@@ -222,9 +222,11 @@ class BooleanFunctions(HypothesisClass):
         number = int("".join(map(str, outputs)), 2)
         return BooleanFunction(self.dimension, 1 + number)
 
-    def uniform_error(self, truth: BooleanFunction, found: BooleanFunction) -> float:
+    def uniform_error(self, truth: BooleanFunction, boolean_function: BooleanFunction) -> float:
         """Proportion of the inputs on which they differ."""
-        return float(((truth.number - 1) ^ (found.number - 1)).bit_count() / 2**self.dimension)
+        return float(
+            ((truth.number - 1) ^ (boolean_function.number - 1)).bit_count() / 2**self.dimension
+        )
 
     def configurations(self, n: int) -> list[Floats]:
         """Inputs without an example, and then one with: which ones does not matter."""
@@ -235,9 +237,9 @@ class BooleanFunctions(HypothesisClass):
 
     def _refuse_contradiction(self) -> None:
         if self.contradiction is not None:
-            one, other = self.contradiction
+            first, other = self.contradiction
             raise InputError(
-                f"No function agrees with the examples: rows {one} and {other} have the same "
+                f"No function agrees with the examples: rows {first} and {other} have the same "
                 "inputs and different outputs.",
                 remedy="Remove one of them.",
             )
@@ -340,12 +342,12 @@ class Formula(Hypothesis):
     def contains(self, points: Any) -> Labels:
         """Which of the inputs (n x d values of 0 and 1) fulfil the formula."""
         x = np.asarray(points)
-        found = np.zeros(len(x), dtype=bool)
+        inside = np.zeros(len(x), dtype=bool)
         for term in self.terms:
             cared = [j for j in range(len(self.names)) if term.care >> j & 1]
             values = [term.value >> j & 1 for j in cared]
-            found |= (x[:, cared] == values).all(axis=1)
-        return found
+            inside |= (x[:, cared] == values).all(axis=1)
+        return inside
 
     def __str__(self) -> str:
         texts = [term.text(self.names) for term in self.terms]
@@ -364,22 +366,22 @@ def prime_terms(positive: Sequence[int], negative: Sequence[int]) -> list[Conjun
     differ. So the prime terms of p are the minimal sets of inputs that meet all these differences:
     the prime implicants of Quine and McCluskey, examples that were not seen taken as either.
     """
-    found: dict[Conjunction, None] = {}
+    terms: dict[Conjunction, None] = {}
     for p in positive:
         for care in minimal_transversals(p ^ n for n in negative):
-            found[Conjunction(care, p & care)] = None
-    return list(found)
+            terms[Conjunction(care, p & care)] = None
+    return list(terms)
 
 
 def minimal_transversals(sets: Iterable[int]) -> list[int]:
     """The minimal sets that meet every given set, all as bits (Berge)."""
-    found = [0]
-    for one in sorted(set(sets), key=int.bit_count):
-        meet = [t for t in found if t & one]
-        bits = [1 << j for j in range(one.bit_length()) if one >> j & 1]
-        wider = {t | bit for t in found if not t & one for bit in bits}
-        found = meet + [t for t in wider if not any(m & ~t == 0 for m in meet)]
-    return found
+    transversals = [0]
+    for members in sorted(set(sets), key=int.bit_count):
+        meet = [t for t in transversals if t & members]
+        bits = [1 << j for j in range(members.bit_length()) if members >> j & 1]
+        wider = {t | bit for t in transversals if not t & members for bit in bits}
+        transversals = meet + [t for t in wider if not any(m & ~t == 0 for m in meet)]
+    return transversals
 
 
 # -------------------------------------------------------------------------------------------------

@@ -97,17 +97,17 @@ def widest_margin(features: Floats, labels: Labels, *, convex: bool = False) -> 
     if convex:
         rows = np.vstack([rows, [*np.zeros(k - 1), -1.0, 0.0, 1.0]])
     bounds = [(-1.0, 1.0)] * k + [(None, None), (0.0, 1.0)]
-    found = linprog([*np.zeros(k + 1), -1.0], rows, np.zeros(len(rows)), bounds=bounds)
-    return found.x[:k] if found.status == 0 and found.x[-1] > 1e-9 else None
+    solution = linprog([*np.zeros(k + 1), -1.0], rows, np.zeros(len(rows)), bounds=bounds)
+    return solution.x[:k] if solution.status == 0 and solution.x[-1] > 1e-9 else None
 
 
 def first_confirmed(guesses: Iterable[Floats], confirm: Callable[[Exact], T | None]) -> T | None:
     """The first hypothesis that a guess in floats, taken as fractions, leads to."""
     with np.errstate(over="ignore", invalid="ignore"):
         for guess in guesses:
-            found = confirm(exactly(guess)) if np.isfinite(guess).all() else None
-            if found is not None:
-                return found
+            confirmed = confirm(exactly(guess)) if np.isfinite(guess).all() else None
+            if confirmed is not None:
+                return confirmed
     return None
 
 
@@ -209,9 +209,9 @@ class Hyperplanes(Separated):
             return None
         exact = fractions(points)
         guesses = _guesses(points, labels)
-        found = first_confirmed(guesses, lambda coef: self._with_normal(coef, exact, labels))
-        if found is not None:
-            return found
+        hypothesis = first_confirmed(guesses, lambda coef: self._with_normal(coef, exact, labels))
+        if hypothesis is not None:
+            return hypothesis
         z, _ = strict_solution(sign_rows([[*x, ONE] for x in exact], labels))
         return None if z is None else self._with_normal(tuple(z[:-1]), exact, labels)
 
@@ -345,9 +345,11 @@ class Balls(Separated):
             beyond = tuple(max(column) + 1 for column in zip(*exact, strict=True))
             return Ball(beyond, Fraction(1, 4))
         guesses = _ball_guesses(points, labels)
-        found = first_confirmed(guesses, lambda center: self._with_center(center, exact, labels))
-        if found is not None:
-            return found
+        hypothesis = first_confirmed(
+            guesses, lambda center: self._with_center(center, exact, labels)
+        )
+        if hypothesis is not None:
+            return hypothesis
         z, _ = strict_solution([*sign_rows(_lift(exact), labels), self._convex])
         if z is None:
             return None

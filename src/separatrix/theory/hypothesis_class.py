@@ -193,13 +193,13 @@ def positive_side(
         terms = w[:, None] * np.array(features)
         score = terms.sum(axis=0) + t
         error = 4.0 * (len(w) + 6) * EPS * (np.abs(terms).sum(axis=0) + abs(t))
-    found = np.asarray(score > 0.0)
+    positive = np.asarray(score > 0.0)
     for i in np.flatnonzero(~(np.abs(score) > error + 1e-290)):
         x = [Fraction(v) for v in points[i].tolist()]
         if len(coef) > len(x):
             x.append(sum((v * v for v in x), Fraction(0)))
-        found[i] = sum((c * v for c, v in zip(coef, x, strict=True)), constant) >= 0
-    return found
+        positive[i] = sum((c * v for c, v in zip(coef, x, strict=True)), constant) >= 0
+    return positive
 
 
 # -------------------------------------------------------------------------------------------------
@@ -316,9 +316,9 @@ class Predicates(HypothesisClass):
         """One of the predicates."""
         return self.hypotheses[int(rng.integers(0, len(self.hypotheses)))]
 
-    def uniform_error(self, truth: Predicate, found: Predicate) -> float:
+    def uniform_error(self, truth: Predicate, predicate: Predicate) -> float:
         """Proportion of the domain on which they differ."""
-        return float((truth.contains(self.domain) != found.contains(self.domain)).mean())
+        return float((truth.contains(self.domain) != predicate.contains(self.domain)).mean())
 
     def _table(self, points: Floats) -> Labels:
         """Predicates x points; what a predicate says of a point is asked once."""

@@ -163,15 +163,15 @@ class _Bound:
 
 def _bounds(hypotheses: Any, vc_dimension: int | None) -> list[_Bound]:
     """The bounds that apply to a class, a number of hypotheses or a VC dimension."""
-    found = []
+    bounds = []
     strips = getattr(hypotheses, "n_strips", None)
     if strips is not None:
-        found.append(_strips(int(strips)))
+        bounds.append(_strips(int(strips)))
     count = getattr(hypotheses, "n_hypotheses", hypotheses if _is_count(hypotheses) else None)
     if count is not None:
         if not _is_count(count) or count < 1:
             raise InputError(f"A class has at least one hypothesis, not {count!r}.")
-        found.append(_finite(int(count)))
+        bounds.append(_finite(int(count)))
     known = getattr(hypotheses, "vc_dimension", getattr(hypotheses, "bound", None))
     if vc_dimension is None and not getattr(hypotheses, "proved", True):
         raise InputError(
@@ -183,13 +183,13 @@ def _bounds(hypotheses: Any, vc_dimension: int | None) -> list[_Bound]:
     if known is not None:
         if not _is_count(known) or known < 0:
             raise InputError(f"A VC dimension is a whole number, not {known!r}.")
-        found.append(_vapnik(int(known)))
-    if not found:
+        bounds.append(_vapnik(int(known)))
+    if not bounds:
         raise InputError(
             "Neither the number of hypotheses nor their VC dimension is known.",
             remedy="Give a class that has a bound, a number of hypotheses, or vc_dimension.",
         )
-    return found
+    return bounds
 
 
 def _is_count(value: Any) -> bool:
@@ -427,17 +427,17 @@ def pac_simulation(
     for r in range(repeats):
         x = np.asarray(points(rng, size), dtype=np.float64)
         labels = target.contains(x)
-        found = fit(x, labels)
-        if found is None or (found.contains(x) != labels).any():
+        hypothesis = fit(x, labels)
+        if hypothesis is None or (hypothesis.contains(x) != labels).any():
             raise InputError(
                 f"No hypothesis of {hypotheses!r} is consistent with the truth on {size} rows.",
                 remedy="Give a truth that is in the class.",
             )
         if known is not None:
-            errors[r] = known(target, found)
+            errors[r] = known(target, hypothesis)
         else:
             fresh = np.asarray(points(rng, N_TEST), dtype=np.float64)
-            errors[r] = float((target.contains(fresh) != found.contains(fresh)).mean())
+            errors[r] = float((target.contains(fresh) != hypothesis.contains(fresh)).mean())
     failures = int((errors > epsilon).sum())
     interval = exact_interval(failures, repeats, level)
     return PACSimulation(

@@ -139,14 +139,17 @@ class Boxes(HypothesisClass):
             np.full(self.dimension, 0.5 - half), np.full(self.dimension, 0.5 + half)
         )
 
-    def uniform_error(self, truth: BoxHypothesis, found: BoxHypothesis) -> float:
+    def uniform_error(self, truth: BoxHypothesis, box_hypothesis: BoxHypothesis) -> float:
         """Probability of their difference for points that are uniform in the unit cube."""
         return (
             _volume(truth)
-            + _volume(found)
+            + _volume(box_hypothesis)
             - 2.0
             * _volume(
-                BoxHypothesis(np.maximum(truth.low, found.low), np.minimum(truth.high, found.high))
+                BoxHypothesis(
+                    np.maximum(truth.low, box_hypothesis.low),
+                    np.minimum(truth.high, box_hypothesis.high),
+                )
             )
         )
 
@@ -463,9 +466,9 @@ def covering(wedges: Sequence[Wedge], k: int) -> list[Vector] | None:
         missing = ~covered & everything
         first = (missing & -missing).bit_length() - 1
         for c in cells_of[first]:
-            found = search(covered | masks[c], [*taken, c])
-            if found is not None:
-                return found
+            cover = search(covered | masks[c], [*taken, c])
+            if cover is not None:
+                return cover
         return None
 
     return search(0, [])
@@ -478,8 +481,8 @@ def _cells(wedges: Sequence[Wedge]) -> list[Cell]:
         ends |= {_shortest(left[1], -left[0]), _shortest(-right[1], right[0])}
     ordered = sorted(ends | {(-x, -y) for x, y in ends}, key=cmp_to_key(_by_angle))
     cells = []
-    for one, other in zip(ordered, ordered[1:] + ordered[:1], strict=True):
-        a, b = _about_as_long(one, other), _about_as_long(other, one)
+    for first, other in zip(ordered, ordered[1:] + ordered[:1], strict=True):
+        a, b = _about_as_long(first, other), _about_as_long(other, first)
         x, y = a[0] + b[0], a[1] + b[1]
         cells.append(((x, y), (x + a[0], y + a[1]), (x + b[0], y + b[1])))
     # wide cells are tried first, for polygons of moderate size: any other order is as right

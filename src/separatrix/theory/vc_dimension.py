@@ -189,10 +189,10 @@ def vc_dimension(
     most = min(most, MAX_POINTS)
     most += hypotheses.bound == most  # the sets that the class refutes are seen to fail, too
     for n in range(1, most + 1):
-        found = search.arrangement_of(n)
-        if found is None:
+        shattering = search.arrangement_of(n)
+        if shattering is None:
             break
-        best = found
+        best = shattering
     else:
         search.status, search.refuted = "limit of points", []
     dimension = 0 if best is None else len(best.points)
@@ -228,26 +228,26 @@ class _ShatteringSearch:
         self.exhaustive = every is not None
         try:
             if every is None:
-                return self._first_shattered(islice(self._endless(n, d), self.tries))
+                return self._find_shattered(islice(self._endless(n, d), self.tries))
             if not self.own_points:  # the regular ones read best, and are among all others
-                found = self._first_shattered(regular_arrangements(n, d))
-                if found is not None:
-                    return found
+                shattering = self._find_shattered(regular_arrangements(n, d))
+                if shattering is not None:
+                    return shattering
                 self.refuted = []
-            return self._first_shattered(every)
+            return self._find_shattered(every)
         except OutOfWork:
             self.status = "limit of work"
         except KeyboardInterrupt:
             self.status = "interrupted"
         return None
 
-    def _first_shattered(self, candidates: Iterable[Floats]) -> Shattering | None:
+    def _find_shattered(self, candidates: Iterable[Floats]) -> Shattering | None:
         for points in candidates:
-            found = decide(self.hypotheses, points, self.left)
-            self.left -= found.n_decided
-            if found.shattered:
-                return found
-            self.refuted.append(found)
+            shattering = decide(self.hypotheses, points, self.left)
+            self.left -= shattering.n_decided
+            if shattering.shattered:
+                return shattering
+            self.refuted.append(shattering)
             if self.left <= 0:
                 raise OutOfWork
         return None
@@ -402,16 +402,18 @@ def decide(hypotheses: HypothesisClass, points: Floats, max_work: float = np.inf
         )
     if decided + 2**n > max_work:
         raise OutOfWork
-    found: list[Hypothesis | None] = [None] * 2**n
+    hypothesis: list[Hypothesis | None] = [None] * 2**n
     every = labelings(n)
     # singletons and their complements fail first where points are inside others
     few = np.minimum(every.sum(axis=1), n - every.sum(axis=1))
     for i in np.argsort(few, kind="stable").tolist():
         decided += 1
-        found[i] = _consistent(hypotheses, points, every[i])
-        if found[i] is None:
+        hypothesis[i] = _consistent(hypotheses, points, every[i])
+        if hypothesis[i] is None:
             return _refuse_shattering(hypotheses, points, every[i], decided)
-    return Shattering(points, True, tuple(h for h in found if h is not None), n_decided=decided)
+    return Shattering(
+        points, True, tuple(h for h in hypothesis if h is not None), n_decided=decided
+    )
 
 
 class OutOfWork(Exception):
@@ -424,13 +426,15 @@ def labelings(n: int) -> Labels:
 
 
 def _consistent(hypotheses: HypothesisClass, points: Floats, labels: Labels) -> Hypothesis | None:
-    found = hypotheses.consistent(points, labels)
-    if found is not None and not np.array_equal(np.asarray(found.contains(points)), labels):
+    hypothesis = hypotheses.consistent(points, labels)
+    if hypothesis is not None and not np.array_equal(
+        np.asarray(hypothesis.contains(points)), labels
+    ):
         raise InputError(
-            f"{hypotheses!r} returned {found!r} for labels that it does not have.",
+            f"{hypotheses!r} returned {hypothesis!r} for labels that it does not have.",
             remedy="consistent must return None where no hypothesis has the labels.",
         )
-    return found
+    return hypothesis
 
 
 def _refuse_shattering(

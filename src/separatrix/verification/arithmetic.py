@@ -62,14 +62,14 @@ class ExactMoments:
         """Add a block of rows, given column by column."""
         n = len(columns[0]) if columns else len(weights or ())
         self.count += n
-        found = [([1] * n, 0), *map(scale_to_integers, columns)]
+        integers = [([1] * n, 0), *map(scale_to_integers, columns)]
         w, weight_shift = ([1] * n, 0) if weights is None else scale_to_integers(weights)
-        self._refine([shift for _, shift in found], weight_shift)
+        self._refine([shift for _, shift in integers], weight_shift)
         extra = self._weight_shift - weight_shift
-        for j, (x, s) in enumerate(found):
+        for j, (x, s) in enumerate(integers):
             weighted = x if weights is None else list(map(mul, x, w))
             for k in range(j + 1):
-                z, t = found[k]
+                z, t = integers[k]
                 lost = self._shifts[j] - s + self._shifts[k] - t + extra
                 self._sums[j][k] += dot(weighted, z) << lost
 
@@ -146,11 +146,11 @@ def _eliminate(rows: list[list[int]], k: int, previous: int, below: Sequence[int
         other[k] = 0
 
 
-def _back(rows: list[list[int]], pivots: Sequence[int], size: int, at: int) -> list[Fraction]:
+def _back(rows: list[list[int]], pivots: Sequence[int], size: int, index: int) -> list[Fraction]:
     x = [Fraction(0)] * size
     for k in reversed(pivots):
         known = sum((rows[k][j] * x[j] for j in pivots if j > k and rows[k][j]), Fraction(0))
-        x[k] = (rows[k][at] - known) / rows[k][k]
+        x[k] = (rows[k][index] - known) / rows[k][k]
     return x
 
 
@@ -357,12 +357,12 @@ def _row_sums(inverse: list[list[float]], equal: list[list[int]]) -> Fraction:
     columns = list(zip(*equal, strict=True))
     for i, row in enumerate(inverse):
         r, shift = scale_to_integers(row)
-        one = 1 << (shift + _POINT)
+        unit = 1 << (shift + _POINT)
         total = 0
         for j, column in enumerate(columns):
-            total += abs((one if i == j else 0) - sum(map(mul, r, column)))
+            total += abs((unit if i == j else 0) - sum(map(mul, r, column)))
         lost = len(row) * sum(map(abs, r))
-        worst = max(worst, Fraction(total + lost, one))
+        worst = max(worst, Fraction(total + lost, unit))
     return worst
 
 
@@ -380,8 +380,8 @@ def _inverse(a: list[list[float]]) -> list[list[float]] | None:
             factor = rows[i][k]
             if i != k and factor:
                 rows[i] = [x - factor * y for x, y in zip(rows[i], top, strict=True)]
-    found = [row[size:] for row in rows]
-    return found if all(isfinite(v) for row in found for v in row) else None
+    inverse = [row[size:] for row in rows]
+    return inverse if all(isfinite(v) for row in inverse for v in row) else None
 
 
 # -------------------------------------------------------------------------------------------------
@@ -475,12 +475,12 @@ class DualSearch:
     ) -> list[tuple[int, float]] | None:
         best, chosen = 0.0, None
         for k, b in enumerate(beta):
-            own = gradient[k] - (self.s / rho if rho else 0.0)
+            slope = gradient[k] - (self.s / rho if rho else 0.0)
             curve = square[k] + (1.0 / rho if rho else 0.0)
-            move = own / curve if curve > 0.0 else 0.0
+            move = slope / curve if curve > 0.0 else 0.0
             move = min(max(move, self.low[k] - b), self.high[k] - b)
-            if abs(move * own) > best:
-                best, chosen = abs(move * own), [(k, move)]
+            if abs(move * slope) > best:
+                best, chosen = abs(move * slope), [(k, move)]
         return chosen if best > SMALL**2 else None
 
 

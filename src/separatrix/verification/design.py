@@ -41,14 +41,14 @@ class Design:
     def classes(self, known: Sequence[Any]) -> list[int]:
         """The position of every row's class among the known ones."""
         place = class_positions(known)
-        found = {label: place(label) for label in dict.fromkeys(self._labels())}
-        for label, position in found.items():
+        places = {label: place(label) for label in dict.fromkeys(self._labels())}
+        for label, position in places.items():
             if position is None:
                 raise InputError(
                     f"the table has class {_text(label)!r}, which the model does not know.",
                     remedy="Give the table of training.",
                 )
-        return [found[label] for label in self._labels()]  # type: ignore[misc]
+        return [places[label] for label in self._labels()]  # type: ignore[misc]
 
     def _labels(self) -> list[Any]:
         if self.labels is not None:
@@ -71,12 +71,12 @@ class Blocks:
             self.n += block.n
             yield block
 
-    def tell(self, stage: str, done: int, total: int) -> None:
+    def tell(self, stage: str, n_done: int, total: int) -> None:
         """Say how much is done, at most every other second."""
         now = time.monotonic()
         if self._progress is not None and now - self._last > 2.0:
             self._last = now
-            self._progress(stage, done, total)
+            self._progress(stage, n_done, total)
 
 
 def class_positions(known: Sequence[Any]) -> Callable[[Any], int | None]:
@@ -129,23 +129,23 @@ def encode_blocks(blocks: Iterable[Any], encoding: Record | None) -> Iterator[De
     for block in blocks:
         raw = {_term(term): j for j, term in enumerate(block.terms)}
         x = block.x.toarray() if hasattr(block.x, "toarray") else block.x
-        own = x.T.tolist()
+        columns_raw = x.T.tolist()
         yield Design(
-            own if encoding is None else _encode_term(own, raw, block.n, encoding),
+            columns_raw if encoding is None else _encode_term(columns_raw, raw, block.n, encoding),
             *_targets(block, encoding),
         )
 
 
 def _targets(block: Any, encoding: Record | None) -> tuple[Columns, list[float] | None, Any]:
-    found = {
+    columns = {
         _term(term): column for term, column in zip(block.targets, block.y.T.tolist(), strict=True)
     }
     terms = [] if encoding is None else [_read_term(t) for t in encoding["targets"]["items"]]
-    if terms and set(found) <= set(terms):  # classes in the order of training
-        found = {term: found.get(term, [0.0] * block.n) for term in terms}
-    levels = tuple(str(level) for _, level, _ in found if level is not None)
+    if terms and set(columns) <= set(terms):  # classes in the order of training
+        columns = {term: columns.get(term, [0.0] * block.n) for term in terms}
+    levels = tuple(str(level) for _, level, _ in columns if level is not None)
     weights = None if block.w is None else block.w.tolist()
-    return list(found.values()), weights, levels
+    return list(columns.values()), weights, levels
 
 
 def _encode_term(

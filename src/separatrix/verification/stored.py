@@ -45,14 +45,14 @@ def model_in(file: File) -> Record:
         "params": file.json("parameters"),
         "state": file.json("attributes"),
     }
-    found: Record = _check_value(body, file)
-    return found
+    record: Record = _check_value(body, file)
+    return record
 
 
 def study_in(file: File) -> Record | None:
     """The study of a model file; None if there is none."""
-    found = file.json("study")
-    return None if found is None else _check_value(found, file)
+    document = file.json("study")
+    return None if document is None else _check_value(document, file)
 
 
 def _check_value(value: Any, file: File) -> Any:

@@ -68,8 +68,8 @@ def rows_of_arrays(x: Any, y: Any, w: Any, model: Record) -> VerificationRows:
 def _list_values(values: Any) -> list[Any]:
     values = values.toarray() if hasattr(values, "toarray") else values
     values = values.to_numpy() if hasattr(values, "to_numpy") else values
-    found: list[Any] = values.tolist() if hasattr(values, "tolist") else list(values)
-    return [list(row) if isinstance(row, tuple) else row for row in found]
+    items: list[Any] = values.tolist() if hasattr(values, "tolist") else list(values)
+    return [list(row) if isinstance(row, tuple) else row for row in items]
 
 
 def rows_of_table(
@@ -131,8 +131,8 @@ def _assume_encoding(model: Record, rows: Any) -> Any:
         return None
     task = "classification" if "classes_" in model else "regression"
     split = Split(seed=0, test=0.2, task=task, streamed=False)
-    found = sum(block.n for block in training_part(rows, split).blocks())
-    return split if found == counted else None
+    value = sum(block.n for block in training_part(rows, split).blocks())
+    return split if value == counted else None
 
 
 def _usable(encoding: Any) -> Record | None:
@@ -164,8 +164,8 @@ def _split(study: Record) -> Any:
     )
 
 
-def _values(found: Any) -> list[Any]:
-    return found.values if isinstance(found, Tensor) else list(found or ())
+def _values(value: Any) -> list[Any]:
+    return value.values if isinstance(value, Tensor) else list(value or ())
 
 
 def _named_target(
@@ -178,15 +178,15 @@ def _named_target(
     rows = scan(table, target=target, weight=weight)
     if "classes_" in model:
         rows = with_classes(rows)
-    names, found = list(schema.names), list(rows.schema.names)
-    unnamed = names == [f"x{j}" for j in range(len(names))] and len(names) == len(found)
-    absent = [name for name in names if name not in found]
+    names, known_names = list(schema.names), list(rows.schema.names)
+    unnamed = names == [f"x{j}" for j in range(len(names))] and len(names) == len(known_names)
+    absent = [name for name in names if name not in known_names]
     if absent and not unnamed:
         raise InputError(
             f"there is no column {absent[0]!r}, which training had.",
             remedy="Give the table of training.",
         )
-    order = found if unnamed else names
+    order = known_names if unnamed else names
     note = f"Columns in the order of training: {', '.join(order)}." if unnamed else READ
     return VerificationRows(_Ordered(rows, order), None, notes=(note,))
 

@@ -82,18 +82,18 @@ class Verification:
     @property
     def verdict(self) -> str:
         """The total verdict."""
-        found = {claim.verdict for claim in self.claims}
-        if REFUTED in found:
+        verdicts = {claim.verdict for claim in self.claims}
+        if REFUTED in verdicts:
             return REFUTED
-        if UNCHECKED in found or not found:
-            return CONSISTENT if found & {PROVED, CONSISTENT} else UNCHECKED
-        return PROVED if found == {PROVED} else CONSISTENT
+        if UNCHECKED in verdicts or not verdicts:
+            return CONSISTENT if verdicts & {PROVED, CONSISTENT} else UNCHECKED
+        return PROVED if verdicts == {PROVED} else CONSISTENT
 
     @property
     def digits(self) -> float | None:
         """The fewest digits to which compared numbers agree; None where none were compared."""
-        found = [claim.digits for claim in self.claims if claim.digits is not None]
-        return min(found, default=None)
+        exact_digits = [claim.digits for claim in self.claims if claim.digits is not None]
+        return min(exact_digits, default=None)
 
     @property
     def holds(self) -> bool:
@@ -157,23 +157,23 @@ def claim_recorded(
         return Claim(
             name, REFUTED, f"{what} is recorded as {stored}, and is {as_float(exact):.10g}."
         )
-    found = digits(Fraction(stored) - exact, max(abs(exact), abs(size)))
-    if found < least and abs(Fraction(stored) - exact) <= error:
+    n_digits = digits(Fraction(stored) - exact, max(abs(exact), abs(size)))
+    if n_digits < least and abs(Fraction(stored) - exact) <= error:
         sentence = (
             f"{what} is {as_float(exact):.10g}, and {stored:.10g} is recorded: within the errors "
             f"of its terms, {as_float(error):.1g}."
         )
-        return Claim(name, CONSISTENT, sentence, found)
-    if found < least:
+        return Claim(name, CONSISTENT, sentence, n_digits)
+    if n_digits < least:
         sentence = f"{what} is recorded as {stored:.10g}, and is {as_float(exact):.10g}."
-        return Claim(name, REFUTED, sentence, found)
-    sentence = f"{what} is {as_float(exact):.10g}, as recorded, to {found:.0f} digits."
+        return Claim(name, REFUTED, sentence, n_digits)
+    sentence = f"{what} is {as_float(exact):.10g}, as recorded, to {n_digits:.0f} digits."
     if digits(Fraction(stored) - exact, exact) < least:
         sentence = (
             f"{what} is {as_float(exact):.10g}, and {stored:.10g} is recorded: a difference "
-            f"of rounding, the same to {found:.0f} digits of {as_float(abs(size)):.3g}."
+            f"of rounding, the same to {n_digits:.0f} digits of {as_float(abs(size)):.3g}."
         )
-    return Claim(name, PROVED, sentence, found)
+    return Claim(name, PROVED, sentence, n_digits)
 
 
 def equal(name: str, what: str, stored: Any, exact: Any) -> Claim:

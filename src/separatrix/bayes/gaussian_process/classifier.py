@@ -197,7 +197,7 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
         if not (self.optimizer is None or callable(self.optimizer)):
             check_option("optimizer", self.optimizer, ["fmin_l_bfgs_b"], "None, or a function")
         warm = self.warm_start and hasattr(self, "binaries_")
-        before = [one.kernel for one in self.binaries_] if warm else []
+        before = [binary.kernel for binary in self.binaries_] if warm else []
         with thread_limit(self.n_jobs):
             if self.n_inducing is None:
                 self._fit_exact(X, y, sample_weight, before)
@@ -223,12 +223,12 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
         def fitted(i: int) -> BinaryProcess:
             rows, labels = parts[i]
             some = take_items(x, rows)
-            own = before[i] if len(before) == len(parts) else None
-            search = self._search(kernel, some, w[rows], own)
+            previous = before[i] if len(before) == len(parts) else None
+            search = self._search(kernel, some, w[rows], previous)
             return fit_binary(kernel, some, labels, w[rows], search, int(self.max_iter_predict))
 
-        found = parallel_map(fitted, range(len(parts)))
-        self.binaries_, self.certificate_ = found, certify(found)
+        processes = parallel_map(fitted, range(len(parts)))
+        self.binaries_, self.certificate_ = processes, certify(processes)
 
     def _fit_inducing(self, X: Any, y: Any, sample_weight: Any, before: list[Kernel]) -> None:
         """A variational bound of all rows, which are read block by block."""
@@ -240,16 +240,16 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
         self.encoding_ = prepared.encoding
         kernel = self._given_kernel(len(self.encoding_.names))
         rows = store_rows(prepared.rows)
-        tables = [one.of(rows) for one in two_classes(targets, pairs=self._has_pairs)]
+        tables = [two_class.of(rows) for two_class in two_classes(targets, pairs=self._has_pairs)]
 
         def fitted(i: int) -> InducingBinary:
-            own = before[i] if len(before) == len(tables) else None
+            previous = before[i] if len(before) == len(tables) else None
             return fit_inducing_binary(
-                tables[i], kernel, lambda x, w: self._search(kernel, x, w, own), count
+                tables[i], kernel, lambda x, w: self._search(kernel, x, w, previous), count
             )
 
-        found = parallel_map(fitted, range(len(tables)))
-        self.binaries_, self.certificate_ = found, certify_inducing(found, tables)
+        processes = parallel_map(fitted, range(len(tables)))
+        self.binaries_, self.certificate_ = processes, certify_inducing(processes, tables)
 
     def _given_kernel(self, columns: int) -> Kernel:
         if self.kernel is None:
@@ -257,13 +257,13 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
         return kernel_of(self.kernel)
 
     def _search(
-        self, kernel: Kernel, x: Items, w: Floats, own: Kernel | None
+        self, kernel: Kernel, x: Items, w: Floats, start_kernel: Kernel | None
     ) -> SearchSpace | None:
         """Starts from the data's scales, from the kernel's own values, and at random."""
         if self.optimizer is None and self.kernel is not None:
             return None
         given = [] if self.kernel is None else [kernel.theta]
-        given += [] if own is None else [own.theta]
+        given += [] if start_kernel is None else [start_kernel.theta]
         optimizer = self.optimizer if callable(self.optimizer) else None
         further = (int(self.n_restarts_optimizer), self.random_state)
         return search_of(kernel, x, w, given, further, optimizer, tie=self.kernel is None)
@@ -274,7 +274,7 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
     def kernel_(self) -> Any:
         """The kernel with its learned hyperparameters; of several classes one for each process."""
         check_is_fitted(self)
-        kernels = Kernels(one.kernel for one in self.binaries_)
+        kernels = Kernels(binary.kernel for binary in self.binaries_)
         return kernels[0] if len(self.classes_) == 2 else kernels
 
     @property
@@ -293,7 +293,7 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
         """The log evidence; of several processes the mean, as in scikit-learn."""
         if "binaries_" not in vars(self):
             raise AttributeError("log_marginal_likelihood_value_ exists after fit.")
-        return np.mean([one.evidence for one in self.binaries_])
+        return np.mean([binary.evidence for binary in self.binaries_])
 
     def log_marginal_likelihood(
         self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True
@@ -327,20 +327,20 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
             )
         steps, each = int(self.max_iter_predict), thetas_of(exact, np.asarray(theta, dtype=float))
         with one_blas_thread():
-            found = [
-                LaplaceEvidence(one.kernel, one.x, one.y, one.w, steps)(own)
-                for one, own in zip(exact, each, strict=True)
+            evidences = [
+                LaplaceEvidence(one.kernel, one.x, one.y, one.w, steps)(gradient)
+                for one, gradient in zip(exact, each, strict=True)
             ]
             if not clone_kernel:
                 anew = [
-                    fit_binary(one.kernel.with_theta(own), one.x, one.y, one.w, None, steps)
-                    for one, own in zip(exact, each, strict=True)
+                    fit_binary(one.kernel.with_theta(gradient), one.x, one.y, one.w, None, steps)
+                    for one, gradient in zip(exact, each, strict=True)
                 ]
                 self.binaries_, self.certificate_ = anew, certify(anew)
         if eval_gradient:
-            return found[0]
+            return evidences[0]
         # NumPy's number, as scikit-learn's: arithmetic with single precision stays in double
-        return np.mean([value for value, _ in found])
+        return np.mean([value for value, _ in evidences])
 
     # -- predictions ---------------------------------------------------------------------------
 
@@ -368,7 +368,7 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
         """The class of every row: the more probable of two, the most probable of several."""
         x = self._items(X)
         if len(self.classes_) == 2:
-            return self._predicted(self.binaries_[0].latent_mean(x))
+            return self._label_scores(self.binaries_[0].latent_mean(x))
         return np.asarray(self.classes_[self._probabilities(x).argmax(axis=1)])
 
     @on_one_blas_thread
@@ -377,7 +377,7 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
         return self._probabilities(self._items(X))
 
     def _probabilities(self, x: Items) -> Floats:
-        p = np.stack([one.probabilities(x) for one in self.binaries_], axis=1)
+        p = np.stack([binary.probabilities(x) for binary in self.binaries_], axis=1)
         if len(self.classes_) == 2:
             return np.column_stack([1.0 - p, p])
         return couple(logit(p), len(self.classes_)) if self._has_pairs else normalize(p)
@@ -488,8 +488,8 @@ def tied_lengths(natural: Kernel, is_length: np.ndarray, box: Bounds) -> SearchS
 def limit_bounds(box: Bounds, natural: Kernel, *given: Floats) -> Bounds:
     """The box without kernels so large that probabilities are 0 and 1 but for rounding."""
     most = natural.theta + LARGEST
-    for one in given:
-        most = np.maximum(most, one)
+    for values in given:
+        most = np.maximum(most, values)
     return Bounds(
         box.low, np.where(lengths(natural), box.high, np.minimum(box.high, most)), box.vanishing
     )

@@ -148,12 +148,12 @@ class LogEvidence:
             kernel = self.kernel.with_theta(theta)
         except ValueError:  # a hyperparameter beyond the range of numbers
             return nothing
-        found = factorize(kernel, self.rows, self._buffer)
-        if found is None or not np.isfinite(found.log_evidence):
+        factored = factorize(kernel, self.rows, self._buffer)
+        if factored is None or not np.isfinite(factored.log_evidence):
             return nothing
-        gradient = evidence_gradient(found, self.rows)
-        self._last = found
-        return (found.log_evidence, gradient) if np.isfinite(gradient).all() else nothing
+        gradient = evidence_gradient(factored, self.rows)
+        self._last = factored
+        return (factored.log_evidence, gradient) if np.isfinite(gradient).all() else nothing
 
     def information(self) -> Floats:
         """The average information at the last evaluation, an estimate of −∇² of the evidence.
@@ -167,32 +167,32 @@ class LogEvidence:
 
     def value(self, theta: Floats) -> float:
         """The value alone, at a third of the work."""
-        found = factorize(self.kernel.with_theta(theta), self.rows, self._buffer)
-        return -np.inf if found is None else found.log_evidence
+        factored = factorize(self.kernel.with_theta(theta), self.rows, self._buffer)
+        return -np.inf if factored is None else factored.log_evidence
 
 
-def evidence_gradient(found: Factored, rows: ProcessRows) -> Floats:
+def evidence_gradient(factored: Factored, rows: ProcessRows) -> Floats:
     """The gradient by θ; the factor is overwritten."""
     k = rows.y.shape[1]
-    q = cholesky_inverse(found.factor)
-    left = [found.alpha]
-    if len(found.trend_factor):
-        scaled = linalg.solve_triangular(found.trend_factor, found.projected.T, lower=True)
+    q = cholesky_inverse(factored.factor)
+    left = [factored.alpha]
+    if len(factored.trend_factor):
+        scaled = linalg.solve_triangular(factored.trend_factor, factored.projected.T, lower=True)
         left.append(np.sqrt(k) * scaled.T)
     f = np.ascontiguousarray(np.column_stack(left))
 
-    def part(at: slice) -> None:
-        q[at, : at.stop] *= -float(k)
-        q[at, : at.stop] += f[at] @ f[: at.stop].T
+    def part(rows: slice) -> None:
+        q[rows, : rows.stop] *= -float(k)
+        q[rows, : rows.stop] += f[rows] @ f[: rows.stop].T
 
     parallel_map(part, pieces(rows.n, 128))
     diagonal = np.diagonal(q) / rows.w
     if (rows.w != 1.0).any():
         with np.errstate(divide="ignore", invalid="ignore"):
-            several = np.where(rows.w != 1.0, k * (rows.w - 1.0) / found.noise, 0.0)
+            several = np.where(rows.w != 1.0, k * (rows.w - 1.0) / factored.noise, 0.0)
         diagonal = diagonal - several
-    gradient = found.split.gradient_sums(rows.x, q)
-    return np.asarray(0.5 * (gradient + found.split.noise_gradient_sums(rows.x, diagonal)))
+    gradient = factored.split.gradient_sums(rows.x, q)
+    return np.asarray(0.5 * (gradient + factored.split.noise_gradient_sums(rows.x, diagonal)))
 
 
 # -------------------------------------------------------------------------------------------------
@@ -218,12 +218,12 @@ def average_information(
     # in Fortran order q is transposed: its lower half is the upper one
     product = linalg.blas.dsymm(1.0, q.T, flat, side=0, lower=0)
     projected = ((alpha @ (alpha.T @ flat) - product) / k).reshape(n, p, k)
-    found = 0.5 * np.tensordot(slopes, projected, axes=([0, 2], [0, 2]))
+    information = 0.5 * np.tensordot(slopes, projected, axes=([0, 2], [0, 2]))
     copies = np.maximum(w - 1.0, 0.0)
     if copies.any():
         relative = noise_slopes / np.where(noise > 0.0, noise, 1.0)[:, None]
-        found += 0.5 * k * relative.T @ (copies[:, None] * relative)
-    return np.asarray(0.5 * (found + found.T))
+        information += 0.5 * k * relative.T @ (copies[:, None] * relative)
+    return np.asarray(0.5 * (information + information.T))
 
 
 # -------------------------------------------------------------------------------------------------
@@ -282,7 +282,7 @@ class ProcessPosterior:
         whole = split.gram(new, np.empty((n, n)))
         strips = _strips(n)
         parts = parallel_map(lambda rows: whitened(take_items(new, rows)), strips)
-        v, r = (np.concatenate(one) for one in zip(*parts, strict=True))
+        v, r = (np.concatenate(block) for block in zip(*parts, strict=True))
 
         def strip(rows: slice) -> None:
             whole[rows] += r[rows] @ r.T - v[rows] @ v.T
@@ -294,20 +294,20 @@ class ProcessPosterior:
 
     def _whitening(self) -> Callable[[Items], tuple[Floats, Floats]]:
         """New rows ↦ V and (HᵀC⁻¹H)^−½ R, transposed: one row for each new row."""
-        found, n = self.found, n_items(self.x)
-        function = found.split.function
+        fitting, n = self.found, n_items(self.x)
+        function = fitting.split.function
         prepared = None if function is None else function.prepare_exact(self.x)
 
         def whitened(new: Items) -> tuple[Floats, Floats]:
             m = n_items(new)
             cross = np.zeros((m, n)) if prepared is None else np.array(prepared.rows(new), float)
-            rest = self.basis.of_rows(new) - cross @ found.projected
+            rest = self.basis.of_rows(new) - cross @ fitting.projected
             r = (
-                linalg.solve_triangular(found.trend_factor, rest.T, lower=True).T
+                linalg.solve_triangular(fitting.trend_factor, rest.T, lower=True).T
                 if len(self.basis)
                 else rest
             )
-            return forward_substitution(found.factor, cross), np.asarray(r)
+            return forward_substitution(fitting.factor, cross), np.asarray(r)
 
         return whitened
 
@@ -365,16 +365,16 @@ class LeaveOneOutPredictions:
 
 
 def leave_one_out(
-    found: Factored, rows: ProcessRows, center: Floats, scale: Floats
+    factored: Factored, rows: ProcessRows, center: Floats, scale: Floats
 ) -> LeaveOneOutPredictions:
     """Leave-one-out means and variances in units of the target, y = center + scale · y′."""
-    inverse = np.diagonal(cholesky_inverse(found.factor.copy())).copy()
-    if len(found.trend_factor):
-        part = linalg.solve_triangular(found.trend_factor, found.projected.T, lower=True)
+    inverse = np.diagonal(cholesky_inverse(factored.factor.copy())).copy()
+    if len(factored.trend_factor):
+        part = linalg.solve_triangular(factored.trend_factor, factored.projected.T, lower=True)
         inverse -= np.einsum("ij,ij->j", part, part)
     variance = (1.0 / np.maximum(inverse, np.finfo(float).tiny))[:, None]
-    mean = rows.y - found.alpha * variance
-    mean, variance = _with_other_copies(mean, variance, rows, found.noise)
+    mean = rows.y - factored.alpha * variance
+    mean, variance = _with_other_copies(mean, variance, rows, factored.noise)
     residual = (rows.y - mean) / np.sqrt(variance)
     log_density = -0.5 * (residual**2 + np.log(2.0 * np.pi * variance)) - np.log(scale)
     mean, std = center + scale * mean, scale * np.sqrt(variance)
@@ -417,16 +417,16 @@ class ProcessFits:
 
     def at(self, model: Any, X: Any) -> Floats:
         """E₋ᵢ f at m new rows (m x n)."""
-        base, new, found = model.predict(X), model._items(X), model._factored
-        function, m = found.split.function, len(base)
+        base, new, factored = model.predict(X), model._items(X), model._factored
+        function, m = factored.split.function, len(base)
         parts = np.zeros((m, len(self.own)))
         if function is not None:
             parts += np.asarray(function.prepare_exact(model.X_train_).rows(new), dtype=float)
-        rest = model.basis_.of_rows(new) - parts @ found.projected
-        parts = cholesky_solve(found.factor, parts.T).T
-        if len(found.trend_factor):
-            coefs = linalg.cho_solve((found.trend_factor, True), rest.T)
-            parts = parts + (found.projected @ coefs).T
+        rest = model.basis_.of_rows(new) - parts @ factored.projected
+        parts = cholesky_solve(factored.factor, parts.T).T
+        if len(factored.trend_factor):
+            coefs = linalg.cho_solve((factored.trend_factor, True), rest.T)
+            parts = parts + (factored.projected @ coefs).T
         return np.asarray(base[:, None] - parts * self.error)
 
 
@@ -439,5 +439,5 @@ def process_fits(model: Any, n: int) -> ProcessFits | None:
     several = np.ndim(model.y_train_) > 1 or len(model.y_train_) != n or model.jitter_
     if learned or several or (model.row_weight_ != 1.0).any():
         return None
-    own = model.leave_one_out().mean
-    return ProcessFits(own, model.y_train_ - own)
+    mean = model.leave_one_out().mean
+    return ProcessFits(mean, model.y_train_ - mean)

@@ -83,19 +83,19 @@ def fit_process(kernel: Kernel, rows: ProcessRows, plan: Plan) -> FittedProcess:
         kernel = kernel.with_theta(learned.theta)
         if learned.status is Status.LIMIT:
             warn("SEP003", "the evidence of the process still rises after 200 evaluations.")
-    found = factorize(kernel, rows)
-    if found is None:
+    factored = factorize(kernel, rows)
+    if factored is None:
         added = least_jitter(kernel, rows)
         jitter, rows = jitter + added, rows.with_noise(added)
-        found = factorize(kernel, rows)
-        assert found is not None
+        factored = factorize(kernel, rows)
+        assert factored is not None
     if jitter:
         warn(
             "SEP017",
             f"the covariance of the training rows is not positive definite in floating-point "
             f"numbers; a noise variance of {jitter:.3g} was added to every row.",
         )
-    return FittedProcess(kernel, rows, found, learned, jitter)
+    return FittedProcess(kernel, rows, factored, learned, jitter)
 
 
 def least_noise(kernel: Kernel, rows: ProcessRows, plan: Plan) -> float:
@@ -209,10 +209,10 @@ ITERATIONS = 12
 
 def certify(fitted: FittedProcess, columns: Sequence[str]) -> Certificate:
     """Evidence, derivative, curvature, condition, and the other maxima."""
-    found, learned = fitted.found, fitted.learned
-    condition = condition_number(found.factor)
+    fitting, learned = fitted.found, fitted.learned
+    condition = condition_number(fitting.factor)
     shown = {
-        "primal": -found.log_evidence,
+        "primal": -fitting.log_evidence,
         "condition": condition,
         "digits": max(0.0, -np.log10(np.finfo(float).eps * condition)),
         "statistic": "the Cholesky factor",
@@ -276,7 +276,9 @@ def largest_slope(kernel: Kernel, rows: ProcessRows, learned: Learned) -> float:
         signs = np.where(np.arange(len(scales)) % 2, 1.0, -1.0)
         directions = [signs * scales / np.sqrt(free.sum())]
         known = float(np.abs(learned.gradient * scales).max())
-    return max(known, *(abs(_slope(kernel, rows, learned.theta, one)) for one in directions))
+    return max(
+        known, *(abs(_slope(kernel, rows, learned.theta, direction)) for direction in directions)
+    )
 
 
 def _slope(kernel: Kernel, rows: ProcessRows, theta: Floats, direction: Floats) -> float:
@@ -328,8 +330,8 @@ def _curvature_notes(learned: Learned, labels: Sequence[str]) -> list[str]:
     errors = learned.standard_errors
     vague = [
         label
-        for label, error, one in zip(labels, errors, learned.at_limit, strict=True)
-        if not one and not error <= UNDETERMINED
+        for label, error, limited in zip(labels, errors, learned.at_limit, strict=True)
+        if not limited and not error <= UNDETERMINED
     ]
     if vague:
         notes.append(f"Not determined by the data within a factor of e: {', '.join(vague)}.")
@@ -386,11 +388,11 @@ class Label:
 
 def theta_labels(kernel: Kernel, columns: Sequence[str]) -> list[Label]:
     """A label for every entry of θ, from left to right; repeated ones are numbered."""
-    found = _labels(kernel, columns)
-    texts = [str(label) for label in found]
+    labels = _labels(kernel, columns)
+    texts = [str(label) for label in labels]
     seen: dict[str, int] = {}
     numbered = []
-    for label, text in zip(found, texts, strict=True):
+    for label, text in zip(labels, texts, strict=True):
         seen[text] = seen.get(text, 0) + 1
         more = f" {seen[text]}" if texts.count(text) > 1 else ""
         numbered.append(Label(label.name + more, label.column))

@@ -106,7 +106,7 @@ class InducingPoints:
         """κ(x, Z), n x m."""
         return np.asarray(self.prepared.rows(x), dtype=float)
 
-    def whitened(self, x: Items, *, single: bool = False) -> NDArray[Any]:
+    def whiten(self, x: Items, *, single: bool = False) -> NDArray[Any]:
         """κ(x, Z) L⁻ᵀ, n x m: their inner products are Q; in single precision where that will do.
 
         Kernel values are computed for a few rows at a time, which stay in the cache.
@@ -210,7 +210,7 @@ class InducingSums:
         self.weight += float(n_items(x) if w is None else w.sum())
 
     def _part(self, x: Items, y: Floats, w: Floats | None) -> tuple[Any, ...]:
-        a = self.inducing.whitened(x, single=self.single)
+        a = self.inducing.whiten(x, single=self.single)
         y, diagonal = self.targets.of(x, y), self.inducing.diagonal(x)
         if w is not None:
             root = np.sqrt(w)[:, None]
@@ -324,7 +324,7 @@ class CollapsedBound:
     def lower(self) -> float:
         """F, summed over outputs."""
         value = self._shared - 0.5 * self.residual_trace / self.noise
-        return self.outputs * value + self._explained(self._products)
+        return self.outputs * value + self._explain(self._products)
 
     @cached_property
     def upper(self) -> float:
@@ -337,9 +337,9 @@ class CollapsedBound:
             np.tril(system), self.sums.inner / raised, lower=True, check_finite=False
         )
         products = self.sums.squares / raised - half.T @ half
-        return self.outputs * self._shared + self._explained(products)
+        return self.outputs * self._shared + self._explain(products)
 
-    def _explained(self, products: Floats) -> float:
+    def _explain(self, products: Floats) -> float:
         """−½ yᵀC⁻¹y, with a trend of flat prior integrated out: from [Y H]ᵀC⁻¹[Y H]."""
         k = self.outputs
         coef, factor = generalized_least_squares(products, k)
@@ -389,13 +389,13 @@ class CollapsedBound:
         """2 ∂F/∂(K_mn W K_nm), m x m: times a row κ(x, Z) it is ∂F by that row."""
         nu = self._whitened_columns
         inside = self.outputs * self._shrinkage - nu @ nu.T
-        return self._sandwiched(inside / self.noise)
+        return self._sandwich(inside / self.noise)
 
     def by_points(self) -> Floats:
         """∂F/∂K_mm, m x m."""
         nu = self._whitened_columns
         inside = self.outputs * (self._shrinkage - self.sums.gram / self.noise) - nu @ nu.T
-        return self._sandwiched(0.5 * inside)
+        return self._sandwich(0.5 * inside)
 
     def by_log_noise(self) -> float:
         """∂F/∂ log σ²."""
@@ -406,7 +406,7 @@ class CollapsedBound:
         value += 0.5 * self.residual_trace / self.noise
         return self.outputs * value + 0.5 * fit / self.noise
 
-    def _sandwiched(self, inside: Floats) -> Floats:
+    def _sandwich(self, inside: Floats) -> Floats:
         whitening = self.inducing.whitening
         return np.asarray(whitening @ inside @ whitening.T)
 
@@ -478,8 +478,8 @@ class GradientSums:
         points = np.zeros_like(self.points)
         for rows in strips(n, len(bound.inducing)):
             here = None if w is None else w[rows, None]
-            found = self._strip(take_items(x, rows), targets[rows], here)
-            theta, points = theta + found[0], points + found[1]
+            block = self._strip(take_items(x, rows), targets[rows], here)
+            theta, points = theta + block[0], points + block[1]
         return theta, points
 
     def _strip(self, x: Items, targets: Floats, w: Floats | None) -> tuple[Floats, Any]:
@@ -502,16 +502,16 @@ class GradientSums:
 
     def total(self) -> tuple[Floats, Floats]:
         """∂F/∂(θ, log σ²) and ∂F/∂Z, the points' own kernel included."""
-        inducing, own = self.bound.inducing, self.bound.by_points()
+        inducing, by_point = self.bound.inducing, self.bound.by_points()
         kernel, z, m = inducing.kernel, inducing.points, len(inducing)
         if self.moves:
-            theta, points = tangent(kernel, z, z).sums(own)
+            theta, points = tangent(kernel, z, z).sums(by_point)
             points = self.points + 2.0 * points  # a point is on both sides
         else:
-            theta, points = kernel.gradient_sums(z, own), self.points
+            theta, points = kernel.gradient_sums(z, by_point), self.points
         theta = self.theta + theta
         if inducing.jitter:
-            share = np.full(m, inducing.jitter * float(np.trace(own)) / m)
+            share = np.full(m, inducing.jitter * float(np.trace(by_point)) / m)
             theta = theta + kernel.diagonal_gradient_sums(z, share)
         return np.append(theta, self.bound.by_log_noise()), points
 
@@ -580,7 +580,7 @@ class _RadialTangent(Tangent):
         self.others = kernel.apply(self.values, self.slopes, 1.0, 0.0)
 
     def sums(self, q: Floats) -> tuple[Floats, Floats]:
-        others = [float(np.vdot(q, one)) for one in self.others]
+        others = [float(np.vdot(q, other)) for other in self.others]
         g = q * self.slopes
         products, columns = g.T @ self.u, g.sum(axis=0)
         by_bandwidth = g.sum(axis=1) @ self.u**2 + columns @ self.v**2
@@ -607,31 +607,33 @@ class _ScaledTangent(Tangent):
 
     def sums(self, q: Floats) -> tuple[Floats, Floats]:
         theta, points = self.inner.sums(q)
-        own = float(np.vdot(q, self.values))
-        return np.append(own, self.factor * theta), self.factor * points
+        value_sum = float(np.vdot(q, self.values))
+        return np.append(value_sum, self.factor * theta), self.factor * points
 
 
 class _SumTangent(Tangent):
     def __init__(self, operands: list[Tangent]) -> None:
         self.operands = operands
-        self.values = reduce(np.add, [one.values for one in operands])
+        self.values = reduce(np.add, [operand.values for operand in operands])
 
     def sums(self, q: Floats) -> tuple[Floats, Floats]:
-        found = [one.sums(q) for one in self.operands]
+        found = [operand.sums(q) for operand in self.operands]
         return np.concatenate([theta for theta, _ in found]), reduce(np.add, [p for _, p in found])
 
 
 class _ProductTangent(Tangent):
     def __init__(self, operands: list[Tangent]) -> None:
         self.operands = operands
-        self.values = reduce(np.multiply, [one.values for one in operands])
+        self.values = reduce(np.multiply, [operand.values for operand in operands])
 
     def sums(self, q: Floats) -> tuple[Floats, Floats]:
-        found = []
-        for i, one in enumerate(self.operands):
+        products = []
+        for i, operand in enumerate(self.operands):
             others = [other.values for j, other in enumerate(self.operands) if j != i]
-            found.append(one.sums(reduce(np.multiply, others, q)))
-        return np.concatenate([theta for theta, _ in found]), reduce(np.add, [p for _, p in found])
+            products.append(operand.sums(reduce(np.multiply, others, q)))
+        return np.concatenate([theta for theta, _ in products]), reduce(
+            np.add, [p for _, p in products]
+        )
 
 
 # -------------------------------------------------------------------------------------------------
@@ -670,7 +672,7 @@ class InducingPosterior:
         """The joint covariance of f, or of y with ``noise``, at new rows."""
         kernel = self.bound.inducing.kernel
         whole = np.array(kernel.prepare_exact(new).rows(new), dtype=float)
-        a = self.bound.inducing.whitened(new)
+        a = self.bound.inducing.whiten(new)
         shrunk, trend = self._shrunk(a), self._trend_residual(a, new)
         whole += shrunk.T @ shrunk + trend.T @ trend - a @ a.T
         whole = 0.5 * (whole + whole.T)
@@ -680,13 +682,13 @@ class InducingPosterior:
 
     def _by_strips(self, new: Items, of: object, columns: int) -> Floats:
         n = n_items(new)
-        found = np.empty((n, columns))
+        strips = np.empty((n, columns))
 
         def strip(rows: slice) -> None:
-            found[rows] = of(take_items(new, rows))  # type: ignore[operator]
+            strips[rows] = of(take_items(new, rows))  # type: ignore[operator]
 
         parallel_map(strip, pieces(n, STRIP, max(64, n // STRIP)))
-        return found
+        return strips
 
     def _mean_of(self, new: Items) -> Floats:
         bound = self.bound
@@ -696,7 +698,7 @@ class InducingPosterior:
         return mean + basis.of_rows(new) @ bound.trend[0] if len(basis) else mean
 
     def _variance_of(self, new: Items) -> Floats:
-        a = self.bound.inducing.whitened(new)
+        a = self.bound.inducing.whiten(new)
         shrunk, trend = self._shrunk(a), self._trend_residual(a, new)
         left = self.bound.inducing.diagonal(new) - np.einsum("ij,ij->i", a, a)
         left = np.maximum(left, 0.0) + np.einsum("ij,ij->j", shrunk, shrunk)
@@ -754,9 +756,9 @@ def choose_points(
     """
     n = n_items(x)
     rank = np.arange(n) if order is None else order
-    own = np.asarray(kernel.diagonal(x), dtype=float)
-    variance = own.copy()
-    floor = SPANNED * np.maximum(own, np.finfo(float).tiny)
+    diagonal = np.asarray(kernel.diagonal(x), dtype=float)
+    variance = diagonal.copy()
+    floor = SPANNED * np.maximum(diagonal, np.finfo(float).tiny)
     columns = np.empty((min(count, n), n))
     rows: list[int] = []
     left: list[float] = []
@@ -843,9 +845,9 @@ class HashedSample:
     def __add__(self, other: Self) -> Self:
         total = self.fresh()
         total.weight = self.weight + other.weight
-        for one in (self, other):
-            if one.x is not None:
-                total._take(one.hashes, one.x, one.y, one.w)
+        for side in (self, other):
+            if side.x is not None:
+                total._take(side.hashes, side.x, side.y, side.w)
         return total
 
     @property

@@ -121,9 +121,9 @@ class InducingModel:
 
     def function(self, theta: Floats) -> Kernel:
         """The kernel of f at θ."""
-        found = self.at(theta).function
-        assert found is not None
-        return found
+        bound = self.at(theta).function
+        assert bound is not None
+        return bound
 
     def noise_at(self, theta: Floats, x: Items) -> float:
         """The variance of y about f."""
@@ -161,13 +161,13 @@ class InducingModel:
 
 def noise_level(split: SplitKernel, points: Items) -> float:
     """The variance of the kernel's white noise, which must be that of all rows."""
-    found = split.noise_variance(points)
-    if len(found) and np.ptp(found) > 1e-9 * np.abs(found).max():
+    noise = split.noise_variance(points)
+    if len(noise) and np.ptp(noise) > 1e-9 * np.abs(noise).max():
         raise InputError(
             "The noise of this kernel differs from row to row, and inducing points need one.",
             remedy="Add White() to the kernel instead of multiplying with it.",
         )
-    return float(found[0]) if len(found) else 0.0
+    return float(noise[0]) if len(noise) else 0.0
 
 
 class BoundOfRows:
@@ -195,14 +195,14 @@ class BoundOfRows:
                 value = bound.lower
                 if not np.isfinite(value):
                     return nothing
-                found, moves = self.rows.reduce(self.model.gradient_sums(bound)).total()
+                total, moves = self.rows.reduce(self.model.gradient_sums(bound)).total()
         except (FloatingPointError, ValueError, np.linalg.LinAlgError):
             return nothing
         split = self.model.at(theta)
         gradient = np.zeros(len(theta))
-        gradient[split.entries] = found[:-1]
-        one = take_items(points, slice(0, 1))
-        gradient += split.noise_gradient_sums(one, np.array([found[-1] / bound.noise]))
+        gradient[split.entries] = total[:-1]
+        point = take_items(points, slice(0, 1))
+        gradient += split.noise_gradient_sums(point, np.array([total[-1] / bound.noise]))
         if not (np.isfinite(gradient).all() and np.isfinite(moves).all()):
             return nothing
         if self.highest is None or value >= self.highest[1].lower:
@@ -227,10 +227,10 @@ class Searched:
     @property
     def learned(self) -> Learned:
         """The last ascent as what was learned."""
-        one = self.best
+        best = self.best
         return Learned(
-            one.theta, one.value, one.gradient, one.curvature, one.at_limit, (),
-            self.evaluations, one.status,
+            best.theta, best.value, best.gradient, best.curvature, best.at_limit, (),
+            self.evaluations, best.status,
         )  # fmt: skip
 
 
@@ -288,12 +288,12 @@ def move_points(
 
     free = np.full(points.size, np.inf)
     ends = [THETA_GRID * np.round((end - theta) / THETA_GRID) for end in (box.low, box.high)]
-    found = minimize(
+    descent_result = minimize(
         loss, np.zeros(p + points.size), jac=True, method="L-BFGS-B",
         bounds=np.column_stack([np.append(ends[0], -free), np.append(ends[1], free)]),
         options={"maxiter": steps, "maxcor": 20, "ftol": ENOUGH},
     )  # fmt: skip
-    theta, points = place(found.x)
+    theta, points = place(descent_result.x)
     value, gradient, _ = objective.with_points(theta, points)
     if not value > searched.best.value:
         return searched
@@ -375,11 +375,11 @@ class InducingSearch(ABC):
         """The fit with so many points, or fewer that span all rows."""
         if self.box is None or self.is_exact(count):
             points = self.model.choose(self.theta, self.sample.x, count)
-            return self._finished(points, self.first, self.first_rows, automatic)
+            return self._finish_fit(points, self.first, self.first_rows, automatic)
         size = max(LEAST_ROWS, ROWS_A_POINT * count)
         some = SampleRows.of(self.sample, size)
         searched = alternate(
-            self.model, some, self.theta, self.box, count, self._scaled(some.weight)
+            self.model, some, self.theta, self.box, count, self._scale_by(some.weight)
         )
         if n_items(searched.points) < len(self.sample.w):
             searched = move_points(self.model, some, searched, self.box, MOVES)
@@ -387,7 +387,7 @@ class InducingSearch(ABC):
         self.curvature = searched.best.curvature / some.weight
         return self._on_all_rows(searched, some, automatic)
 
-    def _scaled(self, weight: float) -> Floats | None:
+    def _scale_by(self, weight: float) -> Floats | None:
         return None if self.curvature is None else self.curvature * weight
 
     def _on_all_rows(self, searched: Searched, some: SampleRows, automatic: bool) -> InducingFit:
@@ -401,18 +401,18 @@ class InducingSearch(ABC):
             learned = replace(
                 last, gradient=growth * last.gradient, curvature=growth * last.curvature
             )
-            return self._finished(searched.points, learned, some.n, automatic)
+            return self._finish_fit(searched.points, learned, some.n, automatic)
         objective = BoundOfRows(self.model, searched.points, self.rows, single=not small)
         best = maximize(
-            objective, self.theta, self.box, curvature=self._scaled(weight),
+            objective, self.theta, self.box, curvature=self._scale_by(weight),
             tolerance=1e-13 if small else 1e-6 * weight, max_evaluations=100 if small else steps,
         )  # fmt: skip
         self.theta, self.curvature = best.theta, best.curvature / weight
         learned = replace(searched, best=best).learned
         bound = objective.bound_at(best.theta) if small else None
-        return self._finished(searched.points, learned, some.n, automatic, bound, all_rows=True)
+        return self._finish_fit(searched.points, learned, some.n, automatic, bound, all_rows=True)
 
-    def _finished(
+    def _finish_fit(
         self,
         points: Items,
         learned: Learned | None,
@@ -472,12 +472,12 @@ def fit_inducing(
         return search.with_points(min(count, len(sample.w)), automatic=False)
     most = min(MOST_POINTS, len(sample.w))
     count = min(search.first_count(), most)
-    found = search.with_points(count, automatic=True)
+    fitted_model = search.with_points(count, automatic=True)
     # fewer points than asked for span the rows: more would be of no use
-    while found.gap > GAP and n_items(found.points) == count < most:
+    while fitted_model.gap > GAP and n_items(fitted_model.points) == count < most:
         count = min(2 * count, most)
-        found = search.with_points(count, automatic=True)
-    return found
+        fitted_model = search.with_points(count, automatic=True)
+    return fitted_model
 
 
 def check_count(n_inducing: Any) -> int | None:
@@ -603,5 +603,5 @@ def largest_slope(learned: Learned) -> float:
 
 def learned_where(learned: Sequence[Learned], bound: str) -> str:
     """Whether hyperparameters maximize a bound, or were learned by it in few steps."""
-    ended = max(largest_slope(one) for one in learned) <= ENDED
+    ended = max(largest_slope(candidate) for candidate in learned) <= ENDED
     return f"hyperparameters {'that maximize' if ended else 'learned in few steps on'} its {bound}"

@@ -219,9 +219,9 @@ class BinaryProcess:
     ) -> BinaryProcess:
         """The process at these hyperparameters."""
         mode = find_mode(np.asarray(kernel.gram(x), dtype=float), y, w, start, max_steps)
-        found = cls(kernel, x, y, w, mode.slope, mode.evidence, mode.steps, learned, directions)
-        found.__dict__["mode"] = mode
-        return found
+        process = cls(kernel, x, y, w, mode.slope, mode.evidence, mode.steps, learned, directions)
+        process.__dict__["mode"] = mode
+        return process
 
     @cached_property
     def mode(self) -> Mode:
@@ -364,17 +364,17 @@ def fit_binary(
         some = spread_rows(y, SAMPLE, np.random.default_rng(0).permutation(len(y)))
         part = LaplaceEvidence(kernel, take_items(x, some), y[some], w[some], max_steps)
         samples = [EvidenceSample(search.along(part), len(y) / len(some))]
-    found = learn(
+    learned = learn(
         search.along(objective),
         search.starts,
         search.box,
         samples=samples,
         tolerance=LARGE_TOLERANCE if samples else TOLERANCE,
     )
-    if not np.isfinite(found.value):
+    if not np.isfinite(learned.value):
         return BinaryProcess.of(kernel, x, y, w, max_steps=max_steps)
-    best = kernel.with_theta(search.theta(found.theta))
-    return BinaryProcess.of(best, x, y, w, objective.slope, max_steps, found, search.directions)
+    best = kernel.with_theta(search.theta(learned.theta))
+    return BinaryProcess.of(best, x, y, w, objective.slope, max_steps, learned, search.directions)
 
 
 class Kernels(tuple[Kernel, ...]):
@@ -390,19 +390,21 @@ class Kernels(tuple[Kernel, ...]):
 
 def thetas_of(processes: Sequence[BinaryProcess], theta: Floats) -> list[Floats]:
     """θ of each process, from one that all share or from those of all in turn."""
-    own = [len(one.kernel.theta) for one in processes]
-    shared = len(theta) == own[0]
-    if not shared and len(theta) != sum(own):
-        raise InputError(f"theta has {len(theta)} entries; a process has {own[0]} hyperparameters.")
-    return [theta] * len(own) if shared else np.split(theta, np.cumsum(own)[:-1])
+    sizes = [len(process.kernel.theta) for process in processes]
+    shared = len(theta) == sizes[0]
+    if not shared and len(theta) != sum(sizes):
+        raise InputError(
+            f"theta has {len(theta)} entries; a process has {sizes[0]} hyperparameters."
+        )
+    return [theta] * len(sizes) if shared else np.split(theta, np.cumsum(sizes)[:-1])
 
 
 def spread_rows(y: Floats, count: int, order: Ints) -> Ints:
     """About ``count`` rows, the first in order of each class by its share, at least a quarter."""
     chosen = []
     for label in (0.0, 1.0):
-        own = order[y[order] == label]
-        chosen.append(own[: max(count // 4, round(count * len(own) / len(y)))])
+        of_class = order[y[order] == label]
+        chosen.append(of_class[: max(count // 4, round(count * len(of_class) / len(y)))])
     return np.sort(np.concatenate(chosen))
 
 
@@ -438,15 +440,15 @@ STEP, STRIP, MOST_ROWS = 1e-5, 256, 4_000
 
 def certify(processes: Sequence[BinaryProcess]) -> Certificate:
     """The worst of several processes; their mean evidence."""
-    residual = max(mode_residual(one) for one in processes)
-    evidence = float(np.mean([one.evidence for one in processes]))
-    learned = [one for one in processes if one.learned is not None]
+    residual = max(mode_residual(process) for process in processes)
+    evidence = float(np.mean([process.evidence for process in processes]))
+    learned = [process for process in processes if process.learned is not None]
     where = "at a local maximum of its evidence" if learned else "at the given hyperparameters"
     several = len(processes) > 1
     notes = [f"The {'mean ' if several else ''}log evidence is {evidence:.8g}."]
     if learned:
-        slope = max(_slope(one) for one in learned)
-        anew = all(len(one.y) <= MOST_ROWS for one in learned)
+        slope = max(_slope(process) for process in learned)
+        anew = all(len(process.y) <= MOST_ROWS for process in learned)
         by = "" if anew else " by the formula that it was maximized with"
         notes.append(f"Its derivative is at most {slope:.1g} nats per standard error{by}.")
     of = f"{len(processes)} processes" if several else "a process"
@@ -460,23 +462,31 @@ def certify(processes: Sequence[BinaryProcess]) -> Certificate:
     )
 
 
-def mode_residual(one: BinaryProcess) -> float:
+def mode_residual(binary_process: BinaryProcess) -> float:
     """max |f − K g(f)| relative to max |f|: the mode equation, from kernel values anew."""
-    f = one.latent_mean(one.x)
-    again = one.w * (one.y - expit(f))
-    other = one.kernel.prepare_exact(one.x).dot(one.x, again[:, None])[:, 0]
+    f = binary_process.latent_mean(binary_process.x)
+    again = binary_process.w * (binary_process.y - expit(f))
+    other = binary_process.kernel.prepare_exact(binary_process.x).dot(
+        binary_process.x, again[:, None]
+    )[:, 0]
     return float(np.abs(f - other).max(initial=0.0) / max(1.0, np.abs(f).max(initial=0.0)))
 
 
-def _slope(one: BinaryProcess) -> float:
+def _slope(binary_process: BinaryProcess) -> float:
     """The largest derivative of the evidence in nats per standard error."""
-    assert one.learned is not None
-    if len(one.y) > MOST_ROWS:
-        return largest_slope(one.learned)
-    gradient = evidence_slope(one.kernel, one.x, one.y, one.w, one.slope)
-    if one.directions is not None:
-        gradient = one.directions.T @ gradient
-    return largest_slope(replace(one.learned, gradient=gradient))
+    assert binary_process.learned is not None
+    if len(binary_process.y) > MOST_ROWS:
+        return largest_slope(binary_process.learned)
+    gradient = evidence_slope(
+        binary_process.kernel,
+        binary_process.x,
+        binary_process.y,
+        binary_process.w,
+        binary_process.slope,
+    )
+    if binary_process.directions is not None:
+        gradient = binary_process.directions.T @ gradient
+    return largest_slope(replace(binary_process.learned, gradient=gradient))
 
 
 def evidence_slope(kernel: Kernel, x: Items, y: Floats, w: Floats, slope: Floats) -> Floats:
@@ -512,6 +522,6 @@ def _changes(kernel: Kernel, x: Items, n: int, direction: Floats) -> Iterator[tu
     for start in range(0, n, STRIP):
         at = np.arange(start, min(start + STRIP, n))
         some = take_items(x, at)
-        part = np.subtract(*(np.asarray(one.rows(some), dtype=float) for one in prepared))
+        part = np.subtract(*(np.asarray(binary.rows(some), dtype=float) for binary in prepared))
         part[np.arange(len(at)), at] = diagonal[at]
         yield at, part / (2.0 * STEP)

@@ -148,17 +148,17 @@ def learn(
             ends += search.near(_distinct(ends)[0], related)
         else:
             factor = growth / stage.growth
-            near = [ends[0], *(one for one in ends[1:] if _rivals(one, ends[0]))][:2]
+            near = [ends[0], *(start for start in ends[1:] if _rivals(start, ends[0]))][:2]
             ends = [
                 maximize(
                     stage.objective,
-                    one.theta,
+                    start.theta,
                     box,
-                    curvature=factor * one.curvature,
+                    curvature=factor * start.curvature,
                     tolerance=left,
                     max_evaluations=max_evaluations,
                 )
-                for one in near
+                for start in near
             ]
         growth, evaluations = stage.growth, sum(end.evaluations for end in ends)
         ends = _distinct(ends)
@@ -213,7 +213,10 @@ class MultistartAscent:
         starts = [*_without_columns(best, self.box)]
         near = [] if related is None else list(related(best.theta))
         if near:
-            values = [self.objective(np.clip(one, self.box.low, self.box.high))[0] for one in near]
+            values = [
+                self.objective(np.clip(candidate, self.box.low, self.box.high))[0]
+                for candidate in near
+            ]
             starts.append(near[int(np.argmax(values))])
         return [self.again(start, best) for start in starts]
 
@@ -229,11 +232,13 @@ def _without_columns(best: AscentEnd, box: Bounds) -> list[Floats]:
 def _distinct(ends: list[AscentEnd]) -> list[AscentEnd]:
     """Different maxima, highest first; the first one stays where none is finite."""
     ranked = sorted(ends, key=lambda end: -np.nan_to_num(end.value, nan=-np.inf, neginf=-np.inf))
-    found: list[AscentEnd] = []
+    ascent_ends: list[AscentEnd] = []
     for end in ranked:
-        if not found or (np.isfinite(end.value) and not any(_same(end, one) for one in found)):
-            found.append(end)
-    return found
+        if not ascent_ends or (
+            np.isfinite(end.value) and not any(_same(end, theta) for theta in ascent_ends)
+        ):
+            ascent_ends.append(end)
+    return ascent_ends
 
 
 def _rivals(other: AscentEnd, best: AscentEnd) -> bool:
@@ -619,7 +624,7 @@ class RadialTerm:
 
 def radial_terms(kernel: Kernel) -> list[RadialTerm]:
     """The terms of a sum that have one length scale for all columns, or are not sums: none."""
-    found: list[RadialTerm] = []
+    terms: list[RadialTerm] = []
     at = 0
     for term in kernel.operands if isinstance(kernel, Sum) else ():
         names = [name for name, p in term._hyperparameters() if p.continuous]
@@ -627,9 +632,9 @@ def radial_terms(kernel: Kernel) -> list[RadialTerm]:
             variances = [i for i, name in enumerate(names) if name in ("constant", "factor")]
             variance = at + variances[0] if variances else None
             kind = term.with_theta(np.zeros(len(names)))
-            found.append(RadialTerm(at + names.index("bandwidth"), variance, kind))
+            terms.append(RadialTerm(at + names.index("bandwidth"), variance, kind))
         at += len(names)
-    return found
+    return terms
 
 
 def swap_scales(kernel: Kernel, theta: Floats) -> list[Floats]:
@@ -637,17 +642,17 @@ def swap_scales(kernel: Kernel, theta: Floats) -> list[Floats]:
 
     Two terms can play each other's part, and an evidence has a maximum for either cast.
     """
-    terms, found = radial_terms(kernel), []
-    for i, one in enumerate(terms):
+    terms, swaps = radial_terms(kernel), []
+    for i, term in enumerate(terms):
         for other in terms[:i]:
-            if one.kind != other.kind:
+            if term.kind != other.kind:
                 swapped = theta.copy()
-                swapped[[one.length, other.length]] = theta[[other.length, one.length]]
-                if one.variance is not None and other.variance is not None:
-                    pair = [one.variance, other.variance]
+                swapped[[term.length, other.length]] = theta[[other.length, term.length]]
+                if term.variance is not None and other.variance is not None:
+                    pair = [term.variance, other.variance]
                     swapped[pair] = theta[pair[::-1]]
-                found.append(swapped)
-    return found
+                swaps.append(swapped)
+    return swaps
 
 
 def data_starts(natural: Kernel) -> list[Floats]:

@@ -51,8 +51,8 @@ def given_kernel(kernel: Any, noise: Any, d: int) -> Kernel:
     if kernel is None:
         whole = default_kernel(d)
         return whole if not is_number(noise) else Constant(1.0) * Gaussian((1.0,) * max(d, 1))
-    own = kernel_of(kernel)
-    return own + White(1.0) if isinstance(noise, str) else own
+    kernel_given = kernel_of(kernel)
+    return kernel_given + White(1.0) if isinstance(noise, str) else kernel_given
 
 
 def refuse_without_points(kernel: Any, optimizer: Any) -> None:
@@ -178,10 +178,10 @@ class SplitKernel:
         """∂ν/∂θ of every row (n x p)."""
         if not self.has_noise:
             return np.zeros((n_items(x), len(self.entries)))
-        found = np.array(self.whole.diagonal_derivatives(x), dtype=float)
+        derivatives = np.array(self.whole.diagonal_derivatives(x), dtype=float)
         if self.function is not None:
-            found[:, self.entries] -= self.function.diagonal_derivatives(x)
-        return found
+            derivatives[:, self.entries] -= self.function.diagonal_derivatives(x)
+        return derivatives
 
     def gram(self, x: Items, out: Floats) -> Floats:
         """The Gram matrix of f, written to ``out``."""
@@ -199,10 +199,10 @@ class SplitKernel:
 
     def derivative_products(self, x: Items, right: Floats) -> Floats:
         """∂K/∂θ times every column of ``right``, for every entry of θ: (n x p x k)."""
-        found = np.zeros((len(right), len(self.entries), right.shape[1]))
+        products = np.zeros((len(right), len(self.entries), right.shape[1]))
         if self.function is not None and self.entries.any():
-            found[:, self.entries] = derivative_products(self.function.pairs(x), right)
-        return found
+            products[:, self.entries] = derivative_products(self.function.pairs(x), right)
+        return products
 
 
 def function_entries(kernel: Kernel) -> np.ndarray:
@@ -255,10 +255,10 @@ class TrendBasis:
                 "Python objects have no linear trend.", remedy="Use trend='constant' or 'none'."
             )
         x = np.asarray(x.toarray() if sparse.issparse(x) else x, dtype=float)
-        found = Standardizer.from_rows(x, unit_weights(w, len(x)))
-        scales = np.where(found.scale > 0.0, found.scale, 1.0)
-        columns = _independent((x - found.mean) / scales, found.scale > 0.0)
-        return cls(kind, found.mean, scales, columns)
+        standardizer = Standardizer.from_rows(x, unit_weights(w, len(x)))
+        scales = np.where(standardizer.scale > 0.0, standardizer.scale, 1.0)
+        columns = _independent((x - standardizer.mean) / scales, standardizer.scale > 0.0)
+        return cls(kind, standardizer.mean, scales, columns)
 
     def __len__(self) -> int:
         return 0 if self.kind == "none" else 1 + len(self.columns)
@@ -277,15 +277,15 @@ class TrendBasis:
 
 def _independent(columns: Floats, usable: np.ndarray) -> np.ndarray:
     """Columns that those before them leave something of, fewer than there are rows."""
-    found: list[int] = []
+    independent: list[int] = []
     basis = np.zeros((len(columns), 0))
     for j in np.flatnonzero(usable):
-        if len(found) + 2 >= len(columns):
+        if len(independent) + 2 >= len(columns):
             break
         rest = columns[:, j] - basis @ (basis.T @ columns[:, j])
         rest -= basis @ (basis.T @ rest)
         size = float(np.linalg.norm(rest))
         if size > 1e-8 * float(np.linalg.norm(columns[:, j])):
             basis = np.column_stack([basis, rest / size])
-            found.append(int(j))
-    return np.array(found, dtype=np.int64)
+            independent.append(int(j))
+    return np.array(independent, dtype=np.int64)

@@ -343,13 +343,15 @@ class InducingRegression(ProcessPredictions):
     @property
     def _inducing_bound(self) -> CollapsedBound:
         """The bound of the last fit, or computed again after loading."""
-        found: CollapsedBound | None = self.__dict__.get("_bound")
-        if found is None:
+        collapsed_bound: CollapsedBound | None = self.__dict__.get("_bound")
+        if collapsed_bound is None:
             if not self._is_inducing:
                 raise AttributeError("this process has no inducing points")
             assert self.inducing_ is not None
-            found = self.__dict__["_bound"] = self.inducing_.bound(self.kernel_, self._targets)
-        return found
+            collapsed_bound = self.__dict__["_bound"] = self.inducing_.bound(
+                self.kernel_, self._targets
+            )
+        return collapsed_bound
 
     def _posterior(self) -> Any:
         """Of the inducing points, or exact."""
@@ -567,18 +569,18 @@ class GaussianProcessRegressor(RegressorMixin, TunableProcess, InducingRegressio
             self.target_scale_ = np.where(variance > (10 * size) ** 2, np.sqrt(variance), 1.0)
 
     def _accept(self, fitted: FittedProcess) -> None:
-        rows, found = fitted.rows, fitted.found
+        rows, fitting = fitted.rows, fitted.found
         flat = rows.y.shape[1] == 1
         self.kernel_ = fitted.kernel
         self.X_train_, self.row_weight_, self.row_noise_ = rows.x, rows.w, rows.noise
         self.y_train_ = rows.y[:, 0] if flat else rows.y
-        self.alpha_ = found.alpha[:, 0] if flat else found.alpha
-        self.trend_coef_ = found.coef
-        self.log_marginal_likelihood_value_ = found.log_evidence
+        self.alpha_ = fitting.alpha[:, 0] if flat else fitting.alpha
+        self.trend_coef_ = fitting.coef
+        self.log_marginal_likelihood_value_ = fitting.log_evidence
         self.learned_ = fitted.learned
         self.jitter_ = fitted.jitter
         self.certificate_ = certify(fitted, self._columns)
-        self._found = found
+        self._found = fitting
 
     @property
     def _columns(self) -> Sequence[str]:
@@ -596,12 +598,12 @@ class GaussianProcessRegressor(RegressorMixin, TunableProcess, InducingRegressio
     @property
     def _factored(self) -> Factored:
         """The factored covariance: of the last fit, or computed again after loading."""
-        found: Factored | None = self.__dict__.get("_found")
-        if found is None:
-            found = factorize(self.kernel_, self._rows_of_training)
-            assert found is not None
-            self.__dict__["_found"] = found
-        return found
+        factored: Factored | None = self.__dict__.get("_found")
+        if factored is None:
+            factored = factorize(self.kernel_, self._rows_of_training)
+            assert factored is not None
+            self.__dict__["_found"] = factored
+        return factored
 
     # scikit-learn's names of the units of y, which packages built on its processes read
     _y_train_mean = property(lambda self: self.target_mean_.squeeze()[()])
@@ -652,10 +654,10 @@ class GaussianProcessRegressor(RegressorMixin, TunableProcess, InducingRegressio
         theta = np.asarray(theta, dtype=float)
         with one_blas_thread():
             evidence = LogEvidence(self.kernel_, self._rows_of_training)
-            found = evidence(theta) if eval_gradient else evidence.value(theta)
+            result = evidence(theta) if eval_gradient else evidence.value(theta)
         if not clone_kernel:
             self.kernel_ = self.kernel_.with_theta(theta)
-        return found
+        return result
 
     def leave_one_out(self) -> LeaveOneOutPredictions:
         """What the other rows say about each training row, in closed form."""

@@ -112,8 +112,8 @@ def in_units(kernel: Kernel, spreads: Floats) -> Kernel:
     variance, *lengths, noise = np.exp(kernel.theta).tolist()
     shared = len(lengths) == 1 < len(spreads)
     bandwidth = tuple((np.array(lengths) * spreads).tolist())
-    own: Kernel = Gaussian(bandwidth)
-    return Constant(variance) * (Fixed(own) if shared else own) + White(noise)
+    gaussian: Kernel = Gaussian(bandwidth)
+    return Constant(variance) * (Fixed(gaussian) if shared else gaussian) + White(noise)
 
 
 def _spreads(rows: InMemory) -> Floats:
@@ -252,16 +252,16 @@ def learn_kernels(scaled: ScaledRows, count: int, near: Ends | None) -> LearnedK
     kernels = [shared_kernel().with_theta(data_starts(natural)[2])]
     if np.isfinite(shared.value):
         kernels.append(shared_kernel().with_theta(shared.theta))
-    own = None
+    near_kernel = None
     if 1 < d <= MOST_SCALES and np.isfinite(shared.value):
         variance, length, noise = shared.theta
         wide = np.array([variance, *[length] * d, noise])
-        own = _ascent(own_kernel(d), rows, wide, None if near is None else near.own)
-        if np.isfinite(own.value):
-            kernels.append(own_kernel(d).with_theta(own.theta))
+        near_kernel = _ascent(own_kernel(d), rows, wide, None if near is None else near.own)
+        if np.isfinite(near_kernel.value):
+            kernels.append(own_kernel(d).with_theta(near_kernel.theta))
     scores = [_score(kernel, rows, further) for kernel in kernels]
     best = int(np.argmax(scores))
-    return LearnedKernel(kernels[best], Ends(shared, own), best > 0, scaled.n_rows)
+    return LearnedKernel(kernels[best], Ends(shared, near_kernel), best > 0, scaled.n_rows)
 
 
 def _ascent(kernel: Kernel, rows: ProcessRows, start: Floats, near: AscentEnd | None) -> AscentEnd:
@@ -282,21 +282,21 @@ def _ascent(kernel: Kernel, rows: ProcessRows, start: Floats, near: AscentEnd | 
 
 def _score(kernel: Kernel, rows: ProcessRows, further: ProcessRows | None) -> float:
     """Mean log density of rows beyond the sample, or of each row of it given the others."""
-    found = factorize(kernel, rows)
-    if found is None:
+    factored = factorize(kernel, rows)
+    if factored is None:
         return -np.inf
     if further is None:
-        left = leave_one_out(found, rows, np.zeros(1), np.ones(1))
+        left = leave_one_out(factored, rows, np.zeros(1), np.ones(1))
         return left.log_score / float(rows.w.sum())
-    density = _predictive(found, rows, further.x).log_density(further.y[:, 0])
+    density = _predictive(factored, rows, further.x).log_density(further.y[:, 0])
     return float(np.average(density, weights=further.w))
 
 
-def _predictive(found: Factored, rows: ProcessRows, new: Floats) -> PredictiveDistribution:
+def _predictive(factored: Factored, rows: ProcessRows, new: Floats) -> PredictiveDistribution:
     """New rows in standard units."""
     basis = TrendBasis.of("constant", rows.x, rows.w)
-    mean = posterior_mean(found.split, rows.x, found.alpha, basis, found.coef, new)[:, 0]
-    variance = ProcessPosterior(rows.x, found, basis).variance(new, noise=True)
+    mean = posterior_mean(factored.split, rows.x, factored.alpha, basis, factored.coef, new)[:, 0]
+    variance = ProcessPosterior(rows.x, factored, basis).variance(new, noise=True)
     return PredictiveDistribution(mean, np.sqrt(variance))
 
 
@@ -317,12 +317,12 @@ def fit_fold(
     scaled = ScaledRows.of(data, z, train)
     chosen = learn_kernels(scaled, sizes.learned, near)
     rows = scaled.first(sizes.taken)
-    found = factorize(chosen.kernel, rows)
-    if found is None:
+    factored = factorize(chosen.kernel, rows)
+    if factored is None:
         rows = rows.with_noise(least_jitter(chosen.kernel, rows))
-        found = factorize(chosen.kernel, rows)
-        assert found is not None
-    answer = _predictive(found, rows, z[test])
+        factored = factorize(chosen.kernel, rows)
+        assert factored is not None
+    answer = _predictive(factored, rows, z[test])
     mean = scaled.center + scaled.scale * answer.mean
     return FoldFit(chosen, mean, scaled.scale * answer.scale)
 
@@ -338,8 +338,8 @@ def tune_process(data: TuningData) -> Tuning:
     start = learn_kernels(scaled, sizes.learned, first.learned.ends)
     deviation = np.concatenate([fit.deviation for fit in fits])
     means, starts = [fit.mean for fit in fits], [fit.learned for fit in fits]
-    found = predicted_folds(pairs, means, "values", sizes.taken, start, starts)
-    return replace(found, deviations=deviation)
+    tuning = predicted_folds(pairs, means, "values", sizes.taken, start, starts)
+    return replace(tuning, deviations=deviation)
 
 
 def predicted_folds(
@@ -411,29 +411,31 @@ class TunedClasses:
     most_rows: int
 
 
-def spread_over_classes(codes: Ints, at: Ints, count: int) -> Ints:
+def spread_over_classes(codes: Ints, indices: Ints, count: int) -> Ints:
     """About ``count`` of the rows, of each class by its share and one at least."""
-    if len(at) <= count:
-        return at
-    order = at[np.random.default_rng(0).permutation(len(at))]
+    if len(indices) <= count:
+        return indices
+    order = indices[np.random.default_rng(0).permutation(len(indices))]
     chosen = []
-    for code in np.unique(codes[at]):
-        own = order[codes[order] == code]
-        chosen.append(own[: max(2, round(count * len(own) / len(at)))])
+    for code in np.unique(codes[indices]):
+        of_class = order[codes[order] == code]
+        chosen.append(of_class[: max(2, round(count * len(of_class) / len(indices)))])
     return np.sort(np.concatenate(chosen))
 
 
-def learned_kernel(data: TuningData, z: Floats, at: Ints, near: AscentEnd | None) -> AscentEnd:
+def learned_kernel(data: TuningData, z: Floats, indices: Ints, near: AscentEnd | None) -> AscentEnd:
     """The maximum of the evidence of all classes together, each against the rest."""
     codes, kernel = np.asarray(data.y), _kernel()
     parts = [
-        LaplaceEvidence(kernel, z[at], (codes[at] == c).astype(float), data.w[at], 100)
+        LaplaceEvidence(
+            kernel, z[indices], (codes[indices] == c).astype(float), data.w[indices], 100
+        )
         for c in outputs_of(data.n_classes)
     ]
 
     def objective(theta: Floats) -> tuple[float, Floats]:
-        found = [part(theta) for part in parts]
-        return sum(value for value, _ in found), np.sum([slope for _, slope in found], axis=0)
+        values = [part(theta) for part in parts]
+        return sum(value for value, _ in values), np.sum([slope for _, slope in values], axis=0)
 
     # distances of standardized rows grow with the root of the columns
     start = np.log([10.0, np.sqrt(max(1, z.shape[1]))])
@@ -459,15 +461,15 @@ def _kernel() -> Kernel:
 def predict_fold(data: TuningData, z: Floats, kernel: Kernel, train: Ints, test: Ints) -> Floats:
     """Probabilities of rows by processes of each class against the rest."""
     codes = np.asarray(data.y)
-    found = [
+    processes = [
         BinaryProcess.of(
             kernel, z[train], (codes[train] == c).astype(float), data.w[train], max_steps=100
         ).probabilities(z[test])
         for c in outputs_of(data.n_classes)
     ]
     if data.n_classes == 2:
-        return np.column_stack([1.0 - found[0], found[0]])
-    p = np.stack(found, axis=1)
+        return np.column_stack([1.0 - processes[0], processes[0]])
+    p = np.stack(processes, axis=1)
     return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
@@ -492,5 +494,5 @@ def tune_classes(data: TuningData) -> Tuning:
         TunedClasses(_kernel().with_theta(end.theta), MOST_TAKEN)
         for end in (whole, first[0], *(end for end, _ in rest))
     )
-    found = [p for _, p in (first, *rest)]
-    return predicted_folds(known, found, "probabilities", sizes.taken, start, starts)
+    probabilities = [p for _, p in (first, *rest)]
+    return predicted_folds(known, probabilities, "probabilities", sizes.taken, start, starts)

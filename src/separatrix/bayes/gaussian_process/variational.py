@@ -192,7 +192,7 @@ class ObservationSums:
         self.weight += float(n_items(x) if w is None else w.sum())
 
     def _part(self, x: Items, y: Floats, w: Floats | None) -> tuple[Any, ...]:
-        a, w = self.inducing.whitened(x, single=self.single), unit_weights(w, len(y))
+        a, w = self.inducing.whiten(x, single=self.single), unit_weights(w, len(y))
         seen = Observations.of(self.q, a, self.inducing.diagonal(x), y)
         likelihood = float(w @ (y * seen.mean - seen.softplus))
         targets = w * (seen.slope + seen.precision * seen.mean)
@@ -223,12 +223,16 @@ class ClassBound(CollapsedBound):
     found: ObservationSums
 
     @classmethod
-    def of(cls, found: ObservationSums) -> Self:
+    def of(cls, observation_sums: ObservationSums) -> Self:
         """The bound with the sums of all rows at the best q."""
-        sums = InducingSums(found.inducing, single=found.single)
-        sums.weight, sums.gram, sums.inner = found.weight, found.gram, found.inner[:, None]
+        sums = InducingSums(observation_sums.inducing, single=observation_sums.single)
+        sums.weight, sums.gram, sums.inner = (
+            observation_sums.weight,
+            observation_sums.gram,
+            observation_sums.inner[:, None],
+        )
         bound = cls(sums, 1.0)
-        bound.__dict__.update(found=found, lower=found.value)
+        bound.__dict__.update(found=observation_sums, lower=observation_sums.value)
         return bound
 
 
@@ -261,9 +265,9 @@ class ObservationGradient(GradientSums):
     bound: ClassBound
 
     def _part(self, x: Items, y: Floats, w: Floats | None) -> tuple[Floats, Floats]:
-        found = self.bound.found
-        a = found.inducing.whitened(x, single=found.single)
-        seen = Observations.of(found.q, a, found.inducing.diagonal(x), y[:, 0])
+        posterior = self.bound.found
+        a = posterior.inducing.whiten(x, single=posterior.single)
+        seen = Observations.of(posterior.q, a, posterior.inducing.diagonal(x), y[:, 0])
         targets = seen.mean + seen.slope / seen.precision
         weight = unit_weights(w, len(y)) * seen.precision
         return super()._part(x, targets[:, None], weight)
@@ -294,9 +298,9 @@ class ClassModel(InducingModel):
         inducing, start = InducingPoints.of(self.function(theta), points), self.last.q
         if start is None or len(start.inner) != len(inducing):
             start = Variational.prior(len(inducing))
-        found = best_bound(inducing, rows, start, single=single)
-        self.last.q = found.found.q
-        return found
+        class_bound = best_bound(inducing, rows, start, single=single)
+        self.last.q = class_bound.found.q
+        return class_bound
 
     def gradient_sums(self, bound: CollapsedBound) -> ObservationGradient:
         """The derivatives of a bound through rows that are yet to be added."""
@@ -377,8 +381,8 @@ class InducingBinary:
 
         def part(rows: slice) -> None:
             some = take_items(x, rows)
-            found = q.moments(inducing.whitened(some), inducing.diagonal(some))
-            mean[rows], variance[rows] = found
+            moments = q.moments(inducing.whiten(some), inducing.diagonal(some))
+            mean[rows], variance[rows] = moments
 
         for group in groups(n_items(x), len(inducing)):
             parallel_map(part, group)
@@ -406,13 +410,13 @@ def fit_inducing_binary(
     search = ClassSearch(rows, sample, ClassModel(kernel, Targets()), searching)
     most, gain = min(n_inducing or MOST_POINTS, len(sample.w)), np.nan
     count = most if n_inducing is not None else min(FIRST_POINTS, most)
-    found = search.with_points(count, automatic=n_inducing is None)
+    fitted_model = search.with_points(count, automatic=n_inducing is None)
     # fewer points than asked for span the rows: more would be of no use
-    while n_items(found.points) == count < most and not gain <= GAIN:
-        before, count = found.bound.lower, min(2 * count, most)
-        found = search.with_points(count, automatic=True)
-        gain = (found.bound.lower - before) / sample.weight
-    return InducingBinary.of(found, gain, by_laplace=search.box is None)
+    while n_items(fitted_model.points) == count < most and not gain <= GAIN:
+        before, count = fitted_model.bound.lower, min(2 * count, most)
+        fitted_model = search.with_points(count, automatic=True)
+        gain = (fitted_model.bound.lower - before) / sample.weight
+    return InducingBinary.of(fitted_model, gain, by_laplace=search.box is None)
 
 
 class ClassSearch(InducingSearch):
@@ -498,10 +502,10 @@ class MeanEquation:
         self.likelihood += float(w @ (y * center - softplus))
 
     def __add__(self, other: Self) -> Self:
-        found = self.fresh()
+        total = self.fresh()
         for name in ("total", "size", "likelihood"):
-            setattr(found, name, getattr(self, name) + getattr(other, name))
-        return found
+            setattr(total, name, getattr(self, name) + getattr(other, name))
+        return total
 
     @property
     def residual(self) -> float:
@@ -520,13 +524,15 @@ class MeanEquation:
 
 def certify_inducing(processes: Sequence[InducingBinary], tables: Sequence[Rows]) -> Certificate:
     """The worst of several processes, each with its rows; the mean of their bounds."""
-    found = [reduce_rows(t, MeanEquation(one)) for one, t in zip(processes, tables, strict=True)]
-    bound = float(np.mean([one.bound for one in found]))
+    residuals = [
+        reduce_rows(t, MeanEquation(process)) for process, t in zip(processes, tables, strict=True)
+    ]
+    bound = float(np.mean([process.bound for process in residuals]))
     several = len(processes) > 1
-    points = max(one.stored_rows for one in processes)
+    points = max(process.stored_rows for process in processes)
     of = f"{len(processes)} processes" if several else "a process"
-    learned = [one.learned for one in processes if one.learned is not None]
-    by_laplace = any(one.by_laplace for one in processes)
+    learned = [process.learned for process in processes if process.learned is not None]
+    by_laplace = any(process.by_laplace for process in processes)
     where = "hyperparameters that maximize Laplace's evidence of some rows"
     if not (learned and by_laplace):
         where = learned_where(learned, "bound") if learned else "the given hyperparameters"
@@ -536,11 +542,11 @@ def certify_inducing(processes: Sequence[InducingBinary], tables: Sequence[Rows]
         *_points_notes(processes, points),
     ]
     if learned and not by_laplace:
-        notes.append(_learning_note(processes, max(largest_slope(one) for one in learned)))
+        notes.append(_learning_note(processes, max(largest_slope(process) for process in learned)))
     return Certificate(
         claim=f"The best normal approximation of {of} of two classes through {points} inducing "
         f"points, at {where}",
-        kkt=max(one.residual for one in found),
+        kkt=max(process.residual for process in residuals),
         tolerance=TOLERANCE,
         primal=-bound,
         statistic="sums of all rows in double precision",
@@ -551,12 +557,12 @@ def certify_inducing(processes: Sequence[InducingBinary], tables: Sequence[Rows]
 
 def _points_notes(processes: Sequence[InducingBinary], points: int) -> list[str]:
     notes = []
-    gains = [one.gain for one in processes if np.isfinite(one.gain)]
+    gains = [process.gain for process in processes if np.isfinite(process.gain)]
     if gains:
         notes.append(f"Half as many points give {max(gains):.2g} nats a row less.")
         if max(gains) > GAIN and points >= MOST_POINTS:
             notes.append(f"The budget of {MOST_POINTS} points is spent; n_inducing=… allows more.")
-    jitter = max(one.inducing.jitter for one in processes)
+    jitter = max(process.inducing.jitter for process in processes)
     if jitter:
         notes.append(
             f"To factor the kernel matrix of the points, {jitter:.0e} of its mean diagonal was "
@@ -566,8 +572,8 @@ def _points_notes(processes: Sequence[InducingBinary], points: int) -> list[str]
 
 
 def _learning_note(processes: Sequence[InducingBinary], slope: float) -> str:
-    rows = max(one.sample_rows for one in processes)
-    end = ", then of all rows" if all(one.all_rows for one in processes) else ""
+    rows = max(process.sample_rows for process in processes)
+    end = ", then of all rows" if all(process.all_rows for process in processes) else ""
     return (
         f"They were learned on the bound of {rows:,} rows{end}; its derivative there is at most "
         f"{slope:.1g} nats per standard error."

@@ -75,7 +75,7 @@ ABOVE, BELOW = 1.0 + 2e-7, 1.0 - 2e-7
 
 
 @compiled(inline="always")
-def _search(x, i, u, own, tiles, skip, lower, group_drift, least):
+def _search(x, i, u, start_center, tiles, skip, lower, group_drift, least):
     """Compare row i with the centers of every group whose bound is at most u.
 
     ``own`` is the value of its own center, in lane ``skip``. ``least`` becomes the smallest other
@@ -84,7 +84,7 @@ def _search(x, i, u, own, tiles, skip, lower, group_drift, least):
     """
     groups = group_drift.size - 1
     per_group = tiles.shape[0] // groups
-    value, second, lane, best, runner_up = own, np.float32(np.inf), skip, -1, own
+    value, second, lane, best, runner_up = start_center, np.float32(np.inf), skip, -1, start_center
     for g in range(groups):
         least[g] = -np.inf
         if lower[i, g] - group_drift[g] > u:
@@ -122,7 +122,7 @@ def _move_row(x, weight, label, i, b, piece, sums):
 @compiled(fastmath={"contract", "nsz"})
 def assign_pieces(
     counter, cuts, rounding, max_square, exact, x, square, weight, label, upper, lower, lowest,
-    single, tiles, lane_of, center_of, drift, group_drift, sums, moved, chosen, own, least,
+    single, tiles, lane_of, center_of, drift, group_drift, sums, moved, chosen, start_center, least,
 ):  # fmt: skip
     """Move rows to their nearest centers, piece by piece until ``counter`` is past the last.
 
@@ -135,17 +135,17 @@ def assign_pieces(
     while piece < moved.shape[0]:
         for first in range(cuts[piece], cuts[piece + 1], BATCH):
             # every row is written and only undecided ones are passed: no branch to mispredict
-            found, undecided = 0, 0
+            n_found, undecided = 0, 0
             for i in range(first, smaller(first + BATCH, cuts[piece + 1])):
-                chosen[found] = i
-                found += upper[i] + drift[label[i]] >= lowest[i] - group_drift[groups]
-            for c in range(found):
+                chosen[n_found] = i
+                n_found += upper[i] + drift[label[i]] >= lowest[i] - group_drift[groups]
+            for c in range(n_found):
                 i = chosen[c]
                 a, norm = label[i], square[i]
                 value = single[a, d] - row_product(x, i, single, a)
                 u = single_root(2.0 * value + norm + rounding * (norm + max_square)) * ABOVE
                 upper[i] = rounded_up(u - drift[a])
-                chosen[undecided], own[undecided] = i, value
+                chosen[undecided], start_center[undecided] = i, value
                 undecided += u >= lowest[i] - group_drift[groups]
             for c in range(undecided):
                 i = chosen[c]
@@ -153,7 +153,7 @@ def assign_pieces(
                 error = rounding * (norm + max_square)
                 u = upper[i] + drift[a]
                 value, lane, second = _search(
-                    x, i, u, own[c], tiles, lane_of[a], lower, group_drift, least
+                    x, i, u, start_center[c], tiles, lane_of[a], lower, group_drift, least
                 )
                 if second - value <= error:
                     upper[i] = np.inf
@@ -167,7 +167,7 @@ def assign_pieces(
                     near = smaller(near, lower[i, g] - group_drift[g])
                 if lane != lane_of[a]:
                     g, b = lane_of[a] * groups // center_of.size, center_of[lane]
-                    bound = single_root(2.0 * own[c] + norm - error) * BELOW
+                    bound = single_root(2.0 * start_center[c] + norm - error) * BELOW
                     lower[i, g] = smaller(lower[i, g], rounded_down(bound + group_drift[g]))
                     near = smaller(near, bound)
                     u = single_root(2.0 * value + norm + error) * ABOVE
@@ -263,11 +263,11 @@ def row_product(typing_context, x, row, y, other):  # noqa: ARG001
             builder.store(builder.fadd(builder.load(total), product, flags=_FLAGS), total)
 
         rounds = builder.udiv(shape[1], _WHOLE(LANES))
-        done = builder.mul(rounds, _WHOLE(LANES))
+        n_lanes = builder.mul(rounds, _WHOLE(LANES))
         with cgutils.for_range(builder, rounds) as loop:
             add(lambda at: _load(builder, at), builder.mul(loop.index, _WHOLE(LANES)), lanes)
-        with cgutils.for_range(builder, builder.sub(shape[1], done)) as loop:
-            add(builder.load, builder.add(done, loop.index), rest)
+        with cgutils.for_range(builder, builder.sub(shape[1], n_lanes)) as loop:
+            add(builder.load, builder.add(n_lanes, loop.index), rest)
         name = f"llvm.vector.reduce.fadd.v{LANES}f32"
         kind = ir.FunctionType(_SINGLE, [_SINGLE, _VECTOR])
         function = cgutils.get_or_insert_function(builder.module, kind, name)
@@ -291,13 +291,13 @@ def _product(builder, x_at, width, start_at, tile_at):
         builder.store(builder.fsub(builder.load(total), product, flags=_FLAGS), total)
 
     rounds = builder.udiv(width, _WHOLE(CHAINS))
-    done = builder.mul(rounds, _WHOLE(CHAINS))
+    n_chained = builder.mul(rounds, _WHOLE(CHAINS))
     with cgutils.for_range(builder, rounds) as loop:
         first = builder.mul(loop.index, _WHOLE(CHAINS))
         for chain, total in enumerate(totals):
             subtract(builder.add(first, _WHOLE(chain)), total)
-    with cgutils.for_range(builder, builder.sub(width, done)) as loop:
-        subtract(builder.add(done, loop.index), totals[0])
+    with cgutils.for_range(builder, builder.sub(width, n_chained)) as loop:
+        subtract(builder.add(n_chained, loop.index), totals[0])
     first, second, third, fourth = (builder.load(total) for total in totals)
     return builder.fadd(
         builder.fadd(first, second, flags=_FLAGS),
@@ -324,8 +324,8 @@ def _load(builder, address):
 def _spread(builder, number, vector):
     """The same number in every lane."""
     empty = ir.Constant(vector, ir.Undefined)
-    one = builder.insert_element(empty, number, _SHORT(0))
-    return builder.shuffle_vector(one, empty, ir.Constant(_INDEX, [0] * LANES))
+    unit = builder.insert_element(empty, number, _SHORT(0))
+    return builder.shuffle_vector(unit, empty, ir.Constant(_INDEX, [0] * LANES))
 
 
 def _without(builder, values, lane):
@@ -581,10 +581,10 @@ def _sum_columns(columns, i, a, m, acc):
     for f in range(0, columns.shape[0], 4):
         q, r, s, t = columns[f, i], columns[f + 1, i], columns[f + 2, i], columns[f + 3, i]
         # views start at zero: an index that might be negative is not vectorized
-        one, two = columns[f, a : a + m], columns[f + 1, a : a + m]
+        first, two = columns[f, a : a + m], columns[f + 1, a : a + m]
         three, four = columns[f + 2, a : a + m], columns[f + 3, a : a + m]
         for j in range(m):
-            u, v, w, z = q - one[j], r - two[j], s - three[j], t - four[j]
+            u, v, w, z = q - first[j], r - two[j], s - three[j], t - four[j]
             acc[j] += (u * u + v * v) + (w * w + z * z)
     total = np.float32(0.0)
     for j in range(m):

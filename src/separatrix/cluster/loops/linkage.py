@@ -92,20 +92,20 @@ def ward_nearest(tiles, size, slots, start, stop, squares, nearest, increase):
     """
     for c in range(start, stop):
         slot = slots[c]
-        own, lane = slot // TILE, slot % TILE
+        tile, lane = slot // TILE, slot % TILE
         at, least = -1, np.inf
         for t in range(tiles.shape[0]):
             for i in range(TILE):
                 squares[i] = 0.0
             for f in range(0, tiles.shape[1], 2):
-                one, two = tiles[own, f, lane], tiles[own, f + 1, lane]
+                value, two = tiles[tile, f, lane], tiles[tile, f + 1, lane]
                 for i in range(TILE):
-                    u, v = tiles[t, f, i] - one, tiles[t, f + 1, i] - two
+                    u, v = tiles[t, f, i] - value, tiles[t, f + 1, i] - two
                     squares[i] += u * u + v * v
             low = np.inf
             for i in range(TILE):
-                squares[i] *= size[own, lane] * size[t, i] / (size[own, lane] + size[t, i])
-            if t == own:
+                squares[i] *= size[tile, lane] * size[t, i] / (size[tile, lane] + size[t, i])
+            if t == tile:
                 squares[lane] = np.inf
             for i in range(TILE):
                 low = smaller(low, squares[i])
@@ -401,8 +401,8 @@ def boruvka(z, kd, kind, near_distances, near_indices, first, second, height):
     outside = np.full(n, -1)  # the point found at that distance
     used = np.zeros(n, dtype=np.int64)
     shortest, source, target = np.empty(n), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    done = 0
-    while done < n - 1:
+    n_merged = 0
+    while n_merged < n - 1:
         for c in range(n):
             shortest[c], source[c] = np.inf, -1
         for i in range(n):
@@ -437,24 +437,28 @@ def boruvka(z, kd, kind, near_distances, near_indices, first, second, height):
                 outside[i] = j
                 if source[c] < 0 or _shorter(d, i, j, shortest[c], source[c], target[c]):
                     shortest[c], source[c], target[c] = d, i, j
-        done = _merge_components(
-            source, target, shortest, parent, component, first, second, height, done
+        n_merged = _merge_components(
+            source, target, shortest, parent, component, first, second, height, n_merged
         )
 
 
 @compiled(inline="always")
-def _merge_components(source, target, shortest, parent, component, first, second, height, done):
+def _merge_components(source, target, shortest, parent, component, first, second, height, n_merged):
     """Add the shortest edge of every component and relabel; returns the number of edges so far."""
     for c in range(source.size):
         if source[c] >= 0:
             a, b = find_root(parent, source[c]), find_root(parent, target[c])
             if a != b:
-                first[done], second[done], height[done] = source[c], target[c], shortest[c]
+                first[n_merged], second[n_merged], height[n_merged] = (
+                    source[c],
+                    target[c],
+                    shortest[c],
+                )
                 parent[a if a > b else b] = b if a > b else a
-                done += 1
+                n_merged += 1
     for i in range(source.size):
         component[i] = find_root(parent, i)
-    return done
+    return n_merged
 
 
 @compiled
@@ -522,15 +526,15 @@ def two_nearest(distance, medoids, near, next_near, first, second, start, stop):
     """Nearest and second nearest medoid of the rows ``start:stop``, as positions in ``medoids``."""
     for i in range(start, stop):
         a, b = -1, -1
-        one, two = np.inf, np.inf
+        nearest, two = np.inf, np.inf
         for m in range(medoids.size):
             d = np.float64(distance[medoids[m], i])
-            if d < one:
-                b, two = a, one
-                a, one = m, d
+            if d < nearest:
+                b, two = a, nearest
+                a, nearest = m, d
             elif d < two:
                 b, two = m, d
-        near[i], next_near[i], first[i], second[i] = a, b, one, two
+        near[i], next_near[i], first[i], second[i] = a, b, nearest, two
 
 
 @compiled
@@ -571,17 +575,17 @@ def swap_changes(distance, near, first, second, weight, removal, start, stop, ch
     """
     total, hits = np.empty(removal.size), np.empty(near.size + 1, np.int64)
     for c in range(start, stop):
-        common, found, best = 0.0, 0, 0
+        common, n_shared, best = 0.0, 0, 0
         for m in range(removal.size):
             total[m] = removal[m]
         for i in range(near.size):
-            hits[found] = i
-            found += distance[c, i] < second[i]
-        for h in range(found):
+            hits[n_shared] = i
+            n_shared += distance[c, i] < second[i]
+        for h in range(n_shared):
             i = hits[h]
-            d, one = np.float64(distance[c, i]), first[i]
-            common += weight[i] * ((d if d < one else one) - one)
-            total[near[i]] += weight[i] * ((one if d < one else d) - second[i])
+            d, nearest = np.float64(distance[c, i]), first[i]
+            common += weight[i] * ((d if d < nearest else nearest) - nearest)
+            total[near[i]] += weight[i] * ((nearest if d < nearest else d) - second[i])
         for m in range(removal.size):
             if total[m] < total[best]:
                 best = m

@@ -329,15 +329,15 @@ def picture(session: Session, state: ViewState) -> Picture:
     edits, grid = state.items("edits"), (56, 42) if state.flag("moving") else (96, 72)
     if projected:
         before, axes = session.once(("plane", target), lambda: _project(table, numbers, target))
-        found = Picture(table, target, numbers, axes, before, edits, grid, projected=True)
+        result = Picture(table, target, numbers, axes, before, edits, grid, projected=True)
     else:
         names = [state.choice("x", table.numbers, numbers[0] if numbers else None)]
         names.append(state.choice("y", table.numbers, numbers[-1] if numbers else None))
         before = PlotPoints(*table.arrays(names, target), table.complete(names, target))
-        found = Picture(table, target, names, names, before, edits, grid)
-    if len(set(found.points.y.tolist())) < 2:
+        result = Picture(table, target, names, names, before, edits, grid)
+    if len(set(result.points.y.tolist())) < 2:
         raise InputError("all points are of one class: a boundary needs two.")
-    return found
+    return result
 
 
 def _project(table: PageTable, names: Sequence[str], target: str) -> tuple[PlotPoints, list[str]]:
@@ -370,17 +370,17 @@ def ellipses(normals: tuple[MultivariateNormal, ...]) -> list[Any]:
 
 def box_outlines(model: Any, window: Floats) -> list[dict[str, Any]]:
     """S and the members of G of each class, cut at the window; None where G is too long a list."""
-    found = []
+    outlines = []
     for space, box in zip(model.spaces_, model.boxes_, strict=True):
         general = space.general(40)  # members of G that are drawn of a class
-        found.append(
+        outlines.append(
             {
                 "S": _faces(space.specific, window),
                 "G": None if general is None else [_faces(g, window) for g in general],
                 "box": _faces(box, window),
             }
         )
-    return found
+    return outlines
 
 
 def _faces(box: Box, window: Floats) -> list[float] | None:
@@ -402,11 +402,11 @@ def cells(z: Floats, codes: Ints, mean: Floats, scale: Floats) -> dict[str, Any]
     distinct, first = np.unique(z, axis=0, return_index=True)
     # How far beyond the points the outermost cells reach, in spreads of the points.
     corners = 30.0 * max(float(np.ptp(z)), 1.0) * np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]])
-    found = Voronoi(np.vstack([distinct, corners]))
-    inner = (found.ridge_points < len(distinct)).all(axis=1)
-    ends = np.array(found.ridge_vertices)[inner]
-    pairs = codes[first][found.ridge_points[inner]]
-    sides = found.vertices[ends] * scale + mean
+    diagram = Voronoi(np.vstack([distinct, corners]))
+    inner = (diagram.ridge_points < len(distinct)).all(axis=1)
+    ends = np.array(diagram.ridge_vertices)[inner]
+    pairs = codes[first][diagram.ridge_points[inner]]
+    sides = diagram.vertices[ends] * scale + mean
     return {
         "sides": pack(sides.reshape(-1, 4)),
         "differ": pack(np.diff(pairs)[:, 0] != 0, "uint8"),

@@ -40,18 +40,18 @@ BINS = 10
 
 def probabilities(session: Session, state: ViewState) -> dict[str, Any]:
     """Out-of-fold probabilities, and ROC and reliability of one class against the rest."""
-    target, found = _found(session, state)
-    labels = [str(label) for label in found.classes]
+    target, scores = _found(session, state)
+    labels = [str(label) for label in scores.classes]
     positive = state.choice("positive", labels, labels[-1])
-    at = labels.index(positive)
-    own, p = found.truth == at, found.probabilities[:, at]
-    curve, bins = roc_curve(own, p), reliability(own, p, bins=BINS)
+    index = labels.index(positive)
+    is_class, p = scores.truth == index, scores.probabilities[:, index]
+    curve, bins = roc_curve(is_class, p), reliability(is_class, p, bins=BINS)
     return {
         "target": target,
         "labels": labels,
-        "positive": at,
-        "p": pack(found.probabilities, "float64"),
-        "truth": pack(found.truth, "int32"),
+        "positive": index,
+        "p": pack(scores.probabilities, "float64"),
+        "truth": pack(scores.truth, "int32"),
         "roc": {
             "fpr": pack(curve.fpr, "float64"),
             "tpr": pack(curve.tpr, "float64"),
@@ -71,8 +71,8 @@ def probabilities(session: Session, state: ViewState) -> dict[str, Any]:
 
 def code(session: Session, state: ViewState) -> dict[str, Any]:
     """The chosen setting as Python and as a command."""
-    target, found = _found(session, state)
-    labels = [str(label) for label in found.classes]
+    target, scores = _found(session, state)
+    labels = [str(label) for label in scores.classes]
     chosen = CostMatrix.of(state, len(labels))
     return {
         "python": _python(session, state, target, chosen),

@@ -68,9 +68,11 @@ def descent(session: Session, state: ViewState) -> dict[str, Any]:
     if len(start) != 2:
         best, _ = session.once(("minimum", _key(state)), f.minimum)
         start = _first(_box(f, best))
-    one = state.choice("batch", ["all", "one"]) == "one"
-    found = stochastic(f, start, step, steps, seed) if one else descend(f, start, step, steps)
-    points, values, status = found
+    single = state.choice("batch", ["all", "one"]) == "one"
+    descended = (
+        stochastic(f, start, step, steps, seed) if single else descend(f, start, step, steps)
+    )
+    points, values, status = descended
     known = np.isfinite(points).all(axis=1) & np.isfinite(values[: len(points)])
     last = int(np.argmin(known)) if not known.all() else len(known)
     return {
@@ -79,7 +81,7 @@ def descent(session: Session, state: ViewState) -> dict[str, Any]:
         "status": status,
         "step": step,
         "start": start.tolist(),
-        "python": _python(session, state, f, start, step, one),
+        "python": _python(session, state, f, start, step, single),
     }
 
 
@@ -90,8 +92,8 @@ def perceptron(session: Session, state: ViewState) -> dict[str, Any]:
     z = x
     if standardize:
         z = Standardizer.from_rows(x, np.ones(len(x))).transform(x)
-    found = perceptron_updates(z, y.astype(np.int64), EPOCHS, UPDATES)
-    weights = found.weights
+    updates = perceptron_updates(z, y.astype(np.int64), EPOCHS, UPDATES)
+    weights = updates.weights
     if standardize:
         to = Standardizer.from_rows(x, np.ones(len(x)))
         slopes = weights[:, 1:] / to.scale
@@ -107,10 +109,10 @@ def perceptron(session: Session, state: ViewState) -> dict[str, Any]:
         "names": names,
         "label": label,
         "weights": pack(weights, "float64"),
-        "wrong": pack(found.rows, "int32"),
-        "epochs": pack(found.epochs, "int32"),
-        "converged": found.converged,
-        "cut": len(found.rows) >= UPDATES,
+        "wrong": pack(updates.rows, "int32"),
+        "epochs": pack(updates.epochs, "int32"),
+        "converged": updates.converged,
+        "cut": len(updates.rows) >= UPDATES,
         "bound": finite(float(model.mistake_bound_)),
         "certificate": certificate_state(model.certificate_),
         "python": "\n".join(
@@ -211,7 +213,7 @@ def _reading(session: Session, state: ViewState, names: list[str], label: str | 
 
 
 def _python(
-    session: Session, state: ViewState, f: Surface, start: Floats, step: float, one: bool
+    session: Session, state: ViewState, f: Surface, start: Floats, step: float, single: bool
 ) -> str:
     intercept = state.choice("terms", ["intercept", "two"]) == "intercept"
     loss = state.choice("loss", LOSSES)
@@ -219,8 +221,8 @@ def _python(
     lines = _reading(session, state, names, label)
     if loss == "squares":  # numbers as they are, classes as 1 and 0
         lines = lines[:-1] if label is None else [*lines, "y = y.astype(float)"]
-    function = "stochastic" if one else "descend"
-    seed = f", seed={state.whole('seed', 0, 0, 2**31 - 1)}" if one else ""
+    function = "stochastic" if single else "descend"
+    seed = f", seed={state.whole('seed', 0, 0, 2**31 - 1)}" if single else ""
     lines[3:3] = [
         "from separatrix.exploration.views.descend import surface",
         f"from separatrix.exploration.views.descend import {function}",
@@ -366,8 +368,10 @@ def descend(f: Surface, start: Floats, step: float, steps: int) -> tuple[Floats,
         return False
 
     with np.errstate(over="ignore", invalid="ignore"):
-        found = gradient_descent(f, start, step=step, tol=1e-10, max_iter=steps, callback=record)
-    return np.array(points), np.asarray(found.history), str(found.status)
+        descended = gradient_descent(
+            f, start, step=step, tol=1e-10, max_iter=steps, callback=record
+        )
+    return np.array(points), np.asarray(descended.history), str(descended.status)
 
 
 def stochastic(
@@ -381,9 +385,9 @@ def stochastic(
             order = rng.permutation(len(f.z)) if not len(order) else order
             b, order = b - step * f.part(b, order[:1]), order[1:]
             points.append(b)
-        found = np.array(points)
-        values = f.values(found)
-    return found, values, "diverged" if not values[-1] <= 10 * values[0] else "limit reached"
+        path = np.array(points)
+        values = f.values(path)
+    return path, values, "diverged" if not values[-1] <= 10 * values[0] else "limit reached"
 
 
 @dataclass(frozen=True)

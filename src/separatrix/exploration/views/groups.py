@@ -45,20 +45,20 @@ MOST_SWEEPS = 120
 def trace(session: Session, state: ViewState) -> dict[str, Any]:
     """The points and all sweeps: places of centers, labels and loss."""
     at = cloud(session, state)
-    found = _sweeps(session, state)
-    if len(found) > MOST_SWEEPS:
-        found = [*found[: MOST_SWEEPS - 1], found[-1]]
-    moved = [0] + [int((a.labels != b.labels).sum()) for a, b in pairwise(found)]
+    sweeps = _sweeps(session, state)
+    if len(sweeps) > MOST_SWEEPS:
+        sweeps = [*sweeps[: MOST_SWEEPS - 1], sweeps[-1]]
+    moved = [0] + [int((a.labels != b.labels).sum()) for a, b in pairwise(sweeps)]
     centers = None
-    if all(sweep.centers is not None for sweep in found):
-        centers = pack([at.project(np.asarray(s.centers)) for s in found], "float64")
+    if all(sweep.centers is not None for sweep in sweeps):
+        centers = pack([at.project(np.asarray(s.centers)) for s in sweeps], "float64")
     return {
         **_points(at),
         "k": clusters(state, at),
         "centers": centers,
-        "labels": pack([sweep.labels for sweep in found], "uint8"),
-        "losses": [float(sweep.loss) for sweep in found],
-        "steps": [sweep.step for sweep in found],
+        "labels": pack([sweep.labels for sweep in sweeps], "uint8"),
+        "losses": [float(sweep.loss) for sweep in sweeps],
+        "steps": [sweep.step for sweep in sweeps],
         "moved": moved,
     }
 
@@ -66,15 +66,15 @@ def trace(session: Session, state: ViewState) -> dict[str, Any]:
 def tree(session: Session, state: ViewState) -> dict[str, Any]:
     """The points, and the merges of the tree with the places of its nodes."""
     at, model = cloud(session, state), _tree(session, state)
-    found = model.dendrogram_
+    dendrogram = model.dendrogram_
     return {
         **_points(at),
-        "left": pack(found.left, "int32"),
-        "right": pack(found.right, "int32"),
-        "heights": pack(found.heights, "float64"),
-        "tops": pack(found.max_heights, "float64"),
-        "first": pack(found.first_leaf, "int32"),
-        "inversions": len(found.inversions),
+        "left": pack(dendrogram.left, "int32"),
+        "right": pack(dendrogram.right, "int32"),
+        "heights": pack(dendrogram.heights, "float64"),
+        "tops": pack(dendrogram.max_heights, "float64"),
+        "first": pack(dendrogram.first_leaf, "int32"),
+        "inversions": len(dendrogram.inversions),
         "certificate": certificate_state(model.certificate_),
     }
 
@@ -86,15 +86,15 @@ def silhouettes(session: Session, state: ViewState) -> dict[str, Any]:
     python = _python(state, at, comparable)
     if not comparable:
         return {"silhouette": None, "python": python}
-    found = sx.silhouette(at.z, labels)
-    order = np.lexsort((-found.samples, labels))
+    silhouette = sx.silhouette(at.z, labels)
+    order = np.lexsort((-silhouette.samples, labels))
     return {
         "python": python,
         "silhouette": {
             "rows": pack(order, "int32"),
             "labels": pack(labels[order], "int32"),
-            "values": pack(found.samples[order], "float64"),
-            "mean": found.score,
+            "values": pack(silhouette.samples[order], "float64"),
+            "mean": silhouette.score,
         },
     }
 
@@ -133,35 +133,35 @@ def _labels(session: Session, state: ViewState) -> NDArray[np.integer]:
         level = state.number("level", 0.0, 0.0, 1e300)
         labels: Ints = _tree(session, state).dendrogram_.cut(level=level)
         return labels
-    found = _sweeps(session, state)
-    return found[min(state.whole("at", len(found) - 1, 0, 10_000), len(found) - 1)].labels
+    sweeps = _sweeps(session, state)
+    return sweeps[min(state.whole("at", len(sweeps) - 1, 0, 10_000), len(sweeps) - 1)].labels
 
 
-def _points(at: Cloud) -> dict[str, Any]:
-    if len(at.x) < 3:
+def _points(cloud: Cloud) -> dict[str, Any]:
+    if len(cloud.x) < 3:
         raise InputError("there are fewer than three points.")
     return {
-        "places": pack(at.places, "float64"),
-        "numbers": pack(at.numbers, "int32"),
-        "box": frame(at.places).tolist(),
-        "axes": at.axes,
-        "share": at.share,
-        "columns": at.x.shape[1],
-        "standardized": at.standardizer is not None,
-        "scale": None if at.directions is not None else at.scale.tolist(),
+        "places": pack(cloud.places, "float64"),
+        "numbers": pack(cloud.numbers, "int32"),
+        "box": frame(cloud.places).tolist(),
+        "axes": cloud.axes,
+        "share": cloud.share,
+        "columns": cloud.x.shape[1],
+        "standardized": cloud.standardizer is not None,
+        "scale": None if cloud.directions is not None else cloud.scale.tolist(),
     }
 
 
-def _python(state: ViewState, at: Cloud, comparable: bool) -> str:
+def _python(state: ViewState, cloud: Cloud, comparable: bool) -> str:
     """The estimator, its groups and their silhouettes where there are several."""
-    text = estimator(state, at)[1]
-    lines = ["import separatrix as sx", *at.python, f"model = {text}.fit(X)"]
+    text = estimator(state, cloud)[1]
+    lines = ["import separatrix as sx", *cloud.python, f"model = {text}.fit(X)"]
     labels = "model.labels_"
     if state.choice("method", METHODS) == "tree":
         level = state.number("level", 0.0, 0.0, 1e300)
         lines.append(f"labels = model.dendrogram_.cut(level={level!r})")
         labels = "labels"
-    seen = "model.standardizer_.transform(X)" if at.standardizer is not None else "X"
+    seen = "model.standardizer_.transform(X)" if cloud.standardizer is not None else "X"
     if comparable:
         lines.append(f"print(sx.silhouette({seen}, {labels}))")
     return "\n".join(lines)
@@ -373,9 +373,9 @@ def rings() -> Floats:
     >>> rings().shape
     (300, 2)
     """
-    rng, found = np.random.default_rng(0), []
+    rng, outlines = np.random.default_rng(0), []
     for count, radius in ((100, 0.6), (200, 3.0)):
         angle = 2 * np.pi * np.arange(count) / count
         r = radius + 0.16 * rng.standard_normal(count)
-        found.append(np.column_stack([r * np.cos(angle), r * np.sin(angle)]))
-    return np.vstack(found)
+        outlines.append(np.column_stack([r * np.cos(angle), r * np.sin(angle)]))
+    return np.vstack(outlines)

@@ -93,8 +93,8 @@ def _fit_line(session: Session, state: ViewState) -> tuple[Scene, Any, str]:
 
 def _least_squares(scene: Scene) -> dict[str, Any]:
     """The line of least squares, for comparison."""
-    found = sx.LinearRegression().fit(scene.X, scene.y)
-    return {"coef": found.coef_.tolist(), "intercept": float(found.intercept_)}
+    least_squares = sx.LinearRegression().fit(scene.X, scene.y)
+    return {"coef": least_squares.coef_.tolist(), "intercept": float(least_squares.intercept_)}
 
 
 def _bands(model: Any, places: Floats) -> list[dict[str, Any]]:
@@ -117,13 +117,13 @@ def _draws(model: Any, places: Floats, state: ViewState) -> list[Any]:
     n, seed = state.whole("draws", 5, 0, 30), state.whole("seed", 0, 0, 10**6)
     if not isinstance(model, sx.GaussianProcessRegressor) or not n:
         return []
-    found = model.sample_y(places, n, random_state=seed, include_noise=False)
-    return [pack(draw, "float64") for draw in found.T]
+    draws = model.sample_y(places, n, random_state=seed, include_noise=False)
+    return [pack(draw, "float64") for draw in draws.T]
 
 
 def _without(scene: Scene, model: Any, row: int, places: Floats) -> Any:
-    found = without(scene, model, row, places)
-    return None if found is None or not np.isfinite(found).all() else pack(found, "float64")
+    refit = without(scene, model, row, places)
+    return None if refit is None or not np.isfinite(refit).all() else pack(refit, "float64")
 
 
 def _note(model: Any, scene: Scene) -> str:
@@ -152,8 +152,8 @@ def model_of(session: Session, state: ViewState, scene: Scene) -> ChosenEstimato
     if name in ("ridge", "lasso"):
         alpha = penalty(session, state, scene, name)
         return make_estimator(name.capitalize(), alpha=alpha, standardize=True)
-    found: ChosenEstimator = MODELS[name](state, scene)
-    return found
+    model: ChosenEstimator = MODELS[name](state, scene)
+    return model
 
 
 def _models() -> list[str]:
@@ -214,8 +214,8 @@ def learned_parameters(state: ViewState, scene: Scene) -> dict[str, float]:
         smooth = sx.NadarayaWatson("loo", standardize=True).fit(scene.X, scene.y)
         return {"bandwidth": _between(smooth.bandwidth_, 0.005, 20.0)}
     given = _inducing(len(scene.points))
-    found = sx.GaussianProcessRegressor(normalize_y=True, **given).fit(scene.X, scene.y)
-    kernel: Any = found.kernel_
+    process = sx.GaussianProcessRegressor(normalize_y=True, **given).fit(scene.X, scene.y)
+    kernel: Any = process.kernel_
     product, white = kernel.operands
     constant, gaussian = product.operands
     lengths = gaussian.bandwidth / scene.before.x.std(axis=0)[:-1]
@@ -371,10 +371,10 @@ def summary_of(model: Any) -> Summary | None:
     if not hasattr(model, "summary"):
         return None
     try:
-        found = model.summary()
+        summary = model.summary()
     except InputError:  # another objective, or no degrees of freedom are left
         return None
-    return found if isinstance(found, Summary) else None
+    return summary if isinstance(summary, Summary) else None
 
 
 def errors_of(model: Any, scene: Scene, summary: Summary | None) -> dict[str, Any]:
@@ -400,9 +400,9 @@ def _left_out(model: Any, summary: Summary | None) -> float | None:
             return None
         return float(np.mean((summary.residuals / left) ** 2))
     if isinstance(model, sx.GaussianProcessRegressor) and model.n_inducing is None:
-        found = model.leave_one_out()
+        left_out = model.leave_one_out()
         y = model.y_train_ * model.target_scale_[0] + model.target_mean_[0]
-        return float(np.average((y - found.mean) ** 2, weights=found.weights))
+        return float(np.average((y - left_out.mean) ** 2, weights=left_out.weights))
     return None
 
 
@@ -440,10 +440,10 @@ def influence_of(summary: Summary | None) -> dict[str, Any] | None:
 
 def point_of(scene: Scene, model: Any, summary: Summary | None, row: int) -> dict[str, Any] | None:
     """What is known of one point: its residual, leverage, Cook's and studentized residual."""
-    found = np.flatnonzero(scene.points.rows == row)
-    if not len(found):
+    indices = np.flatnonzero(scene.points.rows == row)
+    if not len(indices):
         return None
-    i = int(found[0])
+    i = int(indices[0])
     residual = float(scene.y[i] - model.predict(scene.X[[i]])[0])
     known = {"row": row, "residual": finite(residual)}
     if summary is None:

@@ -25,15 +25,15 @@ from separatrix.storage.model_file import load, load_study
 
 def about(session: Session, _: ViewState) -> dict[str, Any]:
     """The model, its columns with their ranges, and the leaderboard of its study."""
-    found = load_stored(session)
-    study, certificate = found.study, getattr(found.model, "certificate_", None)
+    stored = load_stored(session)
+    study, certificate = stored.study, getattr(stored.model, "certificate_", None)
     return {
-        "name": found.path.name,
-        "model": type(found.model).__name__,
-        "inner": type(found.inner).__name__,
-        "target": getattr(study, "target", None) or _target(found),
-        "columns": found.columns,
-        "classes": _classes(found),
+        "name": stored.path.name,
+        "model": type(stored.model).__name__,
+        "inner": type(stored.inner).__name__,
+        "target": getattr(study, "target", None) or _target(stored),
+        "columns": stored.columns,
+        "classes": _classes(stored),
         "rows": 0 if session.shown is None else len(session.shown),
         "leaderboard": _leaderboard(study),
         "reason": getattr(study, "reason", ""),
@@ -47,39 +47,43 @@ def about(session: Session, _: ViewState) -> dict[str, Any]:
 
 def explain(session: Session, state: ViewState) -> dict[str, Any]:
     """The prediction of a row, with its interval or probabilities, taken apart."""
-    found = load_stored(session)
-    row = row_of(found, state.items("row"))
-    given = found.rows([row])
-    predicted = np.asarray(found.model.predict(given))[0]
-    labels = _classes(found)
+    stored = load_stored(session)
+    row = row_of(stored, state.items("row"))
+    given = stored.rows([row])
+    predicted = np.asarray(stored.model.predict(given))[0]
+    labels = _classes(stored)
     numeric = not labels and predicted.dtype.kind == "f"
     answer: dict[str, Any] = {
         "row": row,
         "prediction": None if numeric else str(predicted),
         "number": finite(float(predicted)) if numeric else None,
         "probabilities": [],
-        "intervals": _intervals(found, given, labels),
-        "python": found.python(row),
+        "intervals": _intervals(stored, given, labels),
+        "python": stored.python(row),
     }
-    if labels and hasattr(found.model, "predict_proba"):
-        answer["probabilities"] = found.model.predict_proba(given)[0].tolist()
-    at = labels.index(str(predicted)) if str(predicted) in labels else _likely(answer)
-    label = labels.index(state.choice("label", labels, labels[at])) if labels else 0
-    return {**answer, "label": labels[label] if labels else None, "parts": apart(found, row, label)}
+    if labels and hasattr(stored.model, "predict_proba"):
+        answer["probabilities"] = stored.model.predict_proba(given)[0].tolist()
+    index = labels.index(str(predicted)) if str(predicted) in labels else _likely(answer)
+    label = labels.index(state.choice("label", labels, labels[index])) if labels else 0
+    return {
+        **answer,
+        "label": labels[label] if labels else None,
+        "parts": apart(stored, row, label),
+    }
 
 
 def table_row(session: Session, state: ViewState) -> dict[str, Any]:
     """A row of the table of the page, as a row of the model."""
-    found, table = load_stored(session), session.table
+    stored, table = load_stored(session), session.table
     at = state.whole("number", 1, 1, len(table)) - 1
-    lacking = [c["name"] for c in found.columns if c["name"] not in table.columns]
+    lacking = [c["name"] for c in stored.columns if c["name"] not in table.columns]
     if lacking:
         raise InputError(f"the table has no column {lacking[0]!r}, which the model reads.")
-    return {"row": [_value(table, column, at) for column in found.columns]}
+    return {"row": [_value(table, column, at) for column in stored.columns]}
 
 
-def _value(table: PageTable, column: dict[str, Any], at: int) -> Any:
-    value = table.columns[column["name"]][at]
+def _value(table: PageTable, column: dict[str, Any], index: int) -> Any:
+    value = table.columns[column["name"]][index]
     if table.columns[column["name"]].dtype.kind == "f":
         if np.isnan(value):
             return None
@@ -88,18 +92,18 @@ def _value(table: PageTable, column: dict[str, Any], at: int) -> Any:
     return text if text in column.get("levels", ()) else None
 
 
-def _classes(found: Stored) -> list[str]:
-    return [str(label) for label in found.model.classes_] if is_classifier(found.model) else []
+def _classes(stored: Stored) -> list[str]:
+    return [str(label) for label in stored.model.classes_] if is_classifier(stored.model) else []
 
 
-def _target(found: Stored) -> str:
-    return found.schema.targets[0].name if found.schema.targets else "target"
+def _target(stored: Stored) -> str:
+    return stored.schema.targets[0].name if stored.schema.targets else "target"
 
 
 def _likely(answer: dict[str, Any]) -> int:
     """The class of a row for which the model abstains: the most probable one."""
-    found = answer["probabilities"]
-    return int(np.argmax(found)) if found else 0
+    probabilities = answer["probabilities"]
+    return int(np.argmax(probabilities)) if probabilities else 0
 
 
 def _leaderboard(study: Any) -> list[dict[str, Any]]:
@@ -118,23 +122,23 @@ def _leaderboard(study: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _intervals(found: Stored, given: Any, labels: list[str]) -> list[list[Any]]:
+def _intervals(stored: Stored, given: Any, labels: list[str]) -> list[list[Any]]:
     """Name, and ends or labels: the model's own interval, and what test rows guarantee."""
-    model, intervals = found.model, []
+    model, intervals = stored.model, []
     if not labels:
         if hasattr(model, "predictive"):
             intervals.append(["95 % interval", *_ends(model.predictive(given).interval(0.95))])
         elif hasattr(model, "predict_interval"):
             with suppress(InputError):  # dependent columns, or no degrees of freedom
                 intervals.append(["95 % interval", *_ends(model.predict_interval(given))])
-    guaranteed = getattr(found.study, "guaranteed", None)
+    guaranteed = getattr(stored.study, "guaranteed", None)
     if guaranteed is None or guaranteed.refusal:
         return intervals
     if not labels:
         ends = guaranteed.intervals(model, given, 0.9)
         return [*intervals, ["90 %, guaranteed by the test rows", *_ends(ends)]]
     inside = guaranteed.sets(model, given, 0.9)[0]
-    chosen = [label for label, one in zip(labels, inside, strict=True) if one]
+    chosen = [label for label, is_inside in zip(labels, inside, strict=True) if is_inside]
     return [*intervals, ["90 % set of classes", ", ".join(chosen) or "none"]]
 
 
@@ -187,7 +191,7 @@ class Stored:
         if self.is_matrix:
             return np.array(rows, dtype=float)
         named = zip(self.schema.columns, zip(*rows, strict=True), strict=True)
-        return {column.name: [_written(column, v) for v in found] for column, found in named}
+        return {column.name: [_written(column, v) for v in match] for column, match in named}
 
     def python(self, row: Row) -> str:
         """The Python that loads the model and predicts the row."""
@@ -293,14 +297,14 @@ def _means(inner: Any, schema: Schema) -> dict[str, float]:
     encoding, moments = getattr(inner, "encoding_", None), getattr(inner, "moments_", None)
     if encoding is None:
         return {}
-    found = {name: float(value) for name, value in encoding.fill_values.items()}
+    means = {name: float(value) for name, value in encoding.fill_values.items()}
     holder = getattr(inner, "standardizer_", None) if moments is None else None
     mean = moments.x_mean if moments is not None else getattr(holder, "mean", None)
     if mean is None or len(mean) != len(encoding.terms):
-        return found
+        return means
     at = {term: i for i, term in enumerate(encoding.terms)}
     terms = [(column.name, at.get(Term(column.name))) for column in schema.columns]
-    return {**{name: float(mean[i]) for name, i in terms if i is not None}, **found}
+    return {**{name: float(mean[i]) for name, i in terms if i is not None}, **means}
 
 
 def _written(column: Column, value: Any) -> Any:
@@ -314,13 +318,13 @@ def _written(column: Column, value: Any) -> Any:
     return value
 
 
-def row_of(found: Stored, values: Sequence[Any]) -> Row:
+def row_of(stored: Stored, values: Sequence[Any]) -> Row:
     """A row of the page, checked value by value; the reference where none is given."""
     if not values:
-        return found.reference
-    if len(values) != len(found.columns):
-        raise InputError(f"a row of this model has {len(found.columns)} values.")
-    return tuple(_check_value(c, v) for c, v in zip(found.columns, values, strict=True))
+        return stored.reference
+    if len(values) != len(stored.columns):
+        raise InputError(f"a row of this model has {len(stored.columns)} values.")
+    return tuple(_check_value(c, v) for c, v in zip(stored.columns, values, strict=True))
 
 
 def _check_value(column: Mapping[str, Any], value: Any) -> Any:
@@ -348,35 +352,35 @@ def _check_value(column: Mapping[str, Any], value: Any) -> Any:
 LISTED = 12
 
 
-def apart(found: Stored, row: Row, label: int) -> dict[str, Any] | None:
+def apart(stored: Stored, row: Row, label: int) -> dict[str, Any] | None:
     """The parts of the prediction of a row; ``label`` is the class whose score is taken apart."""
     for way in (terms, neighbors, support, changes):
-        parts = way(found, row, label)
+        parts = way(stored, row, label)
         if parts is not None:
             return parts
     return None
 
 
-def terms(found: Stored, row: Row, label: int) -> dict[str, Any] | None:
+def terms(stored: Stored, row: Row, label: int) -> dict[str, Any] | None:
     """Terms of a linear score, column by column; None where the score is not linear."""
-    model = found.inner
+    model = stored.inner
     if not hasattr(model, "coef_") or not hasattr(model, "_design"):
         return None
-    given = found.rows([found.reference, row])
+    given = stored.rows([stored.reference, row])
     design, coef = np.asarray(model._design(given)), np.atleast_2d(model.coef_)
     output = 0 if len(coef) == 1 else label
     if output >= len(coef) or coef.shape[1] != design.shape[1]:
         return None
-    score = _score(found, given)[:, output if len(coef) > 1 else 0]
+    score = _score(stored, given)[:, output if len(coef) > 1 else 0]
     each = coef[output] * (design[1] - design[0])
     if not np.isclose(score[0] + each.sum(), score[1], rtol=1e-9, atol=1e-9 * np.abs(score).max()):
         return None  # powers, or votes of several hyperplanes
-    sums = dict.fromkeys((column["name"] for column in found.columns), 0.0)
+    sums = dict.fromkeys((column["name"] for column in stored.columns), 0.0)
     for term, value in zip(model.encoding_.terms, each, strict=True):
         sums[term.column] += float(value)
-    shown = zip(found.columns, row, strict=True)
+    shown = zip(stored.columns, row, strict=True)
     items = [[f"{c['name']} = {_text(v)}", sums[c["name"]]] for c, v in shown]
-    what = _score_name(found, output if len(coef) > 1 else 1)
+    what = _score_name(stored, output if len(coef) > 1 else 1)
     return {
         "kind": "terms",
         "what": what,
@@ -388,12 +392,12 @@ def terms(found: Stored, row: Row, label: int) -> dict[str, Any] | None:
     }
 
 
-def neighbors(found: Stored, row: Row, _: int) -> dict[str, Any] | None:
+def neighbors(stored: Stored, row: Row, _: int) -> dict[str, Any] | None:
     """The nearest training rows with their distances and weights."""
-    model = found.inner
+    model = stored.inner
     if not hasattr(model, "kneighbors") or not hasattr(model, "sample_weight_"):
         return None
-    distances, indices = model.kneighbors(found.rows([row]))
+    distances, indices = model.kneighbors(stored.rows([row]))
     weights = distance_weights(model.weights, distances)[0] * model.sample_weight_[indices[0]]
     weights = weights / weights.sum()
     if is_classifier(model):
@@ -412,17 +416,17 @@ def neighbors(found: Stored, row: Row, _: int) -> dict[str, Any] | None:
     }
 
 
-def support(found: Stored, row: Row, label: int) -> dict[str, Any] | None:
+def support(stored: Stored, row: Row, label: int) -> dict[str, Any] | None:
     """Contributions αᵢ yᵢ κ(x, xᵢ) of the support vectors, largest first."""
-    model = found.inner
+    model = stored.inner
     if not hasattr(model, "expansions_") or not len(model.expansions_):
         return None
-    x = model._kernel_input(found.rows([row]))
+    x = model._kernel_input(stored.rows([row]))
     if len(model.expansions_) == 1 and model.expansions_[0].weights.shape[1] == 1:
         each, b = _contributions(model.expansions_[0], x, 0), model.expansions_[0].intercept[0]
-        what = _score_name(found, 1)
+        what = _score_name(stored, 1)
     elif getattr(model, "_has_pairs", False):
-        probable = np.asarray(_score(found, found.rows([row]))[0])
+        probable = np.asarray(_score(stored, stored.rows([row]))[0])
         other = int(np.argsort(probable)[-1 if np.argmax(probable) != label else -2])
         i, j = sorted((label, other))
         parts = model.expansions_
@@ -446,15 +450,15 @@ def support(found: Stored, row: Row, label: int) -> dict[str, Any] | None:
     }
 
 
-def changes(found: Stored, row: Row, label: int) -> dict[str, Any] | None:
+def changes(stored: Stored, row: Row, label: int) -> dict[str, Any] | None:
     """How the prediction differs from that with one column as in the reference row."""
-    model, start = found.model, found.reference
+    model, start = stored.model, stored.reference
     each = [row, *([*row[:j], start[j], *row[j + 1 :]] for j in range(len(row)))]
-    given = found.rows([tuple(one) for one in each])
+    given = stored.rows([tuple(change) for change in each])
     if hasattr(model, "predict_proba"):
         values, what = (
             model.predict_proba(given)[:, label],
-            f"probability of {_label(found, label)}",
+            f"probability of {_label(stored, label)}",
         )
     elif is_classifier(model):
         return None
@@ -463,7 +467,7 @@ def changes(found: Stored, row: Row, label: int) -> dict[str, Any] | None:
         if values.dtype.kind != "f" or values.ndim > 1:
             return None
         what = "prediction"
-    shown = zip(found.columns, row, values[0] - values[1:], strict=True)
+    shown = zip(stored.columns, row, values[0] - values[1:], strict=True)
     items = [[f"{c['name']} = {_text(v)}", float(d)] for c, v, d in shown]
     return {
         "kind": "changes",
@@ -482,23 +486,23 @@ def _contributions(expansion: Any, x: Any, column: int) -> Floats:
     return np.asarray(expansion.weights[:, column] * np.asarray(kernel, dtype=float)[0])
 
 
-def _score(found: Stored, given: Any) -> Floats:
+def _score(stored: Stored, given: Any) -> Floats:
     """Scores of the inner model, a column each."""
-    model = found.inner
+    model = stored.inner
     scored = model.decision_function(given) if is_classifier(model) else model.predict(given)
     scores = np.asarray(scored, dtype=float)
     return scores.reshape(len(scores), -1)
 
 
-def _score_name(found: Stored, label: int) -> str:
-    if not is_classifier(found.inner):
+def _score_name(stored: Stored, label: int) -> str:
+    if not is_classifier(stored.inner):
         return "prediction"
-    inside = "" if found.inner is found.model else f" by the {type(found.inner).__name__} inside"
-    return f"score of {_label(found, label)}{inside}"
+    inside = "" if stored.inner is stored.model else f" by the {type(stored.inner).__name__} inside"
+    return f"score of {_label(stored, label)}{inside}"
 
 
-def _label(found: Stored, label: int) -> str:
-    return str(found.inner.classes_[label])
+def _label(stored: Stored, label: int) -> str:
+    return str(stored.inner.classes_[label])
 
 
 def _list_parts(items: list[list[Any]]) -> dict[str, Any]:

@@ -408,7 +408,7 @@ def _of_variance(model: Any, x: Floats) -> Floats:
     if model._is_inducing:
         inducing = model._inducing_bound.inducing
         cross, inverse = np.abs(inducing.rows(x)), inducing.whitening
-        whitened = np.abs(inducing.whitened(x))
+        whitened = np.abs(inducing.whiten(x))
     else:
         function = SplitKernel(model.kernel_).function
         if function is None:

@@ -318,38 +318,38 @@ Counts = dict[str, Counter[str]]
 
 
 def recode(
-    found: Levels, column: Column, policy: str, file: str | None, row_ids: Ints
+    levels: Levels, column: Column, policy: str, file: str | None, row_ids: Ints
 ) -> tuple[Levels, Counter[str]]:
     """Codes into the known levels of a column, and the rows of every other level.
 
     Of a column with pooled levels every other one is among those.
     """
     if column.pooled:
-        return into(found, column.levels, column.levels.index(column.pooled)), Counter()
+        return into(levels, column.levels, column.levels.index(column.pooled)), Counter()
     known = set(column.levels)
-    others = [code for code, name in enumerate(found.names) if name not in known]
+    others = [code for code, name in enumerate(levels.names) if name not in known]
     if others and policy == "error":
-        raise _refusal(found, int(np.isin(found.codes, others).argmax()), column, file, row_ids)
-    counts = Counter({found.names[i]: int((found.codes == i).sum()) for i in others})
+        raise _refusal(levels, int(np.isin(levels.codes, others).argmax()), column, file, row_ids)
+    counts = Counter({levels.names[i]: int((levels.codes == i).sum()) for i in others})
     code = MISSING_CODE if policy == "missing" else UNSEEN_CODE
-    return into(found, column.levels, code), counts
+    return into(levels, column.levels, code), counts
 
 
-def into(found: Levels, known: tuple[str, ...], other: int = UNSEEN_CODE) -> Levels:
+def into(levels: Levels, known: tuple[str, ...], other: int = UNSEEN_CODE) -> Levels:
     """Codes into ``known``; any other level has the code ``other``."""
     at = {name: i for i, name in enumerate(known)}
-    codes = [at.get(name, other) for name in found.names]
+    codes = [at.get(name, other) for name in levels.names]
     table = np.array([*codes, UNSEEN_CODE, MISSING_CODE])
-    return Levels(table[found.codes], known)
+    return Levels(table[levels.codes], known)
 
 
 def _refusal(
-    found: Levels, first: int, column: Column, file: str | None, row_ids: Ints
+    levels: Levels, first: int, column: Column, file: str | None, row_ids: Ints
 ) -> InputError:
     """The refusal of the level in row ``first``."""
     shown = ", ".join(repr(level) for level in column.levels[:8])
     return InputError(
-        f"the level {found.names[found.codes[first]]!r} was not seen in training (known: {shown}"
+        f"the level {levels.names[levels.codes[first]]!r} was not seen in training (known: {shown}"
         f"{', …' if len(column.levels) > 8 else ''}).",
         file=file,
         row=int(row_ids[first]),

@@ -153,7 +153,7 @@ class CsvSource(FileSource):
                             )
                         start += batch.num_rows
             except (pa.ArrowInvalid, pa.ArrowKeyError, OSError) as reason:
-                raise self._explained(i, types, reason) from reason
+                raise self._explain(i, types, reason) from reason
 
     def _type(self, name: str, type_: pa.DataType) -> pa.DataType:
         """The type that a column is read as: by its given kind, else by the first block."""
@@ -191,15 +191,15 @@ class CsvSource(FileSource):
             file = path if is_plain(path) else opened_bytes(path)
             return arrow_csv.open_csv(file, reading, parsing, convert)
         except (pa.ArrowInvalid, pa.ArrowKeyError, OSError, UnicodeError) as reason:
-            raise self._explained(i, types, reason) from reason
+            raise self._explain(i, types, reason) from reason
 
-    def _explained(self, i: int, types: dict[str, Any], reason: Exception) -> InputError:
+    def _explain(self, i: int, types: dict[str, Any], reason: Exception) -> InputError:
 
-        found = _CONVERSION.search(str(reason))
-        column = self.dialects[i].columns[int(found[1])] if found else None
+        match = _CONVERSION.search(str(reason))
+        column = self.dialects[i].columns[int(match[1])] if match else None
         try:
-            if found and column is not None and column in types:
-                problem = first_unreadable(self, i, column, types[column], found[2])
+            if match and column is not None and column in types:
+                problem = first_unreadable(self, i, column, types[column], match[2])
                 if problem is not None:
                     return Contradiction.of(problem)
             return explain(self.paths[i], self.shown[i], self.dialects[i], reason)
@@ -320,8 +320,8 @@ def _row_at(path: str, dialect: CSVDialect, stop: int) -> int:
                 read += len(line)
                 yield line.decode(dialect.encoding)
 
-    found = sum(1 for record in csv.reader(lines(), delimiter=dialect.delimiter) if record)
-    return found + (dialect.names is not None)
+    value = sum(1 for record in csv.reader(lines(), delimiter=dialect.delimiter) if record)
+    return value + (dialect.names is not None)
 
 
 def _records(path: str, dialect: CSVDialect) -> Iterator[list[str]]:

@@ -221,9 +221,9 @@ class SqliteSource(FileSource):
 def _select(path: str, limits: Limits) -> Selection:
     file, inside = split_place(path)
     with closing(guard(path, limits)) as database:
-        found = {str(name): kind == "view" for name, kind in database.all(_TABLES)}
-    selected = selection(inside, list(found), file)
-    views = {quote_name(name) for name, view in found.items() if view}
+        tables = {str(name): kind == "view" for name, kind in database.all(_TABLES)}
+    selected = selection(inside, list(tables), file)
+    views = {quote_name(name) for name, view in tables.items() if view}
     return replace(selected, computed=selected.computed or selected.relation in views)
 
 
@@ -246,8 +246,8 @@ def _cells(database: Guarded, selected: Selection, names: list[str]) -> list[Cel
         return "+".join(marks)
 
     sums = ", ".join(map(mask, names))
-    ((*found,),) = database.all(f"SELECT {sums} FROM {selected.relation}")
-    return [CellTypes(int(mask or 0)) for mask in found]
+    ((*counts,),) = database.all(f"SELECT {sums} FROM {selected.relation}")
+    return [CellTypes(int(mask or 0)) for mask in counts]
 
 
 # -------------------------------------------------------------------------------------------------
@@ -334,13 +334,13 @@ class Guarded:
         cursor = self._run(query)
         while True:
             try:
-                found = self._watched(lambda: cursor.fetchmany(rows))
+                rows_read = self._watched(lambda: cursor.fetchmany(rows))
             except sqlite3.Error as reason:
-                raise self._explained(reason) from reason
-            if not found:
+                raise self._explain(reason) from reason
+            if not rows_read:
                 return
-            self._watched.count(len(found))
-            yield found
+            self._watched.count(len(rows_read))
+            yield rows_read
 
     def _run(self, query: str) -> sqlite3.Cursor:
         self._denied = []
@@ -349,9 +349,9 @@ class Guarded:
         except (InputError, sqlite3.ProgrammingError, sqlite3.Warning):
             raise  # a limit, or several statements: a matter of the caller
         except (sqlite3.Error, ValueError) as reason:
-            raise self._explained(reason) from reason
+            raise self._explain(reason) from reason
 
-    def _explained(self, reason: BaseException) -> InputError:
+    def _explain(self, reason: BaseException) -> InputError:
         if self._denied:
             return InputError(
                 f"the query, or a view in the database, asks for {self._denied[0]}, which is not "
@@ -592,20 +592,20 @@ def _answer(
 def _select_duckdb(path: str, limits: Limits) -> Selection:
     file, inside = split_place(path)
     with _connect(path, limits) as (connection, _):
-        found = {
+        tables = {
             (name if schema == "main" else f"{schema}.{name}"): (schema, name, kind == "VIEW")
             for name, schema, kind in connection.execute(_DUCKDB_TABLES).fetchall()
         }
-        plain = [shown for shown, (schema, *_) in found.items() if schema == "main"]
-        if inside is not None and inside in found and inside not in plain:
+        plain = [shown for shown, (schema, *_) in tables.items() if schema == "main"]
+        if inside is not None and inside in tables and inside not in plain:
             selected = Selection(quote_name(inside))
         else:
-            selected = selection(inside, plain or list(found), file)
+            selected = selection(inside, plain or list(tables), file)
         if selected.query is not None:
             _refuse_others(connection, selected.query, file)
             return selected
-    shown = next(shown for shown in found if quote_name(shown) == selected.relation)
-    schema, name, view = found[shown]
+    shown = next(shown for shown in tables if quote_name(shown) == selected.relation)
+    schema, name, view = tables[shown]
     relation = selected.relation if shown in plain else f"{quote_name(schema)}.{quote_name(name)}"
     return replace(selected, relation=relation, computed=view)
 

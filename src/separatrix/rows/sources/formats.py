@@ -564,18 +564,18 @@ def _cells_of_type(type_: pa.DataType) -> CellTypes:
 
 def _objects(block: bytes, path: str, start: int) -> list[dict[str, Any]]:
     """The rows of a block; the first that is no object is refused."""
-    found: list[dict[str, Any]] = []
+    objects: list[dict[str, Any]] = []
     for line in block.split(b"\n"):
         if line and not line.isspace():
-            found.append(_object(line, path, start + len(found) + 1))
-    return found
+            objects.append(_object(line, path, start + len(objects) + 1))
+    return objects
 
 
 def _object(line: bytes, path: str, row: int) -> dict[str, Any]:
     try:
-        found = json.loads(line.decode("utf-8"), object_pairs_hook=_unique)
+        value = json.loads(line.decode("utf-8"), object_pairs_hook=_unique)
         if b"\\u" in line:  # half a character, written as an escape, is no text
-            json.dumps(found, ensure_ascii=False).encode("utf-8")
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
     except _Repeated as reason:
         raise InputError(
             "the object has this key twice.",
@@ -595,14 +595,14 @@ def _object(line: bytes, path: str, row: int) -> dict[str, Any]:
             row=row,
             remedy='Write one object on each line, such as {"x": 1.5, "town": "Lund"}.',
         ) from None
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise InputError(
-            f"holds a {type(found).__name__}, not an object.",
+            f"holds a {type(value).__name__}, not an object.",
             file=path,
             row=row,
             remedy='Write one object on each line, such as {"x": 1.5, "town": "Lund"}.',
         )
-    return found
+    return value
 
 
 class _Repeated(Exception):
@@ -610,11 +610,11 @@ class _Repeated(Exception):
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
         names = [name for name, _ in pairs]
         raise _Repeated(next(name for name in names if names.count(name) > 1))
-    return found
+    return entries
 
 
 def _types(objects: list[dict[str, Any]]) -> dict[str, CellTypes]:

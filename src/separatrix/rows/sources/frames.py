@@ -57,8 +57,8 @@ def _odd_pandas(x: Any, *, nan: bool) -> tuple[str, str] | None:
             return str(name), f"holds {what}"
     if nan or not len(x.columns):
         return None
-    one = len(set(x.dtypes)) == 1 and isinstance(x.dtypes.iloc[0], np.dtype)
-    if one and x.dtypes.iloc[0].kind in "iuf" and np.isfinite(x.to_numpy().sum(dtype=float)):
+    same_kind = len(set(x.dtypes)) == 1 and isinstance(x.dtypes.iloc[0], np.dtype)
+    if same_kind and x.dtypes.iloc[0].kind in "iuf" and np.isfinite(x.to_numpy().sum(dtype=float)):
         return None  # one array: no need to look at every value again
     missing = np.flatnonzero(x.isna().any(axis=0).to_numpy())
     return (str(x.columns[missing[0]]), "has missing values") if len(missing) else None

@@ -148,11 +148,11 @@ class MatchedRows(Rows):
         """Yield the blocks in order."""
         start, unseen = 0, Counts()
         for block in self.rows.blocks():
-            yield self._matched(block, start, unseen)
+            yield self._match(block, start, unseen)
             start += block.n
         warn_unseen(unseen, self.schema.unseen)
 
-    def _matched(self, block: Block, start: int, unseen: Counts) -> Block:
+    def _match(self, block: Block, start: int, unseen: Counts) -> Block:
         entries: list[tuple[int, int, float]] = []
         new: list[Term] = []
         their = self.rows.schema.by_name
@@ -175,31 +175,31 @@ class MatchedRows(Rows):
                 add_counts(unseen, {column.name: others})
                 if self.schema.unseen == "missing":
                     to_missing = [Term(column.name, level=level) for level in others]
-                own = [Term(column.name, level=level) for level in column.levels]
+                terms = [Term(column.name, level=level) for level in column.levels]
             else:
-                own = [Term(column.name)]
+                terms = [Term(column.name)]
             missing = Term(column.name, missing=True)
             if missing in block.terms.position or to_missing:
-                own.append(missing)
-                at = len(new) + len(own) - 1
+                terms.append(missing)
+                at = len(new) + len(terms) - 1
                 entries += [(block.terms.position[term], at, 1.0) for term in to_missing]
                 if column.kind is not Kind.DISCRETE:  # missing values had another placeholder
                     shift = column.placeholder - their[column.name].placeholder
                     entries.append((block.terms.position[missing], len(new), shift))
             entries += [
                 (block.terms.position[term], len(new) + j, 1.0)
-                for j, term in enumerate(own)
+                for j, term in enumerate(terms)
                 if term in block.terms.position
             ]
-            new += own
+            new += terms
         x = TermMap(block.terms, Terms(tuple(new)), tuple(entries)).rows(block.x)
         return Block(x, block.y, block.w, Terms(tuple(new)), block.targets, block.parts)
 
     @staticmethod
-    def _check_kind(column: Column, found: Column) -> None:
-        if (column.kind is Kind.DISCRETE) != (found.kind is Kind.DISCRETE):
+    def _check_kind(column: Column, new_column: Column) -> None:
+        if (column.kind is Kind.DISCRETE) != (new_column.kind is Kind.DISCRETE):
             raise InputError(
-                f"is {found.kind} here, but was {column.kind} in training.",
+                f"is {new_column.kind} here, but was {column.kind} in training.",
                 column=column.name,
                 remedy=f"Scan the table with kinds={{{column.name!r}: {str(column.kind)!r}}}.",
             )

@@ -109,10 +109,10 @@ def _expand(path: str) -> tuple[list[str], str]:
     """The files that a path names, and the folder that all of them are in."""
     full = Path(path).expanduser()
     if full.is_dir():
-        found = _in_folder(full)
-        if not found:
+        paths = _in_folder(full)
+        if not paths:
             raise InputError("The folder holds no table.", file=path, remedy=_KNOWN)
-        return found, str(full)
+        return paths, str(full)
     if full.exists():
         return [str(full)], str(full.parent)
     if glob.has_magic(path):
@@ -128,11 +128,11 @@ _KNOWN = "Give a folder with files such as rows.csv or year=2024/part.parquet."
 
 def _in_folder(folder: Path) -> list[str]:
     """Tables in a folder, and in those below it that are named like ``year=2024``."""
-    found = [p for p in sorted(folder.iterdir()) if p.is_file() and is_known(p.name)]
+    paths = [p for p in sorted(folder.iterdir()) if p.is_file() and is_known(p.name)]
     for below in sorted(folder.iterdir()):
         if below.is_dir() and "=" in below.name:
-            found += map(Path, _in_folder(below))
-    return [str(path) for path in found]
+            paths += map(Path, _in_folder(below))
+    return [str(path) for path in paths]
 
 
 def _matches(pattern: Path) -> tuple[list[Path], str]:
@@ -145,11 +145,11 @@ def _matches(pattern: Path) -> tuple[list[Path], str]:
 def _addresses(address: str) -> tuple[list[str], str]:
     """The files that an address names in storage, and the folder that all of them are in."""
     pattern = glob.has_magic(address)
-    found = list_archive(address, pattern=pattern)
-    if found is None:
+    addresses = list_archive(address, pattern=pattern)
+    if addresses is None:
         return [address], address.rpartition("/")[0]
-    tables = [name for name in found if is_known(name)]
-    if not found or not tables:
+    tables = [name for name in addresses if is_known(name)]
+    if not addresses or not tables:
         raise missing_remote(address)
     stem = address[: min(address.index(c) for c in "*?[" if c in address)] if pattern else address
     return tables, stem.rpartition("/")[0] if pattern else stem
@@ -219,19 +219,20 @@ def _by_name(place: str) -> str | None:
 
 def format_of(place: str) -> str:
     """The format of a table; that of a database by its first bytes."""
-    found = _by_name(place)
+    file_format = _by_name(place)
     file, _ = split_place(place)
-    if found is None:
+    if file_format is None:
         raise _unknown(place)
     packed = not is_plain(file) and file.lower().endswith((*PACKED, *ARCHIVES))
-    if packed and found not in _STREAMS:
+    if packed and file_format not in _STREAMS:
         raise InputError(
-            f"{found} is not read from a compressed file: it is read here and there, not in order.",
+            f"{file_format} is not read from a compressed file: it is read here and there, not "
+            "in order.",
             file=place,
             remedy="Unpack it first.",
         )
-    if found not in (SQLITE, DUCKDB):
-        return found
+    if file_format not in (SQLITE, DUCKDB):
+        return file_format
     if is_remote(file):
         raise InputError(
             "databases are read from local files only.", file=place, remedy="Download it first."

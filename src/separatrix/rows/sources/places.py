@@ -358,8 +358,8 @@ def _can_be(values: list[str | None], type_: pa.DataType) -> bool:
 def keys_of(path: str) -> Keys:
     """The columns in the folders of a path."""
     folders = re.split(r"[/\\]", path.partition("::")[0])[:-1]
-    found = (_KEY.match(folder) for folder in folders)
-    pairs = [(unquote(m[1]), unquote(m[2])) for m in found if m]
+    matches = (_KEY.match(folder) for folder in folders)
+    pairs = [(unquote(m[1]), unquote(m[2])) for m in matches if m]
     return {name: None if value == MISSING else value for name, value in pairs}
 
 
@@ -371,18 +371,18 @@ def partitions_of(
     A column counts if it is below the folder or pattern that was given (``roots``, one a file), if
     its values differ, or if the caller wants it: a model may be asked about one of its partitions.
     """
-    found = [keys_of(path) for path in paths]
-    names = dict.fromkeys(name for keys in found for name in keys)
+    keys_by_file = [keys_of(path) for path in paths]
+    names = dict.fromkeys(name for keys in keys_by_file for name in keys)
     used = set(wanted)
     for name in names:
         below = any(name not in keys_of(f"{root}/") for root in roots)
-        if below or len({keys.get(name) for keys in found}) > 1:
+        if below or len({keys.get(name) for keys in keys_by_file}) > 1:
             used.add(name)
     used &= set(names)
-    for path, keys in zip(paths, found, strict=True):
+    for path, keys in zip(paths, keys_by_file, strict=True):
         lacking = [name for name in names if name in used and name not in keys]
         if lacking:
-            other = next(p for p, k in zip(paths, found, strict=True) if lacking[0] in k)
+            other = next(p for p, k in zip(paths, keys_by_file, strict=True) if lacking[0] in k)
             raise InputError(
                 f"is in no folder {lacking[0]}=…, but {other} is.",
                 file=path,
@@ -390,7 +390,7 @@ def partitions_of(
             )
     values = {
         path: {name: value for name, value in keys.items() if name in used}
-        for path, keys in zip(paths, found, strict=True)
+        for path, keys in zip(paths, keys_by_file, strict=True)
     }
     return Partitions(values if used else {}, frozenset(texts))
 
@@ -433,9 +433,9 @@ def local_path(file: str) -> str:
 
 def storage(file: str) -> tuple[Any, str]:
     """The file system behind an address, and the path in it."""
-    found = _SCHEME.match(file)
-    assert found is not None
-    scheme = found[1].lower()
+    match = _SCHEME.match(file)
+    assert match is not None
+    scheme = match[1].lower()
     if scheme in WEB:
         name = file.split("?")[0].rstrip("/").rpartition("/")[2] or "table.csv"
         raise InputError(
@@ -495,10 +495,10 @@ def list_archive(file: str, *, pattern: bool) -> list[str] | None:
     try:
         if not pattern and not system.isdir(path):
             return None if system.exists(path) else []
-        found = system.glob(path) if pattern else system.find(path)
+        names = system.glob(path) if pattern else system.find(path)
     except Exception as reason:
         raise unreachable(file, reason) from reason
-    return sorted(f"{scheme}://{str(name).lstrip('/')}" for name in found)
+    return sorted(f"{scheme}://{str(name).lstrip('/')}" for name in names)
 
 
 def missing_remote(file: str) -> InputError:

@@ -128,22 +128,22 @@ class BatchReader:
             if column.kind is Kind.DISCRETE:
                 decoded[column.name] = levels(array, self.schema.na)
                 continue
-            found = numbers(array, column.name, location, column.notation)
-            decoded[column.name] = found
+            values = numbers(array, column.name, location, column.notation)
+            decoded[column.name] = values
             if column.kind is Kind.BOOLEAN:
-                check_boolean(found.values, column.name, location)
+                check_boolean(values.values, column.name, location)
             elif column.name in self.ranges:
-                self._check_range(found, column.name, location)
+                self._check_range(values, column.name, location)
         return decoded
 
-    def _check_range(self, found: NumericValues, name: str, location: Location) -> None:
+    def _check_range(self, numeric_values: NumericValues, name: str, location: Location) -> None:
         """A number far outside the first rows that may stand for missing values."""
-        value = coded_value(found.range, self.ranges[name])
+        value = coded_value(numeric_values.range, self.ranges[name])
         if value is not None:
             raise SuspectedMissing.of(
                 location.error(
                     f"{value:g} may stand for a missing value.",
-                    int((found.values == value).argmax()),
+                    int((numeric_values.values == value).argmax()),
                     name,
                     "Say so, or not, with `na`.",
                 )
@@ -204,22 +204,22 @@ class BatchReader:
         """Codes into the known levels of the schema, where it has them; rows of other levels."""
         recoded, unseen = dict(decoded), Counts()
         for column in self.schema.columns + self.schema.targets:
-            found = decoded[column.name]
-            if not isinstance(found, Levels):
+            column_values = decoded[column.name]
+            if not isinstance(column_values, Levels):
                 continue
             if column.levels and column in self.schema.columns:
                 recoded[column.name], others = recode(
-                    found, column, self.schema.unseen, location.file, row_ids
+                    column_values, column, self.schema.unseen, location.file, row_ids
                 )
                 if others:
                     unseen[column.name] = others
             elif column.levels:
-                known = tuple(dict.fromkeys(column.levels + found.names))
-                recoded[column.name] = into(found, known)
+                known = tuple(dict.fromkeys(column.levels + column_values.names))
+                recoded[column.name] = into(column_values, known)
             elif column in self.schema.targets:
-                if len(found.names) > MAX_CLASSES:
+                if len(column_values.names) > MAX_CLASSES:
                     raise too_many_classes(column.name, location.file)
-            elif len(found.names) > MAX_LEVELS and not self.with_hashes:
+            elif len(column_values.names) > MAX_LEVELS and not self.with_hashes:
                 raise too_many_levels(column.name, location.file)
         return recoded, unseen
 
@@ -227,8 +227,12 @@ class BatchReader:
 def _hashed_groups(group: Columns, hashes: Hashes) -> Hashes | None:
     """The hash of each row's group; a row without one is a group of its own."""
     for column in group.values():
-        found = hash_rows(group, len(hashes))
-        return found if column.missing is None else np.where(column.missing, hashes, found)
+        group_hashes = hash_rows(group, len(hashes))
+        return (
+            group_hashes
+            if column.missing is None
+            else np.where(column.missing, hashes, group_hashes)
+        )
     return None
 
 
@@ -286,12 +290,12 @@ def join(schema: Schema, batches: list[DecodedBatch], file: str | None) -> InMem
 
 def _with_levels(schema: Schema, block: Block) -> Schema:
     """The schema with the levels of the block."""
-    found: dict[str, list[str]] = {}
+    updated: dict[str, list[str]] = {}
     for term in (*block.terms, *block.targets):
         if term.level is not None:
-            found.setdefault(term.column, []).append(term.level)
+            updated.setdefault(term.column, []).append(term.level)
     columns, targets = (
-        tuple(replace(c, levels=c.levels or tuple(sorted(found.get(c.name, ())))) for c in group)
+        tuple(replace(c, levels=c.levels or tuple(sorted(updated.get(c.name, ())))) for c in group)
         for group in (schema.columns, schema.targets)
     )
     return replace(schema, columns=columns, targets=targets)
@@ -327,12 +331,12 @@ def assemble(columns: tuple[Column, ...], decoded: Columns, n: int) -> tuple[Mat
     return to_matrix(columns, decoded, terms, n), terms
 
 
-def _terms(column: Column, found: NumericValues | Levels) -> list[Term]:
-    if isinstance(found, Levels):
-        terms = [Term(column.name, level=level) for level in found.names]
+def _terms(column: Column, values: NumericValues | Levels) -> list[Term]:
+    if isinstance(values, Levels):
+        terms = [Term(column.name, level=level) for level in values.names]
     else:
         terms = [Term(column.name)]
-    if found.missing is not None:
+    if values.missing is not None:
         terms.append(Term(column.name, missing=True))
     return terms
 
@@ -341,19 +345,19 @@ def _to_dense(columns: tuple[Column, ...], decoded: Columns, terms: Terms, n: in
     x = scratch((n, len(terms)))
     j = 0
     for column in columns:
-        found = decoded[column.name]
-        if isinstance(found, Levels):
-            known = np.flatnonzero(found.codes >= 0)
-            x[:, j : j + len(found.names)] = 0.0
-            x[known, j + found.codes[known]] = 1.0
-            j += len(found.names)
+        values = decoded[column.name]
+        if isinstance(values, Levels):
+            known = np.flatnonzero(values.codes >= 0)
+            x[:, j : j + len(values.names)] = 0.0
+            x[known, j + values.codes[known]] = 1.0
+            j += len(values.names)
         else:
-            x[:, j] = found.values
-            if found.missing is not None:
-                x[found.missing, j] = column.placeholder
+            x[:, j] = values.values
+            if values.missing is not None:
+                x[values.missing, j] = column.placeholder
             j += 1
-        if found.missing is not None:
-            x[:, j] = found.missing
+        if values.missing is not None:
+            x[:, j] = values.missing
             j += 1
     return x
 
@@ -396,10 +400,10 @@ def _levels_to_csr(columns: list[Levels], width: int, n: int) -> Matrix:
     """One entry for each column of a row: that of its level, or of the missing value."""
     at = np.empty((n, len(columns)), dtype=np.int32)
     first = 0
-    for j, found in enumerate(columns):
-        missing = found.missing
-        known = len(found.names)
-        codes = found.codes if missing is None else np.where(missing, known, found.codes)
+    for j, column in enumerate(columns):
+        missing = column.missing
+        known = len(column.names)
+        codes = column.codes if missing is None else np.where(missing, known, column.codes)
         np.add(codes, first, out=at[:, j], casting="unsafe")
         first += known + (missing is not None)
     ends = np.arange(0, n * len(columns) + 1, len(columns), dtype=np.int32)

@@ -182,15 +182,15 @@ class FileSource(ABC):
 
     def piece(self, i: int) -> Self:
         """One of the files, read with what was found out about all of them."""
-        one = copy(self)
-        one.__dict__ |= {"own": self.own, "arrow": self.arrow}
+        source = copy(self)
+        source.__dict__ |= {"own": self.own, "arrow": self.arrow}
         for name in self.by_file:
-            one.__dict__[name] = getattr(self, name)[i : i + 1]
+            source.__dict__[name] = getattr(self, name)[i : i + 1]
         for name in self.of_this_process:
-            one.__dict__.pop(name, None)
-        one.paths, one.shown = [absolute(self.paths[i])], [self.shown[i]]
-        one.name = self.shown[i]
-        return one
+            source.__dict__.pop(name, None)
+        source.paths, source.shown = [absolute(self.paths[i])], [self.shown[i]]
+        source.name = self.shown[i]
+        return source
 
     @property
     @abstractmethod

@@ -46,7 +46,7 @@ class BatchedRows(Rows):
         """The same table under another schema."""
 
     @abstractmethod
-    def _decoded(self, reader: BatchReader) -> Iterator[DecodedBatch]:
+    def _decode_batches(self, reader: BatchReader) -> Iterator[DecodedBatch]:
         """Yield the decoded batches in order."""
 
     def blocks(self) -> Iterator[Block]:
@@ -56,21 +56,21 @@ class BatchedRows(Rows):
     def each(self, function: Callable[[DecodedBatch], T]) -> Iterator[T]:
         """What a function makes of every batch, in order; where the rows are."""
         dropped, unseen = 0, Counts()
-        for decoded in self._decoded(BatchReader(self.schema, self.parts)):
+        for decoded in self._decode_batches(BatchReader(self.schema, self.parts)):
             dropped, unseen = dropped + decoded.dropped, add_counts(unseen, decoded.unseen)
             yield function(decoded)
         self.dropped = dropped
         warn_unseen(unseen, self.schema.unseen)
 
-    def _gathered(self) -> list[DecodedBatch]:
+    def _gather(self) -> list[DecodedBatch]:
         """All batches, with the hashes of their rows."""
-        return list(self._decoded(BatchReader(self.schema, with_hashes=True)))
+        return list(self._decode_batches(BatchReader(self.schema, with_hashes=True)))
 
     def read(self) -> InMemory:
         """Read the whole table into memory."""
         import pyarrow as pa
 
-        batches = self._gathered()
+        batches = self._gather()
         pa.default_memory_pool().release_unused()
         rows = join(self.schema, batches, self.name)
         self.dropped = rows.dropped
@@ -189,11 +189,11 @@ class TableRows(BatchedRows):
         """Compute a statistic in one pass: batches are reduced on threads, and added in order."""
         while True:
             try:
-                return self._reduced(statistic)
+                return self._reduce(statistic)
             except Contradiction as problem:
                 self._reconsider(problem)
 
-    def _reduced(self, statistic: S) -> S:
+    def _reduce(self, statistic: S) -> S:
         import pyarrow as pa
 
         reader = BatchReader(self.schema, self.parts, ranges=self.reading.ranges)
@@ -230,7 +230,7 @@ class TableRows(BatchedRows):
             raise problem
         self.revise(self.reading, problem)
 
-    def _gathered(self) -> list[DecodedBatch]:
+    def _gather(self) -> list[DecodedBatch]:
         while True:
             reader = BatchReader(self.schema, with_hashes=True, ranges=self.reading.ranges)
             try:
@@ -238,24 +238,24 @@ class TableRows(BatchedRows):
             except Contradiction as problem:
                 self._reconsider(problem)
 
-    def _decoded(self, reader: BatchReader) -> Iterator[DecodedBatch]:
+    def _decode_batches(self, reader: BatchReader) -> Iterator[DecodedBatch]:
         """Decoded batches; after a contradiction, from the row on that it concerns.
 
         That is only right if the rows before it keep their values, which ``revise`` is asked.
         """
-        done = 0
+        n_done = 0
         while True:
             reader = replace(reader, schema=self.schema, ranges=self.reading.ranges)
             try:
-                for located in _after(done, self._batches(reader)):
+                for located in _after(n_done, self._batches(reader)):
                     decoded = reader.read(located.batch, located.location)
-                    done += located.batch.num_rows
+                    n_done += located.batch.num_rows
                     yield decoded
                 return
             except Contradiction as problem:
                 before = self.schema
                 self._reconsider(problem)
-                if done and problem.column is not None:
+                if n_done and problem.column is not None:
                     refuse_other_values(before, self.schema, problem)
 
     def _batches(self, reader: BatchReader) -> Iterator[LocatedBatch]:
@@ -263,14 +263,14 @@ class TableRows(BatchedRows):
         return self.source.batches(columns, batch_rows(self.block_rows, len(columns)))
 
 
-def _after(done: int, batches: Iterator[LocatedBatch]) -> Iterator[LocatedBatch]:
+def _after(value: int, batches: Iterator[LocatedBatch]) -> Iterator[LocatedBatch]:
     """The batches without the rows that were read before."""
     for located in batches:
         n = located.batch.num_rows
-        if done < n:
-            place = replace(located.location, start=located.location.start + done)
-            yield located if not done else LocatedBatch(located.batch.slice(done), place)
-        done = max(done - n, 0)
+        if value < n:
+            place = replace(located.location, start=located.location.start + value)
+            yield located if not value else LocatedBatch(located.batch.slice(value), place)
+        value = max(value - n, 0)
 
 
 def refuse_other_values(before: Schema, now: Schema, problem: Contradiction) -> None:

@@ -44,7 +44,7 @@ class Watch:
     def __call__(self, work: Callable[[], T]) -> T:
         """The result of ``work``, or its error; or a refusal by the limits."""
         begun, before = time.monotonic(), _memory()
-        done, outcome = threading.Event(), _Outcome()
+        finished, outcome = threading.Event(), _Outcome()
 
         def run() -> None:
             try:
@@ -52,16 +52,16 @@ class Watch:
             except BaseException as error:  # a panic of a library is no Exception
                 outcome.error = error
             finally:
-                done.set()
+                finished.set()
 
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
         try:
-            while not done.wait(_LOOK):
+            while not finished.wait(_LOOK):
                 self._check(self._spent + time.monotonic() - begun, _memory() - before)
         except BaseException:
             self.stop()
-            if not done.wait(_GRACE):
+            if not finished.wait(_GRACE):
                 self.lost = True
                 LOST.append(thread)
             raise
@@ -70,8 +70,8 @@ class Watch:
             self._check(self._spent, 0.0)
         if outcome.error is not None:
             raise outcome.error
-        found: T = outcome.value
-        return found
+        value: T = outcome.value
+        return value
 
     def count(self, rows: int) -> None:
         """Add rows of the result."""

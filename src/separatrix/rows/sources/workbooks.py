@@ -163,12 +163,12 @@ class _Sheet:
                 "The first line holds values, no names: columns are called column_1 to "
                 f"column_{len(first)} (override: `header=True`)."
             )
-        found = self._survey(len(first))
+        columns = self._survey(len(first))
         names = _names(first, sheet, self._top()) if self.named else [None] * len(first)
-        self._used = [j for j in range(len(first)) if names[j] or found[j]]
+        self._used = [j for j in range(len(first)) if names[j] or columns[j]]
         shown = [names[j] or column_name(j) for j in self._used]
         refuse_duplicates(shown, path)
-        self.cells = {name: found[j] for j, name in zip(self._used, shown, strict=True)}
+        self.cells = {name: columns[j] for j, name in zip(self._used, shown, strict=True)}
 
     def _top(self) -> int:
         """The row of the sheet with the header."""
@@ -208,12 +208,12 @@ class _Sheet:
 
 def _cells(values: tuple[Any, ...]) -> CellTypes:
     """The types of some cells; a workbook has no integers, but numbers that are whole."""
-    found = cells_of(values)
-    if CellTypes.NUMBER in found and all(
+    cells = cells_of(values)
+    if CellTypes.NUMBER in cells and all(
         value.is_integer() and abs(value) < 2**53 for value in values if type(value) is float
     ):
-        found = (found & ~CellTypes.NUMBER) | CellTypes.INTEGER
-    return found
+        cells = (cells & ~CellTypes.NUMBER) | CellTypes.INTEGER
+    return cells
 
 
 def _texts(row: Row) -> list[str]:
@@ -403,16 +403,16 @@ def _xlsx_exact(texts: Iterator[bytes]) -> int:
     row = last = column = rows = columns = 0
     for text in texts:
         for tag in _TAG.finditer(text):
-            found = _PLACE.search(tag[2])
-            if found is None and _UNPLACED.search(tag[2]):
+            match = _PLACE.search(tag[2])
+            if match is None and _UNPLACED.search(tag[2]):
                 return _NOWHERE
             if tag[1] == b"row":
-                row, column = (int(found[2]) if found else row + 1), 0
+                row, column = (int(match[2]) if match else row + 1), 0
                 continue
             column += 1
-            placed = bool(found and found[1])
-            if found and placed:
-                last, column = int(found[2]), _number(found[1])
+            placed = bool(match and match[1])
+            if match and placed:
+                last, column = int(match[2]), _number(match[1])
             if not tag[2].endswith(b"/"):  # a cell without a place may count from either
                 rows, columns = max(rows, last, 0 if placed else row), max(columns, column)
     return rows * columns
@@ -432,8 +432,8 @@ def _ods_cells(texts: Texts) -> int:
     for text in texts():
         for tag in _ODS.finditer(text):
             end, name, attributes = tag.groups()
-            found = _REPEATED.search(attributes)
-            times = int(found[1]) if found else 1
+            match = _REPEATED.search(attributes)
+            times = int(match[1]) if match else 1
             if name == b"table":
                 row = rows = columns = 0
             elif name == b"table-row" and not end:

@@ -277,7 +277,9 @@ def _fold_models(
     kind: type[MarginModel], data: ClassData, paths: LinearPaths, points: NDArray[Any]
 ) -> dict[int, Any]:
     pairs = zip(data.folds, points.tolist(), strict=True)
-    return {f: kind(data.classes, data.encoding, *paths.unscaled(point, f)) for f, point in pairs}
+    return {
+        f: kind(data.classes, data.encoding, *paths.undo_scaling(point, f)) for f, point in pairs
+    }
 
 
 def _unsolved(paths: LinearPaths, points: NDArray[Any]) -> str:
@@ -291,7 +293,7 @@ def _unsolved(paths: LinearPaths, points: NDArray[Any]) -> str:
 
 def _linear_svc(data: ClassData, paths: LinearPaths, point: int, C: float) -> LinearSVC:
     """The hyperplanes of all training rows as a fitted model."""
-    descent, (coef, intercept) = paths.descents[point, ALL], paths.unscaled(point, ALL)
+    descent, (coef, intercept) = paths.descents[point, ALL], paths.undo_scaling(point, ALL)
     model = LinearSVC(C=C, standardize=True)
     model._name_columns(data.training_rows())
     model.classes_ = data.classes.astype(str)

@@ -20,11 +20,11 @@ def boxes(model: Record, blocks: Blocks) -> list[Claim]:
     bounds = model["error_bounds_"].values
     proved = True
     for k, space in enumerate(model["spaces_"]):
-        own = known.index(str(model["concepts_"].values[k]))
+        index = known.index(str(model["concepts_"].values[k]))
         inside = [_contains(space["specific"], row) for row in design.rows]
-        covered = [w for w, c, i in zip(weights, codes, inside, strict=True) if i and c == own]
-        others = [w for w, c, i in zip(weights, codes, inside, strict=True) if i and c != own]
-        weight = [w for w, c in zip(weights, codes, strict=True) if c == own]
+        covered = [w for w, c, i in zip(weights, codes, inside, strict=True) if i and c == index]
+        others = [w for w, c, i in zip(weights, codes, inside, strict=True) if i and c != index]
+        weight = [w for w, c in zip(weights, codes, strict=True) if c == index]
         exact = [exact_sum(part) for part in (covered, weight, others)]
         stored = [Fraction(v) for v in model["counts_"].rows[k]]
         if stored != exact:
@@ -32,7 +32,7 @@ def boxes(model: Record, blocks: Blocks) -> list[Claim]:
                 f"{float(a):g} for {float(b):g}" for a, b in zip(exact, stored, strict=True)
             )
             sentence = (
-                f"Rows of class {known[own]!r} inside, in all, and of others: {text} recorded."
+                f"Rows of class {known[index]!r} inside, in all, and of others: {text} recorded."
             )
             return [*claims, Claim("boxes", REFUTED, sentence)]
         errors = exact[1] - exact[0] + exact[2]

@@ -46,9 +46,9 @@ def kmeans(model: Record, blocks: Blocks) -> list[Claim]:
             sum(f * (a - b) ** 2 for f, a, b in zip(inverse, row, center, strict=True))
             for center in places
         ]
-        own = distance[labels[i]]
-        inertia += w[i] * own
-        wrong += own > (1 + TIE) * min(distance)
+        to_own_center = distance[labels[i]]
+        inertia += w[i] * to_own_center
+        wrong += to_own_center > (1 + TIE) * min(distance)
         if i % 512 == 0:
             blocks.tell("distances to centers", i, design.n)
     claims.append(_assignment(wrong, design.n))

@@ -49,13 +49,13 @@ def gaussian(model: Record, blocks: Blocks) -> list[Claim]:
 
 def by_class(design: Design, codes: list[int], k: int) -> list[Sums]:
     """The exact sums of each class."""
-    found = []
-    for own in range(k):
-        at = [i for i, code in enumerate(codes) if code == own]
+    moments = []
+    for j in range(k):
+        at = [i for i, code in enumerate(codes) if code == j]
         columns = [[column[i] for i in at] for column in design.columns]
         weights = None if design.weights is None else [design.weights[i] for i in at]
-        found.append(sums_of([Design(columns, weights=weights)]))
-    return found
+        moments.append(sums_of([Design(columns, weights=weights)]))
+    return moments
 
 
 def _moments(model: Record, moments: Record, sums: list[Sums]) -> Claim:
@@ -97,11 +97,11 @@ def _matrices(scatter: Tensor, sums: list[Sums], pooled: list[list[Fraction]]) -
         if scatter.shape == (d, d) and _is_full(scatter, pooled):
             yield pooled, lambda j: list(enumerate(scatter.rows[j]))
             return
-        for own, row in zip(sums, scatter.rows, strict=False):
-            yield scatter_of(own), lambda j, row=row: [(j, row[j])]
+        for moments, row in zip(sums, scatter.rows, strict=False):
+            yield scatter_of(moments), lambda j, row=row: [(j, row[j])]
         return
-    for own, flat in zip(sums, scatter.rows, strict=True):
-        yield scatter_of(own), lambda j, flat=flat: list(enumerate(flat[j * d : (j + 1) * d]))
+    for moments, flat in zip(sums, scatter.rows, strict=True):
+        yield scatter_of(moments), lambda j, flat=flat: list(enumerate(flat[j * d : (j + 1) * d]))
 
 
 def _is_full(scatter: Tensor, pooled: list[list[Fraction]]) -> bool:
@@ -117,7 +117,7 @@ def scatter_of(sums: Sums) -> list[list[Fraction]]:
 
 def pooled_scatter(sums: list[Sums]) -> list[list[Fraction]]:
     """The scatter within classes."""
-    parts = [scatter_of(own) for own in sums]
+    parts = [scatter_of(moments) for moments in sums]
     d = sums[0].d
     return [[sum((p[j][k] for p in parts), ZERO) for k in range(d)] for j in range(d)]
 
@@ -166,10 +166,10 @@ def _linear(model: Record, scores: Record, sums: list[Sums]) -> float | None:
     d = sums[0].d
     sigma = [[v / total for v in row] for row in pooled_scatter(sums)]
     means = [[s.mean(j + 1) for j in range(d)] for s in sums]
-    found = solve_symmetric(sigma, means)
-    if found.rank < d:
+    exact_solution = solve_symmetric(sigma, means)
+    if exact_solution.rank < d:
         return None
-    b = found.x
+    b = exact_solution.x
     least = 16.0
     unit = [root_above(sigma[j][j]) for j in range(d)]
     rows, center, offset = scores["coef"].rows, scores["center"].values, scores["offset"].values
@@ -200,12 +200,12 @@ def _half_square(b: list[Fraction], mean: list[Fraction]) -> Fraction:
 
 def _covariances(model: Record, sums: list[Sums]) -> list[list[list[Fraction]]]:
     """Sₖ, or α σ²I + β S + (1 − α − β) Sₖ with σ²I in columns of unit variance."""
-    own = [[[v / s.weight for v in row] for row in scatter_of(s)] for s in sums]
+    covariances = [[[v / s.weight for v in row] for row in scatter_of(s)] for s in sums]
     alpha, beta = (Fraction(model.get(name) or 0.0) for name in ("alpha_", "beta_"))
     alpha = alpha or Fraction(model.params.get("alpha") or 0.0)
     beta = beta or Fraction(model.params.get("beta") or 0.0)
     if not alpha and not beta:
-        return own
+        return covariances
     total, d = sum((s.weight for s in sums), ZERO), sums[0].d
     pooled = [[v / total for v in row] for row in pooled_scatter(sums)]
     means = [sum((s.matrix[0][j + 1] for s in sums), ZERO) / total for j in range(d)]
@@ -226,7 +226,7 @@ def _covariances(model: Record, sums: list[Sums]) -> list[list[list[Fraction]]]:
             ]
             for j in range(d)
         ]
-        for sigma in own
+        for sigma in covariances
     ]
 
 
@@ -239,7 +239,7 @@ def _quadratic(model: Record, scores: Record, sums: list[Sums]) -> float | None:
     if maps.shape[1:] != (d, d):
         return None
     total, least = sum((s.weight for s in sums), ZERO), 16.0
-    for k, own in enumerate(sums):
+    for k, moments in enumerate(sums):
         a = [[Fraction(v) for v in maps.rows[k][j * d : (j + 1) * d]] for j in range(d)]
         sigma = covariances[k]
         columns = [[a[j][c] for j in range(d)] for c in range(d)]
@@ -249,14 +249,14 @@ def _quadratic(model: Record, scores: Record, sums: list[Sums]) -> float | None:
                 value = sum((x * y for x, y in zip(columns[q], image, strict=True)), ZERO)
                 least = min(least, digits(value * temperature - int(p == q), Fraction(1)))
             shift = sum(
-                (column[j] * (own.mean(j + 1) - Fraction(center[j])) for j in range(d)), ZERO
+                (column[j] * (moments.mean(j + 1) - Fraction(center[j])) for j in range(d)), ZERO
             )
             error = Fraction(scores["means"].rows[k][p]) - shift
             least = min(least, digits(error, max(abs(shift), Fraction(1))))
         volume = determinant(sigma)
         if volume <= 0:
             return None
-        constant = log_fraction(own.weight / total) - log_fraction(volume) / 2
+        constant = log_fraction(moments.weight / total) - log_fraction(volume) / 2
         error = Fraction(scores["offset"].values[k]) * temperature - constant
         least = min(least, digits(error, abs(constant) + 1))
     return least
@@ -273,18 +273,18 @@ def _diagonal(model: Record, scores: Record, sums: list[Sums], design: Design) -
     part = Fraction(model.params["var_smoothing"])
     halves = [(Fraction(b) - Fraction(a)) / 2 for a, b in zip(low, high, strict=True)]
     total, least = sum((s.weight for s in sums), ZERO), 16.0
-    for k, own in enumerate(sums):
-        constant = log_fraction(own.weight / total)
-        for j in range(own.d):
-            variance = own.centered[j + 1][j + 1] / own.weight + part * halves[j] ** 2
+    for k, moments in enumerate(sums):
+        constant = log_fraction(moments.weight / total)
+        for j in range(moments.d):
+            variance = moments.centered[j + 1][j + 1] / moments.weight + part * halves[j] ** 2
             if variance <= 0:
                 return None
             scale = Fraction(scores["scale"].rows[k][j])
             least = min(least, digits(scale**2 * variance - 1, Fraction(1)))
             error = Fraction(model["covariance_"].rows[k][j]) - variance
             least = min(least, digits(error, variance))
-            error = Fraction(scores["means"].rows[k][j]) - own.mean(j + 1)
-            least = min(least, digits(error, abs(own.mean(j + 1)) + root_above(variance)))
+            error = Fraction(scores["means"].rows[k][j]) - moments.mean(j + 1)
+            least = min(least, digits(error, abs(moments.mean(j + 1)) + root_above(variance)))
             constant -= log_fraction(variance) / 2
         error = Fraction(scores["offset"].values[k]) - constant
         least = min(least, digits(error, abs(constant) + 1))

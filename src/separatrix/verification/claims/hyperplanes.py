@@ -46,9 +46,9 @@ def classifier(model: Record, blocks: Blocks) -> list[Claim]:
     weights = [Fraction(w) for w in design.weights or [1.0] * design.n]
     factor = class_factors(model, codes, weights, len(known))
     coef, intercept = coefficients(model)
-    own = [1] if len(known) == 2 else list(range(len(known)))
+    positions = [1] if len(known) == 2 else list(range(len(known)))
     found = []
-    for plane, k in enumerate(own):
+    for plane, k in enumerate(positions):
         t = [1.0 if code == k else -1.0 for code in codes]
         cost = [w * factor[code] for w, code in zip(weights, codes, strict=True)]
         ridge = _ridge(model, design, cost)
@@ -67,7 +67,7 @@ def classifier(model: Record, blocks: Blocks) -> list[Claim]:
             _claims(problem, coef[plane], intercept[plane], _certificate(model, plane), model)
         )
     return claims + [
-        worst([c for one in found for c in one if c.name == name]) for name in _names(found)
+        worst([c for claim in found for c in claim if c.name == name]) for name in _names(found)
     ]
 
 
@@ -133,12 +133,12 @@ def class_factors(
             sum((w for w, c in zip(weights, codes, strict=True) if c == j), ZERO) for j in range(k)
         ]
         return [sum(totals, ZERO) / (k * total) for total in totals]
-    place, found = class_positions(model["classes_"].values), [Fraction(1)] * k
+    place, factors = class_positions(model["classes_"].values), [Fraction(1)] * k
     for label, value in given.items():
         at = place(label)
         if at is not None:
-            found[at] = Fraction(value)
-    return found
+            factors[at] = Fraction(value)
+    return factors
 
 
 def _ridge(model: Record, design: Design, weights: list[Fraction]) -> list[Fraction]:
@@ -147,14 +147,14 @@ def _ridge(model: Record, design: Design, weights: list[Fraction]) -> list[Fract
         return [Fraction(1)] * len(design.columns)
     floats = [float(w) for w in weights]
     total = exact_sum(floats)
-    found = []
+    claims = []
     for column in design.columns:
         mean = exact_dot(column, floats) / total
         squares = sum(
             (w * (Fraction(x) - mean) ** 2 for w, x in zip(weights, column, strict=True)), ZERO
         )
-        found.append(squares / total or Fraction(1))
-    return found
+        claims.append(squares / total or Fraction(1))
+    return claims
 
 
 def _is_standardized(model: Record) -> bool:
@@ -166,8 +166,8 @@ def _has_squared_loss(model: Record) -> bool:
 
 
 def _cost(model: Record) -> float:
-    found = model.get("C_")
-    return float(model.params["C"] if found is None else found)
+    cost = model.get("C_")
+    return float(model.params["C"] if cost is None else cost)
 
 
 def _intercept_ridge(model: Record) -> Fraction | None:
@@ -182,8 +182,8 @@ def _intercept_ridge(model: Record) -> Fraction | None:
 
 
 def _certificate(model: Record, plane: int) -> Record:
-    found: Any = model.get("certificates_")
-    certificate: Record = model["certificate_"] if not found else found[plane]
+    certificates: Any = model.get("certificates_")
+    certificate: Record = model["certificate_"] if not certificates else certificates[plane]
     return certificate
 
 
@@ -201,8 +201,8 @@ def _count(model: Record, design: Design) -> list[Claim]:
     return [equal("rows", "Number of training rows", model["n_samples_fit_"], design.n)]
 
 
-def _names(found: list[list[Claim]]) -> list[str]:
-    return list(dict.fromkeys(claim.name for one in found for claim in one))
+def _names(claims: list[list[Claim]]) -> list[str]:
+    return list(dict.fromkeys(claim.name for one in claims for claim in one))
 
 
 def _separates(design: Design, w: list[float], b: float, t: list[float]) -> Claim:
@@ -230,10 +230,10 @@ def perceptron(model: Record, blocks: Blocks) -> list[Claim]:
     codes = design.classes(model["classes_"].values)
     stated = re.search(r"(\d[\d,]*) of (\d[\d,]*) training rows", model["certificate_"]["claim"])
     coef, intercept = coefficients(model)
-    own = [1] if len(coef) == 1 else list(range(len(coef)))
+    positions = [1] if len(coef) == 1 else list(range(len(coef)))
     wrong = 0
     for row, code in zip(design.rows, codes, strict=True):
-        planes = zip(own, coef, intercept, strict=True)
+        planes = zip(positions, coef, intercept, strict=True)
         wrong += any(errors([row], w, b, [1.0 if code == k else -1.0]) for k, w, b in planes)
     if stated:
         claims = [equal("errors", "Misclassified rows", int(stated[1].replace(",", "")), wrong)]
@@ -284,8 +284,8 @@ class ExactLinearProblem:
         d, total = len(w), shift + down
         found = []
         for i, t in enumerate(self.t):
-            own = rows[i * d : (i + 1) * d]
-            value = sum(a * c for a, c in zip(own, weights, strict=False)) + (weights[d] << down)
+            coefs = rows[i * d : (i + 1) * d]
+            value = sum(a * c for a, c in zip(coefs, weights, strict=False)) + (weights[d] << down)
             score = fraction(value, total)
             if self.epsilon is None:
                 found.append((1 - (score if t > 0 else -score), 1 if t > 0 else -1))
@@ -330,7 +330,7 @@ class ExactLinearProblem:
         That of squared losses is 2 c e, or with ``search`` found for the rows on their margin.
         """
         known = self.squared and not search
-        return self._balanced(self.squared_beta(excess) if known else self._hinges(w, b, excess))
+        return self._balance(self.squared_beta(excess) if known else self._hinges(w, b, excess))
 
     def excess_error(self, beta: list[Fraction], excess: list[tuple[Fraction, int]]) -> Fraction:
         """The largest |β|/2c − e of squared losses."""
@@ -400,7 +400,7 @@ class ExactLinearProblem:
         ]
         return [_short(v) for v in solve_symmetric(symmetric, [right]).x[0]]
 
-    def _balanced(self, beta: list[Fraction]) -> list[Fraction]:
+    def _balance(self, beta: list[Fraction]) -> list[Fraction]:
         """β with Σβ = 0, by shrinking the largest coefficients of the heavier side."""
         if self.intercept_ridge is None or self.intercept_ridge:
             return beta
@@ -418,9 +418,9 @@ class ExactLinearProblem:
         """The largest |Xᵀβ − ρw| of a column, relative to the size of its terms."""
         worst = ZERO
         sizes = self.pull_sizes(beta)
-        for v, size, r, own in zip(self.pull(beta), sizes, self.ridge, w, strict=True):
-            size += r * abs(Fraction(own))
-            worst = max(worst, abs(v - r * Fraction(own)) / size) if size else worst
+        for v, size, r, weight in zip(self.pull(beta), sizes, self.ridge, w, strict=True):
+            size += r * abs(Fraction(weight))
+            worst = max(worst, abs(v - r * Fraction(weight)) / size) if size else worst
         if self.intercept_ridge is not None:
             size = sum(map(abs, beta), ZERO) + self.intercept_ridge * abs(Fraction(b))
             off = abs(sum(beta, ZERO) - self.intercept_ridge * Fraction(b))

@@ -117,8 +117,8 @@ def alphas(model: Record, sums: Sums) -> list[Fraction]:
 
 def chosen(model: Record, name: str) -> Fraction:
     """A hyperparameter that was chosen, or given."""
-    found = model.get(f"{name}_")
-    return Fraction(model.params[name] if found is None else found)
+    value = model.get(f"{name}_")
+    return Fraction(model.params[name] if value is None else value)
 
 
 def _quadratic(
@@ -244,8 +244,8 @@ def quadratic_claims(
             [m[i][y] for i in at],
             m[y][y],
         )
-        own = [Fraction(b) for b in coef[target]]
-        theta = [Fraction(intercept[target]), *own] if fit_intercept else own
+        coefs = [Fraction(b) for b in coef[target]]
+        theta = [Fraction(intercept[target]), *coefs] if fit_intercept else coefs
         value += problem.value(theta)
         above, best, lost = _minimum(problem, theta, free, fit_intercept)
         gap += above
@@ -256,8 +256,8 @@ def quadratic_claims(
         worst_kkt, allowed = max(worst_kkt, kkt), max(allowed, rounding)
         if not lost:
             unit = [root_above(spread[j][j]) for j in range(1, sums.d + 1)]
-            found, j = _digits(own, best[-sums.d :] if sums.d else [], unit)
-            least, name = min((least, name), (found, j))
+            exact_digits, j = _digits(coefs, best[-sums.d :] if sums.d else [], unit)
+            least, name = min((least, name), (exact_digits, j))
     claims = [claim_recorded("objective", "The objective", certificate["primal"], value, scale)]
     claims += gap_claims(
         certificate,
@@ -282,9 +282,9 @@ def _minimum(
     """
     size = len(theta)
     if size > MANY and len(free) == size:
-        found = _bound_dual(problem, theta, fit_intercept)
-        if found is not None:
-            return found[0], found[1], 0
+        bounded = _bound_dual(problem, theta, fit_intercept)
+        if bounded is not None:
+            return bounded[0], bounded[1], 0
     exact = solve_symmetric(
         [[problem.a[i][j] for j in free] for i in free], [[problem.c[i] for i in free]]
     )
@@ -309,10 +309,10 @@ def _bound_dual(
             [v - a[0][i] * a[0][j] / weight for j, v in enumerate(row)][1:]
             for i, row in enumerate(a)
         ][1:]
-    found = step_bound(a, g)
-    if found is None:
+    bound_by_step = step_bound(a, g)
+    if bound_by_step is None:
         return None
-    steps, square = found
+    steps, square = bound_by_step
     best = [b - s for b, s in zip(theta[1:] if fit_intercept else theta, steps, strict=True)]
     return mean + square / 2, [theta[0], *best] if fit_intercept else best
 
@@ -320,9 +320,9 @@ def _bound_dual(
 def _dependence(m: list[list[Fraction]], free: list[int], dependent: Sequence[int]) -> Claim:
     """How far the dependent columns are from the span of the others, relative to their length."""
     right = [[m[i][j] for i in free] for j in dependent]
-    found = solve_symmetric([[m[i][j] for j in free] for i in free], right)
+    exact_solution = solve_symmetric([[m[i][j] for j in free] for i in free], right)
     distance = Fraction(0)
-    for j, x, c in zip(dependent, found.x, right, strict=True):
+    for j, x, c in zip(dependent, exact_solution.x, right, strict=True):
         if m[j][j]:
             fitted = sum((u * v for u, v in zip(x, c, strict=True)), Fraction(0))
             distance = max(distance, root_above(max(m[j][j] - fitted, Fraction(0)) / m[j][j]))
@@ -355,8 +355,8 @@ def _kkt(
     for j in range(1, len(b) + 1):
         length = root_below(spread[j][j] + alpha[j - 1])
         if length > 0:
-            own = g[j - 1] - (mean * problem.a[0][j] if fit_intercept else 0)
-            worst = max(worst, abs(own) / length / size)
+            residual = g[j - 1] - (mean * problem.a[0][j] if fit_intercept else 0)
+            worst = max(worst, abs(residual) / length / size)
     if fit_intercept:
         weight = problem.a[0][0]
         worst = max(worst, abs(gradient[0]) / root_below(weight) / size)
@@ -365,16 +365,18 @@ def _kkt(
     return worst, rounding
 
 
-def _digits(own: list[Fraction], best: list[Fraction], unit: list[Fraction]) -> tuple[float, int]:
+def _digits(
+    fractions: list[Fraction], best: list[Fraction], unit: list[Fraction]
+) -> tuple[float, int]:
     """The fewest digits of a coefficient, each by itself or against the largest contribution."""
     largest = max((abs(b) * u for b, u in zip(best, unit, strict=True)), default=Fraction(0))
-    found = []
-    for j, (b, exact, u) in enumerate(zip(own, best, unit, strict=True)):
+    n_digits = []
+    for j, (b, exact, u) in enumerate(zip(fractions, best, unit, strict=True)):
         if not u:  # a constant column: its coefficient changes no fit
             continue
         size = max(abs(exact), largest / u / 1000)
-        found.append((digits(b - exact, size), j))
-    return min(found, default=(16.0, 0))
+        n_digits.append((digits(b - exact, size), j))
+    return min(n_digits, default=(16.0, 0))
 
 
 def _coefficient_claims(
@@ -645,16 +647,16 @@ def recorded_moments(sums: Sums, moments: Any) -> list[Claim]:
     least, at = 16.0, "means"
     for j in range(1, size):
         spread = max(abs(sums.mean(j)), Fraction(0))
-        found = digits(
+        n_digits = digits(
             Fraction(mean[j - 1]) - sums.mean(j), spread + _root(exact[j][j] / sums.weight)
         )
-        least, at = min((least, at), (found, f"mean {j}"))
+        least, at = min((least, at), (n_digits, f"mean {j}"))
         for k in range(1, j + 1):
             scale = _root(exact[j][j]) * _root(exact[k][k])
             raw = abs(sums.matrix[j][k])  # rounding is relative to this where a column is constant
             error = Fraction(scatter[j - 1][k - 1]) - exact[j][k]
-            found = 16.0 if abs(error) <= raw / 10**14 else digits(error, scale)
-            least, at = min((least, at), (found, f"product {j}, {k}"))
+            n_digits = 16.0 if abs(error) <= raw / 10**14 else digits(error, scale)
+            least, at = min((least, at), (n_digits, f"product {j}, {k}"))
     verdict = PROVED if least >= RECORDED_DIGITS - 1 else REFUTED
     where = "" if verdict == PROVED else f" ({at} is the worst)"
     sentence = (
@@ -738,8 +740,8 @@ def _bounds(certificate: Record, size: Fraction) -> list[Claim]:
     primal, dual, gap = (number(certificate[name]) for name in ("primal", "dual", "gap"))
     if primal is None or dual is None or gap is None:
         return []
-    found = digits(primal - dual - gap, size)
-    if found >= 9:
+    n_digits = digits(primal - dual - gap, size)
+    if n_digits >= 9:
         return []
     sentence = (
         f"Objective less lower bound is {as_float(primal - dual):.3g}, not {as_float(gap):.3g}."

@@ -75,12 +75,12 @@ def logistic(model: Record, blocks: Blocks) -> list[Claim]:
     return claims + kkt_claims(certificate, kkt, allowed, tolerance_of(model))
 
 
-def _separation(found: Record, design: Design, codes: list[int], k: int) -> Claim:
+def _separation(record: Record, design: Design, codes: list[int], k: int) -> Claim:
     """Margins (v_y − v_k)·(x, 1) of the stored direction, by exact signs.
 
     Where none is negative and some are positive the likelihood has no maximum.
     """
-    coef, intercept = found["coef"].rows, found["intercept"].values
+    coef, intercept = record["coef"].rows, record["intercept"].values
     planes = [[*column, a] for column, a in zip(zip(*coef, strict=True), intercept, strict=True)]
     if len(planes) < k:
         planes = [[0.0] * len(planes[0]), *planes]
@@ -96,7 +96,7 @@ def _separation(found: Record, design: Design, codes: list[int], k: int) -> Clai
     if smallest > 0:
         sentence = "Every row is on its side: the likelihood has no maximum, and none is claimed."
         return Claim("separation", PROVED, sentence)
-    if found["complete"] or smallest < -ON_BOUNDARY * largest:
+    if record["complete"] or smallest < -ON_BOUNDARY * largest:
         sentence = f"A row is on the wrong side by {float(smallest / largest):.1e} of the largest."
         return Claim("separation", REFUTED, sentence)
     sentence = "No row is on the wrong side beyond rounding; some lie on the boundary."
@@ -173,11 +173,13 @@ def _dual(
     free = [j for j, p in enumerate(penalties) if p is None]
     if not fit_intercept:
         free = [j for j in free if j != len(penalties) - 1]
-    repaired = likelihood.repaired(probabilities, pull, free)
+    repaired = likelihood.repair(probabilities, pull, free)
     if repaired is None:
         return None
     moved, v = repaired
-    used = [(p, factor * own[j]) for own in v for j, p in enumerate(penalties) if p is not None]
+    used = [
+        (p, factor * column[j]) for column in v for j, p in enumerate(penalties) if p is not None
+    ]
     scales = [s for p, value in used if (s := p.scale(value)) is not None]
     t = min([Fraction(1), *scales])
     conjugate = sum((p.conjugate(t * value) for p, value in used), ZERO)
@@ -191,7 +193,7 @@ def _penalties(
     if isinf(_cost(model)):
         return [None] * (len(design.columns) + 1)
     ratio = Fraction(model.params.get("l1_ratio") or 0.0)
-    found: list[CoefficientPenalty | None] = []
+    coefficient_penalties: list[CoefficientPenalty | None] = []
     total = exact_sum(weights)
     for column in design.columns:
         square = Fraction(1)
@@ -202,8 +204,10 @@ def _penalties(
         below, above = root_below(square), root_above(square)
         if square == 1:
             below = above = Fraction(1)
-        found.append(CoefficientPenalty(ratio * below, ratio * above, (1 - ratio) * square, False))
-    return [*found, None]
+        coefficient_penalties.append(
+            CoefficientPenalty(ratio * below, ratio * above, (1 - ratio) * square, False)
+        )
+    return [*coefficient_penalties, None]
 
 
 def _penalty(penalties: list[CoefficientPenalty | None], coef: list[list[float]]) -> Fraction:
@@ -216,14 +220,14 @@ def _penalty(penalties: list[CoefficientPenalty | None], coef: list[list[float]]
 
 def _weights(model: Record, design: Design, codes: list[int], k: int) -> list[float]:
     """Weights of rows times those of their classes, as the doubles that they are."""
-    own = design.weights or [1.0] * design.n
-    factor = class_factors(model, codes, [Fraction(w) for w in own], k)
-    return [w * float(factor[code]) for w, code in zip(own, codes, strict=True)]
+    weights = design.weights or [1.0] * design.n
+    factor = class_factors(model, codes, [Fraction(w) for w in weights], k)
+    return [w * float(factor[code]) for w, code in zip(weights, codes, strict=True)]
 
 
 def _cost(model: Record) -> float:
-    found = model.get("C_")
-    value: Any = model.params.get("C", 1.0) if found is None else found
+    cost = model.get("C_")
+    value: Any = model.params.get("C", 1.0) if cost is None else cost
     return float(value)
 
 
@@ -265,10 +269,10 @@ class Likelihood:
         cls, columns: Sequence[Sequence[float]], codes: list[int], weights: list[float], k: int
     ) -> Likelihood:
         """From doubles; the last column is the constant."""
-        found = [*map(scale_to_integers, columns), ([1] * len(codes), 0)]
+        integers = [*map(scale_to_integers, columns), ([1] * len(codes), 0)]
         w, shift = scale_to_integers(weights)
         planes = [1] if k == 2 else list(range(k))
-        return cls([c for c, _ in found], [s for _, s in found], codes, w, shift, planes, k)
+        return cls([c for c, _ in integers], [s for _, s in integers], codes, w, shift, planes, k)
 
     def evaluate(
         self, theta: list[list[float]], blocks: Blocks
@@ -278,8 +282,8 @@ class Likelihood:
         total, probabilities = 0, []
         for i, code in enumerate(self.codes):
             s = [0] * self.classes
-            for k, own in zip(self.planes, scores, strict=True):
-                s[k] = own[i]
+            for k, score in zip(self.planes, scores, strict=True):
+                s[k] = score[i]
             top = max(s)
             e = [exp_minus(top - value) for value in s]
             norm = sum(e)
@@ -303,21 +307,21 @@ class Likelihood:
 
     def pull(self, probabilities: list[list[int]]) -> list[list[Fraction]]:
         """Σ w (y − p) (x, 1) for every plane, exactly."""
-        found = []
+        pulls = []
         for k in self.planes:
             r = [
                 w * ((ONE if code == k else 0) - p[k])
                 for w, code, p in zip(self.weights, self.codes, probabilities, strict=True)
             ]
-            found.append(
+            pulls.append(
                 [
                     fraction(dot(column, r), s + POINT + self.weight_shift)
                     for column, s in zip(self.columns, self.shifts, strict=True)
                 ]
             )
-        return found
+        return pulls
 
-    def repaired(
+    def repair(
         self, probabilities: list[list[int]], pull: list[list[Fraction]], free: list[int]
     ) -> tuple[list[list[int]], list[list[Fraction]]] | None:
         """Probabilities with v = 0 in the free columns, to the nearest unit, and their exact v.
@@ -331,7 +335,7 @@ class Likelihood:
         gram = self._gram(coarse, free, free)
         right = [-pull[a][j] for a in range(planes) for j in free]
         delta = solve_symmetric(gram, [right]).x[0]
-        own = [delta[a * size : (a + 1) * size] for a in range(planes)]
+        planes_moved = [delta[a * size : (a + 1) * size] for a in range(planes)]
         cross = self._gram(coarse, list(range(len(self.columns))), free)
         width = len(self.columns)
         v = [
@@ -342,10 +346,10 @@ class Likelihood:
             ]
             for a in range(planes)
         ]
-        moved = self._moved(probabilities, coarse, own, free)
+        moved = self._move(probabilities, coarse, planes_moved, free)
         return None if moved is None else (moved, v)
 
-    def _moved(
+    def _move(
         self,
         probabilities: list[list[int]],
         coarse: list[list[int]],
@@ -354,10 +358,10 @@ class Likelihood:
     ) -> list[list[int]] | None:
         """p − M z·δ to the nearest unit."""
         steps = []
-        for own in delta:
+        for column in delta:
             fixed = [
                 round(d * (1 << 200) / (1 << self.shifts[j]))
-                for d, j in zip(own, free, strict=True)
+                for d, j in zip(column, free, strict=True)
             ]
             rows = zip(*(self.columns[j] for j in free), strict=True)
             steps.append([sum(map(mul, row, fixed)) >> (200 - POINT) for row in rows])
@@ -403,13 +407,15 @@ class Likelihood:
         """Σ w H(p) from below."""
         total = 0
         for w, p in zip(self.weights, probabilities, strict=True):
-            own = 0
+            entropy_of_row = 0
             for value in p:
                 if (
                     value > 1 << 4
                 ):  # smaller ones count for less than a row's error: every term is positive
-                    own += (value - 2) * max(0, -log(value + 2) - LOG_ERROR - POINT) >> POINT
-            total += w * max(0, own - ROW_ERROR)
+                    entropy_of_row += (value - 2) * max(
+                        0, -log(value + 2) - LOG_ERROR - POINT
+                    ) >> POINT
+            total += w * max(0, entropy_of_row - ROW_ERROR)
         return fraction(total, POINT + self.weight_shift)
 
     @property

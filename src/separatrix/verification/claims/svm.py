@@ -93,24 +93,24 @@ def _binary_svms(
     claims += standardizer_claims(standardizer, design, total)
     rows = standardize_design(standardizer, design)
     values = kernel_values(kernel, rows)
-    found: list[list[Claim]] = []
+    svms: list[list[Claim]] = []
     for svm, t in zip(model["svms_"], targets, strict=True):
         at = svm["rows"].values
         cost = _cost(model, svm, total)
         expected = [cost * total[i] for i in at]
         if any(abs(c - e) > 1e-9 * abs(e) for c, e in zip(svm["C"].values, expected, strict=True)):
-            found.append([Claim("costs", REFUTED, "Costs of rows are not C times their weights.")])
+            svms.append([Claim("costs", REFUTED, "Costs of rows are not C times their weights.")])
             continue
         problem = KernelProblem(
             at, t, svm["C"].values, svm["beta"].values, svm["intercept"], epsilon
         )
         tolerance = float(model.params.get("tol", 1e-3))
-        found.append(problem_claims(problem, values, svm["certificate"], tolerance, blocks))
+        svms.append(problem_claims(problem, values, svm["certificate"], tolerance, blocks))
         if "nu" in model.params:
-            found[-1].append(_fraction(problem, Fraction(model.params["nu"])))
-    names = dict.fromkeys(claim.name for one in found for claim in one)
+            svms[-1].append(_fraction(problem, Fraction(model.params["nu"])))
+    names = dict.fromkeys(claim.name for one in svms for claim in one)
     for name in names:
-        several = [claim for one in found for claim in one if claim.name == name]
+        several = [claim for one in svms for claim in one if claim.name == name]
         claims.append(worst(several))
     return claims + _predictors(model, rows, codes)
 
@@ -119,8 +119,8 @@ def _cost(model: Record, svm: Record, total: list[float]) -> float:
     """C as given or chosen; of a model that has ν in its place, that of its binary SVM."""
     if "nu" in model.params and "C" not in model.params:
         return float(svm["C"].values[0]) / total[int(svm["rows"].values[0])]
-    found = model.get("C_")
-    value = model.params.get("C", 1.0) if found is None else found
+    cost = model.get("C_")
+    value = model.params.get("C", 1.0) if cost is None else cost
     return inf if value is None else float(value)
 
 
@@ -157,9 +157,9 @@ def _predictors(model: Record, rows: list[list[float]], codes: list[int] | None)
         if strange:
             return [Claim("predictor", REFUTED, "A support vector is not a row of the table.")]
     stored = [weights for expansion in expansions for weights in expansion["weights"].rows]
-    own = _weights(model, codes)
+    weights_here = _weights(model, codes)
     if any(any(weights) for weights in stored):
-        claims.append(dual_agreement("predictor", stored, own))
+        claims.append(dual_agreement("predictor", stored, weights_here))
     if len(expansions) == 1:
         claims.append(_same_intercept(expansions[0]["intercept"].values, intercepts))
     if not isinstance(model.get("hyperplane_"), Record):
@@ -187,8 +187,8 @@ def _weights(model: Record, codes: list[int] | None) -> list[list[float]]:
     return found
 
 
-def _same_intercept(stored: list[Any], own: list[float]) -> Claim:
-    return equal("intercept", "Intercepts", [float(v) for v in stored], own)
+def _same_intercept(stored: list[Any], intercepts: list[float]) -> Claim:
+    return equal("intercept", "Intercepts", [float(v) for v in stored], intercepts)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -308,20 +308,20 @@ def _repair(problem: KernelProblem) -> tuple[int, Fraction]:
 
 def _scores(problem: KernelProblem, kernel: KernelValues, moved: int, blocks: Blocks) -> Scores:
     support = [j for j, b in enumerate(problem.beta) if b != 0.0]
-    at = [problem.rows[j] for j in support]
+    rows = [problem.rows[j] for j in support]
     weights, shift = scale_to_integers([problem.beta[j] for j in support])
     total = sum(map(abs, weights)) * kernel.error
     down = kernel.point + shift
     b = Fraction(problem.intercept)
-    low, high, own = [], [], (ZERO, ZERO)
+    low, high, interval = [], [], (ZERO, ZERO)
     square = error = 0
     place = dict(zip(support, weights, strict=True))
     for k, row in enumerate(problem.rows):
-        value = sum(w * v for w, v in zip(weights, kernel.row(row, at), strict=True))
+        value = sum(w * v for w, v in zip(weights, kernel.row(row, rows), strict=True))
         low.append(fraction(value - total, down) + b)
         high.append(fraction(value + total, down) + b)
         if k == moved:
-            own = low[-1] - b, high[-1] - b
+            interval = low[-1] - b, high[-1] - b
         square += place.get(k, 0) * value
         error += abs(place.get(k, 0)) * total
         if k % 64 == 0:
@@ -331,7 +331,7 @@ def _scores(problem: KernelProblem, kernel: KernelValues, moved: int, blocks: Bl
     if problem.rows:
         value = kernel.row(problem.rows[moved], [problem.rows[moved]])[0]
         diagonal = fraction(abs(value) + kernel.error, kernel.point)
-    return Scores(low, high, bounds, diagonal, own)
+    return Scores(low, high, bounds, diagonal, interval)
 
 
 def _primal(problem: KernelProblem, scores: Scores) -> tuple[Fraction | None, Fraction]:
@@ -390,15 +390,15 @@ def _violation(problem: KernelProblem, scores: Scores) -> Fraction:
         if not c:
             continue
         if problem.epsilon is None:
-            found = _graph_distance(
+            fraction = _graph_distance(
                 (1 - Fraction(t) * low), Fraction(t) * Fraction(b) / Fraction(c)
             )
         else:
             residual = Fraction(t) - low
             sign = 1 if b > 0 or (b == 0 and residual > 0) else -1
             over = (sign * residual - Fraction(problem.epsilon)) / unit
-            found = _graph_distance(over, sign * Fraction(b) / Fraction(c))
-        worst = max(worst, found)
+            fraction = _graph_distance(over, sign * Fraction(b) / Fraction(c))
+        worst = max(worst, fraction)
     return worst
 
 
@@ -461,15 +461,15 @@ def kernel_values(kernel: Record, rows: Rows) -> KernelValues:
         return _polynomial(kernel, z, shift)
 
     def linear(i: int, at: Sequence[int]) -> list[int]:
-        own = z[i]
-        return [sum(map(mul, own, z[j])) for j in at]
+        row = z[i]
+        return [sum(map(mul, row, z[j])) for j in at]
 
     return KernelValues(2 * shift, 0, linear)
 
 
 def _polynomial(kernel: Record, z: list[list[int]], shift: int) -> KernelValues:
     """(s x·z + c)^p, exactly: s and c are doubles."""
-    (scale, constant), own = scale_to_integers([kernel["scale"], kernel["constant"]])
+    (scale, constant), factors = scale_to_integers([kernel["scale"], kernel["constant"]])
     degree = int(kernel["degree"])
     offset = constant << 2 * shift
 
@@ -477,7 +477,7 @@ def _polynomial(kernel: Record, z: list[list[int]], shift: int) -> KernelValues:
         row = z[i]
         return [(scale * sum(map(mul, row, z[j])) + offset) ** degree for j in at]
 
-    return KernelValues((2 * shift + own) * degree, 0, values)
+    return KernelValues((2 * shift + factors) * degree, 0, values)
 
 
 def _gaussian(bandwidth: float | list[float], z: list[list[int]], shift: int) -> KernelValues:
@@ -495,9 +495,9 @@ def _gaussian(bandwidth: float | list[float], z: list[list[int]], shift: int) ->
     fall = down + bits - POINT
 
     def values(i: int, at: Sequence[int]) -> list[int]:
-        row, own = z[i], squares[i]
+        row, square = z[i], squares[i]
         return [
-            exp_minus((own + squares[j] - 2 * sum(map(mul, row, weighted[j]))) * factor >> fall)
+            exp_minus((square + squares[j] - 2 * sum(map(mul, row, weighted[j]))) * factor >> fall)
             for j in at
         ]
 
