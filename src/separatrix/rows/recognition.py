@@ -107,12 +107,12 @@ def _recognize(
             candidates.append(name)
     tallies = tally_columns(source, candidates, options)
     hints = _hints(tallies.values(), source, sample)
-    found = Recognized(source, sample)
-    _decide_all(found, tallies, hints, forced)
+    recognized = Recognized(source, sample)
+    _decide_all(recognized, tallies, hints, forced)
     if hints.decimal == "," and isinstance(source, CsvSource) and not options.separators:
-        _decide_points(found, free, options, hints)
-    _find_sentinels(found, names, kinds, options)
-    return found
+        _decide_points(recognized, free, options, hints)
+    _find_sentinels(recognized, names, kinds, options)
+    return recognized
 
 
 def _may_be_numbers(name: str, sample: LocatedBatch, options: TextOptions) -> bool:
@@ -168,22 +168,22 @@ def _has_fractions(batch: pa.RecordBatch) -> bool:
 
 
 def _decide_all(
-    found: Recognized, tallies: dict[str, Tally], hints: Hints, forced: set[str]
+    recognized: Recognized, tallies: dict[str, Tally], hints: Hints, forced: set[str]
 ) -> None:
     for name, tally in tallies.items():
         notation = decide(tally, hints, forced=name in forced)
         if notation is None:
             continue
-        if name not in forced and not _is_written(found.source, name):
+        if name not in forced and not _is_written(recognized.source, name):
             signs = notation.thousands or notation.unit or notation.dates or notation.na
             if not signs and Separators(".", "") in tally.forms:
                 continue  # text by declaration, such as the codes of a data frame
-        found.notations[name] = notation
-        found.counts[name] = dict(tally.na)
+        recognized.notations[name] = notation
+        recognized.counts[name] = dict(tally.na)
         if not tally.forms:
-            found.slips[name] = slips_note(tally, notation)
+            recognized.slips[name] = slips_note(tally, notation)
         if _two_readings(tally):
-            found.ambiguous.add(name)
+            recognized.ambiguous.add(name)
 
 
 def _is_written(source: Source, name: str) -> bool:
@@ -206,7 +206,7 @@ def _two_readings(tally: Tally) -> bool:
 
 
 def _decide_points(
-    found: Recognized,
+    recognized: Recognized,
     free: list[str],
     options: TextOptions,
     hints: Hints,
@@ -214,7 +214,7 @@ def _decide_points(
     """Points beside decimal commas may separate thousands: such columns are read as text."""
     import pyarrow as pa
 
-    source, batch = found.source, found.sample.batch
+    source, batch = recognized.source, recognized.sample.batch
     assert isinstance(source, CsvSource)
     inside = [n for n in free if n in source.inferred.names]
     floating = [n for n in inside if pa.types.is_floating(source.inferred.field(n).type)]
@@ -223,57 +223,59 @@ def _decide_points(
         return
     as_text = source.as_text(floating)
     tallies = tally_columns(as_text, floating, options)
-    grouped = Recognized(as_text, found.sample)
+    grouped = Recognized(as_text, recognized.sample)
     _decide_all(grouped, tallies, hints, set())
     points = {n: m for n, m in grouped.notations.items() if m.thousands}
     if points:
-        found.source = source.as_text(points)
-        found.sample = head(found.source, batch.schema.names)
-        found.notations |= points
-        found.slips |= {n: grouped.slips[n] for n in points if n in grouped.slips}
-        found.ambiguous |= set(points)
+        recognized.source = source.as_text(points)
+        recognized.sample = head(recognized.source, batch.schema.names)
+        recognized.notations |= points
+        recognized.slips |= {n: grouped.slips[n] for n in points if n in grouped.slips}
+        recognized.ambiguous |= set(points)
 
 
 # -- sentinels -------------------------------------------------------------------------------------
 
 
 def _find_sentinels(
-    found: Recognized, names: list[str], kinds: Mapping[str, Kind], options: TextOptions
+    recognized: Recognized, names: list[str], kinds: Mapping[str, Kind], options: TextOptions
 ) -> None:
     """Numbers that are missing values: given ones, else those clearly apart in files."""
     numeric = [
         name
         for name in names
         if kinds.get(name) in (None, Kind.NUMERIC)
-        and (is_number(found.sample.batch[name].type) or _is_number_text(found, name))
+        and (is_number(recognized.sample.batch[name].type) or _is_number_text(recognized, name))
     ]
     if options.na is not None:
         given = sentinels_given(options.na)
         if given:
             for name in numeric:
-                before = found.notations.get(name, PLAIN)
-                found.notations[name] = replace(before, sentinels=given, na_given=True)
+                before = recognized.notations.get(name, PLAIN)
+                recognized.notations[name] = replace(before, sentinels=given, na_given=True)
         return
-    if not isinstance(found.source, FileSource):
+    if not isinstance(recognized.source, FileSource):
         return
-    suspects = [name for name in numeric if _suspicious(_values(found, found.sample, name))]
-    for name, tally in sentinel_tallies(found.source, suspects, found.notations).items():
+    suspects = [
+        name for name in numeric if _suspicious(_values(recognized, recognized.sample, name))
+    ]
+    for name, tally in sentinel_tallies(recognized.source, suspects, recognized.notations).items():
         apart = tally.sentinels()
         if apart:
-            before = found.notations.get(name, PLAIN)
-            found.notations[name] = replace(before, sentinels=apart)
-            found.counts.setdefault(name, {}).update(
+            before = recognized.notations.get(name, PLAIN)
+            recognized.notations[name] = replace(before, sentinels=apart)
+            recognized.counts.setdefault(name, {}).update(
                 {f"{value:g}": tally.counts[value] for value in apart}
             )
 
 
-def _is_number_text(found: Recognized, name: str) -> bool:
-    notation = found.notations.get(name)
+def _is_number_text(recognized: Recognized, name: str) -> bool:
+    notation = recognized.notations.get(name)
     return notation is not None and not notation.dates
 
 
-def _values(found: Recognized, located: LocatedBatch, name: str) -> Any:
-    notation = found.notations.get(name, PLAIN)
+def _values(recognized: Recognized, located: LocatedBatch, name: str) -> Any:
+    notation = recognized.notations.get(name, PLAIN)
     return numbers(located.batch[name], name, located.location, notation).values
 
 
@@ -476,10 +478,10 @@ class Tally:
         tokens = (AMONG_NUMBERS | SILENT) if self.options.na is None else {"", *self.options.na}
         missing = pc.is_in(text, pa.array(sorted(tokens)))
         here = pc.and_(pc.invert(missing), pc.is_valid(text))
-        for found in pc.value_counts(text.filter(missing)).to_pylist():
-            token = found["values"]
+        for entry in pc.value_counts(text.filter(missing)).to_pylist():
+            token = entry["values"]
             if token is not None and token not in SILENT:
-                self.na[token] = self.na.get(token, 0) + found["counts"]
+                self.na[token] = self.na.get(token, 0) + entry["counts"]
         rows = np.flatnonzero(np.asarray(here))
         if not len(rows):
             return
@@ -546,16 +548,16 @@ class Tally:
     @property
     def decimal(self) -> str | None:
         """The decimal separator, if only one is possible."""
-        found = {form.decimal for form in self.forms if isinstance(form, Separators)}
-        return found.pop() if len(found) == 1 and self.present else None
+        marks = {form.decimal for form in self.forms if isinstance(form, Separators)}
+        return marks.pop() if len(marks) == 1 and self.present else None
 
     @property
     def order(self) -> str | None:
         """The order of dates, if only one is possible."""
         if self.decimal is not None or any(isinstance(f, Separators) for f in self.forms):
             return None
-        found = {str(form) for form in self.forms}
-        return found.pop() if len(found) == 1 and self.present else None
+        orders = {str(form) for form in self.forms}
+        return orders.pop() if len(orders) == 1 and self.present else None
 
 
 def _place(texts: pa.Array, rows: NDArray[np.intp], i: int, location: Location) -> LocatedText:
@@ -577,20 +579,20 @@ _WORDS = {",": "commas", ".": "points", " ": "spaces", "'": "apostrophes"}
 
 
 def reading_notes(
-    found: Recognized, columns: Mapping[str, Column], options: TextOptions
+    recognized: Recognized, columns: Mapping[str, Column], options: TextOptions
 ) -> Iterator[str]:
     """What was recognized about a file, its separators, dates and missing values."""
-    if isinstance(found.source, FileSource):
-        yield from (*found.source.announced, *found.source.notes)
-    used = {name: n for name, n in found.notations.items() if name in columns}
-    counts = {name: dict(found.counts.get(name, {})) for name in columns}
+    if isinstance(recognized.source, FileSource):
+        yield from (*recognized.source.announced, *recognized.source.notes)
+    used = {name: n for name, n in recognized.notations.items() if name in columns}
+    counts = {name: dict(recognized.counts.get(name, {})) for name in columns}
     if options.na is None:
         for name, column in columns.items():
-            if column.kind is Kind.DISCRETE and is_text(found.sample.batch[name].type):
-                counts[name] |= _marks(found, name)
-    yield from (note for name, note in found.slips.items() if name in columns)
-    given = options.separators and not found.ambiguous
-    yield from number_notes(used, counts, found.ambiguous, announced=not given)
+            if column.kind is Kind.DISCRETE and is_text(recognized.sample.batch[name].type):
+                counts[name] |= _marks(recognized, name)
+    yield from (note for name, note in recognized.slips.items() if name in columns)
+    given = options.separators and not recognized.ambiguous
+    yield from number_notes(used, counts, recognized.ambiguous, announced=not given)
 
 
 def slips_note(tally: Tally, notation: Notation) -> str:
@@ -599,22 +601,22 @@ def slips_note(tally: Tally, notation: Notation) -> str:
     assert first is not None
     what = "a number" if not notation.dates else "a time" if notation.dates == CLOCK else "a date"
     many = f"{count:,} of {tally.present:,} values are not {what[2:]}s and are"
-    one = f"1 of {tally.present:,} values is not {what} and is"
+    sentence = f"1 of {tally.present:,} values is not {what} and is"
     where = f"{first.text!r} in row {first.row}" + (f" of {first.file}" if first.file else "")
     return ColumnNote.on(
         tally.name,
-        f"Column {tally.name!r}: {one if count == 1 else many} read as missing, "
+        f"Column {tally.name!r}: {sentence if count == 1 else many} read as missing, "
         f"{'' if count == 1 else 'the first '}{where} (override: correct them, "
         f"`kinds={{{tally.name!r}: 'discrete'}}` reads levels; `strict=True` refuses them).",
     )
 
 
-def _marks(found: Recognized, name: str) -> dict[str, int]:
+def _marks(recognized: Recognized, name: str) -> dict[str, int]:
     """Texts among levels that are missing values, in the first rows."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    array = pc.utf8_trim_whitespace(found.sample.batch[name].cast(pa.string()))
+    array = pc.utf8_trim_whitespace(recognized.sample.batch[name].cast(pa.string()))
     counts = {mark: pc.sum(pc.equal(array, mark)).as_py() for mark in IN_EVERY_COLUMN}
     return {mark: count for mark, count in counts.items() if count}
 
