@@ -414,7 +414,7 @@ class RadiusNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, RadiusPre
                 UserWarning,
                 2,
             )
-        return self._shaped(np.where(empty, np.nan, sums / np.where(empty, 1.0, total)))
+        return self._shape(np.where(empty, np.nan, sums / np.where(empty, 1.0, total)))
 
     def formula(self) -> nodes.NumberFormula:
         """The weighted mean within the radius; NaN where there are none."""
