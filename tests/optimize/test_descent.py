@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import sparse
 
-from separatrix.optimize.conjugate_gradient import CenteredMap, conjugate_gradient
 from separatrix.optimize.descent import gradient_descent
 from separatrix.optimize.newton import newton
 
@@ -138,58 +136,3 @@ class TestNewton:
                 type("NoHessian", (), {"value": bowl.value, "gradient": bowl.gradient})(),
                 np.ones(1),
             )
-
-
-class TestConjugateGradient:
-    def data(self, n=300, d=40, density=0.2, seed=0):
-        rng = np.random.default_rng(seed)
-        x = sparse.random_array((n, d), density=density, rng=rng, format="csr")
-        return x, rng.standard_normal(n), rng.uniform(0.2, 2.0, n)
-
-    @pytest.mark.parametrize("alpha", [0.0, 0.7])
-    def test_agrees_with_the_normal_equations(self, alpha):
-        x, y, w = self.data()
-        center = np.asarray(x.T @ w) / w.sum()
-        found = conjugate_gradient(
-            CenteredMap(x, center, np.sqrt(w)), np.sqrt(w) * y, alpha=alpha, tol=1e-12
-        )
-        z = x.toarray() - center
-        exact = np.linalg.solve(z.T @ (z * w[:, None]) + alpha * np.eye(40), z.T @ (w * y))
-        np.testing.assert_allclose(found.coef[:, 0], exact, atol=1e-10)
-        assert found.status == "solved"
-        assert found.certificate.holds
-        assert (np.diff(found.history) <= 1e-12 * found.history[0]).all()
-
-    def test_units_do_not_matter(self):
-        x, y, w = self.data()
-        unit = 10.0 ** np.random.default_rng(1).integers(-8, 9, 40)
-        plain = conjugate_gradient(CenteredMap(x, np.zeros(40), np.sqrt(w)), y, tol=1e-12)
-        scaled = conjugate_gradient(
-            CenteredMap(sparse.csr_array(x.multiply(unit)), np.zeros(40), np.sqrt(w)), y, tol=1e-12
-        )
-        np.testing.assert_allclose(scaled.coef[:, 0] * unit, plain.coef[:, 0], rtol=1e-7, atol=1e-9)
-        assert scaled.iterations <= plain.iterations + 2
-
-    def test_gap_bounds_the_distance_to_the_best_value(self):
-        x, y, _ = self.data()
-        operator = CenteredMap(x, np.zeros(40), np.ones(300))
-        rough = conjugate_gradient(operator, y, alpha=0.5, max_iter=3)
-        best = conjugate_gradient(operator, y, alpha=0.5, tol=1e-13)
-        excess = rough.certificate.primal - best.certificate.primal
-        assert rough.status == "limit reached"
-        assert 0 < excess <= rough.certificate.gap
-
-    def test_fewer_rows_than_columns_gives_an_interpolant(self):
-        x, y, _ = self.data(n=10, d=40, density=0.8)
-        found = conjugate_gradient(CenteredMap(x, np.zeros(40), np.ones(10)), y, tol=1e-13)
-        np.testing.assert_allclose(x @ found.coef[:, 0], y, atol=1e-10)
-
-    def test_zero_target(self):
-        x, _, _ = self.data()
-        found = conjugate_gradient(CenteredMap(x, np.zeros(40), np.ones(300)), np.zeros(300))
-        assert not found.coef.any()
-        assert found.iterations == 0
-
-    def test_missing_product_is_named(self):
-        with pytest.raises(TypeError, match="rmatvec"):
-            conjugate_gradient(type("Half", (), {"shape": (1, 1), "matvec": None})(), np.ones(1))

@@ -21,9 +21,6 @@ from separatrix.rows.schema import Block
 from separatrix.statistics.moments import Moments
 from separatrix.threads import on_one_blas_thread
 
-#: Log evidence that a column left out would add, and part of the noise, worth a warning.
-GAIN, FELT = 2.0, 1e-2
-
 
 class ARDRegression(BayesianLinearModel):
     """Bayesian regression with a precision for every column, learned by evidence maximization.
@@ -223,7 +220,8 @@ class ARDRegression(BayesianLinearModel):
             )
         if self.standardize or not columns.y_length:
             return
-        lost = np.flatnonzero(checked.gains > GAIN)
+        # Log evidence that a column left out would add, worth a warning.
+        lost = np.flatnonzero(checked.gains > 2.0)
         if len(lost):
             names = [str(data.source.terms.items[j]) for j in lost[:5]]
             warn(
@@ -232,7 +230,8 @@ class ARDRegression(BayesianLinearModel):
                 f"it leaves out columns that raise the evidence: {', '.join(names)}"
                 f"{' …' if len(lost) > 5 else ''}. Use standardize=True, or a higher threshold.",
             )
-        elif checked.residual > 1e-12 and 2.0 * rates.alpha_2 > FELT * checked.residual:
+        elif checked.residual > 1e-12 and 2.0 * rates.alpha_2 > 1e-2 * checked.residual:
+            # Part of the noise that is worth a warning.
             warn(
                 "SEP019",
                 f"the rate alpha_2={self.alpha_2:g} has units, and in those of this table it is "
@@ -270,10 +269,6 @@ class ARDRegression(BayesianLinearModel):
 ROUNDS, SWEEPS, NEWTON = 12, 30, 25
 #: Change of log λ in a sweep below which Newton's method takes over; its last step.
 SMALL, TINY = 1e-3, 1e-11
-#: Columns up to which a search has all of them, and starts from all of them, too.
-FEW = 500
-#: Working sets, columns that each may add, and the gain that is worth another.
-SETS, MOST_NEW, LEAST_GAIN = 60, 100, 1e-9
 #: A column of which the others leave less than this part is a copy of them.
 COPY = 1e-11
 
@@ -295,7 +290,8 @@ def maximize_relevance(columns: UnitColumns, rates: Rates) -> Relevance:
     # the evidence does not say how copies divide a coefficient: the first has all of it
     rates = replace(rates, threshold=np.where(copies, 0.0, rates.threshold))
     alpha = (columns.weight + 2.0 * rates.alpha_1) / (columns.yy + 2.0 * rates.alpha_2)
-    if columns.gram is None or d > FEW:
+    # Columns up to which a search has all of them, and starts from all of them, too.
+    if columns.gram is None or d > 500:
         return _by_working_sets(columns, rates, alpha)
     starts = [np.full(d, np.inf)]
     if d <= columns.weight:
@@ -308,7 +304,7 @@ def _by_working_sets(columns: UnitColumns, rates: Rates, alpha: float) -> Releva
     """Searches over some columns, each from where the last one ended."""
     lam = np.full(len(columns.xy), np.inf)
     relevance, exact = Relevance(alpha, lam, score(columns, rates, alpha, lam), (), 0), False
-    for _ in range(SETS):
+    for _ in range(60):  # working sets at most
         new = _candidates(columns, rates, relevance)
         if not len(new) and exact:
             break
@@ -331,8 +327,9 @@ def _candidates(columns: UnitColumns, rates: Rates, relevance: Relevance) -> NDA
     s, q = columns.strengths(relevance.alpha, relevance.lam)
     gains = np.where(_enters(s, q, rates), _gain(s, q, _precisions(s, q)), 0.0)
     gains[np.isfinite(relevance.lam) | (s <= COPY * relevance.alpha)] = 0.0
-    most = np.argsort(-gains, kind="stable")[:MOST_NEW]
-    real = [gains[j] > LEAST_GAIN and choice(s[j], q[j], j, rates) < np.inf for j in most]
+    most = np.argsort(-gains, kind="stable")[:100]  # columns that each may add
+    # The gain that is worth another working set.
+    real = [gains[j] > 1e-9 and choice(s[j], q[j], j, rates) < np.inf for j in most]
     return np.asarray(most[np.array(real, dtype=bool)])
 
 
@@ -546,12 +543,6 @@ def _ascent(gradient: Floats, hessian: Floats) -> Floats:
 # adding a column (λ from ∞), removing it and changing its precision are the same formula.
 
 
-#: Difference of columns of length one that counts as none.
-EQUAL = 1e-12
-#: Directions whose products with all columns are held at a time.
-SOME = 32
-
-
 @dataclass(frozen=True)
 class UnitRows:
     """√w (x − x̄)/ℓ of rows in memory, dense or sparse, and y in the same way."""
@@ -622,10 +613,11 @@ class UnitColumns:
         gram, xy = self.products(active)
         half = half_inverse(gram, alpha, lam[active])
         s, q = alpha * (self.length > 0.0), alpha * self.xy
+        some = 32  # directions whose products with all columns are held at a time
         if self.rows is not None:
             scaled_columns = self.rows.columns(active) @ (alpha * half)
-            for start in range(0, len(active), SOME):
-                inner = self.rows.transposed_times(scaled_columns[:, start : start + SOME])
+            for start in range(0, len(active), some):
+                inner = self.rows.transposed_times(scaled_columns[:, start : start + some])
                 s -= np.einsum("ij,ij->i", inner, inner)
             return np.maximum(s, 0.0), q - self.rows.transposed_times(
                 scaled_columns @ (alpha * (half.T @ xy))
@@ -664,13 +656,14 @@ class UnitColumns:
             keys = self.gram @ rng.standard_normal(len(self.gram))
         is_copy = np.zeros(len(keys), dtype=bool)
         order = np.argsort(np.abs(keys), kind="stable")
-        close = np.diff(np.abs(keys)[order]) <= EQUAL * np.abs(keys).max(initial=0.0)
+        equal = 1e-12  # difference of columns of length one that counts as none
+        close = np.diff(np.abs(keys)[order]) <= equal * np.abs(keys).max(initial=0.0)
         for i in np.flatnonzero(close):
             first, second = sorted((int(order[i]), int(order[i + 1])))
-            if threshold[first] < (1.0 - EQUAL) * threshold[second]:
+            if threshold[first] < (1.0 - equal) * threshold[second]:
                 first, second = second, first
             gram, _ = self.products(np.array([first, second]))
-            if abs(gram[0, 1]) >= (1.0 - EQUAL) * min(gram[0, 0], gram[1, 1]) > 0.0:
+            if abs(gram[0, 1]) >= (1.0 - equal) * min(gram[0, 0], gram[1, 1]) > 0.0:
                 is_copy[second] = True
         return is_copy
 
@@ -845,10 +838,6 @@ def derivatives(
 # From the products of the columns in the units of the table and a factor made for this alone.
 
 
-#: A column of which the others leave less than this part is a copy of them.
-COPY_CORRELATION = 1e-10
-
-
 @dataclass(frozen=True)
 class Checked:
     """The certificate, ‖y − Xb‖² in units of ‖y‖², and what columns left out would gain."""
@@ -917,7 +906,8 @@ def _left_out(
     present = columns.length[out] > 0.0
     s = alpha * present - np.einsum("ij,ij->i", inner, inner)
     q = alpha * (columns.xy[out] - inner @ (half.T @ columns.xy[active]))
-    real = present & (s > COPY_CORRELATION * alpha)
+    # A column of which the others leave less than this part is a copy of them.
+    real = present & (s > 1e-10 * alpha)
     worst = 0.0
     for j, strength, pull in zip(out[real], s[real].tolist(), q[real].tolist(), strict=True):
         if pull * pull > strength:

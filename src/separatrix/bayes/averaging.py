@@ -24,9 +24,6 @@ from separatrix.optimize.convex import Certificate
 from separatrix.selection.averaging import evidence_weights, log_evidences
 from separatrix.statistics.moments import Moments
 
-#: Halvings of the bracket of a quantile.
-HALVINGS = 80
-
 
 class EvidenceAveraging(MixtureOfModels):
     """Average of Bayesian models, each weighted by its evidence.
@@ -142,7 +139,7 @@ class EvidenceAveraging(MixtureOfModels):
     def _quantile(self, mean: Floats, scale: Floats, probability: float) -> Floats:
         reach = 40.0 * scale
         low, high = (mean - reach).min(axis=1), (mean + reach).max(axis=1)
-        for _ in range(HALVINGS):
+        for _ in range(80):  # halvings of the bracket of a quantile
             middle = 0.5 * (low + high)
             below = ndtr((middle[:, None] - mean) / scale) @ self.weights_
             low, high = (

@@ -326,10 +326,6 @@ class BayesianLogisticRegression(ProbabilisticLinearClassifier):
 # The Laplace approximation beside draws from the exact posterior.
 
 
-#: Rows whose probabilities are compared at most.
-MAX_ROWS = 1000
-
-
 @dataclass(frozen=True)
 class PosteriorComparison:
     """Means and standard deviations of the Laplace approximation and of posterior draws.
@@ -436,7 +432,8 @@ class PosteriorComparison:
 def training_design(rows: Rows) -> Matrix:
     """Evenly spaced training rows, encoded; of a stream the first."""
     x = rows.collect().x if isinstance(rows, InMemory) else next(iter(rows.blocks())).x
-    at = np.linspace(0, x.shape[0] - 1, min(MAX_ROWS, x.shape[0])).astype(np.intp)
+    # Rows whose probabilities are compared at most.
+    at = np.linspace(0, x.shape[0] - 1, min(1000, x.shape[0])).astype(np.intp)
     return x[at]
 
 

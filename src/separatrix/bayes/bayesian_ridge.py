@@ -213,8 +213,6 @@ class BayesianLinearModel(PartialFitMixin, RegressorMixin, MomentEstimator):
 # Bayesian ridge regression: noise and prior learned by evidence maximization.
 
 
-#: Change of the fitted values by the rates, in standard deviations of the target, worth a warning.
-FELT = 1e-2
 EXACT = "The columns fit the target so closely that the rate alpha_2 decides the noise."
 
 
@@ -455,7 +453,10 @@ class BayesianRidge(BayesianLinearModel):
         fits = 1.0 / (1.0 + np.divide.outer(ratios, spectrum.values))
         moved = np.sqrt(((fits[0] - fits[1]) ** 2 @ spectrum.inner**2) / spectrum.yy)
         noise = np.sqrt(free.alpha / self.alpha_)
-        if moved > FELT or abs(np.log(noise)) > FELT:
+        # Change of the fitted values by the rates, in standard deviations of the target, worth a
+        # warning.
+        felt = 1e-2
+        if moved > felt or abs(np.log(noise)) > felt:
             warn(
                 "SEP019",
                 f"the rates alpha_2={self.alpha_2:g} and lambda_2={self.lambda_2:g} have units. In "

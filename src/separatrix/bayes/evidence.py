@@ -29,9 +29,6 @@ from separatrix.rows.schema import Block
 from separatrix.statistics.moments import Moments, Standardizer, zero_if_constant
 from separatrix.threads import parallel_map, pieces
 
-#: Points on which maxima are bracketed.
-GRID = 600
-
 
 class Hyperprior(NamedTuple):
     """Shapes and rates of Gamma densities: of the noise precision, and of that of the prior."""
@@ -133,7 +130,8 @@ class _Profile:
             most = max(most, everything / prior.lambda_2)
         if not 0.0 < least < np.inf:
             least = 1e-8 * (most or 1.0)
-        return np.geomspace(1e-4 * least, 1e6 * max(most, least), GRID)
+        # Points on which maxima are bracketed.
+        return np.geomspace(1e-4 * least, 1e6 * max(most, least), 600)
 
 
 class _KnownNoise(_Profile):
@@ -281,10 +279,6 @@ class EvidenceCurve:
 # V holds the directions that the rows inform about, ω is the prior's variance in all others.
 
 
-#: Rows of new tables in a piece.
-PIECE = 512
-
-
 @dataclass(frozen=True)
 class Posterior:
     """Normal posterior of the coefficients about their mean.
@@ -308,7 +302,7 @@ class Posterior:
         def part(rows: slice) -> None:
             out[rows] = self._variance(x[rows])
 
-        parallel_map(part, pieces(x.shape[0], PIECE))
+        parallel_map(part, pieces(x.shape[0], 512))  # rows of new tables in a piece
         return out + self.intercept_variance
 
     def covariance_of(self, x: Matrix) -> Floats:
@@ -387,8 +381,6 @@ class Posterior:
 
 
 EPS = float(np.finfo(float).eps)
-#: Ratio of variances from which eigenvectors of the products lose the small columns.
-UNITS_APART = 1e10
 #: Numbers in the matrix of directions beyond which it is not stored.
 MAX_STORED = 20_000_000
 
@@ -616,7 +608,8 @@ def from_rows(block: Block, columns: ColumnScaling, *, store: bool = False) -> E
 def _apart(squares: Floats) -> bool:
     """Whether the sums of squares of the columns differ too much for plain products."""
     positive = squares[squares > 0.0]
-    return bool(positive.max(initial=0.0) > UNITS_APART * positive.min(initial=np.inf))
+    # Ratio of variances from which eigenvectors of the products lose the small columns.
+    return bool(positive.max(initial=0.0) > 1e10 * positive.min(initial=np.inf))
 
 
 # -------------------------------------------------------------------------------------------------

@@ -89,10 +89,6 @@ def posterior_of(fit: LaplaceFit) -> LaplacePosterior:
 # outside of the span follow the prior.
 
 
-#: Coefficients whose covariance is held as a matrix, and numbers of a basis of the rows.
-MAX_COEFFICIENTS, MAX_BASIS = 3000, 50_000_000
-
-
 def build_posterior(
     data: LogisticRows, targets: Terms, intercept_scale: float, *, intercept: bool
 ) -> LogisticPosterior:
@@ -127,10 +123,11 @@ def _precision(columns: int, intercept_scale: float, constant: int) -> Floats:
 
 def _check_size(width: int, n_classes: int, what: str) -> None:
     count = width * (n_classes - 1)
-    if count > MAX_COEFFICIENTS:
+    max_coefficients = 3000  # coefficients whose covariance is held as a matrix
+    if count > max_coefficients:
         raise InputError(
             f"The posterior of {what} and {n_classes} classes has {count} coefficients, and their "
-            f"covariance {count}² numbers; the limit is {MAX_COEFFICIENTS} coefficients.",
+            f"covariance {count}² numbers; the limit is {max_coefficients} coefficients.",
             remedy="Use LogisticRegression(standardize=True), or fewer columns.",
         )
 
@@ -143,10 +140,11 @@ def _in_span(
     block = rows.take(w > 0.0).block
     weights, (n, d) = block.weights, block.x.shape
     _check_size(min(n, d) + int(intercept), len(targets), f"{n} rows")
-    if min(n, d) * d > MAX_BASIS:
+    max_basis = 50_000_000  # numbers of a basis of the rows
+    if min(n, d) * d > max_basis:
         raise InputError(
             f"The span of {n} rows with {d} columns takes a basis of {min(n, d) * d} numbers; the "
-            f"limit is {MAX_BASIS}.",
+            f"limit is {max_basis}.",
             remedy="Use LogisticRegression(standardize=True), or fewer columns.",
         )
     center, scale = _column_scales(block.x, weights, intercept=intercept)
@@ -468,12 +466,6 @@ class CurvatureSlope(FieldStatistic):
 
 #: Prior scales that are tried, of coefficients of standardized columns.
 SMALLEST_SCALE, LARGEST_SCALE = 1e-3, 1e3
-#: Largest gradient of Ψ that ends Newton's method, for each row.
-TOLERANCE = 1e-12
-#: Derivative of the evidence that ends the search, for each coefficient.
-SLOPE = 1e-10
-#: The longest step of ρ before the maximum is bracketed.
-LONGEST_STEP = 4.0
 
 
 @dataclass(frozen=True)
@@ -502,7 +494,8 @@ def laplace_fit(
     """Newton's method from ``start``, then the Gaussian at its end."""
     problem = problem.with_scale(prior_scale)
     one_pass = OnePass(problem)
-    mode = newton(one_pass, start, tol=TOLERANCE, max_iter=max_iter, gradient_scale=problem.weight)
+    # Largest gradient of Ψ that ends Newton's method, for each row.
+    mode = newton(one_pass, start, tol=1e-12, max_iter=max_iter, gradient_scale=problem.weight)
     theta = _polish(one_pass, mode.coef[:, 0])
     at = one_pass.at(theta)
     covariance, log_determinant, condition = _inverse(at.hessian)
@@ -571,12 +564,13 @@ def maximize_evidence(problem: LogisticPosterior, max_iter: int) -> LaplaceFit:
     low, high = -2.0 * np.log(LARGEST_SCALE), -2.0 * np.log(SMALLEST_SCALE)
     at, other = 0.0, None
     here = search(at)
+    longest_step = 4.0  # the longest step of ρ before the maximum is bracketed
     while other is None:
         step = float(np.log(here.fixed)) - at if here.fixed > 0.0 else np.nan
         if not step * here.slope > 0.0:
             step = np.sign(here.slope)
         # a little beyond the fixed point, so that the maximum lies between
-        step = float(np.clip(1.5 * step, -LONGEST_STEP, LONGEST_STEP))
+        step = float(np.clip(1.5 * step, -longest_step, longest_step))
         step = step if abs(step) > 1e-3 else 1e-3 * np.sign(here.slope or 1.0)
         there = float(np.clip(at + step, low, high))
         found = search(there)
@@ -601,7 +595,8 @@ class _FitsByPenalty:
     def slope(self, rho: float) -> float:
         """The derivative of the evidence, exactly zero where more digits would not matter."""
         fit_at = self(rho).slope
-        return 0.0 if abs(fit_at) <= SLOPE * self.problem.n_penalized else fit_at
+        # Derivative of the evidence that ends the search, for each coefficient.
+        return 0.0 if abs(fit_at) <= 1e-10 * self.problem.n_penalized else fit_at
 
     def __call__(self, rho: float) -> LaplaceFit:
         if rho not in self.fits:
@@ -624,10 +619,6 @@ class _FitsByPenalty:
 #
 # Where there are more columns than rows, a row has a part outside of the span of the training rows,
 # of which these say nothing: it adds the prior's variance σ² times its square.
-
-
-#: Numbers that a chunk of rows may take, and the fewest rows of a piece of work.
-CHUNK_VALUES, PIECE = 2_000_000, 512
 
 
 @dataclass(frozen=True)
@@ -654,7 +645,8 @@ class LaplacePosterior:
         n, c = x.shape[0], self.coordinates.n_scores
         mean, covariance = np.empty((n, c)), np.empty((n, c, c))
         each = max(len(self.mean[0]), len(self.coordinates.center), c * c, 1)
-        parts = pieces(n, PIECE, max(64, -(-n * each // CHUNK_VALUES)))
+        # Numbers that a chunk of rows may take, and the fewest rows of a piece of work.
+        parts = pieces(n, 512, max(64, -(-n * each // 2_000_000)))
 
         def part(rows: slice) -> None:
             mean[rows], covariance[rows] = self._logits(_dense(x, rows))
@@ -744,8 +736,6 @@ def _dense(x: Matrix, rows: slice) -> Floats:
 TENSOR, SOBOL = {2: 61, 3: 19}, 2048
 #: Variance of a coordinate of the scores up to which tensor products are the more accurate.
 WIDE: defaultdict[int, float] = defaultdict(lambda: -1.0, {2: 9.0, 3: 2.0})
-#: Scores of nodes computed at a time.
-CHUNK = 50_000
 #: Largest difference between the probit approximation and the integral, over all m and s.
 PROBIT_ERROR = 0.018
 #: Error of the quadrature of two classes.
@@ -828,7 +818,8 @@ def _over_nodes(
         np.put_along_axis(out[rows], others, value, 1)
         np.put_along_axis(out[rows], first, 1.0 - value.sum(axis=1, keepdims=True), 1)
 
-    parallel_map(part, pieces(len(mean), 1, max(64, len(mean) * nodes.size // CHUNK)))
+    # Scores of nodes computed at a time.
+    parallel_map(part, pieces(len(mean), 1, max(64, len(mean) * nodes.size // 50_000)))
     return out
 
 
@@ -882,12 +873,6 @@ def softmax_probit(mean: Floats, covariance: Floats, basis: Floats) -> Floats:
 # for every standardized column, with λ instead of 2 λ where two classes have one score.
 
 
-#: Largest gradients that count as zero: of the log posterior for each row, and of the evidence.
-GRADIENT_TOLERANCE = 1e-7
-#: Values in a chunk of rows.
-CERTIFICATE_CHUNK = 500_000
-
-
 class TableGradient(FieldStatistic):
     """Loss and gradient (K x (1 + d)) by the coefficients of standardized columns."""
 
@@ -902,7 +887,8 @@ class TableGradient(FieldStatistic):
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
         block = block.aligned(block.terms, self.targets)
-        size = max(64, CERTIFICATE_CHUNK // max(block.x.shape[1], len(self.targets), 1))
+        # Values in a chunk of rows.
+        size = max(64, 500_000 // max(block.x.shape[1], len(self.targets), 1))
         for start in range(0, block.n, size):
             stop = min(start + size, block.n)
             x, y = block.dense(start, stop), block.y[start:stop]
@@ -938,12 +924,13 @@ def certify(
         largest = max(largest, float(np.abs(here).max()))
     size = problem.weight + precision * float(np.abs(b).max(initial=0.0))
     slope = abs(_projected_gap(fit)) / max(problem.n_penalized, 1) if learned else 0.0
+    # Largest gradients that count as zero: of the log posterior for each row, and of the evidence.
     return Certificate(
         claim="Bayesian logistic regression: the log posterior is largest at these coefficients, "
         "and its curvature there is positive definite",
         primal=float(sums.loss) + penalty,
         kkt=max(largest / size, slope),
-        tolerance=GRADIENT_TOLERANCE,
+        tolerance=1e-7,
         condition=fit.condition,
         statistic="the rows",
         notes=_notes(fit, largest / size, learned=learned),

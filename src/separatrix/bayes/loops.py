@@ -187,22 +187,19 @@ def to_probabilities(scores, w):
 # Means of the logistic likelihood over normal distributions, row by row.
 
 
-#: Longest step of the trapezoidal rule in standard deviations; its step in units of f where that is
-#: shorter; how far it reaches. σ has its nearest pole at iπ: what the rule leaves is below 1e-9.
-LONGEST, WIDTH, REACH = 0.7, 0.9, 7.5
-#: The shortest step: standard deviations of f beyond 128 have fewer digits.
-SHORTEST = 0.007
-
-
 @compiled
 def expected_likelihood(mean, variance, softplus, probability, curvature):
     """E log(1 + eᶠ), E σ(f) and E σ(f)(1 − σ(f)) of f ~ N(mean, variance), for every row."""
+    longest = 0.7  # longest step of the trapezoidal rule in standard deviations
+    width = 0.9  # its step in units of f where that is shorter
     for i in range(len(mean)):
         spread = np.sqrt(variance[i])
-        step = LONGEST
-        if spread * LONGEST > WIDTH:
-            step = max(WIDTH / spread, SHORTEST)
-        count = int(REACH / step)
+        step = longest
+        if spread * longest > width:
+            # The shortest step: standard deviations of f beyond 128 have fewer digits.
+            step = max(width / spread, 0.007)
+        # How far it reaches. σ has its nearest pole at iπ: what the rule leaves is below 1e-9.
+        count = int(7.5 / step)
         total, first, second, third = 0.0, 0.0, 0.0, 0.0
         for k in range(-count, count + 1):
             t = k * step

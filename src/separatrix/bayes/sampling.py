@@ -56,9 +56,6 @@ if TYPE_CHECKING:
 
 #: Probability of acceptance that dual averaging aims at, and the trajectory of a quarter period.
 ACCEPTANCE, QUARTER = 0.8, 0.5 * np.pi
-#: Leapfrog steps of a trajectory at most; its length varies by this fraction, so that no period is
-#: hit again and again.
-MOST_STEPS, JITTER = 64, 0.2
 #: Proposals of a batch, after which there is a Hamiltonian step.
 BATCH = 127
 
@@ -102,8 +99,10 @@ class HamiltonianChain:
         target, u, gradient = self.target, self.u, self.gradient
         r = self.rng.standard_normal(len(u))
         stretch, level = self.rng.random(2)
-        length = QUARTER * (1.0 + JITTER * (2.0 * stretch - 1.0))
-        steps = min(max(int(np.ceil(length / self.step)), 1), MOST_STEPS)
+        # The length varies by this fraction, so that no period is hit again and again.
+        length = QUARTER * (1.0 + 0.2 * (2.0 * stretch - 1.0))
+        # Leapfrog steps of a trajectory at most.
+        steps = min(max(int(np.ceil(length / self.step)), 1), 64)
         e, energy = min(length / steps, self.step), self.value + 0.5 * float(r @ r)
         r -= 0.5 * e * gradient
         for step in range(steps):
@@ -232,16 +231,8 @@ CHAINS: dict[str, type[HamiltonianChain] | type[PolyaGammaChain]] = {
     "hamiltonian": HamiltonianChain,
     "polya_gamma": PolyaGammaChain,
 }
-#: Numbers of the design of the rows, and of all draws, that are held in memory.
-MAX_DESIGN, MAX_DRAWS = 250_000_000, 250_000_000
-#: Effective proportion of proposals from which they take less work than trajectories, tails too.
-MIN_EFFICIENCY = 0.88
-#: The largest weight of a row that Gibbs steps take.
-MAX_COUNT = 1000
 #: Steps that are not used, while a chain forgets its start and steps are tuned.
 WARMUP = {"independence": 20, "hamiltonian": 200, "polya_gamma": 100}
-#: Reports of progress at most.
-PORTIONS = 20
 #: Called with the stage, the draws of each chain done, and all of them.
 Progress = Callable[[str, int, int], None]
 
@@ -276,10 +267,11 @@ def sampling_target(
 
 
 def _check_design(n: int, width: int) -> None:
-    if n * width > MAX_DESIGN:
+    max_design = 250_000_000  # numbers of the design of the rows that are held in memory
+    if n * width > max_design:
         raise InputError(
             f"Sampling holds the design of all rows in memory: at least {n} x {width} numbers "
-            f"({8e-9 * n * width:.1f} GB), and the limit is {8e-9 * MAX_DESIGN:.0f} GB.",
+            f"({8e-9 * n * width:.1f} GB), and the limit is {8e-9 * max_design:.0f} GB.",
             remedy="Use the Laplace approximation, which so many rows determine well.",
         )
 
@@ -295,10 +287,11 @@ def _collect(rows: Rows, width: int) -> Block:
 
 def check_draws(draws: int, quantities: int) -> None:
     """Refuse more draws than memory holds."""
-    if draws * quantities > MAX_DRAWS:
+    max_draws = 250_000_000  # numbers of all draws that are held in memory
+    if draws * quantities > max_draws:
         raise InputError(
             f"{draws} draws of {quantities} coefficients take {8e-9 * draws * quantities:.1f} GB; "
-            f"the limit is {8e-9 * MAX_DRAWS:.0f} GB.",
+            f"the limit is {8e-9 * max_draws:.0f} GB.",
             remedy="Draw fewer samples.",
         )
 
@@ -306,6 +299,7 @@ def check_draws(draws: int, quantities: int) -> None:
 def choose_method(method: str, target: Potential, seed: np.random.SeedSequence) -> str:
     """The method that takes the least work for an effective draw, or the one that was given."""
     check_option("method", method, ("auto", *CHAINS))
+    max_count = 1000  # the largest weight of a row that Gibbs steps take
     if method == "polya_gamma":
         if target.n_classes > 2:
             raise InputError(
@@ -317,15 +311,16 @@ def choose_method(method: str, target: Potential, seed: np.random.SeedSequence) 
                 "Pólya–Gamma sampling takes whole weights (numbers of repeats).",
                 remedy='Use method="hamiltonian", or "auto".',
             )
-        if target.w.max(initial=1.0) > MAX_COUNT:
+        if target.w.max(initial=1.0) > max_count:
             raise InputError(
                 f"A weight of {target.w.max():g} takes a sum of as many Pólya–Gamma variables "
-                f"in every step; the limit is {MAX_COUNT}.",
+                f"in every step; the limit is {max_count}.",
                 remedy='Use method="hamiltonian", or "auto".',
             )
     if method != "auto":
         return method
-    return "independence" if efficiency(target, seed) >= MIN_EFFICIENCY else "hamiltonian"
+    # Effective proportion of proposals from which they take less work than trajectories, tails too.
+    return "independence" if efficiency(target, seed) >= 0.88 else "hamiltonian"
 
 
 def run_chains(
@@ -334,7 +329,7 @@ def run_chains(
     """θ (chains x draws x p); chains run on threads, portion by portion."""
     parallel_map(methodcaller("warm_up", n_warmup), chains)
     # whole batches, and the same ones whether or not anyone looks: draws are the same bits
-    size = (BATCH + 1) * -(-n_samples // ((BATCH + 1) * PORTIONS))
+    size = (BATCH + 1) * -(-n_samples // ((BATCH + 1) * 20))  # reports of progress at most
     found = []
     for start, stop in pairwise([*range(0, n_samples, size), n_samples]):
         if progress is not None:
@@ -376,10 +371,6 @@ def seed_sequence(random_state: Any) -> np.random.SeedSequence:
 #
 # up to a constant, over rows in memory: scores by products, exponentials in compiled loops. D holds
 # the differences of the class basis from its first row, and is 1 for two classes.
-
-
-#: Scores computed at a time, which stay in cache.
-CHUNK = 65_536
 
 
 @dataclass(frozen=True)
@@ -451,7 +442,8 @@ class Potential:
         return np.asarray(self.mean + u @ self.factor.T)
 
     def _chunks(self, points: int) -> list[slice]:
-        size = min(max(CHUNK // (points * len(self.differences)), 64), MOST_COLUMNS)
+        # Scores computed at a time, which stay in cache.
+        size = min(max(65_536 // (points * len(self.differences)), 64), MOST_COLUMNS)
         return [slice(start, start + size) for start in range(0, len(self.z), size)]
 
     def _scores(self, thetas: Floats, rows: slice) -> Floats:
@@ -467,8 +459,6 @@ class Potential:
 
 #: The largest R̂ of chains that count as mixed.
 MAX_RHAT = 1.01
-#: Scores computed at a time.
-DRAWS_CHUNK = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -639,7 +629,8 @@ class LogisticSamples:
                 out[rows] = flat.mean(axis=1)
 
         with one_blas_thread():
-            parallel_map(part, pieces(len(out), 1, max(64, len(out) * len(coef) // DRAWS_CHUNK)))
+            # Scores computed at a time.
+            parallel_map(part, pieces(len(out), 1, max(64, len(out) * len(coef) // 2_000_000)))
         return out
 
     def to_arviz(self) -> Any:
@@ -680,10 +671,6 @@ class LogisticSamples:
 # and localization: an improved R̂ for assessing convergence of MCMC", Bayesian Analysis, 2021.
 
 
-#: Draws of a chain below which nothing can be said.
-FEWEST = 4
-
-
 @dataclass(frozen=True)
 class ChainDiagnostics:
     """R̂ and effective sample sizes of the bulk and the tails, one number for each quantity.
@@ -699,7 +686,7 @@ class ChainDiagnostics:
 def diagnose(draws: Floats) -> ChainDiagnostics:
     """Diagnostics of draws (chains x draws x quantities)."""
     shape = draws.shape[2]
-    if draws.shape[1] < FEWEST:
+    if draws.shape[1] < 4:  # draws of a chain below which nothing can be said
         none = np.full(shape, np.nan)
         return ChainDiagnostics(none, none.copy(), none.copy())
     value = np.array([_of_one(draws[:, :, j]) for j in range(shape)]).reshape(shape, 3)

@@ -33,8 +33,6 @@ Singles = NDArray[np.float32]
 SMALL = 150_000
 #: Numbers that are worth a piece of their own.
 MIN_WORK = 100_000
-#: Columns up to which distances to candidates are summed by column; else from products of BLAS.
-MAX_TILED = 64
 
 
 def lexicographic_order(x: Any) -> Ints:
@@ -143,7 +141,8 @@ def plusplus_centers(rows: SortedRows, k: int, rng: np.random.Generator) -> Floa
         centers, work = np.zeros(k, dtype=np.int64), np.empty((3, len(z)))
         plusplus(z, np.ascontiguousarray(z.T), w, trials, u, centers, work)
         return np.asarray(z[centers] + origin)
-    if z.shape[1] <= MAX_TILED:
+    # Columns up to which distances to candidates are summed by column; else from products of BLAS.
+    if z.shape[1] <= 64:
         return np.asarray(z[plusplus_rows(TiledRows(z, w), k, rng)] + origin)
     cuts = pieces(len(z), MIN_WORK // max(z.shape[1], 1))
 

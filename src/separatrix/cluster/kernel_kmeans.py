@@ -35,8 +35,6 @@ _STOPPED = {
     ),
     KernelLloydStatus.MAX_ITER: "the maximum number of iterations was reached.",
 }
-#: Distances of new rows to training rows that are computed at once.
-BLOCK_NUMBERS = 1 << 22
 
 
 class KernelKMeans(KernelModel, IterativeClusterer):
@@ -245,7 +243,8 @@ class KernelKMeans(KernelModel, IterativeClusterer):
     def _nearest(self, x: Any) -> Ints:
         prepared = self.kernel_.prepare(self.X_fit_)
         weights = mean_weights(self.labels_fit_, self.weights_fit_, len(self.norms_))
-        step = max(1, BLOCK_NUMBERS // len(prepared))
+        # Distances of new rows to training rows that are computed at once.
+        step = max(1, (1 << 22) // len(prepared))
         labels = [np.zeros(0, dtype=np.int64)]
         for a in range(0, n_items(x), step):
             part = x[a : a + step]

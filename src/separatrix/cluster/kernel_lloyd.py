@@ -22,8 +22,6 @@ from separatrix.kernels.base import PreparedKernel
 
 #: Bytes of a Gram matrix that is stored between iterations, and of one block of it.
 MAX_STORED, BLOCK = 1 << 29, 1 << 25
-#: Where more than this fraction of the rows moved, sums are recomputed.
-MANY_MOVED = 0.3
 ASSIGNMENTS = ("centroid", "members")
 
 
@@ -113,7 +111,8 @@ class _ClusterSums:
     def update(self, labels: Ints) -> None:
         """The sums after some rows moved."""
         moved = np.flatnonzero(labels != self.labels)
-        if len(moved) > MANY_MOVED * self.gram.n:
+        # Where more than this fraction of the rows moved, sums are recomputed.
+        if len(moved) > 0.3 * self.gram.n:
             return self.recompute(labels)
         for rows in np.array_split(moved, max(1, -(-8 * len(moved) * self.gram.n // BLOCK))):
             change = np.zeros((len(rows), self.k))

@@ -341,14 +341,10 @@ Singles = NDArray[np.float32]
 
 #: Distances that are worth a piece of their own.
 MIN_WORK = 200_000
-#: Candidates that are evaluated before the best swaps among them are made.
-BATCH = 512
 #: A relative change of the loss below this is rounding: distances are in single precision.
 ROUNDING = 1e-6
 #: Distances that one thread computes at once.
 BLOCK_NUMBERS = 500_000
-#: Squares below this fraction of the largest lose single precision in products.
-MIN_SQUARE = 1e-8
 
 
 @dataclass(frozen=True)
@@ -457,7 +453,8 @@ def _swap(assignment: _Assignment, medoids: Ints, max_iter: int) -> tuple[int, b
 
     assignment.removal_losses(removal)
     while without_swap < n and passes < max_iter and k < n:
-        stop = min(start + BATCH, n)
+        # Candidates that are evaluated before the best swaps among them are made.
+        stop = min(start + 512, n)
         at = [
             slice(start + cut.start, start + cut.stop)
             for cut in pieces(stop - start, MIN_WORK // n)
@@ -560,7 +557,8 @@ def _euclidean_distances(x: Floats) -> Singles:
     unit = float(np.abs(z).max(initial=0.0)) or 1.0
     z /= unit
     square = np.einsum("ij,ij->i", z, z)
-    inexact = MIN_SQUARE * float(square.max(initial=0.0))
+    # Squares below this fraction of the largest lose single precision in products.
+    inexact = 1e-8 * float(square.max(initial=0.0))
     out = np.empty((len(z), len(z)), dtype=np.float32)
     step = max(1, min(-(-len(z) // MIN_PIECES) + 64, BLOCK_NUMBERS // len(z)))
     half, ones = 0.5 * square, np.ones(len(z))

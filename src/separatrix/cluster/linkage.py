@@ -355,8 +355,6 @@ class Merges:
 
 #: Searches by point, after which nearest-neighbor chains do the rest: they need three at most.
 MAX_SEARCHES = 12
-#: Multiplications that are worth a piece of their own.
-WARD_WORK = 200_000
 
 
 def ward_linkage(x: Floats, merges: Merges) -> None:
@@ -420,7 +418,8 @@ class _WardClusters:
                 self.increase,
             )  # fmt: skip
 
-        parallel_map(search, pieces(len(slots), WARD_WORK // (m * (d + 2))))
+        # Multiplications that are worth a piece of their own.
+        parallel_map(search, pieces(len(slots), 200_000 // (m * (d + 2))))
 
     def merge(self, first: Ints, second: Ints) -> None:
         """Merge pairs; the others keep their order."""
@@ -447,8 +446,6 @@ class _WardClusters:
 
 #: In more dimensions a k-d tree does not pay.
 MAX_DIMENSIONS = 12
-#: Nearest neighbors of every point that are computed first.
-N_NEAREST = 3
 #: Fewer points take no time with distances to all, and have fewer loops to compile.
 FEW_POINTS = 4000
 
@@ -474,7 +471,7 @@ def minimum_spanning_tree(
 
 def _boruvka(x: Floats, kind: str, first: Ints, second: Ints, height: Floats) -> None:
     tree = KDTree(x, kind)
-    n, k = len(x), min(N_NEAREST, len(x) - 1)
+    n, k = len(x), min(3, len(x) - 1)  # nearest neighbors of every point that are computed first
     order = tree.arrays[1]
     # In the order of the boxes, so that queries share cached points.
     neighbors = tree.nearest_reduced(x[order], k + 1)
@@ -669,10 +666,6 @@ class _ByMeans:
 # Dendrograms: trees of merges with the distance of each.
 
 
-#: A relative difference in height below this is rounding, not an inversion.
-ROUNDING = 1e-12
-
-
 @dataclass(frozen=True)
 class Dendrogram:
     """A tree of merges, which can be cut into clusters.
@@ -761,7 +754,8 @@ class Dendrogram:
     @property
     def inversions(self) -> Ints:
         """Merges that are lower than one below them, as centroid linkage can have."""
-        return np.flatnonzero(self.heights < self.max_heights * (1 - ROUNDING))
+        # A relative difference in height below this is rounding, not an inversion.
+        return np.flatnonzero(self.heights < self.max_heights * (1 - 1e-12))
 
     @property
     def first_leaf(self) -> Ints:
@@ -848,10 +842,6 @@ class Dendrogram:
 
 #: Up to this many points all merges are checked; of more points, this many merges.
 ALL_MERGES, SOME_MERGES = 300, 12
-#: Distances that the check of some merges may compute, and of a user's function.
-MAX_PAIRS, MAX_CALLS = 2_000_000, 100_000
-#: Points of a graph up to which all merges are checked.
-MAX_CONNECTED = 500
 TOLERANCE = 1e-9
 BETWEEN: dict[str, np.ufunc] = {
     **{"single": np.minimum, "complete": np.maximum},
@@ -894,13 +884,14 @@ def certify_connected_linkage(
 ) -> Certificate:
     """Check that merges joined the closest two connected clusters, from a dense matrix."""
     n = connected.n
-    few = n <= MAX_CONNECTED
+    max_connected = 500  # points of a graph up to which all merges are checked
+    few = n <= max_connected
     error = _check_connected(connected, method, table) if few else np.nan
     scale = float(table[:, 2].max(initial=0.0)) or 1.0
     note = (
         f"All {n - 1} merges were checked by the definition of the linkage."
         if few
-        else f"Merges of more than {MAX_CONNECTED} connected points are not checked again."
+        else f"Merges of more than {max_connected} connected points are not checked again."
     )
     return Certificate(
         claim="Every merge joined the two closest clusters that are connected"
@@ -1040,7 +1031,8 @@ def _replace(d: Floats, i: int, k: int, live: int, row: Floats) -> None:
 
 def _merges_to_check(metric: Metric, table: Floats, *, by_means: bool) -> Ints:
     """Evenly spaced merges among those that few enough distances can check."""
-    pairs = MAX_CALLS if isinstance(metric, FunctionMetric) else MAX_PAIRS
+    # Distances that the check of some merges may compute, and of a user's function.
+    pairs = 100_000 if isinstance(metric, FunctionMetric) else 2_000_000
     rows = pairs / (len(table) + 1) / SOME_MERGES
     small = np.arange(len(table)) if by_means else np.flatnonzero(table[:, 3] <= max(rows, 2))
     if not len(small):

@@ -75,7 +75,8 @@ def lloyd(
 
     iterations, converged = 0, False
     with one_blas_thread():  # set once, not by every step
-        kind = WideLloyd if x.shape[1] >= MIN_COLUMNS else BoundedLloyd
+        # Columns from which the products of BLAS are faster than bounds of groups of centers.
+        kind = WideLloyd if x.shape[1] >= 128 else BoundedLloyd
         state = kind(LloydRows(x, w, transform, origin), start)
         while iterations < max_iter and not converged:
             iterations += 1
@@ -157,14 +158,8 @@ def first_best(runs: list[LloydResult]) -> LloydResult:
 MIN_ROWS = 1024
 #: Or numbers, if the rows are wide.
 MIN_NUMBERS = 100_000
-#: Bytes of a row's bounds, as a fraction of those of the row, in a large table.
-BOUNDS_FRACTION = 0.15
 #: Numbers in a large table.
 LARGE = 2**25
-#: Numbers of sums that are worth a thread of their own.
-MIN_SUMS = 20_000
-#: Multiplications for rows near two centers that are worth a piece of their own.
-MIN_TIED = 200_000
 
 
 class BoundedLloyd:
@@ -178,7 +173,8 @@ class BoundedLloyd:
         self.mean, self.unit = table.origin_and_unit()
         max_groups = MAX_GROUPS
         if table.x.size > LARGE:
-            max_groups = max(1, min(MAX_GROUPS, int(BOUNDS_FRACTION * 8 * d / 4) - 3))
+            # Bytes of a row's bounds, as a fraction of those of the row, in a large table.
+            max_groups = max(1, min(MAX_GROUPS, int(0.15 * 8 * d / 4) - 3))
         self.centers = center_layout(
             np.ascontiguousarray((start - self.mean) / self.unit), max_groups
         )
@@ -238,7 +234,8 @@ class BoundedLloyd:
             self.parts[changed, clusters] = 0.0
 
         k, d = self.totals.shape
-        parallel_map(collect, pieces(k, MIN_SUMS // max(d * len(changed), 1)))
+        # Numbers of sums that are worth a thread of their own.
+        parallel_map(collect, pieces(k, 20_000 // max(d * len(changed), 1)))
 
     # -- the two steps -------------------------------------------------------------------------
 
@@ -296,7 +293,8 @@ class BoundedLloyd:
             state.lower[at] = _down(bounds.T + centers.group_drift[:-1])
             state.lowest[at] = _down(bounds.min(axis=0) + centers.group_drift[-1])
 
-        parallel_map(assign, pieces(len(rows), MIN_TIED // centers.exact.size + 1))
+        # Multiplications for rows near two centers that are worth a piece of their own.
+        parallel_map(assign, pieces(len(rows), 200_000 // centers.exact.size + 1))
         changed = np.flatnonzero(state.label[rows] != nearest)
         at, new = rows[changed], nearest[changed]
         w = points.weight[at, None]
@@ -493,14 +491,10 @@ def proximity_order(centers: Floats, index: Ints, size: int) -> Ints:
 # results are the same bits on any number of threads.
 
 
-#: Columns from which the products of BLAS are faster than bounds of groups of centers.
-MIN_COLUMNS = 128
 #: Columns of a product in single precision; the products of more are added in double.
 MAX_COLUMNS = 1536
 #: Numbers in the largest table of which there is a copy in single precision.
 MAX_COPIED = 2**28
-#: Least number near which rows are not scaled.
-MIN_UNIT = 2.0**-20
 #: Inertia over the scatter about the mean below which products would lose digits.
 MIN_FRACTION = 1e-3
 
@@ -514,7 +508,8 @@ class WideLloyd:
         self.pieces = pieces(n, MIN_NUMBERS // d)
         self.mean, unit = table.origin_and_unit()
         # single precision holds the squares of most tables as they are
-        self.unit = 1.0 if MIN_UNIT <= unit <= 1.0 / MIN_UNIT else unit
+        min_unit = 2.0**-20  # least number near which rows are not scaled
+        self.unit = 1.0 if min_unit <= unit <= 1.0 / min_unit else unit
         self.weight, self.square = unit_weights(table.w, n), np.empty(n)
         self.single = np.empty((n, d) if n * d <= MAX_COPIED else (0, d), dtype=np.float32)
         parallel_map(self._copy, self.pieces)
@@ -882,8 +877,6 @@ def power_of_two(number: float) -> float:
 
 #: Numbers that are worth a piece of their own.
 MIN_WORK = 100_000
-#: Least weight of a row, relative to the mean weight, with which scatter bounds distances.
-MIN_WEIGHT = 1e-3
 
 
 @dataclass(frozen=True)
@@ -935,7 +928,8 @@ class ColumnSpread:
         None where weights are so different that the bound would be far too large.
         """
         least = 1.0 if w is None else float(w.min())
-        if not least * self.count >= MIN_WEIGHT * self.weight:
+        # Least weight of a row, relative to the mean weight, with which scatter bounds distances.
+        if not least * self.count >= 1e-3 * self.weight:
             return None
         mean, squares = self.mean, self.squares
         if standardizer is not None:

@@ -23,9 +23,6 @@ from separatrix.rows.rows import Rows
 from separatrix.rows.schema import n_items, take_items
 from separatrix.threads import parallel_map, pieces
 
-#: Distances, times columns, that are worth a piece of their own.
-MIN_WORK = 1_000_000
-
 
 @dataclass(frozen=True)
 class Silhouette:
@@ -212,11 +209,12 @@ def _single_precision_sums(z: Floats, ends: Ints) -> Floats:
     def lay_out(rows: slice) -> None:
         np.divide(z[rows].T, unit, out=columns[:d, rows], casting="same_kind")
 
-    parallel_map(lay_out, pieces(n, MIN_WORK // (d + 1)))
+    min_work = 1_000_000  # distances, times columns, that are worth a piece of their own
+    parallel_map(lay_out, pieces(n, min_work // (d + 1)))
     sums = np.empty((n, len(ends) - 1))
 
     def add(rows: slice) -> None:
         distance_sums(columns, ends, rows.start, rows.stop, sums)
 
-    parallel_map(add, pieces(n, MIN_WORK // (n * len(columns) + 1) + 1))
+    parallel_map(add, pieces(n, min_work // (n * len(columns) + 1) + 1))
     return sums * unit

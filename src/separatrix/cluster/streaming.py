@@ -35,12 +35,8 @@ from separatrix.threads import MIN_PIECES, one_blas_thread, parallel_map, pieces
 
 #: Numbers in a block of distances or rows.
 BLOCK_NUMBERS = 250_000
-#: A step below this fraction of the typical distance to a center is rounding.
-ROUNDING = 1e-12
 #: Standard deviations by which more hashes are looked at than a sample needs.
 SURPLUS = 8.0
-#: Rows of a design that are encoded at a time.
-STORED_ROWS = 4_096
 
 
 def streaming_lloyd(
@@ -60,7 +56,8 @@ def streaming_lloyd(
         shift = float(((new - centers) ** 2).sum())
         centers = new
         typical = sums.inertia / sums.cluster_weights.sum()
-        converged = shift <= ROUNDING**2 * (typical + variance)
+        # A step below this fraction of the typical distance to a center is rounding.
+        converged = shift <= 1e-12**2 * (typical + variance)
         if converged:
             break
     final = rows.reduce(ClusterSums(centers, standardizer))
@@ -332,8 +329,9 @@ class DesignSample(WeightedRowSample):
         """Add the rows of a raw block."""
         key = salted_words(hash_block(block), f"sample {self.seed}")
         near = np.flatnonzero((key <= self.bound) & (block.weights > 0))
-        for start in range(0, len(near), STORED_ROWS):
-            at = near[start : start + STORED_ROWS]
+        stored_rows = 4_096  # rows of a design that are encoded at a time
+        for start in range(0, len(near), stored_rows):
+            at = near[start : start + stored_rows]
             some = block.take(at)
             self._add(key[at], self.encoding.apply(some).dense(), some.weights)
 
@@ -496,14 +494,13 @@ class _SparseLloyd:
 MIN_WORK = 200_000
 #: A sparse table with fewer numbers is filled in, or with more than this fraction if it fits.
 MIN_SPARSE, MAX_FRACTION, MAX_DENSE = 1_000_000, 0.25, 50_000_000
-#: Squared norm of the mean over the variance, beyond which products of rows lose digits.
-MAX_OFFSET = 1e6
 
 
 def dense_if_small(x: Any, spread: ColumnSpread) -> Any:
     """A sparse matrix filled in where that is as cheap, or where products would lose digits."""
     size = x.shape[0] * x.shape[1]
-    far = float((spread.mean**2).sum()) > MAX_OFFSET * float(spread.squares.sum()) / spread.weight
+    # Squared norm of the mean over the variance, beyond which products of rows lose digits.
+    far = float((spread.mean**2).sum()) > 1e6 * float(spread.squares.sum()) / spread.weight
     if size <= MIN_SPARSE or (size <= MAX_DENSE and (far or x.nnz > MAX_FRACTION * size)):
         return to_array(x)
     return x

@@ -384,11 +384,6 @@ class ClassScore:
                 "negative."
             )
 
-    @property
-    def by_mass(self) -> bool:
-        """Whether probabilities are added up in order."""
-        return self.name in ("aps", "raps")
-
     def of(self, p: Floats, u: Floats | None = None) -> Floats:
         """The score of every label: probabilities (… x K) to scores of the same shape.
 

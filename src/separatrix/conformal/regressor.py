@@ -350,8 +350,6 @@ class ConformalRegressor(RegressorMixin, ConformalModel):
 
 
 SCORES = ("absolute", "normalized", "quantile")
-#: The least scale, relative to the mean absolute residual: a model of it may say zero or less.
-LEAST_SCALE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -407,7 +405,9 @@ class NormalizedScore:
         if self.scale_estimator is None:
             return [model]
         size = np.abs(rows.y - np.ravel(model.predict(rows.x)))
-        least = LEAST_SCALE * float(np.average(size, weights=rows.w))
+        # The least scale, relative to the mean absolute residual: a model of it may say zero or
+        # less.
+        least = 1e-3 * float(np.average(size, weights=rows.w))
         if not isinstance(rows.x, np.ndarray) and hasattr(rows.x, "schema"):
             raise InputError(
                 "A scale_estimator is fitted to X and |y − ŷ|, and a table was given.",

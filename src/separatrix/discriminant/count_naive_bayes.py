@@ -32,9 +32,6 @@ from separatrix.rows.sources.frames import odd_column, refuse_infinite, refuse_n
 from separatrix.statistics.class_counts import class_counts, log_counts
 from separatrix.threads import on_one_blas_thread
 
-#: What ``force_alpha=False`` raises a smaller ``alpha`` to, as in scikit-learn.
-SMALLEST_ALPHA = 1e-10
-
 Labeled = tuple[Matrix, Ints, Floats | None]
 
 
@@ -146,10 +143,12 @@ class CountNaiveBayes(ClassifierMixin, ClassLabels):
                 "When alpha is an array, it should contains `n_features`. Got "
                 f"{np.shape(a)[0]} elements instead of {d}."
             )
-        if np.min(a) < SMALLEST_ALPHA and not self.force_alpha:
+        # What ``force_alpha=False`` raises a smaller ``alpha`` to, as in scikit-learn.
+        smallest_alpha = 1e-10
+        if np.min(a) < smallest_alpha and not self.force_alpha:
             text = "alpha too small will result in numeric errors"
-            warn("SEP014", f"{text}, setting alpha = {SMALLEST_ALPHA:.1e}.")
-            a = np.maximum(a, SMALLEST_ALPHA)
+            warn("SEP014", f"{text}, setting alpha = {smallest_alpha:.1e}.")
+            a = np.maximum(a, smallest_alpha)
         return float(a) if np.ndim(a) == 0 else np.asarray(a, dtype=np.float64)
 
     def _estimate(self) -> Self:

@@ -444,10 +444,6 @@ def _raise_variance(variance: Floats, weight: Floats, total: Floats, means: Floa
 # Maps that whiten covariances: AᵀΣA = I, for all classes, on threads.
 
 
-#: Numbers in the matrices of a piece of the work, at least.
-SMALLEST_PIECE = 2_000
-
-
 @dataclass(frozen=True)
 class Whitening:
     """``maps`` A with AᵀΣA = I, ``log_volume`` ½ ln|Σ| and whether Σ is ``singular``, by class.
@@ -466,7 +462,8 @@ class Whitening:
 def whiten(covariances: Floats, rounding: Floats) -> Whitening:
     """Whiten covariances (K x d x d), of which a standard deviation up to ``rounding`` is zero."""
     k, d = covariances.shape[:2]
-    parts = pieces(k, max(1, SMALLEST_PIECE // max(d * d, 1)))
+    # Numbers in the matrices of a piece of the work, at least.
+    parts = pieces(k, max(1, 2_000 // max(d * d, 1)))
     whitened = parallel_map(lambda part: _whiten(covariances[part], rounding), parts)
     if len(whitened) == 1:
         return whitened[0]
@@ -531,10 +528,6 @@ def triangular_maps(maps: Floats) -> Floats:
 
 #: Columns from which a factorization is worth its while.
 MIN_COLUMNS = 96
-#: Steps of the Lanczos iterations for the largest and smallest eigenvalue.
-STEPS = 24
-#: The relative change of a step that ends them.
-ACCURACY = 1e-3
 
 
 def fit_shared(problem: GaussianProblem, covariance: Floats) -> GaussianFit | None:
@@ -601,7 +594,8 @@ def _largest(times: Callable[[Floats], Floats], d: int) -> float:
     diagonal: list[float] = []
     beside: list[float] = []
     largest = 0.0
-    for _ in range(min(STEPS, d)):
+    # Steps of the Lanczos iterations for the largest and smallest eigenvalue.
+    for _ in range(min(24, d)):
         u = times(basis[-1])
         diagonal.append(float(u @ basis[-1]))
         before, largest = largest, float(linalg.eigvalsh_tridiagonal(diagonal, beside)[-1])
@@ -609,7 +603,8 @@ def _largest(times: Callable[[Floats], Floats], d: int) -> float:
         for _again in range(2):  # orthogonal to rounding errors
             u = u - q.T @ (q @ u)
         size = float(np.linalg.norm(u))
-        if largest - before <= ACCURACY * largest or size <= 1e-14 * max(diagonal):
+        # The relative change of a step that ends them.
+        if largest - before <= 1e-3 * largest or size <= 1e-14 * max(diagonal):
             break
         beside.append(size)
         basis.append(u / size)

@@ -46,13 +46,6 @@ FITS = {"full": fit_matrices, "pooled": fit_matrices, "diagonal": fit_diagonals}
 
 Statistics = tuple[ClassMoments, Encoding, Floats | None]
 
-#: Rows whose scores overflow are moved towards the origin by this factor, at most so many times.
-SHRINKAGE, SHRINKAGES = 2.0**-256, 8
-#: Scores of rows and classes that are held at a time for predictions.
-MAX_SCORES = 4_000_000
-#: Columns that a warning names.
-MAX_NAMED = 12
-
 
 class GaussianClassifier(ClassifierMixin, ClassLabels):
     """Fits Gaussian classes from class moments; probabilities by Bayes' rule."""
@@ -167,9 +160,10 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
             fit = FITS[COVARIANCES[options.covariance]](problem)
         else:
             fit = fit_rows(problem, block)
+        max_named = 12  # columns that a warning names
         if fit.unused:
-            names, several = ", ".join(map(repr, fit.unused[:MAX_NAMED])), len(fit.unused) > 1
-            names += ", …" * (len(fit.unused) > MAX_NAMED)
+            names, several = ", ".join(map(repr, fit.unused[:max_named])), len(fit.unused) > 1
+            names += ", …" * (len(fit.unused) > max_named)
             warn(
                 "SEP020",
                 f"rows of one class do not differ in column{'s' * several} {names}"
@@ -199,13 +193,14 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
     def _design_scores(self, x: Matrix, postprocess: Postprocess = None) -> Floats:
         with np.errstate(over="ignore", invalid="ignore"):
             scores = self.scores_.score(x, postprocess)
-            for _ in range(SHRINKAGES):
+            for _ in range(8):  # moves at most
                 lost = ~np.isfinite(scores.max(axis=1))  # one NaN, or none but −∞
                 if not lost.any():
                     break
                 # the squares of rows this far away overflow; nearer by in the same direction the
                 # same class wins
-                x = x * np.where(lost, SHRINKAGE, 1.0)[:, None]
+                # Rows whose scores overflow are moved towards the origin by this factor.
+                x = x * np.where(lost, 2.0**-256, 1.0)[:, None]
                 scores[lost] = self.scores_.score(x[lost], postprocess)
         return scores
 
@@ -229,7 +224,8 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
         """The most probable class of every row."""
         check_is_fitted(self)
         x, best = self._design(X), []
-        step = max(1, MAX_SCORES // len(self.classes_))
+        # Scores of rows and classes that are held at a time for predictions.
+        step = max(1, 4_000_000 // len(self.classes_))
         for start in range(0, x.shape[0], step):
             best.append(self._design_scores(x[start : start + step]).argmax(axis=1))
         return np.asarray(self.classes_[np.concatenate(best)])

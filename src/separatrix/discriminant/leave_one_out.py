@@ -321,8 +321,6 @@ def _smoothing_terms(x: Floats, smoothing: float) -> tuple[Floats, Ints, Floats]
 
 #: Below this 1 − β c a row is the only one in its direction: without it the scatter is singular.
 LEAST_LEFT = 1e-8
-#: The least eigenvalue of a scatter matrix in standardized columns that is inverted here.
-LEAST_EIGENVALUE = 1e-7
 
 
 @dataclass(frozen=True)
@@ -354,7 +352,8 @@ def whitening_of(scatter: Floats, tol: float = 0.0) -> tuple[Floats, float] | No
     if not (scale > 0.0).all():
         return None
     values, vectors = np.linalg.eigh(scatter / np.outer(scale, scale))
-    if values.min() < max(LEAST_EIGENVALUE, 10.0 * tol**2):
+    # The least eigenvalue of a scatter matrix in standardized columns that is inverted here.
+    if values.min() < max(1e-7, 10.0 * tol**2):
         return None
     volume = float(np.log(values).sum() + 2.0 * np.log(scale).sum())
     return (vectors / np.sqrt(values)) / scale[:, None], volume

@@ -40,10 +40,6 @@ from separatrix.statistics.estimation import check_method, estimate_normal, esti
 from separatrix.statistics.moments import EPS, Moments, not_finite, zero_if_constant
 from separatrix.threads import on_one_blas_thread, parallel_map, pieces
 
-#: A class is constant in a column below this fraction of the column's variance within classes.
-FLOOR = 1e-9
-#: Numbers in a chunk of rows that is scored at once.
-CHUNK = 1_000_000
 _ESTIMATES = {
     "ml": "the maximum likelihood estimate",
     "map": "the mode of the posterior",
@@ -264,7 +260,9 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         mean = np.where(unobserved, center, mean)
         variance = np.where(unobserved, total, variance)
         rounding = (16 * EPS) ** 2 * (total + center**2)
-        floor = FLOOR * np.where(within > rounding, within, total)
+        # A class is constant in a column below this fraction of the column's variance within
+        # classes.
+        floor = 1e-9 * np.where(within > rounding, within, total)
         low = varies & (variance < floor)
         variance = np.where(low, total / (m.observed + 1.0), variance)
         variance = np.where(varies, variance, np.inf)
@@ -296,7 +294,8 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
             return self._with_priors(whole)
         lookup = None if self.from_table_ else level_lookup(self.density_, self.schema_)
         width = len(self.schema_.columns) if lookup else len(self.density_.terms)
-        step = max(64, CHUNK // max(1, width, 16 * (lookup is not None)))
+        # Numbers in a chunk of rows that is scored at once.
+        step = max(64, 1_000_000 // max(1, width, 16 * (lookup is not None)))
         pieces = [slice(i, i + step) for i in range(0, max(block.n, 1), step)]
 
         def one(rows: slice) -> Floats:
@@ -603,8 +602,6 @@ def _excludes(density: NaiveBayesDensity) -> bool:
 # a table (levels x K), which is small.
 
 
-#: Codes above this are not looked up in a table.
-MAX_CODE = 10_000
 #: Rows that are worth a piece of their own.
 MIN_ROWS = 4096
 
@@ -660,7 +657,8 @@ def _largest_codes(x: Floats, indices: Ints) -> Ints | None:
 
     def one(rows: slice) -> Ints:
         codes = np.zeros(len(indices), dtype=np.int64)
-        largest_codes(x[rows], indices, float(MAX_CODE), codes)
+        # Codes above this are not looked up in a table.
+        largest_codes(x[rows], indices, float(10_000), codes)
         return codes
 
     found = np.stack(parallel_map(one, pieces(len(x), MIN_ROWS)))
@@ -712,10 +710,6 @@ def _moments(
 #
 # The mean of a level's indicator is its relative frequency, so these are the counts of discrete
 # columns too. They are sufficient statistics of naive Bayes.
-
-
-#: Numbers in a chunk of rows that stays in cache.
-MOMENTS_CHUNK = 100_000
 
 
 class ClassColumnMoments:
@@ -836,7 +830,8 @@ class ClassColumnMoments:
         shift = np.zeros_like(self.mean)
         first, second = np.zeros_like(shift), np.zeros_like(shift)
         shifted = np.zeros(len(shift), dtype=bool)
-        step = max(256, MOMENTS_CHUNK // max(1, len(block.terms)))
+        # Numbers in a chunk of rows that stays in cache.
+        step = max(256, 100_000 // max(1, len(block.terms)))
         for start in range(0, block.n, step):
             x, part = with_missing(block, start, start + step), codes[start : start + step]
             if not shifted.all():

@@ -304,10 +304,6 @@ def _values(given: Any, name: str) -> Floats:
 #     (x − m)ᵀ Σ⁻¹ (x − m) = Σⱼ pⱼ² / (α σ² + (1 − α) μⱼ),     p = Qᵀ(x − m)
 
 
-#: Numbers that one step of the search stores at a time.
-CHUNK = 1_500_000
-
-
 @dataclass(frozen=True)
 class ClassFold:
     """Class moments of the training rows, and the test rows in the same design."""
@@ -483,7 +479,8 @@ class ShrinkageFold:
         inverse = -0.5 / values
         offset = self.log_priors[:, None] - 0.5 * np.log(values).sum(axis=1)  # K x A
         means = self.means[:, None, :] @ q
-        step = max(1, CHUNK // (len(means) * max(r, len(alphas))))
+        # Numbers that one step of the search stores at a time.
+        step = max(1, 1_500_000 // (len(means) * max(r, len(alphas))))
         for start in range(0, len(self.z), step):
             here = slice(start, start + step)
             square = self.z[here] @ q - means
@@ -536,14 +533,8 @@ def _row_losses(scores: Floats, codes: Ints, tempering: Tempering) -> tuple[Floa
 
 #: What is tried where densities are too sure: temperatures of 1, 2, 4, 8, and floors.
 TEMPERING = Tempering(3, (0.0, 0.003, 0.03))
-#: Equal error rates are told apart by this much of the log loss.
-TIE = 1e-6
-#: The loss of pairs under which some class is singular in some fold.
-EXCLUDED = 1e6
 #: Ratios β/(1 − α) in the order in which they are tried while the work allowed lasts.
 PRIORITY = (1.0, 0.0, 0.5, 0.15, 0.75, 0.3, 0.9, 0.05)
-#: Operations of an eigendecomposition of r columns over r³, and of a rotated value.
-EIGEN_COST, ROTATION_COST = 1.0, 0.5
 
 
 def tune_shrinkage(data: TuningData, grid: Floats, priors: Floats | None) -> Tuning:
@@ -578,8 +569,10 @@ def tune_folds(
             "Under every pair of alpha and beta some class is singular in some fold.",
             remedy="Give more rows of each class, fewer folds, or alphas and betas above 0.",
         )
-    decisive = losses if loss == "log_loss" else error + TIE * log_loss
-    best, by_fold = best_by_fold(np.where(regular, decisive, EXCLUDED), weight)
+    # Equal error rates are told apart by this much of the log loss.
+    decisive = losses if loss == "log_loss" else error + 1e-6 * log_loss
+    # The loss of pairs under which some class is singular in some fold.
+    best, by_fold = best_by_fold(np.where(regular, decisive, 1e6), weight)
     points = tuple(
         {"alpha": float(a), "beta": float(b), "temperature": t, "smoothing": s}
         for a, b in grid for t, s in TEMPERING.points
@@ -606,7 +599,8 @@ def grid_within(
     allowed: list[float] = []
     for t in order:
         matrices = folds * (1 if t == 1.0 else k)
-        work += matrices * EIGEN_COST * float(r) ** 3 + k * n * float(r) ** 2 * ROTATION_COST
+        # An eigendecomposition of r columns takes r³ operations, a rotated value half a one.
+        work += matrices * float(r) ** 3 + k * n * float(r) ** 2 * 0.5
         if allowed and work > work_allowed:
             break
         allowed.append(t)

@@ -13,8 +13,6 @@ from separatrix.distances.names import metric_from, sample_distances
 from separatrix.messages import InputError
 from separatrix.rows.schema import n_items
 
-#: Differences below this fraction of the largest distance are rounding.
-ROUNDING = 1e-12
 #: All triples of this many points are tested.
 MAX_POINTS = 400
 
@@ -100,7 +98,8 @@ def metric_axioms(metric: Any, sample: Any) -> MetricAxioms:
     x, d = sample_distances(fitted, fitted.validate(sample), MAX_POINTS)
     invalid = ~np.isfinite(d)
     valid = np.where(invalid, 0.0, d)
-    tolerance = max(ROUNDING * float(np.abs(valid).max(initial=0.0)), fitted.rounding_error(x))
+    # Differences below this fraction of the largest distance are rounding.
+    tolerance = max(1e-12 * float(np.abs(valid).max(initial=0.0)), fitted.rounding_error(x))
     violations = {
         "finite": _first(invalid),
         "zero": _first(np.diag(invalid | (np.abs(valid) > tolerance))),
@@ -146,9 +145,6 @@ def _violated_triangle(d: Floats, tolerance: float) -> tuple[int, int, int] | No
 
 #: Points of the sample.
 MAX_SAMPLE = 500
-#: Distances are concentrated if their coefficient of variation is below the first, and the median
-#: distance to the nearest neighbor is above the second, as a fraction of the mean distance.
-MAX_SPREAD, MIN_NEAREST = 0.1, 0.7
 
 
 @dataclass(frozen=True)
@@ -167,7 +163,10 @@ class DistanceConcentration:
     @property
     def concentrated(self) -> bool:
         """Whether the nearest neighbor is hardly nearer than the average point."""
-        return self.spread < MAX_SPREAD and self.nearest > MIN_NEAREST
+        # Distances are concentrated if their coefficient of variation is below the first, and the
+        # median distance to the nearest neighbor is above the second, as a fraction of the mean
+        # distance.
+        return self.spread < 0.1 and self.nearest > 0.7
 
     def __str__(self) -> str:
         figures = (

@@ -16,9 +16,6 @@ from separatrix.rows.schema import MIN_NUMBERS, extent, n_items
 from separatrix.statistics.columns import column_extremes
 from separatrix.threads import parallel_map, pieces
 
-#: Coordinate differences below which a second thread costs more than it saves, and of a piece.
-MIN_PARALLEL_WORK, PIECE_WORK = 1_000_000, 200_000
-
 
 class Metric(ABC):
     """A distance d(x, z) ≥ 0; ``is_metric`` says whether it satisfies the axioms of a metric.
@@ -97,10 +94,12 @@ class PreparedMetric:
         n = n_items(x)
         out = np.empty((n, len(self)))
         columns = x.shape[1] if isinstance(x, np.ndarray) and x.ndim == 2 else 16
-        if n < 2 or n * len(self) * columns < MIN_PARALLEL_WORK:
+        # Coordinate differences below which a second thread costs more than it saves.
+        if n < 2 or n * len(self) * columns < 1_000_000:
             self.metric.fill(x, self.state, out)
             return out
-        smallest = max(1, PIECE_WORK // max(1, len(self) * columns))
+        # Coordinate differences of a piece.
+        smallest = max(1, 200_000 // max(1, len(self) * columns))
 
         def fill(part: slice) -> None:
             self.metric.fill(x[part], self.state, out[part])

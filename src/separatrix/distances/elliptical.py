@@ -16,8 +16,6 @@ from separatrix.rows.schema import unit_weights
 
 #: Eigenvalues below this fraction of the largest (unit diagonal) are treated as zero.
 ZERO_EIGENVALUE = 1e-12
-#: Variances below this have lost digits.
-SMALLEST_VARIANCE = 1e-290
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +217,7 @@ class StandardizedEuclidean(Euclidean):
 
 def _representable(spread: Floats, centered: Floats, name: str) -> Floats:
     """The variances, refused where those of columns that vary over- or underflow."""
-    lost = centered.any(axis=0) & (spread < SMALLEST_VARIANCE)
+    lost = centered.any(axis=0) & (spread < 1e-290)  # variances below this have lost digits
     if not np.isfinite(spread).all() or lost.any():
         size = "smaller" if lost.any() else "larger"
         raise InputError(

@@ -14,11 +14,6 @@ from separatrix.distances.names import PrecomputedDistances, metric_from
 from separatrix.messages import InputError
 from separatrix.rows.schema import check_sample_weight, n_items, take_items, unit_weights
 
-#: Candidates whose distances to all points are computed together in the search for a medoid.
-BATCH = 32
-#: Columns from which a Cholesky factorization is much cheaper than least squares.
-MANY_COLUMNS = 64
-
 
 @dataclass(frozen=True)
 class GeometricMedian:
@@ -172,7 +167,8 @@ def medoid(X: Any, metric: Any = "euclidean", sample_weight: Any = None) -> Medo
     position = 0
     while position < len(order):
         batch: list[int] = []
-        while position < len(order) and len(batch) < BATCH:
+        # Candidates whose distances to all points are computed together in the search for a medoid.
+        while position < len(order) and len(batch) < 32:
             if bound[order[position]] <= best * (1 + 1e-12):
                 batch.append(int(order[position]))
             position += 1
@@ -215,7 +211,8 @@ def _gradient(z: Floats, w: Floats, y: Floats) -> tuple[Floats, float]:
 
 def _newton_direction(hessian: Floats, descent: Floats) -> Floats:
     """H⁻¹(−∇); by least squares where H is singular (points on a line)."""
-    if len(descent) > MANY_COLUMNS:
+    # Columns from which a Cholesky factorization is much cheaper than least squares.
+    if len(descent) > 64:
         try:
             return np.asarray(linalg.cho_solve(linalg.cho_factor(hessian), descent))
         except linalg.LinAlgError:

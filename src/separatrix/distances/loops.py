@@ -16,8 +16,6 @@ from separatrix.compilation import compiled
 # A compiled helper of one line takes longer to compile than the line; these take next to nothing.
 
 
-#: A little more than the relative error of rounding to single precision.
-_UNIT = 1.2e-7
 #: Without these a minimum of many numbers is not vectorized.
 _FLAGS = ("nnan", "nsz")
 
@@ -63,7 +61,8 @@ def _round_direction(direction):
     def codegen(context, builder, signature, arguments):  # noqa: ARG001
         (value,) = arguments
         size = _call(builder, "llvm.fabs", value)
-        slack = builder.fmul(size, value.type(_UNIT))
+        # A little more than the relative error of rounding to single precision.
+        slack = builder.fmul(size, value.type(1.2e-7))
         moved = getattr(builder, direction)(value, slack)
         finite = builder.fcmp_ordered("<", size, value.type(float("inf")))
         return builder.fptrunc(builder.select(finite, moved, value), ir.FloatType())

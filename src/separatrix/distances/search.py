@@ -112,22 +112,8 @@ class NeighborIndex(Protocol):
 # Exact nearest-neighbor search in any metric, by whichever method computes fewer distances.
 
 
-#: In more dimensions than this a k-d tree prunes next to nothing.
-MAX_TREE_DIMENSIONS = 24
-#: Time of one distance in a k-d tree over that of one among all, about.
-TREE_COST = 8.0
-#: Nanoseconds by products, about: of a query, of a point, of a feature of a point.
-QUERY_TIME, POINT_TIME, FEATURE_TIME = 15_000.0, 0.6, 0.016
-#: Nanoseconds in a k-d tree, about: of a query, of a distance, of a feature of a distance.
-TREE_QUERY_TIME, TREE_POINT_TIME, TREE_FEATURE_TIME = 4_000.0, 10.0, 0.7
-#: Queries on which the number of distances of a k-d tree is measured.
-TRIAL_QUERIES = 32
-#: A tree inserts neighbors one by one; more than this are found among all distances.
-MAX_TREE_NEIGHBORS = 512
 #: Fewer points than this get no tree.
 MIN_TREE_POINTS = 256
-#: Pairs of a row and a point times columns up to which NumPy is as fast as loops to be compiled.
-FEW_NUMBERS = 300_000
 
 
 class ExhaustiveSearch:
@@ -165,7 +151,8 @@ class TreeOrExhaustiveSearch:
         self._tree: KDTree | None = None
         #: Squares of such coordinates leave the range of numbers; the metric itself scales them.
         self._scaled = name == "euclidean" and beyond_squares(points)
-        few = len(points) < MIN_TREE_POINTS or points.shape[1] > MAX_TREE_DIMENSIONS
+        # In more dimensions than this a k-d tree prunes next to nothing.
+        few = len(points) < MIN_TREE_POINTS or points.shape[1] > 24
         if not few and not self._scaled:
             self._tree = KDTree(points, name)
 
@@ -229,21 +216,28 @@ class TreeOrExhaustiveSearch:
     def _is_small(self, x: Floats) -> bool:
         """Whether so few distances are needed that nothing is worth compiling."""
         n, d = self._points.shape
-        small = n < MIN_TREE_POINTS and len(x) * n * (d + 4) <= FEW_NUMBERS
+        # Pairs of a row and a point times columns up to which NumPy is as fast as loops to be
+        # compiled.
+        small = n < MIN_TREE_POINTS and len(x) * n * (d + 4) <= 300_000
         return small and self._name == "euclidean"
 
     def _tree_is_faster(self, tree: KDTree, x: Floats, k: int) -> bool:
-        if k > MAX_TREE_NEIGHBORS:
+        # A tree inserts neighbors one by one; more than this are found among all distances.
+        if k > 512:
             return False
         if not len(x):
             return True
-        trial = x[:: max(1, len(x) // TRIAL_QUERIES)][:TRIAL_QUERIES]
+        trial_queries = 32  # queries on which the number of distances of a k-d tree is measured
+        trial = x[:: max(1, len(x) // trial_queries)][:trial_queries]
         n_distances = tree.nearest_and_count(trial, k)[1] / len(trial)
         n, d = self._points.shape
         if self._name != "euclidean":
-            return bool(n_distances * TREE_COST < n)
-        by_tree = TREE_QUERY_TIME + n_distances * (TREE_POINT_TIME + TREE_FEATURE_TIME * d)
-        return bool(by_tree < QUERY_TIME + n * (POINT_TIME + FEATURE_TIME * d))
+            # Time of one distance in a k-d tree over that of one among all, about.
+            return bool(n_distances * 8.0 < n)
+        # Nanoseconds in a k-d tree, about: of a query, of a distance, of a feature of a distance.
+        by_tree = 4_000.0 + n_distances * (10.0 + 0.7 * d)
+        # Nanoseconds by products, about: of a query, of a point, of a feature of a point.
+        return bool(by_tree < 15_000.0 + n * (0.6 + 0.016 * d))
 
 
 class EuclideanSearch:
@@ -672,16 +666,6 @@ class KDTree:
 # double precision.
 
 
-#: Bytes of a block of points that stays in the cache while all rows of a piece meet it.
-BLOCK_BYTES = 1 << 16
-#: Groups of rows in a piece: fewer would read the points too often, more would need much memory.
-MIN_GROUPS, MAX_GROUPS = 8, 256
-#: Panels of points in a piece, at least.
-MIN_TILES = 256
-#: Products of a panel and a pair of columns that are worth a thread, at least.
-MIN_PRODUCTS = 1 << 16
-#: Candidates of a row beyond twice the neighbors, for which there is room.
-ROOM = 16
 #: Rows farther out, in units of the farthest point, are compared in double precision alone.
 FAR = 1e15
 
@@ -728,12 +712,15 @@ class ProductSearch:
     def _pieces(self, q: int, k: int) -> tuple[list[slice], list[slice]]:
         """Slices of rows and of tiles; few rows are searched in parts of the points."""
         groups, n_tiles = -(-q // ROWS), len(self._tiles)
-        most = max(MIN_PIECES, -(-groups // MAX_GROUPS))
+        # Groups of rows in a piece: more would need much memory.
+        most = max(MIN_PIECES, -(-groups // 256))
+        # Groups of rows in a piece: fewer would read the points too often.
         parts = [
-            slice(part.start * ROWS, min(part.stop * ROWS, q))
-            for part in pieces(groups, MIN_GROUPS, most)
+            slice(part.start * ROWS, min(part.stop * ROWS, q)) for part in pieces(groups, 8, most)
         ]
-        smallest = max(MIN_TILES, MIN_PRODUCTS // self._tiles.shape[1], -(-4 * k // POINTS))
+        # Products of a panel and a pair of columns that are worth a thread, at least.
+        # Panels of points in a piece, at least.
+        smallest = max(256, (1 << 16) // self._tiles.shape[1], -(-4 * k // POINTS))
         return parts, pieces(n_tiles, smallest, max(1, MIN_PIECES // len(parts)))
 
     def _room(self, n: int, width: int) -> tuple[Ints, Floats]:
@@ -762,8 +749,9 @@ class ProductSearch:
         table[:q, 1] = np.where(far, 0.0, norms)
         table[:q, 2] = np.where(far, 0.0, scales)
         of_rows = np.ascontiguousarray(table.reshape(-1, ROWS, 3).swapaxes(1, 2))
-        block = max(1, BLOCK_BYTES // (64 * self._tiles.shape[1]))
-        room = 2 * k + ROOM
+        # Bytes of a block of points that stays in the cache while all rows of a piece meet it.
+        block = max(1, (1 << 16) // (64 * self._tiles.shape[1]))
+        room = 2 * k + 16  # candidates of a row beyond twice the neighbors, for which there is room
         candidates = (
             np.empty((q, room)), np.empty((q, room)), np.empty((q, room), dtype=np.int64),
             np.zeros(q, dtype=np.int64), np.empty((ROWS, POINTS), dtype=np.float32), np.empty(room),
@@ -805,8 +793,6 @@ def _merge_neighbors(distances: Floats, indices: Ints, k: int) -> Neighbors:
 
 #: Rows stay sparse from so many entries on, of which at most this fraction is stored.
 MANY_ENTRIES, MOST_STORED = 1 << 23, 0.1
-#: The fraction of the points that store a column from which it is multiplied as a dense one.
-COMMON = 0.25
 #: Products of a block of rows with all points.
 BLOCK_ENTRIES = 1 << 20
 
@@ -840,7 +826,8 @@ class SparseSearch:
         self._points = self._map(points)
         self._squares = _squared_norms(self._points)
         counts = np.bincount(self._points.indices, minlength=self._points.shape[1])
-        self._common = np.flatnonzero(counts > COMMON * self._points.shape[0])
+        # The fraction of the points that store a column from which it is multiplied as a dense one.
+        self._common = np.flatnonzero(counts > 0.25 * self._points.shape[0])
         self._common_columns = self._points[:, self._common].toarray().T.copy()
         self._by_column = _without(self._points, self._common).tocsc()
 

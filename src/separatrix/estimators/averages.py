@@ -469,8 +469,6 @@ class AveragedRegressor(RegressorMixin, _Averaged):
 
 
 WEIGHTS = ("stacking", "akaike", "evidence")
-#: Rows for AICc of the least model, a mean with a variance: n > k + 1.
-FEWEST = 4
 
 
 class ModelAverage(MixtureOfModels):
@@ -563,15 +561,16 @@ class ModelAverage(MixtureOfModels):
         """
         check_option("weights", self.weights, WEIGHTS)
         self._models()
+        fewest = 4  # rows for AICc of the least model, a mean with a variance: n > k + 1
         with warn_once():
             if isinstance(X, Moments):
                 return self.from_fitted(self._fitted_to_moments(X))
             cv = named_folds(self.cv, X, y, route_params(self, params, None)["split"])
             rows = self._read_rows(X, y, sample_weight)
-            if self.weights == "akaike" and len(rows.y) < FEWEST:
+            if self.weights == "akaike" and len(rows.y) < fewest:
                 raise InputError(
                     f"AICc needs more rows than parameters, and n_samples={len(rows.y)}.",
-                    remedy=f"Give at least {FEWEST} rows.",
+                    remedy=f"Give at least {fewest} rows.",
                 )
             models = self._fit_models(rows)
             if self.weights == "stacking":

@@ -24,12 +24,6 @@ CHUNK_NUMBERS = 131_072
 BLOCKS = 4
 #: Multiplications from which threads and compiled loops are faster.
 MIN_PARALLEL_WORK = 20_000_000
-#: Columns up to which the buffers of the compiled loop stay in the cache.
-MAX_COMPILED_COLUMNS = 160
-#: Rows that the compiled loop takes together: fewer would take as long.
-COMPILED_ROWS = 128
-#: Classes below which the softmax runs over classes, not over the few scores of a row.
-FEW_CLASSES = 32
 
 Coefficients = tuple[Floats, Floats, Floats]
 #: A function applied in place to every chunk of scores while it is in the cache.
@@ -179,8 +173,10 @@ class QuadraticScores:
         """The scores (n x K)."""
         k, d, r = self.maps.shape
         work = k * d * r
-        if x.shape[0] * work >= MIN_PARALLEL_WORK and d <= MAX_COMPILED_COLUMNS:
-            return _scores_by_chunk(x, k, d, work, self._compile(), postprocess, COMPILED_ROWS)
+        # Columns up to which the buffers of the compiled loop stay in the cache.
+        if x.shape[0] * work >= MIN_PARALLEL_WORK and d <= 160:
+            # Rows that the compiled loop takes together: fewer would take as long.
+            return _scores_by_chunk(x, k, d, work, self._compile(), postprocess, 128)
         width = max(d, k * r // BLOCKS)
         return _scores_by_chunk(x, k, width, work, self._matrix_products(), postprocess)
 
@@ -298,7 +294,8 @@ def log_softmax(scores: Floats) -> Floats:
 
 def _by_class(scores: Floats) -> Floats:
     """K x n, with the scores of each class contiguous if there are few classes."""
-    return np.ascontiguousarray(scores.T) if scores.shape[1] < FEW_CLASSES else scores.T
+    # Classes below which the softmax runs over classes, not over the few scores of a row.
+    return np.ascontiguousarray(scores.T) if scores.shape[1] < 32 else scores.T
 
 
 def _by_row(scores: Floats, s: Floats) -> Floats:

@@ -25,8 +25,6 @@ from separatrix.rows.schema import to_array
 from separatrix.threads import one_blas_thread
 
 EPS = float(np.finfo(float).eps)
-#: Updates of the QR factorization between two new ones, against accumulated rounding.
-REFACTORIZE_EVERY = 200
 
 
 @dataclass(frozen=True)
@@ -233,7 +231,8 @@ class _Corral:
         """Remove a point."""
         del self.points[index]
         self.updates += 1
-        if self.updates % REFACTORIZE_EVERY == 0:
+        # Updates of the QR factorization between two new ones, against accumulated rounding.
+        if self.updates % 200 == 0:
             top = np.full(len(self.points), self.size)
             columns = np.vstack([top, np.column_stack(self.points)])
             self.q, self.r = linalg.qr(columns, mode="economic", check_finite=False)

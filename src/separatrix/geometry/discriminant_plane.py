@@ -21,9 +21,6 @@ from separatrix.rows.schema import unit_weights
 #: Of more columns than this, those with the largest between-class variance are used.
 MAX_COLUMNS = 300
 
-#: Ratios of between- to within-class variance below this count as zero.
-_ZERO_EIGENVALUE = 1e-8
-
 
 @dataclass(frozen=True)
 class DiscriminantPlane:
@@ -125,7 +122,8 @@ def _directions(within: Floats, between: Floats) -> tuple[Floats, int]:
 
     d = len(within)
     values, vectors = eigh(between, within, subset_by_index=(d - 2, d - 1))
-    chosen = [vectors[:, 1 - i] for i in range(2) if values[1 - i] > _ZERO_EIGENVALUE]
+    # Ratios of between- to within-class variance below this count as zero.
+    chosen = [vectors[:, 1 - i] for i in range(2) if values[1 - i] > 1e-8]
     discriminant = len(chosen)
     while len(chosen) < 2:
         chosen.append(_largest_remaining_axis(within, chosen))

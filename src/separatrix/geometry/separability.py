@@ -57,14 +57,10 @@ from separatrix.statistics.moments import prepare
 
 #: Largest difference of the two convex combinations of a common point, over the column's range.
 AGREEMENT = 1e-9
-#: Most distinct rows whose scores are computed exactly.
-MAX_EXACT_ROWS = 4_000
 #: Columns up to which the nearest points of the hulls are sought first.
 MAX_WOLFE_COLUMNS = 1_000
 #: Multiplications that a proof may cost; beyond, the answer is that there is none.
 MAX_WORK = 1e10
-#: Columns up to which close calls are decided by an exact linear program, and its rounds.
-MAX_EXACT_COLUMNS, EXACT_ROUNDS = 20, 30
 
 
 @dataclass(frozen=True)
@@ -117,7 +113,8 @@ def separation_proof(
     if nearest.work >= max_work:
         return Undecided(nearest.distance / nearest.scale, max_work)
     common = common_point(scaled_a, scaled_b, nearest)
-    if not common.proved and a.shape[1] <= MAX_EXACT_COLUMNS:
+    # Columns up to which close calls are decided by an exact linear program.
+    if not common.proved and a.shape[1] <= 20:
         return _exact_proof(a, b, common)
     return _in_units(_agreeing(common, nearest), center, scale)
 
@@ -202,10 +199,11 @@ def _separating_hyperplane(a: Matrix, b: Matrix, coef: Floats) -> SeparatingHype
 
 def _distinct_rows(x: Matrix, rows: Ints) -> Floats | None:
     """Distinct rows among these; None if they are too many to be computed exactly."""
-    if len(rows) > 50 * MAX_EXACT_ROWS:
+    max_exact_rows = 4_000  # most distinct rows whose scores are computed exactly
+    if len(rows) > 50 * max_exact_rows:
         return None
     distinct = np.unique(to_array(x[rows]), axis=0)
-    return distinct if len(distinct) <= MAX_EXACT_ROWS else None
+    return distinct if len(distinct) <= max_exact_rows else None
 
 
 def _exact_scores(x: Floats, coef: Floats) -> list[Fraction]:
@@ -223,7 +221,7 @@ def _exact_scores(x: Floats, coef: Floats) -> list[Fraction]:
 def _exact_proof(a: Matrix, b: Matrix, near: CommonPoint) -> SeparatingHyperplane | CommonPoint:
     """An exact linear program over the rows of ``near``, and those that its answer violates."""
     rows_a, rows_b = near.rows_a, near.rows_b
-    for _ in range(EXACT_ROUNDS):
+    for _ in range(30):  # rounds of the exact linear program
         some_a, some_b = to_array(a[rows_a]), to_array(b[rows_b])
         weights, direction = exact_weights_or_direction(some_a, some_b)
         if weights is not None:
@@ -587,10 +585,6 @@ def _names(x: Any, d: int) -> tuple[str, ...]:
 # counted in multiplications, so that the answer does not depend on the speed of a machine.
 
 
-#: Newton steps at most.
-MAX_STEPS = 200
-
-
 @dataclass(frozen=True)
 class HingeMinimum:
     """Where the descent ended: a hyperplane, the slacks of all rows, and the gradient's size.
@@ -623,7 +617,7 @@ def minimize_squared_hinge(
     cost = float(rows.nnz if sparse.issparse(rows) else rows.size) + rows.shape[0]
     w = np.zeros(rows.shape[1])
     score, work = np.zeros(rows.shape[0]), 0.0
-    for _ in range(MAX_STEPS):
+    for _ in range(200):  # Newton steps at most
         slack = np.maximum(1.0 - score, 0.0)
         gradient = -np.asarray(transposed @ slack)
         work += cost
@@ -705,12 +699,6 @@ def _line_search(score: Floats, move: Floats) -> float:
 # Novikoff's bound on the mistakes of a perceptron, from a separating hyperplane.
 
 
-#: Most iterations for the smallest mistake bound; one that holds is known before.
-BOUND_ITERATIONS = 2_000
-#: Columns up to which the smallest bound is sought.
-MAX_BOUND_COLUMNS = 1_000
-
-
 def mistake_bound(a: Matrix, b: Matrix, coef: Floats, intercept: float) -> float:
     """Novikoff's bound (R/γ)² on the mistakes of a perceptron that starts from zero.
 
@@ -725,10 +713,11 @@ def mistake_bound(a: Matrix, b: Matrix, coef: Floats, intercept: float) -> float
     weights = np.concatenate([[intercept], coef])
     weights = weights / np.abs(weights).max()
     gamma = float((signed @ weights).min()) / float(np.linalg.norm(weights))
-    if a.shape[1] <= MAX_BOUND_COLUMNS:
+    if a.shape[1] <= 1_000:  # columns up to which the smallest bound is sought
         origin = np.zeros((1, signed.shape[1]))
         origin = sparse.csr_array(origin) if sparse.issparse(a) else origin
-        nearest = nearest_points(signed, origin, tolerance=1e-9, max_iter=BOUND_ITERATIONS)
+        # Most iterations for the smallest mistake bound; one that holds is known before.
+        nearest = nearest_points(signed, origin, tolerance=1e-9, max_iter=2_000)
         best = float((signed @ nearest.normal).min())
         gamma = max(gamma, best if best > 1e-12 * radius else 0.0)
     ratio = radius / gamma if gamma > 0.0 else np.inf

@@ -474,14 +474,6 @@ def _toward(points: Floats, weights: Floats) -> tuple[Floats, bool]:
 # enclosing ellipsoids, 2007.
 
 
-#: Gap of g, relative to d, at which the steps end and Newton's method begins.
-NEAR = 1e-3
-#: Steps between two factorizations of the covariance, which updates would let drift.
-FRESH = 200
-#: Points outside that join the working set at a time, for each column.
-JOINING = 4
-
-
 @dataclass(frozen=True)
 class EnclosingEllipsoid:
     """(x − c)ᵀ S⁻¹ (x − c) ≤ 1 in coordinates of full rank, and the support with its weights.
@@ -517,7 +509,8 @@ def enclosing_ellipsoid(x: Floats, tolerance: float = 1e-12) -> EnclosingEllipso
         new = np.setdiff1d(outside, working)
         if not len(new):
             break
-        new = new[np.argsort(-distances[new], kind="stable")[: JOINING * d]]
+        # Points outside that join the working set at a time, for each column.
+        new = new[np.argsort(-distances[new], kind="stable")[: 4 * d]]
         carrying = u > 0.0
         working = np.concatenate([working[carrying], new])
         u = np.concatenate([u[carrying], np.zeros(len(new))])
@@ -579,7 +572,8 @@ def _first(x: Floats) -> Ints:
 def _solve_dual(x: Floats, u: Floats, tolerance: float) -> tuple[Floats, int]:
     """Weights of the least ellipsoid around a few points, and the steps taken."""
     d = x.shape[1]
-    near, steps = NEAR, 0
+    # Gap of g, relative to d, at which the steps end and Newton's method begins.
+    near, steps = 1e-3, 0
     if (u > 0).sum() <= d:
         u = np.full(len(x), 1.0 / len(x))
     for _ in range(60):
@@ -597,6 +591,7 @@ def _solve_dual(x: Floats, u: Floats, tolerance: float) -> tuple[Floats, int]:
 def _khachiyan(x: Floats, u: Floats, near: float) -> tuple[Floats, int]:
     """Steps toward and away until all g are within (1 ± near) d on the support, or below."""
     d, steps = x.shape[1], 0
+    fresh = 200  # steps between two factorizations of the covariance, which updates would let drift
     for _ in range(200):
         u = u / u.sum()
         center, factor = _mean_and_factor(x, u)
@@ -604,9 +599,9 @@ def _khachiyan(x: Floats, u: Floats, near: float) -> tuple[Floats, int]:
         z = (x - center) @ inverse
         lifted = np.column_stack([z, np.ones(len(x))])
         lengths, product = np.zeros(len(x)), np.zeros(d + 1)
-        taken = int(weighted_steps(lifted, np.eye(d + 1), u, near, FRESH, lengths, product))
+        taken = int(weighted_steps(lifted, np.eye(d + 1), u, near, fresh, lengths, product))
         steps += taken
-        if taken < FRESH:
+        if taken < fresh:
             break
     return u, steps
 

@@ -214,8 +214,6 @@ def _note(strategy: str, n_found: int, k: int, n: int) -> str:
 
 #: Rows of a pool that expected errors are computed for, the most uncertain ones, and on.
 CANDIDATES, JUDGES = 30, 200
-#: Models of a committee, each fitted to rows drawn with replacement.
-MEMBERS = 8
 
 
 def between_boxes(model: Any, pool: Any) -> Floats:
@@ -279,7 +277,7 @@ def committee(model: Any, X: Any, y: Any, seed: int) -> list[Any]:
     y = np.asarray(y)
     first = np.unique(y, return_index=True)[1]  # one row of each class is in every draw
     members = []
-    for _ in range(MEMBERS):
+    for _ in range(8):  # models of a committee, each fitted to rows drawn with replacement
         rows = np.concatenate([first, rng.integers(0, len(y), len(y) - len(first))])
         members.append(clone(model).fit(_safe_indexing(X, rows), y[rows]))
     return members
@@ -329,10 +327,6 @@ def join(X: Any, more: Any) -> Any:
 # Rows that are worth asking for together: each with a high score, and far from the others.
 
 
-#: Rows of the highest scores that are chosen from: for each row to choose, and at least.
-FOR_EACH, AT_LEAST = 5, 50
-
-
 def spread_out(scores: Floats, x: Floats | None, k: int) -> Ints:
     """At most k rows with a score above zero or above −∞, the highest first.
 
@@ -342,7 +336,8 @@ def spread_out(scores: Floats, x: Floats | None, k: int) -> Ints:
     open_ = np.flatnonzero(np.isfinite(scores) & (scores != 0.0))
     if x is None or k == 1 or len(open_) <= 1:
         return open_[np.argsort(-scores[open_], kind="stable")][:k]
-    best = open_[np.lexsort((*x[open_].T, -scores[open_]))][: max(FOR_EACH * k, AT_LEAST)]
+    # Rows of the highest scores that are chosen from: for each row to choose, and at least.
+    best = open_[np.lexsort((*x[open_].T, -scores[open_]))][: max(5 * k, 50)]
     z = Standardizer.from_rows(x[best], np.ones(len(best))).transform(x[best])
     low, high = float(scores[best].min()), float(scores[best].max())
     utility = (scores[best] - low) / (high - low) + 0.1 if high > low else np.ones(len(best))
@@ -358,10 +353,6 @@ def spread_out(scores: Floats, x: Floats | None, k: int) -> Ints:
 
 # -------------------------------------------------------------------------------------------------
 # Simulated labeling: how many labels are saved by asking where a model is uncertain.
-
-
-#: Draws of repeats with replacement, for the interval of the labels saved.
-RESAMPLES = 1000
 
 
 @dataclass(frozen=True)
@@ -432,7 +423,8 @@ class ActiveCurve:
         rng = np.random.default_rng(self.seed)
         n = len(self.queried)
         draws = [_saved_labels(self.labels, self.queried, self.random)]
-        for _ in range(RESAMPLES):
+        # Draws of repeats with replacement, for the interval of the labels saved.
+        for _ in range(1000):
             rows = rng.integers(0, n, n)
             draws.append(_saved_labels(self.labels, self.queried[rows], self.random[rows]))
         tail = (1.0 - self.level) / 2

@@ -29,11 +29,6 @@ from separatrix.hypotheses.loops import (
 )
 from separatrix.threads import parallel_map, pieces
 
-#: Comparisons of negative rows after which those left are stored without any.
-MOST_COMPARED = 200_000_000
-#: Boxes on the way to a list of G, for each that the list may have.
-ON_THE_WAY = 4
-
 
 @dataclass(frozen=True)
 class VersionSpace:
@@ -130,7 +125,8 @@ class VersionSpace:
             if split is None:
                 continue
             faces = _largest(*split)
-            if len(faces) > ON_THE_WAY * most:
+            # Boxes on the way to a list of G, for each that the list may have.
+            if len(faces) > 4 * most:
                 return None
         if len(faces) > most:
             return None
@@ -178,7 +174,8 @@ def bounding(negative: Floats, lower: Floats, upper: Floats) -> Floats:
         return rows
     rows = np.ascontiguousarray(rows[np.argsort(_excess(rows, lower, upper), kind="stable")])
     chosen = np.empty(len(rows), dtype=np.int64)
-    count = filter_dominated(rows, lower, upper, chosen, MOST_COMPARED)
+    # Comparisons of negative rows after which those left are stored without any.
+    count = filter_dominated(rows, lower, upper, chosen, 200_000_000)
     rows = rows[chosen[:count]]
     # in units of the rows that are left: their order does not depend on the others
     order = np.lexsort((*rows.T, _excess(rows, lower, upper)))
@@ -275,13 +272,6 @@ def nothing(d: int) -> Box:
 
 Codes = NDArray[np.int32]
 
-#: Rows times columns times nodes that a search may take: about a second.
-MOST_WORK = 1e8
-#: Fewer nodes than this improve neither box nor bound.
-FEW_NODES = 32
-#: Rows that are not sorted without need.
-MANY = 50_000
-
 
 @dataclass(frozen=True)
 class FewestErrors:
@@ -373,8 +363,10 @@ def _search(
 ) -> tuple[float, float, int]:
     """The largest gain, a bound on it and the nodes visited; ``box`` becomes the best one."""
     d = codes.shape[1]
-    most = max(1, int(min(max_nodes, MOST_WORK / codes.size)))
-    if most < min(FEW_NODES, max_nodes):  # too many rows: only the bound of the first node
+    # Rows times columns times nodes that a search may take: about a second.
+    most = max(1, int(min(max_nodes, 1e8 / codes.size)))
+    # Fewer nodes than this improve neither box nor bound.
+    if most < min(32, max_nodes):  # too many rows: only the bound of the first node
         most = 1
     nodes = np.zeros((most, 4, d), dtype=np.int64)
     nodes[0, 1] = nodes[0, 3] = sizes - 1
@@ -410,7 +402,8 @@ def _distinct(codes: Codes, signed: Floats) -> tuple[Codes, Floats]:
 
     Sums of whole weights do not depend on the order: many rows are left in theirs.
     """
-    if len(codes) > MANY and (signed == np.rint(signed)).all():
+    # Rows that are not sorted without need.
+    if len(codes) > 50_000 and (signed == np.rint(signed)).all():
         return codes, signed
     order = np.lexsort((signed > 0.0, *codes.T))
     codes, signed = codes[order], signed[order]
@@ -444,10 +437,6 @@ def _start(codes: Codes, gains: Floats, sizes: Ints) -> tuple[Ints, float]:
 # others stay, until none gains. The errors fall with every replacement, so this ends: at a union
 # that no change of one box improves, though another union may still be better. Another start has
 # boxes without any row of other classes, which one large box would hide; the better end is taken.
-
-
-#: Rounds of replacements; each is a gain of a row at least, and few are ever needed.
-MOST_ROUNDS = 50
 
 
 @dataclass(frozen=True)
@@ -526,7 +515,8 @@ def _refine(
 ) -> list[LargestGain]:
     """Boxes of which none can be replaced with a gain while the others stay."""
     slack = 1e-12 * float(np.abs(signed).sum())
-    for _ in range(MOST_ROUNDS):
+    # Rounds of replacements; each is a gain of a row at least, and few are ever needed.
+    for _ in range(50):
         better = False
         for k in reversed(range(len(boxes))):
             left = np.where(_is_covered(x, boxes[:k] + boxes[k + 1 :]), 0.0, signed)

@@ -446,11 +446,6 @@ def mirror_lower(square: Array, diagonal: Array | None = None) -> Array:
 #: Rows and columns of a tile: multiplied, then transformed while it is still in the cache. Columns
 #: of a tile whose side is a power of two would compete for the same few lines of it.
 SIDE = 240
-#: Fewest rows of a strip whose weighted sums are accumulated without storing the kernel matrix, and
-#: entries of its tiles.
-STRIP_ROWS, STRIP_ENTRIES = 64, 1 << 15
-#: Multiplications below which a second thread costs more than it saves.
-MIN_PARALLEL_WORK = 1 << 21
 
 
 class PreparedTiles(PreparedKernel):
@@ -534,7 +529,8 @@ def lower_tiles(n: int, side: int = SIDE) -> list[Tile]:
 def for_each_tile(fill: Callable[[slice, slice], None], todo: list[Tile], depth: int) -> None:
     """Call ``fill`` for every tile, on several threads if there is enough work."""
     entries = sum((r.stop - r.start) * (c.stop - c.start) for r, c in todo)
-    if entries * (depth + 16) < MIN_PARALLEL_WORK:
+    # Multiplications below which a second thread costs more than it saves.
+    if entries * (depth + 16) < 1 << 21:
         for tile in todo:
             fill(*tile)
         return
@@ -549,7 +545,7 @@ def weighted_sums(compute: Callable[[slice, slice, Array], None], weights: Array
 
     def strip(rows: slice, _: slice) -> None:
         height = rows.stop - rows.start
-        width = max(1, min(m, max(SIDE, STRIP_ENTRIES // height)))
+        width = max(1, min(m, max(SIDE, (1 << 15) // height)))  # entries of a tile of a strip
         buffer = np.empty(height * width, dtype=x.dtype)
         for left in range(0, m, width):
             columns = slice(left, min(left + width, m))
@@ -557,7 +553,8 @@ def weighted_sums(compute: Callable[[slice, slice, Array], None], weights: Array
             compute(rows, columns, tile)
             sums[rows] += tile @ weights[columns]
 
-    strips = pieces(n, STRIP_ROWS, max(MIN_PIECES, n // SIDE))
+    # Fewest rows of a strip whose weighted sums are accumulated without storing the kernel matrix.
+    strips = pieces(n, 64, max(MIN_PIECES, n // SIDE))
     for_each_tile(strip, [(rows, slice(0, m)) for rows in strips], int(x.shape[1]))
     return sums
 

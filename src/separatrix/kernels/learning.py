@@ -283,12 +283,6 @@ def _matches(kernel: Kernel, names: Sequence[str]) -> list[list[str]]:
 # further one has a quarter of the bandwidth and a tenth of the variance of the one before.
 
 
-#: Variance of the noise over that of the smallest term.
-NOISE = 0.1
-#: Bandwidth and variance of a radial term of a sum over those of the radial term before it.
-SHORTER, SMALLER = 0.25, 0.1
-
-
 def natural_scales(
     kernel: Kernel, x: Items, w: Floats | None = None, target_variance: float = 1.0
 ) -> Kernel:
@@ -367,7 +361,7 @@ def _start_kernel(kernel: Kernel, scales: _Scales, variance: float) -> Kernel:
         children = tuple(_start_kernel(child, scales, 1.0) for child in kernel._children())
         return kernel._with_children([p.value for _, p in kernel._own_hyperparameters()], children)
     if isinstance(kernel, White):
-        return White(NOISE * variance)
+        return White(0.1 * variance)  # variance of the noise over that of the smallest term
     if isinstance(kernel, Constant):
         return Constant(variance)
     return _vectors(kernel, scales)
@@ -389,8 +383,10 @@ def _sum(kernel: Sum, scales: _Scales, variance: float) -> Kernel:
     """Every radial term is shorter and smaller than the one before, and noise smaller than all."""
     parts, shrink, smallest, at = [], [], variance, 0
     for term in kernel.operands:
-        shrink.append(scales.shrink * SHORTER**at)
-        parts.append(variance * SMALLER**at if _is_radial(term) else variance)
+        # Bandwidth of a radial term of a sum over that of the radial term before it.
+        shrink.append(scales.shrink * 0.25**at)
+        # Variance of a radial term of a sum over that of the radial term before it.
+        parts.append(variance * 0.1**at if _is_radial(term) else variance)
         if term._noiseless() is not None:
             smallest = min(smallest, parts[-1])
             at += _is_radial(term)

@@ -21,8 +21,6 @@ from separatrix.threads import one_blas_thread
 
 #: Gram matrices up to this size get a full eigendecomposition.
 _DIRECT_ROWS = 400
-#: A sample of the Gram matrix has at least this many rows (fewer than twice as many).
-_SAMPLE_ROWS = 400
 
 
 def is_mercer(gram: Any, tolerance: float | None = None) -> bool:
@@ -96,7 +94,8 @@ def check_mercer(kernel: Kernel, x: Items) -> bool:
     if kernel.mercer:
         return True
     prepared = kernel.prepare(x)
-    rows = np.arange(len(prepared))[:: max(1, len(prepared) // _SAMPLE_ROWS)]
+    # A sample of the Gram matrix has at least this many rows (fewer than twice as many).
+    rows = np.arange(len(prepared))[:: max(1, len(prepared) // 400)]
     k = _square(prepared.subset(rows).gram())
     if k.size == 0:
         return True

@@ -120,8 +120,6 @@ def _variance(x: Any, w: Floats | None) -> float:
 # wrapped with their values and derivatives as they are.
 
 
-#: scikit-learn's bounds where none are given: customary, no statement about the data.
-CUSTOMARY = (1e-5, 1e5)
 _HOME = "sklearn.gaussian_process.kernels"
 
 
@@ -152,7 +150,8 @@ def from_sklearn(kernel: Any) -> Kernel:
 
 
 def _customary(bounds: Any) -> bool:
-    return bool(np.allclose(bounds, CUSTOMARY, rtol=1e-9, atol=0.0))
+    # scikit-learn's bounds where none are given: customary, no statement about the data.
+    return bool(np.allclose(bounds, (1e-5, 1e5), rtol=1e-9, atol=0.0))
 
 
 def _limit(kernel: Kernel, **bounds: Any) -> Kernel:

@@ -45,11 +45,6 @@ from separatrix.rows.schema import n_items, take_items
 
 #: One number for all columns, or one for each.
 Bandwidth = float | tuple[float, ...]
-#: Columns from which distances are computed by products of rows, and the squared distance, as a
-#: part of both squared lengths, below which they are computed from differences all the same.
-WIDE, NEAR = 64, 0.05
-#: Bandwidths from the mean within which differences of squares leave enough digits of a sum.
-MODERATE = 50.0
 
 
 class RadialKernel(Kernel):
@@ -152,7 +147,8 @@ class RadialPairs(KernelPairs):
         self.z = self.x if gram else z.astype(np.float64, copy=False)
         self.inverse = kernel.inverse_bandwidths(x.shape[1])
         self.dense = not sparse.issparse(x)
-        self.wide = self.dense and x.shape[1] >= WIDE
+        # Columns from which distances are computed by products of rows.
+        self.wide = self.dense and x.shape[1] >= 64
         if self.wide:
             with np.errstate(over="ignore", invalid="ignore"):
                 center = self.z.mean(axis=0) if len(self.z) else 0.0
@@ -161,8 +157,9 @@ class RadialPairs(KernelPairs):
                 self.norms = [squared_norms(self.u), squared_norms(self.v)]
             self.wide = bool(all(np.isfinite(norm).all() for norm in self.norms))
         #: Wide rows within so many bandwidths that weighted squares may be sums of products.
+        # Bandwidths from the mean within which differences of squares leave enough digits of a sum.
         self.moderate = self.wide and all(
-            np.abs(side).max(initial=0.0) < MODERATE for side in (self.u, self.v)
+            np.abs(side).max(initial=0.0) < 50.0 for side in (self.u, self.v)
         )
 
     def _distances(self, rows: slice, columns: slice) -> Floats:
@@ -176,7 +173,9 @@ class RadialPairs(KernelPairs):
         if self.wide:
             np.matmul(self.u[rows], self.v[columns].T, out=tile)
             norms = self.norms[0][rows], self.norms[1][columns]
-            loops.distances_from_products(tile, *norms, x, z, self.inverse, NEAR)
+            # The squared distance, as a part of both squared lengths, below which it is computed
+            # from differences all the same.
+            loops.distances_from_products(tile, *norms, x, z, self.inverse, 0.05)
             return tile
         loops.squared_differences(tile, x, np.ascontiguousarray(z.T), self.inverse)
         return tile
@@ -495,10 +494,6 @@ def _half_squared_norms(x: Items) -> Array:
 # κ(x, z) = 2^{1−ν}/Γ(ν) tᵛ K_ν(t),    t = √(2ν s),    s = Σ ((x − z)/σ)²
 
 
-#: t beyond which the kernel is zero in double precision.
-_FAR = 700.0
-
-
 @dataclass(frozen=True)
 class Matern(RadialKernel):
     """Matérn kernel: functions with as many derivatives as ν is above.
@@ -570,7 +565,8 @@ class Matern(RadialKernel):
 
         nu, square = self.nu, tile.copy()
         t = np.sqrt(2.0 * nu * square)
-        inside = (t > 0.0) & (t < _FAR)
+        far = 700.0  # t beyond which the kernel is zero in double precision
+        inside = (t > 0.0) & (t < far)
         near = t[inside]
         log = np.log(near)
         constant = (1.0 - nu) * np.log(2.0) - gammaln(nu)
@@ -578,7 +574,7 @@ class Matern(RadialKernel):
             values = np.exp(constant + nu * log - near + np.log(kve(nu, near)))
             lower = kve(nu - 1.0, near)
             outer = np.exp(constant + (nu - 1.0) * log - near + np.log(lower))
-        tile[...] = np.where(t >= _FAR, 0.0, 1.0)
+        tile[...] = np.where(t >= far, 0.0, 1.0)
         # K_ν overflows where t is tiny: the kernel is one there
         tile[inside] = np.where(np.isfinite(values), np.minimum(values, 1.0), 1.0)
         if slopes.shape == tile.shape:

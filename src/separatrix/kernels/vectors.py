@@ -113,10 +113,6 @@ class PreparedInnerProducts(PreparedTiles):
         self.kernel._apply(tile)
 
 
-#: Numbers that an explicit feature map may have.
-MOST_FEATURES = 50_000_000
-
-
 @dataclass(frozen=True)
 class Linear(InnerProductKernel):
     """Linear kernel, the inner product itself.
@@ -257,7 +253,7 @@ class Polynomial(InnerProductKernel):
     def _refuse_many_monomials(self, n: int, d: int) -> None:
         """Refuse a feature map that would not fit into memory, before it is begun."""
         count = comb(d + self.degree - (self.constant <= 0.0), self.degree)
-        if max(n, 1) * count > MOST_FEATURES:
+        if max(n, 1) * count > 50_000_000:  # numbers that an explicit feature map may have
             raise InputError(
                 f"The feature map of degree {self.degree} has {count:,} columns for {d} columns of "
                 f"x: {8e-9 * n * count:,.0f} GB for {n} rows.",

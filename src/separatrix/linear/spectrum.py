@@ -25,8 +25,13 @@ from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
 from separatrix.matrices.gram import GradedRows, column_squares, row_gram, standardized_copy
 from separatrix.matrices.products import Standardized, products
 from separatrix.messages import InputError, warn
-from separatrix.optimize.conjugate_gradient import certify_residual
-from separatrix.optimize.convex import Certificate, Solution, Status, joint_certificate
+from separatrix.optimize.convex import (
+    Certificate,
+    Solution,
+    Status,
+    certify_residual,
+    joint_certificate,
+)
 from separatrix.rows.schema import Block, to_array
 from separatrix.statistics.moments import Moments, Standardizer, zero_if_constant
 

@@ -43,14 +43,9 @@ from separatrix.rows.schema import Terms
 from separatrix.statistics.moments import Preconditioner
 from separatrix.threads import one_blas_thread
 
-#: Multiplications of a Hessian up to which quasi-separable classes are followed to the limit.
-MAX_LIMIT_WORK = 2e8
 #: Columns from which products with the rows replace Hessians, and values of a table of more columns
 #: than rows up to which coordinates within the span of its rows do.
 MAX_HESSIAN, MAX_SPAN, MAX_SPAN_ROWS = 600, 20_000_000, 500
-#: With an L2 penalty also from these columns of two classes, where a Hessian of all rows takes more
-#: multiplications than this.
-NARROW, MIN_HESSIAN_WORK = 64, 1e8
 
 
 def many_columns(n: int, d: int) -> bool:
@@ -69,7 +64,9 @@ def _use_products(rows: Rows, n_classes: int, options: LogisticOptions) -> bool:
         return False
     if n_classes > 2:
         return (d + 1) * n_classes > NEWTON_MULTICLASS
-    return d >= NARROW and n * d**2 >= MIN_HESSIAN_WORK
+    # With an L2 penalty also from these columns of two classes, where a Hessian of all rows takes
+    # more multiplications than this.
+    return d >= 64 and n * d**2 >= 1e8
 
 
 @dataclass(frozen=True)
@@ -260,7 +257,8 @@ def _limit(problem: LogisticProblem, descent_result: DescentResult) -> Limit | N
         return None
     if isinstance(problem, WideLogistic):
         return None
-    if problem.weight * (width * k) ** 2 > MAX_LIMIT_WORK:
+    # Multiplications of a Hessian up to which quasi-separable classes are followed to the limit.
+    if problem.weight * (width * k) ** 2 > 2e8:
         return None
     return limit_of(problem, descent_result.theta, descent_result.separation)
 
@@ -298,10 +296,6 @@ def _find_identified(preconditioner: Preconditioner, options: LogisticOptions) -
 
 #: Largest margin along the direction of recession: rows of a ten-thousandth of it count no more.
 FAR = 4e5
-#: Curvatures below this fraction of the largest are zero in the limit.
-FLAT = 1e-10
-#: Passes at most; directions that the first one does not include need some thirty.
-PASSES = 80
 
 
 @dataclass(frozen=True)
@@ -326,10 +320,12 @@ def limit_of(problem: LogisticProblem, theta: Floats, separation: Separation) ->
         shift += np.kron(np.ones((k, k)), np.eye(width)) * (problem.weight / k**2)
     theta = theta + FAR / separation.largest_margin * _direction(problem, separation)
     at = problem.hessian(theta)
-    for _ in range(PASSES):
+    # Passes at most; directions that the first one does not include need some thirty.
+    for _ in range(80):
         assert at.hessian is not None
         values, vectors = linalg.eigh(at.hessian + shift)
-        finite = values > FLAT * values[-1]
+        # Curvatures below this fraction of the largest are zero in the limit.
+        finite = values > 1e-10 * values[-1]
         root = vectors[:, finite] / np.sqrt(values[finite])
         step = (root @ (root.T @ at.gradient.T.ravel())).reshape(k, width).T
         if np.abs(step).max() <= 1e-7:

@@ -23,9 +23,6 @@ from separatrix.optimize.descent import gradient_descent, has_risen
 from separatrix.statistics.moments import prepare
 from separatrix.threads import on_one_blas_thread
 
-#: Initial coefficients are uniform within this distance of zero.
-START_RANGE = 0.01
-
 
 @dataclass(frozen=True)
 class TrainingTrace:
@@ -210,7 +207,8 @@ class GradientDescent(ProbabilisticLinearClassifier):
     def _descend(self, design: StandardDesign, r: Floats) -> Solution:
         problem = MeanLoss(design, r, self.loss)
         random = check_random_state(self.random_state)
-        start = random.uniform(-START_RANGE, START_RANGE, problem.shape).ravel()
+        start_range = 0.01  # initial coefficients are uniform within this distance of zero
+        start = random.uniform(-start_range, start_range, problem.shape).ravel()
         recorder = _ErrorRateRecorder(problem, self.patience)
         with np.errstate(over="ignore", invalid="ignore"):
             descended = gradient_descent(

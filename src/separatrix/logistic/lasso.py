@@ -35,11 +35,6 @@ from separatrix.probability.likelihood import class_variances
 from separatrix.probability.loops import softmax_by_class
 from separatrix.threads import parallel_map, pieces
 
-#: The least number of coefficients that may join a working set at once.
-GROWTH = 1000
-#: What a working set is solved to while others violate more: a fraction of the largest violation.
-SET_ACCURACY = 0.3
-
 
 @dataclass(frozen=True)
 class AllColumns:
@@ -93,13 +88,15 @@ class WorkingSets:
                     target = min(
                         target, self._required_gap(known, point, options.tol, problem.weight)
                     )
+                # What a working set is solved to while others violate more: a fraction of the
+                # largest violation.
                 point, count = descend(
                     self.rows,
                     self.columns,
                     self._set_penalty(l1, l2),
                     self._point(theta, l1, l2),
                     free=self.free,
-                    target=max(SET_ACCURACY * outside, target),
+                    target=max(0.3 * outside, target),
                     steps=options.max_iter - passes,
                 )
                 passes += count
@@ -137,7 +134,8 @@ class WorkingSets:
         violation[self.at] = 0.0
         outside = np.flatnonzero(violation)
         support, k = np.count_nonzero(point.theta.any(axis=1)), point.theta.shape[1]
-        most = max(GROWTH // k, 10, 2 * support)
+        # The least number of coefficients that may join a working set at once.
+        most = max(1000 // k, 10, 2 * support)
         if len(outside) > most:
             outside = outside[np.argpartition(-violation[outside], most)[:most]]
         self._grow(np.sort(outside))
@@ -206,10 +204,6 @@ class WorkingSets:
 # Rows of a logistic fit with an ℓ₁ part, and its loss at scores of any number of classes.
 
 
-#: Rows whose loss is worth another thread.
-MIN_ROWS = 1000
-
-
 @dataclass(frozen=True)
 class LassoRows:
     """Columns ``z``, centered and scaled without filling in; codes and weights of the rows."""
@@ -262,7 +256,7 @@ class LassoRows:
             h[:, rows] = np.maximum(class_variances(there, piece), self.w[rows] * floor)
             return float(value)
 
-        value = sum(parallel_map(part, pieces(n, MIN_ROWS)))
+        value = sum(parallel_map(part, pieces(n, 1000)))  # rows whose loss is worth another thread
         return ModelRows(value, residual, h, p, self.w)
 
 
@@ -475,12 +469,6 @@ class _SparseColumns:
 # second, so that the model is the true one for any number of classes.
 
 
-#: Sweeps over a quadratic model at most, and those over its nonzero columns between full ones.
-MAX_CYCLES, ACTIVE_SWEEPS = 5, 8
-#: Fraction of the violation at its start that is left of a model.
-MODEL_ACCURACY = 0.05
-
-
 @dataclass(frozen=True)
 class SetPenalty:
     """Thresholds ℓ and ridge penalties q of the columns of a working set."""
@@ -542,12 +530,13 @@ def _minimize_model(
     turns = _Turns(columns, penalty, point, free)
     everything = np.arange(len(point.theta))
     first = worst = turns.cycle(everything)
-    accuracy = max(MODEL_ACCURACY * first, 0.3 * target)
-    for _ in range(MAX_CYCLES):
+    # Fraction of the violation at its start that is left of a model.
+    accuracy = max(0.05 * first, 0.3 * target)
+    for _ in range(5):  # sweeps over a quadratic model at most
         if worst <= accuracy:
             break
         active = np.flatnonzero(turns.by_score.any(axis=0))
-        for _ in range(ACTIVE_SWEEPS):
+        for _ in range(8):  # sweeps over its nonzero columns between full ones
             if turns.cycle(active) <= 0.5 * accuracy:
                 break
         worst = turns.cycle(everything)
@@ -642,8 +631,6 @@ def _backtrack(
 #: Parameters up to which the working set has all columns.
 MAX_WITHOUT_WORKING_SET = 400
 MAX_SWEEPS = 2000
-#: Sweeps after which the coordinates that are not zero take a Newton step together.
-NEWTON_EVERY = 10
 EPS, TINY = float(np.finfo(float).eps), float(np.finfo(float).tiny)
 Solver = Callable[[LogisticProblem, Floats, LogisticOptions], DescentResult]
 
@@ -727,7 +714,8 @@ def _minimize_full_model(
         gram.reshape(k, width, k, width)[:, columns, :, columns] -= damping / k
     penalized = np.flatnonzero(problem.penalty.l1[:, 0] > 0.0)
     for count in range(1, MAX_SWEEPS + 1):
-        if not count % NEWTON_EVERY:
+        # Sweeps after which the coordinates that are not zero take a Newton step together.
+        if not count % 10:
             _newton_step(gram, grad, beta, thresholds)
         worst = sweep(gram, grad, beta, thresholds, none, False)
         if k > 1:

@@ -37,10 +37,6 @@ from separatrix.threads import on_one_blas_thread
 # What logistic models share: class weights, probabilities, a reference class, checked options.
 
 
-#: Classes up to which an ℓ₁ penalty is solved for all scores at once.
-MAX_L1_CLASSES = 500
-
-
 class LogisticClassifier(SparseCoefficients, ProbabilisticLinearClassifier):
     """What logistic models share: class weights, probabilities, and a reference class."""
 
@@ -73,10 +69,11 @@ class LogisticClassifier(SparseCoefficients, ProbabilisticLinearClassifier):
         """Encoded rows, and the indicators in the order of ``classes_``, which are set here."""
         data = LogisticRows.of(rows)
         terms = self._class_terms(rows, data.targets)
-        if options.has_l1 and len(self.classes_) > MAX_L1_CLASSES:
+        max_l1_classes = 500  # classes up to which an ℓ₁ penalty is solved for all scores at once
+        if options.has_l1 and len(self.classes_) > max_l1_classes:
             raise InputError(
                 f"An ℓ₁ penalty over the scores of {len(self.classes_)} classes at once would take "
-                f"hours; the limit is {MAX_L1_CLASSES}.",
+                f"hours; the limit is {max_l1_classes}.",
                 remedy="Use l1_ratio=0, or OneVsRest(LogisticRegression(l1_ratio=1.0)).",
             )
         if self.reference is not None and self.reference not in self.classes_.tolist():

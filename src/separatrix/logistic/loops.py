@@ -19,8 +19,6 @@ from separatrix.probability.loops import dot, total_of
 # Σᵢ hᵢ xᵢⱼ of each column is known. So columns need not be centered, and sparse ones stay sparse.
 
 
-#: A coordinate becomes nonzero only beyond its threshold by more than a rounding error.
-THRESHOLD = 1.0 + 1e-14
 #: Curvatures below this fraction of Σ h x² are rounding errors of the elimination.
 ROUNDING = 1e-12
 
@@ -28,7 +26,8 @@ ROUNDING = 1e-12
 @compiled
 def _step(gradient, old, second, l1, l2):
     """How far a coordinate moves to the minimum of its quadratic model with the penalty."""
-    if (second <= 0.0 and l2 <= 0.0) or (old == 0.0 and abs(gradient) <= l1 * THRESHOLD):
+    # A coordinate becomes nonzero only beyond its threshold by more than a rounding error.
+    if (second <= 0.0 and l2 <= 0.0) or (old == 0.0 and abs(gradient) <= l1 * (1.0 + 1e-14)):
         return 0.0
     z, curvature = second * old - gradient, second + l2
     if z > l1:
@@ -148,10 +147,6 @@ def two_class_model(scores, move, t, positive, w, floor, residual, h):
 # A wide row is read once for its score and its part of the gradient, while it is in the cache; four
 # rows at a time share the loads of the point and of the gradient. Scores may be of any size: every
 # exponential is of a number that is not positive.
-
-
-#: Stands for the score of the true class where the largest of the others is sought.
-FAR_BELOW = 1e30
 
 
 @compiled
@@ -282,7 +277,8 @@ def softmax_rows(scores, codes, w, residual):
     for i in range(n):
         row, out, true, weight = scores[i], residual[i], codes[i], w[i]
         of_true_class = row[true]
-        row[true] = -FAR_BELOW
+        # Stands for the score of the true class where the largest of the others is sought.
+        row[true] = -1e30
         other = row[0]
         for j in range(1, k):
             other = max(other, row[j])

@@ -32,16 +32,6 @@ from separatrix.rows.rows import ArrayRows, InMemory
 NEWTON_BINARY, NEWTON_MULTICLASS = 600, 120
 #: Parameters up to which the Hessian of a sample is a full matrix; beyond, block diagonal.
 MAX_FULL = 2500
-#: Multiplications of a Hessian from which a point near the minimum is sought first.
-MIN_HESSIAN_WORK = 1e8
-#: Multiplications that the Hessian of a sample may cost.
-SAMPLE_COST = 2e9
-#: Steps of L-BFGS after which the Hessian of the sample is computed again.
-STALE = 12
-#: Eigenvalue of a Hessian of unit diagonal below which a direction may have no curvature.
-SINGULAR = 1e-10
-#: Passes after which a fit without penalty that has not converged is checked for separation.
-SEPARATION_CHECKS = (12, 16, 24, 40, 80, 160)
 
 
 @dataclass(frozen=True)
@@ -86,7 +76,8 @@ def has_costly_hessian(problem: LogisticProblem) -> bool:
     x, parameters = problem.rows.block.x, problem.shape[0] * problem.shape[1]
     if problem.design.rotation is not None or sparse.issparse(x) or parameters > MAX_FULL:
         return False
-    return bool(x.shape[0] * parameters**2 >= MIN_HESSIAN_WORK)
+    # Multiplications of a Hessian from which a point near the minimum is sought first.
+    return bool(x.shape[0] * parameters**2 >= 1e8)
 
 
 def _few_rows(problem: LogisticProblem) -> bool:
@@ -125,7 +116,8 @@ def _sample_steps(problem: LogisticProblem, start: Floats) -> Floats:
 
 def sample_size(parameters: int) -> int:
     """Rows whose Hessian is cheap enough."""
-    return int(max(SAMPLE_COST / max(parameters, 1) ** 2, 2000))
+    # Multiplications that the Hessian of a sample may cost.
+    return int(max(2e9 / max(parameters, 1) ** 2, 2000))
 
 
 def hessian_solver(hessian: Floats, problem: LogisticProblem) -> LinearSolver:
@@ -235,7 +227,8 @@ class _LBFGS:
     def update(self, theta: Floats, step: Floats, change: Floats) -> None:
         """Store a step; a preconditioner that took many is computed anew where it got to."""
         self.age += 1
-        if self.age >= STALE and theta.size <= MAX_FULL:
+        # Steps of L-BFGS after which the Hessian of the sample is computed again.
+        if self.age >= 12 and theta.size <= MAX_FULL:
             self.solve, self.age = sampled_solver(self.problem, theta), 0
             self.memory.clear()
             return
@@ -269,7 +262,9 @@ def _descend(
         if unpenalized:
             if at.margin > 0.0:
                 separation = verified_separation(problem, theta)
-            elif not converged and len(history) in SEPARATION_CHECKS:
+            elif not converged and len(history) in (12, 16, 24, 40, 80, 160):
+                # Passes after which a fit without penalty that has not converged is checked for
+                # separation.
                 separation = quasi_separation(problem, theta, step)
         if separation is None and not converged and len(history) <= options.max_iter:
             new = _next(method, theta, step, at, tolerance)
@@ -302,7 +297,8 @@ def _flat(problem: LogisticProblem, method: _Newton | _LBFGS) -> bool:
         return False
     hessian = with_shift(method.hessian, problem)
     unit = np.sqrt(np.maximum(np.diag(hessian), float(np.finfo(float).tiny)))
-    return float(np.linalg.eigvalsh(hessian / np.outer(unit, unit))[0]) < SINGULAR
+    # Eigenvalue of a Hessian of unit diagonal below which a direction may have no curvature.
+    return float(np.linalg.eigvalsh(hessian / np.outer(unit, unit))[0]) < 1e-10
 
 
 def _has_converged(

@@ -34,8 +34,6 @@ from separatrix.threads import parallel_map
 
 #: ℓ₁ ratio for which the first penalty is computed if the penalty has none.
 MIN_L1_RATIO = 0.01
-#: Coefficients up to which degrees of freedom are computed from the Hessian.
-MAX_EFFECTIVE = 1500
 
 
 @dataclass(frozen=True)
@@ -203,7 +201,8 @@ def degrees_of_freedom(problem: LogisticProblem, theta: Floats, hessian: Floats 
         nonzero[-1] = True
     indices = np.flatnonzero(nonzero.T.ravel())
     lasso = theta.shape[1] == 1 and not problem.ridge.any()
-    if theta.size > MAX_EFFECTIVE or lasso:
+    # Coefficients up to which degrees of freedom are computed from the Hessian.
+    if theta.size > 1500 or lasso:
         return float(len(indices))
     if hessian is None:
         hessian = problem.hessian(theta).hessian

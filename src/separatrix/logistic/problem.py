@@ -290,14 +290,8 @@ def constant_start(problem: LogisticProblem, priors: Floats) -> Floats:
 # separation is complete, else quasi-complete: some rows lie on the boundary (Albert and Anderson).
 
 
-#: Margins below these fractions of the largest one are taken to be zero, and then made so.
-NEAR_ZERO = (1e-3, 0.05, 0.3)
 #: Margins that rounding may leave below zero, as a fraction of the largest.
 ROUNDING = 1e-13
-#: Rows that are factorized at once.
-MAX_STACKED = 5_000
-#: Parameters up to which quasi-complete separation is sought, and numbers in a linear program.
-MAX_PARAMETERS, MAX_PROGRAM = 2500, 2_000_000
 
 
 @dataclass(frozen=True)
@@ -323,11 +317,13 @@ def quasi_separation(problem: LogisticProblem, theta: Floats, step: Floats) -> S
     exactly: the direction is projected accordingly, and then the margins of all rows are checked.
     """
     finite = np.isfinite(step).all() and np.isfinite(theta).all()
-    if theta.size > MAX_PARAMETERS or not finite:
+    # Parameters up to which quasi-complete separation is sought.
+    if theta.size > 2500 or not finite:
         return None
     for direction in (-step, theta):
         margins = _margins(problem, direction)
-        for fraction in NEAR_ZERO:
+        # Margins below these fractions of the largest one are taken to be zero, and then made so.
+        for fraction in (1e-3, 0.05, 0.3):
             tolerance = fraction * margins.largest
             if margins.largest > 0.0 and margins.smallest >= -tolerance:
                 separation = _project_separation(problem, direction, tolerance)
@@ -343,7 +339,7 @@ def separation_by_linear_program(problem: LogisticProblem) -> Separation | None:
     """
     width, k = problem.shape
     block = problem.rows.collect()
-    if block.n * max(k - 1, 1) * width * k > MAX_PROGRAM:
+    if block.n * max(k - 1, 1) * width * k > 2_000_000:  # numbers in a linear program
         return None
     none = np.zeros((width, k))
     chunks = problem.design.chunks(block)
@@ -391,11 +387,12 @@ def _project_separation(
     """
     k, p = direction.shape[1], direction.size
     factor = np.zeros((0, p))
+    max_stacked = 5_000  # rows that are factorized at once
     for block in problem.rows.blocks():
         for chunk in problem.design.chunks(block):
             near = _margin_rows(problem, chunk, direction, tolerance)
-            for start in range(0, len(near), MAX_STACKED):
-                factor = np.vstack([factor, near[start : start + MAX_STACKED]])
+            for start in range(0, len(near), max_stacked):
+                factor = np.vstack([factor, near[start : start + max_stacked]])
                 if len(factor) > p:
                     factor = linalg.qr(factor, mode="r", check_finite=False)[0][:p]
     values, right = linalg.svd(factor, check_finite=False)[1:] if len(factor) else ([], np.eye(p))

@@ -37,9 +37,6 @@ from separatrix.rows.schema import Term, check_sample_weight
 from separatrix.statistics.moments import prepare
 from separatrix.threads import on_one_blas_thread, parallel_map
 
-#: Factors of rows that Newton's method leaves out of Hessians, beside the largest.
-NEGLIGIBLE = 1e-6
-
 
 class SigmoidSquares:
     """f, its gradient and Hessian for rows ``z`` (a column of ones first), targets r in [0, 1].
@@ -76,7 +73,8 @@ class SigmoidSquares:
         """The Hessian, but for rows that matter little beside others: of a rare label most do."""
         second = self._second(b)
         size = np.abs(second)
-        counted = np.flatnonzero(size > NEGLIGIBLE * size.max(initial=0.0))
+        # Factors of rows that Newton's method leaves out of Hessians, beside the largest.
+        counted = np.flatnonzero(size > 1e-6 * size.max(initial=0.0))
         if 2 * len(counted) > len(second):
             return self.exact_hessian(b)
         z = self.z[counted]

@@ -24,16 +24,11 @@ from separatrix.threads import parallel_map
 
 #: Decrease of the mean loss that a step must promise: the loss of a fold to about four digits.
 TOLERANCE = 1e-7
-#: Ratio to the least loss beyond which weaker penalties are not tried: of what decides, and of
-#: the log loss where that is the error rate.
-WORSE, MUCH_WORSE = 1.1, 1.25
 #: Passes over the rows at each penalty, about, with the Hessian and without; operations for each
 #: value of a pass beyond columns.
 PASSES, MORE_PASSES, VALUE_COST = 10, 30, 12
 #: Penalty per unit weight that stands for none, and the penalized fits on the way there.
 LIKELIHOOD, FIT_POINTS = 1e-8, 9
-#: Fewer rows than this decide too little.
-MIN_ROWS = 500
 
 
 @dataclass(frozen=True)
@@ -187,8 +182,10 @@ def _rises(log_losses: list[Floats], errors: list[Floats], weight: Floats, loss:
     """Whether the last point is clearly worse than the best one."""
     log_loss, error = np.array(log_losses) @ weight, np.array(errors) @ weight
     if loss == "log_loss":
-        return bool(log_loss[-1] > WORSE * log_loss.min())
-    return bool(error[-1] > error.min() and log_loss[-1] > MUCH_WORSE * log_loss.min())
+        # Ratio to the least loss beyond which weaker penalties are not tried, of what decides.
+        return bool(log_loss[-1] > 1.1 * log_loss.min())
+    # The same ratio of the log loss, where what decides is the error rate.
+    return bool(error[-1] > error.min() and log_loss[-1] > 1.25 * log_loss.min())
 
 
 def _known(rows: Ints) -> Ints:
@@ -198,8 +195,9 @@ def _known(rows: Ints) -> Ints:
 def _rows_within(data: TuningData, d: int, points: int) -> tuple[Ints, str]:
     """Rows to compare on: all, or so many of each class that the work allowed suffices."""
     n, size = data.n, data.n
-    while size > MIN_ROWS and _work(data, size, d, points) > data.work:
-        size = max(MIN_ROWS, int(0.9 * size))
+    min_rows = 500  # fewer rows than this decide too little
+    while size > min_rows and _work(data, size, d, points) > data.work:
+        size = max(min_rows, int(0.9 * size))
     if size == n:
         return np.arange(n), ""
     return data.spread(size), f"C was chosen on {size} of {n} rows"
@@ -233,12 +231,6 @@ def _work(data: TuningData, n: int, d: int, points: int) -> float:
 MAX_HESSIAN = 1200
 #: Multiplications that the Hessian of a sample may cost.
 SAMPLE_COST = 4e8
-#: Rows of the sample, at least.
-MIN_SAMPLE = 1500
-#: Values in a chunk of rows that stays in cache.
-CHUNK_VALUES = 200_000
-#: Steps at a point beyond which the Hessian is computed again.
-STALE = 6
 
 
 def constant(rows: RidgeRows) -> Floats:
@@ -280,7 +272,7 @@ def loss_hessian(rows: RidgeRows, theta: Floats) -> Floats:
     d, k = theta.shape
     hessian = np.zeros((k * d, k * d))
     none = np.zeros((1, 1))
-    step = max(64, CHUNK_VALUES // (k * d))
+    step = max(64, 200_000 // (k * d))  # values in a chunk of rows that stays in cache
     for start in range(0, len(rows.z), step):
         part = rows.take(slice(start, start + step))
         z, w = part.z, part.w
@@ -300,7 +292,7 @@ def loss_hessian(rows: RidgeRows, theta: Floats) -> Floats:
 
 def _sample(rows: RidgeRows, size: int) -> RidgeRows:
     """So many rows, evenly spaced, or all if there are no more."""
-    n, size = len(rows.z), max(MIN_SAMPLE, size)
+    n, size = len(rows.z), max(1500, size)  # rows of the sample, at least
     return rows if size >= n else rows.take((np.arange(size) * (n / size)).astype(np.int64))
 
 
@@ -381,7 +373,7 @@ def ridge_path(rows: RidgeRows, penalties: Floats, tolerance: float) -> Iterator
         start = theta + ahead * (theta - last)
         last = theta
         theta, count = _lbfgs(rows, start, ridge, preconditioner.with_penalty(ridge), tolerance)
-        if count > STALE:
+        if count > 6:  # steps at a point beyond which the Hessian is computed again
             preconditioner = kind(rows, theta)
         yield theta
 
@@ -413,10 +405,6 @@ def _lbfgs(
 # The negative log-likelihood as a loss of paths over a stream (`optimize/linear_paths.py`).
 
 
-#: Decrease of the mean loss of the sample that a step towards a warm start must promise.
-WARM_TOLERANCE = 1e-8
-
-
 @dataclass(frozen=True)
 class LogisticPathLoss:
     """The negative log-likelihood."""
@@ -441,7 +429,8 @@ class LogisticPathLoss:
 
     def warm_starts(self, sample: RidgeRows, penalties: Floats) -> list[Floats]:
         """θ for penalties in decreasing order, from the sample alone."""
-        return list(ridge_path(sample, penalties, WARM_TOLERANCE))
+        # Decrease of the mean loss of the sample that a step towards a warm start must promise.
+        return list(ridge_path(sample, penalties, 1e-8))
 
     def solver(self, sample: RidgeRows, theta: Floats, penalty: float) -> LinearSolver:
         """g ↦ H⁻¹g, H the Hessian of the sample at θ with the penalty."""
@@ -454,11 +443,6 @@ class LogisticPathLoss:
 #
 # An orthogonal map changes neither scores nor penalty. With more columns than rows it leads into
 # the span of the rows, where every solution lies.
-
-
-#: Coefficients of several scores up to which the Hessian of each preconditions; with more, or one
-#: score and a Hessian too large, columns become principal components.
-MAX_BLOCKS = 3000
 
 
 @dataclass(frozen=True)
@@ -482,7 +466,9 @@ class Components:
         if centered:
             mean = w @ x / w.sum()
             x = x - mean
-        if d < n and (d + 1) * n_scores <= (MAX_BLOCKS if n_scores > 1 else MAX_HESSIAN):
+        # Coefficients of several scores up to which the Hessian of each preconditions; with more,
+        # or one score and a Hessian too large, columns become principal components.
+        if d < n and (d + 1) * n_scores <= (3000 if n_scores > 1 else MAX_HESSIAN):
             return cls(x, mean)
         if d < n:
             root = x * np.sqrt(w)[:, None]

@@ -279,8 +279,6 @@ def _copy(block: Block, n_classes: int) -> SinglePrecision | None:
 
 #: Values of a piece of rows that is worth a thread.
 MIN_VALUES = 100_000
-#: Rows that the units of a copy in single precision are estimated from.
-SAMPLE = 64
 
 
 class SinglePrecision(NamedTuple):
@@ -301,7 +299,8 @@ def single_precision(x: Floats, w: Floats) -> SinglePrecision:
     """
     n, d = x.shape
     counted = np.flatnonzero(w > 0.0)
-    some = x[counted[:: max(1, len(counted) // SAMPLE)][:SAMPLE]]
+    sample = 64  # rows that the units of a copy in single precision are estimated from
+    some = x[counted[:: max(1, len(counted) // sample)][:sample]]
     shift, spread = some.mean(axis=0), some.std(axis=0)
     known = np.isfinite(spread) & (spread > 0.0)
     factor = 1.0 / np.where(known, spread, np.maximum(np.abs(shift), 1.0))
@@ -476,23 +475,11 @@ def residuals_of_classes(
 # precision, on standardized columns, until the tolerance is near; the rest is in double.
 
 
-#: Passes for each step that ``max_iter`` allows: these steps are cheaper than Newton's.
-PASSES = 10
-#: A step of t = 1 is taken unless the slope there exceeds this part of the slope at 0.
-WOLFE = 0.9
 #: Relative rounding errors of sums over rows.
 SINGLE, DOUBLE = 1e-7, 1e-13
-#: Tolerance down to which sums in single precision decide; the certificate is in double.
-SINGLE_ACCURACY = 1e-6
-#: Steps without a smaller gradient or value after which rounding errors are all that is left.
-PATIENCE = 12
 #: Passes at which the Hessian of a sample of rows is computed first, for several classes and for
 #: two, whose scales and mean curvature often suffice; then again after so many, of more rows.
 REFRESHED, REFRESHED_BINARY, AGAIN = (1, 6, 16), (14,), 32
-#: Part of the tolerance to which a point near the minimum is sought, and passes that it may take.
-NEAR, NEAR_PASSES = 0.3, 80
-#: Passes without penalty after which separation by a single column is looked for.
-CHECK = 4
 
 
 def minimize_wide(problem: WideLogistic, start: Floats, options: LogisticOptions) -> DescentResult:
@@ -507,8 +494,9 @@ def near_minimum(
 
     None where no maximum was found.
     """
-    descent = _QuasiNewtonDescent(with_products(problem), replace(options, tol=NEAR * options.tol))
-    descent.limit, descent.check = NEAR_PASSES, 0
+    # Part of the tolerance to which a point near the minimum is sought.
+    descent = _QuasiNewtonDescent(with_products(problem), replace(options, tol=0.3 * options.tol))
+    descent.limit, descent.check = 80, 0  # passes that it may take
     minimum = _minimize(descent, start)
     return minimum.theta if minimum.status is Status.SOLVED else None
 
@@ -516,13 +504,15 @@ def near_minimum(
 def _minimize(descent: _QuasiNewtonDescent, start: Floats) -> DescentResult:
     problem, minimum = descent.problem, None
     single = problem.single_rows
-    if not problem.is_sparse and problem.shape[0] <= MAX_BLOCK:
+    if not problem.is_sparse and problem.shape[0] <= 600:  # columns up to which there are blocks
         descent.sampled = single or problem.dense_rows
+    # Tolerance down to which sums in single precision decide; the certificate is in double.
+    single_accuracy = 1e-6
     if single is not None:
-        descent.rounding, part = SINGLE, max(0.7, SINGLE_ACCURACY / max(descent.tol, 1e-300))
+        descent.rounding, part = SINGLE, max(0.7, single_accuracy / max(descent.tol, 1e-300))
         minimum = descent.run(start, lambda theta: problem.at_rows(theta, single), part)
         start, descent.rounding = minimum.theta, DOUBLE
-    if minimum is None or not descent.converged or descent.tol < SINGLE_ACCURACY:
+    if minimum is None or not descent.converged or descent.tol < single_accuracy:
         minimum = descent.run(start, problem.at, 1.0)
     theta = minimum.theta
     if descent.converged and descent.separation is None:
@@ -544,7 +534,9 @@ class _QuasiNewtonDescent:
 
     def __init__(self, problem: WideLogistic, options: LogisticOptions) -> None:
         self.problem, self.tol = problem, options.tol
-        self.limit, self.check = PASSES * options.max_iter, CHECK
+        # Passes without penalty after which separation by a single column is looked for.
+        # Passes for each step that ``max_iter`` allows: these steps are cheaper than Newton's.
+        self.limit, self.check = 10 * options.max_iter, 4
         self.memory, self.rounding = LimitedMemory(), DOUBLE
         self.history: list[float] = []
         self.stopped, self.converged = Status.LIMIT, False
@@ -576,7 +568,9 @@ class _QuasiNewtonDescent:
                 self.memory.clear()
                 self.solve = lambda g: g / self.bound
                 new = self._step(here, -here.gradient / self.bound, at)
-            if new is None or stale > PATIENCE:
+            # Steps without a smaller gradient or value after which rounding errors are all that is
+            # left.
+            if new is None or stale > 12:
                 self.stopped = Status.ROUNDING
                 return here
             self.memory.add(new.theta - here.theta, new.gradient - here.gradient)
@@ -645,7 +639,8 @@ class _QuasiNewtonDescent:
         else:
             new = at(here.theta + direction)
             there = float(np.vdot(new.gradient, direction))
-            if new.value > here.value + 1e-4 * slope or abs(there) > WOLFE * abs(slope):
+            # A step of t = 1 is taken unless the slope there exceeds this part of the slope at 0.
+            if new.value > here.value + 1e-4 * slope or abs(there) > 0.9 * abs(slope):
                 move = (new.scores - here.scores)[:, 0]
                 t = self._line_minimum(here, direction, move)
                 new = at(here.theta + t * direction)
@@ -723,18 +718,12 @@ def _balance_intercepts(problem: WideLogistic, descent_point: DescentPoint) -> F
 # times the mean of pₖ (1 − pₖ).
 
 
-#: Columns up to which there are blocks, and multiplications that they may cost.
-MAX_BLOCK, MAX_WORK = 600, 1e9
 #: Parameters up to which the Hessian is a full matrix, and multiplications that it may cost.
 MAX_FULL, FULL_WORK = 700, 4e8
 #: Rows of a sample for each column of a full Hessian: with fewer it would not resemble that of all.
 MIN_ROWS = 6
 #: Part of the curvature that is added to blocks, and to the Hessian: what a sample lacks.
 DAMPING, LITTLE = 0.02, 1e-8
-#: Rows that are worth a thread, and the part of the mean curvature that rows are drawn by at least.
-MIN_PIECE, EVEN = 1000, 0.1
-#: Least part of the mean curvature in a column: a sample may lack the rows where it varies.
-LEAST_PART = 0.2
 #: Mean curvature of a row that is assumed at least.
 LEAST_CURVATURE = 1e-4
 
@@ -769,8 +758,9 @@ def sampled_hessian(
         size = int(more * max(FULL_WORK / parameters**2, MIN_ROWS * width))
         z, p, w = _sample(rows, size, theta, scores, weight)
         return _full(z, p, w, ridge, weight)
-    exact = k * width**2 * max(4 * width, 500) <= MAX_WORK
-    size = max(int(MAX_WORK / (k * width**2)), 500) if exact else max(4 * width, 2000)
+    max_work = 1e9  # multiplications that blocks may cost
+    exact = k * width**2 * max(4 * width, 500) <= max_work
+    size = max(int(max_work / (k * width**2)), 500) if exact else max(4 * width, 2000)
     z, p, w = _sample(rows, size, theta, scores, weight)
     curvature = w[:, None] * p * (1.0 - p)
     if exact:
@@ -795,7 +785,8 @@ def _sample(
     n, w, at = len(rows.w), rows.w, np.arange(len(rows.w))
     if size < n:
         curvature = w * _curvatures(rows, theta, scores)
-        curvature += EVEN * curvature.mean() * (w > 0.0)
+        # The part of the mean curvature that rows are drawn by at least.
+        curvature += 0.1 * curvature.mean() * (w > 0.0)
         total = np.cumsum(curvature)
         at = np.searchsorted(total, (np.arange(size) + 0.5) * (total[-1] / size))
         at = np.minimum(at, n - 1)
@@ -818,7 +809,7 @@ def _curvatures(rows: SampledRows, theta: Floats, scores: Floats) -> Floats:
         p = _probabilities(known)
         return np.asarray((p * (1.0 - p)).sum(axis=1))
 
-    return np.concatenate(parallel_map(part, pieces(n, MIN_PIECE)))
+    return np.concatenate(parallel_map(part, pieces(n, 1000)))  # rows that are worth a thread
 
 
 def _probabilities(scores: Floats) -> Floats:
@@ -857,7 +848,8 @@ def _full(z: Floats, p: Floats, w: Floats, ridge: Floats, weight: float) -> Line
         hessian.reshape(k, width, k, width)[:, shift, :, shift] += weight / k**2
     mean = np.maximum(w @ (p * (1.0 - p)), LEAST_CURVATURE * weight)
     diagonal = np.einsum("ii->i", hessian)
-    np.maximum(diagonal, LEAST_PART * np.repeat(mean, width), out=diagonal)
+    # Least part of the mean curvature in a column: a sample may lack the rows where it varies.
+    np.maximum(diagonal, 0.2 * np.repeat(mean, width), out=diagonal)
     diagonal += np.tile(ridge, k) + LITTLE * diagonal
     solve = cholesky_solver(hessian)
     return lambda g: np.asarray(solve(g.T.ravel()).reshape(k, width).T)

@@ -202,10 +202,6 @@ def _sparse(x: Any, center: Floats, scale: Floats, root: Floats) -> Floats:
 # Jacobi SVD algorithm, 2008).
 
 
-#: Rounds of refinement at most; without dependent columns the first solution is exact.
-ROUNDS = 3
-
-
 @dataclass(frozen=True)
 class GradedRows:
     """Q (n x r), R (r x d) and the order of the columns, for Z of rank r."""
@@ -243,7 +239,8 @@ class GradedRows:
         levels, which = np.unique(alpha, return_inverse=True)
         systems = [self._system(float(level)) for level in levels]
         before = np.inf
-        for _ in range(ROUNDS):
+        # Rounds of refinement at most; without dependent columns the first solution is exact.
+        for _ in range(3):
             left = self.q.T @ (y - z @ coef) - alpha * dual
             size = float(np.linalg.norm(left))
             if not size < 0.1 * before:

@@ -587,10 +587,6 @@ class NeighborsClassifier(ClassifierMixin, InstanceBasedClassifier):
 # Weights of neighbors: by distance, and by the sample weights that fill k places.
 
 
-#: Numbers of a block that stays in the cache of a processor.
-IN_CACHE = 32_768
-
-
 def _inverse_distance(distances: Floats) -> Floats:
     """1/d; where some neighbor has d = 0, one for those and zero for the others."""
     zero = distances == 0
@@ -648,7 +644,8 @@ def distance_weights(weights: Any, distances: Floats) -> Floats:
 def gaussian_weights(distances: Floats, h: float) -> Floats:
     """exp(−d²/2h²) relative to the nearest, so that not all underflow far from the data."""
     weights: Floats = np.empty(distances.shape)
-    rows = max(1, IN_CACHE // max(1, distances.shape[1]))
+    # Numbers of a block that stays in the cache of a processor.
+    rows = max(1, 32_768 // max(1, distances.shape[1]))
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         for start in range(0, len(distances), rows):
             d, part = distances[start : start + rows], weights[start : start + rows]

@@ -276,10 +276,6 @@ class NadarayaWatson(RegressorMixin, InstanceBasedRegressor, KernelSmoother):
 # once.
 
 
-#: Pairs of rows for which distances are computed; above, evenly spaced rows are predicted.
-MAX_PAIRS = 6_000_000
-GRID_SIZE = 16
-
 #: (prediction (m x k), target (m x k)) → loss of every row.
 RowLoss = Callable[[Floats, Floats], Floats]
 
@@ -322,7 +318,8 @@ def leave_one_out_bandwidth(
             "n_samples=1: leave-one-out needs another row that differs.",
             remedy="Give the bandwidth as a number.",
         )
-    rows = np.unique(np.linspace(0, n - 1, max(2, min(n, MAX_PAIRS // n))).round().astype(int))
+    # Pairs of rows for which distances are computed; above, evenly spaced rows are predicted.
+    rows = np.unique(np.linspace(0, n - 1, max(2, min(n, 6_000_000 // n))).round().astype(int))
     distances, weights = _distances_to_others(points, left_out, rows)
     low, high = _search_interval(distances, w[rows])
     if high == 0:  # all points are equal, and every bandwidth gives their mean
@@ -332,10 +329,11 @@ def leave_one_out_bandwidth(
         prediction = kernel_mean(distances, weights, y, float(np.exp(log_h)))
         return float(w[rows] @ loss(prediction, y[rows]) / w[rows].sum())
 
-    grid = np.linspace(np.log(low), np.log(high), GRID_SIZE)
+    grid_size = 16  # bandwidths of the grid
+    grid = np.linspace(np.log(low), np.log(high), grid_size)
     losses = np.array([mean_loss(log_h) for log_h in grid])
     index = int(losses.argmin())
-    bounds = grid[max(index - 1, 0)], grid[min(index + 1, GRID_SIZE - 1)]
+    bounds = grid[max(index - 1, 0)], grid[min(index + 1, grid_size - 1)]
     minimum = minimize_scalar(mean_loss, bounds=bounds, method="bounded", options={"xatol": 1e-3})
     best, value = (
         (minimum.x, minimum.fun) if minimum.fun <= losses[index] else (grid[index], losses[index])

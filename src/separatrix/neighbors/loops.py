@@ -73,8 +73,6 @@ def _largest(totals, largest, c):
 
 #: Weights of neighbors: 1; 1/d; exp(−d²/2h²) with h the distance of the k-th neighbor.
 UNIFORM, DISTANCE, GAUSSIAN = 0, 1, 2
-#: The smallest probability whose logarithm is taken.
-SMALLEST = 1e-15
 
 
 @compiled
@@ -152,7 +150,8 @@ def class_losses(
                 out[t, 0] += v[i]
             for s in range(n_smoothing):
                 p = (m * class_mean + smoothing[s] / n_classes) / (m + smoothing[s])
-                out[t, 1 + s] -= v[i] * math.log(max(p, SMALLEST))
+                # The smallest probability whose logarithm is taken.
+                out[t, 1 + s] -= v[i] * math.log(max(p, 1e-15))
     return out
 
 

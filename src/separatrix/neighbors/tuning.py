@@ -28,20 +28,12 @@ from separatrix.threads import MIN_PIECES, parallel_map, pieces
 
 #: Numbers of neighbors that are compared: all small ones, then about one sixth apart.
 COUNTS = (*range(1, 14), 15, 17, 20, 23, 27, 31, 36, 42, 49, 57, 66, 77, 90, 108, 128)
-#: Neighbors that are found first; more only if nearly so many prove useful.
-FIRST, USEFUL = 31, 17
 METRICS = ("euclidean", "manhattan")
 WEIGHTS = {"uniform": loops.UNIFORM, "gaussian": loops.GAUSSIAN, "distance": loops.DISTANCE}
 #: Votes spread over all classes that are compared by log loss.
 SMOOTHING = (3.0, 1.0, 0.3, 0.1, 0.03)
-#: Equal error rates are told apart by this much of the log loss.
-TIE = 1e-6
 #: Cost of one distance, in operations: for each column, and for the comparison with the k-th.
 COLUMN_COST, PAIR_COST = {"euclidean": 0.2, "manhattan": 1.0}, 4.0
-#: Cost of one distance by a tree over that by matrix products.
-TREE_COST = 8.0
-#: Fewer queries than this decide too little: so many are taken whatever they cost.
-MIN_QUERIES = 500
 
 
 @dataclass(frozen=True)
@@ -114,7 +106,8 @@ class _Comparison:
         if self.data.loss == "log_loss":
             return log_loss, log_loss
         error = np.repeat(mean[:, :, 0].ravel(), len(SMOOTHING))
-        return error, error + TIE * log_loss
+        # Equal error rates are told apart by this much of the log loss.
+        return error, error + 1e-6 * log_loss
 
     def predict(self, fold: _Fold, chosen: Mapping[str, Any]) -> Floats:
         """The rows of a fold by one combination: probabilities, or one number each."""
@@ -136,9 +129,11 @@ class _Comparison:
 
 def tune_neighbors(data: TuningData, *, standardize: bool) -> Tuning:
     """Compare counts, weights and metrics on the folds; for classes also the smoothing of votes."""
-    tuning = _tune(_Comparison.of(data, FIRST, standardize=standardize))
+    # Neighbors that are found first.
+    tuning = _tune(_Comparison.of(data, 31, standardize=standardize))
     chosen = [tuning.parameters, *(tuning.grid[at] for at in tuning.by_fold)]
-    if max(point["n_neighbors"] for point in chosen) <= USEFUL:
+    # More only if nearly so many prove useful.
+    if max(point["n_neighbors"] for point in chosen) <= 17:
         return tuning
     return _tune(_Comparison.of(data, COUNTS[-1], standardize=standardize))
 
@@ -189,7 +184,8 @@ def _queries(data: TuningData, d: int) -> tuple[list[Ints], str]:
         len(test) * _search_cost(len(train), d, metric)
         for train, test in data.folds.pairs for metric in METRICS
     )  # fmt: skip
-    fraction = max(data.work / max(cost, 1.0), MIN_QUERIES / total)
+    # Fewer queries than this decide too little: so many are taken whatever they cost.
+    fraction = max(data.work / max(cost, 1.0), 500 / total)
     if fraction >= 1.0:
         return tests, ""
     some = data.spread(int(data.n * fraction))
@@ -200,7 +196,8 @@ def _queries(data: TuningData, d: int) -> tuple[list[Ints], str]:
 
 def _search_cost(n: int, d: int, metric: str) -> float:
     """Operations to find the neighbors of one row, by a tree in few dimensions."""
-    by_tree = TREE_COST * COUNTS[-1] * 2.0 ** min(d, 24)
+    # Cost of one distance by a tree over that by matrix products.
+    by_tree = 8.0 * COUNTS[-1] * 2.0 ** min(d, 24)
     return float(min(n * (COLUMN_COST[metric] * d + PAIR_COST), by_tree))
 
 
@@ -229,8 +226,6 @@ def _nearest(points: Floats, w: Floats, train: Ints, rows: Ints, k: int, metric:
 
 #: Rows whose losses are computed together.
 BLOCK = 512
-#: The largest k that is tried by default.
-MAX_NEIGHBORS = 128
 
 
 @dataclass(frozen=True)
@@ -370,7 +365,7 @@ def leave_one_out_errors(
             "Leave-one-out needs weights that are counts of rows.",
             remedy="Give n_neighbors as a number.",
         )
-    default = max(1, min(int(2 * np.sqrt(total)), MAX_NEIGHBORS))
+    default = max(1, min(int(2 * np.sqrt(total)), 128))  # the largest k that is tried by default
     most = min(default if max_neighbors is None else max_neighbors, int(total - out.max()))
     if most < 1:
         raise InputError("Leave-one-out needs at least two rows that differ.")

@@ -526,8 +526,6 @@ class ElasticNetPenalty:
 EPS = float(np.finfo(float).eps)
 #: Rounding error of a sum over rows, relative to the sum of its absolute terms.
 ROUNDING = 64.0 * EPS
-#: A dual point that is scaled into its domain stays inside by this factor.
-INSIDE = 1.0 - 1e-15
 
 
 class Penalty(Protocol):
@@ -587,7 +585,7 @@ def certify_primal_dual(
     gaps = [_gap(loss, penalty, c, z, u, coef, v)]
     t = penalty.feasible_scale(v)
     if t < 1.0:
-        t *= INSIDE
+        t *= 1.0 - 1e-15  # a dual point that is scaled into its domain stays inside by this factor
         gaps.append(_gap(loss, penalty, c, z, t * u, coef, t * v))
     charge += float(np.sum(np.abs(np.multiply(intercept, imbalance))))
     gap = float(np.fmin.reduce(gaps)) + 2.0 * charge
@@ -604,6 +602,35 @@ def certify_primal_dual(
         scale_of=scale_of,
         statistic="the rows",
     )
+
+
+def certify_residual(
+    residual: Floats,
+    v: Floats,
+    b: Floats,
+    cross: Floats,
+    unit: Floats,
+    alpha: float,
+    tolerance: float,
+) -> Certificate:
+    """The certificate of b from r = y − Xb, Xᵀr and Xᵀy, with columns of length ``unit``.
+
+    ``kkt`` is ‖Xᵀr − αb‖ / ‖Xᵀy‖ in equilibrated columns. Without penalty the gap is not bounded.
+    """
+    scale = float(np.linalg.norm(cross / unit)) or 1.0
+    found = certify_primal_dual(
+        Squared(),
+        ElasticNetPenalty(np.zeros_like(b), np.full_like(b, alpha)),
+        np.ones_like(residual),
+        residual,
+        residual,
+        b,
+        v,
+        claim="Least squares by conjugate gradients" + (", with an ℓ₂ penalty" if alpha else ""),
+        tolerance=tolerance,
+    )
+    found = replace(found, kkt=float(np.linalg.norm((v - alpha * b) / unit)) / scale)
+    return found if alpha else replace(found, gap=np.nan, dual=np.nan, promised=("kkt",))
 
 
 def without_rounding(penalty: Penalty, b: Floats, v: Floats, error: Floats) -> tuple[Floats, float]:

@@ -23,12 +23,8 @@ from separatrix.arrays import Floats
 from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
 from separatrix.matrices.gram import column_gram
 
-#: Fraction of the distance to the boundary that a step may go.
-STEP_FRACTION = 0.9995
 #: Rows in a slice, whose numbers stay in the cache.
 SLICE_ROWS = 8192
-#: Gap, as a fraction of the first, that is nothing where the objective itself goes to zero.
-NOTHING = 1e-20
 
 
 @dataclass(frozen=True)
@@ -201,22 +197,18 @@ class _NormalEquations:
         return step
 
 
-def interior_point(
-    z: Floats, y: Floats, w: Floats, *, epsilon: float, start: Floats, tol: float, max_iter: int
-) -> InteriorSolution:
-    """Follow the central path until the gap is ``tol`` of the objective, or rounding stops it."""
-    problem = EpsilonInsensitiveProblem(z, y, w, epsilon)
-    return follow_central_path(problem, start, tol=tol, max_iter=max_iter)
-
-
 def follow_central_path(
     problem: EpsilonInsensitiveProblem, start: Floats, *, tol: float, max_iter: int
 ) -> InteriorSolution:
-    """As above, for any problem whose dual variables live in boxes."""
+    """Follow the central path until the gap is ``tol`` of the objective, or rounding stops it.
+
+    The dual variables of the problem live in boxes.
+    """
     at = problem.start(start)
     history = [at.complementarity()]
     while len(history) <= max_iter:
-        if history[-1] <= max(tol * problem.objective(at.beta), NOTHING * history[0]):
+        # Gap, as a fraction of the first, that is nothing where the objective itself goes to zero.
+        if history[-1] <= max(tol * problem.objective(at.beta), 1e-20 * history[0]):
             break
         try:
             new = predictor_corrector_step(problem, at)
@@ -286,4 +278,5 @@ def _step_lengths(
 
 
 def _length(fastest: float) -> float:
-    return min(1.0, STEP_FRACTION / float(fastest)) if fastest > 0 else 1.0
+    # Fraction of the distance to the boundary that a step may go.
+    return min(1.0, 0.9995 / float(fastest)) if fastest > 0 else 1.0

@@ -28,8 +28,6 @@ ALL = -2
 TOLERANCE = 1e-10
 #: Passes at most.
 MAX_PASSES = 15
-#: Scores of a chunk of rows, for all problems together.
-CHUNK_SCORES = 400_000
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,8 @@ class PathGradients(FieldStatistic):
         assert block.parts is not None
         block = block.take(np.flatnonzero(block.parts != TEST))
         p, _, k = self.points.shape
-        for chunk in chunks(block, int(np.clip(CHUNK_SCORES // (p * k), 256, 8192))):
+        # Scores of a chunk of rows, for all problems together.
+        for chunk in chunks(block, int(np.clip(400_000 // (p * k), 256, 8192))):
             self._add(chunk)
 
     def _add(self, block: Block) -> None:

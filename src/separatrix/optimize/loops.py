@@ -10,9 +10,6 @@ from __future__ import annotations
 
 from separatrix.compilation import compiled
 
-#: A coordinate becomes nonzero only beyond its threshold by more than a rounding error.
-THRESHOLD = 1.0 + 1e-14
-
 
 @compiled
 def sweep(gram, grad, beta, l1, l2, positive):
@@ -21,7 +18,8 @@ def sweep(gram, grad, beta, l1, l2, positive):
     worst = 0.0
     for j in range(m):
         old = beta[j]
-        if old == 0.0 and abs(grad[j]) <= l1[j] * THRESHOLD:
+        # A coordinate becomes nonzero only beyond its threshold by more than a rounding error.
+        if old == 0.0 and abs(grad[j]) <= l1[j] * (1.0 + 1e-14):
             continue
         curvature = gram[j, j] + l2[j]
         z = grad[j] + old * gram[j, j]

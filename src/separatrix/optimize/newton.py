@@ -30,9 +30,6 @@ EPS = float(np.finfo(float).eps)
 ARMIJO = 1e-4
 #: Values of f that are equal up to rounding, and a change that rounding hides, relative to f.
 EQUAL, HIDDEN = 1e-13, 1e-16
-#: Part of the predicted decrease (½ of a quadratic, 1 − 1/e of an exponential) from which a longer
-#: step is tried.
-FAR = 0.6
 
 
 def newton(
@@ -127,7 +124,9 @@ def backtrack(
         there = at(float(t))
         change = there.value - before
         if change <= ARMIJO * t * slope:
-            while longer and there.value - before < FAR * t * slope:
+            # Part of the predicted decrease (½ of a quadratic, 1 − 1/e of an exponential) from
+            # which a longer step is tried.
+            while longer and there.value - before < 0.6 * t * slope:
                 further = at(2.0 * float(t))
                 if not further.value < there.value:
                     break

@@ -324,10 +324,6 @@ class KernelPerceptron(ClassifierMixin, KernelModel, ClassLabels):
 # out first.
 
 
-#: Rows of the Gram matrix computed together at most, and how many rows ahead they are sought.
-BATCH, LOOKAHEAD = 4, 1024
-
-
 @dataclass(frozen=True)
 class KernelTrainingResult:
     """Dual coefficients αy (n x outputs), the scores of the training rows, and the history."""
@@ -411,9 +407,10 @@ class _DualVariables:
 
     def upcoming_mistakes(self, order: Ints, index: int) -> list[int]:
         """The next rows of the order that are misclassified by the present scores."""
-        ahead = order[index : index + LOOKAHEAD]
+        ahead = order[index : index + 1024]  # how many rows ahead they are sought
         wrong = (self.signs[:, ahead] * self.scores[:, ahead] <= 0.0).any(axis=0)
-        return [int(i) for i in ahead[wrong][:BATCH]]
+        # Rows of the Gram matrix computed together at most.
+        return [int(i) for i in ahead[wrong][:4]]
 
     def final(self, seen: int) -> tuple[Floats, Floats]:
         """Coefficients and scores to be returned."""

@@ -29,9 +29,6 @@ from separatrix.perceptron.loops import train_dense, train_sparse
 from separatrix.rows.schema import Encoding
 from separatrix.statistics.moments import Standardizer
 
-#: Epochs of the textbooks' perceptron unless a limit is given.
-EPOCHS = 200
-
 
 class Perceptron(SparseCoefficients, LinearClassifier):
     """Rosenblatt's perceptron: a linear classifier updated at every misclassified row.
@@ -312,7 +309,8 @@ class Perceptron(SparseCoefficients, LinearClassifier):
                 remedy="Leave out order, start, max_epochs, average, pocket, standardize and "
                 "store_weights.",
             )
-        epochs = EPOCHS if self.max_epochs is None else self.max_epochs
+        # Epochs of the textbooks' perceptron unless a limit is given.
+        epochs = 200 if self.max_epochs is None else self.max_epochs
         return TrainingOptions(
             self.order or "given", epochs, self.average, self.pocket, self.store_weights
         )

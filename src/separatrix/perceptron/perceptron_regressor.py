@@ -21,8 +21,6 @@ from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Block, identity
 from separatrix.statistics.moments import prepare
 
-#: Default learning rate, as a fraction of the largest that cannot overshoot at any row.
-RATE_FRACTION = 0.1
 #: Growth of the squared residuals beyond which training has diverged.
 DIVERGED = 1e6
 _CLAIMS = {
@@ -200,7 +198,8 @@ class PerceptronRegressor(RegressorMixin, LinearModel):
     def _rate(self, x: Floats, block: Block) -> Floats:
         """The learning rate of every row."""
         longest = float((np.einsum("ij,ij->i", x, x) + float(self.fit_intercept)).max()) or 1.0
-        step = RATE_FRACTION / longest if self.learning_rate is None else float(self.learning_rate)
+        # Default learning rate, as a fraction of the largest that cannot overshoot at any row.
+        step = 0.1 / longest if self.learning_rate is None else float(self.learning_rate)
         return np.asarray(step * block.weights / block.weights.max())
 
     def _options(self) -> TrainingOptions:

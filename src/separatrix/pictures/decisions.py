@@ -432,10 +432,6 @@ def _reject_label(model: Any) -> str | None:
 # Risk–coverage curve: the error of a classifier with a reject option.
 
 
-#: Points of the line at most.
-_POINTS = 300
-
-
 @dataclass(eq=False)
 class CoverageRiskDisplay(Display):
     """Risk of the rows answered against coverage, rows ordered by expected cost.
@@ -545,8 +541,9 @@ class CoverageRiskDisplay(Display):
     def _draw(self, ax: Any) -> None:
         coverage, risk = self.curve.coverage, self.curve.risk
         shown = np.arange(coverage.size)
-        if coverage.size > _POINTS:
-            positions = np.searchsorted(coverage, np.linspace(0, 1, _POINTS))
+        points = 300  # points of the line at most
+        if coverage.size > points:
+            positions = np.searchsorted(coverage, np.linspace(0, 1, points))
             shown = np.unique(np.minimum(positions, coverage.size - 1))
         reference_line(ax, risk[-1])
         annotate(ax, "full coverage", (0, risk[-1]), (3, 3), color=MUTED)

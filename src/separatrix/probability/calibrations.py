@@ -325,8 +325,6 @@ def _vector(scores: Any) -> Floats:
 
 EPS = float(np.finfo(float).eps)
 LARGEST = float(np.finfo(float).max)
-#: Derivatives of the likelihood, for a weight of one, at which Platt scaling ends.
-TOLERANCE, MAX_ITER = 1e-9, 100
 
 
 @dataclass(frozen=True)
@@ -424,10 +422,12 @@ def fit_platt(rows: BinaryScores, *, smooth: bool = True) -> tuple[SigmoidMap, C
 
 def _minimize(problem: PlattProblem, start: Floats) -> Floats:
     """The minimum by a compiled loop, gone on with where its steps do not end at it."""
-    vector = sigmoid_newton(problem.z, problem.t, problem.w, float(start[1]), TOLERANCE, MAX_ITER)
-    if np.abs(problem.gradient(vector)).max() <= TOLERANCE * problem.weight:
+    # Derivatives of the likelihood, for a weight of one, at which Platt scaling ends.
+    tolerance = 1e-9
+    vector = sigmoid_newton(problem.z, problem.t, problem.w, float(start[1]), tolerance, 100)
+    if np.abs(problem.gradient(vector)).max() <= tolerance * problem.weight:
         return np.asarray(vector)
-    solution = newton(problem, vector, tol=TOLERANCE, gradient_scale=problem.weight)
+    solution = newton(problem, vector, tol=tolerance, gradient_scale=problem.weight)
     return np.asarray(solution.coef[:, 0])
 
 
@@ -502,8 +502,6 @@ def _refuse_separated(rows: BinaryScores) -> None:
 # pieces probabilities are interpolated linearly.
 
 
-#: Rows from which the two classes are sorted on two threads.
-MANY = 50_000
 _NONE = np.empty(0)
 
 
@@ -532,7 +530,7 @@ def fit_isotonic(rows: BinaryScores) -> tuple[IsotonicMap, Certificate]:
     if rows.w is not None:
         rows = replace(rows, w=rows.w / unit_of(rows.w))
     classes = (rows.of_class(True), rows.of_class(False))
-    many = rows.score.size >= MANY
+    many = rows.score.size >= 50_000  # rows from which the two classes are sorted on two threads
     pos, neg = parallel_map(_sort_scores, classes) if many else map(_sort_scores, classes)
     low, high, up, right = hull_edges(*pos, *neg)
     fitted = IsotonicMap(low, high, up / (up + right))

@@ -25,8 +25,6 @@ GRID = (64, 48)
 FINE_GRID = (80, 60)
 MOST_DOTS = 5_000
 
-#: More classes cannot be distinguished in one picture.
-MOST_CLASSES = 10
 
 #: Standard deviations about the mean of each class that the window holds.
 _REACH = 2.4
@@ -122,9 +120,10 @@ def decision_surface(
     not drawn.
     """
     x, codes, w = trained
-    if not 2 <= len(classes) <= MOST_CLASSES:
+    most_classes = 10  # more classes cannot be distinguished in one picture
+    if not 2 <= len(classes) <= most_classes:
         raise InputError(
-            f"The boundary is drawn for 2 to {MOST_CLASSES} classes; there are {len(classes)}."
+            f"The boundary is drawn for 2 to {most_classes} classes; there are {len(classes)}."
         )
     plane = discriminant_plane(x, codes, w, names=names)
     normals = _normals(plane.transform(x), codes, w, len(classes))

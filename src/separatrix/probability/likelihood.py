@@ -30,8 +30,6 @@ from separatrix.rows.schema import Block, Encoding, Terms, identity, scratch
 from separatrix.statistics.class_moments import CHUNK_ROWS, ClassMoments
 from separatrix.statistics.moments import FieldStatistic, Moments, prepare, use_compiled
 
-#: Values in a chunk of rows that stays in cache.
-CHUNK_VALUES = 200_000
 Chunk = tuple[Floats, Floats, Floats]
 
 
@@ -64,7 +62,8 @@ class LogisticDesign:
         block = self._align(block)
         width, r = self.width, self.width - int(self.intercept)
         size = max(width * len(self.targets) ** 0.5, len(self.center), 1)
-        chunk = min(int(np.clip(CHUNK_VALUES // size, 64, 8192)), max(block.n, 1))
+        # Values in a chunk of rows that stays in cache.
+        chunk = min(int(np.clip(200_000 // size, 64, 8192)), max(block.n, 1))
         buffer = scratch((chunk, width), "C")
         ones = np.ones(chunk)
         for start in range(0, block.n, chunk):
@@ -281,10 +280,6 @@ class ScoreMargins(FieldStatistic):
 # Rows of a fit by likelihood: encoded once, with their moments where a fit needs them.
 
 
-#: Values of a table in memory up to which its design is stored.
-MAX_ENCODED = 20_000_000
-
-
 @dataclass(frozen=True)
 class LogisticRows:
     """Encoded rows; ``known`` are their moments where the encoding needed them.
@@ -323,7 +318,8 @@ class LogisticRows:
             return cls(rows, None, identity(rows.schema), rows.block.targets)
         prepared = prepare(rows)
         moments, encoding = prepared.moments, prepared.encoding
-        if not isinstance(rows, InMemory) or len(rows) * len(encoding.names) > MAX_ENCODED:
+        # Values of a table in memory up to which its design is stored.
+        if not isinstance(rows, InMemory) or len(rows) * len(encoding.names) > 20_000_000:
             return cls(prepared.rows, moments, encoding, moments.targets)
         # encoded once: every pass of a solver would do it again
         block = encoding.apply(rows.block)

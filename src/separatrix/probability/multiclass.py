@@ -585,14 +585,11 @@ def label_columns(
 # (2004): one linear system for each row, whose solution is never negative.
 
 
-#: Matrix entries of the systems that are solved at a time.
-BATCH = 2_000_000
-
-
 def couple(log_odds: Floats, k: int) -> Floats:
     """n x K probabilities; a column of ``log_odds`` for each pair i < j, positive for j."""
     p = np.empty((len(log_odds), k))
-    step = max(1, BATCH // (k + 1) ** 2)
+    # Matrix entries of the systems that are solved at a time.
+    step = max(1, 2_000_000 // (k + 1) ** 2)
     for start in range(0, len(p), step):
         here = slice(start, start + step)
         p[here] = _solve_batch(log_odds[here], k)

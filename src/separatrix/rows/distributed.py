@@ -277,10 +277,6 @@ class FilesOnDask(TableRows):
 # suffices; otherwise each pass reads it again.
 
 
-#: Portions under way for each worker while answers are fetched in order.
-WINDOW = 3
-
-
 class DaskPasses:
     """Passes over the same portions; ``client`` None is whichever scheduler Dask has."""
 
@@ -313,8 +309,9 @@ class DaskPasses:
         job = delayed(_Literal(task), pure=False, traverse=False)
         reduce_task, both = delayed(_reduce_portion, pure=False), delayed(_sum, pure=False)
         level = [reduce_task(portion, job) for portion in portions]
+        fan_in = 16  # portions whose statistics are added in one task
         while len(level) > 1:
-            level = [both(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
+            level = [both(level[i : i + fan_in]) for i in range(0, len(level), fan_in)]
         parcel: Parcel = self._compute_now(level[0], client)
         total: Portion[S] = parcel.opened()
         self._count(client, len(pack(task)), parcel.traveled)
@@ -347,7 +344,8 @@ class DaskPasses:
             yield from (self._compute_now(task, None) for task in tasks)
             return
         under_way: deque[Any] = deque()
-        most = WINDOW * max(1, workers_of(client))
+        # Portions under way for each worker while answers are fetched in order.
+        most = 3 * max(1, workers_of(client))
         for task in tasks:
             under_way.append(client.compute(task))
             if len(under_way) >= most:
@@ -536,10 +534,6 @@ def refuse_unseen_file(source: Any) -> None:
 # A worker turns the rows of a portion into a statistic; statistics are all that leaves it. A
 # refusal (a value that cannot be read) is a result like any other: of two, the first in the order
 # of the rows counts, as it would on one machine.
-
-
-#: Portions whose statistics are added in one task.
-FAN_IN = 16
 
 
 @dataclass

@@ -285,11 +285,6 @@ def _identifiers(name: str, kind: Kind, recognized: Recognized) -> str:
 # Columns that only tell rows apart: counters, keys and names. They say nothing about new rows.
 
 
-#: A text column with more distinct values than this, and than half the rows, holds identifiers.
-MIN_IDENTIFIERS = 50
-#: From this many rows on, a text of its own in every row is an identifier.
-MIN_ROWS = 10
-
 #: Names of identifiers: id, customer_id, orderId, uuid; index.
 _ID = re.compile(r"(?i:(^|[\W_])(id|ids|uuid|guid)$)|[a-z](Id|ID)$|(?i:^id[\W_])")
 _INDEX = re.compile(r"(?i)^(index|idx|row_?names?|level_0)$")
@@ -321,7 +316,9 @@ def _texts(sample: pa.Array) -> str | None:
 
     values = levels(sample)
     present, distinct = int((values.codes >= 0).sum()), len(values.names)
-    if distinct > max(MIN_IDENTIFIERS, present // 2) or (distinct == present >= MIN_ROWS):
+    # From this many rows on, a text of its own in every row is an identifier.
+    # A text column with more distinct values than this, and than half the rows, holds identifiers.
+    if distinct > max(50, present // 2) or (distinct == present >= 10):
         return f"{distinct} distinct texts in {present} rows look like identifiers"
     return None
 

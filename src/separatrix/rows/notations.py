@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -286,13 +285,6 @@ def to_floats(text: pa.Array, notation: Notation) -> pa.Array:
     return pc.if_else(pc.fill_null(parts.negative, False), pc.negate(values), values)
 
 
-@cache
-def shown_example(separators: Separators) -> str:
-    """A number in this notation, and what it means."""
-    group, point = separators.thousands, separators.decimal
-    return f"'1{group}234{point}5' is 1234.5"
-
-
 # -------------------------------------------------------------------------------------------------
 # Dates as text: the order of day, month and year; as days since 1970-01-01. Times of day.
 
@@ -318,8 +310,6 @@ _CLOCK = (
     r"^(?P<hour>[01]?[0-9]|2[0-4]):(?P<minute>[0-5][0-9])"
     r"(?::(?P<second>[0-5][0-9](?:\.[0-9]+)?))? ?(?P<half>(?i:[ap]\.?m\.?)?)(?P<zone>)$"
 )
-#: Two-digit years from this one on are of the twentieth century.
-PIVOT = 69
 
 
 @dataclass(frozen=True)
@@ -355,15 +345,6 @@ PATTERNS = (
 )
 
 
-@cache
-def pattern_of(order: str) -> str:
-    """One regular expression for all dates of an order, and those with the year first."""
-    if order == CLOCK:
-        return _CLOCK
-    usable = [p.pattern for p in PATTERNS if p.order in (order, "year-first")]
-    return "|".join(re.sub(r"\(\?P<\w+>", "(?:", pattern) for pattern in usable)
-
-
 def to_days(text: pa.Array, order: str) -> Floats:
     """Cleaned texts as days since 1970-01-01; NaN where the text is no date of this order.
 
@@ -395,7 +376,8 @@ def _parse_pattern(text: pa.Array, pattern: DatePattern) -> Floats:
     parts = _fields(fields)
     year = _integers(parts["year"], 1970)
     short = np.asarray(pc.less_equal(pc.utf8_length(parts["year"]), 2))
-    year = np.where(short, np.where(year < PIVOT, 2000, 1900) + year, year)
+    # Two-digit years from this one on are of the twentieth century.
+    year = np.where(short, np.where(year < 69, 2000, 1900) + year, year)
     month = _months(parts["month"])
     day = _integers(parts["day"], 1)
     months = (year - 1970) * 12 + month - 1
@@ -479,8 +461,6 @@ SENTINELS = tuple(
 )
 #: Other values that a column must have beside a sentinel; with fewer they may be codes.
 MIN_DISTINCT = 3
-#: Positive sentinels (days since: 999) occur at least twice and in at most this part of the rows.
-MAX_POSITIVE_PART = 0.5
 
 
 def sentinels_given(na: Iterable[str]) -> tuple[float, ...]:
@@ -547,7 +527,9 @@ class SentinelTally:
         """Whether a value occurs more than once, unless it is below all others by far."""
         if value < 0 and self.lowest - value > self.highest - self.lowest:
             return True
-        most = self.count if value < 0 else MAX_POSITIVE_PART * self.count
+        # Positive sentinels (days since: 999) occur at least twice and in at most this part of the
+        # rows.
+        most = self.count if value < 0 else 0.5 * self.count
         return 1 < self.counts[value] <= most
 
 

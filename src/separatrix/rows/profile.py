@@ -15,9 +15,6 @@ from separatrix.arrays import Floats, Matrix
 from separatrix.rows.rows import Rows, merge
 from separatrix.rows.schema import Block, Kind, Schema, Terms
 
-#: Levels that a profile lists, the most frequent first.
-SHOWN_LEVELS = 50
-
 #: Distinct numbers are counted up to this many.
 COUNTED_VALUES = 100
 
@@ -146,7 +143,8 @@ class Profile:
             if column.kind is Kind.DISCRETE:
                 counts = Counter({k: n for k, n in self.levels.get(name, Counter()).items() if n})
                 ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-                yield replace(plain, levels=dict(ranked[:SHOWN_LEVELS]), distinct=len(counts))
+                # Levels that a profile lists, the most frequent first.
+                yield replace(plain, levels=dict(ranked[:50]), distinct=len(counts))
                 continue
             n = self.numbers.get(name, _Numbers())
             if not n.count:

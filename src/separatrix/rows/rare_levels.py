@@ -17,8 +17,6 @@ import numpy as np
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Block, Column, Schema, Term, TermMap
 
-#: Columns of so few levels keep them all: they are factors as surveys and experiments have them.
-FEW_LEVELS = 20
 #: What the level of all rare ones is called, unless a level is called so already.
 OTHERS = "other levels"
 
@@ -30,10 +28,12 @@ def pool_rare_levels(rows: InMemory, most: int, reason: str) -> InMemory:
     out, as all of their rows would agree.
     """
     schema, counts = rows.schema, count_levels(rows.block)
-    many = [c for c in schema.columns if len(counts.get(c.name, ())) > FEW_LEVELS]
+    # Columns of so few levels keep them all: they are factors as surveys and experiments have them.
+    few_levels = 20
+    many = [c for c in schema.columns if len(counts.get(c.name, ())) > few_levels]
     sizes = np.array([w for c in many for w in counts[c.name].values()])
     others = len(rows.block.terms) - len(sizes)
-    threshold = _threshold(sizes, max(most - others, FEW_LEVELS))
+    threshold = _threshold(sizes, max(most - others, few_levels))
     pooled = [p for c in many if (p := _pool_levels(c, counts[c.name], threshold)).pooled]
     if not pooled:
         return rows

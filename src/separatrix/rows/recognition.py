@@ -304,15 +304,6 @@ def sentinel_tallies(
 # The notation of a column from its tally, or a refusal that names the row.
 
 
-#: From this part of its texts on, a column of numbers with other texts is refused.
-NUMERIC_FRACTION = 0.7
-#: Up to this part of its texts, those that are not numbers or dates are slips, and read as missing;
-#: of more, another way of writing is likelier.
-SLIPS = 0.05
-#: With fewer texts than this, dates with other texts among them are levels.
-MIN_DATES = 10
-
-
 @dataclass(frozen=True)
 class Hints:
     """What the other columns say about texts with two readings (1,234 and 3/4/2021)."""
@@ -341,8 +332,10 @@ def decide(tally: Tally, hints: Hints, *, forced: bool) -> Notation | None:
         levels = len(tally.codes) <= MAX_CODES and 2 * len(tally.codes) <= best.fitting
         levels = levels and all(code.isdigit() for code in tally.codes)  # such as 0, 1, 2, 3+
     else:
-        levels = tally.present < MIN_DATES
-    if not forced and (levels or best.fitting < NUMERIC_FRACTION * tally.present):
+        # With fewer texts than this, dates with other texts among them are levels.
+        levels = tally.present < 10
+    # From this part of its texts on, a column of numbers with other texts is refused.
+    if not forced and (levels or best.fitting < 0.7 * tally.present):
         return None
     slips = slips_of(tally)
     if slips:
@@ -359,7 +352,9 @@ def slips_of(tally: Tally) -> tuple[str, ...]:
     two ways.
     """
     best, strict = tally.best, tally.options.strict or tally.options.na is not None
-    few = tally.present - best.fitting <= SLIPS * tally.present
+    # Up to this part of its texts, those that are not numbers or dates are slips, and read as
+    # missing; of more, another way of writing is likelier.
+    few = tally.present - best.fitting <= 0.05 * tally.present
     if strict or best.misfit is None or not few or len(best.misfits) > MAX_MISFITS:
         return ()
     texts = sorted(best.misfits)
@@ -568,8 +563,6 @@ def _place(texts: pa.Array, rows: NDArray[np.intp], i: int, location: Location) 
 # Sentences on how the columns of a table were read, and how to override it.
 
 
-#: How many columns are named before the rest is only counted.
-NAMED = 4
 _ORDERS = {
     "day-first": "the day first (22/07/2022)",
     "month-first": "the month first (07/22/2022)",
@@ -695,8 +688,9 @@ def missing_notes(counts: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
 
 def _list(names: Iterable[str], *, quoted: bool = False) -> str:
     shown = [name if quoted else repr(name) for name in names]
-    more = len(shown) - NAMED
-    return ", ".join(shown[:NAMED]) + (f" and {more} more" if more > 0 else "")
+    named = 4  # how many columns are named before the rest is only counted
+    more = len(shown) - named
+    return ", ".join(shown[:named]) + (f" and {more} more" if more > 0 else "")
 
 
 # -------------------------------------------------------------------------------------------------

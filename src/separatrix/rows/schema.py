@@ -258,8 +258,6 @@ def _term(name: str) -> Term:
 
 #: Larger arrays, in numbers, are allocated anew each time.
 MAX_SIZE = 4_000_000
-#: Buffers per thread.
-MAX_BUFFERS = 4
 
 
 class _BufferPool(threading.local):
@@ -290,7 +288,7 @@ def _free_buffer(size: int) -> Floats:
         return buffers[best]
     buffer = np.empty(size)
     buffers.append(buffer)
-    if len(buffers) > MAX_BUFFERS:
+    if len(buffers) > 4:  # buffers per thread
         del buffers[0]
     return buffer
 
@@ -343,8 +341,6 @@ def to_array(x: Matrix) -> Floats:
 SMALLEST, LARGEST = 1e-150, 1e150
 #: Numbers up to a quarter of the largest have differences, and these differences, that are finite.
 LARGEST_DIFFERENCES = sys.float_info.max / 4.0
-#: Rows whose numbers show of most columns that they are not tiny, before all rows are looked at.
-FIRST_ROWS = 64
 
 
 def check_sizes(x: Matrix, names: Sequence[str] | None, *, any_size: bool = False) -> bool:
@@ -361,7 +357,9 @@ def check_sizes(x: Matrix, names: Sequence[str] | None, *, any_size: bool = Fals
             _check_differences(x, names)
         return bool(np.isfinite(greatest))
     with np.errstate(invalid="ignore"):
-        first = np.fmax.reduce(np.abs(to_array(x[:FIRST_ROWS])), axis=0)
+        # Rows whose numbers show of most columns that they are not tiny, before all rows are looked
+        # at.
+        first = np.fmax.reduce(np.abs(to_array(x[:64])), axis=0)
     if greatest <= LARGEST and (first >= SMALLEST).all():
         return True
     low, high = _ranges(x)
@@ -442,10 +440,6 @@ def _ranges(x: Matrix) -> tuple[Floats, Floats]:
     return np.fmin.reduce(x, axis=0), np.fmax.reduce(x, axis=0)
 
 
-#: Weights are numbers of rows; sums of squares, and of their products with weights, stay finite.
-HEAVIEST = 1e100
-
-
 def check_sample_weight(sample_weight: Any, n: int, *, any_size: bool = False) -> Floats | None:
     """Sample weights as an array of length n, validated; None stays None.
 
@@ -467,9 +461,11 @@ def check_sample_weight(sample_weight: Any, n: int, *, any_size: bool = False) -
         )
     if not np.isfinite(w).all() or (w < 0).any():
         raise InputError("sample_weight must be finite and not negative.")
-    if not any_size and w.max() > HEAVIEST:
+    # Weights are numbers of rows; sums of squares, and of their products with weights, stay finite.
+    heaviest = 1e100
+    if not any_size and w.max() > heaviest:
         raise InputError(
-            f"sample_weight goes up to {w.max():.1g}, beyond {HEAVIEST:.0e}, from where on sums "
+            f"sample_weight goes up to {w.max():.1g}, beyond {heaviest:.0e}, from where on sums "
             "with weights overflow.",
             remedy="A weight counts rows: divide all by a constant.",
         )

@@ -181,8 +181,6 @@ def _nearest(before: Ints, cut: float) -> int:
 # if columns are independent within a class (within the table, where the target is a number).
 
 
-#: Columns depend on each other, so that chance gives more copies than if they did not.
-DEPENDENCE = 15.0
 #: Rows from which the agreement of columns is estimated.
 SAMPLE = 4_000
 TOGETHER = (
@@ -248,7 +246,8 @@ class Copies:
         columns = _columns(self.block.terms) + (0 if _is_classes(self.block.targets) else 1)
         if columns < 2 and self.distinct > FEW_VALUES:
             return False
-        return self.pairs <= DEPENDENCE * self._expected_pairs()
+        # Columns depend on each other, so that chance gives more copies than if they did not.
+        return self.pairs <= 15.0 * self._expected_pairs()
 
     @property
     def are_counts(self) -> bool:

@@ -24,10 +24,6 @@ from separatrix.selection.criteria import corrected_aic, fit_figures_of
 MAX_ITER, TOLERANCE = 5_000, 1e-7
 #: A probability below this counts as this.
 SMALLEST = float(np.finfo(float).eps)
-#: Weight of the row that asks for a sum of one, in norms of the other rows.
-SUM_TO_ONE = 1e5
-#: Difference of the bounds of a log evidence up to which it has a weight.
-MAX_GAP = 0.1
 
 
 @dataclass(frozen=True)
@@ -59,7 +55,8 @@ def squared_error_average(predictions: Floats, y: Floats, w: Floats) -> Average:
     root = np.sqrt(share)[:, None]
     # residuals of each model: with weights that sum to one, those of the average are their average
     residuals = root * (predictions - y[:, None])
-    heavy = SUM_TO_ONE * (float(np.linalg.norm(residuals)) or 1.0)
+    # Weight of the row that asks for a sum of one, in norms of the other rows.
+    heavy = 1e5 * (float(np.linalg.norm(residuals)) or 1.0)
     rows = np.vstack([residuals, np.full((1, residuals.shape[1]), heavy)])
     a, _ = nnls(rows, np.append(np.zeros(len(residuals)), heavy))
     a = a / a.sum()
@@ -101,7 +98,7 @@ def _log_evidence(model: Any) -> float:
         ) from reason
     bounded = getattr(model, "n_inducing", None) is not None
     low, high = getattr(model, "evidence_bounds_", (value, np.inf if bounded else value))
-    if high - low > MAX_GAP:
+    if high - low > 0.1:  # difference of the bounds of a log evidence up to which it has a weight
         raise InputError(
             f"{type(model).__name__} knows its log evidence between {low:.6g} and {high:.6g} only, "
             "and a weight by it would be arbitrary.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
@@ -180,8 +180,6 @@ def _by_folds(f: PathFigures) -> list[Criterion]:
 
 #: Probability with which the bound on classification errors may fail.
 DELTA = 0.05
-#: Explained or residual sums of squares below this fraction of the total are rounding.
-NOTHING = 1e-13
 
 
 def corrected_aic(log_likelihood: Floats, freedom: Floats, n: float) -> Floats:
@@ -202,9 +200,8 @@ def description_length(subsets: Subsets) -> Floats:
     """
     k, n = subsets.coefficients, subsets.rows
     total = subsets.squares + subsets.explained
-    inside = (
-        (k > 0.0) & (k < n) & (np.minimum(subsets.squares, subsets.explained) > NOTHING * total)
-    )
+    # Explained or residual sums of squares below this fraction of the total are rounding.
+    inside = (k > 0.0) & (k < n) & (np.minimum(subsets.squares, subsets.explained) > 1e-13 * total)
     k = np.where(inside, k, 1.0)
     rest = np.where(inside, n - k, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -300,15 +297,6 @@ class FitFigures:
     squares: float | None = None
     explained: float | None = None
     intercept: bool = True
-
-
-class ComparablePath(Protocol):
-    """A fitted path whose points criteria can compare."""
-
-    def path_figures(
-        self, X: Any = None, y: Any = None, sample_weight: Any = None, cv: Any = None
-    ) -> PathFigures:
-        """What criteria need; the rows are those of the fit, where they are wanted again."""
 
 
 # -------------------------------------------------------------------------------------------------

@@ -366,8 +366,6 @@ MOST_RANKS = 16
 LEVELS = (1, 2, 3, 4, 6, 8, 11, 16)
 #: Added to the seed of the folds for that of the ranks.
 RANK_SEED = 7_919
-#: Rows of each part at least, on average.
-ROWS_A_PART = 2
 
 
 @dataclass(frozen=True)
@@ -382,11 +380,12 @@ class Nesting:
         """As many ranks as rows allow; refuses tables with too few."""
         if folds < 2:
             raise InputError(f"{folds} folds are too few.", remedy="Choose at least 2.")
-        ranks = min(MOST_RANKS, n // (ROWS_A_PART * folds))
+        rows_a_part = 2  # rows of each part at least, on average
+        ranks = min(MOST_RANKS, n // (rows_a_part * folds))
         if ranks < 4:
             raise InputError(
                 f"{n} rows are too few for a learning curve of {folds} folds.",
-                remedy=f"Give at least {4 * ROWS_A_PART * folds} rows, or use fewer folds.",
+                remedy=f"Give at least {4 * rows_a_part * folds} rows, or use fewer folds.",
             )
         return cls(folds, ranks)
 
@@ -603,10 +602,6 @@ def _silence_warnings() -> Iterator[None]:
 
 EXPONENTS = np.geomspace(0.1, 2.0, 40)
 DRAWS = 400
-#: Points that are needed, and the largest error that counts, in errors of the last point.
-FEWEST_POINTS, HIGHEST = 4, 3.0
-#: What is left to fall of a curve that counts as flat, as a fraction of its limit.
-FLAT = 1e-3
 #: Probability that intervals cover.
 LEVEL = 0.9
 
@@ -637,7 +632,8 @@ class PowerLaw:
         """Whether the limit is known to half of what is above it at the last of the rows."""
         _, low, high = self.interval(self.draws[:, 0])
         a, b, c = self.draws.T
-        falling = b * self.last**-c > FLAT * a
+        # What is left to fall of a curve that counts as flat, as a fraction of its limit.
+        falling = b * self.last**-c > 1e-3 * a
         bounded = (c <= EXPONENTS[0]) | (c >= EXPONENTS[-1])
         return bool(high - low <= 0.5 * high and np.mean(falling & bounded) < 0.5)
 
@@ -646,14 +642,16 @@ def fit_power_law(sizes: Floats, errors: Floats, seed: int = 0) -> PowerLaw | No
     """Through errors (sizes x folds); None where too few points follow the last peak."""
     known = np.isfinite(errors).all(axis=1)
     sizes, errors = sizes[known], errors[known]
-    if len(sizes) < FEWEST_POINTS:
+    fewest_points = 4  # points that are needed
+    if len(sizes) < fewest_points:
         return None
     mean = errors.mean(axis=1)
     peak = int(mean.argmax())
     start = 0 if peak == 0 else peak + 1
     after = np.arange(len(sizes)) >= start
-    after &= mean <= HIGHEST * max(float(mean[-1]), np.finfo(float).tiny)
-    if np.count_nonzero(after) < FEWEST_POINTS or not (mean[after] > 0.0).all():
+    # The largest error that counts, in errors of the last point.
+    after &= mean <= 3.0 * max(float(mean[-1]), np.finfo(float).tiny)
+    if np.count_nonzero(after) < fewest_points or not (mean[after] > 0.0).all():
         return None
     sizes, errors = sizes[after], errors[after]
     folds = errors.shape[1]

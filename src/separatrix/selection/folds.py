@@ -40,8 +40,6 @@ Result = TypeVar("Result")
 Array = TypeVar("Array", bound=NDArray[Any])
 
 DEFAULT_FOLDS = 5
-#: Rows among which copies are looked for that folds may part: a few milliseconds.
-CHECKED_ROWS = 4_000
 #: What copies mean to a number of folds that are those of scikit-learn.
 PARTED = (
     "A number of folds means the folds of scikit-learn here, which part copies: what is chosen may "
@@ -173,9 +171,11 @@ def warn_of_parted_copies(rows: InMemory, folds: Folds, cv: CV) -> None:
     if folds.labels is None or not (cv is None or isinstance(cv, int | np.integer)):
         return
     n = len(rows)
+    # Rows among which copies are looked for that folds may part: a few milliseconds.
+    checked_rows = 4_000
     at = (
-        np.sort(np.random.default_rng(0).permutation(n)[:CHECKED_ROWS])
-        if n > CHECKED_ROWS
+        np.sort(np.random.default_rng(0).permutation(n)[:checked_rows])
+        if n > checked_rows
         else None
     )
     keys, suspicion = _find_copies(rows if at is None else rows.take(at))

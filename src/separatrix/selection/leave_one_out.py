@@ -29,11 +29,6 @@ from separatrix.rows.scan import scan
 from separatrix.rows.schema import to_array
 from separatrix.rows.split import Copies
 
-#: Below this 1 − h a row is fitted through whatever its target: leaving it out changes the rank.
-LEAST_LEFT = 1e-8
-#: Numbers of a table up to which its fits, as large as the table, are formed.
-MAX_NUMBERS = 50_000_000
-
 
 @dataclass(frozen=True)
 class LeftOut:
@@ -73,25 +68,6 @@ class LeaveOneOutFits(Protocol):
 
     def at(self, model: Any, X: Any) -> Floats:
         """ŷ₋ᵢ(x) for each of m new rows and each row left out: (m x n), or (m x n x K)."""
-
-
-class FewChanges(LeaveOneOutFits, Protocol):
-    """Fits of which most say the same about a new row: all but those without a neighbor of it."""
-
-    def changes(self, model: Any, X: Any) -> tuple[Floats, Ints, Floats]:
-        """ŷ(x) (m), the rows whose absence changes it (m x k), and what it then is (m x k)."""
-
-
-class LeavesOneOut(Protocol):
-    """A fitted estimator with a closed form of its leave-one-out fits.
-
-    One that also takes ``units``, a number for each row, leaves out all copies of a row with it.
-    """
-
-    def leave_one_out_fits(
-        self, X: Any, y: Any = None, sample_weight: Any = None
-    ) -> LeaveOneOutFits | None:
-        """The fits without each training row, which are given again; None if there is no form."""
 
 
 def leave_one_out_fits(
@@ -142,7 +118,8 @@ def affine_fits(
     rows of a unit are not equal.
     """
     n, d = design.shape
-    if n * d > MAX_NUMBERS or n < 2:
+    # Numbers of a table up to which its fits, as large as the table, are formed.
+    if n * d > 50_000_000 or n < 2:
         return None
     x = np.asarray(to_array(design), dtype=float)
     units = np.arange(n) if units is None else units
@@ -155,7 +132,8 @@ def affine_fits(
     share = 1.0 / total if model.fit_intercept else 0.0
     pull = _pulls(z, w, penalty)
     left = 1.0 - out * (share + np.einsum("ij,ij->i", z, pull))
-    alone = left < LEAST_LEFT
+    # Below this 1 − h a row is fitted through whatever its target: leaving it out changes the rank.
+    alone = left < 1e-8
     fitted = np.asarray(x @ model.coef_ + model.intercept_, dtype=float)
     r = out * (y - fitted) / np.where(alone, 1.0, left)
     change, shift = pull * r[:, None], share * r

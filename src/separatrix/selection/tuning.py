@@ -27,8 +27,6 @@ QUICK, NORMAL, THOROUGH = 2e9, 2e10, 2e11
 #: Decimal places, in standard deviations, of the numbers that a search uses: the last digits
 #: depend on the units of the columns, and the choice must not.
 DECIMALS = 6
-#: Rows of which all pairs of distances are stored.
-MAX_PAIRED_ROWS = 6_000
 
 
 @dataclass(frozen=True)
@@ -99,7 +97,7 @@ class TuningData:
     @cached_property
     def squared_distances(self) -> Floats | None:
         """‖zᵢ − zⱼ‖² of all pairs of rows; None where there are too many."""
-        if self.n > MAX_PAIRED_ROWS:
+        if self.n > 6_000:  # rows of which all pairs of distances are stored
             return None
         z = self.z
         squares = np.asarray((z.multiply(z) if hasattr(z, "multiply") else z * z).sum(axis=1))

@@ -22,10 +22,6 @@ from separatrix.threads import parallel_map, pieces
 MIN_NUMBERS = 32_768
 #: A piece reads so many times the numbers of the table of sums that it fills, at least.
 REUSE = 8
-#: Rows of a dense piece that are converted at a time, so that they stay in the cache.
-CHUNK_NUMBERS = 32_768
-#: Whole counts whose logarithms are computed once.
-TABULATED = 1024
 
 
 @dataclass(frozen=True)
@@ -47,7 +43,8 @@ def _dense(x: Any, codes: Ints, w: Floats, k: int) -> ClassCounts:
     from separatrix.statistics.loops import add_counts
 
     n, d = x.shape
-    step = max(1, CHUNK_NUMBERS // max(d, 1))
+    # Rows of a dense piece that are converted at a time, so that they stay in the cache.
+    step = max(1, 32_768 // max(d, 1))
 
     def one(rows: slice) -> ClassCounts:
         counts, good = np.zeros((k, d)), True
@@ -148,7 +145,7 @@ def log_counts(counts: Floats, added: float | Floats, totals: Floats) -> Floats:
             np.log((counts + added).T, out=out)
             out -= minus
             return out.T
-        logs = np.log(np.arange(TABULATED) + added)
+        logs = np.log(np.arange(1024) + added)  # whole counts whose logarithms are computed once
     if not added:  # ln 0 once and for all: the loop takes no logarithm of zero
         logs[0] = -np.inf
 

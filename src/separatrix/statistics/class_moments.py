@@ -33,8 +33,6 @@ from separatrix.statistics.moments import (
 )
 from separatrix.threads import parallel_map, pieces
 
-#: Numbers of a statistic beyond which it is refused: 8 GB.
-MAX_NUMBERS = 1 << 30
 #: For differences δ (K x d) with weights c (K): the scatter Σ c δδᵀ in each structure.
 _SCATTER: dict[str, Callable[[Floats, Floats], Floats]] = {
     "full": lambda c, step: (c[:, None] * step)[:, :, None] * step[:, None, :],
@@ -66,7 +64,7 @@ class ClassMoments:
     def empty(cls, structure: str, k: int, d: int) -> Self:
         """The statistic of no rows, for ``k`` classes and ``d`` columns."""
         shape = {"full": (k, d, d), "pooled": (d, d), "diagonal": (k, d)}[structure]
-        if math.prod(shape) > MAX_NUMBERS:
+        if math.prod(shape) > 1 << 30:  # numbers of a statistic beyond which it is refused: 8 GB
             raise InputError(
                 f"{' x '.join(map(str, shape))} products of columns by class take "
                 f"{8e-9 * math.prod(shape):.0f} GB of memory.",
@@ -282,11 +280,6 @@ def _gather(block: Block, rows: Ints) -> Floats:
 # First and second moments of a block by class, each about its own shift, in compiled loops.
 
 
-#: Rows of a buffer at most, in an odd number of cache lines: adjacent columns of a buffer then
-#: never map to the same cache set.
-BUFFER_ROWS = 136
-#: Values in all buffers together.
-BUFFER_VALUES = 1_000_000
 #: Rows per call, and rows from which provisional centers are taken if all classes are among them.
 CHUNK_ROWS, SAMPLE_ROWS = 4096, 2048
 #: Rows of a class whose mean is its provisional center.
@@ -313,7 +306,10 @@ def class_sums(x: Floats, codes: Ints, w: Floats | None, k: int, *, pooled: bool
 
     d, shift = x.shape[1], provisional_centers(x, codes, k)
     width, n_buffers = -(-d // 4) * 4, 1 if pooled else k
-    lines = int(np.clip(BUFFER_VALUES // (n_buffers * width * 8), 1, BUFFER_ROWS // 8))
+    # Values in all buffers together.
+    # Rows of a buffer at most, in an odd number of cache lines: adjacent columns of a buffer then
+    # never map to the same cache set.
+    lines = int(np.clip(1_000_000 // (n_buffers * width * 8), 1, 136 // 8))
 
     def add_up(part: slice) -> tuple[Floats, Floats]:
         room = 8 * (lines - 1 + lines % 2)
@@ -419,12 +415,6 @@ def provisional_centers(x: Floats, codes: Ints, k: int) -> Floats:
 # after slab: the sums are the same bits on any number of threads.
 
 
-#: Rows of a slab, and columns of a tile at least.
-SLAB_ROWS, TILE_COLUMNS = 4096, 96
-#: Blocks of columns at most: their pairs are the tiles.
-MAX_BLOCKS = 12
-
-
 def tiled_sums(x: Floats, codes: Ints, w: Floats | None, k: int, *, pooled: bool) -> ClassSums:
     """Sums over rows with positive weights and class ``codes``, for many columns."""
     n, d = x.shape
@@ -433,11 +423,13 @@ def tiled_sums(x: Floats, codes: Ints, w: Floats | None, k: int, *, pooled: bool
     gram = np.zeros((1 if pooled else k, d, d))
     weights = np.empty(0) if w is None else np.ascontiguousarray(w)
     order = np.arange(n) if pooled else counting_argsort(codes)
-    blocks = pieces(d, TILE_COLUMNS, MAX_BLOCKS)
+    # Blocks of columns at most: their pairs are the tiles.
+    blocks = pieces(d, 96, 12)  # columns of a tile at least
     tiles = [(a, b) for i, a in enumerate(blocks) for b in blocks[: i + 1]]
-    z = np.empty((min(SLAB_ROWS, n), d))
-    for start in range(0, n, SLAB_ROWS):
-        rows = order[start : start + SLAB_ROWS]
+    slab_rows = 4096  # rows of a slab
+    z = np.empty((min(slab_rows, n), d))
+    for start in range(0, n, slab_rows):
+        rows = order[start : start + slab_rows]
         _center(np.asarray(x), rows, codes, weights, shift, first, z)
         runs = [(0, 0, len(rows))] if pooled else list(_runs(codes[rows]))
 

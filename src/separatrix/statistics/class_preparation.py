@@ -142,10 +142,6 @@ def _with_proportions(total: Moments, parts: dict[Term, Moments]) -> Moments:
 # need of it, whatever its number of rows, for every fold at once.
 
 
-#: Numbers of moments of all parts and classes together: 100 MB, a few times on threads.
-MAX_NUMBERS = 12_500_000
-
-
 class ClassMomentsByPart(Grouped[MomentsByClass]):
     """:class:`MomentsByClass` for each value of ``block.parts``; merges part by part.
 
@@ -181,12 +177,14 @@ class ClassMomentsByPart(Grouped[MomentsByClass]):
 
     def _refuse_size(self) -> None:
         numbers = sum(m.scatter.size for part in self.parts.values() for m in part.parts.values())
-        if numbers <= MAX_NUMBERS:
+        # Numbers of moments of all parts and classes together: 100 MB, a few times on threads.
+        max_numbers = 12_500_000
+        if numbers <= max_numbers:
             return
         cells = [len(part.parts) for part in self.parts.values()]
         raise InputError(
             f"products of columns for {sum(cells)} cells (classes in {len(cells)} parts) take more "
-            f"than {8e-6 * MAX_NUMBERS:.0f} MB.",
+            f"than {8e-6 * max_numbers:.0f} MB.",
             remedy="Leave out columns with many levels (kinds={'NAME': 'ignore'}), or use fewer "
             "folds.",
         )

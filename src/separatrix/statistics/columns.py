@@ -36,8 +36,6 @@ def _extreme(choose: np.ufunc, x: Floats) -> Floats:
 
 #: Points of a grid, and bins of a histogram, at most.
 MOST_POINTS, MOST_BINS = 24, 24
-#: A range so many times that of all but the outermost hundredth is cut.
-LONG_TAIL = 2.0
 
 
 def value_grid(values: Floats, most: int = MOST_POINTS) -> Floats:
@@ -60,7 +58,8 @@ def histogram_edges(values: Floats, most: int = MOST_BINS) -> Floats:
     """Edges of bins of equal width: integers in the middle of theirs, long tails cut."""
     low, high = float(values.min()), float(values.max())
     inner = np.quantile(values, [0.005, 0.995])
-    if high - low > LONG_TAIL * (inner[1] - inner[0]) > 0:
+    # A range so many times that of all but the outermost hundredth is cut.
+    if high - low > 2.0 * (inner[1] - inner[0]) > 0:
         low, high = float(inner[0]), float(inner[1])
     if low == high:
         return np.array([low - 0.5, low + 0.5])
@@ -75,10 +74,6 @@ def histogram_edges(values: Floats, most: int = MOST_BINS) -> Floats:
 
 # -------------------------------------------------------------------------------------------------
 # Pearson's correlation of every pair of columns, each over the rows that have both.
-
-
-#: A column varies over some rows if its variance there is more than this part of its own.
-_LEAST = 1e-12
 
 
 def pairwise_correlations(x: Floats, present: Floats, w: Floats) -> Floats:
@@ -98,7 +93,8 @@ def pairwise_correlations(x: Floats, present: Floats, w: Floats) -> Floats:
         variance = (z**2).T @ mass / both - mean**2
         product = (z.T @ (w[:, None] * z)) / both - mean * mean.T
         r = product / np.sqrt(variance * variance.T)
-        varies = (variance > _LEAST) & (variance.T > _LEAST)
+        # a column varies over some rows if its variance there is more than this part of its own
+        varies = np.minimum(variance, variance.T) > 1e-12
     return np.asarray(np.where(varies, np.clip(r, -1.0, 1.0), np.nan))
 
 

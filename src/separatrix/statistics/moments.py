@@ -326,17 +326,13 @@ def _block_moments(block: Block) -> Moments:
     return Moments(block.terms, block.targets, n, weight, shift, gram)
 
 
-#: Of the digits of a scatter about a provisional center four may be lost at that of the mean.
-OFF_CENTER = 1e4
-#: A center that is the mean of hundreds of rows but for rounding is off by less, and may stay.
-ROUNDED_CENTER = 1e-12
-
-
 def _far_off(squares: Floats, weight: float, mean: Floats, shift: Floats) -> bool:
     """Whether the scatter about ``shift`` has few digits left at the mean, ``shift + mean``."""
     between = weight * mean**2
-    lost = between > OFF_CENTER * np.maximum(squares - between, 0.0)
-    return bool((lost & (np.abs(mean) > ROUNDED_CENTER * np.abs(shift))).any())
+    # Of the digits of a scatter about a provisional center four may be lost at that of the mean.
+    lost = between > 1e4 * np.maximum(squares - between, 0.0)
+    # A center that is the mean of hundreds of rows but for rounding is off by less, and may stay.
+    return bool((lost & (np.abs(mean) > 1e-12 * np.abs(shift))).any())
 
 
 def _narrow(x: Matrix, p: int) -> bool:
@@ -422,8 +418,6 @@ class FieldStatistic:
 # Standardization: z = (x − μ)/σ, with one rule for constant columns.
 
 
-#: Standard deviation of a 0/1 column of equal halves.
-HALF = 0.5
 EPS, TINY = float(np.finfo(float).eps), float(np.finfo(float).tiny)
 
 
@@ -482,7 +476,8 @@ class Standardizer:
         scale = self.scale.copy()
         for columns in groups:
             pooled = np.sqrt((self.scale[columns] ** 2).sum())
-            scale[columns] = max(pooled, HALF) if pooled > 0 else 0.0
+            # Standard deviation of a 0/1 column of equal halves.
+            scale[columns] = max(pooled, 0.5) if pooled > 0 else 0.0
         return Standardizer(self.mean, scale)
 
     @property
@@ -517,14 +512,10 @@ class Standardizer:
 
 #: Rows that are multiplied together: few enough to stay in cache, in an odd number of its lines.
 CHUNK = 520
-#: Rows that are sorted by part together: those of few columns stay in cache.
-ORDERED = 8_192
 #: Columns beyond which BLAS multiplies faster than the compiled loop.
 MAX_COLUMNS = 100
 #: Numbers of a block below which NumPy is as fast, with nothing to compile.
 MIN_VALUES = 20_000
-#: Numbers in the sums of all parts together.
-MAX_SUMS = 2_000_000
 
 
 #: Columns up to which buffers of sums by class stay in cache, and values from which compiled code
@@ -564,14 +555,16 @@ def moments_by_part(block: Block) -> dict[int, Moments] | None:
     low, count = int(labels.min()), int(labels.max()) - int(labels.min()) + 1
     p = x.shape[1] + y.shape[1]
     width = p + 1 + -(p + 1) % 4  # the loop multiplies four columns at a time
-    if p > MAX_COLUMNS or x.size < MIN_VALUES or count * width**2 > MAX_SUMS:
+    # Numbers in the sums of all parts together.
+    if p > MAX_COLUMNS or x.size < MIN_VALUES or count * width**2 > 2_000_000:
         return None
     # as few kinds of arrays as can be: each would be compiled by itself
     if not (x.flags.c_contiguous or x.flags.f_contiguous) or not x.flags.writeable:
         x = x.copy(order="C")
     y, labels = np.require(y, None, ["C", "W"]), np.require(labels, np.int64, ["C", "W"])
     w = np.empty(0) if block.w is None else np.require(block.w, None, ["C", "W"])
-    order = np.empty(min(block.n, max(ORDERED, 2 * CHUNK * count)), np.int64)
+    # Rows that are sorted by part together: those of few columns stay in cache.
+    order = np.empty(min(block.n, max(8_192, 2 * CHUNK * count)), np.int64)
     z = scratch((width, CHUNK), "C")
     z[p + 1 :] = 0.0
     counts, shift = np.zeros(count, np.int64), np.zeros((count, p))
@@ -1066,8 +1059,6 @@ def _change(before: Moments, after: Moments) -> float:
 
 #: Smallest eigenvalue of the correlation matrix above which standardization suffices.
 MIN_EIGENVALUE = 1e-9
-#: Values in a chunk of rows that stays in cache.
-PRECONDITIONED_VALUES = 400_000
 
 
 @dataclass(frozen=True)
@@ -1105,7 +1096,8 @@ class Preconditioner:
 
     def chunks(self, block: Block) -> Iterator[tuple[Floats, Floats, Floats]]:
         """Yield (z, y − y_center, w) of a block in chunks, without the rows of weight 0."""
-        weights, step = block.weights, max(64, PRECONDITIONED_VALUES // max(len(self.center), 1))
+        # Values in a chunk of rows that stays in cache.
+        weights, step = block.weights, max(64, 400_000 // max(len(self.center), 1))
         for start in range(0, block.n, step):
             y = block.y[start : start + step] - self.y_center
             z = self.transform(block.dense(start, start + step))

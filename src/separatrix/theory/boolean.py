@@ -14,9 +14,6 @@ from separatrix.arrays import Floats
 from separatrix.messages import InputError
 from separatrix.theory.hypothesis_class import Hypothesis, HypothesisClass, Labels, check_count
 
-#: Inputs at most: whose truth tables are written out, and whose functions are ordered by formula.
-MAX_INPUTS, MAX_ORDERED_INPUTS = 20, 8
-
 
 @dataclass(frozen=True)
 class BooleanFunction(Hypothesis):
@@ -164,7 +161,7 @@ class BooleanFunctions(HypothesisClass):
         """
         self._refuse_contradiction()
         d = self.dimension
-        if d > MAX_ORDERED_INPUTS:
+        if d > 8:  # inputs at most of functions that are ordered by formula
             raise InputError(
                 f"Functions of {d} inputs are too many to be ordered by their formulas.",
                 remedy="Use shortest() for the first of them.",
@@ -273,10 +270,11 @@ def _examples(X: Any, y: Any, n_inputs: int | None) -> tuple[Any, Labels]:
             place = np.argwhere(wrong)[0]
             value = values[tuple(place)]
             raise InputError(f"The {what} must be 0 or 1, not {value!r}.", row=int(place[0]) + 1)
-    if d > MAX_INPUTS:
+    max_inputs = 20  # inputs at most of a function whose truth table is written out
+    if d > max_inputs:
         raise InputError(
             f"{d} inputs have truth tables of 2^{d} rows.",
-            remedy=f"Give {MAX_INPUTS} inputs at most.",
+            remedy=f"Give {max_inputs} inputs at most.",
         )
     return inputs.astype(np.int64), outputs.astype(bool)
 

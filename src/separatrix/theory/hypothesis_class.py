@@ -206,10 +206,6 @@ def positive_side(
 # A finite list of predicates on a finite set of points: every question is answered by listing.
 
 
-#: Subsets of the points that are enumerated at most.
-MAX_SUBSETS = 200_000
-
-
 @dataclass(frozen=True)
 class Predicate(Hypothesis):
     """The points for which a function returns True; ``index`` is its place in the list."""
@@ -304,7 +300,7 @@ class Predicates(HypothesisClass):
 
     def configurations(self, n: int) -> Iterable[Floats] | None:
         """Every subset of n points of the domain, unless there are too many."""
-        if comb(len(self.domain), n) > MAX_SUBSETS:
+        if comb(len(self.domain), n) > 200_000:  # subsets of the points that are enumerated at most
             return None
         return (self.domain[list(rows)] for rows in combinations(range(len(self.domain)), n))
 

@@ -254,10 +254,6 @@ def _fewest_rows(bound: _Bound, n: int, epsilon: float, delta: float) -> int:
 # How often learning fails: draw rows, fit the tightest hypothesis, count its errors.
 
 
-#: Points on which an error is estimated where it is not known in closed form.
-N_TEST = 10_000
-
-
 @dataclass(frozen=True)
 class PACSimulation:
     """The observed proportion of failures beside the δ that bounds it.
@@ -436,7 +432,8 @@ def pac_simulation(
         if known is not None:
             errors[r] = known(target, hypothesis)
         else:
-            fresh = np.asarray(points(rng, N_TEST), dtype=np.float64)
+            # Points on which an error is estimated where it is not known in closed form.
+            fresh = np.asarray(points(rng, 10_000), dtype=np.float64)
             errors[r] = float((target.contains(fresh) != hypothesis.contains(fresh)).mean())
     failures = int((errors > epsilon).sum())
     interval = exact_interval(failures, repeats, level)

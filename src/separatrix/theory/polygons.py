@@ -27,10 +27,6 @@ from separatrix.theory.hypothesis_class import (
 # Boxes with sides parallel to the axes; in one dimension, intervals.
 
 
-#: Relative orders of the points along the axes that are enumerated at most.
-MAX_ORDERS = 20_000
-
-
 @dataclass(frozen=True)
 class BoxHypothesis(Hypothesis):
     """The points x with low ≤ x ≤ high in every coordinate; empty where low > high."""
@@ -126,7 +122,8 @@ class Boxes(HypothesisClass):
 
     def configurations(self, n: int) -> Iterable[Floats] | None:
         """Every order of n points along the axes; only orders matter, and ties never help."""
-        if factorial(n) ** (self.dimension - 1) > MAX_ORDERS:
+        # Relative orders of the points along the axes that are enumerated at most.
+        if factorial(n) ** (self.dimension - 1) > 20_000:
             return None
         first = tuple(range(n))
         orders = product(permutations(first), repeat=self.dimension - 1)
@@ -196,10 +193,6 @@ def _volume(box: BoxHypothesis) -> float:
 
 # -------------------------------------------------------------------------------------------------
 # Convex polygons of k sides in the plane; triangles.
-
-
-#: Outer normals of a triangle, for labels that need no particular one.
-ANY_TRIANGLE: tuple[Vector, ...] = ((-1, -1), (1, 0), (0, 1))
 
 
 @dataclass(frozen=True)
@@ -286,7 +279,8 @@ class ConvexPolygons(HypothesisClass):
         negative = [p for p, y in zip(flat, labels, strict=True) if not y]
         if not positive:  # a small triangle beyond all points
             vertex = (max(x for x, _ in flat) + 2, max(y for _, y in flat) + 2)
-            return _around([vertex], negative, ANY_TRIANGLE, unit)
+            # Outer normals of a triangle, for labels that need no particular one.
+            return _around([vertex], negative, ((-1, -1), (1, 0), (0, 1)), unit)
         wedges = []
         for n in negative:
             extreme = wedge(n, positive)

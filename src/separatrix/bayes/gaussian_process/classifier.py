@@ -437,8 +437,6 @@ def coded_parts(codes: Ints, n_classes: int, *, pairs: bool) -> list[tuple[Ints,
 # Where hyperparameters of a process of classes are looked for; rows with noise of their own.
 
 
-#: Rows for each column below which all length scales of the default kernel have one factor.
-ROWS_A_LENGTH = 10
 #: Variance of f where the search begins, and how many times that it may become (as a logarithm).
 LATENT_VARIANCE, LARGEST = 4.0, float(np.log(1e4))
 
@@ -463,7 +461,8 @@ def search_of(
     rng = check_random_state(seed)
     spread = [first + rng.uniform(-3.0, 3.0, len(first)) for _ in range(count)]
     box = limit_bounds(box_around(natural, first, *given), natural, *given)
-    if tie and w.sum() < ROWS_A_LENGTH * lengths(natural).sum():
+    # Rows for each column below which all length scales of the default kernel have one factor.
+    if tie and w.sum() < 10 * lengths(natural).sum():
         return tied_lengths(natural, lengths(natural), box)
     if optimizer is not None and given:
         return SearchSpace([*given, *spread], box, optimizer)

@@ -234,10 +234,6 @@ def average_information(
 # The last term is the uncertainty of the trend. y* adds the noise of the kernel to the diagonal.
 
 
-#: New rows of one piece of work.
-STRIP = 256
-
-
 def posterior_mean(
     split: SplitKernel, x: Items, alpha: Floats, basis: TrendBasis, coef: Floats, new: Items
 ) -> Floats:
@@ -313,7 +309,8 @@ class ProcessPosterior:
 
 
 def _strips(n: int) -> list[slice]:
-    return pieces(n, STRIP, max(64, n // STRIP))
+    strip = 256  # new rows of one piece of work
+    return pieces(n, strip, max(64, n // strip))
 
 
 def draws(mean: Floats, covariance: Floats, n_samples: int, rng: np.random.RandomState) -> Floats:

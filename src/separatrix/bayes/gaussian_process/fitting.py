@@ -42,12 +42,8 @@ from separatrix.optimize.convex import Certificate, Status
 #: Rows of the smallest sample (half as many of a small table), and of the next; from there on they
 #: double. Rows up to which a table is small, and up to which no sample is taken.
 SMALLEST, NEXT, SMALL, WHOLE = 256, 1024, 600, 256
-#: Gain in nats that the last step may leave: of small tables, and of others.
-TOLERANCE, LARGE_TOLERANCE = 1e-13, 1e-8
 #: Noise of the rows where none is known, over the mean variance: scikit-learn's, of variance 1.
 RELATIVE_NOISE = 1e-10
-#: Noise added where the covariance is not positive definite, over the mean variance.
-JITTERS = (1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
 
 
 @dataclass(frozen=True)
@@ -126,6 +122,7 @@ def learn_kernel(kernel: Kernel, rows: ProcessRows, plan: Plan) -> Learned:
         EvidenceSample(LogEvidence(kernel, rows.take(np.sort(order[:size]))), rows.n / size)
         for size in sizes
     ]
+    # Gain in nats that the last step may leave: of small tables, and of others.
     return learn(
         LogEvidence(kernel, rows),
         starts,
@@ -133,7 +130,7 @@ def learn_kernel(kernel: Kernel, rows: ProcessRows, plan: Plan) -> Learned:
         samples=samples,
         least=2 + plan.n_restarts,
         related=lambda theta: swap_scales(kernel, theta),
-        tolerance=LARGE_TOLERANCE if sizes else TOLERANCE,
+        tolerance=1e-8 if sizes else 1e-13,
     )
 
 
@@ -179,7 +176,8 @@ def _by_callable(
 def least_jitter(kernel: Kernel, rows: ProcessRows) -> float:
     """The least of a few noise variances by which the covariance can be factored."""
     variance = float(np.mean(np.asarray(kernel.diagonal(rows.x), dtype=float)))
-    for relative in JITTERS:
+    # Noise added where the covariance is not positive definite, over the mean variance.
+    for relative in (1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6):
         if factorize(kernel, rows.with_noise(relative * variance)) is not None:
             return relative * variance
     raise InputError(
@@ -197,14 +195,8 @@ def least_jitter(kernel: Kernel, rows: ProcessRows) -> float:
 # all of them, and then the gradient of the ascent counts too.
 
 
-#: Rows up to which every hyperparameter is checked by itself, else one direction through all.
-EACH_BY_ITSELF = 300
-#: Step of the differences in standard errors, and derivative that is allowed, in nats per one.
-STEP, GRADIENT_TOLERANCE = 1e-2, 1e-3
 #: Gradient at an end of the range that counts as rising.
 RISING = 1e-2
-#: Steps of the iterations for the largest and the least eigenvalue.
-ITERATIONS = 12
 
 
 def certify(fitted: FittedProcess, columns: Sequence[str]) -> Certificate:
@@ -227,10 +219,11 @@ def certify(fitted: FittedProcess, columns: Sequence[str]) -> Certificate:
         )
     slope = largest_slope(fitted.kernel, fitted.rows, learned)
     labels = [str(label) for label in theta_labels(fitted.kernel, columns)]
+    # Derivative that is allowed, in nats per standard error.
     return Certificate(
         claim="The exact posterior of a Gaussian process, at a local maximum of its evidence",
         kkt=slope,
-        tolerance=GRADIENT_TOLERANCE,
+        tolerance=1e-3,
         notes=(*notes, *_curvature_notes(learned, labels), *_optima_notes(learned)),
         promised=("kkt",),
         **shown,  # type: ignore[arg-type]
@@ -270,7 +263,8 @@ def largest_slope(kernel: Kernel, rows: ProcessRows, learned: Learned) -> float:
         scales = 1.0 / np.sqrt(np.maximum(np.diagonal(learned.curvature), 0.0))
     scales = np.where(np.isfinite(scales), np.minimum(scales, 1.0), 1.0) * free
     known = 0.0
-    if rows.n <= EACH_BY_ITSELF:
+    # Rows up to which every hyperparameter is checked by itself, else one direction through all.
+    if rows.n <= 300:
         directions = [scales * (np.arange(len(scales)) == j) for j in np.flatnonzero(free)]
     else:
         signs = np.where(np.arange(len(scales)) % 2, 1.0, -1.0)
@@ -282,11 +276,12 @@ def largest_slope(kernel: Kernel, rows: ProcessRows, learned: Learned) -> float:
 
 
 def _slope(kernel: Kernel, rows: ProcessRows, theta: Floats, direction: Floats) -> float:
+    step = 1e-2  # step of the differences in standard errors
     ahead, behind = (
-        plain_evidence(kernel.with_theta(theta + sign * STEP * direction), rows)
+        plain_evidence(kernel.with_theta(theta + sign * step * direction), rows)
         for sign in (1.0, -1.0)
     )
-    return (ahead - behind) / (2.0 * STEP)
+    return (ahead - behind) / (2.0 * step)
 
 
 def condition_number(factor: Floats) -> float:
@@ -296,12 +291,13 @@ def condition_number(factor: Floats) -> float:
     transposed = factor.T  # in Fortran order, as BLAS wants it
     largest = inverse = 1.0
     v = start / np.linalg.norm(start)
-    for _ in range(ITERATIONS):
+    iterations = 12  # steps of the iterations for the largest and the least eigenvalue
+    for _ in range(iterations):
         v = linalg.blas.dtrmv(transposed, linalg.blas.dtrmv(transposed, v), trans=1)
         largest = float(np.linalg.norm(v))
         v /= largest
     v = start / np.linalg.norm(start)
-    for _ in range(ITERATIONS):
+    for _ in range(iterations):
         v = linalg.blas.dtrsv(transposed, linalg.blas.dtrsv(transposed, v, trans=1))
         inverse = float(np.linalg.norm(v))
         v /= inverse

@@ -32,12 +32,6 @@ from separatrix.threads import parallel_map, pieces
 # so that bounds on the evidence hold with any ε; the least that leaves a factor is taken and said.
 
 
-#: ε relative to the mean of κ(z, z), in the order in which they are tried.
-JITTERS = (0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
-#: The smallest pivot of the factor, relative to κ(z, z), at which rounding leaves digits.
-LEAST_PIVOT = 1e-11
-#: The smallest pivot, relative to the largest, with which single precision will do in a search.
-SINGLE_PIVOT = 1e-4
 #: Kernel values of a piece of rows, those computed at a time, and pieces whose sums are in memory.
 PIECE_VALUES, STRIP_VALUES, PIECES = 1 << 20, 1 << 16, 16
 
@@ -61,11 +55,14 @@ class InducingPoints:
         gram = 0.5 * (gram + gram.T)
         diagonal = np.diagonal(gram).copy()
         size = float(diagonal.mean()) if len(diagonal) else 1.0
-        for jitter in JITTERS:
+        # ε relative to the mean of κ(z, z), in the order in which they are tried.
+        for jitter in (0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6):
             raised = gram.copy()
             raised[np.diag_indices(len(gram))] = diagonal + jitter * size
             factor = cholesky_factor(raised)
-            if factor is not None and (np.diagonal(factor) ** 2 > LEAST_PIVOT * size).all():
+            # The smallest pivot of the factor, relative to κ(z, z), at which rounding leaves
+            # digits.
+            if factor is not None and (np.diagonal(factor) ** 2 > 1e-11 * size).all():
                 return cls(kernel, points, np.tril(factor), jitter)
         raise InputError(
             "The kernel matrix of the inducing points is not positive, whatever is added to it.",
@@ -92,7 +89,9 @@ class InducingPoints:
     def well_conditioned(self) -> bool:
         """Whether whitened rows have digits enough in single precision, for a search."""
         pivots = np.diagonal(self.factor) ** 2
-        return bool((pivots > SINGLE_PIVOT * pivots.max(initial=0.0)).all())
+        # The smallest pivot, relative to the largest, with which single precision will do in a
+        # search.
+        return bool((pivots > 1e-4 * pivots.max(initial=0.0)).all())
 
     @cached_property
     def _single_whitening(self) -> NDArray[np.float32]:
@@ -731,12 +730,6 @@ class InducingPosterior:
 # Gaussian processes regression", Journal of Machine Learning Research 21, 2020.
 
 
-#: Variance left of a row, relative to its own, below which rounding is all that is left.
-SPANNED = 1e-9
-#: Variances whose relative difference is below this are equal.
-TIE = 1e-10
-
-
 @dataclass(frozen=True)
 class InducingSelection:
     """Rows chosen as inducing points, in order, and the variance left in all after each."""
@@ -758,13 +751,15 @@ def choose_points(
     rank = np.arange(n) if order is None else order
     diagonal = np.asarray(kernel.diagonal(x), dtype=float)
     variance = diagonal.copy()
-    floor = SPANNED * np.maximum(diagonal, np.finfo(float).tiny)
+    # Variance left of a row, relative to its own, below which rounding is all that is left.
+    floor = 1e-9 * np.maximum(diagonal, np.finfo(float).tiny)
     columns = np.empty((min(count, n), n))
     rows: list[int] = []
     left: list[float] = []
     while len(rows) < len(columns):
         best = float(variance.max(initial=0.0))
-        ties = np.flatnonzero(variance >= best * (1.0 - TIE))
+        # Variances whose relative difference is below this are equal.
+        ties = np.flatnonzero(variance >= best * (1.0 - 1e-10))
         pivot = int(ties[np.argmin(rank[ties])])
         if variance[pivot] <= floor[pivot] or not np.isfinite(best):
             break

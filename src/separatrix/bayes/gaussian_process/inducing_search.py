@@ -53,10 +53,6 @@ from separatrix.rows.schema import n_items, take_items
 SAMPLE_ROWS, CANDIDATES = 20_000, 8_000
 #: Rows up to which the search is in double precision too.
 DOUBLE_ROWS = 4_000
-#: Turns of choosing points and climbing, at most, and the gain in nats a row that ends them.
-TURNS, LEVEL_GAIN = 6, 1e-4
-#: Gain in nats a row that ends the steps of points and hyperparameters together.
-ENOUGH = 5e-6
 #: Slopes and hyperparameters are rounded to these for those steps, which else would make much of
 #: last digits, and so of the units of the table.
 SLOPE_GRID, THETA_GRID = 2.0**-17, 2.0**-10
@@ -245,17 +241,18 @@ def alternate(
     """Points and hyperparameters by turns, from a start; one turn where points will move."""
     value, evaluations, theta = -np.inf, 0, _near(theta, box)
     moves = movable(model.function(theta), rows.x)
-    for _ in range(1 if moves else TURNS):
+    level_gain = 1e-4  # the gain in nats a row that ends the turns
+    for _ in range(1 if moves else 6):  # turns of choosing points and climbing, at most
         points = model.choose(theta, rows.x, count)
         objective = BoundOfRows(model, points, rows, single=rows.n > DOUBLE_ROWS)
         best = maximize(
-            objective, theta, box, curvature=curvature, tolerance=0.1 * LEVEL_GAIN * rows.weight,
+            objective, theta, box, curvature=curvature, tolerance=0.1 * level_gain * rows.weight,
             max_evaluations=8 if moves else 25,
         )  # fmt: skip
         evaluations += objective.evaluations
         gained = best.value - value
         theta, value, curvature = best.theta, best.value, best.curvature
-        if gained < LEVEL_GAIN * rows.weight or n_items(points) >= rows.n:
+        if gained < level_gain * rows.weight or n_items(points) >= rows.n:
             break
     return Searched(points, best, evaluations)
 
@@ -288,10 +285,11 @@ def move_points(
 
     free = np.full(points.size, np.inf)
     ends = [THETA_GRID * np.round((end - theta) / THETA_GRID) for end in (box.low, box.high)]
+    # Gain in nats a row that ends the steps of points and hyperparameters together.
     descent_result = minimize(
         loss, np.zeros(p + points.size), jac=True, method="L-BFGS-B",
         bounds=np.column_stack([np.append(ends[0], -free), np.append(ends[1], free)]),
-        options={"maxiter": steps, "maxcor": 20, "ftol": ENOUGH},
+        options={"maxiter": steps, "maxcor": 20, "ftol": 5e-6},
     )  # fmt: skip
     theta, points = place(descent_result.x)
     value, gradient, _ = objective.with_points(theta, points)
@@ -317,10 +315,6 @@ def _near(theta: Floats, box: Bounds) -> Floats:
 
 #: Rows a point of the sample for the bound, and rows at least.
 ROWS_A_POINT, LEAST_ROWS = 20, 4_000
-#: Steps of points and hyperparameters together.
-MOVES = 80
-#: Multiplications on all rows that steps on their bound may cost, and such steps at most.
-ALL_ROWS_WORK, ALL_ROWS_STEPS = 3e11, 6
 
 
 @dataclass(frozen=True)
@@ -382,7 +376,8 @@ class InducingSearch(ABC):
             self.model, some, self.theta, self.box, count, self._scale_by(some.weight)
         )
         if n_items(searched.points) < len(self.sample.w):
-            searched = move_points(self.model, some, searched, self.box, MOVES)
+            # Steps of points and hyperparameters together.
+            searched = move_points(self.model, some, searched, self.box, 80)
         self.theta = searched.best.theta
         self.curvature = searched.best.curvature / some.weight
         return self._on_all_rows(searched, some, automatic)
@@ -395,7 +390,8 @@ class InducingSearch(ABC):
         assert self.box is not None
         weight, m = self.sample.weight, n_items(searched.points)
         small = self.sample.whole and len(self.sample.w) <= LEAST_ROWS
-        steps = int(min(ALL_ROWS_STEPS, ALL_ROWS_WORK // max(5.0 * weight * m * m, 1.0)))
+        # Multiplications on all rows that steps on their bound may cost, and such steps at most.
+        steps = int(min(6, 3e11 // max(5.0 * weight * m * m, 1.0)))
         if steps < 2 and not small:
             growth, last = weight / some.weight, searched.learned
             learned = replace(
@@ -538,10 +534,6 @@ class RegressionSearch(InducingSearch):
 # What is shown of a process with inducing points: bounds on the evidence of all rows.
 
 
-#: Derivative in nats per standard error up to which an ascent has ended.
-ENDED = 0.05
-
-
 def certify(fit: InducingFit, at: str = "the given hyperparameters") -> Certificate:
     """Lower and upper bound, their gap a row, what was added to factor, and the slope.
 
@@ -603,5 +595,6 @@ def largest_slope(learned: Learned) -> float:
 
 def learned_where(learned: Sequence[Learned], bound: str) -> str:
     """Whether hyperparameters maximize a bound, or were learned by it in few steps."""
-    ended = max(largest_slope(candidate) for candidate in learned) <= ENDED
+    # Derivative in nats per standard error up to which an ascent has ended.
+    ended = max(largest_slope(candidate) for candidate in learned) <= 0.05
     return f"hyperparameters {'that maximize' if ended else 'learned in few steps on'} its {bound}"

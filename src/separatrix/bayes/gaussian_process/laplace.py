@@ -40,9 +40,6 @@ from separatrix.optimize.convex import Certificate
 from separatrix.rows.schema import n_items, take_items
 from separatrix.threads import parallel_map, pieces
 
-#: The gain that a step promises, in nats, after which none follows; halvings of a step.
-DECREMENT, MAX_HALVINGS = 1e-12, 40
-
 
 @dataclass(frozen=True)
 class Mode:
@@ -117,7 +114,7 @@ def find_mode(
         change = _times(gram, direction)
         decrement = float(change @ (w * (y - probability) - slope))
         length, gained = 1.0, False
-        for _ in range(MAX_HALVINGS):
+        for _ in range(40):  # halvings of a step
             new_f, new_slope = f + length * change, slope + length * direction
             new_value = log_posterior(new_f, new_slope, y, w)
             if new_value >= value - 1e-14 * (1.0 + abs(value)):
@@ -127,7 +124,8 @@ def find_mode(
         if not gained:
             break
         f, slope, value = new_f, new_slope, new_value
-        if decrement <= DECREMENT:  # this step was taken: what it leaves is of fourth order
+        # The gain that a step promises, in nats, after which none follows.
+        if decrement <= 1e-12:  # this step was taken: what it leaves is of fourth order
             break
     # from the slope alone, so that a model read from a file has the same bits
     return mode_at(gram, y, w, slope, steps)
@@ -183,8 +181,6 @@ def _times(gram: Floats, vector: Floats) -> Floats:
 #: Barber, "Bayesian classification with Gaussian processes", 1998, as other implementations round.
 SLOPES = np.array([0.41, 0.4, 0.37, 0.44, 0.39])
 COEFFICIENTS = np.array([-1854.8214151, 3516.89893646, 221.29346712, 128.12323805, -2010.49422654])
-#: Kernel values between new rows and training rows that are in memory at a time.
-ENTRIES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -247,7 +243,8 @@ class BinaryProcess:
         mode, n = self.mode, n_items(x)
         mean, variance = np.empty(n), np.asarray(self.kernel.diagonal(x), dtype=float).copy()
         prepared, factor, root = self.kernel.prepare_exact(self.x), mode.factor, mode.root
-        step = max(16, ENTRIES // max(1, len(root)))
+        # Kernel values between new rows and training rows that are in memory at a time.
+        step = max(16, (1 << 20) // max(1, len(root)))
 
         def part(start: int) -> None:
             rows = slice(start, min(start + step, n))
@@ -282,8 +279,6 @@ def averaged_sigmoid(mean: Floats, variance: Floats) -> Floats:
 # Hyperparameters of a process of two classes, by the maximum of Laplace's evidence.
 
 
-#: Rows up to which starts are compared on all of them, else on so many.
-WHOLE, SAMPLE = 500, 256
 #: Gain in nats that the last step may leave: of small tables, and of others.
 TOLERANCE, LARGE_TOLERANCE = 1e-13, 1e-8
 
@@ -360,8 +355,9 @@ def fit_binary(
         best = kernel.with_theta(search.theta(_by_callable(search, search.along(objective))))
         return BinaryProcess.of(best, x, y, w, max_steps=max_steps)
     samples = []
-    if len(y) > WHOLE:
-        some = spread_rows(y, SAMPLE, np.random.default_rng(0).permutation(len(y)))
+    if len(y) > 500:  # rows up to which starts are compared on all of them
+        # Rows on which starts are compared.
+        some = spread_rows(y, 256, np.random.default_rng(0).permutation(len(y)))
         part = LaplaceEvidence(kernel, take_items(x, some), y[some], w[some], max_steps)
         samples = [EvidenceSample(search.along(part), len(y) / len(some))]
     learned = learn(
@@ -431,8 +427,6 @@ def _by_callable(search: SearchSpace, objective: Objective) -> Floats:
 # (Rasmussen and Williams, equations 5.21 to 5.24), where inverses are by elimination.
 
 
-#: Residual of the mode equation, relative to the latent values, that rounding may leave.
-GRADIENT_TOLERANCE = 1e-7
 #: Step of the differences in θ, rows of kernel values at a time, and rows up to which all of this
 #: is little work and memory beside the fit.
 STEP, STRIP, MOST_ROWS = 1e-5, 256, 4_000
@@ -452,10 +446,11 @@ def certify(processes: Sequence[BinaryProcess]) -> Certificate:
         by = "" if anew else " by the formula that it was maximized with"
         notes.append(f"Its derivative is at most {slope:.1g} nats per standard error{by}.")
     of = f"{len(processes)} processes" if several else "a process"
+    # Residual of the mode equation, relative to the latent values, that rounding may leave.
     return Certificate(
         claim=f"Laplace's approximation of {of} of two classes, {where}",
         kkt=residual,
-        tolerance=GRADIENT_TOLERANCE,
+        tolerance=1e-7,
         primal=-evidence,
         notes=tuple(notes),
         promised=("kkt",),

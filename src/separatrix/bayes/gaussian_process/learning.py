@@ -21,16 +21,8 @@ from separatrix.bayes.gaussian_process.model import function_entries
 from separatrix.kernels import Kernel, Sum, natural_scales
 from separatrix.optimize.convex import Status
 
-#: Differences of log evidence on a sample below which a second maximum is tried on all rows too.
-CLOSE = 3.0
 #: Curvature of a length scale that the data hardly determine: by more than a factor e.
 UNDETERMINED = 1.0
-#: Difference of θ below which two maxima of a sample are alike.
-ALIKE = 0.3
-#: Gain that later ascents may leave, where they do not come higher than the first.
-ROUGH = 1e-3
-#: Two ends of ascents are one maximum within these differences of θ and of the evidence.
-SAME_THETA, SAME_VALUE = 1e-2, 1e-2
 
 
 @dataclass(frozen=True)
@@ -191,7 +183,8 @@ class MultistartAscent:
 
     def again(self, start: Floats, best: AscentEnd) -> AscentEnd:
         """An ascent that stops early, and goes on only where it has come higher than the best."""
-        end = self.climb(start, max(self.tolerance, ROUGH))
+        # Gain that later ascents may leave, where they do not come higher than the first.
+        end = self.climb(start, max(self.tolerance, 1e-3))
         return self.climb(end.theta, self.tolerance) if end.value > best.value else end
 
     def from_starts(self, starts: Sequence[Floats], least: int) -> list[AscentEnd]:
@@ -247,19 +240,23 @@ def _rivals(other: AscentEnd, best: AscentEnd) -> bool:
     Columns that hardly matter make many maxima of about the same evidence: more rows decide, from
     any of them.
     """
-    if not other.value >= best.value - CLOSE:
+    # Differences of log evidence on a sample below which a second maximum is tried on all rows too.
+    if not other.value >= best.value - 3.0:
         return False
     determined = np.diagonal(best.curvature) > UNDETERMINED
-    return bool((np.abs(other.theta - best.theta)[determined] > ALIKE).any())
+    # Difference of θ below which two maxima of a sample are alike.
+    return bool((np.abs(other.theta - best.theta)[determined] > 0.3).any())
 
 
 def _same(a: AscentEnd, b: AscentEnd) -> bool:
     """Whether two ascents ended in one maximum; limits and flat directions do not tell."""
-    if abs(a.value - b.value) > SAME_VALUE:
+    same_value = 1e-2  # two ends of ascents are one maximum within this difference of the evidence
+    if abs(a.value - b.value) > same_value:
         return False
     difference = a.theta - b.theta
-    flat = abs(difference @ a.curvature @ difference) <= SAME_VALUE
-    return bool(flat or (np.abs(difference) <= SAME_THETA).all())
+    flat = abs(difference @ a.curvature @ difference) <= same_value
+    # Two ends of ascents are one maximum within this difference of θ.
+    return bool(flat or (np.abs(difference) <= 1e-2).all())
 
 
 # -------------------------------------------------------------------------------------------------
@@ -279,14 +276,6 @@ def _same(a: AscentEnd, b: AscentEnd) -> bool:
 Objective = Callable[[Floats], tuple[float, Floats]]
 #: Radius of the first step, and of the longest: hyperparameters are logarithms.
 FIRST_RADIUS, LONGEST_RADIUS = 1.0, 4.0
-#: Radius at which no step was found to be better.
-SHORTEST = 1e-9
-#: Gradient below which a coordinate beyond its vanishing point is moved to its end.
-PLATEAU = 0.2
-#: How far steps may lead, added up, until the curvature is computed anew.
-NEAR = 0.3
-#: Cosine between a step and what the model missed along it, below which rank one is too little.
-SINGULAR = 0.2
 #: Differences of f that rounding may explain, in nats and as a part of f.
 NOISE, ROUNDING = 1e-6, 1e-12
 
@@ -401,9 +390,10 @@ class _Ascent:
         value, gradient = self.objective(there)
         self.evaluations += 1
         length = float(np.linalg.norm(step))
+        shortest = 1e-9  # radius at which no step was found to be better
         if not np.isfinite(value):
             self.radius = 0.25 * length
-            return Status.ROUNDING if length < SHORTEST else None
+            return Status.ROUNDING if length < shortest else None
         change = self.gradient - gradient
         self.b = _update_curvature(self.b, step, change)
         if not self.scaled:
@@ -419,9 +409,10 @@ class _Ascent:
         if better:
             self.theta, self.value, self.gradient = there, value, gradient
             self.moved += length
-            if self.information is not None and self.moved > NEAR:
+            # How far steps may lead, added up, until the curvature is computed anew.
+            if self.information is not None and self.moved > 0.3:
                 self.b, self.moved = self.information(), 0.0
-        return Status.ROUNDING if self.misses > 1 or self.radius < SHORTEST else None
+        return Status.ROUNDING if self.misses > 1 or self.radius < shortest else None
 
     def _resize(self, ratio: float, length: float, *, stopped: bool) -> None:
         """A longer radius where the model was right up to it, a shorter one where it was wrong."""
@@ -470,7 +461,8 @@ def _update_curvature(b: Floats, step: Floats, change: Floats) -> Floats:
     product = b @ step
     left = change - product
     along, size = float(left @ step), float(np.linalg.norm(left)) * float(np.linalg.norm(step))
-    if abs(along) > SINGULAR * size:
+    # Cosine between a step and what the model missed along it, below which rank one is too little.
+    if abs(along) > 0.2 * size:
         return np.asarray(b + np.outer(left, left) / along)
     curved, before = float(change @ step), float(product @ step)
     if min(curved, before) <= 1e-8 * size:
@@ -486,7 +478,8 @@ def _at_bounds(theta: Floats, gradient: Floats, box: Bounds) -> np.ndarray:
 
 def _plateau(theta: Floats, gradient: Floats, b: Floats, box: Bounds) -> np.ndarray:
     """Coordinates far out on a plateau: all that is left to gain there is half the gradient."""
-    rising = (theta > box.vanishing) & (gradient > 0) & (gradient < PLATEAU)
+    # Gradient below which a coordinate beyond its vanishing point is moved to its end.
+    rising = (theta > box.vanishing) & (gradient > 0) & (gradient < 0.2)
     # c exp(−2θ) curves by twice its slope; a maximum that is near curves much more
     return np.asarray(rising & (np.diagonal(b) < 10.0 * gradient))
 

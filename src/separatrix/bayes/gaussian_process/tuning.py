@@ -38,11 +38,6 @@ from separatrix.selection.tuning import Tuning, TuningData, require_classes
 from separatrix.statistics.moments import Standardizer, prepare
 from separatrix.threads import on_one_blas_thread, parallel_map
 
-#: Rows up to which hyperparameters are learned once more from all of them.
-MOST_LEARNED = 1_000
-#: Rows beyond which inducing points stand for them, and how many.
-MOST_EXACT, N_INDUCING = 3_000, 400
-
 
 class TunableProcess:
     """Tunes on the folds of a comparison; see :class:`separatrix.selection.tuning.Tunable`."""
@@ -62,14 +57,16 @@ class TunableProcess:
         """
         model: Any = self
         start: LearnedKernel = tuning.start
-        learn = start.learned and len(rows) == start.n_rows <= MOST_LEARNED
-        exact = len(rows) <= MOST_EXACT
+        # Rows up to which hyperparameters are learned once more from all of them.
+        learn = start.learned and len(rows) == start.n_rows <= 1_000
+        exact = len(rows) <= 3_000  # rows beyond which inducing points stand for them
+        # Inducing points.
         model.set_params(
             kernel=in_units(start.kernel, _spreads(rows)),
             normalize_y=True,
             trend="constant",
             optimizer="fmin_l_bfgs_b" if learn else None,
-            n_inducing=None if exact else N_INDUCING,
+            n_inducing=None if exact else 400,
         )
         fitted: Self = model.fit(rows)
         return fitted
@@ -138,21 +135,14 @@ def _spreads(rows: InMemory) -> Floats:
 
 #: Evaluations of the evidence in the first fold, and in each other one.
 FIRST, NEXT = 40, 16
-#: Operations of one evaluation of n rows: times n³, and times n² for a column and beside.
-CUBIC, COLUMN, ENTRY = 4.0, 12.0, 120.0
-#: Part of the work that is spent on learning.
-LEARNING = 0.7
 #: Rows that are learned from, at least and at most; columns with a length scale each, at most.
 LEAST_ROWS, MOST_ROWS, MOST_SCALES = 60, 400, 20
-#: Rows beyond the sample by which kernels are compared; of fewer, those left out one at a time.
-MOST_FURTHER, LEAST_FURTHER = 300, 60
-#: Gain in nats that the last step may leave.
-TOLERANCE = 0.1
 
 
 def evaluation_work(n: int, d: int) -> float:
     """Operations of the evidence of n rows and its gradient."""
-    return CUBIC * n**3 + (COLUMN * d + ENTRY) * n**2
+    # Operations of one evaluation of n rows: times n³, and times n² for a column and beside.
+    return 4.0 * n**3 + (12.0 * d + 120.0) * n**2
 
 
 @dataclass(frozen=True)
@@ -166,11 +156,12 @@ class Sizes:
     def of(cls, data: TuningData) -> Sizes:
         """As many as the work allows."""
         folds, d = len(data.folds.pairs), min(data.x.shape[1], MOST_SCALES)
-        each = LEARNING * data.work / (FIRST + NEXT * folds)
+        learning = 0.7  # part of the work that is spent on learning
+        each = learning * data.work / (FIRST + NEXT * folds)
         learned = MOST_ROWS
         while learned > LEAST_ROWS and evaluation_work(learned, d) > each:
             learned -= 10
-        taken = int((3.0 * (1.0 - LEARNING) * data.work / folds) ** (1.0 / 3.0))
+        taken = int((3.0 * (1.0 - learning) * data.work / folds) ** (1.0 / 3.0))
         return cls(learned, max(taken, learned))
 
 
@@ -205,7 +196,7 @@ class ScaledRows:
 
     def next(self, count: int, after: int) -> ProcessRows | None:
         """Rows after those; None if there are few."""
-        if self.rows.n < after + LEAST_FURTHER:
+        if self.rows.n < after + 60:  # of fewer rows, those left out one at a time
             return None
         return self.rows.take(slice(after, after + count))
 
@@ -244,7 +235,8 @@ def own_kernel(d: int) -> Kernel:
 
 def learn_kernels(scaled: ScaledRows, count: int, near: Ends | None) -> LearnedKernel:
     """Learn both kernels from a sample, and choose by rows that it does not contain."""
-    rows, further = scaled.first(count), scaled.next(MOST_FURTHER, count)
+    # Rows beyond the sample by which kernels are compared.
+    rows, further = scaled.first(count), scaled.next(300, count)
     d = rows.x.shape[1]
     natural = natural_kernel(shared_kernel(), rows)
     start = data_starts(natural)[0]
@@ -267,17 +259,18 @@ def learn_kernels(scaled: ScaledRows, count: int, near: Ends | None) -> LearnedK
 def _ascent(kernel: Kernel, rows: ProcessRows, start: Floats, near: AscentEnd | None) -> AscentEnd:
     """From a start, or from the end of another ascent and with its curvature."""
     objective, natural = LogEvidence(kernel, rows), natural_kernel(kernel, rows)
+    tolerance = 0.1  # gain in nats that the last step may leave
     if near is not None and np.isfinite(objective.value(near.theta)):
         return maximize(
             objective,
             near.theta,
             box_around(natural, near.theta),
             curvature=near.curvature,
-            tolerance=TOLERANCE,
+            tolerance=tolerance,
             max_evaluations=NEXT // 2,
         )
     box = box_around(natural, start)
-    return maximize(objective, start, box, tolerance=TOLERANCE, max_evaluations=FIRST // 2)
+    return maximize(objective, start, box, tolerance=tolerance, max_evaluations=FIRST // 2)
 
 
 def _score(kernel: Kernel, rows: ProcessRows, further: ProcessRows | None) -> float:
@@ -383,22 +376,19 @@ def predicted_folds(
 
 #: Evaluations of the evidence in the first fold, and in each other one.
 FIRST_CLASSES, NEXT_CLASSES = 14, 5
-#: Operations of one evaluation, and of taking rows in, times n³: several Newton steps each.
-EVALUATION, TAKEN = 16.0, 8.0
-#: Part of the work that is spent on learning.
-LEARNING_CLASSES = 0.6
 #: Rows that are learned from, at least and at most; rows that are taken in, at most.
 LEAST_ROWS_CLASSES, MOST_ROWS_CLASSES, MOST_TAKEN = 60, 300, 2_000
-#: Gain in nats that the last step may leave; half width of the box about the start, as a logarithm.
-TOLERANCE_CLASSES, WIDTH = 0.1, 6.0
 
 
 def class_sizes(data: TuningData) -> Sizes:
     """As many rows as the work allows, for all classes together."""
     folds, classes = len(data.folds.pairs), len(outputs_of(data.n_classes))
     evaluations = classes * (FIRST_CLASSES + NEXT_CLASSES * folds)
-    learned = (LEARNING_CLASSES * data.work / (EVALUATION * evaluations)) ** (1.0 / 3.0)
-    taken = ((1.0 - LEARNING_CLASSES) * data.work / (TAKEN * classes * folds)) ** (1.0 / 3.0)
+    # Operations of one evaluation, times n³: several Newton steps.
+    learning_classes = 0.6  # part of the work that is spent on learning
+    learned = (learning_classes * data.work / (16.0 * evaluations)) ** (1.0 / 3.0)
+    # Operations of taking rows in, times n³: several Newton steps.
+    taken = ((1.0 - learning_classes) * data.work / (8.0 * classes * folds)) ** (1.0 / 3.0)
     size = int(np.clip(learned, LEAST_ROWS_CLASSES, MOST_ROWS_CLASSES))
     return Sizes(size, int(np.clip(taken, size, MOST_TAKEN)))
 
@@ -439,17 +429,19 @@ def learned_kernel(data: TuningData, z: Floats, indices: Ints, near: AscentEnd |
 
     # distances of standardized rows grow with the root of the columns
     start = np.log([10.0, np.sqrt(max(1, z.shape[1]))])
-    box = Bounds.of(start - WIDTH, start + WIDTH)
+    width = 6.0  # half width of the box about the start, as a logarithm
+    box = Bounds.of(start - width, start + width)
+    tolerance_classes = 0.1  # gain in nats that the last step may leave
     if near is None:
         return maximize(
-            objective, start, box, tolerance=TOLERANCE_CLASSES, max_evaluations=FIRST_CLASSES
+            objective, start, box, tolerance=tolerance_classes, max_evaluations=FIRST_CLASSES
         )
     return maximize(
         objective,
         near.theta,
         box,
         curvature=near.curvature,
-        tolerance=TOLERANCE_CLASSES,
+        tolerance=tolerance_classes,
         max_evaluations=NEXT_CLASSES,
     )
 

@@ -67,13 +67,6 @@ from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Block, n_items, take_items, unit_weights
 from separatrix.threads import parallel_map
 
-#: Passes at most, and the least part of a step.
-PASSES, LEAST_PART = 100, 0.004
-#: Difference in nats of q and the next after which only that follows: in single precision, else.
-SEARCHED, FINAL = 1e-5, 1e-14
-#: Precisions of rows below this are raised to it: they count for nothing.
-LEAST_PRECISION = 1e-100
-
 
 @dataclass(frozen=True)
 class Variational:
@@ -154,7 +147,8 @@ class Observations:
         mean, variance = q.moments(a, diagonal)
         softplus, probability, precision = (np.empty(len(mean)) for _ in range(3))
         expected_likelihood(mean, variance, softplus, probability, precision)
-        return cls(softplus, mean, y - probability, np.maximum(precision, LEAST_PRECISION))
+        # Precisions of rows below this are raised to it: they count for nothing.
+        return cls(softplus, mean, y - probability, np.maximum(precision, 1e-100))
 
 
 class ObservationSums:
@@ -245,9 +239,12 @@ def best_bound(
     """
     here = rows.reduce(ObservationSums(inducing, start, single))
     part, passes, near = 1.0, 1, False
-    while passes < PASSES and part > LEAST_PART and not near:
+    # Passes at most, and the least part of a step.
+    while passes < 100 and part > 0.004 and not near:
         target = here.next
-        near = here.q.distance(target) <= (SEARCHED if single else FINAL)
+        # Difference in nats of q and the next after which only that follows: in single precision,
+        # else.
+        near = here.q.distance(target) <= (1e-5 if single else 1e-14)
         there = rows.reduce(ObservationSums(inducing, here.q.toward(target, part), single))
         passes += 1
         if there.value >= here.value - 1e-13 * (1.0 + abs(here.value)):
@@ -316,8 +313,6 @@ class ClassModel(InducingModel):
 # gains at most GAIN nats a row, or MOST_POINTS are used.
 
 
-#: Rows whose evidence by Laplace's approximation learning starts from.
-FIRST_ROWS = 400
 #: Gain of twice as many points, in nats a row, at which no more are added; points first, at most.
 GAIN, FIRST_POINTS, MOST_POINTS = 1e-3, 32, 256
 
@@ -432,7 +427,8 @@ class ClassSearch(InducingSearch):
         search = searching(sample.x, sample.w)
         if search is None or not len(self.theta):
             return
-        few = spread_rows(sample.y[:, 0], FIRST_ROWS, np.arange(len(sample.w)))
+        # Rows whose evidence by Laplace's approximation learning starts from.
+        few = spread_rows(sample.y[:, 0], 400, np.arange(len(sample.w)))
         x, y, w = take_items(sample.x, few), sample.y[few, 0], sample.w[few]
         first = fit_binary(model.kernel, x, y, w, search)
         self.first, self.first_rows, self.theta = first.learned, len(few), first.kernel.theta
@@ -454,12 +450,6 @@ class ClassSearch(InducingSearch):
 # more pass over the rows, with kernel values, factors and integrals of its own.
 
 
-#: Residual of the mean's equation, relative to the size of its terms.
-TOLERANCE = 1e-6
-#: Rows at a time; nodes of an integral reach this far, and are this far apart in units of f.
-STRIP, REACH, APART = 2048, 8.0, 0.4
-
-
 class MeanEquation:
     """Σ w (y − E σ(f)) a, the size of its terms, and Σ w E[y f − log(1 + eᶠ)], of some rows."""
 
@@ -479,8 +469,9 @@ class MeanEquation:
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
-        for start in range(0, block.n, STRIP):
-            self._add(block.take(slice(start, start + STRIP)))
+        strip = 2048  # rows at a time
+        for start in range(0, block.n, strip):
+            self._add(block.take(slice(start, start + strip)))
 
     def _add(self, block: Block) -> None:
         x, y, w = block.dense(), block.y[:, 0], block.weights
@@ -489,8 +480,10 @@ class MeanEquation:
         left = np.asarray(kernel.diagonal(x), dtype=float) - (a**2).sum(axis=1)
         center = a @ self.mean
         spread = np.sqrt(np.maximum(left, 0.0) + ((a @ self.covariance) * a).sum(axis=1))
-        step = min(0.25, APART / max(float(spread.max(initial=0.0)), 1e-300))
-        t = np.linspace(-REACH, REACH, 2 * int(np.ceil(REACH / step)) + 1)
+        # Nodes are this far apart in units of f.
+        step = min(0.25, 0.4 / max(float(spread.max(initial=0.0)), 1e-300))
+        reach = 8.0  # nodes of an integral reach this far
+        t = np.linspace(-reach, reach, 2 * int(np.ceil(reach / step)) + 1)
         weights = np.exp(-0.5 * t**2) / np.exp(-0.5 * t**2).sum()
         slope, softplus = y.copy(), np.zeros(len(y))
         for node, weight in zip(t, weights, strict=True):
@@ -543,11 +536,12 @@ def certify_inducing(processes: Sequence[InducingBinary], tables: Sequence[Rows]
     ]
     if learned and not by_laplace:
         notes.append(_learning_note(processes, max(largest_slope(process) for process in learned)))
+    # Residual of the mean's equation, relative to the size of its terms.
     return Certificate(
         claim=f"The best normal approximation of {of} of two classes through {points} inducing "
         f"points, at {where}",
         kkt=max(process.residual for process in residuals),
-        tolerance=TOLERANCE,
+        tolerance=1e-6,
         primal=-bound,
         statistic="sums of all rows in double precision",
         notes=tuple(notes),

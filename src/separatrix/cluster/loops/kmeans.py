@@ -67,8 +67,6 @@ class KMeansState(NamedTuple):
 
 #: Rows whose bounds are looked at together.
 BATCH = 1024
-#: Roots in single precision are off by less than this.
-ABOVE, BELOW = 1.0 + 2e-7, 1.0 - 2e-7
 
 # Helpers are inlined and take whole arrays with an index: a view of a row would count references,
 # and threads would wait for each other's counts.
@@ -132,6 +130,8 @@ def assign_pieces(
     infinite. The last three are work space: ``BATCH`` + 1 numbers twice, and one for each group.
     """
     groups, d, piece = group_drift.size - 1, x.shape[1], next_piece(counter)
+    above = 1.0 + 2e-7  # roots in single precision are off by less than this
+    below = 1.0 - 2e-7
     while piece < moved.shape[0]:
         for first in range(cuts[piece], cuts[piece + 1], BATCH):
             # every row is written and only undecided ones are passed: no branch to mispredict
@@ -143,7 +143,7 @@ def assign_pieces(
                 i = chosen[c]
                 a, norm = label[i], square[i]
                 value = single[a, d] - row_product(x, i, single, a)
-                u = single_root(2.0 * value + norm + rounding * (norm + max_square)) * ABOVE
+                u = single_root(2.0 * value + norm + rounding * (norm + max_square)) * above
                 upper[i] = rounded_up(u - drift[a])
                 chosen[undecided], start_center[undecided] = i, value
                 undecided += u >= lowest[i] - group_drift[groups]
@@ -162,15 +162,15 @@ def assign_pieces(
                 near = np.inf
                 for g in range(groups):
                     if least[g] > -np.inf:
-                        bound = single_root(2.0 * least[g] + norm - error) * BELOW
+                        bound = single_root(2.0 * least[g] + norm - error) * below
                         lower[i, g] = rounded_down(bound + group_drift[g])
                     near = smaller(near, lower[i, g] - group_drift[g])
                 if lane != lane_of[a]:
                     g, b = lane_of[a] * groups // center_of.size, center_of[lane]
-                    bound = single_root(2.0 * start_center[c] + norm - error) * BELOW
+                    bound = single_root(2.0 * start_center[c] + norm - error) * below
                     lower[i, g] = smaller(lower[i, g], rounded_down(bound + group_drift[g]))
                     near = smaller(near, bound)
-                    u = single_root(2.0 * value + norm + error) * ABOVE
+                    u = single_root(2.0 * value + norm + error) * above
                     upper[i] = rounded_up(u - drift[b])
                     _move_row(exact, weight, label, i, b, piece, sums)
                     moved[piece, 0] += 1

@@ -38,16 +38,15 @@ from separatrix.statistics.moments import Standardizer
 CAUSES = ("data", "plane", "x", "y", "standardize", "method", "k", "init", "seed", "start")
 #: Columns and rows of the grid on which regions of a kernel are drawn.
 GRID = 64, 40
-#: Sweeps that a page is sent: of more, the first ones and the last.
-MOST_SWEEPS = 120
 
 
 def trace(session: Session, state: ViewState) -> dict[str, Any]:
     """The points and all sweeps: places of centers, labels and loss."""
     at = cloud(session, state)
     sweeps = _sweeps(session, state)
-    if len(sweeps) > MOST_SWEEPS:
-        sweeps = [*sweeps[: MOST_SWEEPS - 1], sweeps[-1]]
+    most_sweeps = 120  # A page is sent so many sweeps: of more, the first ones and the last
+    if len(sweeps) > most_sweeps:
+        sweeps = [*sweeps[: most_sweeps - 1], sweeps[-1]]
     moved = [0] + [int((a.labels != b.labels).sum()) for a, b in pairwise(sweeps)]
     centers = None
     if all(sweep.centers is not None for sweep in sweeps):

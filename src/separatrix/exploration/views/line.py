@@ -255,12 +255,6 @@ def _arguments(given: dict[str, Any]) -> str:
 # What the view looks at: points of one or two columns and a target, after their edits.
 
 
-#: Places along a curve; columns and rows of a field.
-CURVE, FIELD, COARSE = 161, (60, 45), (32, 24)
-#: Sums over pairs of a place and a point up to which a field is fine.
-PAIRS = 1_500_000
-
-
 @dataclass(frozen=True)
 class Scene:
     """Places (columns, then target) before and after the edits."""
@@ -329,14 +323,18 @@ def places_of(scene: Scene, state: ViewState, *, pairs: bool) -> tuple[Floats, l
     ``pairs`` says that a prediction sums over all points, so that a field of many is coarser.
     """
     (x0, x1), *_ = scene.box
-    x = np.linspace(x0, x1, CURVE)
+    curve = 161  # places along a curve
+    x = np.linspace(x0, x1, curve)
     if len(scene.names) == 1:
-        return x[:, None], [CURVE]
+        return x[:, None], [curve]
     if state.choice("picture", ["field", "slice"]) == "slice":
         at = state.number("at", float(np.median(scene.before.x[:, 1])), -1e300, 1e300)
-        return np.column_stack([x, np.full(CURVE, at)]), [CURVE]
-    many = pairs and FIELD[0] * FIELD[1] * len(scene.points) > PAIRS
-    shape = COARSE if many else FIELD
+        return np.column_stack([x, np.full(curve, at)]), [curve]
+    # Sums over pairs of a place and a point up to which a field is fine.
+    field = (60, 45)  # columns and rows of a field
+    many = pairs and field[0] * field[1] * len(scene.points) > 1_500_000
+    # Columns and rows of a field whose every place is a sum over all points.
+    shape = (32, 24) if many else field
     return cells(scene.box[:2], shape), list(shape)
 
 

@@ -348,10 +348,6 @@ def _check_value(column: Mapping[str, Any], value: Any) -> Any:
 # any other   f(x) − f(x with column j as in x₀)     one at a time: these need not add up
 
 
-#: Parts that are listed; the smallest of the others are summed.
-LISTED = 12
-
-
 def apart(stored: Stored, row: Row, label: int) -> dict[str, Any] | None:
     """The parts of the prediction of a row; ``label`` is the class whose score is taken apart."""
     for way in (terms, neighbors, support, changes):
@@ -508,8 +504,9 @@ def _label(stored: Stored, label: int) -> str:
 def _list_parts(items: list[list[Any]]) -> dict[str, Any]:
     """The largest parts, and the sum of all others."""
     ordered = sorted(items, key=lambda item: -abs(item[1]))
-    rest = ordered[LISTED:]
-    return {"items": ordered[:LISTED], "rest": [len(rest), float(sum(v for _, v in rest))]}
+    listed = 12  # parts that are listed; the smallest of the others are summed
+    rest = ordered[listed:]
+    return {"items": ordered[:listed], "rest": [len(rest), float(sum(v for _, v in rest))]}
 
 
 def _text(value: Any) -> str:

@@ -310,8 +310,6 @@ def level_text(value: Any) -> str | None:
 POLICIES = ("missing", "zeros", "error")
 #: What is done, in words.
 TREATMENT = {"missing": "treated as missing", "zeros": "encoded as all zeros"}
-#: Levels that a warning names.
-MOST_SHOWN = 5
 
 #: Column → level → rows.
 Counts = dict[str, Counter[str]]
@@ -370,7 +368,8 @@ def warn_unseen(counts: Mapping[str, Counter[str]], policy: str) -> None:
     for column, levels in counts.items():
         if not levels:
             continue
-        shown = [f"{name!r} ({_rows(n)})" for name, n in levels.most_common(MOST_SHOWN)]
+        # Levels that a warning names.
+        shown = [f"{name!r} ({_rows(n)})" for name, n in levels.most_common(5)]
         more = len(levels) - len(shown)
         others = f" and {more} more level{'s' if more > 1 else ''}" if more else ""
         warn(

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
 
 BLOCK_BYTES = 4 << 20
-#: Text grows and shrinks when it becomes numbers; compressed text only grows.
-GROWTH, PACKED_GROWTH = 2.0, 6.0
 
 _CONVERSION = re.compile(
     r"In CSV column #(\d+): (?:Row #\d+: )?CSV conversion error to (?!string).*?: "
@@ -94,7 +92,8 @@ class CsvSource(FileSource):
 
     def size(self, columns: int) -> float:  # noqa: ARG002
         """About the bytes of the table in memory, judged by the files."""
-        growth = ((p, PACKED_GROWTH if is_packed(p) else GROWTH) for p in self.paths)
+        # Text grows and shrinks when it becomes numbers; compressed text only grows.
+        growth = ((p, 6.0 if is_packed(p) else 2.0) for p in self.paths)
         return sum(file_size(path) * factor for path, factor in growth)
 
     @cached_property
@@ -211,10 +210,6 @@ class CsvSource(FileSource):
 # Diagnosis of a CSV file that cannot be parsed: a second, slower pass finds row and value.
 
 
-#: Longest line that is looked into, in bytes; the parser takes less.
-_LONGEST_LINE = 16 << 20
-
-
 def explain(path: str, shown: str, dialect: CSVDialect, reason: Exception) -> InputError:
     """The first row that is ragged or is not in the encoding of the file."""
     return (
@@ -282,11 +277,12 @@ def _undecodable(path: str, shown: str, dialect: CSVDialect) -> InputError | Non
     if dialect.encoding.startswith("utf-16"):
         return None
     before = 0
+    longest_line = 16 << 20  # longest line that is looked into, in bytes; the parser takes less
     with opened_bytes(path) as file:
-        while line := file.readline(_LONGEST_LINE):
-            if len(line) == _LONGEST_LINE:
+        while line := file.readline(longest_line):
+            if len(line) == longest_line:
                 return InputError(
-                    f"has a line of more than {_LONGEST_LINE >> 20} MB.",
+                    f"has a line of more than {longest_line >> 20} MB.",
                     file=shown,
                     remedy="Check the ends of lines, and quotes that are not closed.",
                 )

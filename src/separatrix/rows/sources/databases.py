@@ -128,8 +128,6 @@ def _only(tables: list[str], file: str) -> Selection:
 # SQLite has types of cells, not of columns: one query finds those of every column.
 
 
-#: Columns whose types one query finds.
-_AT_ONCE = 200
 _TABLES = (
     "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view') "
     "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
@@ -171,13 +169,14 @@ class SqliteSource(FileSource):
     def cells(self) -> dict[str, CellTypes]:
         """The columns, with the types of their cells."""
         found: dict[str, CellTypes] = {}
+        at_once = 200  # columns whose types one query finds
         for path, selected in zip(self.paths, self.selections, strict=True):
             with closing(guard(path, self.limits, selected.computed)) as database:
                 names = _columns(database, selected, path)
                 refuse_duplicates(names, path)
                 refuse_difference(list(found) or names, self.paths[0], names, path)
-                for start in range(0, len(names), _AT_ONCE):
-                    few = names[start : start + _AT_ONCE]
+                for start in range(0, len(names), at_once):
+                    few = names[start : start + at_once]
                     for name, cells in zip(few, _cells(database, selected, few), strict=True):
                         found[name] = found.get(name, CellTypes.NONE) | cells
         return found
@@ -270,10 +269,6 @@ _DENIED = frozenset(
         *("random", "randomblob"),
     }
 )
-#: Longest statement.
-_LONGEST = 1 << 20
-#: Part of the limit of memory that one cell may take (64 MB), and the most that SQLite knows.
-_PART, _MOST = 32, 1_000_000_000
 
 
 class Guarded:
@@ -281,7 +276,9 @@ class Guarded:
 
     def __init__(self, path: str, limits: Limits, computed: bool) -> None:
         self.path, self.limits = path, limits
-        self._cell = int(min(limits.bytes / _PART, _MOST))
+        # Part of the limit of memory that one cell may take (64 MB), and the most that SQLite
+        # knows.
+        self._cell = int(min(limits.bytes / 32, 1_000_000_000))
         self._denied: list[str] = []
         file, _ = split_place(path)
         try:
@@ -296,9 +293,10 @@ class Guarded:
         connection = self._connection
         for pragma in ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON"):
             connection.execute(f"PRAGMA {pragma}").close()
+        # Longest statement.
         for limit, value in (
             (sqlite3.SQLITE_LIMIT_LENGTH, self._cell),
-            (sqlite3.SQLITE_LIMIT_SQL_LENGTH, _LONGEST),
+            (sqlite3.SQLITE_LIMIT_SQL_LENGTH, 1 << 20),
             (sqlite3.SQLITE_LIMIT_ATTACHED, 0),
             (sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0),
         ):
@@ -442,10 +440,6 @@ _CLOSED = {
     "preserve_insertion_order": "true",
     "lock_configuration": "true",
 }
-#: Part of the limit of memory that DuckDB may plan with (256 MB): long texts count beside it.
-_DUCKDB_PART = 8
-#: Bytes that are as good as no limit.
-_DUCKDB_MOST = 2.0**50
 _DUCKDB_TABLES = (
     "SELECT table_name, table_schema, table_type FROM information_schema.tables "
     "WHERE table_catalog = current_database() ORDER BY table_schema, table_name"
@@ -548,7 +542,9 @@ def _connect(
 
 def _plan_batch(limits: Limits) -> int:
     """MiB; connections to one file must agree on it, so it is only ever raised."""
-    return int(min(max(limits.bytes, Limits().bytes), _DUCKDB_MOST) / _DUCKDB_PART / 2**20)
+    # Bytes that are as good as no limit.
+    # Part of the limit of memory that DuckDB may plan with (256 MB): long texts count beside it.
+    return int(min(max(limits.bytes, Limits().bytes), 2.0**50) / 8 / 2**20)
 
 
 def _explain_refusal(reason: Exception, path: str, duckdb: Any, limits: Limits) -> InputError:

@@ -192,8 +192,6 @@ def text_of(value: Any) -> str:
 
 #: First bytes of an Arrow file, and of a table of the first Feather.
 _FILE, _FEATHER_1 = b"ARROW1", b"FEA1"
-#: Buffers may be compressed in the file, numbers hardly grow.
-_GROWTH = 3.0
 
 
 class ArrowSource(FileSource):
@@ -212,7 +210,8 @@ class ArrowSource(FileSource):
     def size(self, columns: int) -> float:
         """About the bytes of this many columns in memory, judged by the files."""
         part = columns / max(len(self.own.names), 1)
-        return sum(_GROWTH * part * file_size(path) for path in self.paths)
+        # Buffers may be compressed in the file, numbers hardly grow.
+        return sum(3.0 * part * file_size(path) for path in self.paths)
 
     def file_batches(self, columns: list[str], rows: int) -> Iterator[LocatedBatch]:
         """Yield batches in the order of the files."""
@@ -354,13 +353,8 @@ def _damaged_parquet(path: str, reason: Exception, row: int | None) -> InputErro
 # passes; a block that it refuses is read line by line, which gives the row of every fault.
 
 
-BLOCK_BYTES = 4 << 20
-#: Longest line, in bytes.
-LONGEST_LINE = 16 << 20
 #: Brackets that a line may open before it is left to the slower parser, which refuses deep nesting.
 MAX_BRACKETS = 64
-#: Keys repeat in every line: numbers take less room in memory than in the file.
-_JSON_GROWTH, _PACKED_GROWTH = 1.0, 6.0
 
 
 class JsonLinesSource(FileSource):
@@ -406,7 +400,8 @@ class JsonLinesSource(FileSource):
     def size(self, columns: int) -> float:
         """About the bytes of this many columns in memory, judged by the files."""
         part = columns / max(len(self.own.names), 1)
-        growth = ((p, _PACKED_GROWTH if is_packed(p) else _JSON_GROWTH) for p in self.paths)
+        # Keys repeat in every line: numbers take less room in memory than in the file.
+        growth = ((p, 6.0 if is_packed(p) else 1.0) for p in self.paths)
         return sum(part * file_size(path) * factor for path, factor in growth)
 
     def file_batches(self, columns: list[str], rows: int) -> Iterator[LocatedBatch]:
@@ -470,12 +465,13 @@ def _blocks(path: str) -> Iterator[bytes]:
 
 
 def _whole_lines(file: IO[bytes], path: str) -> bytes:
-    block = file.read(BLOCK_BYTES)
+    block = file.read(4 << 20)  # bytes that are read at a time
+    longest_line = 16 << 20  # longest line, in bytes
     if block and not block.endswith(b"\n"):
-        rest = file.readline(LONGEST_LINE)
-        if len(rest) == LONGEST_LINE:
+        rest = file.readline(longest_line)
+        if len(rest) == longest_line:
             raise InputError(
-                f"has a line of more than {LONGEST_LINE >> 20} MB.",
+                f"has a line of more than {longest_line >> 20} MB.",
                 file=path,
                 remedy="Write one object for each row on a line of its own.",
             )

@@ -15,8 +15,6 @@ from separatrix.messages import InputError
 from separatrix.rows.notations import Limits
 from separatrix.rows.sources.watch import describe_limit
 
-#: Part of the limit of memory that the file itself may take; 65 536 x 256 cells take 1.2 GB.
-_PART = 4
 _TRIAL = """
 import io, sys
 memory = float(sys.argv[1])
@@ -39,7 +37,8 @@ except MemoryError:
 
 def try_workbook(raw: IO[bytes], path: str, limits: Limits) -> None:
     """Refuse a workbook that fails other than by an error, which the library gives again."""
-    most = int(min(limits.bytes / _PART, sys.maxsize - 1))
+    # Part of the limit of memory that the file itself may take; 65 536 x 256 cells take 1.2 GB.
+    most = int(min(limits.bytes / 4, sys.maxsize - 1))
     data = raw.read(most + 1)
     raw.seek(0)
     try:

@@ -317,9 +317,6 @@ def no_usable_rows(schema: Schema, dropped: int, file: str | None) -> InputError
 # Decoded columns as one matrix of raw terms: dense, or sparse when most entries are zero.
 
 
-#: Blocks with more terms than this, most of them zero, are sparse.
-MAX_DENSE_TERMS = 64
-
 Columns = dict[str, NumericValues | Levels]
 
 
@@ -327,7 +324,8 @@ def assemble(columns: tuple[Column, ...], decoded: Columns, n: int) -> tuple[Mat
     """Columns as a matrix of raw terms: dense in Fortran order, or CSR when mostly zeros."""
     terms = Terms(tuple(t for column in columns for t in _terms(column, decoded[column.name])))
     nonzero = len(columns) + 1  # per row
-    to_matrix = _to_csr if len(terms) > max(MAX_DENSE_TERMS, 8 * nonzero) else _to_dense
+    # Blocks with more terms than this, most of them zero, are sparse.
+    to_matrix = _to_csr if len(terms) > max(64, 8 * nonzero) else _to_dense
     return to_matrix(columns, decoded, terms, n), terms
 
 

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-#: Values per batch: many enough to amortize overhead, few enough that every thread may have some.
-BATCH_CELLS = 800_000
-
 #: Rows from which the schema is inferred.
 SAMPLE_ROWS = 20_000
 
@@ -82,7 +79,9 @@ class TableSource:
 
 def batch_rows(most: int, columns: int) -> int:
     """Rows per batch: at most ``most``, fewer for wide tables."""
-    return max(256, min(most, BATCH_CELLS // max(columns, 1)))
+    # Values per batch: many enough to amortize overhead, few enough that every thread may have
+    # some.
+    return max(256, min(most, 800_000 // max(columns, 1)))
 
 
 def head(source: Source, columns: list[str]) -> LocatedBatch:

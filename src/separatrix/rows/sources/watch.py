@@ -17,8 +17,6 @@ from separatrix.rows.notations import Limits
 
 T = TypeVar("T")
 
-#: Seconds between two looks at the limits, and those in which work that is stopped usually ends.
-_LOOK, _GRACE = 0.05, 1.0
 
 #: Threads that were given up and work on: a process should not wait for them.
 LOST: list[threading.Thread] = []
@@ -57,11 +55,11 @@ class Watch:
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
         try:
-            while not finished.wait(_LOOK):
+            while not finished.wait(0.05):  # seconds between two looks at the limits
                 self._check(self._spent + time.monotonic() - begun, _memory() - before)
         except BaseException:
             self.stop()
-            if not finished.wait(_GRACE):
+            if not finished.wait(1.0):  # seconds in which work that is stopped usually ends
                 self.lost = True
                 LOST.append(thread)
             raise

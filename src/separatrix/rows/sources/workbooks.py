@@ -48,11 +48,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-#: Rows that are turned into columns at a time, and rows from which a header is recognized.
-_AT_ONCE, _HEAD = 10_000, 200
-#: Sheets that are looked into for the one that is not empty.
-_FEW = 5
-
 Row = list[Any]
 
 
@@ -147,7 +142,7 @@ class _Sheet:
     ) -> None:
         self._sheet = sheet
         self.notes: list[str] = []
-        head = list(islice(self._filled(), _HEAD))
+        head = list(islice(self._filled(), 200))  # rows from which a header is recognized
         if not head:
             raise InputError("The sheet is empty.", file=path, remedy="Give one with a table.")
         self._skip = _before(head)
@@ -190,7 +185,7 @@ class _Sheet:
     def _body(self) -> Iterator[list[tuple[Any, ...]]]:
         """The columns of some rows at a time."""
         rows = islice(self._filled(), self._skip + bool(self.named), None)
-        while chunk := list(islice(rows, _AT_ONCE)):
+        while chunk := list(islice(rows, 10_000)):  # rows that are turned into columns at a time
             yield list(zip(*chunk, strict=True))
 
     def _survey(self, width: int) -> list[CellTypes]:
@@ -285,7 +280,7 @@ def _chosen(book: Any, inside: str | None, file: str) -> tuple[str, list[str]]:
             f"there is no sheet {inside!r}.", file=file, remedy=did_you_mean(inside, names)
         )
     shown = [sheet.name for sheet in sheets if str(sheet.visible).endswith(".Visible")]
-    if 1 < len(shown) <= _FEW:
+    if 1 < len(shown) <= 5:  # sheets that are looked into for the one that is not empty
         shown = [name for name in shown if book.get_sheet_by_name(name).height] or shown[:1]
     if len(shown) == 1:
         return shown[0], [f"The only sheet with values is read: {shown[0]!r}."]
