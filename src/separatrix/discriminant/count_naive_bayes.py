@@ -160,7 +160,7 @@ class CountNaiveBayes(ClassifierMixin, ClassLabels):
             least, most = float(np.min(alpha)), float(np.max(alpha))
             shown = f"{least:g}" if least == most else f"{least:g} to {most:g}"
             notes.append(f"Counts are smoothed by {shown} each.")
-        claim = f"{self._column_named} naive Bayes in closed form: proportions of smoothed counts"
+        claim = f"{self._named} naive Bayes in closed form: proportions of smoothed counts"
         self.certificate_ = Certificate(claim, notes=tuple(notes), promised=())
         return self
 

@@ -75,7 +75,7 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         require_classifier(self.estimator)
-        rows = self._encode(X, y, sample_weight)
+        rows = self._code_rows(X, y, sample_weight)
         if self.reject:
             labels_with_reject(self.classes_, self.reject_label)
         if len(self.classes_) == 2:
@@ -114,7 +114,7 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
         """Number of classes."""
         return len(self.classes_)
 
-    def _encode(self, X: Any, y: Any, sample_weight: Any) -> LabeledRows:
+    def _code_rows(self, X: Any, y: Any, sample_weight: Any) -> LabeledRows:
         """Design, class codes and weights of the rows with positive weight."""
         self.pairwise_indices_ = None
         if self._structures:

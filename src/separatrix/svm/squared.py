@@ -506,7 +506,7 @@ class SquaredHingeLoss:
     def solver(self, sample: RidgeRows, theta: Floats, penalty: float) -> LinearSolver:
         """g ↦ H⁻¹g with H = 2 Σ w z zᵀ over the rows of positive slack, score by score."""
         scores, signs = theta.T @ sample.z.T, self.signs(sample.codes)
-        ridge = sample.penalized(penalty)[:, 0] + 1e-9 * sample.weight
+        ridge = sample.add_penalty(penalty)[:, 0] + 1e-9 * sample.weight
         solvers = []
         for own, sign in zip(scores, signs, strict=True):
             root = sample.z * np.sqrt(2.0 * sample.w * (sign * own < 1.0))[:, None]
@@ -515,7 +515,7 @@ class SquaredHingeLoss:
 
     def _newton(self, sample: RidgeRows, theta: Floats, penalty: float) -> Floats:
         """Full steps while they decrease the objective: it is piecewise quadratic."""
-        ridge = sample.penalized(penalty)
+        ridge = sample.add_penalty(penalty)
 
         def at(point: Floats) -> _HingePoint:
             value, residual = self.evaluate(point.T @ sample.z.T, sample.codes, sample.w)
