@@ -149,7 +149,7 @@ WARNINGS: dict[str, WarningEntry] = {
             "SEP005",
             "unseen level",
             "A discrete column holds a level that was absent from training; it was treated as a "
-            "missing value, or encoded as all zeros.",
+            "missing value, or encoded as all zeros. Or a column of numbers or dates holds a text.",
         ),
         WarningEntry(
             "SEP006",

@@ -92,6 +92,15 @@ def test_a_function_without_a_minimum_is_called_one(matrix) -> None:
     assert not trace.certificate.holds
     falling = sx.conjugate_gradient(_WithoutSecondDerivatives(function), [0.5, 0.3])
     assert "unbounded" in falling.status
+    trace = sx.newton(function, [0.5, 0.3])
+    assert "unbounded" in trace.status
+    assert "negative or zero curvature" in str(trace.certificate)
+    assert not trace.certificate.holds
+
+
+def test_a_loss_that_falls_towards_a_limit_is_not_called_unbounded() -> None:
+    trace = sx.newton(sx.LogisticLoss(X[:4], [0, 0, 1, 1]), np.zeros(4), tol=1e-300, max_iter=30)
+    assert "unbounded" not in trace.status
 
 
 class _WithoutSecondDerivatives:

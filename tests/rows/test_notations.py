@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from separatrix import InputError, Moments, scan
+from separatrix import InputError, Moments, Ridge, scan
+from separatrix.rows.notations import text_options
 from separatrix.rows.scan import rows_like
 from separatrix.rows.schema import Kind
 
@@ -518,3 +519,23 @@ def test_a_plain_table_costs_no_further_pass(tmp_path, monkeypatch):
     lines[7] = "?,a,1"
     scan(written(tmp_path, lines, "x,t,y"), target="y").reduce(Moments())
     assert opened == [["x", "t", "y"]] * 2 + [["x"], ["x", "t", "y"]]
+
+
+def test_single_texts_among_the_numbers_and_dates_of_new_rows_are_missing(tmp_path) -> None:
+    days = [f"2020-01-{1 + i:02d}" for i in range(20)]
+    lines = ["when,a,y", *(f"{day},{i % 7},{i}" for i, day in enumerate(days))]
+    train, new, blank = (tmp_path / f"{name}.csv" for name in ("train", "new", "blank"))
+    train.write_text("\n".join(lines))
+    new.write_text("\n".join(lines).replace("2020-01-05", "9.12").replace(",3,", ",oops,"))
+    blank.write_text("\n".join(lines).replace("2020-01-05", "").replace(",3,", ",,"))
+    model = Ridge().fit(scan(train, target="y"))
+    schema = model.encoding_.schema
+    with pytest.warns(match="column") as found:
+        predicted = model.predict(rows_like(new, schema))
+    texts = [str(warning.message) for warning in found]
+    assert any("'9.12' in row 5 is not a date; it is treated as missing" in text for text in texts)
+    assert any("3 values are not numbers, the first 'oops' in row 4" in text for text in texts)
+    np.testing.assert_array_equal(predicted, model.predict(rows_like(blank, schema)))
+    for options in ({"unseen": "error"}, {"text": text_options(strict=True)}):
+        with pytest.raises(InputError, match=r"row 5, column 'when': '9.12' is not a date"):
+            model.predict(rows_like(new, schema, **options))

@@ -90,9 +90,22 @@ def test_the_second_metric_is_evidence_against_the_baseline() -> None:
     evidence = {"baseline": HARD + 1.0, "linear": HARD}
     assert choose(RowLosses(losses, ONES), metric="error").winner == "baseline"
     assert (
-        choose(RowLosses(losses, ONES), RowLosses(evidence, ONES), metric="error").winner
+        choose(
+            RowLosses(losses, ONES), {"log_loss": RowLosses(evidence, ONES)}, metric="error"
+        ).winner
         == "linear"
     )
+
+
+def test_a_winner_that_is_worse_than_the_baseline_in_a_metric_is_called_so() -> None:
+    errors = {"baseline": HARD + 1.0, "linear": HARD}
+    logs = {"baseline": HARD, "linear": HARD + 1.0}
+    choice = choose(RowLosses(errors, ONES), {"log_loss": RowLosses(logs, ONES)}, metric="error")
+    assert choice.winner == "linear"
+    assert "log loss" in choice.reason
+    assert "worse than that of the baseline" in choice.reason
+    same = choose(RowLosses(errors, ONES), {"log_loss": RowLosses(errors, ONES)}, metric="error")
+    assert "worse" not in same.reason
 
 
 def test_weights_count_as_repeated_rows(rng: np.random.Generator) -> None:

@@ -287,7 +287,7 @@ def test_what_cannot_be_tested_has_a_reason() -> None:
     )
 
 
-def test_many_classes_are_compared_where_that_is_requested():
+def test_many_classes_are_compared_where_that_is_requested(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     code = np.repeat(np.arange(14), [7, 5, 7, 1, 1, 6, 1, 1, 8, 9, 6, 2, 9, 1])
     x = rng.normal(size=(64, 3)) + rng.normal(size=(14, 3))[code] * 3
@@ -298,6 +298,17 @@ def test_many_classes_are_compared_where_that_is_requested():
         sx.scan(table, target="kind"), task="classification", models=["naive_bayes"]
     )
     assert any("14 classes in 64 rows" in message for message in study.messages)
+    monkeypatch.setenv("SEPARATRIX_MEMORY", "0.001")  # as a stream, too
+    streamed = tmp_path / "streamed.csv"
+    pl.DataFrame(table).write_csv(streamed)
+    with pytest.raises(sx.InputError, match="task='classification'"):
+        sx.run_study(sx.scan(streamed, target="kind"))
+    study = sx.run_study(
+        sx.scan(streamed, target="kind"), task="classification", models=["naive_bayes"]
+    )
+    assert any("14 classes in 64 rows" in message for message in study.messages)
+    assert any("pass" in message for message in study.messages)
+    monkeypatch.undo()
     names = {f"x{j}": x[:, j] for j in range(3)} | {"who": [f"n{i}" for i in range(64)]}
     with pytest.raises(sx.InputError, match="too many for classes") as fault:
         sx.run_study(sx.scan(names, target="who"), task="classification")

@@ -70,12 +70,11 @@ def summarize(
     from separatrix.rows.parts import Parts
     from separatrix.storage import save_moments
     from separatrix.storage import summarize as summarized
-    from separatrix.study.tasks import refuse_many_classes
+    from separatrix.study.tasks import CLASSIFICATION, refuse_many_classes
 
     stored = summarized(rows, Parts(seed, test, folds), min_rows=min_rows)
-    refuse_many_classes(
-        len(classes_of(stored)), sum(stored.counts.values()), stored.schema.targets[0]
-    )
+    n_classes, n = len(classes_of(stored)), sum(stored.counts.values())
+    many = refuse_many_classes(n_classes, n, stored.schema.targets[0], CLASSIFICATION)
     save_moments(stored, out)
     counts = {str(part): count for part, count in sorted(stored.counts.items())}
     if as_json:
@@ -83,7 +82,7 @@ def summarize(
         about |= {"classes": classes_of(stored), "min_rows": min_rows}
         print_json({"moments": str(out), **about, **travel_document(rows)})
         return
-    for note in (*rows.notes, *describe_travel(rows)):
+    for note in (*rows.notes, *many, *describe_travel(rows)):
         say(f"· {with_flags(note)}")
     click.echo(str(out))
     file = shlex.quote(str(out))

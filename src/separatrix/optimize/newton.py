@@ -45,12 +45,14 @@ def newton(
 
     ``gradient_scale`` is the size of the terms that cancel in ∇f at the minimum; by default the
     gradient at the start. The status is solved, rounding (no step decreases f within the digits
-    of a float), or limit reached. ``callback(x, f)`` is called at every iterate.
+    of a float), unbounded below (f falls along a direction of negative or zero curvature, as far as
+    it is followed), or limit reached. ``callback(x, f)`` is called at every iterate.
     """
     require("Newton's method", problem, "value", "gradient", "hessian")
     x = np.array(start, dtype=float)
     history: list[float] = []
     status: Status | None = None
+    where = ""
     unit, damping = gradient_scale or 0.0, 0.0
     while status is None:
         f, gradient = float(problem.value(x)), np.asarray(problem.gradient(x))
@@ -68,13 +70,15 @@ def newton(
         else:
             new, damping = _step(problem, x, f, gradient, low, free, damping)
             status, x = (Status.ROUNDING, x) if new is None else (None, new)
+    if status is Status.LIMIT and _falls_forever(problem, x, gradient, low, free):
+        status, where = Status.UNBOUNDED, " along a direction of negative or zero curvature"
     return Solution(
         x.reshape(-1, 1),
         np.zeros(1),
         Certificate(
             "Newton's method: the gradient vanishes"
             if status is Status.SOLVED
-            else f"Newton's method: stopped ({status})",
+            else f"Newton's method: stopped ({status}{where})",
             primal=history[-1],
             kkt=kkt / unit,
             tolerance=tol,
@@ -182,6 +186,37 @@ def _step(
             return None, damping
         damping = max(100.0 * damping, 1e-6)
     return None, damping
+
+
+#: Doublings of a step along which an objective that has no minimum falls at least in proportion.
+DOUBLINGS = 40
+
+
+def _falls_forever(
+    problem: TwiceDifferentiable, x: Floats, gradient: Floats, low: Floats, free: Flags
+) -> bool:
+    """Whether f falls in proportion to the step, or faster, where its curvature is not positive.
+
+    f(x + 2t d) − f(x + t d) ≤ f(x + t d) − f(x) < 0 for t = 1, 2, 4, …: so does a quadratic that is
+    unbounded below, while a loss that falls towards a limit does not.
+    """
+    at = np.flatnonzero(free)
+    hessian = np.asarray(problem.hessian(x))[np.ix_(at, at)]
+    if not len(at) or not np.isfinite(hessian).all():
+        return False
+    values, vectors = linalg.eigh(hessian, check_finite=False)
+    flat = vectors[:, values <= len(at) * EPS * float(np.abs(values).max())]
+    d = -flat @ (flat.T @ gradient[at])
+    if np.linalg.norm(d) <= np.sqrt(EPS) * np.linalg.norm(gradient[at]) and values[0] < 0.0:
+        d = vectors[:, 0] * (-np.sign(vectors[:, 0] @ gradient[at]) or 1.0)
+    if not d.any() or ((d < 0.0) & np.isfinite(low[at])).any():
+        return False
+    step = np.zeros_like(x)
+    step[at] = d / np.linalg.norm(d) * (1.0 + np.linalg.norm(x))
+    with np.errstate(over="ignore", invalid="ignore"):
+        f = [float(problem.value(x + t * step)) for t in (0.0, *2.0 ** np.arange(DOUBLINGS))]
+        near, far = np.array(f[1:-1]) - f[0], np.diff(f[1:])
+    return bool(((near < 0.0) & (far <= (1.0 - np.sqrt(EPS)) * near)).all())
 
 
 def _metric(problem: TwiceDifferentiable, x: Floats, hessian: Floats) -> Floats:

@@ -68,7 +68,8 @@ class Notation:
     ``unit`` is the sign beside the numbers (``"%"``, ``"$"`` …), ``dates`` the order of day, month
     and year (``"day-first"``, ``"month-first"``, ``"year-first"``; empty for numbers). Texts in
     ``na`` and numbers in ``sentinels`` are missing values; the usual ones (``NA``, ``?`` …) are so
-    too unless ``na_given``.
+    too unless ``na_given``. ``slips`` says of new rows that single texts which are not numbers or
+    dates are missing values too.
     """
 
     decimal: str = "."
@@ -78,6 +79,7 @@ class Notation:
     na: tuple[str, ...] = ()
     sentinels: tuple[float, ...] = ()
     na_given: bool = False
+    slips: bool = False
 
     @property
     def needs_text(self) -> bool:

@@ -159,7 +159,7 @@ class Comparison:
         notes = [s.note for s in self.scored if s.candidate.name not in losses.names]
         return choose(
             losses,
-            *([] if self.secondary is None else [self.paired(self.secondary)]),
+            {} if self.secondary is None else {self.secondary: self.paired(self.secondary)},
             metric=self.metric,
             rule=rule,
             refusal=next(filter(None, notes), ""),

@@ -328,7 +328,12 @@ class RowLosses:
 
 
 def choose(
-    losses: Paired, *evidence: Paired, metric: str, rule: str = "one_se", refusal: str = ""
+    losses: Paired,
+    evidence: Mapping[str, Paired] | None = None,
+    *,
+    metric: str,
+    rule: str = "one_se",
+    refusal: str = "",
 ) -> Choice:
     """The winner among candidates, simplest first, by paired differences of their losses.
 
@@ -337,14 +342,16 @@ def choose(
     few rows, its own standard error takes the place of the 5 %.
 
     The baseline wins unless some candidate beats it by two standard errors, in these losses or in
-    ``evidence``: other losses of the same rows, such as the log loss where errors are counted.
+    ``evidence``: losses of the same rows in other metrics, such as the log loss where errors are
+    counted. A winner that is worse than the baseline in one of the metrics is called so.
     ``refusal`` says why others could not be scored.
     """
+    measured = {metric: losses, **(evidence or {})}
     names = [name for name in losses.names if name != BASELINE]
     if not names:
         why = f"No other model could be scored on every fold: {refusal}"
         return Choice(BASELINE, rule, metric, why, BASELINE, BASELINE)
-    if not any(_beat_baseline(kind) for kind in (losses, *evidence)):
+    if not any(_beat_baseline(kind) for kind in measured.values()):
         why = (
             "No model beats the baseline by more than chance: the columns do not help to predict "
             "the target."
@@ -359,6 +366,7 @@ def choose(
     known = losses.standard_error(best) <= SHARE * abs(means[best])
     limit = f"{100 * SHARE:.0f} % of it" if known else "the standard error of its loss"
     why = _reason(winner, best, names, metric, rule, apart[winner], limit)
+    why += "".join(_worse(winner, kind, m) for m, kind in measured.items())
     return Choice(winner, rule, metric, why, best, other, apart)
 
 
@@ -368,6 +376,20 @@ def _beat_baseline(losses: Paired) -> bool:
         return False
     gains = (losses.difference(BASELINE, name) for name in losses.names if name != BASELINE)
     return any(gain.mean > BASELINE_ERRORS * gain.standard_error for gain in gains)
+
+
+def _worse(winner: str, losses: Paired, metric: str) -> str:
+    """That the winner is worse than the baseline in a metric; empty where it is not."""
+    if not {winner, BASELINE} <= set(losses.names):
+        return ""
+    own, plain = losses.mean(winner), losses.mean(BASELINE)
+    if not own > plain:
+        return ""
+    so = ": do not rely on its probabilities" if metric == "log_loss" else ""
+    return (
+        f" Its {METRIC_NAMES.get(metric, metric)} ({own:.3g}) is worse than that of the baseline "
+        f"({plain:.3g}){so}."
+    )
 
 
 def _reason(

@@ -178,7 +178,7 @@ def run_study(
         options.validation.refuse_for_moments()
         if rows.by_class is not None:
             options.refuse_for(CLASSIFICATION)
-            return study_class_moments(rows, models, options, progress, metadata)
+            return study_class_moments(rows, models, options, progress, metadata, task)
         options.refuse_for(REGRESSION)
         return study_moments(rows, models, options, progress, metadata, inferred.only_moments())
     parts = Parts(seed, test, options.validation.folds)
@@ -198,7 +198,7 @@ def run_study(
         coded = with_class_target(in_small_blocks(rows), target, found.values)
         messages = message + inferred.read_in_passes(rows, streamed)
         return study_class_stream(
-            coded, parts, models, options, progress, metadata, messages, streamed
+            coded, parts, models, options, progress, metadata, messages, streamed, task
         )
     options.refuse_for(REGRESSION)
     once = rows.with_parts(parts).reduce(Both(Grouped(Moments()), RowSample()))

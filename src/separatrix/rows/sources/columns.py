@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,11 +58,27 @@ class NumericValues:
     """Values of a numeric column, NaN where ``missing``; ``missing`` is None if there are none.
 
     ``range`` is the lowest and the highest of a batch as it was read; NaN where there is none.
+    ``slips`` are texts that were read as missing.
     """
 
     values: Floats
     missing: NDArray[np.bool_] | None
     range: tuple[float, float] = (np.nan, np.nan)
+    slips: Counter[str] = field(default_factory=Counter)
+
+
+class Slip(str):
+    """A text among numbers or dates, with the row where it occurs first and what it is not."""
+
+    row: int
+    what: str
+
+    @classmethod
+    def at(cls, text: str, row: int, what: str) -> Slip:
+        """The text in a row."""
+        slip = cls(text)
+        slip.row, slip.what = row, what
+        return slip
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +139,8 @@ def numbers(
     array: pa.Array, name: str, location: Location, notation: Notation = PLAIN
 ) -> NumericValues:
     """The column as float64; refuses text and infinite values by row."""
-    values = _floats(array, name, location, notation)
+    slips: Counter[str] = Counter()
+    values = _floats(array, name, location, notation, slips)
     if notation.sentinels:
         values = without_sentinels(values, notation)
     if not len(values):
@@ -141,9 +158,8 @@ def numbers(
             "Correct it, or leave the cell empty if the value is not known.",
         )
     missing = np.isnan(values)
-    return NumericValues(
-        values, missing, (float(np.fmin.reduce(values)), float(np.fmax.reduce(values)))
-    )
+    low, high = float(np.fmin.reduce(values)), float(np.fmax.reduce(values))
+    return NumericValues(values, missing, (low, high), slips)
 
 
 def check_boolean(values: Floats, name: str, location: Location) -> None:
@@ -159,15 +175,17 @@ def check_boolean(values: Floats, name: str, location: Location) -> None:
         )
 
 
-def _floats(array: pa.Array, name: str, location: Location, notation: Notation) -> Floats:
+def _floats(
+    array: pa.Array, name: str, location: Location, notation: Notation, slips: Counter[str]
+) -> Floats:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     type_ = array.type
     if pa.types.is_dictionary(type_):
-        return _floats(array.dictionary_decode(), name, location, notation)
+        return _floats(array.dictionary_decode(), name, location, notation, slips)
     if is_text(type_):
-        return _parse_numbers(array, name, location, notation)
+        return _parse_numbers(array, name, location, notation, slips)
     if is_time(type_):
         array = _days(array)
     elif type_ != pa.float64():
@@ -177,8 +195,13 @@ def _floats(array: pa.Array, name: str, location: Location, notation: Notation) 
     return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def _parse_numbers(array: pa.Array, name: str, location: Location, notation: Notation) -> Floats:
-    """Parse text in the notation of its column; the first that does not fit is reported."""
+def _parse_numbers(
+    array: pa.Array, name: str, location: Location, notation: Notation, slips: Counter[str]
+) -> Floats:
+    """Parse text in the notation of its column; the first that does not fit is reported.
+
+    Where the notation has slips, texts are counted among them instead if most values fit.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -190,8 +213,13 @@ def _parse_numbers(array: pa.Array, name: str, location: Location, notation: Not
         values = to_days(text, notation.dates)
     else:
         values = np.asarray(to_floats(text, notation).to_numpy(zero_copy_only=False), dtype=float)
-    wrong = np.isnan(values) & np.asarray(pc.is_valid(text))
-    if wrong.any():
+    present = np.asarray(pc.is_valid(text))
+    wrong = np.isnan(values) & present
+    if notation.slips and 0 < 2 * np.count_nonzero(wrong) <= np.count_nonzero(present):
+        what = "date" if notation.dates else "number"
+        at = np.flatnonzero(wrong)
+        slips.update(Slip.at(text[int(i)].as_py(), location.row(int(i)), what) for i in at)
+    elif wrong.any():
         i = int(wrong.argmax())
         place = (text[i].as_py(), name, location.file, location.row(i))
         raise text_in_dates(*place, notation.dates) if notation.dates else text_in_numbers(*place)
@@ -367,6 +395,13 @@ def warn_unseen(counts: Mapping[str, Counter[str]], policy: str) -> None:
     """One warning for each column: which levels, in how many rows, and what was done."""
     for column, levels in counts.items():
         if not levels:
+            continue
+        first = next(iter(levels))
+        if isinstance(first, Slip):
+            n, where = sum(levels.values()), f"{str(first)!r} in row {first.row}"
+            many = f"{n:,} values are not {first.what}s, the first {where}; they are"
+            one = f"{where} is not a {first.what}; it is"
+            warn("SEP005", f"column {column!r}: {one if n == 1 else many} treated as missing.")
             continue
         # Levels that a warning names.
         shown = [f"{name!r} ({_rows(n)})" for name, n in levels.most_common(5)]

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from separatrix.messages import InputError, did_you_mean
-from separatrix.rows.notations import TextOptions
+from separatrix.rows.notations import CLOCK, TextOptions
 from separatrix.rows.recognition import SameNotation, written_as
 from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import Block, Column, Kind, Schema, Term, TermMap, Terms, to_array
@@ -46,7 +46,8 @@ def rows_like(
 
     With ``target``, the target columns are read too, and rows without a target are dropped.
     ``unseen`` is a policy for levels absent from training other than that of the schema. Numbers
-    and dates are read as they were written in training, unless ``text`` says otherwise.
+    and dates are read as they were written in training, unless ``text`` says otherwise; single
+    texts among them are missing values, with a warning, unless it is ``strict``.
     """
     if unseen is not None:
         schema = replace(schema, unseen=unseen)
@@ -57,13 +58,16 @@ def rows_like(
     schema = replace(schema, targets=targets, weight=None, group=None, time=None, missing=missing)
     if isinstance(x, Rows):
         _refuse_lacking(schema, list(x.schema.by_name), None)
-        return x if x.schema.columns == schema.columns else MatchedRows(x, schema)
+        known = [schema, *(_of_new_rows(schema, slips=slips) for slips in (True, False))]
+        same = any(x.schema.columns == like.columns for like in known)
+        return x if same else MatchedRows(x, schema)
     if sparse.issparse(x):
         _refuse_width(x.shape[1], schema)
         plain = ArrayRows(sparse.csr_array(x).astype(np.float64), names=schema.names)
         return MatchedRows(plain, schema)
     source = _source(x, schema, text)
     _refuse_lacking(schema, source.arrow.names, source.name)
+    schema = _of_new_rows(schema, slips=not text.strict and schema.unseen != "error")
     rows = TableRows(
         source,
         schema,
@@ -92,6 +96,22 @@ def same_rows(x: Any, schema: Schema, *, text: TextOptions | None = None) -> Tab
                 remedy=did_you_mean(name, source.arrow.names),
             )
     return TableRows(source, schema, revise=SameNotation())
+
+
+#: How texts are written in a column that training read as dates or times by itself.
+_FORMS = {"date": "year-first", "datetime": "year-first", "time": CLOCK}
+
+
+def _of_new_rows(schema: Schema, *, slips: bool) -> Schema:
+    """The schema with the notation of dates; with ``slips`` single texts are missing values."""
+
+    def noted(column: Column) -> Column:
+        if column.kind is not Kind.NUMERIC:
+            return column
+        dates = column.notation.dates or _FORMS.get(column.display, "")
+        return replace(column, notation=replace(column.notation, dates=dates, slips=slips))
+
+    return replace(schema, columns=tuple(map(noted, schema.columns)))
 
 
 def _source(x: Any, schema: Schema, text: TextOptions) -> Source:

@@ -206,6 +206,8 @@ class BatchReader:
         for column in self.schema.columns + self.schema.targets:
             column_values = decoded[column.name]
             if not isinstance(column_values, Levels):
+                if column_values.slips:
+                    unseen[column.name] = column_values.slips
                 continue
             if column.levels and column in self.schema.columns:
                 recoded[column.name], others = recode(

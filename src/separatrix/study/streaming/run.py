@@ -92,8 +92,12 @@ def study_class_stream(
     metadata: Metadata,
     messages: tuple[str, ...],
     reason: str,
+    task: str | None = None,
 ) -> Study:
-    """Compare classifiers over a table that is read pass by pass."""
+    """Compare classifiers over a table that is read pass by pass.
+
+    ``task`` is the one that was requested: it allows many classes, as in memory.
+    """
     refuse_stream_options(options, rows)
     wanted = stream_candidates(models)
     iterative = [c.name for c in wanted if c.name in BY_PASSES]
@@ -108,7 +112,7 @@ def study_class_stream(
         sample, copies = once.second.first, once.second.second
         data = _data(stream, parts, once.first, sample)
         _, warned = with_warnings(lambda: check_stream(copies))
-        study = study_class_data(data, wanted, options, progress, metadata, messages, reason)
+        study = study_class_data(data, wanted, options, progress, metadata, messages, reason, task)
         return replace(study, warnings=(*warned, *study.warnings))
 
 
@@ -118,6 +122,7 @@ def study_class_moments(
     options: StudyOptions,
     progress: Any,
     metadata: Metadata,
+    task: str | None = None,
 ) -> Study:
     """Compare what follows from moments of classes; their losses are those of simulated rows."""
     refuse_stream_options(options)
@@ -127,9 +132,8 @@ def study_class_moments(
         step("simulating rows with these moments")
         data = simulated_data(stored.schema, stored.parts, stored.by_class)
         messages = inferred.only_class_moments()
-        return study_class_data(
-            data, wanted, options, progress, metadata, messages, "only its moments are available"
-        )
+        reason = "only its moments are available"
+        return study_class_data(data, wanted, options, progress, metadata, messages, reason, task)
 
 
 def _closed_forms(models: Sequence[str] | None) -> list[Candidate]:
@@ -205,9 +209,10 @@ def study_class_data(
     metadata: Metadata,
     messages: tuple[str, ...],
     reason: str,
+    task: str | None,
 ) -> Study:
     """Compare, choose, fit and test on data of which the moments are known."""
-    _refuse_data(data)
+    messages += tuple(_refuse_data(data, task))
     metric = options.metric_for(CLASSIFICATION)
     costs = _costs(options, data)
     columns = inferred.columns_of_moments(data.schema, data.total + data.test)
@@ -275,8 +280,8 @@ def _compared(
     return StreamComparison.of(wanted, ready, refused, sums, metric)
 
 
-def _refuse_data(data: ClassData) -> None:
-    """Too few rows, one class, or too many."""
+def _refuse_data(data: ClassData, task: str | None) -> list[str]:
+    """Refuse too few rows, one class, or too many; what the requested ``task`` allows is said."""
     if len(data.folds) < 2 or data.test.count < MIN_TEST_ROWS:
         raise too_small(data.total.count + data.test.count)
     if data.total.count < MIN_TRAINING_ROWS:
@@ -293,7 +298,7 @@ def _refuse_data(data: ClassData) -> None:
             remedy="Give more rows of the other classes, or split otherwise (`seed`, `test`).",
         )
     rows = data.total.count + data.test.count
-    tasks.refuse_many_classes(len(data.targets), rows, data.schema.targets[0])
+    return tasks.refuse_many_classes(len(data.targets), rows, data.schema.targets[0], task)
 
 
 def _costs(options: StudyOptions, data: ClassData) -> DecisionCosts | None:
