@@ -64,8 +64,8 @@ def test_the_task_is_that_of_the_class(declared: Declaration) -> None:
         "clustering": is_clusterer,
         "outliers": is_outlier_detector,
     }
-    told = {task for task, check in checks.items() if check(model)}
-    assert told == ({declared.task} & set(checks))
+    recognized = {task for task, check in checks.items() if check(model)}
+    assert recognized == ({declared.task} & set(checks))
     for options in declared.variants:
         declared.make().set_params(**options)
 
@@ -138,8 +138,10 @@ def test_every_model_of_a_study_is_described(declared: Declaration) -> None:
     stored: dict[str, np.ndarray] = {}
     encode(model, stored, "model")
     tables = [t for t in stored.values() if t.ndim == 2 and t.shape[1] == X.shape[1]]
-    kept = any((t[:, None] == X).all(axis=2).any() for t in tables)
-    assert kept <= (found.stored_rows is not None), "the file has training rows, and none is told"
+    has_rows = any((t[:, None] == X).all(axis=2).any() for t in tables)
+    assert has_rows <= (found.stored_rows is not None), (
+        "the file has training rows, and the study does not say so"
+    )
 
 
 def test_every_model_has_a_row_of_laws() -> None:
