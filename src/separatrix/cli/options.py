@@ -383,7 +383,6 @@ def _option(match: re.Match[str]) -> str:
 # How rows are split and models validated: ``--test``, ``--folds``, ``--repeats``, ``--nested``.
 
 
-LEAST, MOST = 2, 50
 LEAVE_ONE_OUT = "loo"
 
 
@@ -399,8 +398,10 @@ class FoldsParameter(click.ParamType):  # type: ignore[type-arg]
         text = str(value).strip().lower()
         if text == LEAVE_ONE_OUT:
             return text
-        if not text.isdecimal() or not LEAST <= int(text) <= MOST:
-            what = f"{value!r} is neither a number from {LEAST} to {MOST} nor {LEAVE_ONE_OUT!r}"
+        least = 2  # folds at least, and at most
+        most = 50  # folds at most
+        if not text.isdecimal() or not least <= int(text) <= most:
+            what = f"{value!r} is neither a number from {least} to {most} nor {LEAVE_ONE_OUT!r}"
             self.fail(f"{what}, which leaves out one row at a time.", param, ctx)
         return int(text)
 

@@ -171,10 +171,10 @@ class BoundedLloyd:
         self.table = table
         self.pieces = pieces(n, max(min(MIN_ROWS, MIN_NUMBERS // d), 2 * k))
         self.mean, self.unit = table.origin_and_unit()
-        max_groups = MAX_GROUPS
+        max_groups = 16  # groups of centers with a lower bound each
         if table.x.size > LARGE:
             # Bytes of a row's bounds, as a fraction of those of the row, in a large table.
-            max_groups = max(1, min(MAX_GROUPS, int(0.15 * 8 * d / 4) - 3))
+            max_groups = max(1, min(max_groups, int(0.15 * 8 * d / 4) - 3))
         self.centers = center_layout(
             np.ascontiguousarray((start - self.mean) / self.unit), max_groups
         )
@@ -423,10 +423,6 @@ def _down(bound: Floats) -> Floats:
 
 # -------------------------------------------------------------------------------------------------
 # Centers of K-means laid out for the search: in groups of near ones, sixteen to a tile.
-
-
-#: Groups of centers with a lower bound each.
-MAX_GROUPS = 16
 
 
 def center_layout(centers: Floats, max_groups: int) -> Centers:

@@ -35,11 +35,6 @@ from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.moments import EPS, Standardizer, zero_if_constant
 from separatrix.threads import parallel_map, pieces
 
-#: Distance of class means, in standard deviations within classes, at which normal classes do not
-#: overlap: 3 rows in ten million are on the wrong side of the middle.
-SEPARATED = 10.0
-#: Part of the largest weight in a direction up to which a column is not named.
-SMALL_PART = 0.1
 REMEDY = (
     "Use RegularizedDiscriminantAnalysis, which shrinks it towards what the classes have in common "
     "(as do alpha, beta, shrinkage or reg_param above 0), share one covariance, or give fewer "
@@ -92,7 +87,7 @@ def unused_columns(
 ) -> tuple[str, ...]:
     """Columns of a direction left out for its want of spread, though class means differ there.
 
-    They differ by more than SEPARATED standard deviations within classes (or roundings of one), so
+    They differ by more than ten standard deviations within classes (or roundings of one), so
     that the direction tells classes apart without error. Classes of a single row cannot vary and do
     not count, nor do combinations of columns where rows are too few for all of them to vary.
     Without ``covariance`` only single columns are looked at.
@@ -116,9 +111,11 @@ def unused_columns(
         means = (means[:, varies] / unit) @ vectors
         direction = np.linalg.svd(means - means.mean(axis=0), full_matrices=False)[2][0]
         spread = np.sqrt(max(float(values @ direction**2), 10 * len(unit) * EPS))
-        if np.ptp(means @ direction) > SEPARATED * spread:
+        # normal classes do not overlap: 3 rows in ten million are on the wrong side of the middle
+        if np.ptp(means @ direction) > 10.0 * spread:
             weights = np.abs(vectors @ direction)
-            indices = np.flatnonzero(varies)[weights > SMALL_PART * weights.max()]
+            # Part of the largest weight in a direction up to which a column is not named.
+            indices = np.flatnonzero(varies)[weights > 0.1 * weights.max()]
     return tuple(problem.column_names[j] for j in indices)
 
 

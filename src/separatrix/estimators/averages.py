@@ -235,10 +235,6 @@ def class_probabilities(model: Any, X: Any, classes: NDArray[Any]) -> Floats:
 # Every fold is predicted by copies of the models that are fitted to the other folds.
 
 
-#: A bound on the loss left to gain, relative to the loss, at which weights count as optimal.
-TOLERANCE = 1e-5
-
-
 def stacked_classes(
     models: list[Any], rows: LabeledRows, classes: NDArray[Any], cv: Any
 ) -> Average:
@@ -288,10 +284,12 @@ def _weights_of_tests(
 
 def stacking_certificate(average: Average) -> Certificate:
     """That the weights are optimal."""
+    # A bound on the loss left to gain, relative to the loss, at which weights count as optimal.
+    tolerance = 1e-5
     return Certificate(
         "The weights minimize the loss of the average out of fold",
-        gap=average.gap / max(abs(average.value), TOLERANCE),
-        tolerance=TOLERANCE,
+        gap=average.gap / max(abs(average.value), tolerance),
+        tolerance=tolerance,
         promised=("gap",),
     )
 

@@ -51,14 +51,12 @@ from separatrix.statistics.moments import prepare
 # one negative, or after an exact linear program over the rows that decide; in many columns, up to
 # rounding errors, and said to be so.
 #
-# Up to ``MAX_WOLFE_COLUMNS`` columns the nearest points of the hulls are found first, with the
+# Up to 1 000 columns the nearest points of the hulls are found first, with the
 # hyperplane of maximum margin; in more columns, often sparse ones, least squares on violated rows.
 
 
 #: Largest difference of the two convex combinations of a common point, over the column's range.
 AGREEMENT = 1e-9
-#: Columns up to which the nearest points of the hulls are sought first.
-MAX_WOLFE_COLUMNS = 1_000
 #: Multiplications that a proof may cost; beyond, the answer is that there is none.
 MAX_WORK = 1e10
 
@@ -98,7 +96,7 @@ def separation_proof(
     center, half_range = midrange_and_half_range(a, b)
     scale = np.where(half_range > 0.0, half_range, 1.0)
     scaled_a, scaled_b = _transform(a, center, scale), _transform(b, center, scale)
-    if a.shape[1] > MAX_WOLFE_COLUMNS:
+    if a.shape[1] > 1_000:
         tolerance, budget = AGREEMENT / 10.0, max_work / 2.0
         least = minimize_squared_hinge(scaled_a, scaled_b, tolerance=tolerance, budget=budget)
         proof = _by_least_squares(a, b, scaled_a, scaled_b, scale, least)

@@ -212,10 +212,6 @@ def _note(strategy: str, n_found: int, k: int, n: int) -> str:
 # How much a label would tell: a score for each row of a pool, larger for more.
 
 
-#: Rows of a pool that expected errors are computed for, the most uncertain ones, and on.
-CANDIDATES, JUDGES = 30, 200
-
-
 def between_boxes(model: Any, pool: Any) -> Floats:
     """Rows between S and G of a class, close calls first; 0 where all consistent boxes agree.
 
@@ -295,9 +291,11 @@ def expected_error_reduction(model: Any, pool: Any, X: Any, y: Any) -> Floats:
             remedy="Wrap it in CalibratedClassifier, or use strategy='margin'.",
         )
     uncertain = smallest_margin(model, pool)
-    candidates = np.argsort(-uncertain, kind="stable")[:CANDIDATES]
+    # Rows of a pool that expected errors are computed for, the most uncertain ones.
+    candidates = np.argsort(-uncertain, kind="stable")[:30]
+    # Rows of a pool that expected errors are computed on.
     judges = _safe_indexing(
-        pool, np.linspace(0, len(uncertain) - 1, min(JUDGES, len(uncertain))).astype(int)
+        pool, np.linspace(0, len(uncertain) - 1, min(200, len(uncertain))).astype(int)
     )
     now = float(np.mean(1.0 - model.predict_proba(judges).max(axis=1)))
     prior = np.asarray(model.predict_proba(_safe_indexing(pool, candidates)), dtype=float)

@@ -52,6 +52,7 @@ def quotient(_typing, a, b):
 # Calls of the C library prevent vectorization.
 
 
+#: ln 2 in two parts; the first has so few bits that k times it is exact.
 _LN2, _LN2_REST = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 #: The bits of √½, and of 2^52, whose last bits hold a small integer.
 _ROOT_HALF, _INTEGER = 0x3FE6A09E667F3BCD, 0x4330000000000000
@@ -110,8 +111,6 @@ def log_one_plus(u):
 
 _LOG2E = 1.4426950408889634
 _LOG2E_32 = np.float32(_LOG2E)
-#: ln 2 in two parts; the first has so few bits that k times it is exact.
-_LN2, _LN2_REST = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _LN2_32, _LN2_REST_32 = np.float32(0.693359375), np.float32(-2.12194440e-4)
 #: Adding 1.5·2^52 (1.5·2^23) rounds to an integer, which is then in the last bits.
 _ROUND = 6755399441055744.0
@@ -240,8 +239,6 @@ def gaussian_rows32(tile, far, x, zt, inverse):
 SUMS = FLAGS | {"reassoc"}
 #: Squared distances beyond it are taken for it: zero times infinity is no number.
 FARTHEST = 1e300
-#: Adding 1.5·2^52 rounds to an integer.
-ROUND = 6755399441055744.0
 
 
 @compiled(fastmath=FLAGS)
@@ -417,7 +414,7 @@ def periodic(tile, slopes, others, scale):
         row, slope, other = tile[i], slopes[value], others[value]
         for j in range(row.size):
             phase = np.sqrt(row[j])
-            t = np.pi * (phase - ((phase + ROUND) - ROUND))
+            t = np.pi * (phase - ((phase + _ROUND) - _ROUND))
             sine, cosine = _sine(t), _cosine(t)
             f = exponential(larger(-scale * (sine * sine), LEAST))
             f = f if -scale * (sine * sine) >= LEAST else 0.0

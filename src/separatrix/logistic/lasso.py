@@ -630,7 +630,6 @@ def _backtrack(
 
 #: Parameters up to which the working set has all columns.
 MAX_WITHOUT_WORKING_SET = 400
-MAX_SWEEPS = 2000
 EPS, TINY = float(np.finfo(float).eps), float(np.finfo(float).tiny)
 Solver = Callable[[LogisticProblem, Floats, LogisticOptions], DescentResult]
 
@@ -713,7 +712,7 @@ def _minimize_full_model(
         columns = np.arange(width)
         gram.reshape(k, width, k, width)[:, columns, :, columns] -= damping / k
     penalized = np.flatnonzero(problem.penalty.l1[:, 0] > 0.0)
-    for count in range(1, MAX_SWEEPS + 1):
+    for count in range(1, 2000 + 1):  # sweeps at most
         # Sweeps after which the coordinates that are not zero take a Newton step together.
         if not count % 10:
             _newton_step(gram, grad, beta, thresholds)

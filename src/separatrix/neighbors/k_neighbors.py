@@ -47,10 +47,6 @@ from separatrix.threads import on_one_blas_thread, parallel_map, pieces, thread_
 # Predictions by the k nearest neighbors: their number, their weights, and mean targets.
 
 
-#: Queries that are predicted together.
-BLOCK = 1 << 14
-
-
 @dataclass(frozen=True)
 class WeightedNeighbors:
     """Neighbors of rows, weights that sum to one, and (Σ v)² / Σ v²: how many of equal weight."""
@@ -188,8 +184,9 @@ class NeighborsPredictor(KNeighborsQueries):
             yield self._neighbors(lambda k: search.nearest_others(k, self.points_), n - 1)
             return
         x = self._query_points(X)
-        for start in range(0, n_items(x), BLOCK):
-            block = x[start : start + BLOCK]
+        together = 1 << 14  # queries that are predicted together
+        for start in range(0, n_items(x), together):
+            block = x[start : start + together]
             yield self._neighbors(partial(search.nearest, block), n)
 
     def _over_blocks(

@@ -224,10 +224,6 @@ def _nearest(points: Floats, w: Floats, train: Ints, rows: Ints, k: int, metric:
 # neighbors run from near to far, so that those of k neighbors follow from those of k − 1.
 
 
-#: Rows whose losses are computed together.
-BLOCK = 512
-
-
 @dataclass(frozen=True)
 class LeaveOneOutErrors:
     """Leave-one-out ``error`` of ``n_neighbors`` = 1, 2, …, with its ``standard_error``.
@@ -378,7 +374,8 @@ def leave_one_out_errors(
         )
         _fill_losses(near, weights, loss, losses[part])
 
-    parallel_map(fill, pieces(len(w), BLOCK, most=max(MIN_PIECES, len(w) // BLOCK)))
+    block = 512  # rows whose losses are computed together
+    parallel_map(fill, pieces(len(w), block, most=max(MIN_PIECES, len(w) // block)))
     error = w @ losses / total
     spread = np.sqrt((w * out) @ (losses - error) ** 2) / total
     return LeaveOneOutErrors(np.arange(1, most + 1), error, spread, loss.measure)

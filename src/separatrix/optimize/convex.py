@@ -618,7 +618,7 @@ def certify_residual(
     ``kkt`` is ‖Xᵀr − αb‖ / ‖Xᵀy‖ in equilibrated columns. Without penalty the gap is not bounded.
     """
     scale = float(np.linalg.norm(cross / unit)) or 1.0
-    found = certify_primal_dual(
+    certificate = certify_primal_dual(
         Squared(),
         ElasticNetPenalty(np.zeros_like(b), np.full_like(b, alpha)),
         np.ones_like(residual),
@@ -629,8 +629,10 @@ def certify_residual(
         claim="Least squares by conjugate gradients" + (", with an ℓ₂ penalty" if alpha else ""),
         tolerance=tolerance,
     )
-    found = replace(found, kkt=float(np.linalg.norm((v - alpha * b) / unit)) / scale)
-    return found if alpha else replace(found, gap=np.nan, dual=np.nan, promised=("kkt",))
+    certificate = replace(certificate, kkt=float(np.linalg.norm((v - alpha * b) / unit)) / scale)
+    return (
+        certificate if alpha else replace(certificate, gap=np.nan, dual=np.nan, promised=("kkt",))
+    )
 
 
 def without_rounding(penalty: Penalty, b: Floats, v: Floats, error: Floats) -> tuple[Floats, float]:

@@ -188,10 +188,6 @@ def _step(
     return None, damping
 
 
-#: Doublings of a step along which an objective that has no minimum falls at least in proportion.
-DOUBLINGS = 40
-
-
 def _falls_forever(
     problem: TwiceDifferentiable, x: Floats, gradient: Floats, low: Floats, free: Flags
 ) -> bool:
@@ -214,7 +210,9 @@ def _falls_forever(
     step = np.zeros_like(x)
     step[at] = d / np.linalg.norm(d) * (1.0 + np.linalg.norm(x))
     with np.errstate(over="ignore", invalid="ignore"):
-        f = [float(problem.value(x + t * step)) for t in (0.0, *2.0 ** np.arange(DOUBLINGS))]
+        # Doublings of a step along which an objective that has no minimum falls at least in
+        # proportion.
+        f = [float(problem.value(x + t * step)) for t in (0.0, *2.0 ** np.arange(40))]
         near, far = np.array(f[1:-1]) - f[0], np.diff(f[1:])
     return bool(((near < 0.0) & (far <= (1.0 - np.sqrt(EPS)) * near)).all())
 

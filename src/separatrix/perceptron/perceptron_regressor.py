@@ -21,8 +21,6 @@ from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Block, identity
 from separatrix.statistics.moments import prepare
 
-#: Growth of the squared residuals beyond which training has diverged.
-DIVERGED = 1e6
 _CLAIMS = {
     Status.LIMIT: "all epochs were run; near least squares, without a claim of optimality",
     Status.BOUND: "the squared residuals fell to the bound",
@@ -225,7 +223,8 @@ class PerceptronRegressor(RegressorMixin, LinearModel):
             met = float(train_regression(x, y, rate, order, constant, w, step_sums, float(seen)))
             seen += len(order)
             now = _sum_of_squares(x, y, rate, w)
-            if not (np.isfinite(met) and now <= DIVERGED * max(start, least)):
+            # Growth of the squared residuals beyond which training has diverged.
+            if not (np.isfinite(met) and now <= 1e6 * max(start, least)):
                 return best, ResidualTrace(np.array(squares), Status.DIVERGED, step)
             squares.append(met)
             if now <= least:

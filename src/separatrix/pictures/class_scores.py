@@ -599,7 +599,6 @@ _MAX_CLASSES, _DESCRIBED = 12, 6
 
 #: Log odds are clipped here: probabilities 0 and 1 have no finite odds.
 MAX_LOG_ODDS = 20.0
-_LEAST = 1e-12
 
 
 @dataclass(eq=False)
@@ -804,7 +803,8 @@ class LogOddsDisplay(ClassHistogramDisplay):
     @classmethod
     def from_probabilities(cls, y: Any, probabilities: Any, classes: Sequence[Any]) -> Self:
         """From labels and a column of probabilities for each class."""
-        log_p = np.log(np.maximum(np.asarray(probabilities, dtype=float), _LEAST))
+        # Stands for a probability of zero, whose logarithm is infinite.
+        log_p = np.log(np.maximum(np.asarray(probabilities, dtype=float), 1e-12))
         labels, truth = [str(c) for c in classes], np.array([str(label) for label in y])
         if log_p.shape[1] == 2:
             odds = log_p[:, 1] - log_p[:, 0]

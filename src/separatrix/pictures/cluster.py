@@ -53,9 +53,6 @@ if TYPE_CHECKING:
 # a is the mean distance to the own cluster and b the least mean distance to another one.
 
 
-_LABELLED, _DESCRIBED = 24, 6
-
-
 @dataclass(eq=False)
 class SilhouetteDisplay(Display):
     """Silhouette plot: the silhouettes of all rows, sorted within each cluster.
@@ -136,8 +133,9 @@ class SilhouetteDisplay(Display):
         silhouette = self.silhouette
         order = np.arange(len(silhouette.clusters))
         lead = "By cluster"
-        if len(order) > _DESCRIBED:
-            order = np.argsort(silhouette.by_cluster, kind="stable")[:_DESCRIBED]
+        described = 6  # clusters that the description names
+        if len(order) > described:
+            order = np.argsort(silhouette.by_cluster, kind="stable")[:described]
             lead = f"Lowest of {len(silhouette.clusters)} clusters"
         parts = "; ".join(
             f"{silhouette.clusters[i]}: {number(float(silhouette.by_cluster[i]), 2)} over "
@@ -180,7 +178,8 @@ class SilhouetteDisplay(Display):
         ax.set_xlabel("silhouette")
 
     def _label(self, ax: Any, middles: list[float]) -> None:
-        silhouette, step = self.silhouette, max(1, -(-len(middles) // _LABELLED))
+        # Clusters that are labeled.
+        silhouette, step = self.silhouette, max(1, -(-len(middles) // 24))
         names = [
             f"{label_text(silhouette.clusters[i], 10)} ({len(self.of_cluster(i)):,}): "
             f"{number(float(silhouette.by_cluster[i]), 2)}"
@@ -721,9 +720,6 @@ def _format_signed(value: float) -> str:
 # Clusters projected on the plane of largest between-cluster scatter.
 
 
-_LABELED_ROWS, _COLUMNS, _DESCRIBED_ROWS = 24, 2, 6
-
-
 @dataclass(eq=False)
 class ClusterProjectionDisplay(Display):
     """Rows and clusters on the plane of largest between-cluster scatter.
@@ -793,7 +789,7 @@ class ClusterProjectionDisplay(Display):
     def main_columns(self, axis: int) -> list[str]:
         """The columns of largest weight in a direction."""
         weight = np.abs(self.projection.directions[:, axis])
-        order = np.argsort(-weight, kind="stable")[:_COLUMNS]
+        order = np.argsort(-weight, kind="stable")[:2]  # columns that are named
         return [str(self.names[j]) for j in order if weight[j] > 0.2 * weight.max() > 0]
 
     @property
@@ -808,9 +804,10 @@ class ClusterProjectionDisplay(Display):
         if len(self.clusters) > 1 and np.isfinite(between):
             explained = f"{100 * between:.0f} % of the between-cluster scatter and {explained}"
         sizes = np.bincount(self.codes, minlength=len(self.clusters))
-        order = np.argsort(-sizes, kind="stable")[:_DESCRIBED_ROWS]
+        described_rows = 6  # rows that the description names
+        order = np.argsort(-sizes, kind="stable")[:described_rows]
         parts = ", ".join(f"{self.clusters[i]} with {plural(int(sizes[i]), 'row')}" for i in order)
-        lead = "the largest are " if len(sizes) > _DESCRIBED_ROWS else ""
+        lead = "the largest are " if len(sizes) > described_rows else ""
         return (
             f"A projection that explains {explained}: horizontal mostly {first}, vertical mostly "
             f"{second}. {plural(len(sizes), 'cluster')}: {lead}{parts}."
@@ -825,7 +822,7 @@ class ClusterProjectionDisplay(Display):
             limit = 0 if len(points) > self.max_points else len(point)
             color, marker = group_style(i)
             scatter(ax, *point.T, max_points=limit, color=color, marker=marker, groups=k)
-        if k <= _LABELED_ROWS:
+        if k <= 24:  # rows that are labeled
             for i in np.unique(self.codes).tolist():
                 ax.text(
                     *points[self.codes == i].mean(axis=0),
@@ -847,9 +844,6 @@ class ClusterProjectionDisplay(Display):
 
 # -------------------------------------------------------------------------------------------------
 # Concentration of distances: in many dimensions all rows can be almost equally far apart.
-
-
-BINS = 48
 
 
 @dataclass(eq=False)
@@ -913,7 +907,7 @@ class DistanceConcentrationDisplay(Display):
     def _draw(self, ax: Any) -> None:
         relative = self.concentration.distances / (self.mean or 1.0)
         top = max(float(relative.max()), 1.25)
-        counts, edges = np.histogram(relative, np.linspace(0, top, BINS + 1))
+        counts, edges = np.histogram(relative, np.linspace(0, top, 48 + 1))  # bins of the histogram
         ax.stairs(counts, edges, fill=True, color=BLUE, alpha=0.55)
         ax.axvline(1.0, color=text_color(ax), linewidth=1.0)
         ax.axvline(self.concentration.nearest, color=ORANGE, linewidth=1.6, linestyle=(0, (4, 2)))

@@ -18,8 +18,6 @@ MAX_POINTS = 5_000
 #: Coordinates of annotations: x in data and y as a fraction of the axes, and the reverse.
 ABOVE, BESIDE = ("data", "axes fraction"), ("axes fraction", "data")
 
-_DOT = 3.2
-_CELLS = (64, 44)
 _SHADES = (0.22, 0.36, 0.5, 0.66, 0.82, 1.0)
 
 
@@ -35,12 +33,14 @@ def scatter(
 ) -> None:
     """Markers, or the density of more than ``max_points``; coarser where ``groups`` overlap."""
     if x.size > max_points:
-        columns, rows = (max(8, round(cells / groups**0.5)) for cells in _CELLS)
+        # Cells of the density, across and up.
+        columns, rows = (max(8, round(cells / groups**0.5)) for cells in (64, 44))
         _density(ax, x, y, color, (columns, rows))
         return
     alpha = 0.75 if x.size <= 200 else 0.5 if x.size <= 1000 else 0.3
-    (dots,) = ax.plot(x, y, marker, ms=_DOT, mew=0, alpha=alpha, color=color)
-    dots.set_gid(f"dots-{_DOT}{marker}")
+    dot = 3.2  # diameter of a dot
+    (dots,) = ax.plot(x, y, marker, ms=dot, mew=0, alpha=alpha, color=color)
+    dots.set_gid(f"dots-{dot}{marker}")
 
 
 def _density(ax: Any, x: Floats, y: Floats, color: str, cells: tuple[int, int]) -> None:

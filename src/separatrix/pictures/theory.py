@@ -649,10 +649,6 @@ class PACDisplay(Display):
 # Bias and variance: over complexity, and as the fits that they are means of.
 
 
-#: Points of a curve at most.
-MAX_POINTS = 50
-
-
 @dataclass(eq=False)
 class BiasVarianceDisplay(Display):
     """Squared bias, variance and error of models of growing complexity.
@@ -815,7 +811,7 @@ class FitsDisplay(Display):
     def _draw(self, ax: Any) -> None:
         result = self.result
         order = np.argsort(result.x[:, 0], kind="stable")
-        order = order[:: -(-len(order) // MAX_POINTS)]
+        order = order[:: -(-len(order) // 50)]  # points of a curve at most
         x = result.x[order, 0]
         for i, fit in enumerate(result.predictions[: self.max_fits]):
             label = "fits" if i == 0 else None

@@ -22,12 +22,9 @@ from separatrix.rows.schema import unit_weights
 
 #: Points of the grid, across and up; and the largest number of projected rows.
 GRID = (64, 48)
-FINE_GRID = (80, 60)
 MOST_DOTS = 5_000
 
 
-#: Standard deviations about the mean of each class that the window holds.
-_REACH = 2.4
 _LEAST = 1e-12
 
 
@@ -187,8 +184,9 @@ def decision_function_surface(
     points = plane.transform(x) if projected else x
     low, high = points.min(axis=0), points.max(axis=0)
     pad = 0.06 * (high - low)
+    # Points of the grid of regions, across and up.
     columns, rows = (
-        np.linspace(low[i] - pad[i], high[i] + pad[i], size) for i, size in enumerate(FINE_GRID)
+        np.linspace(low[i] - pad[i], high[i] + pad[i], size) for i, size in enumerate((80, 60))
     )
     values = on_grid(
         columns,
@@ -241,7 +239,8 @@ def _window(dots: Floats, normals: tuple[MultivariateNormal | None, ...]) -> tup
     low, high = np.full(2, np.inf), np.full(2, -np.inf)
     for normal in normals:
         if normal is not None:
-            reach = _REACH * np.sqrt(np.diag(normal.covariance))
+            # Standard deviations about the mean of each class that the window holds.
+            reach = 2.4 * np.sqrt(np.diag(normal.covariance))
             low, high = np.minimum(low, normal.mean - reach), np.maximum(high, normal.mean + reach)
     if len(dots):
         inner = np.quantile(dots, [0.005, 0.995], axis=0)

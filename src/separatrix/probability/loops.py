@@ -21,8 +21,6 @@ from separatrix.statistics.loops import add_products
 
 #: Rows of a block, in an odd number of cache lines.
 BLOCK = 136
-#: Stands for the score of the true class where the largest of the others is sought.
-FAR_BELOW = 1e300
 
 
 @compiled(fastmath={"reassoc", "contract"})
@@ -178,7 +176,8 @@ def softmax_loss(scores, indicators, w, residual):
             if own_class[j] > 0.5:
                 true = j
         of_true_class = row[true]
-        row[true] = -FAR_BELOW
+        # Stands for the score of the true class where the largest of the others is sought.
+        row[true] = -1e300
         other = row[0]
         for j in range(1, k):
             other = max(other, row[j])

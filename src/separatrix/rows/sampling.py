@@ -83,11 +83,6 @@ class Reservoir:
         """The sample of the test part, or that of all others; None without rows."""
         return self.samples[test][0] if test in self.samples else None
 
-    def is_whole(self, *, test: bool) -> bool:
-        """Whether every row is in the sample."""
-        sampled = self.rows(test=test)
-        return sampled is None or sampled.n == self.count[test]
-
 
 # -------------------------------------------------------------------------------------------------
 # Copies in a stream: the rows of the smallest hashes, and how often each occurs.

@@ -20,10 +20,9 @@ from scipy.optimize import nnls
 from separatrix.arrays import Floats
 from separatrix.messages import InputError
 from separatrix.selection.criteria import corrected_aic, fit_figures_of
+from separatrix.selection.folds import SMALLEST
 
 MAX_ITER, TOLERANCE = 5_000, 1e-7
-#: A probability below this counts as this.
-SMALLEST = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)

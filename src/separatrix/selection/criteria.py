@@ -178,10 +178,6 @@ def _by_folds(f: PathFigures) -> list[Criterion]:
 # VC   = e + √((h (log 2n/h + 1) + log 4/δ)/n)                        of classification errors
 
 
-#: Probability with which the bound on classification errors may fail.
-DELTA = 0.05
-
-
 def corrected_aic(log_likelihood: Floats, freedom: Floats, n: float) -> Floats:
     """AIC for few rows; k counts every parameter, that of the noise too. +∞ where n ≤ k + 1."""
     left = n - freedom - 1.0
@@ -222,7 +218,7 @@ def squared_risk(squares: Floats, capacity: Floats, n: float) -> Floats:
         return np.where((shrunk > 0.0) & (capacity < n), squares / n / shrunk, np.inf)
 
 
-def classification_risk(errors: Floats, capacity: Floats, n: float, delta: float = DELTA) -> Floats:
+def classification_risk(errors: Floats, capacity: Floats, n: float, delta: float = 0.05) -> Floats:
     """Vapnik's bound on the error rate of new rows, which holds with probability 1 − δ."""
     h = np.clip(capacity, 1e-9, n)
     return np.asarray(errors + np.sqrt((h * (np.log(2.0 * n / h) + 1.0) + np.log(4.0 / delta)) / n))
@@ -431,11 +427,6 @@ def names_of(models: list[Any]) -> tuple[str, tuple[Any, ...]]:
 # The table of criteria: their values along a path, what each chooses, and why some do not.
 
 
-#: Points of a long path that are printed, beside those that are chosen.
-MOST_LINES = 12
-WIDTH = 100
-
-
 @dataclass(frozen=True)
 class Criterion:
     """One criterion: ``values`` along the path, the ``chosen`` point, and a note in words.
@@ -543,7 +534,8 @@ class CriteriaTable:
 
     def _shown(self) -> Ints:
         m = len(self.figures.values)
-        evenly = np.linspace(0, m - 1, min(m, MOST_LINES)).round().astype(np.int64)
+        # Points of a long path that are printed, beside those that are chosen.
+        evenly = np.linspace(0, m - 1, min(m, 12)).round().astype(np.int64)
         chosen = [c.chosen for c in self.criteria if c.chosen is not None]
         order = np.argsort(-self.figures.simplicity, kind="stable")
         place = np.empty(m, dtype=np.int64)
@@ -560,10 +552,11 @@ class CriteriaTable:
             if c.chosen is not None:
                 what = f"{self.figures.parameter} = {_label(self.figures.values[c.chosen])}"
             sentence = f"{what}   {c.note}".rstrip()
+            # Columns of the printed text.
             lines.append(
                 fill(
                     f"{c.name:<{width}}{sentence}",
-                    WIDTH,
+                    100,
                     subsequent_indent=" " * width,
                     drop_whitespace=True,
                 )

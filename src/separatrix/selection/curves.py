@@ -361,9 +361,6 @@ def digits(value: float, count: int) -> str:
 # them.
 
 
-#: Ranks at most, and the numbers of them that training sets have.
-MOST_RANKS = 16
-LEVELS = (1, 2, 3, 4, 6, 8, 11, 16)
 #: Added to the seed of the folds for that of the ranks.
 RANK_SEED = 7_919
 
@@ -381,7 +378,7 @@ class Nesting:
         if folds < 2:
             raise InputError(f"{folds} folds are too few.", remedy="Choose at least 2.")
         rows_a_part = 2  # rows of each part at least, on average
-        ranks = min(MOST_RANKS, n // (rows_a_part * folds))
+        ranks = min(16, n // (rows_a_part * folds))  # ranks at most
         if ranks < 4:
             raise InputError(
                 f"{n} rows are too few for a learning curve of {folds} folds.",
@@ -419,7 +416,8 @@ class Nesting:
     @cached_property
     def levels(self) -> tuple[int, ...]:
         """Numbers of ranks of the training sets, smallest first."""
-        return (*(level for level in LEVELS if level < self.ranks), self.ranks)
+        # Numbers of ranks that training sets have.
+        return (*(level for level in (1, 2, 3, 4, 6, 8, 11, 16) if level < self.ranks), self.ranks)
 
     def train(self, labels: Ints, fold: int, level: int) -> Ints:
         """Positions of the training rows."""
@@ -601,7 +599,6 @@ def _silence_warnings() -> Iterator[None]:
 
 
 EXPONENTS = np.geomspace(0.1, 2.0, 40)
-DRAWS = 400
 #: Probability that intervals cover.
 LEVEL = 0.9
 
@@ -656,7 +653,7 @@ def fit_power_law(sizes: Floats, errors: Floats, seed: int = 0) -> PowerLaw | No
     sizes, errors = sizes[after], errors[after]
     folds = errors.shape[1]
     rng = np.random.default_rng(seed)
-    picks = rng.integers(0, folds, (DRAWS, folds))
+    picks = rng.integers(0, folds, (400, folds))  # draws of the bootstrap
     drawn = errors[:, picks].mean(axis=2).T  # draws x sizes
     center = errors.mean(axis=1)
     # means of few folds drawn anew vary by √((k − 1)/k) too little

@@ -960,8 +960,6 @@ def with_placeholders(moments: Moments, old: Schema, new: Schema) -> Moments:
 # on the other columns. :class:`separatrix.rows.schema.Imputation` applies the result to rows.
 
 
-#: Convergence: no mean moves by more standard deviations, no correlation by more.
-TOL = 1e-6
 MAX_ITER = 100
 
 #: Eigenvalues of the correlation matrix below this are rounding errors.
@@ -986,7 +984,8 @@ def fit_imputation(run: Pass, schema: Schema, raw: Moments) -> tuple[Imputation,
         )
         before, moments = moments, run(MappedStatistic(Moments(), current)).inner
         change = _change(before, moments)
-        if change <= TOL:
+        # Convergence: no mean moves by more standard deviations, no correlation by more.
+        if change <= 1e-6:
             break
     else:
         warn(

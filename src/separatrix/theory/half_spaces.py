@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from separatrix.arrays import Floats, Ints
-from separatrix.geometry.exact_separation import null_vector, strict_solution
+from separatrix.geometry.exact_separation import ONE, ZERO, null_vector, strict_solution
 from separatrix.theory.hypothesis_class import (
     Hypothesis,
     HypothesisClass,
@@ -28,7 +28,6 @@ from separatrix.theory.hypothesis_class import (
 # fractions decide. Radon's theorem bounds the VC dimension of both.
 
 
-ONE, ZERO = Fraction(1), Fraction(0)
 Exact = tuple[Fraction, ...]
 T = TypeVar("T")
 

@@ -42,8 +42,6 @@ from separatrix.optimize.convex import Certificate, Status
 #: Rows of the smallest sample (half as many of a small table), and of the next; from there on they
 #: double. Rows up to which a table is small, and up to which no sample is taken.
 SMALLEST, NEXT, SMALL, WHOLE = 256, 1024, 600, 256
-#: Noise of the rows where none is known, over the mean variance: scikit-learn's, of variance 1.
-RELATIVE_NOISE = 1e-10
 
 
 @dataclass(frozen=True)
@@ -95,13 +93,13 @@ def fit_process(kernel: Kernel, rows: ProcessRows, plan: Plan) -> FittedProcess:
 
 
 def least_noise(kernel: Kernel, rows: ProcessRows, plan: Plan) -> float:
-    """Noise that only keeps K positive definite: RELATIVE_NOISE of the variance of f.
+    """Noise that only keeps K positive definite: 1e-10 of the variance of f.
 
     Of kernels that are learned it is the variance that y suggests, else that of the kernel.
     """
     learns = plan.optimizer is not None and len(kernel.theta)
     split = SplitKernel(natural_kernel(kernel, rows) if learns else kernel)
-    return RELATIVE_NOISE * float(np.average(split.function_variance(rows.x), weights=rows.w))
+    return 1e-10 * float(np.average(split.function_variance(rows.x), weights=rows.w))
 
 
 def learn_kernel(kernel: Kernel, rows: ProcessRows, plan: Plan) -> Learned:
@@ -193,10 +191,6 @@ def least_jitter(kernel: Kernel, rows: ProcessRows) -> float:
 # points on both sides of the hyperparameters. Central differences of it are the derivative in nats
 # per standard error: by every hyperparameter where rows are few, else along one direction through
 # all of them, and then the gradient of the ascent counts too.
-
-
-#: Gradient at an end of the range that counts as rising.
-RISING = 1e-2
 
 
 def certify(fitted: FittedProcess, columns: Sequence[str]) -> Certificate:
@@ -314,8 +308,9 @@ def _curvature_notes(learned: Learned, labels: Sequence[str]) -> list[str]:
     """Hyperparameters that the data do not determine."""
     notes = []
     ends = list(zip(labels, learned.at_limit, np.abs(learned.gradient), strict=True))
-    rising = [label for label, end, slope in ends if end and slope > RISING]
-    flat = [label for label, end, slope in ends if end and slope <= RISING]
+    # A gradient of a hundredth at an end of the range counts as rising.
+    rising = [label for label, end, slope in ends if end and slope > 1e-2]
+    flat = [label for label, end, slope in ends if end and slope <= 1e-2]
     if flat:
         notes.append(f"So far out that it has no effect: {', '.join(flat)}.")
     if rising:

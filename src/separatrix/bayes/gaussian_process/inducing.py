@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from separatrix.arrays import Floats, Ints
+from separatrix.bayes.gaussian_process.evidence import LOG_2PI
 from separatrix.bayes.gaussian_process.model import TrendBasis
 from separatrix.kernels import Constant, Kernel
 from separatrix.kernels.algebra import Product, Scaled, Sum
@@ -250,9 +251,6 @@ def store_rows(rows: Rows) -> Rows:
 #     F ≤ log p(y) ≤ U
 #
 # and both are equal where the points span the rows.
-
-
-LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 @dataclass(frozen=True)

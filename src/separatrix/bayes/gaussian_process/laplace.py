@@ -279,10 +279,6 @@ def averaged_sigmoid(mean: Floats, variance: Floats) -> Floats:
 # Hyperparameters of a process of two classes, by the maximum of Laplace's evidence.
 
 
-#: Gain in nats that the last step may leave: of small tables, and of others.
-TOLERANCE, LARGE_TOLERANCE = 1e-13, 1e-8
-
-
 @dataclass(frozen=True)
 class SearchSpace:
     """Where the search for hyperparameters begins and where it may go.
@@ -360,12 +356,13 @@ def fit_binary(
         some = spread_rows(y, 256, np.random.default_rng(0).permutation(len(y)))
         part = LaplaceEvidence(kernel, take_items(x, some), y[some], w[some], max_steps)
         samples = [EvidenceSample(search.along(part), len(y) / len(some))]
+    # Gain in nats that the last step may leave: of small tables, and of others.
     learned = learn(
         search.along(objective),
         search.starts,
         search.box,
         samples=samples,
-        tolerance=LARGE_TOLERANCE if samples else TOLERANCE,
+        tolerance=1e-8 if samples else 1e-13,
     )
     if not np.isfinite(learned.value):
         return BinaryProcess.of(kernel, x, y, w, max_steps=max_steps)

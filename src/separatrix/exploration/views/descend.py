@@ -26,8 +26,6 @@ from separatrix.perceptron.perceptron import (
 )
 from separatrix.statistics.moments import Standardizer
 
-#: Columns and rows of the grid of a surface.
-GRID = 72, 54
 #: Epochs and updates of a perceptron.
 EPOCHS, UPDATES = 40, 400
 SURFACE = ("loss", "terms", "x", "y", "target", "label", "standardize")
@@ -39,11 +37,12 @@ def shape(session: Session, state: ViewState) -> dict[str, Any]:
     best, proof = session.once(("minimum", _key(state)), f.minimum)
     box = _box(f, best)
     curvature = np.linalg.eigvalsh(f.hessian(np.zeros(2) if best is None else best))
+    grid = 72, 54  # columns and rows of the grid of a surface
     return {
         "names": names,
         "box": box.tolist(),
-        "grid": GRID,
-        "values": pack(f.values(cells(box, GRID)), "float64"),
+        "grid": grid,
+        "values": pack(f.values(cells(box, grid)), "float64"),
         "best": None if best is None else best.tolist(),
         "least": None if best is None else f.value(best),
         "lipschitz": f.lipschitz(),

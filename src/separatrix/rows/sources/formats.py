@@ -62,7 +62,6 @@ class CellTypes(IntFlag):
 
 _NUMBERS = CellTypes.INTEGER | CellTypes.NUMBER
 _DATES = CellTypes.DATE | CellTypes.DATETIME
-_INT64 = 1 << 63
 _TYPES: tuple[tuple[type, CellTypes], ...] = (  # the first that fits: a truth value is an int, too
     (bool, CellTypes.TRUTH),
     (int, CellTypes.INTEGER),
@@ -82,8 +81,9 @@ def cells_of(values: Sequence[Any]) -> CellTypes:
     found = CellTypes.NONE
     for type_ in set(map(type, values)) - {type(None)}:
         found |= _OF_TYPE.get(type_, CellTypes.NESTED)
+    int64 = 1 << 63  # whole numbers of 64 bits
     if CellTypes.INTEGER in found and any(
-        type(v) is int and not -_INT64 <= v < _INT64 for v in values
+        type(v) is int and not -int64 <= v < int64 for v in values
     ):
         found |= CellTypes.NUMBER  # beyond 64 bits
     return found

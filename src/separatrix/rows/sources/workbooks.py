@@ -304,9 +304,6 @@ def _chosen(book: Any, inside: str | None, file: str) -> tuple[str, list[str]]:
 
 #: Bytes of memory for a cell: the library takes about 70, and its parts are read beside them.
 _CELL = 100
-_CHUNK = 1 << 20
-#: Cells of a sheet with a place that is none.
-_NOWHERE = 1 << 62
 _ATTRIBUTES = rb"((?:[^>\"']|\"[^\"]*\"|'[^']*')*)"
 _TAG = re.compile(rb"<(?:\w+:)?(row|c)\b" + _ATTRIBUTES + rb">")
 _PLACE = re.compile(rb"\br\s*=\s*[\"']([A-Z]{0,3})(\d{1,7})[\"']")
@@ -358,7 +355,8 @@ def _tags(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: str) -> Iterato
     """The text of a part, cut between tags; nothing of it may declare entities."""
     guard = Unpacked(archive.open(info), io.BytesIO(), lambda: info.compress_size, path)
     rest = b""
-    while data := guard.read(_CHUNK):
+    chunk = 1 << 20  # bytes that are read at a time
+    while data := guard.read(chunk):
         if not rest and data.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise _suspicious(path, "is not written in UTF-8")
         data = rest + data
@@ -366,7 +364,7 @@ def _tags(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: str) -> Iterato
             raise _suspicious(path, "declares entities, which no program that writes tables does")
         cut = data.rfind(b"<")
         rest = data[cut:] if cut >= 0 and b">" not in data[cut:] else b""
-        if len(rest) > _CHUNK:
+        if len(rest) > chunk:
             if info.filename.endswith((".xml", ".rels")):
                 raise _suspicious(path, "has a tag without end")
             return  # pictures
@@ -400,7 +398,7 @@ def _xlsx_exact(texts: Iterator[bytes]) -> int:
         for tag in _TAG.finditer(text):
             match = _PLACE.search(tag[2])
             if match is None and _UNPLACED.search(tag[2]):
-                return _NOWHERE
+                return 1 << 62  # a place that no sheet has
             if tag[1] == b"row":
                 row, column = (int(match[2]) if match else row + 1), 0
                 continue
