@@ -81,7 +81,7 @@ class LinearClassifier(ClassifierMixin, HyperplaneDistances, LinearModel):
     @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row: by the side of the hyperplane, or by the largest score."""
-        return self._predicted(self.decision_function(X))
+        return self._label_scores(self.decision_function(X))
 
     def formula(self) -> nodes.ClassFormula:
         """Linear scores, and their sign or the largest of them."""
@@ -105,7 +105,7 @@ class ProbabilisticLinearClassifier(LinearClassifier):
     @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class; the first of those whose probabilities are the same number."""
-        return self._predicted(self.predict_proba(X))
+        return self._label_scores(self.predict_proba(X))
 
     def formula(self) -> nodes.ClassFormula:
         """Sigmoid or softmax of linear scores."""
