@@ -17,11 +17,13 @@ from separatrix.estimators.base import TrainingData
 from separatrix.matrices.products import Standardized, products
 from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import Certificate, Solution
+from separatrix.parameters import describe_parameters
 from separatrix.rows.schema import Block
 from separatrix.statistics.moments import Moments
 from separatrix.threads import on_one_blas_thread
 
 
+@describe_parameters
 class ARDRegression(BayesianLinearModel):
     """Bayesian regression with a precision for every column, learned by evidence maximization.
 
@@ -54,11 +56,8 @@ class ARDRegression(BayesianLinearModel):
     threshold_lambda : float, default=1e4
         A column whose precision reaches this is left out; in the units of the table.
     fit_intercept : bool, default=True
-        Whether the model has an intercept a.
     copy_X : bool, default=True
-        Accepted for compatibility with scikit-learn; it has no effect.
     verbose : bool, default=False
-        Accepted for compatibility with scikit-learn; it has no effect.
     standardize : bool, default=False
         Whether rates and threshold are those of standardized columns and target: then nothing
         depends on units.
@@ -68,7 +67,6 @@ class ARDRegression(BayesianLinearModel):
     coef_ : ndarray of shape (d,)
         Posterior mean of the coefficients b, zero for columns left out.
     intercept_ : float
-        Intercept a.
     alpha_ : float
         Precision α of the noise.
     lambda_ : ndarray of shape (d,)
@@ -83,19 +81,14 @@ class ARDRegression(BayesianLinearModel):
     n_iter_ : int
         Number of sweeps over the columns and of Newton steps.
     r_squared_ : float
-        R² of the posterior mean on the training rows.
     n_rows_ : float
-        Number of rows, the sum of their weights.
     posterior_ : Posterior
         The posterior as a factor.
     X_offset_ : ndarray of shape (d,)
-        Means of the columns, or zeros without an intercept.
     X_scale_ : ndarray of shape (d,)
-        Ones.
     certificate_ : Certificate
         Derivatives of the evidence at the precisions, computed by separate code.
     moments_ : Moments or None
-        Moments of the training rows, to which ``partial_fit`` adds.
 
     See Also
     --------

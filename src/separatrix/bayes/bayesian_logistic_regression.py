@@ -38,6 +38,7 @@ from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifie
 from separatrix.formula import nodes
 from separatrix.formula.values import TILE, Value, concat
 from separatrix.messages import InputError, check_option, warn
+from separatrix.parameters import describe_parameters
 from separatrix.probability.likelihood import LogisticRows
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Terms
@@ -46,6 +47,7 @@ from separatrix.threads import on_one_blas_thread
 APPROXIMATIONS = ("quadrature", "probit")
 
 
+@describe_parameters
 class BayesianLogisticRegression(ProbabilisticLinearClassifier):
     """Logistic regression with a posterior distribution, for two or more classes.
 
@@ -80,7 +82,6 @@ class BayesianLogisticRegression(ProbabilisticLinearClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels in order.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Coefficients at the maximum of the posterior; of several classes they add up to zero.
     intercept_ : ndarray of shape (1,) or (n_classes,)

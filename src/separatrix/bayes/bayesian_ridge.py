@@ -37,6 +37,7 @@ from separatrix.estimators.inference import CoefficientTable, Diagnostics
 from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.convex import Certificate, Solution
+from separatrix.parameters import describe_parameters
 from separatrix.rows.schema import Block, to_array
 from separatrix.statistics.moments import Moments
 from separatrix.threads import on_one_blas_thread
@@ -216,6 +217,7 @@ class BayesianLinearModel(PartialFitMixin, RegressorMixin, MomentEstimator):
 EXACT = "The columns fit the target so closely that the rate alpha_2 decides the noise."
 
 
+@describe_parameters
 class BayesianRidge(BayesianLinearModel):
     """Bayesian ridge regression, noise and prior learned by evidence maximization.
 
@@ -247,11 +249,8 @@ class BayesianRidge(BayesianLinearModel):
     compute_score : bool, default=False
         Whether ``scores_`` are computed.
     fit_intercept : bool, default=True
-        Whether the model has an intercept a.
     copy_X : bool, default=True
-        Accepted for compatibility with scikit-learn; it has no effect.
     verbose : bool, default=False
-        Accepted for compatibility with scikit-learn; it has no effect.
     standardize : bool, default=False
         Whether the prior is on the coefficients of standardized columns, with rates in units of
         the target's variance: then nothing depends on units.
@@ -261,7 +260,6 @@ class BayesianRidge(BayesianLinearModel):
     coef_ : ndarray of shape (d,)
         Posterior mean of the coefficients b.
     intercept_ : float
-        Intercept a.
     alpha_ : float
         Precision α of the noise.
     lambda_ : float
@@ -276,21 +274,16 @@ class BayesianRidge(BayesianLinearModel):
     n_iter_ : int
         Number of steps to the maximum.
     r_squared_ : float
-        R² of the posterior mean on the training rows.
     n_rows_ : float
-        Number of rows, the sum of their weights.
     spectrum_ : EvidenceSpectrum
         The decomposition, from which ``evidence_curve`` is drawn.
     posterior_ : Posterior or None
         The posterior as a factor; None where it has too many numbers to be stored.
     X_offset_ : ndarray of shape (d,)
-        Means of the columns, or zeros without an intercept.
     X_scale_ : ndarray of shape (d,)
-        Ones.
     certificate_ : Certificate
         Derivatives of the evidence at α and λ, computed by separate code.
     moments_ : Moments or None
-        Moments of the training rows, to which ``partial_fit`` adds.
 
     See Also
     --------
@@ -511,6 +504,7 @@ def _variance(data: TrainingData) -> float:
 TOLERANCE = 1e-8
 
 
+@describe_parameters
 class BayesianLinearRegression(BayesianLinearModel):
     """Bayesian linear regression with a given prior and noise.
 
@@ -532,7 +526,6 @@ class BayesianLinearRegression(BayesianLinearModel):
     prior_covariance : array of shape (d, d) or None, default=None
         S₀, in place of ``prior_precision``; it may be singular.
     fit_intercept : bool, default=True
-        Whether the model has an intercept a.
 
     Attributes
     ----------
@@ -548,21 +541,16 @@ class BayesianLinearRegression(BayesianLinearModel):
         log N(y; Xm₀, σ²I + XS₀Xᵀ), the log marginal likelihood; of the centered target and
         columns where there is an intercept, which is estimated there as in BayesianRidge.
     r_squared_ : float
-        R² of the posterior mean on the training rows.
     n_rows_ : float
-        Number of rows, the sum of their weights.
     posterior_ : Posterior
         The posterior as a factor.
     X_offset_ : ndarray of shape (d,)
-        Means of the columns, or zeros without an intercept.
     X_scale_ : ndarray of shape (d,)
-        Ones.
     n_iter_ : int
         1.
     certificate_ : Certificate
         The gradient of the log posterior at m, and its correct digits.
     moments_ : Moments or None
-        Moments of the training rows, to which ``partial_fit`` adds.
 
     See Also
     --------

@@ -27,6 +27,7 @@ from separatrix.geometry.class_scores import softmax
 from separatrix.matrices.products import multiply
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.convex import Certificate
+from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Block, Terms, concatenate
 from separatrix.threads import one_blas_thread, parallel_map, pieces
@@ -496,6 +497,7 @@ class SamplingCertificate(Certificate):
         return sentences + list(self.notes)
 
 
+@describe_parameters
 @dataclass(frozen=True)
 class LogisticSamples:
     """Draws from the posterior of a logistic regression, chain by chain.
@@ -509,7 +511,6 @@ class LogisticSamples:
     intercept : ndarray of shape (n_chains, n_samples, n_scores)
         Intercepts.
     names : tuple of str
-        Names of the columns.
     classes : ndarray
         Labels in order.
     method : str

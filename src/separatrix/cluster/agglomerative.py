@@ -27,10 +27,12 @@ from separatrix.distances.base import Metric
 from separatrix.distances.names import PrecomputedDistances
 from separatrix.estimators.base import reads_tables
 from separatrix.messages import InputError, check_option
+from separatrix.parameters import describe_parameters
 from separatrix.rows.schema import n_items
 from separatrix.threads import physical_memory
 
 
+@describe_parameters
 class AgglomerativeClustering(MetricClusterer):
     """Agglomerative hierarchical clustering with a certificate of its merges.
 
@@ -90,7 +92,6 @@ default="ward"
     inversions_ : ndarray of int
         Merges that are lower than one below them: of centroid and median linkage, or of a graph.
     metric_ : Metric
-        The metric with what it learned from the rows.
     certificate_ : Certificate
         Whether merges joined the closest clusters, recomputed from the definition.
 

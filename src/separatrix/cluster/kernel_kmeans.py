@@ -26,6 +26,7 @@ from separatrix.kernels import Precomputed
 from separatrix.kernels.mercer import check_mercer
 from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.convex import Certificate
+from separatrix.parameters import describe_parameters
 from separatrix.rows.schema import n_items, take_items, unit_weights
 from separatrix.threads import on_one_blas_thread
 
@@ -37,6 +38,7 @@ _STOPPED = {
 }
 
 
+@describe_parameters
 class KernelKMeans(KernelModel, IterativeClusterer):
     """K-means on φ(x), known only by the kernel κ(x, z) = φ(x)·φ(z).
 
@@ -85,9 +87,7 @@ class KernelKMeans(KernelModel, IterativeClusterer):
     kernel_ : Kernel
         The kernel.
     n_iter_ : int
-        Number of iterations.
     standardizer_ : Standardizer or None
-        Means and scales of the columns if ``standardize``.
     certificate_ : Certificate
         By how much the best reassignment lowers a row's distance, recomputed from the kernel.
 

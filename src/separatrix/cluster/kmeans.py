@@ -44,6 +44,7 @@ from separatrix.estimators.base import reads_tables
 from separatrix.estimators.metric_inputs import as_dense
 from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option, warn, warn_as
+from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import ArrayRows, InMemory, Rows
 from separatrix.rows.schema import Block, check_sample_weight, identity
 from separatrix.statistics.moments import prepare
@@ -60,6 +61,7 @@ INITIALIZATIONS = {
 }
 
 
+@describe_parameters
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeClusterer):
     """K-means clustering by Lloyd iterations until no row changes its cluster.
 
@@ -107,7 +109,6 @@ default="k-means++"
     n_iter_ : int
         Number of Lloyd iterations.
     standardizer_ : Standardizer or None
-        Means and scales of the columns if ``standardize``.
     certificate_ : Certificate
         Whether the result is a fixed point, checked by a separate pass over all rows.
 

@@ -32,6 +32,7 @@ from separatrix.formula import nodes
 from separatrix.formula.kernels import dense
 from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.convex import Certificate
+from separatrix.parameters import describe_parameters
 from separatrix.rows.schema import n_items, take_items, unit_weights
 from separatrix.threads import MIN_PIECES, on_one_blas_thread, parallel_map, pieces
 
@@ -58,6 +59,7 @@ class _MedoidSearch:
     within: float
 
 
+@describe_parameters
 class KMedoids(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricClusterer, IterativeClusterer
 ):
@@ -104,9 +106,7 @@ default="k-medoids++"
     n_iter_ : int
         Number of passes.
     metric_ : Metric
-        The metric with what it learned from the rows.
     standardizer_ : Standardizer or None
-        Means and scales of the columns if ``standardize``.
     certificate_ : Certificate
         By how much the best swap would lower the loss, recomputed from all distances.
 

@@ -38,6 +38,7 @@ from separatrix.estimators.wrapped import (
 from separatrix.formula import nodes
 from separatrix.formula.values import NoFormula, Value
 from separatrix.messages import InputError, check_option
+from separatrix.parameters import describe_parameters
 from separatrix.selection.leave_one_out import leave_one_out_fits
 from separatrix.threads import on_one_blas_thread
 
@@ -52,6 +53,7 @@ NO_SETS = (
 )
 
 
+@describe_parameters
 class ConformalClassifier(ClassifierMixin, ConformalModel):
     """Sets of labels with a guaranteed coverage, by any classifier.
 
@@ -98,7 +100,6 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        The class labels in order.
     estimator_ : classifier
         The model of ``predict``: fitted to all rows, of "split" to those that do not calibrate.
     scores_ : ndarray of shape (n,)

@@ -12,6 +12,7 @@ from separatrix.estimators.base import reads_tables
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.messages import check_option
 from separatrix.optimize.convex import Certificate, Solution
+from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import ArrayRows, MappedStatistic, Rows
 from separatrix.rows.schema import Encoding, Terms, identity
 from separatrix.statistics.class_moments import ClassMoments
@@ -28,6 +29,7 @@ SCATTERS = {
 }
 
 
+@describe_parameters
 class BasicLinearClassifier(LinearClassifier):
     """Linear classifier from class means and a scatter matrix M.
 
@@ -49,7 +51,6 @@ class BasicLinearClassifier(LinearClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels in order.
     class_means_ : ndarray of shape (n_classes, n_features)
         Class means.
     class_prior_ : ndarray of shape (n_classes,)

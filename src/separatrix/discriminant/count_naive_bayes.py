@@ -26,6 +26,7 @@ from separatrix.geometry.class_scores import log_softmax, softmax
 from separatrix.matrices.products import products
 from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import Certificate
+from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import LARGEST, check_sample_weight, is_frame
 from separatrix.rows.sources.frames import odd_column, refuse_infinite, refuse_not_finite
@@ -302,6 +303,7 @@ def stated_classes(model: Any, classes: Any) -> NDArray[Any]:
 # Multinomial naive Bayes: the words of a text drawn independently, given its class.
 
 
+@describe_parameters
 class MultinomialNB(CountNaiveBayes):
     """Multinomial naive Bayes: counts of words, drawn independently within a class.
 
@@ -316,7 +318,6 @@ class MultinomialNB(CountNaiveBayes):
         Added to every count (Laplace, Lidstone). With 0 a word that a class never had excludes the
         class; if every class is excluded, those with the fewest such words stay.
     force_alpha : bool, default=True
-        Whether an ``alpha`` below 1e-10 stays as it is; else it is raised to that.
     fit_prior : bool, default=True
         Whether classes have their proportions as prior probabilities; else all have the same.
     class_prior : array-like of shape (n_classes,) or None, default=None
@@ -325,9 +326,7 @@ class MultinomialNB(CountNaiveBayes):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels in order.
     class_count_ : ndarray of shape (n_classes,)
-        Total sample weight of each class.
     class_log_prior_ : ndarray of shape (n_classes,)
         Logarithms of the prior probabilities.
     feature_count_ : ndarray of shape (n_classes, n_features)
@@ -396,6 +395,7 @@ def smoothed_logs(counts: Floats, alpha: float | Floats) -> Floats:
 # Complement naive Bayes: how unlike all other classes a text is.
 
 
+@describe_parameters
 class ComplementNB(CountNaiveBayes):
     """Complement naive Bayes: the class whose complement explains the words of a text least.
 
@@ -410,7 +410,6 @@ class ComplementNB(CountNaiveBayes):
     alpha : float or array-like of shape (n_features,), default=1.0
         Added to every count.
     force_alpha : bool, default=True
-        Whether an ``alpha`` below 1e-10 stays as it is; else it is raised to that.
     fit_prior : bool, default=True
         Of no effect on predictions; sets ``class_log_prior_`` as in scikit-learn.
     class_prior : array-like of shape (n_classes,) or None, default=None
@@ -421,9 +420,7 @@ class ComplementNB(CountNaiveBayes):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels in order.
     class_count_ : ndarray of shape (n_classes,)
-        Total sample weight of each class.
     class_log_prior_ : ndarray of shape (n_classes,)
         Logarithms of the class proportions.
     feature_all_ : ndarray of shape (n_features,)
@@ -501,6 +498,7 @@ class ComplementNB(CountNaiveBayes):
 # Bernoulli naive Bayes: which words occur in a text, and which do not.
 
 
+@describe_parameters
 class BernoulliNB(CountNaiveBayes):
     """Bernoulli naive Bayes: whether each word occurs, independently within a class.
 
@@ -514,7 +512,6 @@ class BernoulliNB(CountNaiveBayes):
     alpha : float or array-like of shape (n_features,), default=1.0
         Added to the number of rows with the word and to that without it.
     force_alpha : bool, default=True
-        Whether an ``alpha`` below 1e-10 stays as it is; else it is raised to that.
     binarize : float or None, default=0.0
         A value above this is true; None takes the values as 0 and 1.
     fit_prior : bool, default=True
@@ -525,9 +522,7 @@ class BernoulliNB(CountNaiveBayes):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels in order.
     class_count_ : ndarray of shape (n_classes,)
-        Total sample weight of each class.
     class_log_prior_ : ndarray of shape (n_classes,)
         Logarithms of the prior probabilities.
     feature_count_ : ndarray of shape (n_classes, n_features)

@@ -17,10 +17,12 @@ from separatrix.discriminant.gaussian_classifier import (
 )
 from separatrix.geometry.normal import MultivariateNormal
 from separatrix.messages import InputError, check_option
+from separatrix.parameters import describe_parameters
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.estimation import check_method
 
 
+@describe_parameters
 class GaussianDiscriminant(IncrementalGaussianClassifier):
     """Gaussian discriminant analysis with one of six covariance structures.
 
@@ -43,7 +45,6 @@ class GaussianDiscriminant(IncrementalGaussianClassifier):
     beta : float, default=0.0
         Shrinkage towards the pooled covariance S.
     priors : array-like of shape (n_classes,), "uniform" or None, default=None
-        Prior probabilities of the classes; None takes the class proportions.
     estimation : {"ml", "map", "bayes"}, default="ml"
         Means and covariances by maximum likelihood; or as mode or mean of their posterior.
     prior_count : float, default=1.0
@@ -57,13 +58,11 @@ class GaussianDiscriminant(IncrementalGaussianClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels in order.
     means_ : ndarray of shape (n_classes, n_features)
         Class means μₖ.
     covariance_ : ndarray
         Σₖ by class, or one Σ if shared; variances if diagonal.
     priors_ : ndarray of shape (n_classes,)
-        Prior probabilities.
     W_, w_, w0_ : ndarray
         Coefficients of the scores xᵀWx + w·x + w₀.
     normals_ : tuple of MultivariateNormal
@@ -131,6 +130,7 @@ class GaussianDiscriminant(IncrementalGaussianClassifier):
         return GaussianOptions(self.covariance, shrinkage, self.priors, posterior=posterior)
 
 
+@describe_parameters
 class NearestMean(IncrementalGaussianClassifier):
     """Nearest-mean classifier: spherical Gaussian classes with one variance.
 
@@ -143,16 +143,12 @@ class NearestMean(IncrementalGaussianClassifier):
     Parameters
     ----------
     priors : array-like of shape (n_classes,), "uniform" or None, default="uniform"
-        Prior probabilities of the classes; None takes the class proportions.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels in order.
     means_ : ndarray of shape (n_classes, n_features)
-        Class means.
     priors_ : ndarray of shape (n_classes,)
-        Prior probabilities.
     certificate_ : Certificate
         Rank and condition number.
 

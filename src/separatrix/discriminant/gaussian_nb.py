@@ -16,6 +16,7 @@ from separatrix.discriminant.gaussian_classifier import (
 )
 from separatrix.discriminant.leave_one_out import DiagonalFits, diagonal_fits
 from separatrix.messages import InputError
+from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import MappedStatistic, Rows
 from separatrix.rows.schema import Block, Encoding
 from separatrix.statistics.class_moments import ClassMoments
@@ -23,6 +24,7 @@ from separatrix.statistics.columns import column_extremes
 from separatrix.threads import on_one_blas_thread
 
 
+@describe_parameters
 class GaussianNB(IncrementalGaussianClassifier):
     """Gaussian naive Bayes: columns independent within classes.
 
@@ -34,7 +36,6 @@ class GaussianNB(IncrementalGaussianClassifier):
     Parameters
     ----------
     priors : array-like of shape (n_classes,) or None, default=None
-        Prior probabilities of the classes; None takes the class proportions.
     var_smoothing : float, default=1e-9
         What is added to the class variances of a column, as a fraction of the largest variance
         that is possible within the column's range, (max − min)²/4. (scikit-learn adds a fraction of
@@ -44,7 +45,6 @@ class GaussianNB(IncrementalGaussianClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels in order.
     theta_ : ndarray of shape (n_classes, n_features)
         Class means.
     var_ : ndarray of shape (n_classes, n_features)
@@ -54,7 +54,6 @@ class GaussianNB(IncrementalGaussianClassifier):
     class_prior_ : ndarray of shape (n_classes,)
         Prior probabilities.
     class_count_ : ndarray of shape (n_classes,)
-        Total sample weight of each class.
     range_ : ndarray of shape (2, n_features)
         Smallest and largest value of each column.
     certificate_ : Certificate

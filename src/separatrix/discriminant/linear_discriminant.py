@@ -36,6 +36,7 @@ from separatrix.formula import nodes
 from separatrix.geometry.class_scores import LinearScores
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.messages import InputError, check_option, warn
+from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Encoding, to_array
 from separatrix.statistics.class_moments import ClassMoments
@@ -201,6 +202,7 @@ def ledoit_wolf(x: Floats, w: Floats, deviation: Floats) -> Floats:
 # Linear discriminant analysis: Gaussian classes with one covariance, and Fisher's projection.
 
 
+@describe_parameters
 class LinearDiscriminantAnalysis(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, EstimatedCovariances, HyperplaneDistances
 ):
@@ -221,7 +223,6 @@ class LinearDiscriminantAnalysis(
         Each class covariance C becomes (1 − s) C + s (tr C/d) I, with s chosen by Ledoit and Wolf
         in standardized columns ("auto"), or given, which depends on the units of the columns.
     priors : array-like of shape (n_classes,) or None, default=None
-        Prior probabilities of the classes; None takes the class proportions.
     n_components : int or None, default=None
         Number of directions of ``transform``; None takes all.
     store_covariance : bool, default=False
@@ -236,17 +237,14 @@ class LinearDiscriminantAnalysis(
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels in order.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Coefficients of the scores; of their difference for two classes, as in scikit-learn.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts of the scores.
     means_ : ndarray of shape (n_classes, n_features)
-        Class means.
     covariance_ : ndarray of shape (n_features, n_features)
         The covariance within classes, Σ P(k) Σₖ, if kept (maximum likelihood, 1/n).
     priors_ : ndarray of shape (n_classes,)
-        Prior probabilities.
     xbar_ : ndarray of shape (n_features,)
         The overall mean, weighted by the priors ("svd").
     scalings_ : ndarray of shape (n_features, n_directions)
@@ -524,6 +522,7 @@ def _orient(scalings: Floats, unit: Floats) -> Floats:
 # Quadratic discriminant analysis: Gaussian classes, each with a covariance of its own.
 
 
+@describe_parameters
 class QuadraticDiscriminantAnalysis(EstimatedCovariances):
     """Quadratic discriminant analysis: Gaussian classes, each with its own covariance.
 
@@ -538,7 +537,6 @@ class QuadraticDiscriminantAnalysis(EstimatedCovariances):
         Σₖ becomes (1 − s) Σₖ + s (tr Σₖ/d) I, with s chosen by Ledoit and Wolf in standardized
         columns ("auto"), or given, which depends on the units of the columns.
     priors : array-like of shape (n_classes,) or None, default=None
-        Prior probabilities of the classes; None takes the class proportions.
     reg_param : float, default=0.0
         Σₖ becomes (1 − r) Σₖ + r I. This depends on the units of the columns by definition;
         ``RegularizedDiscriminantAnalysis`` does not.
@@ -553,9 +551,7 @@ class QuadraticDiscriminantAnalysis(EstimatedCovariances):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels in order.
     means_ : ndarray of shape (n_classes, n_features)
-        Class means.
     covariance_ : ndarray of shape (n_classes, n_features, n_features)
         Class covariances, if ``store_covariance`` (maximum likelihood, 1/n).
     rotations_ : list of ndarray of shape (n_features, n_features)
@@ -563,7 +559,6 @@ class QuadraticDiscriminantAnalysis(EstimatedCovariances):
     scalings_ : list of ndarray of shape (n_features,)
         Variances of every class along them, largest first.
     priors_ : ndarray of shape (n_classes,)
-        Prior probabilities.
     certificate_ : Certificate
         Rank, condition number and error of the whitened covariances.
 

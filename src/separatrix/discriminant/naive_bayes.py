@@ -23,6 +23,7 @@ from separatrix.geometry.class_scores import log_softmax, softmax
 from separatrix.matrices.products import products
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Certificate
+from separatrix.parameters import describe_parameters
 from separatrix.rows.categorical import OneHotColumns, with_kinds
 from separatrix.rows.rows import ArrayRows, EncodedRows, InMemory, MappedStatistic, Rows
 from separatrix.rows.schema import (
@@ -47,6 +48,7 @@ _ESTIMATES = {
 }
 
 
+@describe_parameters
 class NaiveBayes(ClassifierMixin, ClassLabels):
     """Naive Bayes: normal, Bernoulli or categorical densities by the kind of each column.
 
@@ -77,7 +79,6 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels in order.
     theta_ : ndarray of shape (n_classes, n_numeric)
         Class means of the numeric columns.
     var_ : ndarray of shape (n_classes, n_numeric)
@@ -85,7 +86,6 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
     class_prior_ : ndarray of shape (n_classes,)
         Prior probabilities πₖ.
     class_count_ : ndarray of shape (n_classes,)
-        Total sample weight of each class.
     density_ : NaiveBayesDensity
         The class densities.
     column_moments_ : ClassColumnMoments

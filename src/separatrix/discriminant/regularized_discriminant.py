@@ -31,6 +31,7 @@ from separatrix.estimators.base import reads_tables
 from separatrix.formula import nodes
 from separatrix.geometry.class_scores import ClassScores, ProjectedScores, QuadraticScores, softmax
 from separatrix.messages import InputError, check_option
+from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import ArrayRows, InMemory, Rows
 from separatrix.rows.schema import Block, Encoding, Terms, identity, to_array
 from separatrix.selection.folds import (
@@ -53,6 +54,7 @@ ALPHAS = (0.0, 1e-4, 1e-3, 0.003, 0.01, 0.03, 0.1, 0.25, 0.5, 0.8, 1.0)
 RATIOS = (0.0, 0.05, 0.15, 0.3, 0.5, 0.75, 0.9, 1.0)
 
 
+@describe_parameters
 class RegularizedDiscriminantAnalysis(GaussianClassifier):
     """Regularized discriminant analysis: covariances shrunk by cross-validation.
 
@@ -77,12 +79,10 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
     criterion : {"log_loss", "error"}, default="log_loss"
         Cross-validated loss to minimize; of equals the most regularized pair is taken.
     priors : array-like of shape (n_classes,), "uniform" or None, default=None
-        Prior probabilities of the classes; None takes the class proportions.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels in order.
     alpha_ : float
         The chosen α.
     beta_ : float
@@ -100,11 +100,9 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
     cv_error_ : ndarray of shape (n_pairs, n_folds)
         Error rate of every pair and fold, infinite where a class is singular.
     means_ : ndarray of shape (n_classes, n_features)
-        Class means.
     covariance_ : ndarray of shape (n_classes, n_features, n_features)
         The shrunk covariances.
     priors_ : ndarray of shape (n_classes,)
-        Prior probabilities.
     certificate_ : Certificate
         Rank, condition number and error of the whitened covariances.
 

@@ -36,6 +36,7 @@ from separatrix.formula import nodes
 from separatrix.formula.values import NoFormula
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.convex import Certificate
+from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import unit_weights
 from separatrix.selection.averaging import (
@@ -318,6 +319,7 @@ class _Averaged(SeveralModels):
         return self
 
 
+@describe_parameters
 class AveragedClassifier(ClassifierMixin, _Averaged):
     """Average of the probabilities of several classifiers, with weights learned out of fold.
 
@@ -331,16 +333,13 @@ class AveragedClassifier(ClassifierMixin, _Averaged):
     estimators : list of classifiers
         Each with ``predict_proba``.
     cv : int, splitter or iterable of (train, test), default=5
-        A number of folds is stratified by class.
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        The class labels in order.
     estimators_ : list of classifiers
         The estimators, fitted to all rows.
     weights_ : ndarray of shape (n_estimators,)
-        The weights a.
     certificate_ : Certificate
         The worst of those of the estimators and of the weights.
 
@@ -394,6 +393,7 @@ class AveragedClassifier(ClassifierMixin, _Averaged):
         return np.asarray(self.classes_[chosen])
 
 
+@describe_parameters
 class AveragedRegressor(RegressorMixin, _Averaged):
     """Average of the predictions of several regression models, with weights learned out of fold.
 
@@ -414,7 +414,6 @@ class AveragedRegressor(RegressorMixin, _Averaged):
     estimators_ : list of regressors
         The estimators, fitted to all rows.
     weights_ : ndarray of shape (n_estimators,)
-        The weights a.
     certificate_ : Certificate
         The worst of those of the estimators and of the weights.
 
@@ -469,6 +468,7 @@ class AveragedRegressor(RegressorMixin, _Averaged):
 WEIGHTS = ("stacking", "akaike", "evidence")
 
 
+@describe_parameters
 class ModelAverage(MixtureOfModels):
     """Average of candidates in place of the choice of one.
 
@@ -501,7 +501,6 @@ class ModelAverage(MixtureOfModels):
     estimators_ : list of estimators
         The models, fitted to all rows.
     weights_ : ndarray of shape (n_estimators,)
-        The weights a.
     log_scores_ : ndarray of shape (n_estimators,)
         log p(y | m), or −AICc/2; NaN for stacking.
     classes_ : ndarray of shape (K,)

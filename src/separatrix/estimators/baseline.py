@@ -20,6 +20,7 @@ from separatrix.estimators.base import (
 )
 from separatrix.formula import nodes
 from separatrix.optimize.convex import Certificate, Solution
+from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Block, Term, identity
 from separatrix.statistics.moments import Moments, prepare
@@ -79,6 +80,7 @@ def _mean(m: Moments, d: int) -> Solution:
     return Solution(np.zeros((d, len(m.targets))), m.y_mean.copy(), certificate)
 
 
+@describe_parameters
 class MostFrequentClassifier(ClassifierMixin, RowsEstimator):
     """Baseline classifier: predicts the most frequent class of the training rows.
 
@@ -87,7 +89,6 @@ class MostFrequentClassifier(ClassifierMixin, RowsEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        The class labels in order.
     class_prior_ : ndarray of shape (K,)
         The proportion of each class.
     certificate_ : Certificate

@@ -23,6 +23,7 @@ from separatrix.arrays import Floats, Matrix
 from separatrix.estimators.base import RowsEstimator, reads_tables, validate_data
 from separatrix.formula import nodes
 from separatrix.messages import InputError
+from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import ArrayRows, Rows, column_means
 from separatrix.rows.schema import Block, check_sample_weight, identity, is_frame
 from separatrix.rows.sources.frames import refuse_odd_column
@@ -108,6 +109,7 @@ class _SameColumns(OneToOneFeatureMixin):
         return np.array(self.encoding_.names, dtype=object)
 
 
+@describe_parameters
 class Center(_SameColumns, _Scaling):
     """Center columns: subtract the mean.
 
@@ -116,7 +118,6 @@ class Center(_SameColumns, _Scaling):
     Attributes
     ----------
     mean_ : ndarray of shape (d,)
-        μ, the column means.
     n_features_in_ : int
         Number of columns.
 
@@ -146,6 +147,7 @@ class Center(_SameColumns, _Scaling):
         return nodes.Standardization(nodes.design_of(self), self.mean_, np.ones(len(self.mean_)))
 
 
+@describe_parameters
 class Standardize(_SameColumns, _Scaling):
     """Standardize columns to mean 0 and standard deviation 1.
 
@@ -154,7 +156,6 @@ class Standardize(_SameColumns, _Scaling):
     Attributes
     ----------
     mean_ : ndarray of shape (d,)
-        μ, the column means.
     scale_ : ndarray of shape (d,)
         σ (1/N), exactly 0 for a constant column.
     n_features_in_ : int
@@ -192,6 +193,7 @@ class Standardize(_SameColumns, _Scaling):
         return nodes.Standardization(nodes.design_of(self), self.mean_, inverse)
 
 
+@describe_parameters
 class Whiten(ClassNamePrefixFeaturesOutMixin, _Scaling):
     """Whitening: uncorrelated columns of standard deviation 1.
 
@@ -204,7 +206,6 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, _Scaling):
     Attributes
     ----------
     mean_ : ndarray of shape (d,)
-        μ, the column means.
     matrix_ : ndarray of shape (d, rank)
         M.
     inverse_ : ndarray of shape (rank, d)

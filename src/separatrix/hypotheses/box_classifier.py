@@ -29,6 +29,7 @@ from separatrix.hypotheses.version_space import (
 )
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.convex import Certificate
+from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Block, Encoding, Term, to_array
 from separatrix.statistics.columns import column_extremes
@@ -58,6 +59,7 @@ class Examples:
         )
 
 
+@describe_parameters
 class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
     """One box for each class, between the most specific and the most general that fit the rows.
 
@@ -89,13 +91,10 @@ class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
         Whether rows are rejected that no box or several boxes contain. With a ``concept``, rows
         between S and G.
     reject_label : str, number or None, default=None
-        What ``predict`` returns for rejected rows; None is "reject", or −1 (one less than the
-        smallest class) among numbers.
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        The class labels.
     concepts_ : ndarray
         The labels of the classes that have a box.
     spaces_ : list of VersionSpace
@@ -294,6 +293,7 @@ def dense(x: Any) -> Floats:
 # Classification by a union of boxes for each class.
 
 
+@describe_parameters
 class UnionOfBoxes(ClassifierMixin, Claims, ClassLabels):
     """At most m boxes for each class; a row belongs where some box has it deepest inside.
 
@@ -315,13 +315,10 @@ class UnionOfBoxes(ClassifierMixin, Claims, ClassLabels):
     reject : bool, default=False
         Whether rows are rejected that no class or several classes claim.
     reject_label : str, number or None, default=None
-        What ``predict`` returns for rejected rows; None is "reject", or −1 (one less than the
-        smallest class) among numbers.
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        The class labels.
     spaces_ : list of list of VersionSpace
         For each class the version spaces of its boxes.
     boxes_ : list of list of Box

@@ -19,6 +19,7 @@ from separatrix.formula import nodes
 from separatrix.hypotheses.claims import Claims
 from separatrix.hypotheses.loops import weighted_steps
 from separatrix.optimize.convex import Certificate
+from separatrix.parameters import describe_parameters
 from separatrix.rows.schema import to_array
 from separatrix.statistics.moments import Standardizer
 from separatrix.threads import parallel_map, pieces
@@ -102,6 +103,7 @@ class EnclosingClassifier(ClassifierMixin, Claims, ClassLabels):
 # Classification by the smallest enclosing ball of each class.
 
 
+@describe_parameters
 class BallClassifier(EnclosingClassifier):
     """The smallest ball around each class; a row belongs where it is deepest inside.
 
@@ -118,13 +120,10 @@ class BallClassifier(EnclosingClassifier):
     reject : bool, default=False
         Whether rows are rejected that no ball or several balls contain.
     reject_label : str, number or None, default=None
-        What ``predict`` returns for rejected rows; None is "reject", or −1 (one less than the
-        smallest class) among numbers.
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        The class labels.
     centers_ : ndarray of shape (K, d)
         Centers, in the units of the table.
     radii_ : ndarray of shape (K,)
@@ -219,6 +218,7 @@ class BallClassifier(EnclosingClassifier):
 # Classification by the ellipsoid of least volume around each class.
 
 
+@describe_parameters
 class EllipsoidClassifier(EnclosingClassifier):
     """The ellipsoid of least volume around each class; a row belongs where it is deepest inside.
 
@@ -235,13 +235,10 @@ class EllipsoidClassifier(EnclosingClassifier):
     reject : bool, default=False
         Whether rows are rejected that no ellipsoid or several ellipsoids contain.
     reject_label : str, number or None, default=None
-        What ``predict`` returns for rejected rows; None is "reject", or −1 (one less than the
-        smallest class) among numbers.
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        The class labels.
     centers_ : ndarray of shape (K, d)
         Centers c, in the units of the table.
     shapes_ : ndarray of shape (K, d, d)

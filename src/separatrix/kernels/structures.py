@@ -26,6 +26,7 @@ from separatrix.kernels.base import (
     mirror_lower,
 )
 from separatrix.messages import InputError
+from separatrix.parameters import describe_parameters
 
 # -------------------------------------------------------------------------------------------------
 # Kernels of Python objects with an explicit, sparse feature map of counts.
@@ -302,6 +303,7 @@ class Spectrum(FeatureKernel):
         return _serializable_sequences(items)
 
 
+@describe_parameters
 @dataclass(frozen=True)
 class Subsequence(PairwiseKernel):
     """Subsequence kernel of strings: common subsequences, with gaps discounted.
@@ -317,7 +319,6 @@ class Subsequence(PairwiseKernel):
     length : int, default=3
         n, a positive integer.
     decay : float, default=0.5
-        λ, above 0 and at most 1.
 
     See Also
     --------
@@ -518,6 +519,7 @@ def _elements(item: Any) -> frozenset[Any]:
 # C(a, b) = λ ∏ (1 + C(aᵢ, bᵢ)) where a and b have the same label and the same labels of children.
 
 
+@describe_parameters
 @dataclass(frozen=True)
 class TreeKernel(PairwiseKernel):
     """Subset tree kernel: all fragments that two labeled, ordered trees have in common.
@@ -531,7 +533,6 @@ class TreeKernel(PairwiseKernel):
     Parameters
     ----------
     decay : float, default=0.5
-        λ, above 0 and at most 1.
 
     See Also
     --------
@@ -593,6 +594,7 @@ class TreeKernel(PairwiseKernel):
         tree_kernel(*x.arrays, *z.arrays, *bounds, part, decay, self._partial, work, out)
 
 
+@describe_parameters
 @dataclass(frozen=True)
 class SubtreeKernel(TreeKernel):
     """Subtree kernel: whole subtrees that two labeled, ordered trees have in common.
@@ -605,7 +607,6 @@ class SubtreeKernel(TreeKernel):
     Parameters
     ----------
     decay : float, default=0.5
-        λ, above 0 and at most 1.
 
     See Also
     --------

@@ -14,6 +14,7 @@ from separatrix.estimators.base import LinearModel, one_number, reads_tables
 from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import Certificate, Huber, Solution
 from separatrix.optimize.newton import newton
+from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Block
 from separatrix.statistics.moments import (
@@ -33,6 +34,7 @@ from separatrix.statistics.moments import (
 ACCURACY = 1e-9
 
 
+@describe_parameters
 class HuberRegressor(RegressorMixin, LinearModel):
     """Huber regression with concomitant scale, robust to outliers in the target.
 
@@ -55,7 +57,6 @@ class HuberRegressor(RegressorMixin, LinearModel):
     warm_start : bool, default=False
         Whether to start from the coefficients and scale of the last fit.
     fit_intercept : bool, default=True
-        Whether the model has an intercept ``a``.
     tol : float, default=1e-5
         Gradient at which to stop, relative to the terms that cancel in it; the fit goes on to 1e-9
         if that is less.
@@ -68,7 +69,6 @@ class HuberRegressor(RegressorMixin, LinearModel):
     coef_ : ndarray of shape (d,)
         Coefficients b.
     intercept_ : float
-        Intercept a.
     scale_ : float
         The scale σ.
     outliers_ : ndarray of bool of shape (n,)

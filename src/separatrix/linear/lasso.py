@@ -36,6 +36,7 @@ from separatrix.linear.spectrum import RidgeOptions, ridge_from_block
 from separatrix.linear.working_sets import StoppingRule
 from separatrix.messages import InputError, check_option, warn, warn_as
 from separatrix.optimize.convex import Certificate, Solution, Status
+from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Block, Encoding
 from separatrix.selection import rules
@@ -144,6 +145,7 @@ class ElasticNetBase(RegressorMixin, MomentEstimator):
         )
 
 
+@describe_parameters
 class ElasticNet(PartialFitMixin, ElasticNetBase):
     """Linear regression with an ℓ₁ and an ℓ₂ penalty.
 
@@ -158,25 +160,21 @@ class ElasticNet(PartialFitMixin, ElasticNetBase):
     l1_ratio : float, default=0.5
         Mixing parameter ρ: 1 is the lasso, 0 is ridge.
     fit_intercept : bool, default=True
-        Whether the model has an intercept ``a``.
     precompute : bool or array, default=False
         Inner products of the columns are always used; a Gram matrix given here is compared with
         them.
     max_iter : int, default=1000
         Limit of sweeps of coordinate descent.
     copy_X : bool, default=True
-        Accepted for compatibility with scikit-learn; it has no effect.
     tol : float, default=1e-4
         Duality gap at which to stop, relative to the objective at b = 0; the fit goes on to 1e-8
         if that is less.
     warm_start : bool, default=False
         Whether to start from the coefficients of the last fit.
     positive : bool, default=False
-        Whether coefficients are constrained to be ≥ 0.
     random_state : int or None, default=None
         Accepted for compatibility with scikit-learn; it has no effect.
     selection : str, default="cyclic"
-        Accepted for compatibility with scikit-learn; it has no effect.
     standardize : bool, default=False
         Whether α penalizes the coefficients of standardized columns, so that the fit does not
         depend on units. Coefficients are in the units of the table either way.
@@ -184,9 +182,7 @@ class ElasticNet(PartialFitMixin, ElasticNetBase):
     Attributes
     ----------
     coef_ : ndarray of shape (d,) or (k, d)
-        Coefficients b, one row per target if there are several.
     intercept_ : float or ndarray of shape (k,)
-        Intercept a.
     certificate_ : Certificate
         Duality gap and KKT residual.
     n_iter_ : int or list of int
@@ -291,6 +287,7 @@ class ElasticNet(PartialFitMixin, ElasticNetBase):
         return sparse.csr_matrix(np.atleast_2d(self.coef_))
 
 
+@describe_parameters
 class Lasso(ElasticNet):
     """Linear regression with an ℓ₁ penalty, which sets coefficients to zero.
 
@@ -301,12 +298,10 @@ class Lasso(ElasticNet):
     alpha : float, default=1.0
         Weight α of the penalty; 0 is least squares.
     fit_intercept : bool, default=True
-        Whether the model has an intercept ``a``.
     precompute : bool or array, default=False
         Inner products of the columns are always used; a Gram matrix given here is compared with
         them.
     copy_X : bool, default=True
-        Accepted for compatibility with scikit-learn; it has no effect.
     max_iter : int, default=1000
         Limit of sweeps of coordinate descent.
     tol : float, default=1e-4
@@ -315,20 +310,16 @@ class Lasso(ElasticNet):
     warm_start : bool, default=False
         Whether to start from the coefficients of the last fit.
     positive : bool, default=False
-        Whether coefficients are constrained to be ≥ 0.
     random_state : int or None, default=None
         Accepted for compatibility with scikit-learn; it has no effect.
     selection : str, default="cyclic"
-        Accepted for compatibility with scikit-learn; it has no effect.
     standardize : bool, default=False
         Whether α penalizes the coefficients of standardized columns.
 
     Attributes
     ----------
     coef_ : ndarray of shape (d,) or (k, d)
-        Coefficients b, one row per target if there are several.
     intercept_ : float or ndarray of shape (k,)
-        Intercept a.
     certificate_ : Certificate
         Duality gap and KKT residual.
     n_iter_ : int or list of int
@@ -545,6 +536,7 @@ class LassoPathBase(ElasticNetBase):
         return solve_penalized(source, self.alpha_, finer, path.coefs[best][:, None], again)
 
 
+@describe_parameters
 class LassoPath(PartialFitMixin, LassoPathBase):
     """The path of the lasso or elastic net, with the best point by AIC or BIC.
 
@@ -568,7 +560,6 @@ class LassoPath(PartialFitMixin, LassoPathBase):
     tol : float, default=1e-6
         Duality gap at which to stop, relative to the objective at b = 0.
     positive : bool, default=False
-        Whether coefficients are constrained to be ≥ 0.
     standardize : bool, default=False
         Whether α penalizes the coefficients of standardized columns.
 
@@ -579,9 +570,7 @@ class LassoPath(PartialFitMixin, LassoPathBase):
     coefs_ : ndarray of shape (m, d)
         Coefficients for every penalty.
     intercepts_ : ndarray of shape (m,)
-        Intercepts for every penalty.
     gaps_ : ndarray of shape (m,)
-        Duality gap at every penalty.
     degrees_of_freedom_ : ndarray of shape (m,)
         Effective degrees of freedom, without the intercept.
     log_likelihoods_ : ndarray of shape (m,)
@@ -654,6 +643,7 @@ class LassoPath(PartialFitMixin, LassoPathBase):
 # The lasso with the penalty of the least cross-validated error.
 
 
+@describe_parameters
 class LassoCV(LassoPathBase):
     """The lasso or elastic net with the penalty of the least cross-validated error.
 
@@ -679,19 +669,15 @@ class LassoCV(LassoPathBase):
         Duality gap at which to stop, relative to the objective at b = 0; fits go on to 1e-6 if
         that is less.
     copy_X : bool, default=True
-        Accepted for compatibility with scikit-learn; it has no effect.
     cv : int, splitter or iterable of (train, test), default=None
         Folds as in scikit-learn; None is 5.
     verbose : bool or int, default=False
-        Accepted for compatibility with scikit-learn; it has no effect.
     n_jobs : int or None, default=None
         Threads to use; None is one per processor.
     positive : bool, default=False
-        Whether coefficients are constrained to be ≥ 0.
     random_state : int or None, default=None
         Accepted for compatibility with scikit-learn; it has no effect.
     selection : str, default="cyclic"
-        Accepted for compatibility with scikit-learn; it has no effect.
     l1_ratio : float, default=1.0
         Mixing parameter ρ: 1 is the lasso.
     rule : {"min", "one_se", "elbow"}, default="min"
@@ -711,9 +697,7 @@ class LassoCV(LassoPathBase):
     coefs_ : ndarray of shape (m, d)
         Coefficients for every penalty, fitted to all rows.
     intercepts_ : ndarray of shape (m,)
-        Intercepts for every penalty.
     gaps_ : ndarray of shape (m,)
-        Duality gap at every penalty.
     degrees_of_freedom_ : ndarray of shape (m,)
         Effective degrees of freedom, without the intercept.
     log_likelihoods_ : ndarray of shape (m,)

@@ -16,6 +16,7 @@ from separatrix.linear.lasso import solve_non_negative
 from separatrix.linear.least_squares import solve_moments, solve_wide, warn_if_not_unique
 from separatrix.linear.spectrum import MANY_COLUMNS, solve_sparse
 from separatrix.optimize.convex import LeastSquares, Solution
+from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import ArrayRows, MappedRows, Rows
 from separatrix.rows.schema import Block, Encoding, Term, Terms, identity
 from separatrix.selection.leave_one_out import AffineFits
@@ -24,6 +25,7 @@ from separatrix.statistics.moments import Moments, prepare
 from separatrix.threads import on_one_blas_thread, one_blas_thread
 
 
+@describe_parameters
 class LinearRegression(InferenceMixin, PartialFitMixin, RegressorMixin, MomentEstimator):
     """Linear regression by least squares.
 
@@ -36,22 +38,17 @@ class LinearRegression(InferenceMixin, PartialFitMixin, RegressorMixin, MomentEs
     Parameters
     ----------
     fit_intercept : bool, default=True
-        Whether the model has an intercept ``a``.
     copy_X : bool, default=True
-        Accepted for compatibility with scikit-learn; it has no effect.
     tol : float, default=1e-6
         Accepted for compatibility with scikit-learn; it has no effect.
     n_jobs : int or None, default=None
         Accepted for compatibility with scikit-learn; it has no effect.
     positive : bool, default=False
-        Whether coefficients are constrained to be ≥ 0.
 
     Attributes
     ----------
     coef_ : ndarray of shape (d,) or (k, d)
-        Coefficients b, one row per target if there are several.
     intercept_ : float or ndarray of shape (k,)
-        Intercept a.
     certificate_ : Certificate
         Duality gap, KKT residual, rank, condition number and trusted digits of the solution.
     rank_ : int
@@ -61,7 +58,6 @@ class LinearRegression(InferenceMixin, PartialFitMixin, RegressorMixin, MomentEs
     marginal_coef_ : ndarray of shape (d,) or (k, d)
         Coefficient of every column in a regression on that column alone.
     moments_ : Moments or None
-        Moments of the training rows, to which ``partial_fit`` adds.
 
     See Also
     --------
@@ -181,6 +177,7 @@ class LinearRegression(InferenceMixin, PartialFitMixin, RegressorMixin, MomentEs
 # Classification by least squares on class codes.
 
 
+@describe_parameters
 class LeastSquaresClassifier(LinearClassifier):
     """Linear classifier by least-squares regression on class codes.
 
@@ -197,7 +194,6 @@ class LeastSquaresClassifier(LinearClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        The class labels in order.
     coef_ : ndarray of shape (1, d) or (K, d)
         Coefficients, one row for two classes, else one row per class.
     intercept_ : ndarray of shape (1,) or (K,)

@@ -34,6 +34,7 @@ from separatrix.linear.ridge import solve_ridge
 from separatrix.linear.spectrum import RidgeOptions
 from separatrix.messages import InputError, did_you_mean
 from separatrix.optimize.convex import LeastSquares
+from separatrix.parameters import describe_parameters
 from separatrix.rows.expansion import Expansion, exponents_of, name_of
 from separatrix.rows.rows import ArrayRows, MappedRows, Rows, column_means
 from separatrix.rows.schema import (
@@ -54,6 +55,7 @@ from separatrix.threads import on_one_blas_thread
 CHUNK_VALUES = 2_000_000
 
 
+@describe_parameters
 class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
     """Polynomial regression by least squares.
 
@@ -71,7 +73,6 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
     interaction_only : bool, default=False
         Whether to use only products of distinct columns, without powers.
     fit_intercept : bool, default=True
-        Whether the model has an intercept ``a``.
     alpha : float, default=0.0
         Ridge penalty on the standardized terms of the basis; 0 is least squares.
 
@@ -84,7 +85,6 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
     coef_ : ndarray of shape (m,) or (k, m)
         Coefficients of the monomials, one row per target if there are several.
     intercept_ : float or ndarray of shape (k,)
-        Intercept a.
     certificate_ : Certificate
         Duality gap, KKT residual, rank and condition number in the Chebyshev basis.
 

@@ -20,6 +20,7 @@ from separatrix.optimize.interior_point import (
     PrimalDualPoint,
     follow_central_path,
 )
+from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Block
 from separatrix.statistics.moments import (
@@ -34,6 +35,7 @@ from separatrix.statistics.moments import (
 SOLVERS = ("highs", "highs-ds", "highs-ipm", "interior-point", "revised simplex")
 
 
+@describe_parameters
 class LeastAbsoluteRegressor(RegressorMixin, LinearModel):
     """Least absolute deviations, or regression with the ε-insensitive loss.
 
@@ -49,7 +51,6 @@ class LeastAbsoluteRegressor(RegressorMixin, LinearModel):
     epsilon : float, default=0.0
         Residuals up to ε cost nothing; in the units of y.
     fit_intercept : bool, default=True
-        Whether the model has an intercept ``a``.
     tol : float, default=1e-9
         Duality gap, relative to the objective, that counts as solved.
     max_iter : int, default=100
@@ -62,7 +63,6 @@ class LeastAbsoluteRegressor(RegressorMixin, LinearModel):
     coef_ : ndarray of shape (d,)
         Coefficients b.
     intercept_ : float
-        Intercept a.
     certificate_ : Certificate
         Duality gap, and KKT residual at the vertex.
     n_iter_ : int
@@ -123,6 +123,7 @@ class LeastAbsoluteRegressor(RegressorMixin, LinearModel):
         return self
 
 
+@describe_parameters
 class QuantileRegressor(RegressorMixin, LinearModel):
     """Linear regression of a quantile of the target, with an ℓ₁ penalty.
 
@@ -152,7 +153,6 @@ class QuantileRegressor(RegressorMixin, LinearModel):
     coef_ : ndarray of shape (d,)
         Coefficients b.
     intercept_ : float
-        Intercept a.
     certificate_ : Certificate
         Duality gap, and KKT residual at the vertex.
     n_iter_ : int

@@ -41,6 +41,7 @@ from separatrix.linear.spectrum import (
 )
 from separatrix.messages import InputError, check_option, warn_as
 from separatrix.optimize.convex import Solution
+from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import ArrayRows, EncodedRows, InMemory, Rows
 from separatrix.rows.schema import Block, Encoding, identity
 from separatrix.rows.split import merge_copies
@@ -83,6 +84,7 @@ class RidgeBase(RegressorMixin, MomentEstimator):
         return RidgeOptions(bool(self.fit_intercept), bool(self.standardize))
 
 
+@describe_parameters
 class Ridge(PartialFitMixin, RidgeBase):
     """Ridge regression: least squares with an ℓ₂ penalty.
 
@@ -95,9 +97,7 @@ class Ridge(PartialFitMixin, RidgeBase):
     alpha : float or array of shape (k,), default=1.0
         Weight α of the penalty, or one for each target; 0 is least squares.
     fit_intercept : bool, default=True
-        Whether the model has an intercept ``a``.
     copy_X : bool, default=True
-        Accepted for compatibility with scikit-learn; it has no effect.
     max_iter : int or None, default=None
         Accepted for compatibility with scikit-learn; it has no effect.
     tol : float, default=1e-4
@@ -105,7 +105,6 @@ class Ridge(PartialFitMixin, RidgeBase):
     solver : str, default="auto"
         One of scikit-learn's names; the solution is exact with any of them.
     positive : bool, default=False
-        Whether coefficients are constrained to be ≥ 0.
     random_state : int or None, default=None
         Accepted for compatibility with scikit-learn; it has no effect.
     standardize : bool, default=False
@@ -115,9 +114,7 @@ class Ridge(PartialFitMixin, RidgeBase):
     Attributes
     ----------
     coef_ : ndarray of shape (d,) or (k, d)
-        Coefficients b, one row per target if there are several.
     intercept_ : float or ndarray of shape (k,)
-        Intercept a.
     certificate_ : Certificate
         Duality gap and KKT residual.
     n_iter_ : ndarray of shape (k,)
@@ -125,7 +122,6 @@ class Ridge(PartialFitMixin, RidgeBase):
     solver_ : str
         The solver: "cholesky", "svd", or "lbfgs" with ``positive``; the one named by ``solver``.
     moments_ : Moments or None
-        Moments of the training rows, to which ``partial_fit`` adds.
 
     See Also
     --------
@@ -437,6 +433,7 @@ class RidgePathBase(RidgeBase):
         self.gaps_ = np.array([c.gap for c in path.certificates])
 
 
+@describe_parameters
 class RidgePath(PartialFitMixin, RidgePathBase):
     """Ridge regression for all penalties, with the best of them by a criterion.
 
@@ -463,9 +460,7 @@ class RidgePath(PartialFitMixin, RidgePathBase):
     coefs_ : ndarray of shape (m, d) or (m, k, d)
         Coefficients for every penalty.
     intercepts_ : ndarray of shape (m,) or (m, k)
-        Intercepts for every penalty.
     gaps_ : ndarray of shape (m,)
-        Duality gap at every penalty.
     degrees_of_freedom_ : ndarray of shape (m,)
         Effective degrees of freedom, the intercept included.
     aic_ : ndarray of shape (m,)
@@ -539,6 +534,7 @@ class RidgePath(PartialFitMixin, RidgePathBase):
 # Ridge regression with the penalty of the best score on rows left out.
 
 
+@describe_parameters
 class RidgeCV(RidgePathBase):
     """Ridge regression with the penalty of the best cross-validated score.
 
@@ -587,9 +583,7 @@ class RidgeCV(RidgePathBase):
     coefs_ : ndarray of shape (m, d) or (m, k, d)
         Coefficients for every penalty, fitted to all rows.
     intercepts_ : ndarray of shape (m,) or (m, k)
-        Intercepts for every penalty.
     gaps_ : ndarray of shape (m,)
-        Duality gap at every penalty.
     coef_ : ndarray of shape (d,) or (k, d)
         Coefficients at ``alpha_``.
     intercept_ : float or ndarray of shape (k,)

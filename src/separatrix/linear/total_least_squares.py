@@ -25,6 +25,7 @@ from separatrix.arrays import Floats
 from separatrix.estimators.base import LinearModel, is_flat, numeric, numeric_rows, reads_tables
 from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import Certificate, Solution
+from separatrix.parameters import describe_parameters
 from separatrix.rows.schema import Encoding, identity
 from separatrix.statistics.moments import Moments, dependent_columns, prepare, zero_if_constant
 from separatrix.statistics.triangular import TriangularFactor
@@ -35,6 +36,7 @@ EPS = float(np.finfo(float).eps)
 VERTICAL = 1e-10
 
 
+@describe_parameters
 class TotalLeastSquares(RegressorMixin, LinearModel):
     """Total least squares, also called orthogonal regression.
 
@@ -52,9 +54,7 @@ class TotalLeastSquares(RegressorMixin, LinearModel):
     Attributes
     ----------
     coef_ : ndarray of shape (d,) or (k, d)
-        Coefficients b, one row per target if there are several.
     intercept_ : float or ndarray of shape (k,)
-        Intercept a.
     certificate_ : Certificate
         Sum of squared distances, and its lower bound by singular values.
     moments_ : Moments

@@ -20,6 +20,7 @@ from separatrix.geometry.class_scores import softmax
 from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.convex import Certificate, Solution, Status
 from separatrix.optimize.descent import gradient_descent, has_risen
+from separatrix.parameters import describe_parameters
 from separatrix.statistics.moments import prepare
 from separatrix.threads import on_one_blas_thread
 
@@ -92,6 +93,7 @@ class MeanLoss:
         return float(self.w @ (s.argmax(axis=1) != self.r.argmax(axis=1)))
 
 
+@describe_parameters
 class GradientDescent(ProbabilisticLinearClassifier):
     """Linear classifier trained by plain gradient descent, with every step recorded.
 
@@ -124,7 +126,6 @@ class GradientDescent(ProbabilisticLinearClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels in order.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Coefficients.
     intercept_ : ndarray of shape (1,) or (n_classes,)

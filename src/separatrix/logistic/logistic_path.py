@@ -18,6 +18,7 @@ from separatrix.logistic.problem import LogisticOptions
 from separatrix.logistic.tuning import coefficient_path, grid_of_penalties, tune_ridge
 from separatrix.matrices.products import multiply
 from separatrix.messages import check_option, warn
+from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Terms
 from separatrix.selection import rules
@@ -83,6 +84,7 @@ class LogisticPathBase(LogisticClassifier):
         """Index of the point to predict with."""
 
 
+@describe_parameters
 class LogisticPath(LogisticPathBase):
     """The regularization path of logistic regression over C, and its best point by AIC or BIC.
 
@@ -96,7 +98,6 @@ class LogisticPath(LogisticPathBase):
         Values of C, or how many to place evenly on a log scale above the largest one at which all
         coefficients are zero (for a ridge penalty: that of ``l1_ratio=0.01``).
     l1_ratio : float, default=0.0
-        ρ, the fraction of the ℓ₁ part: 0 is ridge, 1 is lasso.
     eps : float, default=1e-4
         The first C as a fraction of the last.
     criterion : {"bic", "aic"}, default="bic"
@@ -108,7 +109,6 @@ class LogisticPath(LogisticPathBase):
     reference : label or None, default=None
         With more than two classes, the class whose scores are zero.
     class_weight : dict, "balanced" or None, default=None
-        Weights of classes, which multiply the sample weights.
     tol : float, default=1e-6
         Tolerance at each point, as in :class:`LogisticRegression`.
     max_iter : int, default=200
@@ -117,7 +117,6 @@ class LogisticPath(LogisticPathBase):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels in order.
     Cs_ : ndarray of shape (n_points,)
         Values of C, strongest penalty first.
     coefs_ : ndarray of shape (n_points, 1 or n_classes, n_features)
@@ -133,7 +132,6 @@ class LogisticPath(LogisticPathBase):
     weight_ : float
         Sum of the weights of the rows.
     C_ : float
-        The chosen C.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Coefficients at the chosen C.
     intercept_ : ndarray of shape (1,) or (n_classes,)
@@ -261,6 +259,7 @@ def error_rates(model: Any, X: Any, y: Any, sample_weight: Any) -> Floats:
 # Logistic regression with the penalty chosen by folds, along the regularization path.
 
 
+@describe_parameters
 class LogisticCV(LogisticPathBase):
     """Logistic regression with C chosen by cross-validated log loss along the path.
 
@@ -273,7 +272,6 @@ class LogisticCV(LogisticPathBase):
     Cs : int or array-like, default=20
         Values of C, or how many, as in :class:`LogisticPath`.
     l1_ratio : float, default=0.0
-        ρ, the fraction of the ℓ₁ part: 0 is ridge, 1 is lasso.
     eps : float, default=1e-4
         The first C as a fraction of the last.
     cv : int, splitter, iterable of (train, test) or None, default=None
@@ -289,7 +287,6 @@ class LogisticCV(LogisticPathBase):
     reference : label or None, default=None
         With more than two classes, the class whose scores are zero.
     class_weight : dict, "balanced" or None, default=None
-        Weights of classes, which multiply the sample weights.
     tol : float, default=1e-6
         Tolerance at each point, as in :class:`LogisticRegression`.
     max_iter : int, default=200
@@ -298,7 +295,6 @@ class LogisticCV(LogisticPathBase):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels in order.
     log_loss_path_ : ndarray of shape (n_points, n_folds)
         Mean log loss of the test rows for every C and fold.
     Cs_ : ndarray of shape (n_points,)
@@ -316,7 +312,6 @@ class LogisticCV(LogisticPathBase):
     weight_ : float
         Sum of the weights of the rows.
     C_ : float
-        The chosen C.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Coefficients at the chosen C, fitted to all rows.
     intercept_ : ndarray of shape (1,) or (n_classes,)

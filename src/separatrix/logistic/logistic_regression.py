@@ -25,6 +25,7 @@ from separatrix.logistic.problem import LogisticOptions, LogisticProblem, Separa
 from separatrix.logistic.tuning import FIT_POINTS, RidgeFolds, fold_fits
 from separatrix.logistic.wide import MAX_FULL, WideLogistic
 from separatrix.messages import InputError, check_option, warn_as
+from separatrix.parameters import describe_parameters
 from separatrix.probability.likelihood import LogisticRows
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Encoding, Terms
@@ -135,6 +136,7 @@ class LogisticClassifier(SparseCoefficients, ProbabilisticLinearClassifier):
 ACCURACY, NEAR_ACCURACY, WIDE_ACCURACY, CLASSES_ACCURACY = 1e-8, 1e-7, 1e-6, 1e-5
 
 
+@describe_parameters
 class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
     """Logistic regression for two or more classes, with or without an elastic-net penalty.
 
@@ -157,7 +159,6 @@ class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
     C : float, default=1.0
         Weight of the likelihood relative to the penalty; infinite is maximum likelihood.
     l1_ratio : float, default=0.0
-        ρ, the fraction of the ℓ₁ part: 0 is ridge, 1 is lasso.
     dual : bool, default=False
         Taken and unused.
     tol : float, default=1e-4
@@ -169,7 +170,6 @@ class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
     intercept_scaling : float, default=1
         With ``solver="liblinear"`` the intercept a is penalized as a coefficient of a/this.
     class_weight : dict, "balanced" or None, default=None
-        Weights of classes, which multiply the sample weights.
     random_state : object, default=None
         Taken and unused.
     solver : str, default="lbfgs"
@@ -178,7 +178,6 @@ class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
     max_iter : int, default=100
         Steps at most; 0 returns the start.
     verbose : int, default=0
-        Taken and unused.
     warm_start : bool, default=False
         Start from the coefficients of the last fit.
     n_jobs : object, default=None
@@ -192,7 +191,6 @@ class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels in order.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Coefficients; in single precision if ``X`` is.
     intercept_ : ndarray of shape (1,) or (n_classes,)

@@ -31,6 +31,7 @@ from separatrix.logistic.path import shared_products, solve_path, training_rows
 from separatrix.logistic.problem import LogisticOptions, constant_start
 from separatrix.messages import InputError, warn, warn_as
 from separatrix.optimize.convex import Certificate, Status
+from separatrix.parameters import describe_parameters
 from separatrix.probability.likelihood import LogisticRows
 from separatrix.rows.rows import ArrayRows, InMemory, Rows
 from separatrix.rows.schema import Encoding, Terms, check_sample_weight, identity
@@ -74,6 +75,7 @@ def warn_of_defaults(model: Any) -> None:
         warn_as(FutureWarning, f"The default value {_CHANGES[name]}, as in scikit-learn.")
 
 
+@describe_parameters
 class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
     """Logistic regression with C, and the ratio of penalties, of the best cross-validated score.
 
@@ -107,11 +109,9 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
     max_iter : int, default=100
         Steps at most, at each point.
     class_weight : dict, "balanced" or None, default=None
-        Weights of classes, which multiply the sample weights.
     n_jobs : object, default=None
         Taken and unused.
     verbose : int, default=0
-        Taken and unused.
     refit : bool, default=True
         Fit to all rows at the best mean score; otherwise average the best coefficients of each
         fold.
@@ -127,7 +127,6 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels in order.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Coefficients.
     intercept_ : ndarray of shape (1,) or (n_classes,)

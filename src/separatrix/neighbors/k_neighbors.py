@@ -39,6 +39,7 @@ from separatrix.neighbors.tuning import (
     tune_neighbors,
 )
 from separatrix.optimize.convex import Certificate
+from separatrix.parameters import describe_parameters
 from separatrix.rows.schema import n_items
 from separatrix.selection.tuning import Tuning, TuningData
 from separatrix.threads import on_one_blas_thread, parallel_map, pieces, thread_limit
@@ -247,6 +248,7 @@ def weighted_means(targets: Floats, indices: Ints, weights: Floats) -> Floats:
     return out
 
 
+@describe_parameters
 class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
     """Classification by a weighted vote of the k nearest training rows.
 
@@ -268,18 +270,11 @@ class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
         Taken as scikit-learn does, and unused: the search is exact, and measures which method is
         the faster one.
     leaf_size : int, default=30
-        Unused.
     p : float, default=2
-        The exponent of "minkowski": 1 is Manhattan, 2 Euclidean distance.
     metric : str, Metric or callable, default="minkowski"
-        A name, a metric, a function of two points, or "precomputed" (a matrix, or a sparse graph
-        of neighbors). Metrics of strings or mixed rows take lists of objects for ``X``.
     metric_params : dict, default=None
-        Parameters of a metric that is given by name, or keywords of a function.
     n_jobs : int, default=None
-        Threads that may be used; None or -1 for all that the process has.
     standardize : bool, default=False
-        Standardize the columns first, so that their units do not matter.
     smoothing : float, default=0.0
         s, the votes that are spread over all classes, so that none has a probability of zero. The
         predicted class does not depend on it.
@@ -293,25 +288,17 @@ class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
     n_neighbors_ : int
         k.
     points_ : ndarray of shape (n_samples, n_features) or list
-        Training rows of positive weight, standardized if ``standardize``.
     codes_ : ndarray of shape (n_samples,)
-        Classes of the training rows, as positions in ``classes_``.
     output_codes_ : ndarray of shape (n_samples, n_targets)
         The same in place of ``codes_``, if there are several targets.
     sample_weight_ : ndarray of shape (n_samples,)
-        Weights of the training rows.
     leave_one_out_ : LeaveOneOutErrors
         Leave-one-out errors by k, if k was chosen.
     metric_ : Metric
-        The metric with what it learned from the training rows.
     effective_metric_ : str or callable
-        The metric by its plainest name: "minkowski" with p = 2 is "euclidean".
     effective_metric_params_ : dict
-        Its parameters.
     n_samples_fit_ : int
-        The number of training rows of positive weight.
     certificate_ : Certificate
-        What is certain about the fit.
 
     See Also
     --------
@@ -425,6 +412,7 @@ class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
         return nodes.ClassFormula(chosen, self.classes_, None, p, decided_by=votes)
 
 
+@describe_parameters
 class KNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, NeighborsPredictor):
     """Regression by the weighted mean of the k nearest training rows.
 
@@ -445,41 +433,26 @@ class KNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, NeighborsPredi
         Taken as scikit-learn does, and unused: the search is exact, and measures which method is
         the faster one.
     leaf_size : int, default=30
-        Unused.
     p : float, default=2
-        The exponent of "minkowski": 1 is Manhattan, 2 Euclidean distance.
     metric : str, Metric or callable, default="minkowski"
-        A name, a metric, a function of two points, or "precomputed" (a matrix, or a sparse graph
-        of neighbors). Metrics of strings or mixed rows take lists of objects for ``X``.
     metric_params : dict, default=None
-        Parameters of a metric that is given by name, or keywords of a function.
     n_jobs : int, default=None
-        Threads that may be used; None or -1 for all that the process has.
     standardize : bool, default=False
-        Standardize the columns first, so that their units do not matter.
 
     Attributes
     ----------
     n_neighbors_ : int
         k.
     points_ : ndarray of shape (n_samples, n_features) or list
-        Training rows of positive weight, standardized if ``standardize``.
     targets_ : ndarray of shape (n_samples, n_targets)
-        Targets of the training rows.
     sample_weight_ : ndarray of shape (n_samples,)
-        Weights of the training rows.
     leave_one_out_ : LeaveOneOutErrors
         Leave-one-out errors by k, if k was chosen.
     metric_ : Metric
-        The metric with what it learned from the training rows.
     effective_metric_ : str or callable
-        The metric by its plainest name: "minkowski" with p = 2 is "euclidean".
     effective_metric_params_ : dict
-        Its parameters.
     n_samples_fit_ : int
-        The number of training rows of positive weight.
     certificate_ : Certificate
-        What is certain about the fit.
 
     See Also
     --------

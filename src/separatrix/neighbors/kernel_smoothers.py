@@ -26,6 +26,7 @@ from separatrix.neighbors.base import (
     gaussian_weights,
 )
 from separatrix.optimize.convex import Certificate
+from separatrix.parameters import describe_parameters
 from separatrix.rows.schema import take_items
 from separatrix.selection.leave_one_out import LeftOut
 from separatrix.threads import on_one_blas_thread
@@ -109,6 +110,7 @@ def _check_bandwidth(bandwidth: Any) -> float:
     return float(h)
 
 
+@describe_parameters
 class KernelVoteClassifier(ClassifierMixin, InstanceBasedClassifier, KernelSmoother):
     """Classification by a vote of all training rows with Gaussian weights.
 
@@ -125,26 +127,19 @@ class KernelVoteClassifier(ClassifierMixin, InstanceBasedClassifier, KernelSmoot
         d: a name, a metric, a function of two points, or "precomputed". Metrics of strings or
         mixed rows take lists of objects for ``X``.
     standardize : bool, default=False
-        Standardize the columns first, so that their units do not matter.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The class labels.
     bandwidth_ : float
         h.
     bandwidth_search_ : BandwidthSearch
         The grid of bandwidths and their losses, if h was chosen.
     points_ : ndarray of shape (n_samples, n_features) or list
-        Training rows of positive weight, standardized if ``standardize``.
     codes_ : ndarray of shape (n_samples,)
-        Classes of the training rows, as positions in ``classes_``.
     sample_weight_ : ndarray of shape (n_samples,)
-        w, the weights of the training rows.
     metric_ : Metric
-        The metric with what it learned from the training rows.
     certificate_ : Certificate
-        What is certain about the fit.
 
     See Also
     --------
@@ -190,6 +185,7 @@ class KernelVoteClassifier(ClassifierMixin, InstanceBasedClassifier, KernelSmoot
         return nodes.by_probability(p, self.classes_)
 
 
+@describe_parameters
 class NadarayaWatson(RegressorMixin, InstanceBasedRegressor, KernelSmoother):
     """Kernel regression: a mean of all training rows with Gaussian weights.
 
@@ -206,7 +202,6 @@ class NadarayaWatson(RegressorMixin, InstanceBasedRegressor, KernelSmoother):
         d: a name, a metric, a function of two points, or "precomputed". Metrics of strings or
         mixed rows take lists of objects for ``X``.
     standardize : bool, default=False
-        Standardize the columns first, so that their units do not matter.
 
     Attributes
     ----------
@@ -215,15 +210,10 @@ class NadarayaWatson(RegressorMixin, InstanceBasedRegressor, KernelSmoother):
     bandwidth_search_ : BandwidthSearch
         The grid of bandwidths and their losses, if h was chosen.
     points_ : ndarray of shape (n_samples, n_features) or list
-        Training rows of positive weight, standardized if ``standardize``.
     targets_ : ndarray of shape (n_samples, n_targets)
-        Targets of the training rows.
     sample_weight_ : ndarray of shape (n_samples,)
-        w, the weights of the training rows.
     metric_ : Metric
-        The metric with what it learned from the training rows.
     certificate_ : Certificate
-        What is certain about the fit.
 
     See Also
     --------

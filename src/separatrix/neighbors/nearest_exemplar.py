@@ -17,6 +17,7 @@ from separatrix.formula.kernels import dense
 from separatrix.messages import InputError, check_option
 from separatrix.neighbors.base import InstanceBasedClassifier
 from separatrix.optimize.convex import Certificate
+from separatrix.parameters import describe_parameters
 from separatrix.rows.schema import take_items
 from separatrix.threads import on_one_blas_thread
 
@@ -27,6 +28,7 @@ _CLAIMS = {
 }
 
 
+@describe_parameters
 class NearestExemplar(ClassifierMixin, InstanceBasedClassifier):
     """Classification by the nearest class mean, geometric median or medoid.
 
@@ -44,18 +46,15 @@ class NearestExemplar(ClassifierMixin, InstanceBasedClassifier):
     exemplar : {"mean", "median", "medoid"}, default="mean"
         What represents a class.
     standardize : bool, default=False
-        Standardize the columns first, so that their units do not matter.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The class labels.
     exemplars_ : ndarray of shape (n_classes, n_features) or list
         e_c in the order of ``classes_``, standardized if ``standardize``.
     exemplar_indices_ : ndarray of shape (n_classes,)
         The medoids as positions among the training rows of positive weight.
     metric_ : Metric
-        The metric with what it learned from the training rows.
     certificate_ : Certificate
         For means and medians, how far the gradient of their objective is from zero.
 

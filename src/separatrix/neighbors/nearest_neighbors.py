@@ -21,6 +21,7 @@ from separatrix.neighbors.base import (
     stored_points,
 )
 from separatrix.optimize.convex import Certificate
+from separatrix.parameters import describe_parameters
 from separatrix.rows.schema import n_items, unit_weights
 from separatrix.threads import on_one_blas_thread
 
@@ -42,6 +43,7 @@ class UnlabeledNeighbors(NeighborsModel):
         )
 
 
+@describe_parameters
 class NearestNeighbors(KNeighborsQueries, RadiusQueries, UnlabeledNeighbors):
     """Exact search for the nearest rows, or objects of any kind.
 
@@ -55,18 +57,11 @@ class NearestNeighbors(KNeighborsQueries, RadiusQueries, UnlabeledNeighbors):
         Taken as scikit-learn does, and unused: the search is exact, and measures which method is
         the faster one.
     leaf_size : int, default=30
-        Unused.
     metric : str, Metric or callable, default="minkowski"
-        A name, a metric, a function of two points, or "precomputed" (a matrix, or a sparse graph
-        of neighbors). Metrics of strings or mixed rows take lists of objects for ``X``.
     p : float, default=2
-        The exponent of "minkowski": 1 is Manhattan, 2 Euclidean distance.
     metric_params : dict, default=None
-        Parameters of a metric that is given by name, or keywords of a function.
     n_jobs : int, default=None
-        Threads that may be used; None or -1 for all that the process has.
     standardize : bool, default=False
-        Standardize the columns first, so that their units do not matter.
 
     Attributes
     ----------
@@ -77,11 +72,8 @@ class NearestNeighbors(KNeighborsQueries, RadiusQueries, UnlabeledNeighbors):
     n_samples_fit_ : int
         Their number.
     metric_ : Metric
-        The metric with what it learned from the training rows.
     effective_metric_ : str or callable
-        The metric by its plainest name: "minkowski" with p = 2 is "euclidean".
     effective_metric_params_ : dict
-        Its parameters.
     certificate_ : Certificate
         What is certain about the search.
 
@@ -167,6 +159,7 @@ class _GraphTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return self.fit(X).transform(X)
 
 
+@describe_parameters
 class KNeighborsTransformer(_GraphTransformer, KNeighborsQueries, UnlabeledNeighbors):
     """The graph of the k nearest training rows, as a sparse matrix.
 
@@ -184,17 +177,12 @@ class KNeighborsTransformer(_GraphTransformer, KNeighborsQueries, UnlabeledNeigh
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
         Taken as scikit-learn does, and unused.
     leaf_size : int, default=30
-        Unused.
     metric : str, Metric or callable, default="minkowski"
         A name, a metric, a function of two points, or "precomputed".
     p : float, default=2
-        The exponent of "minkowski".
     metric_params : dict, default=None
-        Parameters of a metric that is given by name, or keywords of a function.
     n_jobs : int, default=None
-        Threads that may be used; None or -1 for all that the process has.
     standardize : bool, default=False
-        Standardize the columns first, so that their units do not matter.
 
     Attributes
     ----------
@@ -203,11 +191,8 @@ class KNeighborsTransformer(_GraphTransformer, KNeighborsQueries, UnlabeledNeigh
     n_samples_fit_ : int
         Their number.
     metric_ : Metric
-        The metric with what it learned from the training rows.
     effective_metric_ : str or callable
-        The metric by its plainest name.
     effective_metric_params_ : dict
-        Its parameters.
     certificate_ : Certificate
         What is certain about the search.
 
@@ -264,6 +249,7 @@ class KNeighborsTransformer(_GraphTransformer, KNeighborsQueries, UnlabeledNeigh
         return self.kneighbors_graph(X, k, self.mode)
 
 
+@describe_parameters
 class RadiusNeighborsTransformer(_GraphTransformer, RadiusQueries, UnlabeledNeighbors):
     """The graph of all training rows within a radius, as a sparse matrix.
 
@@ -277,21 +263,15 @@ class RadiusNeighborsTransformer(_GraphTransformer, RadiusQueries, UnlabeledNeig
     mode : {"distance", "connectivity"}, default="distance"
         Distances, or ones.
     radius : float, default=1.0
-        The largest distance of a neighbor.
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
         Taken as scikit-learn does, and unused.
     leaf_size : int, default=30
-        Unused.
     metric : str, Metric or callable, default="minkowski"
         A name, a metric, a function of two points, or "precomputed".
     p : float, default=2
-        The exponent of "minkowski".
     metric_params : dict, default=None
-        Parameters of a metric that is given by name, or keywords of a function.
     n_jobs : int, default=None
-        Threads that may be used; None or -1 for all that the process has.
     standardize : bool, default=False
-        Standardize the columns first, so that their units do not matter.
 
     Attributes
     ----------
@@ -300,11 +280,8 @@ class RadiusNeighborsTransformer(_GraphTransformer, RadiusQueries, UnlabeledNeig
     n_samples_fit_ : int
         Their number.
     metric_ : Metric
-        The metric with what it learned from the training rows.
     effective_metric_ : str or callable
-        The metric by its plainest name.
     effective_metric_params_ : dict
-        Its parameters.
     certificate_ : Certificate
         What is certain about the search.
 

@@ -25,6 +25,7 @@ from separatrix.neighbors.base import (
     distance_weights,
 )
 from separatrix.optimize.convex import Certificate
+from separatrix.parameters import describe_parameters
 from separatrix.threads import on_one_blas_thread
 
 # -------------------------------------------------------------------------------------------------
@@ -104,6 +105,7 @@ def wide_enough(columns: NDArray[Any], label: Any) -> NDArray[Any]:
     return columns.astype(np.result_type(columns.dtype, np.asarray(label).dtype))
 
 
+@describe_parameters
 class RadiusNeighborsClassifier(NeighborsClassifier, RadiusPredictor):
     """Classification by a weighted vote of all training rows within a radius.
 
@@ -115,7 +117,6 @@ class RadiusNeighborsClassifier(NeighborsClassifier, RadiusPredictor):
     Parameters
     ----------
     radius : float, default=1.0
-        The largest distance of a neighbor.
     weights : {"uniform", "distance", "gaussian"}, Gaussian, callable or None, default="uniform"
         v of a neighbor at distance d: 1; 1/d; exp(−d²/2h²) with h the distance of the farthest
         neighbor; exp(−d²/2h²) with the bandwidth of a :class:`Gaussian`; or a function of an
@@ -123,19 +124,13 @@ class RadiusNeighborsClassifier(NeighborsClassifier, RadiusPredictor):
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
         Taken as scikit-learn does, and unused: the search is exact.
     leaf_size : int, default=30
-        Unused.
     p : float, default=2
-        The exponent of "minkowski": 1 is Manhattan, 2 Euclidean distance.
     metric : str, Metric or callable, default="minkowski"
-        A name, a metric, a function of two points, or "precomputed" (a matrix, or a sparse graph
-        of neighbors). Metrics of strings or mixed rows take lists of objects for ``X``.
     outlier_label : label, list of labels, "most_frequent" or None, default=None
         The class of rows without a neighbor, one for each target. A label that is no class gives
         them probabilities of zero. None refuses such rows.
     metric_params : dict, default=None
-        Parameters of a metric that is given by name, or keywords of a function.
     n_jobs : int, default=None
-        Threads that may be used; None or -1 for all that the process has.
     standardize : bool, default=False
         Standardize the columns first; the radius is then in standard deviations.
 
@@ -148,23 +143,15 @@ class RadiusNeighborsClassifier(NeighborsClassifier, RadiusPredictor):
     outlier_label_ : list or None
         The class of rows without a neighbor, for each target.
     points_ : ndarray of shape (n_samples, n_features) or list
-        Training rows of positive weight, standardized if ``standardize``.
     codes_ : ndarray of shape (n_samples,)
-        Classes of the training rows, as positions in ``classes_``.
     output_codes_ : ndarray of shape (n_samples, n_targets)
         The same in place of ``codes_``, if there are several targets.
     sample_weight_ : ndarray of shape (n_samples,)
-        Weights of the training rows.
     metric_ : Metric
-        The metric with what it learned from the training rows.
     effective_metric_ : str or callable
-        The metric by its plainest name: "minkowski" with p = 2 is "euclidean".
     effective_metric_params_ : dict
-        Its parameters.
     n_samples_fit_ : int
-        The number of training rows of positive weight.
     certificate_ : Certificate
-        What is certain about the fit.
 
     See Also
     --------
@@ -302,6 +289,7 @@ class RadiusNeighborsClassifier(NeighborsClassifier, RadiusPredictor):
         return nodes.ClassFormula(chosen, labels, None, p, decided_by=near.sums)
 
 
+@describe_parameters
 class RadiusNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, RadiusPredictor):
     """Regression by the weighted mean of all training rows within a radius.
 
@@ -313,7 +301,6 @@ class RadiusNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, RadiusPre
     Parameters
     ----------
     radius : float, default=1.0
-        The largest distance of a neighbor.
     weights : {"uniform", "distance", "gaussian"}, Gaussian, callable or None, default="uniform"
         v of a neighbor at distance d: 1; 1/d; exp(−d²/2h²) with h the distance of the farthest
         neighbor; exp(−d²/2h²) with the bandwidth of a :class:`Gaussian`; or a function of an
@@ -321,37 +308,23 @@ class RadiusNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, RadiusPre
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
         Taken as scikit-learn does, and unused: the search is exact.
     leaf_size : int, default=30
-        Unused.
     p : float, default=2
-        The exponent of "minkowski": 1 is Manhattan, 2 Euclidean distance.
     metric : str, Metric or callable, default="minkowski"
-        A name, a metric, a function of two points, or "precomputed" (a matrix, or a sparse graph
-        of neighbors). Metrics of strings or mixed rows take lists of objects for ``X``.
     metric_params : dict, default=None
-        Parameters of a metric that is given by name, or keywords of a function.
     n_jobs : int, default=None
-        Threads that may be used; None or -1 for all that the process has.
     standardize : bool, default=False
         Standardize the columns first; the radius is then in standard deviations.
 
     Attributes
     ----------
     points_ : ndarray of shape (n_samples, n_features) or list
-        Training rows of positive weight, standardized if ``standardize``.
     targets_ : ndarray of shape (n_samples, n_targets)
-        Targets of the training rows.
     sample_weight_ : ndarray of shape (n_samples,)
-        Weights of the training rows.
     metric_ : Metric
-        The metric with what it learned from the training rows.
     effective_metric_ : str or callable
-        The metric by its plainest name: "minkowski" with p = 2 is "euclidean".
     effective_metric_params_ : dict
-        Its parameters.
     n_samples_fit_ : int
-        The number of training rows of positive weight.
     certificate_ : Certificate
-        What is certain about the fit.
 
     See Also
     --------

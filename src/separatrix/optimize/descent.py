@@ -21,6 +21,7 @@ from separatrix.optimize.newton import (
     require,
 )
 from separatrix.optimize.newton import newton as newton_solution
+from separatrix.parameters import describe_parameters
 
 # -------------------------------------------------------------------------------------------------
 # Functions to try a descent on: a quadratic, and the logistic loss of a table.
@@ -80,6 +81,7 @@ class Quadratic:
         return float(np.linalg.eigvalsh(self.A)[-1])
 
 
+@describe_parameters
 class LogisticLoss:
     """Mean logistic loss of a table of two classes, with an ℓ₂ penalty if wanted.
 
@@ -90,7 +92,6 @@ class LogisticLoss:
     Parameters
     ----------
     X : array-like of shape (n, d)
-        The rows.
     y : array-like of shape (n,)
         Two classes; s = 1 for the larger label.
     alpha : float, default=0.0

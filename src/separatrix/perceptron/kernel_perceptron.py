@@ -32,6 +32,7 @@ from separatrix.kernels.mercer import check_mercer
 from separatrix.kernels.structures import as_list
 from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import Certificate, Status
+from separatrix.parameters import describe_parameters
 from separatrix.perceptron.loops import next_mistake
 from separatrix.perceptron.perceptron import (
     MistakeTrace,
@@ -42,6 +43,7 @@ from separatrix.perceptron.perceptron import (
 from separatrix.threads import on_one_blas_thread
 
 
+@describe_parameters
 class KernelPerceptron(ClassifierMixin, KernelModel, ClassLabels):
     """The perceptron in its dual form, with a kernel in place of inner products.
 
@@ -64,7 +66,6 @@ class KernelPerceptron(ClassifierMixin, KernelModel, ClassLabels):
     gamma : {"scale", "auto"} or float, default="scale"
         γ of a kernel given by name, as in scikit-learn.
     degree : int, default=3
-        Degree of the polynomial kernel given by name.
     coef0 : float, default=0.0
         Constant of the polynomial and sigmoid kernels given by name.
     order : {"given", "shuffled", "random"}, default="given"
@@ -85,7 +86,6 @@ class KernelPerceptron(ClassifierMixin, KernelModel, ClassLabels):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels in order.
     alpha_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
         Mistakes on every training row.
     support_ : ndarray of int

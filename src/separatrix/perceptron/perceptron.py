@@ -25,11 +25,13 @@ from separatrix.estimators.class_labels import (
 from separatrix.estimators.linear_classifier import LinearClassifier, SparseCoefficients
 from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.convex import Certificate, Solution, Status
+from separatrix.parameters import describe_parameters
 from separatrix.perceptron.loops import train_dense, train_sparse
 from separatrix.rows.schema import Encoding
 from separatrix.statistics.moments import Standardizer
 
 
+@describe_parameters
 class Perceptron(SparseCoefficients, LinearClassifier):
     """Rosenblatt's perceptron: a linear classifier updated at every misclassified row.
 
@@ -52,7 +54,6 @@ class Perceptron(SparseCoefficients, LinearClassifier):
     alpha, l1_ratio : float
         Its factor, and the share of ℓ₁ in "elasticnet".
     fit_intercept : bool, default=True
-        Whether there is an intercept b.
     max_iter : int, default=1000
         Epochs at most.
     tol : float or None, default=1e-3
@@ -72,7 +73,6 @@ class Perceptron(SparseCoefficients, LinearClassifier):
     n_iter_no_change : int, default=5
         Epochs without improvement after which training ends.
     class_weight : dict, "balanced" or None, default=None
-        Weights of classes, which multiply those of the rows.
     warm_start : bool, default=False
         Whether ``fit`` begins with the weights of the last fit.
     order : {"given", "shuffled", "random"} or None, default=None
@@ -95,7 +95,6 @@ class Perceptron(SparseCoefficients, LinearClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels in order.
     coef_, intercept_ : ndarray of shape (1, n_features) or (n_classes, n_features), and (1,) …
         Weights w and intercepts b.
     trace_ : MistakeTrace

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from separatrix.arrays import Floats
 from separatrix.messages import InputError
+from separatrix.parameters import describe_parameters
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, number, plural
 from separatrix.pictures.points import (
@@ -179,6 +180,7 @@ class RocDisplay(Display):
         fill_band(ax, x, *ends, label=label)
 
 
+@describe_parameters
 @dataclass(eq=False)
 class OneVsRestRocDisplay(Display):
     """ROC curves of several classes, each against all others.
@@ -188,7 +190,6 @@ class OneVsRestRocDisplay(Display):
     curves : sequence of RocCurve
         One curve for each class.
     labels : sequence of str
-        Names of the classes.
 
     Attributes
     ----------
@@ -681,6 +682,7 @@ class ClassHistogramDisplay(Display):
         ax.set_xlabel(f"{self.axis}{', ' if self.unit else ''}{self.unit} (positive: {side})")
 
 
+@describe_parameters
 @dataclass(eq=False)
 class SignedDistanceDisplay(ClassHistogramDisplay):
     """Signed distances to the decision boundary of a linear classifier, by class.
@@ -695,7 +697,6 @@ class SignedDistanceDisplay(ClassHistogramDisplay):
     y : array-like of shape (n,)
         True class of each row, as text.
     labels : sequence of str
-        Names of the classes.
     own_class : bool, default=False
         Whether distances are positive on the side of the row's own class, as with more than two
         classes; otherwise on the side of the second class.
@@ -758,6 +759,7 @@ class SignedDistanceDisplay(ClassHistogramDisplay):
         return cls.from_scores(y, scores, model.coef_, model.classes_, scale=scale)
 
 
+@describe_parameters
 @dataclass(eq=False)
 class LogOddsDisplay(ClassHistogramDisplay):
     """Log odds of a probabilistic classifier, by class.
@@ -772,7 +774,6 @@ class LogOddsDisplay(ClassHistogramDisplay):
     y : array-like of shape (n,)
         True class of each row, as text.
     labels : sequence of str
-        Names of the classes.
     own_class : bool, default=False
         Whether log odds are those of the row's own class, as with more than two classes;
         otherwise of the second class.

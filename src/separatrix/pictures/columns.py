@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from separatrix.arrays import Floats, Ints
 from separatrix.messages import InputError
+from separatrix.parameters import describe_parameters
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, number, plural, score_info, score_text
 from separatrix.pictures.inputs import column_names, like
@@ -411,6 +412,7 @@ class ColumnDistributionDisplay(Display):
 MAX_COLUMNS, _ROOMY = 16, 9
 
 
+@describe_parameters
 @dataclass(eq=False)
 class CorrelationDisplay(Display):
     """Pearson correlations of every pair of columns, similar columns side by side.
@@ -418,7 +420,6 @@ class CorrelationDisplay(Display):
     Parameters
     ----------
     names : sequence of str
-        Names of the columns.
     matrix : array-like of shape (k, k)
         Correlations; NaN where one is not defined.
     n_columns : int or None, default=None
@@ -550,6 +551,7 @@ def _two_digits(value: float) -> str:
 # Permutation importance of columns, with intervals.
 
 
+@describe_parameters
 @dataclass(eq=False)
 class PermutationImportanceDisplay(Display):
     """How much a score gets worse when one column is permuted among the rows.
@@ -561,7 +563,6 @@ class PermutationImportanceDisplay(Display):
     Parameters
     ----------
     names : sequence of str
-        Names of the columns.
     increase : ndarray of shape (k,)
         Increase of the score of each.
     intervals : ndarray of shape (k, 2)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.arrays import Floats
+from separatrix.parameters import describe_parameters
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import exact, join_words, plural, score_info, score_text
 from separatrix.pictures.inputs import column_names, like
@@ -43,6 +44,7 @@ MAX_CROSSES = 400
 _ONE, _TWO = 1 - np.exp(-0.5), 1 - np.exp(-2.0)
 
 
+@describe_parameters
 @dataclass(eq=False)
 class DecisionBoundaryDisplay(Display):
     """Decision regions, rows and classes on the plane of two discriminant directions.
@@ -55,7 +57,6 @@ class DecisionBoundaryDisplay(Display):
     decision_surface : DecisionSurface
         The plane, the utility of each answer on a grid of it, and the projected rows.
     max_points : int, default=5000
-        Above so many points their density is drawn.
 
     Attributes
     ----------
@@ -256,6 +257,7 @@ class DecisionBoundaryDisplay(Display):
 # Confusion matrix: counts of true against predicted classes, and per cent of the row.
 
 
+@describe_parameters
 @dataclass(eq=False)
 class ConfusionMatrixDisplay(Display):
     """Confusion matrix in counts and per cent of the true class.
@@ -266,7 +268,6 @@ class ConfusionMatrixDisplay(Display):
         Rows (or their weight) of true class i that were predicted as class j; a further column
         counts rejected rows.
     labels : sequence of str
-        Names of the classes.
     reject_label : str or None, default=None
         Name of the rejection column, if there is one.
 

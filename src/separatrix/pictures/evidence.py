@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from separatrix.arrays import Floats
 from separatrix.messages import InputError
+from separatrix.parameters import describe_parameters
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, number, plural
 from separatrix.pictures.inputs import require_fitted
@@ -298,6 +299,7 @@ class LaplaceComparisonDisplay(Display):
 # Relevance of columns: inverse length scales of a Gaussian process.
 
 
+@describe_parameters
 @dataclass(eq=False)
 class RelevanceDisplay(Display):
     """Relevance of each column to a Gaussian process: its deviation over its length scale.
@@ -312,7 +314,6 @@ class RelevanceDisplay(Display):
     Parameters
     ----------
     names : sequence of str
-        Names of the columns.
     length_scales : ndarray of shape (k,)
         ℓ in units of the columns; infinite where a column has no effect.
     intervals : ndarray of shape (k, 2) or None, default=None

@@ -10,6 +10,7 @@ import numpy as np
 from separatrix.arrays import Floats
 from separatrix.estimators.inference import names_of
 from separatrix.messages import InputError
+from separatrix.parameters import describe_parameters
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, number, score_info, score_text
 from separatrix.pictures.inputs import design_deviations, require_fitted
@@ -44,6 +45,7 @@ from separatrix.selection.criteria import CriteriaTable, Criterion
 BACKGROUND = 60
 
 
+@describe_parameters
 @dataclass(eq=False)
 class RegularizationPathDisplay(Display):
     """Coefficients over the penalty, from strong to weak.
@@ -55,7 +57,6 @@ class RegularizationPathDisplay(Display):
     coefs : array-like of shape (m, d)
         Coefficients at each penalty.
     names : tuple of str
-        Names of the columns.
     chosen : float or None, default=None
         The selected penalty.
     scale : ndarray of shape (d,) or None, default=None

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from separatrix.arrays import Floats, Ints
 from separatrix.messages import InputError
+from separatrix.parameters import describe_parameters
 from separatrix.pictures.columns import short_name, value_axis, value_text
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, number, plural
@@ -84,6 +85,7 @@ def level_text(level: float) -> str:
 # The predictive band along one column.
 
 
+@describe_parameters
 @dataclass(eq=False)
 class PredictiveBandDisplay(Display):
     """Mean and central intervals of the predictive distribution along one column.
@@ -99,7 +101,6 @@ class PredictiveBandDisplay(Display):
     intervals : ndarray of shape (k, 2)
         Predictive intervals there.
     level : float, default=0.95
-        Level of the intervals.
     points : ndarray of shape (n, 2) or None, default=None
         Observed rows: value of the column, target.
     column, target : str
@@ -107,7 +108,6 @@ class PredictiveBandDisplay(Display):
     display : {"", "year", "date", "datetime", "time"}, default=""
         How values of the column are written; dates are days since 1970-01-01.
     max_points : int, default=5000
-        Above so many points their density is drawn.
 
     Attributes
     ----------
@@ -275,6 +275,7 @@ class PredictiveBandDisplay(Display):
 # Predictive intervals of single rows, in the order of their predictions.
 
 
+@describe_parameters
 @dataclass(eq=False)
 class PredictiveIntervalDisplay(Display):
     """The predictive band of rows of several columns: an interval for each, and its target.
@@ -291,9 +292,7 @@ class PredictiveIntervalDisplay(Display):
     intervals : ndarray of shape (n, 2)
         Predictive intervals.
     level : float, default=0.95
-        Level of the intervals.
     row_labels : sequence or None, default=None
-        Names of the rows; their positions if None.
     max_shown : int, default=150
         Rows drawn at most; of more, an even selection.
     display : {"", "year", "date", "datetime", "time"}, default=""
@@ -739,6 +738,7 @@ class PITDisplay(Display):
 WITHIN = 1.959964
 
 
+@describe_parameters
 @dataclass(eq=False)
 class StandardizedResidualDisplay(Display):
     """Residuals in units of the predicted spread, z = (y − m)/s, against the predicted value m.
@@ -754,9 +754,7 @@ class StandardizedResidualDisplay(Display):
     residuals : ndarray of shape (n,)
         (y − m)/s.
     row_labels : sequence or None, default=None
-        Names of the rows; their positions if None.
     max_points : int, default=5000
-        Above so many points their density is drawn.
 
     See Also
     --------

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from separatrix.arrays import Floats
 from separatrix.estimators.inference import inference
 from separatrix.messages import InputError
+from separatrix.parameters import describe_parameters
 from separatrix.pictures.columns import value_axis, value_text
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, number, plural
@@ -42,6 +43,7 @@ from separatrix.pictures.style import (
 # Coefficients with confidence intervals, standardized, with the raw ones beside them.
 
 
+@describe_parameters
 @dataclass(eq=False)
 class CoefficientDisplay(Display):
     """Coefficients with confidence intervals, in decreasing order of magnitude.
@@ -49,7 +51,6 @@ class CoefficientDisplay(Display):
     Parameters
     ----------
     names : tuple of str
-        Names of the columns.
     estimates : ndarray of shape (k,)
         Coefficients in raw units.
     intervals : ndarray of shape (k, 2) or None, default=None
@@ -252,6 +253,7 @@ class FittedValueDisplay(Display):
         style_axes(ax)
 
 
+@describe_parameters
 @dataclass(eq=False)
 class ResidualDisplay(FittedValueDisplay):
     """Residuals against fitted values: nonlinearity, heteroscedasticity, outliers.
@@ -263,11 +265,8 @@ class ResidualDisplay(FittedValueDisplay):
     fitted : ndarray of shape (n,)
         Fitted values.
     residuals : ndarray of shape (n,)
-        Observed minus fitted values.
     row_labels : sequence or None, default=None
-        Names of the rows; their positions if None.
     max_points : int, default=5000
-        Above so many points their density is drawn.
 
     See Also
     --------
@@ -306,6 +305,7 @@ class ResidualDisplay(FittedValueDisplay):
         super()._draw(ax)
 
 
+@describe_parameters
 @dataclass(eq=False)
 class ScaleLocationDisplay(FittedValueDisplay):
     """Scale–location plot: √|standardized residual| against fitted values.
@@ -317,11 +317,8 @@ class ScaleLocationDisplay(FittedValueDisplay):
     fitted : ndarray of shape (n,)
         Fitted values.
     residuals : ndarray of shape (n,)
-        Observed minus fitted values.
     row_labels : sequence or None, default=None
-        Names of the rows; their positions if None.
     max_points : int, default=5000
-        Above so many points their density is drawn.
 
     Attributes
     ----------
@@ -379,6 +376,7 @@ class ScaleLocationDisplay(FittedValueDisplay):
         ax.set_ylim(bottom=0)
 
 
+@describe_parameters
 @dataclass(eq=False)
 class QuantileQuantileDisplay(Display):
     """Normal Q–Q plot: sorted standardized residuals against normal quantiles.
@@ -386,9 +384,7 @@ class QuantileQuantileDisplay(Display):
     Parameters
     ----------
     residuals : ndarray of shape (n,)
-        Observed minus fitted values.
     row_labels : sequence or None, default=None
-        Names of the rows; their positions if None.
 
     See Also
     --------
@@ -475,6 +471,7 @@ def _rounded_mean(residuals: Floats) -> float:
 LEVELS = (0.5, 1.0)
 
 
+@describe_parameters
 @dataclass(eq=False)
 class LeverageDisplay(Display):
     """Standardized residuals against leverage, with contours of Cook's distance.
@@ -491,9 +488,7 @@ class LeverageDisplay(Display):
     n_parameters : int
         Number p of fitted coefficients.
     row_labels : sequence or None, default=None
-        Names of the rows; their positions if None.
     max_points : int, default=5000
-        Above so many points their density is drawn.
 
     Attributes
     ----------
@@ -653,6 +648,7 @@ class LeverageDisplay(Display):
 # Actual against predicted values of a numeric target.
 
 
+@describe_parameters
 @dataclass(eq=False)
 class PredictedActualDisplay(Display):
     """Actual against predicted values, on equal axes with the line of perfect predictions.
@@ -667,9 +663,7 @@ class PredictedActualDisplay(Display):
     predicted : ndarray of shape (n,)
         Predictions.
     row_labels : sequence or None, default=None
-        Names of the rows; their positions if None.
     max_points : int, default=5000
-        Above so many points their density is drawn.
     display : {"", "year", "date", "datetime", "time"}, default=""
         How the values are written; dates are days since 1970-01-01.
 

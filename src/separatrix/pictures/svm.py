@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from separatrix.arrays import Floats
 from separatrix.messages import InputError
+from separatrix.parameters import describe_parameters
 from separatrix.pictures.decisions import draw_contour, fill_regions
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, number, plural, score_info, score_text
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 # Decision function of a binary classifier on a plane: f = 0, f = ±1, support vectors.
 
 
+@describe_parameters
 @dataclass(eq=False)
 class SupportVectorDisplay(Display):
     """Decision boundary f = 0, margins f = ±1 and support vectors on a plane.
@@ -57,7 +59,6 @@ class SupportVectorDisplay(Display):
     support : ndarray of bool, shape (n,)
         Rows that are support vectors.
     max_points : int, default=5000
-        Above so many points their density is drawn.
 
     See Also
     --------
@@ -167,6 +168,7 @@ class SupportVectorDisplay(Display):
 # α = C       inside the margin or misclassified: a bounded support vector
 
 
+@describe_parameters
 @dataclass(eq=False)
 class DualCoefficientDisplay(Display):
     """Dual coefficients α of a binary SVM, sorted, by class.
@@ -180,7 +182,6 @@ class DualCoefficientDisplay(Display):
     y : array-like of shape (n,)
         Class of each row.
     labels : sequence of str
-        Names of the classes.
 
     See Also
     --------

@@ -32,6 +32,7 @@ from separatrix.estimators.wrapped import (
 from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.convex import Certificate
+from separatrix.parameters import describe_parameters
 from separatrix.probability.calibrations import (
     BinaryCalibration,
     IsotonicCalibration,
@@ -52,6 +53,7 @@ _METHODS: dict[str, type[BinaryCalibration]] = {
 JOINT = "temperature"
 
 
+@describe_parameters
 class CalibratedClassifier(WrappedClassifier):
     """Classifier with calibrated probabilities: p = calibration(score).
 
@@ -68,12 +70,10 @@ class CalibratedClassifier(WrappedClassifier):
     method : {"logistic", "isotonic", "platt", "temperature"}, default="logistic"
         The calibration.
     cv : int, splitter or iterable of (train, test), default=5
-        A number of folds is stratified by class.
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        The class labels in order.
     estimator_ : classifier
         The estimator, fitted to all rows.
     calibrations_ : list of calibrations

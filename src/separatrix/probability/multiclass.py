@@ -47,6 +47,7 @@ from separatrix.formula.values import NoFormula
 from separatrix.kernels.structures import as_list
 from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import Certificate
+from separatrix.parameters import describe_parameters
 from separatrix.probability.calibrated import normalize
 from separatrix.probability.reject import labels_with_reject
 from separatrix.rows.rows import Rows
@@ -239,6 +240,7 @@ def gives_probabilities(ensemble: BinaryEnsemble) -> bool:
     return all(hasattr(member, "predict_proba") for member in members)
 
 
+@describe_parameters
 class OneVsRest(BinaryEnsemble):
     """One-vs-rest: K binary classifiers, and the class with the largest score.
 
@@ -254,8 +256,6 @@ class OneVsRest(BinaryEnsemble):
     reject : bool, default=False
         Whether rows that no class or several classes accept are rejected.
     reject_label : str, number or None, default=None
-        What ``predict`` returns for rejected rows; None is "reject", or −1 (one less than the
-        smallest class, if that is less) among numbers.
 
     Attributes
     ----------
@@ -406,6 +406,7 @@ class OneVsRest(BinaryEnsemble):
         return self._formula_of(scores, scores, nodes.Marks(scores, 0.0), p)
 
 
+@describe_parameters
 class OneVsOne(BinaryEnsemble):
     """One-vs-one: K(K − 1)/2 binary classifiers, one for each pair of classes.
 
@@ -422,15 +423,12 @@ class OneVsOne(BinaryEnsemble):
     reject : bool, default=False
         Whether rows that no class wins outright are rejected.
     reject_label : str, number or None, default=None
-        What ``predict`` returns for rejected rows; None is "reject", or −1 (one less than the
-        smallest class, if that is less) among numbers.
     max_classes : int, default=100
         More classes are refused: the number of classifiers grows with the square.
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        The class labels in order.
     estimators_ : list of classifiers
         In the order (0, 1), (0, 2), …, (1, 2), …
     certificate_ : Certificate

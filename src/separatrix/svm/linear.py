@@ -19,6 +19,7 @@ from separatrix.estimators.wrapped import warn_once
 from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.convex import Certificate, Status, certify_primal_dual
+from separatrix.parameters import describe_parameters
 from separatrix.probability.calibrated import ProbabilityMixin
 from separatrix.svm.base import LinearSVM
 from separatrix.svm.crammer_singer import (
@@ -52,6 +53,7 @@ from separatrix.threads import parallel_map
 # Linear support vector classification.
 
 
+@describe_parameters
 class LinearSVC(SparseCoefficients, ProbabilityMixin, LinearClassifier, LinearSVM):
     """Linear support vector classification: squared hinge, hinge, ℓ₁ penalty, all classes at once.
 
@@ -86,14 +88,12 @@ class LinearSVC(SparseCoefficients, ProbabilityMixin, LinearClassifier, LinearSV
         ½ Σ ‖wₖ‖² + ½ Σ (bₖ/s)² + C Σ ω max over k of ([k ≠ y] + fₖ(x) − f_y(x)), for which
         ``loss`` and ``penalty`` are unused.
     fit_intercept : bool, default=True
-        Whether there is an intercept b.
     intercept_scaling : float, default=1
         s. Infinity leaves the intercept free.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, which multiply those of the rows. As in liblinear, where the squared
         hinge separates one of several classes from the rest, the rest counts as it is.
     verbose : int, default=0
-        Unused.
     random_state : int, RandomState or None, default=None
         Unused: the solution is deterministic.
     max_iter : int, default=1000
@@ -105,12 +105,10 @@ class LinearSVC(SparseCoefficients, ProbabilityMixin, LinearClassifier, LinearSV
         Fit Platt's sigmoid to cross-validated scores; ``predict`` then returns the most probable
         class.
     time_budget : float or None, default=None
-        Seconds after which the best solution so far is returned, with its duality gap.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The class labels.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         The normal w of each hyperplane.
     intercept_ : ndarray of shape (1,) or (n_classes,)
@@ -331,6 +329,7 @@ class LinearSVC(SparseCoefficients, ProbabilityMixin, LinearClassifier, LinearSV
 # Linear support vector regression.
 
 
+@describe_parameters
 class LinearSVR(RegressorMixin, LinearSVM):
     """Linear support vector regression with the ε-insensitive loss, or its square.
 
@@ -354,13 +353,11 @@ class LinearSVR(RegressorMixin, LinearSVM):
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
         ξ, or ξ².
     fit_intercept : bool, default=True
-        Whether there is an intercept b.
     intercept_scaling : float, default=1.0
         s. Infinity leaves the intercept free.
     dual : "auto" or bool, default="auto"
         Unused: the method is chosen by the shape of the table.
     verbose : int, default=0
-        Unused.
     random_state : int, RandomState or None, default=None
         Unused: the solution is deterministic.
     max_iter : int, default=1000
@@ -369,7 +366,6 @@ class LinearSVR(RegressorMixin, LinearSVM):
         Measure ‖w‖ on columns of unit variance, and leave the intercept free: the fit then depends
         neither on units nor on origins of the columns.
     time_budget : float or None, default=None
-        Seconds after which the best solution so far is returned, with its duality gap.
 
     Attributes
     ----------
@@ -388,7 +384,6 @@ class LinearSVR(RegressorMixin, LinearSVM):
     svms_ : list of BinarySVM
         The solution with its certificate.
     n_iter_ : int
-        Number of iterations.
     certificate_ : Certificate
         Objective, lower bound, duality gap and KKT residual.
 

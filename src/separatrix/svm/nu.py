@@ -17,6 +17,7 @@ from separatrix.estimators.metric_inputs import PointsEstimator
 from separatrix.formula import nodes
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Certificate, Status
+from separatrix.parameters import describe_parameters
 from separatrix.rows.schema import n_items, take_items, unit_weights
 from separatrix.svm.base import KernelSVM
 from separatrix.svm.loops import nu_smo
@@ -52,6 +53,7 @@ from separatrix.threads import on_one_blas_thread
 # ν-SVM classification with kernels.
 
 
+@describe_parameters
 class NuSVC(CalibratedPairs):
     """ν-support vector classification with any kernel.
 
@@ -68,26 +70,18 @@ class NuSVC(CalibratedPairs):
     nu : float, default=0.5
         The fraction ν. It is at most twice the share of the smaller class of any pair.
     kernel : Kernel, callable or str, default="rbf"
-        As in :class:`SVC`.
     degree : int, default=3
-        Degree of the polynomial kernel given by name.
     gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of a kernel given by name, as in scikit-learn.
     coef0 : float, default=0.0
-        Constant term of the polynomial and the sigmoid kernel given by name.
     shrinking : bool, default=True
-        Taken and unused.
     probability : bool, default="deprecated"
         As in :class:`SVC`; the default is False.
     tol : float, default=1e-3
         Violation of the KKT conditions at which to stop, in units of the margin. Up to about a
         thousand rows the solution is exact up to rounding anyway.
     cache_size : float, default=200
-        Megabytes for the cache of kernel rows.
     class_weight : dict, "balanced" or None, default=None
-        Weights of classes, which multiply those of the rows.
     verbose : bool, default=False
-        Taken and unused.
     max_iter : int, default=-1
         Limit of SMO iterations for each binary SVM; −1 is 1000 n + 10⁶.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
@@ -97,14 +91,11 @@ class NuSVC(CalibratedPairs):
     random_state : int, RandomState or None, default=None
         Taken and unused: the solution is deterministic.
     standardize : bool, default=False
-        Standardize the columns first, so that their units do not matter.
     time_budget : float or None, default=None
-        Seconds after which the best solution so far is returned, with its duality gap.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The class labels.
     support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, hyperplane_ : object
         As in :class:`SVC`, like the further attributes there.
     svms_ : list of BinarySVM
@@ -192,6 +183,7 @@ class NuSVC(CalibratedPairs):
 # ν-support vector regression with kernels.
 
 
+@describe_parameters
 class NuSVR(KernelRegressor):
     """ν-support vector regression with any kernel: ε is found along with the function.
 
@@ -209,27 +201,18 @@ class NuSVR(KernelRegressor):
     C : float, default=1.0
         Cost of a unit of error beyond ε, multiplied by the weight ω of the row.
     kernel : Kernel, callable or str, default="rbf"
-        As in :class:`SVC`.
     degree : int, default=3
-        Degree of the polynomial kernel given by name.
     gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of a kernel given by name, as in scikit-learn.
     coef0 : float, default=0.0
-        Constant term of the polynomial and the sigmoid kernel given by name.
     shrinking : bool, default=True
-        Taken and unused.
     tol : float, default=1e-3
         Violation of the KKT conditions at which to stop, in standard deviations of the target.
     cache_size : float, default=200
-        Megabytes for the cache of kernel rows.
     verbose : bool, default=False
-        Taken and unused.
     max_iter : int, default=-1
         Limit of SMO iterations; −1 is 1000 n + 10⁶.
     standardize : bool, default=False
-        Standardize the columns first, so that their units do not matter.
     time_budget : float or None, default=None
-        Seconds after which the best solution so far is returned, with its duality gap.
 
     Attributes
     ----------
@@ -308,6 +291,7 @@ class NuSVR(KernelRegressor):
 _ROUNDING = 1e-10
 
 
+@describe_parameters
 class OneClassSVM(OutlierMixin, KernelSVM, PointsEstimator):
     """One-class SVM: the hyperplane farthest from zero with most rows beyond it.
 
@@ -321,30 +305,21 @@ class OneClassSVM(OutlierMixin, KernelSVM, PointsEstimator):
     Parameters
     ----------
     kernel : Kernel, callable or str, default="rbf"
-        As in :class:`SVC`.
     degree : int, default=3
-        Degree of the polynomial kernel given by name.
     gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of a kernel given by name, as in scikit-learn.
     coef0 : float, default=0.0
-        Constant term of the polynomial and the sigmoid kernel given by name.
     tol : float, default=1e-3
         Violation of the KKT conditions at which to stop, relative to ρ. Up to about a thousand rows
         the solution is exact up to rounding anyway.
     nu : float, default=0.5
         The fraction ν, 0 < ν ≤ 1.
     shrinking : bool, default=True
-        Taken and unused.
     cache_size : float, default=200
-        Megabytes for the cache of kernel rows.
     verbose : bool, default=False
-        Taken and unused.
     max_iter : int, default=-1
         Limit of SMO iterations; −1 is 1000 n + 10⁶.
     standardize : bool, default=False
-        Standardize the columns first, so that their units do not matter.
     time_budget : float or None, default=None
-        Seconds after which the best solution so far is returned, with its duality gap.
 
     Attributes
     ----------

@@ -21,6 +21,7 @@ from separatrix.formula import nodes
 from separatrix.kernels import Gaussian
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Certificate
+from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import take_items
 from separatrix.selection.folds import copies_of
@@ -159,6 +160,7 @@ def _apply_class_weight(model: Any, data: TuningData) -> TuningData:
     )
 
 
+@describe_parameters
 class SVCSearch(ParameterSearch, SVC):
     """:class:`SVC` with the Gaussian kernel, its C and bandwidth chosen by cross-validation.
 
@@ -184,11 +186,9 @@ class SVCSearch(ParameterSearch, SVC):
         Rows that the search uses: of more, an evenly spaced subsample of every class. None: as many
         as a few seconds allow.
     class_weight : dict, "balanced" or None, default=None
-        Weights of classes, which multiply those of the rows.
     tol : float, default=1e-3
         Violation of the KKT conditions at which the final fit stops, in units of the margin.
     cache_size : float, default=500.0
-        Megabytes for the cache of kernel rows.
     time_budget : float or None, default=None
         Seconds: half of them for the search, which then stops at the best candidate so far.
 
@@ -201,12 +201,9 @@ class SVCSearch(ParameterSearch, SVC):
     score_path_ : ndarray of shape (n_Cs, n_folds)
         Out-of-fold loss at each C: the log loss, or the one that :meth:`tune` was given.
     n_support_path_ : ndarray of shape (n_Cs,)
-        Number of support vectors at each C, among the rows of the search: a row counts by the
-        share of the SVMs fitted with it in which it is one.
     bandwidths_, bandwidth_scores_ : ndarray of shape (n_bandwidths,)
         The bandwidths compared, and the least loss of each.
     n_search_rows_ : int
-        Number of rows that the search used.
     classes_, support_, dual_coef_, intercept_, svms_, certificate_ : object
         As in :class:`SVC`, like the further attributes there.
 
@@ -327,6 +324,7 @@ class _RoughLinearSVC(LinearSVC):
     _accuracy = LINEAR_TOLERANCE
 
 
+@describe_parameters
 class LinearSVCSearch(ParameterSearch, LinearSVC):
     """:class:`LinearSVC` with standardized columns, its C chosen by cross-validation.
 
@@ -340,7 +338,6 @@ class LinearSVCSearch(ParameterSearch, LinearSVC):
         Rows that the search uses: of more, an evenly spaced subsample of every class. None: as many
         as a few seconds allow.
     class_weight : dict, "balanced" or None, default=None
-        Weights of classes, which multiply those of the rows.
     tol : float, default=1e-6
         Duality gap relative to the objective at which the final fit stops.
     max_iter : int, default=2000
@@ -351,16 +348,12 @@ class LinearSVCSearch(ParameterSearch, LinearSVC):
     Attributes
     ----------
     C_ : float
-        The chosen C.
     Cs_ : ndarray of shape (n_Cs,)
         Values of C.
     score_path_ : ndarray of shape (n_Cs, n_folds)
         Out-of-fold loss at each C: the log loss, or the one that :meth:`tune` was given.
     n_support_path_ : ndarray of shape (n_Cs,)
-        Number of support vectors at each C, among the rows of the search: a row counts by the
-        share of the SVMs fitted with it in which it is one.
     n_search_rows_ : int
-        Number of rows that the search used.
     classes_, coef_, intercept_, certificate_ : object
         As in :class:`LinearSVC`, like the further attributes there.
 
@@ -460,6 +453,7 @@ class LinearSVCSearch(ParameterSearch, LinearSVC):
 # Support vector regression that chooses C, bandwidth and ε by cross-validation.
 
 
+@describe_parameters
 class SVRSearch(ParameterSearch, SVR):
     """:class:`SVR` with the Gaussian kernel; C, bandwidth and ε chosen by cross-validation.
 
@@ -481,7 +475,6 @@ class SVRSearch(ParameterSearch, SVR):
         Violation of the KKT conditions at which the final fit stops, in standard deviations of the
         target.
     cache_size : float, default=500.0
-        Megabytes for the cache of kernel rows.
     time_budget : float or None, default=None
         Seconds: half of them for the search, which then stops at the best candidate so far.
 
@@ -495,12 +488,9 @@ class SVRSearch(ParameterSearch, SVR):
     score_path_ : ndarray of shape (n_Cs, n_folds)
         Out-of-fold loss at each C: the squared error, or the one that :meth:`tune` was given.
     n_support_path_ : ndarray of shape (n_Cs,)
-        Number of support vectors at each C, among the rows of the search: a row counts by the
-        share of the SVMs fitted with it in which it is one.
     bandwidths_, bandwidth_scores_ : ndarray of shape (n_bandwidths,)
         The bandwidths compared, and the least loss of each.
     n_search_rows_ : int
-        Number of rows that the search used.
     support_, dual_coef_, intercept_, svms_, certificate_ : object
         As in :class:`SVR`, like the further attributes there.
 

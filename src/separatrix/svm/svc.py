@@ -35,6 +35,7 @@ from separatrix.estimators.wrapped import (
 from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.convex import Certificate, Hinge, Status
+from separatrix.parameters import describe_parameters
 from separatrix.probability.calibrated import calibrated_probabilities
 from separatrix.probability.calibrations import PlattCalibration
 from separatrix.probability.multiclass import couple
@@ -459,6 +460,7 @@ class CalibratedPairs(KernelClassifier):
         return self._formula_of(scores, nodes.Coupled(against, k, names=names))
 
 
+@describe_parameters
 class SVC(CalibratedPairs):
     """Support vector classification with any kernel.
 
@@ -480,12 +482,10 @@ class SVC(CalibratedPairs):
         (``X`` is then the Gram matrix), or a function of two matrices, or of two lists where ``X``
         holds strings or other objects. Kernels on structures take lists of Python objects.
     degree : int, default=3
-        Degree of the polynomial kernel given by name.
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of a kernel given by name, as in scikit-learn; weights of classes do not change
         "scale".
     coef0 : float, default=0.0
-        Constant term of the polynomial and the sigmoid kernel given by name.
     shrinking : bool, default=True
         Taken and unused: rows are left out of the search where that pays.
     probability : bool, default="deprecated"
@@ -495,11 +495,8 @@ class SVC(CalibratedPairs):
         Violation of the KKT conditions at which to stop, in units of the margin. Up to about a
         thousand rows the solution is exact up to rounding anyway.
     cache_size : float, default=200
-        Megabytes for the cache of kernel rows.
     class_weight : dict, "balanced" or None, default=None
-        Weights of classes, which multiply those of the rows.
     verbose : bool, default=False
-        Taken and unused.
     max_iter : int, default=-1
         Limit of SMO iterations for each binary SVM; −1 is 1000 n + 10⁶.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
@@ -509,16 +506,13 @@ class SVC(CalibratedPairs):
     random_state : int, RandomState or None, default=None
         Taken and unused: the solution is deterministic.
     standardize : bool, default=False
-        Standardize the columns first, so that their units do not matter.
     decision : {"ovo", "ovr"}, default="ovo"
         Binary SVMs for more than two classes: one for each pair, or one for each class.
     time_budget : float or None, default=None
-        Seconds after which the best solution so far is returned, with its duality gap.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The class labels.
     support_ : ndarray of shape (n_support,)
         Row numbers of the support vectors, ordered by class.
     support_vectors_ : ndarray or sparse array of shape (n_support, n_features)

@@ -29,6 +29,7 @@ from separatrix.kernels.names import training_gram
 from separatrix.kernels.structures import as_list
 from separatrix.matrices.products import multiply
 from separatrix.messages import InputError, check_option, warn
+from separatrix.parameters import describe_parameters
 from separatrix.selection import rules
 from separatrix.selection.criteria import PathFigures
 from separatrix.selection.folds import DEFAULT_FOLDS, Folds, copies_of, folds_of
@@ -54,6 +55,7 @@ MOST_ROWS = 15_000
 FAR = 1e3
 
 
+@describe_parameters
 class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
     """Support vector classification for all C at once.
 
@@ -73,11 +75,8 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
         A kernel of :mod:`separatrix.kernels`, "linear", "rbf", "poly", "sigmoid", "precomputed", or
         a function of two matrices. Kernels on structures take lists of Python objects.
     gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of a kernel given by name, as in scikit-learn.
     degree : int, default=3
-        Degree of the polynomial kernel given by name.
     coef0 : float, default=0.0
-        Constant term of the polynomial and the sigmoid kernel given by name.
     C : float or None, default=None
         Predict at this C; None chooses it by cross-validation.
     C_max : float or None, default=None
@@ -89,7 +88,6 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
         Take the C of the least mean error, or the smallest C within one standard error of it: that
         of its mean, or of the differences from it ("elbow").
     class_weight : dict, "balanced" or None, default=None
-        Weights of classes, which multiply those of the rows.
     max_changes : int, default=200000
         Limit of events along one path.
     standardize : bool, default=False
@@ -99,7 +97,6 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The class labels.
     breakpoints_ : ndarray of shape (n_breakpoints,), or list of them
         Every C at which a row reaches or leaves its margin; a list for more than two classes.
     paths_ : list of SVMTrace

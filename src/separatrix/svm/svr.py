@@ -15,6 +15,7 @@ from separatrix.estimators.base import RowsEstimator, one_number, reads_tables, 
 from separatrix.formula import nodes
 from separatrix.kernels.structures import as_list
 from separatrix.messages import InputError
+from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Encoding, check_sample_weight, identity, take_items, unit_weights
 from separatrix.statistics.moments import prepare
@@ -93,6 +94,7 @@ def regression_table(
     return block.x, block.y[:, 0], block.weights, encoding
 
 
+@describe_parameters
 class SVR(KernelRegressor):
     """Support vector regression with any kernel.
 
@@ -103,13 +105,9 @@ class SVR(KernelRegressor):
     Parameters
     ----------
     kernel : Kernel, callable or str, default="rbf"
-        As in :class:`SVC`.
     degree : int, default=3
-        Degree of the polynomial kernel given by name.
     gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of a kernel given by name, as in scikit-learn.
     coef0 : float, default=0.0
-        Constant term of the polynomial and the sigmoid kernel given by name.
     tol : float, default=1e-3
         Violation of the KKT conditions at which to stop, in standard deviations of the target.
     C : float, default=1.0
@@ -120,15 +118,11 @@ class SVR(KernelRegressor):
     shrinking : bool, default=True
         Taken and unused: rows are left out of the search where that pays.
     cache_size : float, default=200
-        Megabytes for the cache of kernel rows.
     verbose : bool, default=False
-        Taken and unused.
     max_iter : int, default=-1
         Limit of SMO iterations; −1 is 1000 n + 10⁶.
     standardize : bool, default=False
-        Standardize the columns first, so that their units do not matter.
     time_budget : float or None, default=None
-        Seconds after which the best solution so far is returned, with its duality gap.
 
     Attributes
     ----------
@@ -160,7 +154,6 @@ class SVR(KernelRegressor):
     kernel_ : Kernel
         The kernel used.
     n_iter_ : int
-        Number of iterations.
     certificate_ : Certificate
         Objective, lower bound, duality gap and KKT residual.
 

@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing
 
 from separatrix.arrays import Floats, Ints
 from separatrix.messages import InputError
+from separatrix.parameters import describe_parameters
 from separatrix.selection.folds import copies_of
 
 # -------------------------------------------------------------------------------------------------
@@ -28,6 +29,7 @@ from separatrix.selection.folds import copies_of
 Interval = tuple[float, float]
 
 
+@describe_parameters
 @dataclass(frozen=True)
 class BiasVariance:
     """Squared bias, variance and noise, as means over points x, with intervals.
@@ -52,7 +54,6 @@ class BiasVariance:
     n : int
         Rows of a data set.
     level : float
-        Level of the intervals.
     exact : bool
         Whether all numbers are exact expectations.
     random_state : int
@@ -411,6 +412,7 @@ def _weights(x: Floats, design: SamplingDesign, order: int) -> Floats:
 # y − g_b(x) = (y − ḡ(x)) + (ḡ(x) − g_b(x))       over the resamples b without the row
 
 
+@describe_parameters
 @dataclass(frozen=True)
 class BootstrapBiasVariance:
     """An estimate of the variance, and of squared bias and noise together, on a table.
@@ -431,7 +433,6 @@ class BootstrapBiasVariance:
     repeats : int
         Resamples.
     level : float
-        Level of the intervals.
     random_state : int
         The seed.
 

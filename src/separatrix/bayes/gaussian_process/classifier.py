@@ -55,6 +55,7 @@ from separatrix.kernels.base import Items
 from separatrix.kernels.structures import as_list
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.convex import Certificate
+from separatrix.parameters import describe_parameters
 from separatrix.probability.calibrated import normalize
 from separatrix.probability.multiclass import couple
 from separatrix.rows.rows import InMemory, MappedRows, Rows
@@ -63,6 +64,7 @@ from separatrix.statistics.moments import prepare
 from separatrix.threads import on_one_blas_thread, one_blas_thread, parallel_map, thread_limit
 
 
+@describe_parameters
 class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
     """Gaussian process classification by Laplace's approximation.
 
@@ -105,7 +107,6 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The class labels.
     n_classes_ : int
         How many there are.
     binaries_ : list of BinaryProcess or InducingBinary
