@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from separatrix.arrays import Floats, Ints
 from separatrix.messages import InputError
+from separatrix.parameters import describe_parameters
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, number, plural
 from separatrix.pictures.inputs import column_names, labeled_rows
@@ -572,6 +573,7 @@ class ElbowDisplay(Display):
 MAX_COLUMNS, MAX_CLUSTERS, _NUMBERED, _NUMBERED_CLUSTERS = 20, 24, 100, 9
 
 
+@describe_parameters
 @dataclass(eq=False)
 class ClusterProfileDisplay(Display):
     """Column means of each cluster, in standard deviations from the overall mean.
@@ -584,7 +586,6 @@ class ClusterProfileDisplay(Display):
     means : array-like of shape (k, d)
         Standardized column means of each cluster.
     names : sequence of str
-        Names of the columns.
     clusters : sequence of str
         Names of the clusters.
     sizes : sequence of int
@@ -720,6 +721,7 @@ def _format_signed(value: float) -> str:
 # Clusters projected on the plane of largest between-cluster scatter.
 
 
+@describe_parameters
 @dataclass(eq=False)
 class ClusterProjectionDisplay(Display):
     """Rows and clusters on the plane of largest between-cluster scatter.
@@ -733,9 +735,7 @@ class ClusterProjectionDisplay(Display):
     clusters : sequence of str
         Names of the clusters.
     names : sequence of str
-        Names of the columns.
     max_points : int, default=5000
-        Above so many points their density is drawn.
 
     See Also
     --------
