@@ -36,7 +36,7 @@ def evaluate(document: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
         return None if not text or text in columns[name]["missing_texts"] else text
 
     def of(e: Any) -> Any:
-        if isinstance(e, bool | int | float):
+        if e is None or isinstance(e, bool | int | float):
             return e
         kind, argument = next(iter(e.items()))
         match kind:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ CASES = [
 LEVEL = 0.8
 
 
+@cache
 def fitted(row: Row, classes: int) -> tuple[Any, Any]:
     """The estimator on a small table, and rows near those it has seen."""
     rng = np.random.default_rng(5)

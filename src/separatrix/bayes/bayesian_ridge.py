@@ -205,7 +205,12 @@ class BayesianLinearModel(PartialFitMixin, RegressorMixin, MomentEstimator):
         u = nodes.Standardization(mean.x, posterior.center, posterior.scale)
         added = float(posterior.intercept_variance) + 1.0 / float(self.alpha_)
         deviation = nodes.PosteriorDeviation(
-            u, posterior.directions, posterior.variances, float(posterior.rest), added
+            u,
+            posterior.directions,
+            posterior.variances,
+            float(posterior.rest),
+            added,
+            names=("standard deviation",),
         )
         return nodes.regression(mean, self, flat=flat, deviation=deviation)
 

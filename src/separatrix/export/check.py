@@ -16,13 +16,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from sklearn.base import is_clusterer
 
 from separatrix.arrays import Floats
 from separatrix.estimators.wrapped import schema_of
 from separatrix.formula.inputs import InputColumn, InputTable
+from separatrix.formula.nodes import ClassFormula, Evaluation, Formula, GivenRows
 from separatrix.messages import InputError
-from separatrix.probability.reject import RejectOption
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.scan import rows_like
 from separatrix.rows.schema import Block, Kind, Term, to_array
@@ -289,67 +288,61 @@ def _given_values(block: Block, column: InputColumn) -> list[Any]:
 # The answers of the model itself, and the rows where its decision is a tie.
 
 
-#: Differences of scores below this, relative to their size, are ties.
-TIE = 1e-9
+#: Differences of numbers that agree, relative to their size; of probabilities as they are.
+TOLERANCE = 1e-9
 
 
-def expected_answers(model: Any, rows: Any, *, level: float, interval: bool) -> list[NDArray[Any]]:
-    """The columns of the answer, in the order of :func:`separatrix.export.program.outputs_of`."""
+def answers_of(model: Any, X: Any, level: float) -> dict[str, NDArray[Any]]:
+    """What a model answers, by the names of outputs of a graph."""
     with warnings.catch_warnings(), one_blas_thread():
         warnings.simplefilter("ignore")  # levels that training did not have are there on purpose
-        predicted = np.asarray(model.predict(rows))
-        if is_clusterer(model):
-            return [predicted, model.transform(rows).min(axis=1)]
-        if not hasattr(model, "classes_"):
-            found = list(predicted.reshape(len(predicted), -1).T)
-            if interval:
-                found += list(_interval(model, rows, level).T)
-            return found
-        found = [predicted]
+        found = {"prediction": np.asarray(model.predict(X))}
         if hasattr(model, "predict_proba"):
-            found += list(np.asarray(model.predict_proba(rows), dtype=float).T)
-        return found
+            found["probabilities"] = np.asarray(model.predict_proba(X), dtype=float)
+        if hasattr(model, "decision_function"):
+            scores = np.asarray(model.decision_function(X))
+            found["scores"] = scores[:, None] if scores.ndim == 1 else scores
+        if hasattr(model, "cluster_centers_") and hasattr(model, "transform"):
+            found["distance"] = np.asarray(model.transform(X)).min(axis=1)
+        if hasattr(model, "scores_") and hasattr(model, "predict_set"):
+            found["set"] = np.asarray(model.predict_set(X, level=level))
+        if hasattr(model, "guarantee") and hasattr(model, "predict_interval"):
+            found["interval"] = np.asarray(model.predict_interval(X, level=level))
+        elif hasattr(model, "predictive"):
+            found |= _spread(model, X, level, several=found["prediction"].ndim > 1)
+    return found
 
 
-def _interval(model: Any, rows: Any, level: float) -> Floats:
-    """Ends of predictive or conformal intervals."""
-    if hasattr(model, "predictive"):
-        return np.asarray(model.predictive(rows).interval(level))
-    return np.asarray(model.predict_interval(rows, level=level))
+def _spread(model: Any, X: Any, level: float, *, several: bool) -> dict[str, NDArray[Any]]:
+    """Standard deviations and intervals; nothing of a posterior too large to be stored."""
+    if several:
+        return {"standard_deviation": np.asarray(model.predict(X, return_std=True)[1])}
+    try:
+        normal = model.predictive(X)
+    except InputError:
+        return {}
+    ends = np.asarray(normal.interval(level))
+    return {"standard_deviation": np.asarray(normal.scale), "interval": ends}
 
 
-def tied(model: Any, rows: Any) -> NDArray[np.bool_]:
-    """Where rounding may decide between two labels or centers."""
+def tied(formula: Formula, X: Any) -> NDArray[np.bool_] | None:
+    """Where rounding may decide between two labels; None of a model of numbers."""
+    if not isinstance(formula, ClassFormula) or formula.decided_by is None:
+        return None
     with warnings.catch_warnings(), one_blas_thread():
         warnings.simplefilter("ignore")
-        return _tied(model, rows)
+        decided = np.asarray(Evaluation(GivenRows(X))(formula.decided_by).array)
+    return near_ties(decided, by_sign=formula.by_sign)
 
 
-def _tied(model: Any, rows: Any) -> NDArray[np.bool_]:
-    if is_clusterer(model):
-        return _close(-np.asarray(model.transform(rows), dtype=float))
-    if isinstance(model, RejectOption):
-        p = model.predict_proba(rows)
-        costs = [model.costs_.expected(p)]
-        if model.costs_.reject_cost is not None:
-            costs.append((p @ model.costs_.reject_cost)[:, None])
-        return _close(-np.column_stack(costs))
-    if hasattr(model, "predict_proba"):
-        return _close(np.asarray(model.predict_proba(rows), dtype=float))
-    scores = np.asarray(model.decision_function(rows), dtype=float)
-    if scores.ndim == 1:
-        scores = np.column_stack([-scores, scores])
-    return _close(scores)
-
-
-def _close(scores: Floats) -> NDArray[np.bool_]:
-    """Whether the two largest of each row agree up to rounding."""
-    if scores.shape[1] < 2:
-        return np.zeros(len(scores), dtype=bool)
-    second, first = np.sort(scores, axis=1)[:, -2:].T
-    with np.errstate(invalid="ignore"):
-        size = np.maximum(np.abs(first), np.median(np.abs(scores)))
-        return np.asarray(first - second <= TIE * size)
+def near_ties(decided: Floats, *, by_sign: bool) -> NDArray[np.bool_]:
+    """Rows whose two best numbers, or whose number nearest to zero, are equal but for rounding."""
+    finite = np.where(np.isfinite(decided), decided, -np.finfo(float).max)
+    size = np.median(np.abs(decided[np.isfinite(decided)])) if np.isfinite(decided).any() else 1.0
+    if by_sign or decided.shape[1] == 1:
+        return np.asarray(np.abs(finite).min(axis=1) <= TOLERANCE * size)
+    best = np.sort(finite, axis=1)[:, -2:]
+    return np.asarray(best[:, 1] - best[:, 0] <= TOLERANCE * np.maximum(np.abs(best[:, 1]), size))
 
 
 # -------------------------------------------------------------------------------------------------
@@ -443,10 +436,6 @@ def _failed(engine: str, why: str) -> list[list[Any]]:
 # Comparison of two sets of answers: equal labels, numbers to nine digits.
 
 
-#: Largest difference of numbers, relative to their size; of probabilities as it is.
-TOLERANCE = 1e-9
-
-
 class CheckFailed(Exception):
     """What was written does not give the answers of the model."""
 
@@ -520,9 +509,9 @@ def _other(a: Any, b: Any) -> bool:
 def _compare_numbers(name: str, wanted: NDArray[Any], given: Sequence[Any]) -> tuple[int, float]:
     """The row of the largest difference, and that difference."""
     numbers = np.array([np.nan if v is None else float(v) for v in given])
-    difference = np.abs(numbers - wanted)
+    difference = np.where(np.isnan(numbers) & np.isnan(wanted), 0.0, np.abs(numbers - wanted))
     if not name.startswith("probability"):
-        size = np.maximum(np.abs(wanted), np.median(np.abs(wanted)))
+        size = np.maximum(np.abs(wanted), np.nanmedian(np.abs(wanted)))
         difference = difference / np.where(size > 0, size, 1.0)
     difference = np.where(np.isnan(difference), np.inf, difference)
     at = int(difference.argmax())

@@ -10,13 +10,13 @@ from importlib.util import find_spec
 from typing import Any
 
 import pyarrow as pa
-from sklearn.base import is_clusterer
+from numpy.typing import NDArray
 
 from separatrix.export.check import (
     Check,
     CheckFailed,
+    answers_of,
     compared,
-    expected_answers,
     given_rows,
     made_up_rows,
     run_duckdb,
@@ -36,6 +36,7 @@ from separatrix.export.expressions import (
     IsMissing,
     Largest,
     Log,
+    Missing,
     Not,
     Number,
     OneOf,
@@ -259,7 +260,8 @@ def exported_text(model: Any, profiles: Any, options: ExportOptions, rows: Any) 
         program = program_of(model, level=options.level)
     except NoFormula as problem:
         raise InputError(f"{problem.what} {_other_targets(model, options.level)}") from problem
-    reading = reading_of(formula_of(model))
+    formula = formula_of(model)
+    reading = reading_of(formula)
     if rows is None:
         table = made_up_rows(model, reading, profiles)
     else:
@@ -272,13 +274,24 @@ def exported_text(model: Any, profiles: Any, options: ExportOptions, rows: Any) 
         text = module if options.to == "python" else json_text(program)
         found, engine = run_python(module, table), "Python"
     data = reading.rows(table)
-    labels = hasattr(model, "classes_") or is_clusterer(model)
     names = [output.name for output in program.outputs]
-    wanted = expected_answers(model, data, level=options.level, interval="lower" in names)
-    check = compared(names, wanted, found, engine, tied(model, data) if labels else None)
+    wanted = columns_of_answers(answers_of(model, data, options.level), names)
+    check = compared(names, wanted, found, engine, tied(formula, data))
     if rows is not None:
         check = replace(check, source="the rows given")
     return text, check, program.notes
+
+
+def columns_of_answers(
+    answers: dict[str, NDArray[Any]], names: Sequence[str]
+) -> list[NDArray[Any]]:
+    """The answers of the model as the columns of the outputs."""
+    n = len(answers["prediction"])
+    further = "interval" if "lower" in names else "distance" if "distance" in names else None
+    if further is None and len(names) > 1 and "probabilities" in answers:
+        further = "probabilities"
+    parts = [answers["prediction"]] + ([answers[further]] if further else [])
+    return [column for part in parts for column in part.reshape(n, -1).T]
 
 
 Written = tuple[str, list[list[Any]], str]
@@ -413,6 +426,8 @@ def plain(expression: Expression) -> Any:
     if isinstance(expression, Exp | Log | Sqrt | IsMissing):
         return {_SINGLE[type(expression)]: plain(expression.argument)}
     match expression:
+        case Missing():
+            return None
         case Text(text):
             return {"text": text}
         case Defined(name):

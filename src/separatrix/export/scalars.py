@@ -71,16 +71,14 @@ from separatrix.formula.nodes import (
 )
 from separatrix.formula.values import ArrayValue, NoFormula
 
-#: Operations on numbers up to which a formula is written: a megabyte of text.
-MOST_OPERATIONS = 20_000
+#: Operations up to which a formula is written: some 400 kB of text, seconds to write and to check.
+MOST_OPERATIONS = 15_000
 #: Stands for ∞: sums with it stay finite, and e to minus this power is 0.
 HUGE = 1e300
-#: Nodes of an expression that is written again wherever it is used.
-FEW_NODES = 3
+#: Nodes of a number, and of a condition, that is written again wherever it is used.
+FEW_NODES, LONG_CONDITION = 3, 12
 
 CONDITIONS = (Compare, IsMissing, OneOf, All, AnyOf, Not, Truth)
-#: What has no name of its own: numbers alone do.
-UNNAMED = (*CONDITIONS, Branch)
 ATOMS = (Number, Text, Truth, Missing, Defined)
 
 
@@ -697,9 +695,13 @@ def _settled(unrolled: Unrolled, title: str, outputs: Sequence[Output]) -> Progr
         if name is not None:
             _, stage, words = name
             new = unrolled.builder.let(words, new, stage=stage, meaning=words)
-        elif uses[id(one)] > 1 and not isinstance(one, UNNAMED) and _size(new) > FEW_NODES:
-            steps += 1
-            new = unrolled.builder.let(f"step {steps}", new, stage="steps")
+        elif uses[id(one)] > 1 and not isinstance(one, Branch):
+            condition = isinstance(one, CONDITIONS)
+            if _is_larger(new, LONG_CONDITION if condition else FEW_NODES):
+                steps += 1
+                number = indicator(new) if condition else new
+                step = unrolled.builder.let(f"step {steps}", number, stage="steps")
+                new = Compare(step, "=", ONE) if condition else step
         written[id(one)] = new
     settled = [
         Output(o.name, written.get(id(o.expression), o.expression), o.meaning, o.label)
@@ -762,10 +764,10 @@ def _children_first(roots: Sequence[Expression]) -> Sequence[Expression]:
     return order
 
 
-def _size(expression: Expression) -> int:
-    """The nodes of an expression, counted as far as matters."""
+def _is_larger(expression: Expression, nodes: int) -> bool:
+    """Whether an expression has more than so many nodes."""
     count, stack = 0, [expression]
-    while stack and count <= FEW_NODES:
+    while stack and count <= nodes:
         count += 1
         stack += children(stack.pop())
-    return count
+    return count > nodes

@@ -422,7 +422,7 @@ class PosteriorDeviation(Node):
     def compute(self, of: Evaluation) -> Any:
         """By direction."""
         u = of(self.u)
-        inner = u @ self.directions
+        inner = (u @ self.directions).named("directions", ["direction"])
         variance = inner.square() @ self.variances[:, None]
         if self.rest:
             left = u - inner @ self.directions.T
@@ -1196,7 +1196,7 @@ def by_probability(
     return ClassFormula(chosen, labels, scores, probabilities, decided_by=probabilities)
 
 
-F = TypeVar("F", "NumberFormula", "ClassFormula")
+F = TypeVar("F", bound="NumberFormula | ClassFormula")
 
 
 def at_rows(rows: Node, formula: F) -> F:

@@ -268,7 +268,9 @@ class Value(ABC):
         """1/(1 + eᵗ) and 1/(1 + e^−t) of a single column: a small one has all of its digits."""
         small = (-self.abs()).exp().named("odds", ["odds"])
         whole = small + 1.0
-        larger, smaller, positive = 1.0 / whole, small / whole, self >= 0.0
+        larger = (1.0 / whole).named("sides", ["larger probability"])
+        smaller = (small / whole).named("sides", ["smaller probability"])
+        positive = self >= 0.0
         return positive.where(smaller, larger).joined([positive.where(larger, smaller)])
 
     def softmax(self) -> Self:

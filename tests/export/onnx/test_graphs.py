@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.export.onnx.check import agreement, expected, roundings, run
+from separatrix.export.check import answers_of
+from separatrix.export.onnx.check import agreement, roundings, run
 from separatrix.export.onnx.document import built
 from separatrix.export.onnx.export import onnx_file
 from separatrix.formula.values import NoFormula
@@ -37,7 +38,7 @@ def fitted(model: Any, *data: Any, **options: Any) -> Any:
 
 
 def assert_agrees(model: Any, x: Any, level: float = 0.8) -> None:
-    found = agreement(built(model, level=level), {"X": x}, expected(model, x, level))
+    found = agreement(built(model, level=level), {"X": x}, answers_of(model, x, level))
     assert found.holds, str(found)
     assert not found.ties
 
@@ -204,7 +205,7 @@ def test_another_runtime_gives_the_same() -> None:
         fitted(sx.KNeighborsClassifier(3), X, TWO),
         fitted(sx.GaussianProcessRegressor(kernel, optimizer=None), X, Y),
     ):
-        document, answers = built(model).document, expected(model, X, 0.95)
+        document, answers = built(model).document, answers_of(model, X, 0.95)
         outputs = [each.name for each in document.graph.output]
         for name, value in zip(
             outputs, ReferenceEvaluator(document).run(None, {"X": X}), strict=True
@@ -219,7 +220,7 @@ def test_sums_that_cancel_are_as_right_as_the_model_itself() -> None:
     line = X @ [1.0, -2.0, 0.5]
     kernel = 1e8 * sx.Gaussian(1e3) + sx.White(0.01)
     model = fitted(sx.GaussianProcessRegressor(kernel, optimizer=None), X, line + 0.1 * Y)
-    answers = expected(model, X, 0.8)
+    answers = answers_of(model, X, 0.8)
     found = agreement(built(model, level=0.8), {"X": X}, answers, roundings(model, X))
     assert found.holds, str(found)
     assert found.rounding > 1e-9

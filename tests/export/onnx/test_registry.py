@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import Any
-
 import numpy as np
 import pytest
 
-from separatrix.export.onnx.check import agreement, expected, sample_matrix
+from separatrix.export.check import answers_of
+from separatrix.export.onnx.check import agreement, sample_matrix
 from separatrix.export.onnx.document import built
 from separatrix.export.onnx.export import onnx_file
 from separatrix.formula.values import NoFormula
-from tests.laws.data import overlapping, points
+from tests.laws.test_formulas import fitted
 from tests.registry import CLUSTERERS, HIERARCHIES, REGISTRY, Row
 
 pytest.importorskip("onnxruntime")
@@ -35,21 +33,6 @@ CASES = [
 ]
 
 
-def fitted(row: Row, classes: int) -> tuple[Any, Any]:
-    """The estimator on a small table, and rows near those it has seen."""
-    rng = np.random.default_rng(5)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # few rows: no convergence, separable classes
-        if row.task == "clustering":
-            x = points()
-            model = row.make().fit(x)
-        else:
-            x, y = overlapping(row, classes)
-            model = row.make().fit(x, y)
-    new = x if row.counts else np.concatenate([x[:20], x + 0.5 * rng.normal(size=x.shape)])
-    return model, new
-
-
 @pytest.mark.parametrize(
     ("row", "classes"), CASES, ids=lambda case: str(getattr(case, "name", case))
 )
@@ -61,7 +44,7 @@ def test_the_file_gives_the_answers_of_the_estimator(row: Row, classes: int) -> 
         assert str(refusal.value) == REFUSED[row.name, classes]
         return
     x = np.concatenate([x, sample_matrix(model, 60)])
-    answers = expected(model, x, 0.95)
+    answers = answers_of(model, x, 0.95)
     graph = built(model)
     found = agreement(graph, {"X": x}, answers)
     assert found.holds, str(found)

@@ -97,10 +97,10 @@ def test_a_graph_that_differs_is_no_file(
     assert command(arguments) == 0
     assert out.stat().st_size > 1000
     out.unlink()
-    honest = exports.expected
+    honest = exports.answers_of
     monkeypatch.setattr(
         exports,
-        "expected",
+        "answers_of",
         lambda *given: {k: v * (1.0 + 1e-8) for k, v in honest(*given).items()},
     )
     assert command(arguments) == 1

@@ -10,7 +10,6 @@ Labels must be equal but where the numbers that decide tie within the tolerance;
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,12 +20,11 @@ from scipy import linalg, sparse
 
 from separatrix.arrays import Floats
 from separatrix.bayes.gaussian_process.model import SplitKernel
+from separatrix.export.check import TOLERANCE, near_ties
 from separatrix.export.onnx.document import Built, input_name
 from separatrix.formula.inputs import InputColumn
 from separatrix.messages import InputError
 from separatrix.rows.schema import Kind, to_array
-
-TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -108,39 +106,6 @@ def run(built: Built, feeds: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     return found
 
 
-def expected(model: Any, X: Any, level: float) -> dict[str, NDArray[Any]]:
-    """What the model answers, by the names of outputs."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = {"prediction": np.asarray(model.predict(X))}
-        if hasattr(model, "predict_proba"):
-            found["probabilities"] = np.asarray(model.predict_proba(X))
-        if hasattr(model, "decision_function"):
-            scores = np.asarray(model.decision_function(X))
-            found["scores"] = scores[:, None] if scores.ndim == 1 else scores
-        if hasattr(model, "cluster_centers_") and hasattr(model, "transform"):
-            found["distance"] = np.asarray(model.transform(X)).min(axis=1)
-        if hasattr(model, "scores_") and hasattr(model, "predict_set"):
-            found["set"] = np.asarray(model.predict_set(X, level=level))
-        if hasattr(model, "guarantee") and hasattr(model, "predict_interval"):
-            found["interval"] = np.asarray(model.predict_interval(X, level=level))
-        elif hasattr(model, "predictive"):
-            found |= _spread(model, X, level, several=found["prediction"].ndim > 1)
-    return found
-
-
-def _spread(model: Any, X: Any, level: float, *, several: bool) -> dict[str, NDArray[Any]]:
-    """Standard deviations and intervals; nothing of a posterior too large to be stored."""
-    if several:
-        return {"standard_deviation": np.asarray(model.predict(X, return_std=True)[1])}
-    try:
-        normal = model.predictive(X)
-    except InputError:
-        return {}
-    ends = np.asarray(normal.interval(level))
-    return {"standard_deviation": np.asarray(normal.scale), "interval": ends}
-
-
 def agreement(
     built: Built,
     feeds: Mapping[str, Any],
@@ -157,7 +122,7 @@ def agreement(
             errors[name] = excess[name] = np.inf  # nothing is given that was not compared
         elif name == "prediction" and decided is not None:
             wrong = np.asarray(value != answers[name]).reshape(n, -1).any(axis=1)
-            tied = _ties(np.asarray(decided), by_sign=built.by_sign)
+            tied = near_ties(np.asarray(decided), by_sign=built.by_sign)
             ties, different = int((wrong & tied).sum()), int((wrong & ~tied).sum())
         else:
             own = (roundings or {}).get(name, 0.0)
@@ -183,16 +148,6 @@ def _excess(found: Any, answer: Any, rounding: Any) -> float:
     tolerated = np.maximum(TOLERANCE * np.where(unit > 0.0, unit, 1.0), own)
     ratio = np.abs(a - b) / tolerated
     return float(ratio.max()) if np.isfinite(ratio).all() else np.inf
-
-
-def _ties(decided: Floats, *, by_sign: bool) -> NDArray[np.bool_]:
-    """Rows whose two best numbers, or whose number nearest to zero, are equal but for rounding."""
-    finite = np.where(np.isfinite(decided), decided, -np.finfo(float).max)
-    size = np.median(np.abs(decided[np.isfinite(decided)])) if np.isfinite(decided).any() else 1.0
-    if by_sign or decided.shape[1] == 1:
-        return np.asarray(np.abs(finite).min(axis=1) <= TOLERANCE * size)
-    best = np.sort(finite, axis=1)[:, -2:]
-    return np.asarray(best[:, 1] - best[:, 0] <= TOLERANCE * np.maximum(np.abs(best[:, 1]), size))
 
 
 def table_feeds(columns: tuple[InputColumn, ...], table: Any) -> dict[str, Any]:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from separatrix.export.check import given_rows, made_up_rows
+from separatrix.export.check import answers_of, given_rows, made_up_rows
 from separatrix.export.onnx.check import (
     Agreement,
     agreement,
-    expected,
     roundings,
     runtime,
     sample_matrix,
@@ -69,7 +68,7 @@ def onnx_file(
         X = sample_matrix(model)
         feeds = {"X": X}
     document = graph.document
-    found = agreement(graph, feeds, expected(model, X, level), roundings(model, X))
+    found = agreement(graph, feeds, answers_of(model, X, level), roundings(model, X))
     return OnnxFile(
         document.SerializeToString(),
         found,
