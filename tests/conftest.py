@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-# A pause of a busy computer is no failure.
+# A pause of a busy computer is not a failure.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 

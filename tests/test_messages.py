@@ -23,8 +23,8 @@ def test_every_code_has_its_entry() -> None:
 
 
 def test_an_error_states_where_and_what_to_do() -> None:
-    error = InputError("is no number.", file="t.csv", row=7, column="age", remedy="Mend it.")
-    assert str(error) == "file t.csv, row 7, column 'age': is no number. Mend it."
+    error = InputError("is not a number.", file="t.csv", row=7, column="age", remedy="Mend it.")
+    assert str(error) == "file t.csv, row 7, column 'age': is not a number. Mend it."
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.row, again.column) == (str(error), 7, "age")
     assert isinstance(error, ValueError)

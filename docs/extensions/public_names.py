@@ -22,7 +22,7 @@ from separatrix import pictures, storage
 #: Folder of the library → heading of its part of the reference, in the order of the page.
 HEADINGS = {
     "study": "Studies",
-    "exploration": "Pages to explore",
+    "exploration": "Interactive exploration",
     "linear": "Linear regression",
     "logistic": "Logistic regression",
     "discriminant": "Discriminants and naive Bayes",

@@ -38,7 +38,7 @@ def _list_partials(place: Path) -> list[tuple[Path, str]]:
 
 @contextmanager
 def lock(partial: Path) -> Iterator[None]:
-    """While entered, what has this temporary name is no leftover."""
+    """While entered, what has this temporary name is not a leftover."""
     if fcntl is None:
         yield
         return

@@ -81,7 +81,7 @@ def test_probabilities_of_classifiers_are_averaged() -> None:
 def test_models_without_evidence_are_refused() -> None:
     with pytest.raises(sx.InputError, match="no evidence"):
         sx.EvidenceAveraging([sx.LinearRegression()]).fit(X, Y)
-    with pytest.raises(sx.InputError, match="no list"):
+    with pytest.raises(sx.InputError, match="not a list"):
         sx.EvidenceAveraging([]).fit(X, Y)
 
 

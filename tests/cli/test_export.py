@@ -123,7 +123,7 @@ def test_models_of_arrays_are_exported_by_the_names_of_their_columns(command, he
 )
 def test_what_cannot_be_exported_is_one_sentence(command, here, words, message) -> None:
     x = np.random.default_rng(0).normal(size=(30, 2))
-    model = sx.SVC(kernel=sx.Periodic(2.0, period=3.0))  # sines are no part of plain SQL
+    model = sx.SVC(kernel=sx.Periodic(2.0, period=3.0))  # sines are not a part of plain SQL
     sx.save(model.fit(x, x[:, 0] > 0), here / "kernel.sx")
     ran = command("export", *words)
     assert ran.code == 2

@@ -193,7 +193,7 @@ def test_a_terminal_gets_a_bar_and_no_color_where_none_is_wanted(here, table) ->
                 output += os.read(main, 65536)
         assert child.wait(60) == 0
     os.close(main)
-    assert b"\x1b[1m" in output  # the chosen model is bold, which is no colour
+    assert b"\x1b[1m" in output  # the chosen model is bold, which is not a colour
     assert "━━━━".encode() in output
     assert b"[1/6]" not in output  # a bar, not plain lines
     assert not re.search(rb"\x1b\[[0-9;]*(3[0-8]|9[0-7])[0-9;]*m", output)

@@ -85,7 +85,7 @@ def test_with_ties_every_merge_joins_the_closest_clusters(case, method: str) -> 
     x = np.random.default_rng(seed).integers(0, side, (n, d)).astype(float)
     table = linkage(x, method)
     assert table.shape == (n - 1, 4)
-    shape = Dendrogram(table)  # refuses anything that is no tree
+    shape = Dendrogram(table)  # refuses anything that is not a tree
     if method not in ("centroid", "median"):  # which have inversions
         assert (np.diff(shape.heights) >= 0).all()
     assert certify_linkage(x, metric_from("euclidean"), method, table).holds

@@ -80,7 +80,7 @@ def test_what_cannot_be_averaged_is_refused() -> None:
     x, y = load_iris(return_X_y=True)
     with pytest.raises(InputError, match="no probabilities"):
         sx.AveragedClassifier([sx.LinearSVC()]).fit(x, y)
-    with pytest.raises(InputError, match="no list of models"):
+    with pytest.raises(InputError, match="not a list of models"):
         sx.AveragedClassifier([]).fit(x, y)
-    with pytest.raises(InputError, match="no regression model"):
+    with pytest.raises(InputError, match="not a regression model"):
         sx.AveragedRegressor([sx.GaussianNB()]).fit(x, y)

@@ -70,7 +70,7 @@ def test_constant_and_duplicate_columns_are_normal(row: Row) -> None:
 
 
 def _clear(model: Any, x: Any) -> Any:
-    """Rows whose class is no tie but for rounding, as on a margin beside a level plane."""
+    """Rows whose class is not a tie but for rounding, as on a margin beside a level plane."""
     scores = np.asarray(model.decision_function(x)) if hasattr(model, "decision_function") else x
     if scores is x or scores.ndim < 2:
         return np.ones(len(x), dtype=bool)

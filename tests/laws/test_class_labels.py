@@ -1,4 +1,4 @@
-"""Labels of any kind come back as they were given; what is no label is refused."""
+"""Labels of any kind come back as they were given; what is not a label is refused."""
 
 from __future__ import annotations
 

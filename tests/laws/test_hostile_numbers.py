@@ -261,7 +261,7 @@ def test_refusals_name_the_column_and_the_range() -> None:
     sparse = np.where(x > 0.0, x, 0.0)
     with pytest.raises(sx.InputError, match="column 'x0': holds numbers too small"):
         sx.LogisticRegression().fit(csr_array(sparse * 1e-200), plain().labels)
-    nothing = np.column_stack([x, np.zeros(N)])  # zeros are no small numbers
+    nothing = np.column_stack([x, np.zeros(N)])  # zeros are not small numbers
     assert sx.Ridge().fit(nothing, y).certificate_.holds
 
 
@@ -292,7 +292,7 @@ def test_functions_that_are_no_distance_are_refused() -> None:
     rng, x = np.random.default_rng(0), plain().x
     for linkage in ("average", "complete"):
         model = sx.AgglomerativeClustering(3, linkage=linkage, metric=lambda a, b: np.nan)
-        with pytest.raises(sx.InputError, match="no distance"):
+        with pytest.raises(sx.InputError, match="not a distance"):
             model.fit(x)
         model.set_params(metric=lambda a, b: rng.random())
         with suppress(sx.InputError):  # where no pair is nearest in both directions

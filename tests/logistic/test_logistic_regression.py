@@ -340,7 +340,7 @@ def test_class_weights_in_tables_and_arrays(given, weighted, tmp_path):
 def test_invalid_class_weights():
     x, y = np.arange(12.0).reshape(6, 2), ["a", "b"] * 3
     for given, text in (
-        ("even", "no mapping"),
+        ("even", "not a mapping"),
         ({"z": 2.0}, "names 'z'"),
         ({"a": -1.0}, "not neg"),
         ({"a": 0.0}, "zero for class 'a'"),

@@ -202,7 +202,7 @@ def test_degenerate_and_invalid_input() -> None:
         sx.InputError, match="n_neighbors=7 exceeds the total weight 6 of n_samples_fit = 6"
     ):
         sx.KNeighborsClassifier(7).fit(same, [0, 0, 0, 1, 1, 1]).predict(same)
-    with pytest.raises(sx.InputError, match="no count"):
+    with pytest.raises(sx.InputError, match="not a count"):
         sx.KNeighborsClassifier(0).fit(same, [0, 0, 0, 1, 1, 1])
     with pytest.raises(sx.InputError, match="not a positive number"):
         sx.NadarayaWatson(-1.0).fit(same, np.arange(6.0))
@@ -255,7 +255,7 @@ def test_invalid_n_neighbors(count: Any) -> None:
     if count is not None:  # a search by radius alone
         models.append(sx.NearestNeighbors(n_neighbors=count))
     for model in models:
-        with pytest.raises(sx.InputError, match="no count"):
+        with pytest.raises(sx.InputError, match="not a count"):
             model.fit(X, Y)
 
 

@@ -50,7 +50,7 @@ def test_brier_of_several_classes():
 
 
 def test_refusals_teach():
-    with pytest.raises(InputError, match="no probability"):
+    with pytest.raises(InputError, match="not a probability"):
         reliability([0, 1], [0.5, 1.5])
     with pytest.raises(InputError, match="no bin"):
         reliability([0, 1], [0.5, 0.5], bins=0)

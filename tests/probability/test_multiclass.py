@@ -164,7 +164,7 @@ def test_a_warning_of_all_members_is_issued_once(kind):
 @pytest.mark.parametrize("kind", [sx.OneVsRest, sx.OneVsOne, sx.CalibratedClassifier])
 @pytest.mark.parametrize("wrong", [None, sx.LinearRegression()], ids=str)
 def test_only_classifiers_can_be_members(kind, wrong):
-    with pytest.raises(sx.InputError, match="is no classifier"):
+    with pytest.raises(sx.InputError, match="is not a classifier"):
         kind(wrong).fit(*clouds(3))
 
 

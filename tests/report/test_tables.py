@@ -217,7 +217,7 @@ def test_certificate_and_tests_are_folded(many, rare) -> None:
 
 
 def test_a_difference_from_the_baseline_is_judged_row_by_row(many) -> None:
-    """Intervals that overlap are no sign of chance where the same rows are compared."""
+    """Intervals that overlap are not a sign of chance where the same rows are compared."""
     n = 200
     truth = np.array(["a"] * 120 + ["b"] * 80)
     called = truth.copy()

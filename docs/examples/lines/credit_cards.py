@@ -3,7 +3,7 @@ Credit cards: are the standard errors right?
 ============================================
 
 What 72 households spent with a credit card, by age, income and whether they own their home. The
-spread of the spending grows with its mean: then the usual standard errors hold no promise.
+spread of the spending grows with its mean: then the usual standard errors are not valid.
 """
 
 from statsmodels.datasets import ccard

@@ -36,7 +36,7 @@ plt.ylim(0)
 plt.ylabel("width of the 90 % interval (°C)")
 
 # %%
-# In January a forecast knows next to nothing; from summer on it gains. All months until August at
+# In January a forecast explains almost nothing; from summer on it gains. All months until August at
 # once, with a penalty:
 
 summer = list(months[:8])

@@ -2,7 +2,7 @@
 How many neighbors should vote on a digit?
 ==========================================
 
-One neighbor follows every smudge, a hundred are no neighbors any more. Leaving out every image in
+One neighbor follows every smudge, a hundred are not neighbors any more. Leaving out every image in
 turn tells which number is best, and one search for neighbors is enough for all of them: what does
 the curve look like?
 """

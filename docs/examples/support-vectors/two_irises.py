@@ -2,8 +2,8 @@
 What do the support vectors of two irises look like?
 ====================================================
 
-A hundred flowers of two species were measured. Most of them have no say in where the border between
-the species runs: which ones do?
+A hundred flowers of two species were measured. Most of them do not influence where the border
+between the species runs: which ones do?
 """
 
 # %%

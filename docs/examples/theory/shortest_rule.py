@@ -34,7 +34,7 @@ seen = len(high.drop_duplicates())
 print(f"{seen} of {2**13} inputs occur; 2^{2**13 - seen} functions agree with all examples")
 
 # %%
-# The other cultivars are no function of these bits at all.
+# The other cultivars are not a function of these bits at all.
 for name in ("cultivar B", "cultivar C"):
     try:
         print(name, sx.BooleanFunctions(high, cultivar == name).shortest())

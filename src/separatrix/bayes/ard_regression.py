@@ -40,7 +40,7 @@ class ARDRegression(BayesianLinearModel):
     Parameters
     ----------
     max_iter : int, default=300
-        Accepted for compatibility with scikit-learn; it has no effect.
+        Ignored; accepted for scikit-learn compatibility.
     tol : float, default=1e-3
         Accepted for compatibility with scikit-learn; the maximum is found to rounding.
     alpha_1 : float, default=1e-6

@@ -236,7 +236,7 @@ class BayesianRidge(BayesianLinearModel):
     Parameters
     ----------
     max_iter : int, default=300
-        Accepted for compatibility with scikit-learn; it has no effect.
+        Ignored; accepted for scikit-learn compatibility.
     tol : float, default=1e-3
         Accepted for compatibility with scikit-learn; the maximum is found to rounding.
     alpha_1 : float, default=1e-6
@@ -782,7 +782,7 @@ def _root(covariance: Floats, d: int, name: str) -> Floats:
     unit = np.where(diagonal > 0.0, diagonal, 1.0)
     values, vectors = linalg.eigh(covariance / np.multiply.outer(unit, unit))
     if values.min(initial=0.0) < -1e-10 * max(values.max(initial=0.0), 1.0):
-        raise InputError(f"{name} has a negative eigenvalue, so that it is no covariance.")
+        raise InputError(f"{name} has a negative eigenvalue, so that it is not a covariance.")
     return np.asarray(unit[:, None] * vectors * np.sqrt(np.maximum(values, 0.0)))
 
 

@@ -147,7 +147,7 @@ def _number(text: str) -> int | None:
         return int(text)
     except ValueError:
         raise InputError(
-            f"-k {text!r} is no number.", remedy="Write it as -k 3, or -k auto."
+            f"-k {text!r} is not a number.", remedy="Write it as -k 3, or -k auto."
         ) from None
 
 

@@ -38,7 +38,7 @@ from separatrix.messages import InputError
 @click.option(
     "--group",
     metavar="COLUMN",
-    help="Keep rows of one group (a patient, say) in one part; the column is no feature.",
+    help="Keep rows of one group (a patient, say) in one part; the column is not a feature.",
 )
 @click.option(
     "--id", "ids", multiple=True, metavar="COLUMN", help="A column that names rows. Repeatable."

@@ -83,7 +83,7 @@ def export(
     if out is not None:
         ready_file(out)
     elif to == "onnx" and not as_json:
-        raise InputError("An ONNX graph is no text.", remedy="Name a file: --out model.onnx")
+        raise InputError("An ONNX graph is not text.", remedy="Name a file: --out model.onnx")
     from separatrix.export.check import CheckFailed
     from separatrix.export.export import export_model
 

@@ -133,7 +133,7 @@ def _other_rule(choice: Choice | None) -> str:
 
 
 def _reference(entry: Entry | None) -> list[str]:
-    """The reference, which is no candidate, against the winner."""
+    """The reference, which is not a candidate, against the winner."""
     if entry is None:
         return []
     score = f"{score_info(entry.metric).short} {_with_error(entry)}"

@@ -120,7 +120,7 @@ role_options = together(
     click.option(
         "--group",
         metavar="COLUMN",
-        help="Keep rows of one group (a patient, say) in one part; the column is no feature.",
+        help="Keep rows of one group (a patient, say) in one part; the column is not a feature.",
     ),
     click.option(
         "--time",

@@ -118,7 +118,7 @@ def _outcome(given: list[str], interruptions: Interruptions) -> int:
             return 2
         if isinstance(problem, OSError):
             return _broken_off(problem, as_json)
-        if interruptions.happened:  # what the interruption broke is no defect
+        if interruptions.happened:  # what the interruption broke is not a defect
             return _report_interruption(interruptions, problem, as_json)
         traceback.print_exc()
         what = f"{type(problem).__name__}: {problem}. This is a defect in separatrix itself."
@@ -131,7 +131,7 @@ NO_MEMORY = "There is not enough memory for this. Use a smaller table."
 
 
 def _limit(problem: Exception) -> str:
-    """What a limit of the system says that is no defect, nor a fault of the input; or nothing."""
+    """What a limit of the system says, which is neither a defect nor a wrong input; or nothing."""
     text = str(problem)
     if getattr(problem, "errno", None) == errno.ENOMEM or "can't start new thread" in text:
         return NO_MEMORY

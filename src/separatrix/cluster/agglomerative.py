@@ -53,7 +53,7 @@ class AgglomerativeClustering(MetricClusterer):
         or "precomputed" (a square matrix, or its entries above the diagonal in a vector). Centroid,
         median and Ward linkage need "euclidean".
     memory : str or joblib.Memory, default=None
-        Taken and unused: nothing is cached on disk.
+        Ignored, nothing is cached on disk; accepted for scikit-learn compatibility.
     connectivity : array-like, sparse matrix or callable, default=None
         Graph of the points that may merge (n x n, or a function of ``X``): only connected clusters
         do. A graph of several components is completed by their nearest points.
@@ -66,7 +66,7 @@ default="ward"
     distance_threshold : float, default=None
         Height at which to cut the tree: merges below it are made.
     compute_distances : bool, default=False
-        Taken and unused: ``distances_`` are always there.
+        Ignored, ``distances_`` are always computed; accepted for scikit-learn compatibility.
     standardize : bool, default=False
         Standardize the columns first, so that their units do not matter; the levels of a discrete
         column have one scale, so that it counts no more than a numeric one.

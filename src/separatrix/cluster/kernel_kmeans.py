@@ -220,8 +220,8 @@ class KernelKMeans(KernelModel, IterativeClusterer):
             )
         if not mercer:
             notes.append(
-                "The kernel is indefinite: this is no distance in a feature space, and iterations "
-                "need not lower the objective."
+                "The kernel is indefinite: this is not a distance in a feature space, and "
+                "iterations need not lower the objective."
             )
         return Certificate(
             claim=claim,

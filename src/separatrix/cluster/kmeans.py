@@ -89,9 +89,9 @@ default="k-means++"
     random_state : int, RandomState or None, default=None
         Seed of the initializations.
     copy_x : bool, default=True
-        Taken and unused: ``X`` is never written to.
+        Ignored, ``X`` is never changed; accepted for scikit-learn compatibility.
     algorithm : {"lloyd", "elkan"}, default="lloyd"
-        Taken and unused: both give the same iterations.
+        Ignored, both give the same iterations; accepted for scikit-learn compatibility.
     standardize : bool, default=False
         Standardize the columns first, so that their units do not matter; the levels of a discrete
         column have one scale, so that it counts no more than a numeric one.

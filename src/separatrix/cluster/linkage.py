@@ -380,7 +380,7 @@ def _ward_chains(
     while n_merged < n - 1:
         n_merged = loops.ward_chain(columns, size, member, *work, n_merged, first, second, height)
         if n_merged < 0:
-            raise InputError("The distances of means are no numbers.", remedy="Scale the columns.")
+            raise InputError("The distances of means are not numbers.", remedy="Scale the columns.")
         left = np.flatnonzero(columns[0] < np.inf)
         columns, size, member = np.ascontiguousarray(columns[:, left]), size[left], member[left]
 

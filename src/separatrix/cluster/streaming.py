@@ -87,7 +87,7 @@ def certify_kmeans(
             f"{sums.improving_rows} rows, by {sums.gain:.3g} at most."
         )
     else:
-        single = "Nor does moving any single row with both means updated."
+        single = "Moving any single row and updating both means does not lower it either."
     notes = ["A local optimum: other initializations may end lower.", single]
     if not nonempty.all():
         notes.append(f"{int((~nonempty).sum())} of the {len(nonempty)} clusters are empty.")
@@ -346,7 +346,7 @@ def _row_hashes(x: Floats, seed: int) -> NDArray[np.uint64]:
 
 
 # -------------------------------------------------------------------------------------------------
-# Lloyd iterations over compressed rows that are never filled in.
+# Lloyd iterations over compressed rows that are never converted to dense ones.
 #
 # Of every row an upper bound of the distance to its own center and a lower bound of that to any
 # other are stored. Centers that move change the bounds by their steps, and while the first is below

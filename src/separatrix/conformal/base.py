@@ -67,7 +67,7 @@ class ConformalModel(Wrapper):
         check_option("method", self.method, METHODS)
         if not hasattr(self.estimator, "fit"):
             raise InputError(
-                f"{type(self.estimator).__name__} is no model.", remedy="Give one as estimator."
+                f"{type(self.estimator).__name__} is not a model.", remedy="Give one as estimator."
             )
         if is_pairwise(self.estimator):
             raise InputError(
@@ -272,7 +272,7 @@ def categories_of(X: Any, column: Any) -> Categories:
         levels = np.array(sorted(set(values.tolist()), key=str), dtype=object)
     if levels.dtype.kind == "f" and np.isnan(levels).any():
         raise InputError(
-            f"Column {column!r} has missing values, which are no category.",
+            f"Column {column!r} has missing values, which are not a category.",
             remedy="Fill them in with a level of their own.",
         )
     return Categories(column, levels)

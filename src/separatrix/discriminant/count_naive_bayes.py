@@ -225,7 +225,7 @@ class CountNaiveBayes(ClassifierMixin, ClassLabels):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = self._counts_only
-        tags.classifier_tags.poor_score = True  # on tables that are no counts
+        tags.classifier_tags.poor_score = True  # on tables that are not counts
         return tags
 
     def _constants(self) -> Floats:
@@ -633,7 +633,7 @@ class BernoulliNB(CountNaiveBayes):
 
 
 def _above(values: Any, threshold: float) -> Any:
-    """Where values are above the threshold; NaN for what is no finite number."""
+    """Where values are above the threshold; NaN for what is not a finite number."""
     above = values > threshold
     finite = values.dtype.kind != "f" or bool(np.isfinite(values.sum()))
     return above if finite else np.where(np.isfinite(values), above, np.nan)

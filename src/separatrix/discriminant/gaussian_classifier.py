@@ -463,7 +463,7 @@ def certify(options: GaussianOptions, fit: GaussianFit, n_columns: int) -> Certi
     if options.posterior is not None:
         notes.append("Means and covariances are those of a posterior: the prior counts as rows.")
     if not options.shrinkage.is_zero:
-        notes.append("Covariances are shrunk: the likelihood is below its maximum by intention.")
+        notes.append("Covariances are shrunk, so the likelihood is deliberately below its maximum.")
     if options.tol is not None and fit.rank < n_columns and not fit.degenerate:
         left = n_columns - fit.rank
         notes.append(

@@ -543,8 +543,8 @@ class QuadraticDiscriminantAnalysis(EstimatedCovariances):
     store_covariance : bool, default=False
         Whether to keep ``covariance_``.
     tol : float, default=1e-4
-        Accepted as in scikit-learn, and unused: whether a covariance is singular is judged by
-        rounding errors, whatever the units.
+        Ignored; accepted for scikit-learn compatibility: whether a covariance is singular is judged
+        by rounding errors, whatever the units.
     covariance_estimator : estimator or None, default=None
         Its ``fit(X)`` and ``covariance_`` estimate Σₖ from the rows of class k.
 

@@ -531,7 +531,7 @@ class LevelLookup:
     def scores(self, block: Block) -> Floats | None:
         """log p(x | k) of rows with one number per column, of which NaN is a missing value.
 
-        None if a value is no known level, which must be reported.
+        None if a value is not a known level, which must be reported.
         """
         from separatrix.statistics.loops import add_level_scores
 
@@ -623,7 +623,7 @@ def matrix_moments(rows: ArrayRows, schema: Schema, targets: Terms) -> ClassColu
 def count_levels(block: Block, schema: Schema, targets: Terms) -> ClassColumnMoments | None:
     """The moments of the indicators of all levels of the discrete columns, by class.
 
-    None if values are no codes, or too many for a table: they are then compared one by one.
+    None if values are not codes, or too many for a table: they are then compared one by one.
     """
     at = np.array([j for j, c in enumerate(schema.columns) if c.kind is Kind.DISCRETE])
     known = any(schema.columns[j].levels for j in at)
@@ -652,7 +652,7 @@ def _without_levels(rows: ArrayRows, schema: Schema) -> tuple[Schema, ArrayRows]
 
 
 def _largest_codes(x: Floats, indices: Ints) -> Ints | None:
-    """The largest code of every column; None where a value is no code."""
+    """The largest code of every column; None where a value is not a code."""
     from separatrix.statistics.loops import largest_codes
 
     def one(rows: slice) -> Ints:

@@ -36,7 +36,7 @@ class MetricAxioms:
 
     @property
     def is_metric(self) -> bool:
-        """Whether no counterexample was found; that is no proof for other points."""
+        """Whether no counterexample was found; that is not proof for other points."""
         return not self.counterexamples
 
     def __str__(self) -> str:

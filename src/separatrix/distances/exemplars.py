@@ -124,7 +124,7 @@ def medoid(X: Any, metric: Any = "euclidean", sample_weight: Any = None) -> Medo
     metric : str, Metric or callable, default="euclidean"
         The distance d.
     sample_weight : array-like of shape (n,), optional
-        Weights wᵢ, none negative. Rows of weight zero are no candidates.
+        Weights wᵢ, none negative. Rows of weight zero are not candidates.
 
     Returns
     -------

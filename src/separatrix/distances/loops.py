@@ -13,7 +13,7 @@ from separatrix.compilation import compiled
 # -------------------------------------------------------------------------------------------------
 # Operations on single numbers, each a few instructions.
 #
-# A compiled helper of one line takes longer to compile than the line; these take next to nothing.
+# A compiled helper of one line takes longer to compile than the line; these take almost none.
 
 
 #: Without these a minimum of many numbers is not vectorized.

@@ -92,7 +92,7 @@ def _require_numbers(distances: Floats) -> None:
     if not np.isfinite(distances).all():
         row, column = np.argwhere(~np.isfinite(distances))[0]
         raise InputError(
-            f"The metric gives {distances[row, column]} for two points, which is no distance.",
+            f"The metric gives {distances[row, column]} for two points, which is not a distance.",
             remedy="Return a finite number, none negative, for every two points.",
         )
 
@@ -156,7 +156,7 @@ def sample_distances(metric: Metric, x: Any, max_points: int) -> tuple[Any, Floa
         return sample, sample.copy()
     sample = take_items(x, rows)
     distances = np.empty((len(rows), len(rows)))
-    if isinstance(metric, FunctionMetric):  # what is no distance is for the caller to judge
+    if isinstance(metric, FunctionMetric):  # what is not a distance is for the caller to judge
         metric.evaluate(sample, sample, distances)
     else:
         metric.fill(sample, metric.precompute(sample), distances)

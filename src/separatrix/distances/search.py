@@ -151,7 +151,7 @@ class TreeOrExhaustiveSearch:
         self._tree: KDTree | None = None
         #: Squares of such coordinates leave the range of numbers; the metric itself scales them.
         self._scaled = name == "euclidean" and beyond_squares(points)
-        # In more dimensions than this a k-d tree prunes next to nothing.
+        # In more dimensions than this a k-d tree prunes almost nothing.
         few = len(points) < MIN_TREE_POINTS or points.shape[1] > 24
         if not few and not self._scaled:
             self._tree = KDTree(points, name)
@@ -350,7 +350,7 @@ class NearestNeighborSearch:
     def within(self, x: Any, radius: float) -> NeighborLists:
         """All points within ``radius`` of every row of x, in the order of points."""
         if not radius >= 0.0:
-            raise InputError(f"radius={radius!r} is no distance.", remedy="Give 0 or more.")
+            raise InputError(f"radius={radius!r} is not a distance.", remedy="Give 0 or more.")
         self._check_columns(x)
         return self._search.within(x, float(radius))
 

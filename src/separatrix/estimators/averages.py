@@ -73,7 +73,7 @@ class SeveralModels(MetaEstimatorMixin, BaseEstimator):
     def _models(self) -> list[Any]:
         if not isinstance(self.estimators, list | tuple) or not self.estimators:
             raise InputError(
-                f"estimators={self.estimators!r} is no list of models.",
+                f"estimators={self.estimators!r} is not a list of models.",
                 remedy="Give estimators=[…] with one model or more.",
             )
         return list(self.estimators)

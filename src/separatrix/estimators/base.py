@@ -109,7 +109,7 @@ def in_words(**given: Any) -> Iterator[None]:
 
 
 def _no_number(values: Any) -> tuple[tuple[int, ...], str]:
-    """The place of the first value that is no finite number, and what it is; "" if none is."""
+    """The place of the first value that is not a finite number, and what it is; "" if none is."""
     try:
         table = np.asarray(to_array(values))
     except ValueError:  # rows of different lengths
@@ -144,7 +144,7 @@ def refuse_targets(y: Any, sample_weight: Any) -> None:
 
 
 def validate_data(model: Any, X: Any, *y: Any, **options: Any) -> Any:
-    """Rows checked by scikit-learn; what is no finite number is refused by row and column."""
+    """Rows checked by scikit-learn; what is not a finite number is refused by row and column."""
     with in_words(X=X, y=y[0] if y else None):
         try:
             return validation.validate_data(model, X, *y, **options)
@@ -167,7 +167,7 @@ class RowsEstimator(BaseEstimator):
     _multi_output = False
     _missing_ok = False  # NaN is a missing value, and the model can handle it
     _any_size = False  # the model computes no squares of numbers, or only of scaled ones
-    _checks_sums = False  # the fit finds numbers that are none, or too large, by _checked_sums
+    _checks_sums = False  # the fit finds values that are not finite, or too large, by _checked_sums
     encoding_: Encoding
     _rows: Rows | None = None  # training rows of the last fit in this process, for leverage
 
@@ -241,7 +241,7 @@ class RowsEstimator(BaseEstimator):
         )
 
     def _odd_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        """A frame with columns that are no plain numbers, after or in place of a fit."""
+        """A frame with columns that are not plain numbers, after or in place of a fit."""
         encoding: Encoding | None = getattr(self, "encoding_", None)
         if encoding is None or encoding.is_identity:
             refuse_odd_column(
@@ -471,7 +471,7 @@ def reads_tables(fit: Fit) -> Fit:
 
 
 def _has_encoding(model: Any, X: Any) -> bool:
-    """Whether the columns of a frame are encoded: some are no plain numbers, and the model can."""
+    """Whether the columns of a frame are encoded: some are not plain numbers, and the model can."""
     use = model._use_of_frames()
     if use == "encode":
         return odd_column(X, nan=model._missing_ok) is not None
@@ -518,7 +518,7 @@ def _classes(y: Any) -> Target:
     """Labels as an indicator for each class."""
     if np.ndim(y) == 2 and np.shape(y)[1] > 1:
         raise InputError(
-            "Several labels for each row, and a frame with columns that are no plain numbers.",
+            "Several labels for each row, and a frame with columns that are not plain numbers.",
             remedy="Encode the frame first: make_pipeline(TableEncoder(), model).",
         )
     labels = column_or_1d(y, warn=True)
@@ -700,7 +700,7 @@ def label_array(labels: Any) -> NDArray[Any]:
 
 
 def check_labels(labels: NDArray[Any]) -> None:
-    """Refuse missing labels, texts mixed with numbers, and numbers that are no classes."""
+    """Refuse missing labels, texts mixed with numbers, and numbers that are not classes."""
     if labels.dtype.kind in "iub":  # integers are always class labels
         return
     if labels.dtype == object:
@@ -739,7 +739,7 @@ def _is_missing(item: Any) -> bool:
 # Classes of tables: whole numbers in the target as classes, and labels in their own type.
 
 
-#: More distinct numbers than this are no classes.
+#: More distinct numbers than this are not classes.
 MAX_CLASSES = 1_000
 
 
@@ -939,7 +939,7 @@ class MomentEstimator(LinearModel):
             return None
         prepared = prepare(rows)
         block = prepared.rows.collect()
-        if not self._wide(block):  # indicators of missing values are no columns of the design
+        if not self._wide(block):  # indicators of missing values are not columns of the design
             return None
         small = block.x.shape[1] <= MAX_STORED_COLUMNS
         moments = prepared.moments if small else None

@@ -320,7 +320,9 @@ def weights_by_class(given: Any, labels: list[Any], total: Floats) -> Floats:
     if isinstance(given, str) and given == "balanced":
         return np.asarray(total.sum() / (len(total) * total))
     if not isinstance(given, Mapping):
-        raise InputError(f"class_weight={given!r} is no mapping.", remedy="Use 'balanced' or {…}.")
+        raise InputError(
+            f"class_weight={given!r} is not a mapping.", remedy="Use 'balanced' or {…}."
+        )
     unknown = [key for key in given if key not in labels]
     if unknown:
         raise InputError(

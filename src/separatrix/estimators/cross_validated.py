@@ -40,7 +40,7 @@ def cross_validated_probabilities(
     X : array-like of shape (n, d) or Rows
         Features, or a table with its labels.
     y : array-like of shape (n,), default=None
-        Labels, where ``X`` is no table.
+        Labels, where ``X`` is not a table.
     cv : int, splitter or iterable of (train, test), default=5
         A number of folds is stratified by class.
 

@@ -160,7 +160,7 @@ def require_classifier(estimator: Any) -> None:
     """Refuse anything that cannot be fitted to classes."""
     if not hasattr(estimator, "fit") or not is_classifier(estimator):
         raise InputError(
-            f"{type(estimator).__name__} is no classifier.", remedy="Give one as estimator."
+            f"{type(estimator).__name__} is not a classifier.", remedy="Give one as estimator."
         )
 
 
@@ -174,7 +174,8 @@ def fitted_to_numbers(estimator: Any, rows: LabeledRows) -> Any:
     """A copy of a regression model, fitted to the rows."""
     if not hasattr(estimator, "fit") or not is_regressor(estimator):
         raise InputError(
-            f"{type(estimator).__name__} is no regression model.", remedy="Give one as estimator."
+            f"{type(estimator).__name__} is not a regression model.",
+            remedy="Give one as estimator.",
         )
     return _fitted_copy(estimator, rows)
 

@@ -57,7 +57,7 @@ class Page:
         self.port = guard.port = listener.getsockname()[1]
         config = uvicorn.Config(
             guard,
-            log_level="critical",  # a tab that is closed while it waits is no error
+            log_level="critical",  # a tab that is closed while it waits is not an error
             access_log=False,
             server_header=False,
             proxy_headers=False,
@@ -396,7 +396,7 @@ class Guard:
 
 
 def _headers(scope: Message) -> dict[str, str]:
-    """Headers by name; one that occurs twice is no header that we can trust."""
+    """Headers by name; one that occurs twice is not a header that we can trust."""
     headers: dict[str, str] = {}
     for name, value in scope["headers"]:
         key = name.decode("latin-1")

@@ -22,7 +22,7 @@ class ViewState:
 
     def __init__(self, values: Any) -> None:
         if not isinstance(values, Mapping):
-            raise InputError("the state is no object.")
+            raise InputError("the state is not an object.")
         # null is a value that the address leaves out
         self.values = {name: value for name, value in values.items() if value is not None}
 
@@ -132,7 +132,7 @@ def apply_edits(points: PlotPoints, edits: Sequence[Any], total: int) -> PlotPoi
     rows = points.rows.copy()
     for edit in edits:
         if not isinstance(edit, list) or not edit:
-            raise InputError(f"{brief(edit)} is no edit.")
+            raise InputError(f"{brief(edit)} is not an edit.")
         match edit:
             case ["move", row, *place]:
                 x[_at(rows, row)] = _place(place, x.shape[1])
@@ -147,7 +147,7 @@ def apply_edits(points: PlotPoints, edits: Sequence[Any], total: int) -> PlotPoi
                 at = _at(rows, row)
                 x, y, rows = np.delete(x, at, 0), np.delete(y, at), np.delete(rows, at)
             case _:
-                raise InputError(f"{brief(edit)} is no edit.")
+                raise InputError(f"{brief(edit)} is not an edit.")
     return PlotPoints(x, y.astype(points.y.dtype if points.y.dtype.kind == "f" else str), rows)
 
 
@@ -179,14 +179,14 @@ def _at(rows: Ints, row: Any) -> int:
 
 def _place(place: Sequence[Any], d: int) -> list[float]:
     if len(place) != d or not all(_is_number(value) for value in place):
-        raise InputError(f"{brief(list(place))} is no place of {d} numbers.")
+        raise InputError(f"{brief(list(place))} is not a place of {d} numbers.")
     return [float(value) for value in place]
 
 
 def _value(value: Any, y: NDArray[Any]) -> Any:
     if y.dtype.kind == "f":
         if not _is_number(value):
-            raise InputError(f"the target {brief(value)} is no number.")
+            raise InputError(f"the target {brief(value)} is not a number.")
         return float(value)
     if not isinstance(value, str) or value not in set(y.tolist()):
         raise InputError(f"there is no class {brief(value)}.")

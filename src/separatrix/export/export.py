@@ -337,7 +337,7 @@ def _parsed_back(text: str, dialect: SQLDialect) -> None:
     try:
         trees = [tree for tree in parse(text, dialect=dialect.sqlglot) if tree is not None]
     except SqlglotError as problem:
-        raise CheckFailed(f"The text is no query of {dialect.words} ({problem}).") from problem
+        raise CheckFailed(f"The text is not a query of {dialect.words} ({problem}).") from problem
     if len(trees) != 1 or not isinstance(trees[0], exp.Select):
         raise CheckFailed(f"The text is not one query of {dialect.words}.")
 

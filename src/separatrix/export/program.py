@@ -171,7 +171,7 @@ class Builder:
         free = identifier(name, self._level)
         level = max((self._level[used] + 1 for used in values_in(expression)), default=0)
         if level == 0 and not columns_in(expression):
-            level = 1  # a constant is no column of the table
+            level = 1  # a constant is not a column of the table
         if not self._stages:
             self._stages.append((FIRST, []))
         while len(self._stages) <= level:

@@ -310,7 +310,7 @@ class Scalars:
         return found
 
     def _raw_level(self, column: InputColumn) -> exp.Expression:
-        """The text without spaces; what is no level is missing anyway under the usual policy."""
+        """The text without spaces; what is not a level is missing anyway under the usual policy."""
         found: exp.Expression = exp.Trim(this=exp.cast(raw_column(column.name), "text"))
         if column.unseen == "missing":
             return found

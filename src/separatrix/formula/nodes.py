@@ -1134,7 +1134,7 @@ class NumberFormula:
     """Predicted numbers (n x k), one axis if ``flat``, and their spread where it is known.
 
     ``deviation`` are standard deviations of normal predictive distributions; ``interval`` the two
-    ends where these are no multiple of a deviation.
+    ends where these are not a multiple of a deviation.
     """
 
     mean: Node
@@ -1236,7 +1236,9 @@ def formula_of(model: Any) -> Formula:
         return found
     name, home = type(model).__name__, type(model).__module__.split(".")[0]
     if home != "separatrix":
-        raise NoFormula(f"{name} of {home} is no model of this library, which alone have formulas.")
+        raise NoFormula(
+            f"{name} of {home} is not a model of this library, which alone have formulas."
+        )
     raise NoFormula(f"{name} predicts nothing for new rows that a formula could.")
 
 

@@ -702,7 +702,7 @@ def mistake_bound(a: Matrix, b: Matrix, coef: Floats, intercept: float) -> float
 
     R is the largest norm of the rows (1, x), γ the margin of a hyperplane through the origin. Any
     separating hyperplane gives a valid bound; the minimum-norm point of the hull of ±(1, x) gives
-    the smallest one. Infinite where the bound is no floating-point number.
+    the smallest one. Infinite where the bound is not a floating-point number.
     """
     signed = signed_rows(a, b)
     largest = float(abs(signed).max())  # the bound has no unit: squares must not overflow

@@ -338,7 +338,7 @@ class _Scales:
         return self.shrink * largest * float(np.sqrt(np.sum((self.columns / largest) ** 2)))
 
     def mean_diagonal(self, kernel: Kernel) -> float:
-        """The weighted mean of κ(x, x), or 1 where that is no positive number."""
+        """The weighted mean of κ(x, x), or 1 where that is not a positive number."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             mean = float(self.w @ np.asarray(kernel.diagonal(self.x), dtype=float) / self.w.sum())
         return mean if 0.0 < mean < np.inf else 1.0

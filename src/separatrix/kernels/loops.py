@@ -237,7 +237,7 @@ def gaussian_rows32(tile, far, x, zt, inverse):
 
 #: Sums in any order, so that they run on whole vectors; the order is that of the compiled loop.
 SUMS = FLAGS | {"reassoc"}
-#: Squared distances beyond it are taken for it: zero times infinity is no number.
+#: Squared distances beyond it are taken for it: zero times infinity is not a number.
 FARTHEST = 1e300
 
 

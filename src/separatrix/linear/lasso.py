@@ -173,7 +173,7 @@ class ElasticNet(PartialFitMixin, ElasticNetBase):
         Whether to start from the coefficients of the last fit.
     positive : bool, default=False
     random_state : int or None, default=None
-        Accepted for compatibility with scikit-learn; it has no effect.
+        Ignored; accepted for scikit-learn compatibility.
     selection : str, default="cyclic"
     standardize : bool, default=False
         Whether α penalizes the coefficients of standardized columns, so that the fit does not
@@ -311,7 +311,7 @@ class Lasso(ElasticNet):
         Whether to start from the coefficients of the last fit.
     positive : bool, default=False
     random_state : int or None, default=None
-        Accepted for compatibility with scikit-learn; it has no effect.
+        Ignored; accepted for scikit-learn compatibility.
     selection : str, default="cyclic"
     standardize : bool, default=False
         Whether α penalizes the coefficients of standardized columns.
@@ -662,7 +662,7 @@ class LassoCV(LassoPathBase):
     fit_intercept : bool, default=True
         Whether the model has an intercept, which is not penalized.
     precompute : bool, str or array, default="auto"
-        Accepted for compatibility with scikit-learn; it has no effect.
+        Ignored; accepted for scikit-learn compatibility.
     max_iter : int, default=1000
         Limit of sweeps of coordinate descent at each penalty.
     tol : float, default=1e-4
@@ -676,7 +676,7 @@ class LassoCV(LassoPathBase):
         Threads to use; None is one per processor.
     positive : bool, default=False
     random_state : int or None, default=None
-        Accepted for compatibility with scikit-learn; it has no effect.
+        Ignored; accepted for scikit-learn compatibility.
     selection : str, default="cyclic"
     l1_ratio : float, default=1.0
         Mixing parameter ρ: 1 is the lasso.

@@ -40,9 +40,9 @@ class LinearRegression(InferenceMixin, PartialFitMixin, RegressorMixin, MomentEs
     fit_intercept : bool, default=True
     copy_X : bool, default=True
     tol : float, default=1e-6
-        Accepted for compatibility with scikit-learn; it has no effect.
+        Ignored; accepted for scikit-learn compatibility.
     n_jobs : int or None, default=None
-        Accepted for compatibility with scikit-learn; it has no effect.
+        Ignored; accepted for scikit-learn compatibility.
     positive : bool, default=False
 
     Attributes
@@ -184,7 +184,7 @@ class LeastSquaresClassifier(LinearClassifier):
         min over W, a of Σ w ‖c(y) − a − W·x‖²
 
     Two classes have the codes −1 and +1, and x is assigned to ``classes_[1]`` where w·x + a > 0.
-    K classes have one-hot codes, and the largest score wins. Scores are no probabilities.
+    K classes have one-hot codes, and the largest score wins. Scores are not probabilities.
 
     Parameters
     ----------

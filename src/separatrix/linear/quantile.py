@@ -143,7 +143,7 @@ class QuantileRegressor(RegressorMixin, LinearModel):
     solver : str, default="highs"
         One of scikit-learn's names; the solution is exact with any of them.
     solver_options : dict or None, default=None
-        Accepted for compatibility with scikit-learn; it has no effect.
+        Ignored; accepted for scikit-learn compatibility.
     standardize : bool, default=False
         Whether α penalizes the coefficients of standardized columns, so that the fit does not
         depend on the units of X.

@@ -99,14 +99,14 @@ class Ridge(PartialFitMixin, RidgeBase):
     fit_intercept : bool, default=True
     copy_X : bool, default=True
     max_iter : int or None, default=None
-        Accepted for compatibility with scikit-learn; it has no effect.
+        Ignored; accepted for scikit-learn compatibility.
     tol : float, default=1e-4
-        Accepted for compatibility with scikit-learn; it has no effect.
+        Ignored; accepted for scikit-learn compatibility.
     solver : str, default="auto"
         One of scikit-learn's names; the solution is exact with any of them.
     positive : bool, default=False
     random_state : int or None, default=None
-        Accepted for compatibility with scikit-learn; it has no effect.
+        Ignored; accepted for scikit-learn compatibility.
     standardize : bool, default=False
         Whether α penalizes the coefficients of standardized columns, so that the fit does not
         depend on units. Coefficients are in the units of the table either way.
@@ -556,7 +556,7 @@ class RidgeCV(RidgePathBase):
         over the rows. Rows that are copies are left out together, as are the w equal rows that
         a row of weight w stands for.
     gcv_mode : {None, "auto", "svd", "eigen"}, default=None
-        Accepted for compatibility with scikit-learn; it has no effect.
+        Ignored; accepted for scikit-learn compatibility.
     store_cv_results : bool, default=False
         Whether to store ``cv_results_`` (leave-one-out only).
     alpha_per_target : bool, default=False

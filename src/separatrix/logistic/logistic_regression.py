@@ -79,7 +79,7 @@ class LogisticClassifier(SparseCoefficients, ProbabilisticLinearClassifier):
             )
         if self.reference is not None and self.reference not in self.classes_.tolist():
             raise InputError(
-                f"reference={self.reference!r} is no class.",
+                f"reference={self.reference!r} is not a class.",
                 remedy=f"Choose one of {self.classes_.tolist()[:12]}, or None.",
             )
         return data, terms
@@ -160,7 +160,7 @@ class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
         Weight of the likelihood relative to the penalty; infinite is maximum likelihood.
     l1_ratio : float, default=0.0
     dual : bool, default=False
-        Taken and unused.
+        Ignored; accepted for scikit-learn compatibility.
     tol : float, default=1e-4
         Upper bound of the tolerance on the gradient, for standardized columns and per row, and on
         the duality gap, as a fraction of the loss without columns. Fits go on to 1e-8; to
@@ -171,7 +171,7 @@ class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
         With ``solver="liblinear"`` the intercept a is penalized as a coefficient of a/this.
     class_weight : dict, "balanced" or None, default=None
     random_state : object, default=None
-        Taken and unused.
+        Ignored; accepted for scikit-learn compatibility.
     solver : str, default="lbfgs"
         One of scikit-learn's names. The method is chosen by the data, and any penalty goes with any
         name; only "liblinear" has an answer of its own: two classes, intercept penalized.
@@ -181,7 +181,7 @@ class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
     warm_start : bool, default=False
         Start from the coefficients of the last fit.
     n_jobs : object, default=None
-        Taken and unused.
+        Ignored; accepted for scikit-learn compatibility.
     standardize : bool, default=False
         Apply the penalty to standardized columns, so that the fit does not depend on units.
     reference : label or None, default=None
@@ -420,7 +420,8 @@ def check_parameters(model: Any) -> None:
 def _check_penalty(penalty: Any) -> None:
     if isinstance(penalty, Real):
         raise InputError(
-            f"penalty={penalty!r} is no penalty.", remedy=f"C is given by its name: C={penalty!r}."
+            f"penalty={penalty!r} is not a penalty.",
+            remedy=f"C is given by its name: C={penalty!r}.",
         )
     check_option("penalty", penalty, PENALTIES)
 

@@ -96,7 +96,7 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
         Folds as in scikit-learn: stratified, 5 by default, or fewer where no class has so many
         rows.
     dual : bool, default=False
-        Taken and unused.
+        Ignored; accepted for scikit-learn compatibility.
     penalty : {"l1", "l2", "elasticnet"}, default="deprecated"
         As in scikit-learn, where it is deprecated: say ``l1_ratios``.
     scoring : str, callable or None, default="warn"
@@ -110,7 +110,7 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
         Steps at most, at each point.
     class_weight : dict, "balanced" or None, default=None
     n_jobs : object, default=None
-        Taken and unused.
+        Ignored; accepted for scikit-learn compatibility.
     verbose : int, default=0
     refit : bool, default=True
         Fit to all rows at the best mean score; otherwise average the best coefficients of each
@@ -118,7 +118,7 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
     intercept_scaling : float, default=1.0
         As in :class:`LogisticRegression`.
     random_state : object, default=None
-        Taken and unused.
+        Ignored; accepted for scikit-learn compatibility.
     use_legacy_attributes : bool, default="warn"
         Whether attributes have scikit-learn's older form: dicts by class, and C_ repeated.
     standardize : bool, default=False

@@ -343,7 +343,7 @@ class KNeighborsQueries(KNeighborsMixin, NeighborsModel):
             k = getattr(self, "n_neighbors_", None)
             return check_n_neighbors(self.n_neighbors) if k is None else k
         if not isinstance(n_neighbors, Integral):
-            raise TypeError(f"n_neighbors={n_neighbors!r} is no count: give an integer.")
+            raise TypeError(f"n_neighbors={n_neighbors!r} is not a count: give an integer.")
         return check_n_neighbors(n_neighbors)
 
     def kneighbors(
@@ -455,14 +455,16 @@ def check_mode(mode: Any) -> None:
 def check_n_neighbors(k: Any) -> int:
     """k as an int, refused unless it is a positive integer."""
     if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
-        raise InputError(f"n_neighbors={k!r} is no count.", remedy="Give 1, 2, … or 'auto'.")
+        raise InputError(f"n_neighbors={k!r} is not a count.", remedy="Give 1, 2, … or 'auto'.")
     return int(k)
 
 
 def check_radius(radius: Any) -> float:
     """The radius as a float, refused unless it is a number of 0 or more."""
     if not isinstance(radius, int | float | np.number) or not radius >= 0.0:
-        raise InputError(f"radius={radius!r} is no distance.", remedy="Give a number, 0 or more.")
+        raise InputError(
+            f"radius={radius!r} is not a distance.", remedy="Give a number, 0 or more."
+        )
     return float(radius)
 
 
@@ -616,7 +618,7 @@ def check_weights(weights: Any) -> None:
         check_option("weights", weights, WEIGHTS)
     elif isinstance(weights, Gaussian) and weights.by_column:
         raise InputError(
-            "A Gaussian with a bandwidth for each column is no function of the distance.",
+            "A Gaussian with a bandwidth for each column is not a function of the distance.",
             remedy="Give one bandwidth, and scale the columns or choose a metric.",
         )
     elif weights is not None and not isinstance(weights, Gaussian) and not callable(weights):

@@ -267,8 +267,8 @@ class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
         neighbor; exp(−d²/2h²) with the bandwidth of a :class:`Gaussian`; or a function of an
         array of distances. None is "uniform".
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        Taken as scikit-learn does, and unused: the search is exact, and measures which method is
-        the faster one.
+        Ignored; accepted for scikit-learn compatibility. The search is exact, and measures which
+        method is faster.
     leaf_size : int, default=30
     p : float, default=2
     metric : str, Metric or callable, default="minkowski"
@@ -430,8 +430,8 @@ class KNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, NeighborsPredi
         neighbor; exp(−d²/2h²) with the bandwidth of a :class:`Gaussian`; or a function of an
         array of distances. None is "uniform".
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        Taken as scikit-learn does, and unused: the search is exact, and measures which method is
-        the faster one.
+        Ignored; accepted for scikit-learn compatibility. The search is exact, and measures which
+        method is faster.
     leaf_size : int, default=30
     p : float, default=2
     metric : str, Metric or callable, default="minkowski"

@@ -54,8 +54,8 @@ class NearestNeighbors(KNeighborsQueries, RadiusQueries, UnlabeledNeighbors):
     radius : float, default=1.0
         The distance within which :meth:`radius_neighbors` finds all.
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        Taken as scikit-learn does, and unused: the search is exact, and measures which method is
-        the faster one.
+        Ignored; accepted for scikit-learn compatibility. The search is exact, and measures which
+        method is faster.
     leaf_size : int, default=30
     metric : str, Metric or callable, default="minkowski"
     p : float, default=2
@@ -175,7 +175,7 @@ class KNeighborsTransformer(_GraphTransformer, KNeighborsQueries, UnlabeledNeigh
     n_neighbors : int, default=5
         k.
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        Taken as scikit-learn does, and unused.
+        Ignored; accepted for scikit-learn compatibility.
     leaf_size : int, default=30
     metric : str, Metric or callable, default="minkowski"
         A name, a metric, a function of two points, or "precomputed".
@@ -264,7 +264,7 @@ class RadiusNeighborsTransformer(_GraphTransformer, RadiusQueries, UnlabeledNeig
         Distances, or ones.
     radius : float, default=1.0
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        Taken as scikit-learn does, and unused.
+        Ignored; accepted for scikit-learn compatibility.
     leaf_size : int, default=30
     metric : str, Metric or callable, default="minkowski"
         A name, a metric, a function of two points, or "precomputed".

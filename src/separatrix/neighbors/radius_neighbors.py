@@ -122,12 +122,12 @@ class RadiusNeighborsClassifier(NeighborsClassifier, RadiusPredictor):
         neighbor; exp(−d²/2h²) with the bandwidth of a :class:`Gaussian`; or a function of an
         array of distances. None is "uniform".
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        Taken as scikit-learn does, and unused: the search is exact.
+        Ignored, the search is exact; accepted for scikit-learn compatibility.
     leaf_size : int, default=30
     p : float, default=2
     metric : str, Metric or callable, default="minkowski"
     outlier_label : label, list of labels, "most_frequent" or None, default=None
-        The class of rows without a neighbor, one for each target. A label that is no class gives
+        The class of rows without a neighbor, one for each target. A label that is not a class gives
         them probabilities of zero. None refuses such rows.
     metric_params : dict, default=None
     n_jobs : int, default=None
@@ -306,7 +306,7 @@ class RadiusNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, RadiusPre
         neighbor; exp(−d²/2h²) with the bandwidth of a :class:`Gaussian`; or a function of an
         array of distances. None is "uniform".
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        Taken as scikit-learn does, and unused: the search is exact.
+        Ignored, the search is exact; accepted for scikit-learn compatibility.
     leaf_size : int, default=30
     p : float, default=2
     metric : str, Metric or callable, default="minkowski"

@@ -245,7 +245,7 @@ def solve_paths(
 class RidgeRows:
     """Columns ``z`` with a constant at the end if ``intercept``, codes and weights of the rows.
 
-    ``variances`` are those of principal components, None for columns that are none.
+    ``variances`` are those of principal components, None for other columns.
     """
 
     z: Floats

@@ -27,7 +27,7 @@ def column_names(X: Any, names: Sequence[object] | None = None) -> tuple[str, ..
 
 
 def like(X: Any, values: Floats) -> Any:
-    """A matrix as a data frame of the kind of ``X``; the matrix itself if ``X`` is no frame."""
+    """A matrix as a data frame of the kind of ``X``; the matrix itself if ``X`` is not a frame."""
     import narwhals as nw
 
     frame = _frame(X)

@@ -116,7 +116,7 @@ class LogisticCalibration(BinaryCalibration):
     def _learn(self, rows: BinaryScores) -> tuple[SigmoidMap, Certificate]:
         if self.ratio is not None and not 0 < self.ratio < np.inf:
             raise InputError(
-                f"ratio={self.ratio!r} is no ratio of classes.", remedy="Use a positive number."
+                f"ratio={self.ratio!r} is not a ratio of classes.", remedy="Use a positive number."
             )
         return fit_class_means(rows, self.ratio), Certificate(
             "Sigmoid of the class means: closed form, exact for normal scores of equal variance",
@@ -573,7 +573,7 @@ class TemperatureMap:
         """One probability for each class (n x K)."""
         with np.errstate(over="ignore"):
             shifted = scores - scores.max(axis=1, keepdims=True)
-        shifted = np.maximum(shifted, -np.finfo(float).max)  # zero times infinity is no number
+        shifted = np.maximum(shifted, -np.finfo(float).max)  # zero times infinity is not a number
         return np.asarray(softmax(self.inverse_temperature * shifted, axis=1))
 
 

@@ -121,7 +121,7 @@ def reliability(
     is_positive = _positives(y, p, positive)
     if not ((p >= 0) & (p <= 1)).all():
         row = int(np.flatnonzero(~((p >= 0) & (p <= 1)))[0])
-        raise InputError(f"{p[row]} is no probability.", row=row + 1)
+        raise InputError(f"{p[row]} is not a probability.", row=row + 1)
     w = check_sample_weight(sample_weight, p.size)
     w = np.full(p.size, 1.0 / p.size) if w is None else w / w.sum()
     if bins is None:

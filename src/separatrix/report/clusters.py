@@ -111,7 +111,7 @@ def _commands(study: ClusterStudy) -> list[tuple[str, str]]:
         typed.append(
             ("Find the cluster of new rows", "separatrix predict model.sx new.csv --out found.csv")
         )
-    return [*typed, ("Make this page again", study.command)] if study.command else typed
+    return [*typed, ("Create this report again", study.command)] if study.command else typed
 
 
 def _python(study: ClusterStudy) -> str:

@@ -119,7 +119,7 @@ def _commands(study: CurveStudy) -> list[tuple[str, str]]:
     commands = []
     if study.command:
         fit = study.command.replace("separatrix curve", "separatrix fit", 1)
-        commands = [("Choose and test a model", fit), ("Make this page again", study.command)]
+        commands = [("Choose and test a model", fit), ("Create this report again", study.command)]
     return commands
 
 

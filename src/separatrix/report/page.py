@@ -243,9 +243,9 @@ def tie_units(text: str) -> str:
 
 
 def commands(study: Study) -> list[tuple[str, str]]:
-    """Commands to predict new rows, and to make this page again."""
+    """Commands to predict new rows, and to create this report again."""
     typed = [("Predict new rows", "separatrix predict model.sx new.csv --out predicted.csv")]
-    return [*typed, ("Make this page again", study.command)] if study.command else typed
+    return [*typed, ("Create this report again", study.command)] if study.command else typed
 
 
 def python_code(study: Study) -> str:

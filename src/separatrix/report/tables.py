@@ -162,7 +162,7 @@ def ordered_entries(study: Study) -> list[Entry]:
 def leaderboard_table(study: Study) -> ReportTable:
     """Candidates with mean over the folds, 95 % interval, and tuned hyperparameters.
 
-    Below them, fenced off, the reference, which is no candidate.
+    Below them, fenced off, the reference, which is not a candidate.
     """
     lines = []
     other = next((e.secondary.metric for e in study.leaderboard if e.secondary is not None), None)
@@ -786,12 +786,12 @@ def repeats_sentence(study: Study) -> str:
     if math.isnan(repeats.ratio):
         return (
             f"{text} Repeats cut the folds at other times; standard errors are not corrected, "
-            "since folds in order of time are no random draws."
+            "since folds in order of time are not random draws."
         )
     return (
         f"{text} The standard deviation over repeats says how much the draw of the folds matters; "
-        "it is no standard error. The corrected one (Nadeau and Bengio) allows for training rows "
-        f"that folds share: √((1/{repeats.n_repeats * repeats.n_folds} + {repeats.ratio:.2g}) "
+        "it is not a standard error. The corrected one (Nadeau and Bengio) allows for training "
+        f"rows that folds share: √((1/{repeats.n_repeats * repeats.n_folds} + {repeats.ratio:.2g}) "
         "s²) over all folds."
     )
 
@@ -928,7 +928,7 @@ def interval_table(study: Study) -> ReportTable | None:
                 ),
             )
         )
-    heads = ("Level", "Targets within", "95 % interval of that", "Mean width")
+    heads = ("Level", "Targets within", "95 % confidence interval", "Mean width")
     return ReportTable(tuple((head, head != "Level") for head in heads), tuple(lines))
 
 
@@ -1049,7 +1049,7 @@ def coverage_table(study: Study) -> ReportTable | None:
         Line(level_text(check.level), (*_coverage(check.coverage), figure(check.size)))
         for check in conformal.checks
     ]
-    heads = ("Level", "Test rows within", "95 % interval of that", size)
+    heads = ("Level", "Test rows within", "95 % confidence interval", size)
     return ReportTable(tuple((head, head != "Level") for head in heads), tuple(lines))
 
 
@@ -1059,7 +1059,7 @@ def guaranteed_class_table(study: Study) -> ReportTable | None:
     if check is None or not check.by_class:
         return None
     lines = [Line(name, _coverage(score)) for name, score in check.by_class.items()]
-    heads = ("Class", "Test rows within", "95 % interval of that")
+    heads = ("Class", "Test rows within", "95 % confidence interval")
     return ReportTable(tuple((head, head != "Class") for head in heads), tuple(lines))
 
 
@@ -1087,7 +1087,9 @@ def guaranteed_text(study: Study) -> str:
         )
     if not conformal.checks:
         return f"{text} There are too few test rows to check it."
-    return f"{text} It was checked with either half of the test rows calibrated by the other."
+    return (
+        f"{text} The coverage was checked on each half of the test rows, calibrated on the other."
+    )
 
 
 # -------------------------------------------------------------------------------------------------

@@ -124,7 +124,7 @@ def other_choice(study: Study) -> str:
 
 
 def reference_text(study: Study) -> str:
-    """What the line of the reference says, which is no candidate; empty without one."""
+    """What the line of the reference says, which is not a candidate; empty without one."""
     entry = study.reference
     if entry is None:
         return ""

@@ -152,7 +152,7 @@ _CURRENCIES = (
 )
 _CURRENCY = "|".join(_CURRENCIES)
 
-#: Characters of plain numbers, with separators; texts with others have a unit, or are no numbers.
+#: Characters of plain numbers, with separators; texts with others have a unit, or are not numbers.
 _OTHER = r"[^0-9.,' +\-eE]"
 _SIGNED = r"^(?P<sign>[+-]?) *(?P<body>[0-9.,][0-9.,' ]*(?:[eE][+-]?[0-9]+)?)$"
 _WITH_UNIT = (
@@ -263,7 +263,7 @@ def fits(parts: NumberParts, separators: Separators) -> pa.Array:
 
 
 def to_floats(text: pa.Array, notation: Notation) -> pa.Array:
-    """Cleaned texts as float64; null where the text is no number in this notation."""
+    """Cleaned texts as float64; null where the text is not a number in this notation."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -323,7 +323,7 @@ class DatePattern:
 def _patterns() -> tuple[DatePattern, ...]:
     patterns = [DatePattern("year-first", rf"^{_FULL_YEAR}[-/.]{_MONTH}(?:[-/.]{_DAY}{_TIME})?$")]
     for separator in ("/", "-", r"\."):
-        # versions such as 1.2.34 are no dates; with points, the day is always first
+        # versions such as 1.2.34 are not dates; with points, the day is always first
         year = _FULL_YEAR if separator == r"\." else _YEAR
         middle = rf"{_DAY}{separator}{_MONTH}{separator}{year}{_TIME}"
         patterns.append(DatePattern("day-first", f"^{middle}$"))
@@ -346,7 +346,7 @@ PATTERNS = (
 
 
 def to_days(text: pa.Array, order: str) -> Floats:
-    """Cleaned texts as days since 1970-01-01; NaN where the text is no date of this order.
+    """Cleaned texts as days since 1970-01-01; NaN where the text is not a date of this order.
 
     Times of day become seconds.
     """

@@ -106,7 +106,7 @@ def _threshold(sizes: np.ndarray, most: int) -> float:
 def _pool_levels(column: Column, counts: dict[str, float], threshold: float) -> _PooledLevels:
     frequent = {level: w for level, w in counts.items() if w >= threshold}
     pooled = {level: w for level, w in counts.items() if w < threshold}
-    if len(pooled) == 1:  # one rare level alone is no group
+    if len(pooled) == 1:  # one rare level alone is not a group
         frequent, pooled = counts, {}
     return _PooledLevels(column, frequent, pooled, threshold)
 

@@ -348,7 +348,7 @@ def decide(tally: Tally, hints: Hints, *, forced: bool) -> Notation | None:
 def slips_of(tally: Tally) -> tuple[str, ...]:
     """The texts of a column of numbers or dates that are neither, if they are few enough.
 
-    Numbers with other separators and dates in another order are no slips: the column is written in
+    Numbers with other separators and dates in another order are not slips: the column is written in
     two ways.
     """
     best, strict = tally.best, tally.options.strict or tally.options.na is not None

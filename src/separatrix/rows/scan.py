@@ -72,12 +72,12 @@ def scan(
         Kinds of columns by name, where the kind inferred from the type is not the right one.
     group : str or array-like, default=None
         A column by name, or its values: rows of one group (the visits of a patient) are never
-        parted between training and test rows. It is no feature.
+        parted between training and test rows. It is not a feature.
     time : str or array-like, default=None
         A column by name, or its values: the rows that come last are the test part, and folds follow
         one another. A named column stays a feature.
     id : str or sequence of str, default=()
-        Columns that identify rows, and are no features. A column of whole numbers that is named
+        Columns that identify rows, and are not features. A column of whole numbers that is named
         like an identifier, or of texts, with a value of its own in every row, is left out anyway.
     decimal : {".", ","}, default=None
         The decimal separator of all numbers in text; None recognizes it column by column.

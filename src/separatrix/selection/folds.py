@@ -140,7 +140,7 @@ def copies_of(X: Any, y: Any, consequence: str = TOGETHER) -> Hashes | None:
     Rows are copies where all columns and the target are equal (:mod:`separatrix.rows.split`). A
     model that is tested on a row which it was fitted to seems to predict what it remembers: folds
     that we draw keep copies together, and warning SEP009 says so, or another ``consequence``. None
-    where nothing is copied, and for rows that are no table, such as strings or graphs.
+    where nothing is copied, and for rows that are not a table, such as strings or graphs.
     """
     from separatrix.rows.scan import scan
 

@@ -3,8 +3,8 @@
     θ̂_f = argmin_θ Σ_{g ≠ f} loss_g(θ)     predicts the rows of fold f
     θ̂   = argmin_θ Σ_g loss_g(θ)           is for the model of all rows
 
-The losses of a fold have no say in the parameters that predict it, and no model is fitted for that
-alone: the fits of the comparison serve both.
+The losses of a fold do not influence the parameters that predict it, and no model is fitted for
+that alone: the fits of the comparison serve both.
 """
 
 from __future__ import annotations

@@ -174,7 +174,7 @@ def add_level_scores(
     """Add the row of ``logs`` (levels x K) of each value's level to the scores of its row.
 
     The levels of ``columns[c]`` are ``values[starts[c]:starts[c + 1]]``, ascending. NaN adds
-    nothing. Returns False at the first value that is no level; the scores are then incomplete.
+    nothing. Returns False at the first value that is not a level; the scores are then incomplete.
     """
     for i in range(x.shape[0]):
         for c in range(columns.shape[0]):
@@ -270,7 +270,7 @@ def log_counts(
 
 @compiled
 def largest_codes(x: Floats, columns: Codes, most: float, codes: Codes) -> None:
-    """Raise ``found`` to the largest value of each column; −1 where one is no code."""
+    """Raise ``found`` to the largest value of each column; −1 where one is not a code."""
     for i in range(x.shape[0]):
         for c in range(columns.shape[0]):
             v = x[i, columns[c]]

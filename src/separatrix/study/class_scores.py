@@ -330,7 +330,7 @@ def scores_by_class(test: Predictions, classes: NDArray[Any]) -> tuple[ScoresOfC
     """Precision, recall, F1 and AUC of every class against all others."""
     truth, w = codes_of(test.truth, classes), unit_weights(test.w, len(test.truth))
     answers = codes_of(test.predicted, classes)
-    if (answers < 0).any():  # rejections are no answers
+    if (answers < 0).any():  # rejections are not answers
         answers = _most_probable(test, classes)
     return tuple(
         ScoresOfClass(

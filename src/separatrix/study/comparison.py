@@ -221,7 +221,7 @@ class RowComparison(Comparison):
         return losses.score(metric, self.units)
 
     def line(self, name: str, label: str, losses: CandidateLosses, note: str) -> Entry:
-        """The line of the leaderboard of one that is no candidate."""
+        """The line of the leaderboard of one that is not a candidate."""
         found = losses.score(self.metric)
         return Entry(
             name,
@@ -235,7 +235,7 @@ class RowComparison(Comparison):
         )
 
     def reference(self, losses: CandidateLosses, winner: str, n_folds: int) -> Entry:
-        """The line of a reference that is no candidate, against the winner on the same rows."""
+        """The line of a reference that is not a candidate, against the winner on the same rows."""
         losses = losses.at(self.losses[winner].rows)
         other = self.losses[winner].at(losses.rows)
         chosen = other.score(self.metric)
@@ -366,7 +366,7 @@ def choose_winner(compared: Averageable, options: StudyOptions) -> ComparisonOut
 
 
 # -------------------------------------------------------------------------------------------------
-# A reference that is no candidate: gradient-boosted trees on the same folds.
+# A reference that is not a candidate: gradient-boosted trees on the same folds.
 #
 # It says how much is lost by staying with geometric models. The trees are scikit-learn's; they are
 # never chosen and never stored.

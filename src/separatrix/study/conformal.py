@@ -35,7 +35,7 @@ def calibrated(study: Study, folds: RowFolds) -> Calibration:
 
 
 def _refusal(study: Study, folds: RowFolds) -> str:
-    """Why test rows are no guide to new rows; empty if they are."""
+    """Why test rows are not a guide to new rows; empty if they are."""
     keys = folds.table.keys
     if keys.times is not None:
         return "rows are in order of time, so that later rows need not resemble the test rows."
@@ -47,7 +47,7 @@ def _refusal(study: Study, folds: RowFolds) -> str:
 
 
 def _one_of_each(folds: RowFolds) -> Ints:
-    """Test rows, of copies of a row the first: they are no independent evidence."""
+    """Test rows, of copies of a row the first: they are not independent evidence."""
     test, units = folds.test, folds.units
     if units is None:
         return test
@@ -84,7 +84,7 @@ def _checks(
     sizes: Any,
     classes: tuple[str, ...] = (),
 ) -> tuple[CoverageCheck, ...]:
-    """Coverage with either half of the rows calibrated by the other, where that many suffice.
+    """Coverage with each half of the rows calibrated on the other, where that many suffice.
 
     Sizes are those with all rows, as new rows will have them. The rows of a class of which a half
     is too few are not checked: their sets hold the class in any case.

@@ -241,7 +241,7 @@ def _neighbors(core: Any) -> NeighborSearch | None:
 
 
 def _errors_by_count(core: Any) -> tuple[Ints, Floats, Floats]:
-    """Leave-one-out errors of every number of neighbors; none for weights that are no counts."""
+    """Leave-one-out errors of every number of neighbors; none for weights that are not counts."""
     try:
         found = core.leave_one_out_ if hasattr(core, "leave_one_out_") else core.leave_one_out()
     except InputError:

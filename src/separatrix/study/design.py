@@ -268,7 +268,7 @@ class RowFolds:
     def units(self) -> Ints | None:
         """The number of the group of each row, or of its copies; None if every row is its own.
 
-        Rows of one unit are no independent evidence: standard errors count units.
+        Rows of one unit are not independent evidence: standard errors count units.
         """
         found, units = np.unique(self.unit_keys, return_inverse=True)
         return None if len(found) == len(self.unit_keys) else np.asarray(units)

@@ -94,7 +94,7 @@ class Validation:
 
     @classmethod
     def of(cls, folds: Any, repeats: Any, nested: bool) -> Validation:
-        """From the parameters of a study; refuses what is no number of folds or repeats."""
+        """From the parameters of a study; refuses what is not a number of folds or repeats."""
         loo = isinstance(folds, str) and folds.lower() == LEAVE_ONE_OUT
         if isinstance(folds, str) and not loo:
             raise InputError(
@@ -197,7 +197,7 @@ class StudyOptions:
     """Metric, rule and effort of a study; ``costs`` and ``reject`` of classification alone.
 
     ``level`` is that of predictive intervals, of regression models that have them.
-    ``reference`` asks for a reference that is no candidate, ``average`` for an average of the
+    ``reference`` asks for a reference that is not a candidate, ``average`` for an average of the
     candidates where it is better than the best of them. ``validation`` says how they are judged.
     """
 

@@ -254,7 +254,7 @@ def study_moments(
 ) -> Study:
     """Compare the models that need only moments: of a table too large, or not to be shared.
 
-    Regression alone: an error rate is no function of moments.
+    Regression alone: an error rate is not a function of moments.
     """
     parts, schema = stored.parts, stored.schema
     target = inferred.one_target(schema)

@@ -161,7 +161,7 @@ class Decision:
     """Misclassification costs, and how decisions of least expected cost did on the test set.
 
     ``costs.matrix[i, j]``: the truth is class i, the answer j; the cost of a rejection is None
-    where it is no option. ``reject_label`` is the answer of a rejection. ``coverage`` is the
+    where it is not an option. ``reject_label`` is the answer of a rejection. ``coverage`` is the
     fraction of rows that are not rejected, ``risk`` the mean cost of those; ``cost`` that of all
     rows, rejections included; ``cost_without`` that of predicting the most probable class instead.
     """
@@ -424,7 +424,7 @@ class Uncertainty:
 
 @dataclass(frozen=True)
 class CoverageCheck:
-    """Test rows covered at a level, either half calibrated by the other.
+    """Test rows covered at a level; each half is calibrated on the other half.
 
     ``coverage`` has its Clopper–Pearson interval; ``by_class`` is that of the rows of each class of
     which a half suffices. Calibrated by all test rows, ``size`` is the mean width of intervals or

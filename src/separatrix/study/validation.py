@@ -205,7 +205,7 @@ def corrected_error(scores: Any, ratio: float) -> float:
 #     θ̂_f = argmin_θ of the losses on all folds but f       tunes the models that predict fold f
 #     ŷᵢ  = prediction by the model with θ̂_f fitted to all rows but i,     i in fold f
 #
-# The losses of a row have no say in the parameters that predict it. Copies of a row, and the rows
+# The losses of a row do not influence the parameters that predict it. Copies of a row, and the rows
 # of a group, are left out together. Closed forms (``leave_one_out_fits`` of an estimator) are for
 # rows that stand alone and have no weights; they encode and standardize columns by all training
 # rows, which uses no target.

@@ -89,7 +89,7 @@ class NuSVC(CalibratedPairs):
     break_ties : bool, default=False
         Whether sums of scores decide between classes of equally many votes; else the first does.
     random_state : int, RandomState or None, default=None
-        Taken and unused: the solution is deterministic.
+        Ignored, the solution is deterministic; accepted for scikit-learn compatibility.
     standardize : bool, default=False
     time_budget : float or None, default=None
 
@@ -462,7 +462,7 @@ NO_MARGIN = "Zero is a mean of rows in the feature space: no hyperplane has them
 def check_nu(nu: float) -> float:
     """ν as a number in (0, 1]."""
     if isinstance(nu, bool) or not isinstance(nu, int | float | np.number) or not 0.0 < nu <= 1.0:
-        raise InputError(f"nu={nu!r} is no fraction.", remedy="Choose 0 < nu <= 1.")
+        raise InputError(f"nu={nu!r} is not a fraction.", remedy="Choose 0 < nu <= 1.")
     return float(nu)
 
 

@@ -608,7 +608,7 @@ def _wrong(margin: Floats, y: Floats) -> Floats:
 def gaps_along(trace: SVMTrace, gram: Floats, C: Floats, *, mercer: bool = True) -> Floats:
     """Duality gap relative to the objective at each C, from the rows and α alone.
 
-    NaN without a Mercer kernel, whose dual is no bound.
+    NaN without a Mercer kernel, whose dual is not a bound.
     """
     certificates = [certify_at(trace, gram, float(value), mercer=mercer) for value in C]
     return np.array([proof.gap / (proof.primal or 1.0) for proof in certificates])

@@ -581,7 +581,7 @@ def squared_problem(
 #
 # The dual coefficients β give the dual point u = −tβ/c of the hinge loss, or u = β/c of the
 # ε-insensitive loss; both are handed to :mod:`separatrix.optimize.convex`. Without a Mercer kernel
-# the dual value is no bound, and only the KKT conditions can be shown.
+# the dual value is not a bound, and only the KKT conditions can be shown.
 
 
 #: Relative difference of two objectives that counts as none.

@@ -678,7 +678,7 @@ _LEAST = 64
 class GramMatrix:
     """κ(xᵢ, xⱼ) of the rows ``x``; ``single`` says whether blocks may be of float32.
 
-    ``mercer`` is False where a negative eigenvalue was found: then κ is no inner product.
+    ``mercer`` is False where a negative eigenvalue was found: then κ is not an inner product.
     """
 
     def __init__(self, kernel: Kernel, x: Any, *, mercer: bool = True) -> None:

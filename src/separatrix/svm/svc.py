@@ -487,7 +487,7 @@ class SVC(CalibratedPairs):
         "scale".
     coef0 : float, default=0.0
     shrinking : bool, default=True
-        Taken and unused: rows are left out of the search where that pays.
+        Ignored; accepted for scikit-learn compatibility.
     probability : bool, default="deprecated"
         Fit a Platt sigmoid to the cross-validated scores of every binary SVM, coupled to
         probabilities of classes. The default is False; scikit-learn deprecates the parameter.
@@ -504,7 +504,7 @@ class SVC(CalibratedPairs):
     break_ties : bool, default=False
         Whether sums of scores decide between classes of equally many votes; else the first does.
     random_state : int, RandomState or None, default=None
-        Taken and unused: the solution is deterministic.
+        Ignored, the solution is deterministic; accepted for scikit-learn compatibility.
     standardize : bool, default=False
     decision : {"ovo", "ovr"}, default="ovo"
         Binary SVMs for more than two classes: one for each pair, or one for each class.
@@ -849,7 +849,7 @@ class PairFigures:
         up, down = np.minimum(up, up.T), np.maximum(down, down.T)
         #: Violation of the worst pair of rows, and the intercept in the middle of it.
         self.violation, self.b = np.maximum(down - up, 0.0), -0.5 * (up + down)
-        np.fill_diagonal(self.b, 0.0)  # a class is no pair with itself
+        np.fill_diagonal(self.b, 0.0)  # a class is not a pair with itself
         parts = np.array(parallel_map(lambda c: self._sums(c, np.repeat(self.b[c], sizes)), lines))
         sums, kkt = parts[:, :5].transpose(1, 0, 2), parts[:, 5]
         square, loss, excess, imbalance, total = sums + sums.transpose(0, 2, 1)

@@ -468,7 +468,7 @@ def path_folds(data: PathTraining, cv: Any) -> Folds:
     """
     cv, copied = DEFAULT_FOLDS if cv is None else cv, None
     if isinstance(cv, int | np.integer):
-        # structures are no table: equal ones have equal rows of the Gram matrix
+        # structures are not a table: equal ones have equal rows of the Gram matrix
         columns = data.gram if isinstance(data.x, list) else data.x
         copied = copies_of(columns, data.codes.astype(str))
         distinct = slice(None) if copied is None else np.unique(copied, return_index=True)[1]

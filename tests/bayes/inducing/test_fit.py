@@ -101,7 +101,7 @@ def test_what_there_is_not_is_refused_in_words(rows):
     with pytest.raises(InputError, match="no leave-one-out"):
         model.leave_one_out()
     for bad in (0, 2.5, "many", True):
-        with pytest.raises(InputError, match="no number of inducing points"):
+        with pytest.raises(InputError, match="not a number of inducing points"):
             sx.GaussianProcessRegressor(n_inducing=bad).fit(x, y)
     with pytest.raises(InputError, match="need rows of numbers"):
         sx.GaussianProcessRegressor(optimizer=lambda *_: None, n_inducing=5).fit(x, y)

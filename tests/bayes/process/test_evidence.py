@@ -82,7 +82,7 @@ def test_evidence_is_the_density_of_the_targets() -> None:
 
 @pytest.mark.parametrize("trend", ["none", "constant", "linear"])
 def test_weights_are_repeated_rows_in_value_and_gradient(trend: str) -> None:
-    """Copies that are not quite equal are no copies: they make the covariance of all rows."""
+    """Copies that are not quite equal are not copies: they make the covariance of all rows."""
     w = np.random.default_rng(3).integers(0, 4, len(X)).astype(float)
     options = {"optimizer": None, "alpha": np.linspace(0.01, 0.2, len(X)), "trend": trend}
     weighted = sx.GaussianProcessRegressor(kernel(), **options).fit(X, Y, sample_weight=w)

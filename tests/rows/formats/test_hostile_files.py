@@ -104,7 +104,7 @@ def test_archives(tmp_path):
 def test_json_lines(tmp_path, line, words):
     path = tmp_path / "t.jsonl"
     good = "".join(json.dumps({"x": i + 0.5, "y": i}) + "\n" for i in range(3))
-    path.write_text(f"{good}\n{line}\n{good}")  # the empty line is no row
+    path.write_text(f"{good}\n{line}\n{good}")  # the empty line is not a row
     with pytest.raises(InputError, match=words):
         scan(path, target="y", kinds={"x": "numeric"} if "seven" in line else None).read()
 

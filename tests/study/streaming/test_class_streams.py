@@ -190,7 +190,7 @@ def test_costs_decide_on_a_stream(file) -> None:
     ("options", "words"),
     [
         ({"models": ["svm"]}, "svm needs all rows in memory"),
-        ({"metric": "auc"}, "'auc' is no mean over rows"),
+        ({"metric": "auc"}, "'auc' is not a mean over rows"),
         ({"average": True}, "An average of the candidates needs"),
         ({"test": 0.0}, "too few to hold out a test set"),
     ],

@@ -92,7 +92,7 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
     warm_start : bool, default=False
         Whether a second fit starts from the hyperparameters of the first.
     copy_X_train : bool, default=True
-        Taken and unused: training rows are never changed.
+        Ignored, training rows are never changed; accepted for scikit-learn compatibility.
     random_state : int, RandomState or None, default=None
         Seed of the restarts.
     multi_class : {"one_vs_rest", "one_vs_one"}, default="one_vs_rest"

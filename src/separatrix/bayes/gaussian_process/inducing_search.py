@@ -483,7 +483,7 @@ def check_count(n_inducing: Any) -> int | None:
     whole = isinstance(n_inducing, int | np.integer) and not isinstance(n_inducing, bool)
     if not whole or n_inducing < 1:
         raise InputError(
-            f"n_inducing={n_inducing!r} is no number of inducing points.",
+            f"n_inducing={n_inducing!r} is not a number of inducing points.",
             remedy='Give a positive integer, "auto", or None for the exact process.',
         )
     return int(n_inducing)

@@ -266,7 +266,7 @@ def _same(a: AscentEnd, b: AscentEnd) -> bool:
 #
 # B, the curvature −∇²f, is learned from the changes of the gradient by symmetric updates of rank
 # one, which need not be positive and approach the true curvature: what they end with is an estimate
-# of it. Where an update of rank one would divide by next to nothing, one of rank two takes its
+# of it. Where an update of rank one would divide by almost zero, one of rank two takes its
 # place.
 #
 # J. Nocedal and S. Wright, Numerical Optimization, 2006, chapter 6.2.
@@ -455,7 +455,7 @@ def _rescale_curvature(b: Floats, step: Floats, change: Floats) -> Floats:
 def _update_curvature(b: Floats, step: Floats, change: Floats) -> Floats:
     """An update after which B s equals the change of the gradient.
 
-    Of rank one; where that would divide by next to nothing, the one of rank two that leaves B
+    Of rank one; where that would divide by almost zero, the one of rank two that leaves B
     positive.
     """
     product = b @ step

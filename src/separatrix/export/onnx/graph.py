@@ -40,7 +40,7 @@ class GraphValue(Value):
         """A factor as it is, or a column of it.
 
         onnxruntime fuses a matrix product with one stored factor, which it rounds to single
-        precision; it leaves alone what is no constant.
+        precision; it leaves alone what is not a constant.
         """
         if isinstance(factor, Value) or np.size(factor) != 1:
             return factor

@@ -1,8 +1,8 @@
 """CSV files as a stream of batches; types are inferred from the first block unless given.
 
 Arrow infers types from the first block alone. Integers are read as floats from the start, so a
-decimal point in a later block is no error; text among numbers is a :class:`Contradiction`, after
-which the column is read as text from the start, or refused with its row.
+decimal point in a later block is not an error; text among numbers is a :class:`Contradiction`,
+after which the column is read as text from the start, or refused with its row.
 """
 
 from __future__ import annotations
@@ -441,7 +441,7 @@ def _with_names(
         header = has_header(first, rest, expected)
     if header:
         names = tuple(name.strip() for name in first)
-        if names != tuple(first):  # "x, y": the spaces are no part of the names
+        if names != tuple(first):  # "x, y": the spaces are not a part of the names
             height = 1 + sum(name.count("\n") for name in first)  # lines of the header
             return CSVDialect(encoding, delimiter, skip + height, names, names, tuple(notes))
         return CSVDialect(encoding, delimiter, skip, names, None, tuple(notes))
@@ -471,7 +471,7 @@ def _encoding(path: str, head: bytes) -> str:
 
 
 def _beyond_ascii(path: str, head: bytes) -> tuple[int, int, bool]:
-    """Characters of UTF-8, bytes that are none, and whether some are not of Windows-1252."""
+    """Characters of UTF-8, bytes that are not, and whether some are not of Windows-1252."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     valid, invalid, controls = 0, 0, False
     cut = False  # whether a character may continue in the next chunk

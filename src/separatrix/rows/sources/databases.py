@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _QUERY = re.compile(r"\s*(?:\(\s*)*(select|with|values|from)\b", re.IGNORECASE)
 _COMMENT = re.compile(r"\s*(--|/\*)")
-#: Statements that are no query.
+#: Statements that are not a query.
 _OTHER = re.compile(
     r"\s*(insert|update|delete|replace|drop|create|alter|attach|detach|pragma|copy|install|load"
     r"|set|reset|call|export|import|vacuum|analyze|reindex|begin|commit|rollback|savepoint"

@@ -559,7 +559,7 @@ def _cells_of_type(type_: pa.DataType) -> CellTypes:
 
 
 def _objects(block: bytes, path: str, start: int) -> list[dict[str, Any]]:
-    """The rows of a block; the first that is no object is refused."""
+    """The rows of a block; the first that is not an object is refused."""
     objects: list[dict[str, Any]] = []
     for line in block.split(b"\n"):
         if line and not line.isspace():

@@ -345,7 +345,7 @@ class Partitions:
 
 
 def _can_be(values: list[str | None], type_: pa.DataType) -> bool:
-    """Whether values of the right shape are of the type: 2024-02-31 is no date."""
+    """Whether values of the right shape are of the type: 2024-02-31 is not a date."""
     import pyarrow as pa
 
     try:

@@ -499,7 +499,7 @@ class PartitionSearch:
     def scores(self, partitions: Sequence[Partition]) -> list[float]:
         """Mean silhouettes, those of rows in clusters of a few being 0, as of a row alone.
 
-        NaN if fewer than two other clusters remain: cutting off outliers is no partition.
+        NaN if fewer than two other clusters remain: cutting off outliers is not a partition.
         """
         if self.method.euclidean and len(self.x) > STORED_PAIRS:
             return [self._score_in_blocks(found.labels) for found in partitions]
@@ -588,7 +588,7 @@ def numbers_to_try(n: int, distinct: int, requested: int | None, most: int) -> N
         return tuple(usual)
     if requested < 2:
         raise InputError(
-            f"k={requested} is no partition: one cluster is the whole table.",
+            f"k={requested} is not a partition: one cluster is the whole table.",
             remedy="Use `k=2` or more, or leave it out.",
         )
     if requested >= n:
@@ -675,7 +675,7 @@ def _reason_of_requested(greatest: Trial, chosen: Trial, requested: int) -> str:
 #                Gaussian copula: u = Φ(z), z ~ N(0, R), x = F⁻¹(u)
 #     uniform    uniform over the box that the principal components span
 #
-# Discrete columns keep their values and are permuted: a category by itself is no cluster. Values
+# Discrete columns keep their values and are permuted: a category by itself is not a cluster. Values
 # that are missing (NaN) are missing there, too.
 
 

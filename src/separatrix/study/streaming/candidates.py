@@ -132,7 +132,7 @@ def closed_form(candidate: Candidate, data: ClassData, loss: str, work: float) -
 
 
 def _refuse_indicators(data: ClassData) -> None:
-    """Levels and missing values are no normal variables: they cannot be drawn from moments."""
+    """Levels and missing values are not normal variables: they cannot be drawn from moments."""
     term = next((t for t in data.total.terms if t.level is not None or t.missing), None)
     if term is not None:
         raise InputError(

@@ -185,7 +185,7 @@ def refuse_stream_options(options: StudyOptions, rows: Rows | None = None) -> No
     metric = options.metric_for(CLASSIFICATION)
     if metric not in STREAM_METRICS:
         raise InputError(
-            f"{metric!r} is no mean over rows, and these are read as a stream.",
+            f"{metric!r} is not a mean over rows, and these are read as a stream.",
             remedy=f"Compare by {', '.join(map(repr, STREAM_METRICS))}; the others are measured on "
             "the test set.",
         )

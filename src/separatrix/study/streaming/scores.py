@@ -140,7 +140,7 @@ def _areas(sums: SumsOverTestRows) -> list[Score]:
 def stream_class_scores(sums: SumsOverTestRows) -> tuple[ScoresOfClass, ...]:
     """Precision, recall, F1 and AUC of every class against all others."""
     cells = ConfusionCells.of(sums, 0)
-    if (cells.answer < 0).any():  # rejections are no answers
+    if (cells.answer < 0).any():  # rejections are not answers
         cells = ConfusionCells.of(sums, 1)
     nan = Score("auc", math.nan, math.nan, math.nan)
     found = []

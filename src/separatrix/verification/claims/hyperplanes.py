@@ -105,7 +105,7 @@ def _claims(
     gap, off = max(primal - problem.dual(beta), ZERO), ZERO
     tolerance = max(min(float(model.params.get("tol", ACCURACY)), ACCURACY), 1e-9)
     if problem.squared and problem.stationarity(w, b, beta) > Fraction(tolerance):
-        # 2 c e of an excess that is next to nothing is a rounding error where c is large
+        # 2 c e of an excess near zero is a rounding error where c is large
         other = problem.dual_point(w, b, excess, search=True)
         smaller = max(primal - problem.dual(other), ZERO)
         if smaller <= gap:
