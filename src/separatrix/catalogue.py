@@ -268,6 +268,35 @@ def _search_operations(size: Any) -> float:
     return float(FEWEST_QUERIES * size.numbers)
 
 
+def passes(count: float, *, besides: float = 0.0) -> Callable[[Any], float]:
+    """Operations of a fit by passes over n rows of d columns, of d² operations a row and class.
+
+    ``besides`` are those of searches whose iterations are many and small.
+    """
+
+    def operations(size: Any) -> float:
+        d = size.terms + 1.0
+        return besides + count * size.rows * d * min(size.rows, d) * float(size.classes)
+
+    return operations
+
+
+def _pairs(each: float, *, cubes: float = 0.0, besides: float = 0.0) -> Callable[[Any], float]:
+    """Operations of a fit of n² kernel values, ``each`` a column; and of systems of n equations."""
+
+    def operations(size: Any) -> float:
+        n = float(size.rows)
+        return besides + each * n**2 * (size.terms + 1.0) + cubes * n**3
+
+    return operations
+
+
+def _product_passes(size: Any) -> float:
+    """Passes over the products of three of d columns at most."""
+    d = 1.0 + (size.terms + 1.0) * (size.terms + 2.0) * (size.terms + 3.0) / 6.0
+    return 5.0 * size.rows * d * min(size.rows, d)
+
+
 def _term_copies(size: Any) -> float:
     """The d (d + 3) / 2 squares and products of d columns, and these standardized."""
     return float(size.terms) + 3.0
@@ -296,12 +325,14 @@ def _compared(name: str, rank: int, label: str, **fields: Any) -> dict[str, Any]
 
 def _neighbors(rank: int) -> dict[str, Any]:
     return _compared("neighbors", rank, "k-NN, tuned", options={"standardize": True}, tunable=True,
-        slow=True, operations=_search_operations, copies=_standardized_copies)  # fmt: skip
+        slow=True, operations=_search_operations, copies=_standardized_copies,
+        rows_a_unit=500, fit_operations=lambda size: 2.0 * size.numbers)  # fmt: skip
 
 
-def _process(rank: int, share: float) -> dict[str, Any]:
+def _process(rank: int, share: float, besides: float) -> dict[str, Any]:
     return _compared("gp", rank, "Gaussian process", tunable=True, share=share, slow=True,
-        copies=_standardized_copies)  # fmt: skip
+        copies=_standardized_copies, rows_a_unit=100,
+        fit_operations=_pairs(30.0, cubes=10.0, besides=besides))  # fmt: skip
 
 
 # -------------------------------------------------------------------------------------------------
@@ -313,11 +344,12 @@ _ROWS = (
     # -- linear
     Declaration("LinearRegression", "linear.linear_regression", REGRESSION, view="least squares",
         twin="linear_model", stream={}, verifier="linear:least_squares", large=True,
-        candidate=_compared("linear", 1, "least squares", from_moments=True)),
+        candidate=_compared("linear", 1, "least squares", from_moments=True,
+            fit_operations=passes(2.0))),
     Declaration("LeastSquaresClassifier", "linear.linear_regression", CLASSIFICATION, stream={},
         verifier="linear:classes",
         candidate=_compared("least_squares", 6, "one-hot targets", stream="moments",
-            on_request=True)),
+            stream_on_request=True, on_request=True)),
     Declaration("Ridge", "linear.ridge", REGRESSION, view="ridge", twin="linear_model", stream={},
         verifier="linear:ridge"),
     Declaration("RidgePath", "linear.ridge", REGRESSION, stream={}),
@@ -325,7 +357,7 @@ _ROWS = (
         verifier="linear:ridge",
         candidate=_compared("ridge", 2, "ℓ₂ penalty, α tuned",
             options={"standardize": True, "alphas": None, "scoring": "neg_mean_squared_error"},
-            **_PENALTY_TUNED)),
+            fit_operations=passes(5.0), **_PENALTY_TUNED)),
     Declaration("Lasso", "linear.lasso", REGRESSION, view="lasso", twin="linear_model", stream={},
         verifier="linear:elastic_net", variants=({"positive": True},)),
     Declaration("ElasticNet", "linear.lasso", REGRESSION, twin="linear_model", stream={},
@@ -339,7 +371,7 @@ _ROWS = (
     Declaration("PolynomialRegression", "linear.polynomial", REGRESSION, view="polynomial",
         stream={},
         candidate=_compared("polynomial", 7, "ridge on products, tuned", tunable=True,
-            too_expensive=_polynomial_cost, copies=_term_copies)),
+            too_expensive=_polynomial_cost, copies=_term_copies, fit_operations=_product_passes)),
     Declaration("BasisExpansion", "linear.polynomial", TRANSFORM, stream={}),
     Declaration("HuberRegressor", "linear.huber", REGRESSION, view="huber", twin="linear_model",
         stream={},
@@ -417,14 +449,17 @@ _ROWS = (
     Declaration("OneClassSVM", "svm.nu", OUTLIERS, twin="svm"),
     Declaration("SVMPath", "svm.svm_path", CLASSIFICATION),
     Declaration("SVCSearch", "svm.search", CLASSIFICATION, verifier="svm:classifier",
-        candidate=_compared("svm", 13, "RBF SVM, tuned", options={"cache_size": KERNEL_CACHE},
-            tunable=True, slow=True)),
+        candidate=_compared("svm", 13, "RBF SVM, tuned", rows_a_unit=50,
+            fit_operations=_pairs(30.0), options={"cache_size": KERNEL_CACHE}, tunable=True,
+            slow=True)),
     Declaration("SVRSearch", "svm.search", REGRESSION, verifier="svm:regressor",
-        candidate=_compared("svr", 9, "RBF ε-SVR, tuned", options={"cache_size": KERNEL_CACHE},
-            tunable=True, slow=True)),
+        candidate=_compared("svr", 9, "RBF ε-SVR, tuned", rows_a_unit=50,
+            fit_operations=_pairs(30.0), options={"cache_size": KERNEL_CACHE}, tunable=True,
+            slow=True)),
     Declaration("LinearSVCSearch", "svm.search", CLASSIFICATION, verifier="hyperplanes:classifier",
-        candidate=_compared("linear_svm", 9, "linear SVM, C tuned", stream="passes", tunable=True,
-            share=0.2, slow=True, on_request=True)),
+        candidate=_compared("linear_svm", 9, "linear SVM, C tuned", stream="passes",
+            rows_a_unit=1000, fit_operations=_pairs(10.0), tunable=True, share=0.2, slow=True,
+            on_request=True)),
     # -- neighbors
     Declaration("KNeighborsClassifier", "neighbors.k_neighbors", CLASSIFICATION, view="neighbors",
         twin="neighbors", large=True,
@@ -455,21 +490,22 @@ _ROWS = (
             {"linkage": "centroid"})),
     # -- bayes
     Declaration("BayesianRidge", "bayes.bayesian_ridge", REGRESSION, twin="linear_model", stream={},
-        candidate=_compared("bayes", 4, "linear, evidence maximized", options={"standardize": True},
-            from_moments=True)),
+        candidate=_compared("bayes", 4, "linear, evidence maximized", fit_operations=passes(10.0),
+            options={"standardize": True}, from_moments=True)),
     Declaration("ARDRegression", "bayes.ard_regression", REGRESSION, twin="linear_model",
         stream={}),
     Declaration("BayesianLinearRegression", "bayes.bayesian_ridge", REGRESSION, stream={}),
     Declaration("BayesianLogisticRegression", "bayes.bayesian_logistic_regression", CLASSIFICATION,
         stream={},
         candidate=_compared("bayes", 8, "logistic, evidence maximized",
-            several={"approximation": "probit"}, too_expensive=_posterior_cost)),
+            several={"approximation": "probit"}, fit_operations=passes(10.0, besides=100000000.0),
+            too_expensive=_posterior_cost)),
     Declaration("GaussianProcessRegressor", "bayes.gaussian_process.regressor", REGRESSION,
         view="process", twin="gaussian_process", stream={"n_inducing": 8},
-        candidate=_process(10, share=0.5)),
+        candidate=_process(10, share=0.5, besides=0.0)),
     Declaration("GaussianProcessClassifier", "bayes.gaussian_process.classifier", CLASSIFICATION,
         view="process", twin="gaussian_process", stream={"n_inducing": 8},
-        candidate=_process(14, share=0.2)),
+        candidate=_process(14, share=0.2, besides=300000000.0)),
     Declaration("EvidenceAveraging", "bayes.averaging", REGRESSION,
         example=lambda sx: sx.EvidenceAveraging([sx.BayesianRidge(), sx.ARDRegression()])),
     # -- hypotheses

@@ -213,8 +213,6 @@ class DualCoefficientDisplay(Display):
     @classmethod
     def from_estimator(cls, model: Any, y: Any) -> Self:
         """From a fitted binary SVM with ``support_`` and ``dual_coef_``, and its classes."""
-        from separatrix.svm.search import SVCSearch
-
         dual = np.atleast_2d(to_array(model.dual_coef_))
         if dual.shape[0] != 1:
             raise InputError(
@@ -223,7 +221,11 @@ class DualCoefficientDisplay(Display):
             )
         alpha = np.zeros(len(y))
         alpha[np.asarray(model.support_)] = np.abs(dual[0])
-        C = model.C_ if isinstance(model, SVCSearch) else model.C
+        if hasattr(model, "nu") and not hasattr(model, "C"):  # ν in its place: 1/ρ of every row
+            C = np.zeros(len(y))
+            C[model.svms_[0].rows] = model.svms_[0].C
+        else:
+            C = model.C_ if hasattr(model, "C_") else model.C
         return cls(alpha, C, y, [str(c) for c in model.classes_])
 
     @property

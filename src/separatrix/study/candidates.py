@@ -48,7 +48,9 @@ class Candidate:
     (:class:`separatrix.selection.tuning.Tunable`); ``share`` is its share of the work allowed.
     One ``on_request`` is compared only if named: others do as well on every table of the benchmark.
     ``several`` are options for more than two classes. Where all rows are a stream, it follows from
-    ``stream``: "moments" of the classes, or further "passes".
+    ``stream``: "moments" of the classes, or further "passes"; ``stream_on_request`` only if named.
+    ``rows_a_unit`` are those at which its comparison takes as long again as that of a simple one,
+    ``fit_operations`` those of a single fit with given parameters, roughly.
 
     ``operations`` are those that it cannot do without, however few rows it tunes on, and ``copies``
     how often it holds the design with every zero filled in (0: never, or a few rows of it). One
@@ -70,6 +72,9 @@ class Candidate:
     on_request: bool = False
     several: dict[str, Any] = field(default_factory=dict)
     stream: str = ""
+    stream_on_request: bool = False
+    rows_a_unit: float = math.inf
+    fit_operations: Callable[[Size], float] | None = None
     too_expensive: Callable[[Size], str] | None = None
     operations: Callable[[Size], float] | None = None
     copies: Callable[[Size], float] | None = None

@@ -50,17 +50,9 @@ def tell_compared(progress: Any, entries: Sequence[Entry], winner: str, reason: 
         progress.compared(tuple(entries), winner, reason)
 
 
-#: Rows at which the comparison of a model takes as long again as that of a simple one, which is
-#: mostly overhead; and the most that it takes, since searches of many rows are limited.
-ROWS_A_UNIT = {
-    "svm": 50,
-    "svr": 50,
-    "gp": 100,
-    "neighbors": 500,
-    "linear_svm": 1000,
-    "reference": 80,
-}
-MOST_UNITS = 150.0
+#: Rows at which the reference takes as long again as the comparison of a simple model, which is
+#: mostly overhead; and the most that a comparison takes, since searches of many rows are limited.
+REFERENCE_ROWS, MOST_UNITS = 80, 150.0
 
 
 def work_of(candidates: Iterable[Candidate], rows: int, *, reference: bool) -> list[float]:
@@ -70,12 +62,11 @@ def work_of(candidates: Iterable[Candidate], rows: int, *, reference: bool) -> l
     learning curve.
     """
 
-    def units(name: str) -> float:
-        each = ROWS_A_UNIT.get(name)
-        return 1.0 if each is None else 1.0 + min(MOST_UNITS, rows / each)
+    def units(each: float) -> float:
+        return 1.0 + min(MOST_UNITS, rows / each)
 
-    compared = [units(candidate.name) for candidate in candidates]
-    return [*compared, 1.0, units("reference") if reference else 0.0, 0.5, 2.0]
+    compared = [units(candidate.rows_a_unit) for candidate in candidates]
+    return [*compared, 1.0, units(REFERENCE_ROWS) if reference else 0.0, 0.5, 2.0]
 
 
 @contextmanager

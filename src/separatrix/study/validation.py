@@ -11,13 +11,14 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from separatrix.arrays import Floats, Ints
+from separatrix.catalogue import passes
 from separatrix.messages import InputError
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import unit_weights
 from separatrix.selection.leave_one_out import leave_one_out_fits
 from separatrix.selection.tuning import Tuning, TuningData
 from separatrix.statistics.moments import Standardizer
-from separatrix.study.candidates import BASELINE, Candidate
+from separatrix.study.candidates import BASELINE, Candidate, Size
 from separatrix.study.comparison import (
     Averageable,
     CandidateLosses,
@@ -213,15 +214,8 @@ def corrected_error(scores: Any, ratio: float) -> float:
 
 T = TypeVar("T")
 
-#: Operations of one fit besides its arithmetic: checks, encoding, certificate; and of models whose
-#: iterations are many and small.
-OVERHEAD, SEARCHES = 1e7, {"BayesianLogisticRegression": 1e8, "GaussianProcessClassifier": 3e8}
-#: Passes over n rows of d columns, d² operations a row, that a fit takes at most.
-PASSES = {"linear": 2.0, "ridge": 5.0, "bayes": 10.0, "polynomial": 5.0}
-USUAL_PASSES = 30.0
-#: Operations for a pair of rows and column; a Gaussian process solves systems besides.
-KERNELS = {"svm": 30.0, "svr": 30.0, "linear_svm": 10.0, "gp": 30.0}
-NEIGHBORS = "neighbors"
+#: Operations of one fit besides its arithmetic: checks, encoding, certificate.
+OVERHEAD = 1e7
 
 
 @dataclass(frozen=True)
@@ -356,17 +350,8 @@ def refuse_work(candidate: Candidate, data: TuningData, fits: int) -> None:
 
 def fit_work(candidate: Candidate, data: TuningData) -> float:
     """Operations of one fit with given parameters, roughly and rather too many than too few."""
-    n, d = float(data.x.shape[0]), float(data.x.shape[1])
-    base = OVERHEAD + SEARCHES.get(candidate.model, 0.0)
-    pairs = KERNELS.get(candidate.name)
-    if pairs is not None:
-        return base + pairs * n**2 * (d + 1) + (10.0 * n**3 if candidate.name == "gp" else 0.0)
-    if candidate.name == NEIGHBORS:
-        return base + 2.0 * n * d
-    if candidate.name == "polynomial":  # products of three columns at most
-        d = (d + 1) * (d + 2) * (d + 3) / 6
-    passes = PASSES.get(candidate.name, USUAL_PASSES)
-    return base + passes * n * (d + 1) * min(n, d + 1) * max(1, data.n_classes)
+    size = Size(*data.x.shape, max(1, data.n_classes))
+    return OVERHEAD + (candidate.fit_operations or passes(30.0))(size)
 
 
 # -------------------------------------------------------------------------------------------------

@@ -57,13 +57,6 @@ from separatrix.svm.squared import SquaredHingeLoss
 # regression and the linear SVM take further passes, shared by all penalties and folds.
 
 
-#: Candidates that follow from class moments, and those that need further passes.
-CLOSED_FORMS = (
-    "baseline", "lda", "naive_bayes", "nearest_centroid", "least_squares", "qda", "rda",
-)  # fmt: skip
-BY_PASSES = ("logistic", "logistic_ridge", "linear_svm")
-#: Compared only if named, beyond memory too.
-ON_REQUEST = ("least_squares",)
 #: Work of a path over a stream, in multiples of what is allowed in memory; typical passes.
 STREAM_FACTOR, TYPICAL_PASSES = 100.0, 6
 #: Largest derivative, per unit weight, of a linear SVM that counts as solved.

@@ -28,7 +28,7 @@ from separatrix.statistics.class_preparation import ClassMomentsByPart
 from separatrix.statistics.moments import Moments
 from separatrix.storage import StoredMoments
 from separatrix.study import inferred, tasks
-from separatrix.study.candidates import BASELINE, Candidate, Size, candidates
+from separatrix.study.candidates import BASELINE, Candidate, Size, candidates, compared_models
 from separatrix.study.checks import check_stream, missed_classes
 from separatrix.study.class_scores import DecisionCosts, about_costs, decision_costs
 from separatrix.study.class_views import covariance_tests, surface_of
@@ -50,11 +50,8 @@ from separatrix.study.out_of_fold import Winner
 from separatrix.study.progress import stages, tell_compared, tell_inferred
 from separatrix.study.result import Choice, StreamRecord, Study
 from separatrix.study.streaming.candidates import (
-    BY_PASSES,
     CLOSED_FORM_PASSES,
-    CLOSED_FORMS,
     DESCENT_PASSES,
-    ON_REQUEST,
     ClassData,
     CountedRows,
     FoldFits,
@@ -100,7 +97,7 @@ def study_class_stream(
     """
     refuse_stream_options(options, rows)
     wanted = stream_candidates(models)
-    iterative = [c.name for c in wanted if c.name in BY_PASSES]
+    iterative = [c.name for c in wanted if c.stream == "passes"]
     planned = CLOSED_FORM_PASSES + (DESCENT_PASSES if iterative else 0)
     planned += isinstance(rows, ClassifiedRows)
     with stages(progress, planned + 1) as step, one_blas_thread():
@@ -138,12 +135,13 @@ def study_class_moments(
 
 def _closed_forms(models: Sequence[str] | None) -> list[Candidate]:
     """Candidates that follow from moments; one requested by name that does not is refused."""
+    known = {c.name: c for c in compared_models(CLASSIFICATION).values() if c.stream == "moments"}
     if models is None:
-        models = [name for name in CLOSED_FORMS if name not in ON_REQUEST]
+        models = [name for name, c in known.items() if not c.stream_on_request]
     compared = candidates(CLASSIFICATION, models, Size(0, 0))[0]
     for candidate in compared:
-        if candidate.name not in CLOSED_FORMS:
-            others = ", ".join(name for name in CLOSED_FORMS if name != BASELINE)
+        if candidate.name not in known:
+            others = ", ".join(name for name in known if name != BASELINE)
             raise InputError(
                 f"{candidate.name} needs the rows, and only moments of their classes are "
                 "available.",
@@ -164,10 +162,11 @@ def _data(
 
 def stream_candidates(models: Sequence[str] | None) -> list[Candidate]:
     """Those that a stream can compare; a model requested by name that cannot is refused."""
-    known = (*CLOSED_FORMS, *BY_PASSES)
+    streamed = [c for c in compared_models(CLASSIFICATION).values() if c.stream]
+    known = [c.name for c in sorted(streamed, key=lambda c: c.stream == "passes")]
     size = Size(0, 0)
     if models is None:
-        usual = [name for name in known if name not in ON_REQUEST]
+        usual = [c.name for c in streamed if not c.stream_on_request]
         return candidates(CLASSIFICATION, usual, size)[0]
     compared = candidates(CLASSIFICATION, models, size)[0]
     for candidate in compared:
@@ -249,9 +248,9 @@ def _fits(
             refused.update(dict.fromkeys(names, refusal.what))
 
     for one in wanted:
-        if one.name in CLOSED_FORMS:
+        if one.stream == "moments":
             attempt([one.name], lambda one=one: [closed_form(one, data, loss, work)])  # type: ignore[misc]
-    by_passes = [c for c in wanted if c.name in BY_PASSES]
+    by_passes = [c for c in wanted if c.stream == "passes"]
     if by_passes:
         data.announce("linear models, all folds and penalties")
         attempt([c.name for c in by_passes], lambda: fits_by_passes(by_passes, data, loss, work))
