@@ -56,8 +56,6 @@ FEW_PAIRS = 25
 MANY_POINTS = 12_000
 #: Rows of distances that are updated together.
 CHUNK = 32
-#: Distances that are worth a piece of their own.
-MIN_WORK = 50_000
 
 
 def linkage(X: Any, method: str = "average", metric: Any = "euclidean") -> Floats:
@@ -312,7 +310,7 @@ class _Clusters:
 
 def _row_pieces(n: int, width: int) -> list[slice]:
     """Cuts of n rows of so many distances each."""
-    return pieces(n, MIN_WORK // max(width, 1))
+    return pieces(n, 50_000 // max(width, 1))  # distances that are worth a piece of their own
 
 
 # -------------------------------------------------------------------------------------------------

@@ -724,10 +724,6 @@ class WideLloyd:
 # The nearest center of every row from products, with what rounding leaves open.
 
 
-#: Clusters up to which sums by BLAS are faster than those of a sparse matrix.
-MAX_DENSE = 32
-
-
 def nearest_centers(x: Floats, centers: Floats) -> tuple[NDArray[np.int32], Floats]:
     """Label and squared distance of every row; products are taken about the mean of the centers."""
     origin = centers.mean(axis=0)
@@ -760,7 +756,7 @@ def membership(clusters: NDArray[Any], w: Floats, k: int) -> Any:
     Row i counts in the clusters ``clusters[i]`` with the weights ``w[i]``.
     """
     n, each = clusters.shape
-    if k <= MAX_DENSE:
+    if k <= 32:  # clusters up to which sums by BLAS are faster than those of a sparse matrix
         members = np.zeros((k, n))
         members[clusters, np.arange(n)[:, None]] = w
         return members

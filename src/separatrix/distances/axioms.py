@@ -13,9 +13,6 @@ from separatrix.distances.names import metric_from, sample_distances
 from separatrix.messages import InputError
 from separatrix.rows.schema import n_items
 
-#: All triples of this many points are tested.
-MAX_POINTS = 400
-
 
 @dataclass(frozen=True)
 class MetricAxioms:
@@ -95,7 +92,8 @@ def metric_axioms(metric: Any, sample: Any) -> MetricAxioms:
     Not a metric: from row 0 to 2 it is 4, but only 2 by way of 1.
     """
     fitted = metric_from(metric).fitted(sample)
-    x, d = sample_distances(fitted, fitted.validate(sample), MAX_POINTS)
+    # All triples of this many points are tested.
+    x, d = sample_distances(fitted, fitted.validate(sample), 400)
     invalid = ~np.isfinite(d)
     valid = np.where(invalid, 0.0, d)
     # Differences below this fraction of the largest distance are rounding.

@@ -666,10 +666,6 @@ class KDTree:
 # double precision.
 
 
-#: Rows farther out, in units of the farthest point, are compared in double precision alone.
-FAR = 1e15
-
-
 class ProductSearch:
     """Centered points as integers for candidates, in double precision for distances."""
 
@@ -740,7 +736,8 @@ class ProductSearch:
         rows, measures = self._room(q, ROWS)
         self._pack(x, slice(0, len(rows)), rows, measures)
         norms, scales, _ = measures.T
-        far = norms > FAR
+        # Rows farther out, in units of the farthest point, are compared in double precision alone.
+        far = norms > 1e15
         slack = 4.0 * (d + 4) * np.finfo(float).eps * (norms + self._farthest) ** 2
         slack = np.where(far, np.inf, slack + 1e-36 * (1.0 + norms))
         table = np.zeros((len(rows) * ROWS, 3), dtype=np.float32)

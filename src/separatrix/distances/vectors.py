@@ -17,8 +17,6 @@ from separatrix.distances.loops import CHEBYSHEV, MANHATTAN
 from separatrix.messages import InputError, check_option
 from separatrix.rows.schema import largest_magnitude
 
-#: Up to this many columns, coordinate differences are as fast as a matrix product, and more exact.
-FEW_COLUMNS = 16
 #: Squares of larger numbers overflow in a sum; squares of smaller ones lose digits.
 LARGEST, SMALLEST = 1e150, 1e-140
 
@@ -147,7 +145,9 @@ class SquaredEuclidean(Metric):
         if beyond_squares(x, precomputed.columns):
             loops.minkowski(x, precomputed.columns, 2.0, out)
             out[:] = SquaredEuclidean.of_euclidean(self, out)
-        elif x.shape[1] <= FEW_COLUMNS:
+        elif x.shape[1] <= 16:
+            # Up to this many columns, coordinate differences are as fast as a matrix product, and
+            # more exact.
             loops.squares_by_coordinates(x, precomputed.columns, out)
         else:
             np.matmul(x, precomputed.columns, out=out)

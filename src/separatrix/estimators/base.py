@@ -739,10 +739,6 @@ def _is_missing(item: Any) -> bool:
 # Classes of tables: whole numbers in the target as classes, and labels in their own type.
 
 
-#: More distinct numbers than this are not classes.
-MAX_CLASSES = 1_000
-
-
 def label_type(labels: NDArray[Any]) -> str:
     """The type of labels, as :attr:`Column.display` of the target; empty for text."""
     return {"b": "boolean", "i": "integer", "u": "integer", "f": "number"}.get(
@@ -798,7 +794,7 @@ def _whole(rows: Rows) -> bool:
     """Whether the target of the first rows holds few distinct whole numbers."""
     y = next(iter(rows.blocks())).y[:, 0]
     whole = bool(len(y)) and bool((y == np.floor(y)).all())
-    return whole and len(np.unique(y)) <= MAX_CLASSES
+    return whole and len(np.unique(y)) <= 1_000  # more distinct numbers than this are not classes
 
 
 # -------------------------------------------------------------------------------------------------

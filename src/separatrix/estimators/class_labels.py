@@ -201,13 +201,10 @@ def two_or_more(labels: Iterable[object]) -> None:
         )
 
 
-#: Classes of one row each for which pairs of classes are still few.
-FEW_CLASSES = 20
-
-
 def refuse_singletons(n: int, labels: NDArray[Any]) -> None:
     """Raise if each of many rows is a class of its own, where pairs of classes are compared."""
-    if n > FEW_CLASSES and len(labels) == n:
+    # Classes of one row each for which pairs of classes are still few.
+    if n > 20 and len(labels) == n:
         first, second = labels[:2].tolist()
         raise InputError(
             f"Each of the {n} rows is a class of its own ({first!r}, {second!r}, …): no class has "

@@ -294,10 +294,6 @@ def _find_identified(preconditioner: Preconditioner, options: LogisticOptions) -
 # the coefficients of other columns.
 
 
-#: Largest margin along the direction of recession: rows of a ten-thousandth of it count no more.
-FAR = 4e5
-
-
 @dataclass(frozen=True)
 class Limit:
     """Coefficients (scores x terms, the intercept last) and their covariance in the limit.
@@ -318,7 +314,8 @@ def limit_of(problem: LogisticProblem, theta: Floats, separation: Separation) ->
     shift = np.zeros((width * k, width * k))
     if k > 1:  # a common shift of all scores, which changes nothing, is given a curvature
         shift += np.kron(np.ones((k, k)), np.eye(width)) * (problem.weight / k**2)
-    theta = theta + FAR / separation.largest_margin * _direction(problem, separation)
+    # Largest margin along the direction of recession: rows of a ten-thousandth of it count no more.
+    theta = theta + 4e5 / separation.largest_margin * _direction(problem, separation)
     at = problem.hessian(theta)
     # Passes at most; directions that the first one does not include need some thirty.
     for _ in range(80):

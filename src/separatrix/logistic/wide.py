@@ -720,8 +720,6 @@ def _balance_intercepts(problem: WideLogistic, descent_point: DescentPoint) -> F
 
 #: Parameters up to which the Hessian is a full matrix, and multiplications that it may cost.
 MAX_FULL, FULL_WORK = 700, 4e8
-#: Rows of a sample for each column of a full Hessian: with fewer it would not resemble that of all.
-MIN_ROWS = 6
 #: Part of the curvature that is added to blocks, and to the Hessian: what a sample lacks.
 DAMPING, LITTLE = 0.02, 1e-8
 #: Mean curvature of a row that is assumed at least.
@@ -755,7 +753,9 @@ def sampled_hessian(
     width, k = theta.shape
     parameters = width * k
     if parameters <= MAX_FULL:
-        size = int(more * max(FULL_WORK / parameters**2, MIN_ROWS * width))
+        # Rows of a sample for each column of a full Hessian: with fewer it would not resemble that
+        # of all.
+        size = int(more * max(FULL_WORK / parameters**2, 6 * width))
         z, p, w = _sample(rows, size, theta, scores, weight)
         return _full(z, p, w, ridge, weight)
     max_work = 1e9  # multiplications that blocks may cost

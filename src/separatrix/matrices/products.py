@@ -222,10 +222,6 @@ def _smallest(work: int, least: int = MIN_WORK) -> int:
 # Means and standard deviations of columns, dense or sparse, on threads.
 
 
-#: Rows that stay in cache while they are summed.
-CHUNK = 32
-
-
 def column_scales(x: Products, w: Floats) -> tuple[Floats, Floats]:
     """Weighted mean and standard deviation (1/N) of every column.
 
@@ -250,8 +246,9 @@ def _shifted_sums(x: Floats, w: Floats) -> tuple[Floats, Floats, Floats]:
 
     def part(rows: slice) -> tuple[Floats, Floats]:
         sums, squares = np.zeros(d), np.zeros(d)
-        for start in range(rows.start, rows.stop, CHUNK):
-            here = slice(start, min(start + CHUNK, rows.stop))
+        chunk = 32  # rows that stay in cache while they are summed
+        for start in range(rows.start, rows.stop, chunk):
+            here = slice(start, min(start + chunk, rows.stop))
             z = x[here] - shift
             sums += w[here] @ z
             np.multiply(z, z, out=z)

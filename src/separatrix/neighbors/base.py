@@ -50,8 +50,6 @@ from separatrix.selection.leave_one_out import LeftOut
 from separatrix.statistics.moments import prepare
 from separatrix.threads import parallel_map, pieces, thread_limit
 
-#: With fewer columns distances do not concentrate.
-MANY_COLUMNS = 20
 #: Trees of scikit-learn, which hold their points.
 _TREES = ("KDTree", "BallTree", "KDTree64", "BallTree64", "KDTree32", "BallTree32")
 
@@ -84,7 +82,8 @@ class InstanceBasedModel(PointsEstimator):
         self.sample_weight_ = w
         metric = metric_of_table(metric, vars(self).get("encoding_"))
         self.metric_ = metric.fitted(self.points_, w)
-        if isinstance(x, np.ndarray) and min(x.shape) >= MANY_COLUMNS:
+        # With fewer columns distances do not concentrate.
+        if isinstance(x, np.ndarray) and min(x.shape) >= 20:
             if isinstance(metric, NanEuclidean):
                 return
             sample = self.points_[space_evenly(len(x), MAX_SAMPLE)]

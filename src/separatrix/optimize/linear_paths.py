@@ -24,8 +24,6 @@ from separatrix.statistics.moments import FieldStatistic, Moments, Standardizer
 
 #: The fold of a problem that leaves none out.
 ALL = -2
-#: Decrease of the mean loss that a further step must promise.
-TOLERANCE = 1e-10
 #: Passes at most.
 MAX_PASSES = 15
 
@@ -155,7 +153,8 @@ class Descent:
         self.theta, self.value, self.gradient, self.validation = point, value, gradient, validation
         self.step, self.size = self.memory.direction(gradient, self.solve), 1.0
         self.promised = float(np.sum(self.step * gradient))
-        self.done = self.promised <= TOLERANCE * self.weight
+        # Decrease of the mean loss that a further step must promise.
+        self.done = self.promised <= 1e-10 * self.weight
 
     @property
     def residual(self) -> float:

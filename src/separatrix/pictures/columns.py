@@ -408,10 +408,6 @@ class ColumnDistributionDisplay(Display):
 # Correlations of numeric columns.
 
 
-#: Columns drawn at most, and those whose cells have room for two digits and a sign.
-MAX_COLUMNS, _ROOMY = 16, 9
-
-
 @describe_parameters
 @dataclass(eq=False)
 class CorrelationDisplay(Display):
@@ -469,10 +465,11 @@ class CorrelationDisplay(Display):
     def _shown(self) -> Ints:
         """Columns drawn: all, or those of the largest correlations, in their order."""
         count = len(self.names)
-        if count <= MAX_COLUMNS:
+        max_columns = 16  # columns drawn at most
+        if count <= max_columns:
             return np.arange(count)
         others = np.abs(np.nan_to_num(self.matrix)) - np.eye(count)
-        return np.sort(np.argsort(-others.max(axis=1), kind="stable")[:MAX_COLUMNS])
+        return np.sort(np.argsort(-others.max(axis=1), kind="stable")[:max_columns])
 
     @property
     def order(self) -> Ints:
@@ -528,10 +525,11 @@ class CorrelationDisplay(Display):
             alpha = 0.6 * abs(level) / shades
             at = np.argwhere(shade == level)[:, [1, 1, 0, 0]] + [-0.5, 0.5, -0.5, 0.5]
             fill_boxes(ax, at, ORANGE if level > 0 else BLUE, alpha)
-        font = 8.5 if k <= _ROOMY else 6.5
+        roomy = 9  # those whose cells have room for two digits and a sign
+        font = 8.5 if k <= roomy else 6.5
         for row, column in np.argwhere(below):
             text = _two_digits(r[row, column])
-            text = text if k <= _ROOMY else text.replace("0.", ".")
+            text = text if k <= roomy else text.replace("0.", ".")
             ax.text(column, row, text, ha="center", va="center", fontsize=font)
         ax.set_xlim(-0.5, k - 1.5)
         ax.set_ylim(k - 0.5, 0.5)

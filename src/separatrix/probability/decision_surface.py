@@ -20,8 +20,6 @@ from separatrix.messages import InputError
 from separatrix.probability.costs import Costs
 from separatrix.rows.schema import unit_weights
 
-#: Points of the grid, across and up; and the largest number of projected rows.
-GRID = (64, 48)
 MOST_DOTS = 5_000
 
 
@@ -249,4 +247,5 @@ def _window(dots: Floats, normals: tuple[MultivariateNormal | None, ...]) -> tup
         raise InputError("There are too few rows to draw the boundary between classes.")
     pad = 0.04 * (high - low) + 1e-9
     low, high = low - pad, high + pad
-    return np.linspace(low[0], high[0], GRID[0]), np.linspace(low[1], high[1], GRID[1])
+    grid = (64, 48)  # points of the grid, across and up
+    return np.linspace(low[0], high[0], grid[0]), np.linspace(low[1], high[1], grid[1])

@@ -24,8 +24,6 @@ from separatrix.messages import InputError
 from separatrix.rows.schema import Block, Term, Terms
 
 Exponents = NDArray[np.int64]
-#: Expansions with more terms than this are refused: their moments would not fit in memory.
-MAX_TERMS = 20_000
 
 
 def exponents_of(
@@ -40,7 +38,8 @@ def exponents_of(
     count = comb(d + degree, degree) - 1
     if interaction_only:
         count = sum(comb(d, k) for k in range(1, degree + 1))
-    if count > MAX_TERMS:
+    # Expansions with more terms than this are refused: their moments would not fit in memory.
+    if count > 20_000:
         raise InputError(
             f"degree={degree} of {d} columns has {count} terms.",
             remedy="Choose a lower degree or fewer columns.",

@@ -59,9 +59,6 @@ def merge(a: dict[K, V], b: dict[K, V]) -> dict[K, V]:
 
 NO_KEYS = Keys()
 
-#: Rows, or numbers of wider rows, that make a thread worthwhile.
-PIECE_ROWS, PIECE_CELLS = 20_000, 400_000
-
 
 class Rows(ABC):
     """A table as a stream of blocks: in memory, in files, or on a Dask cluster.
@@ -213,7 +210,8 @@ class InMemory(Rows):
         """Compute a statistic in one pass, on threads when there are many rows."""
         d = self.block.x.shape[1]
         # of wide rows fewer are as much work, but d x d sums of each piece are to need less memory
-        smallest = max(2 * d, min(PIECE_ROWS, PIECE_CELLS // max(d, 1)))
+        # Rows, or numbers of wider rows, that make a thread worthwhile.
+        smallest = max(2 * d, min(20_000, 400_000 // max(d, 1)))
         return reduce_on_threads(
             statistic,
             [

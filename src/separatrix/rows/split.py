@@ -187,8 +187,6 @@ TOGETHER = (
     "Copies stay in one part, so that no model is tested on rows that it was fitted to; remove "
     "them if they are there by mistake."
 )
-#: A single column explains its own copies only if it has no more values than this.
-FEW_VALUES = 50
 
 
 @dataclass(frozen=True)
@@ -244,7 +242,8 @@ class Copies:
         if not self.pairs:
             return True
         columns = _columns(self.block.terms) + (0 if _is_classes(self.block.targets) else 1)
-        if columns < 2 and self.distinct > FEW_VALUES:
+        # A single column explains its own copies only if it has no more values than this.
+        if columns < 2 and self.distinct > 50:
             return False
         # Columns depend on each other, so that chance gives more copies than if they did not.
         return self.pairs <= 15.0 * self._expected_pairs()

@@ -172,10 +172,6 @@ def _penalties(model: Any, raw: Grouped[Moments], rows: Rows) -> Any:
 # Learning curves: error by size of the training set, complexity and fold; prints as a table.
 
 
-#: Complexities of which a table has columns.
-MOST_COLUMNS = 8
-
-
 @dataclass(frozen=True)
 class Extrapolation:
     """The error of one complexity at ``n`` rows, with an interval of 90 %.
@@ -321,9 +317,10 @@ class LearningCurves:
         return self.shown(law.at(n) * through)
 
     def __str__(self) -> str:
-        at = np.unique(
-            np.linspace(0, len(self.names) - 1, min(len(self.names), MOST_COLUMNS)).round()
-        ).astype(int)
+        # Complexities of which a table has columns.
+        at = np.unique(np.linspace(0, len(self.names) - 1, min(len(self.names), 8)).round()).astype(
+            int
+        )
         heads = ["rows", *(self.names[j] for j in at)]
         mean, spread, best = self.mean, self.standard_error, self.best
         lines = []

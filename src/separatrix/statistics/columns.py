@@ -10,10 +10,6 @@ from separatrix.arrays import Floats, Ints
 # Smallest and largest value of every column.
 
 
-#: Values that are compared at a time.
-WIDTH = 2048
-
-
 def column_extremes(x: Floats) -> Floats:
     """The smallest and the largest value of every column of a dense matrix (2 x d)."""
     return np.stack([_extreme(np.minimum, x), _extreme(np.maximum, x)])
@@ -22,7 +18,7 @@ def column_extremes(x: Floats) -> Floats:
 def _extreme(choose: np.ufunc, x: Floats) -> Floats:
     """The extreme of every column; of many rows at a time, since columns are few."""
     n, d = x.shape
-    together = max(1, WIDTH // max(d, 1))
+    together = max(1, 2048 // max(d, 1))  # values that are compared at a time
     if n < 2 * together or not x.flags.c_contiguous:
         return np.asarray(choose.reduce(x, axis=0))
     whole = n // together * together

@@ -306,8 +306,6 @@ def add_levels(
 
 Ints = NDArray[np.int64]
 
-#: Rows whose mean is the provisional center of their part.
-CENTER_ROWS = 64
 # An integer of NumPy: a number in the source would compile a variant of its own.
 FIRST = np.int64(0)
 
@@ -360,6 +358,7 @@ def add_parts(
     rows of the part. No w stands for ones.
     """
     d, p, chunk = x.shape[1], shift.shape[1], z.shape[1]
+    center_rows = 64  # rows whose mean is the provisional center of their part
     for first in range(0, len(labels), len(order)):
         last = first + len(order) if first + len(order) < len(labels) else len(labels)
         _part_order(labels, first, last, low, ends, order)
@@ -371,7 +370,7 @@ def add_parts(
                 _gather(y, order, start, m, z, d)
                 for j in range(p):
                     if counts[k] == 0:
-                        shift[k, j] = _mean(z, j, m if m < CENTER_ROWS else CENTER_ROWS)
+                        shift[k, j] = _mean(z, j, m if m < center_rows else center_rows)
                     center = shift[k, j]
                     for i in range(m):
                         z[j, i] -= center

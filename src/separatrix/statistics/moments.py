@@ -510,10 +510,6 @@ class Standardizer:
 # Moments by part of one dense block, without putting its rows in order first.
 
 
-#: Rows that are multiplied together: few enough to stay in cache, in an odd number of its lines.
-CHUNK = 520
-#: Columns beyond which BLAS multiplies faster than the compiled loop.
-MAX_COLUMNS = 100
 #: Numbers of a block below which NumPy is as fast, with nothing to compile.
 MIN_VALUES = 20_000
 
@@ -521,8 +517,6 @@ MIN_VALUES = 20_000
 #: Columns up to which buffers of sums by class stay in cache, and values from which compiled code
 #: is faster.
 COMPILED_COLUMNS, COMPILED_VALUES = 160, 100_000
-#: Classes above which none is visited by itself.
-FEW_CLASSES = 16
 
 
 def use_compiled(x: object) -> bool:
@@ -534,7 +528,7 @@ def use_compiled(x: object) -> bool:
 def use_order(x: object, k: int, structure: str) -> bool:
     """Whether there are many classes, of few values in all."""
     few = isinstance(x, np.ndarray) and 0 < x.size < COMPILED_VALUES
-    return few and k > FEW_CLASSES and structure != "full"
+    return few and k > 16 and structure != "full"  # classes above which none is visited by itself
 
 
 def use_tiles(x: object) -> bool:
@@ -556,7 +550,8 @@ def moments_by_part(block: Block) -> dict[int, Moments] | None:
     p = x.shape[1] + y.shape[1]
     width = p + 1 + -(p + 1) % 4  # the loop multiplies four columns at a time
     # Numbers in the sums of all parts together.
-    if p > MAX_COLUMNS or x.size < MIN_VALUES or count * width**2 > 2_000_000:
+    # Columns beyond which BLAS multiplies faster than the compiled loop.
+    if p > 100 or x.size < MIN_VALUES or count * width**2 > 2_000_000:
         return None
     # as few kinds of arrays as can be: each would be compiled by itself
     if not (x.flags.c_contiguous or x.flags.f_contiguous) or not x.flags.writeable:
@@ -564,8 +559,10 @@ def moments_by_part(block: Block) -> dict[int, Moments] | None:
     y, labels = np.require(y, None, ["C", "W"]), np.require(labels, np.int64, ["C", "W"])
     w = np.empty(0) if block.w is None else np.require(block.w, None, ["C", "W"])
     # Rows that are sorted by part together: those of few columns stay in cache.
-    order = np.empty(min(block.n, max(8_192, 2 * CHUNK * count)), np.int64)
-    z = scratch((width, CHUNK), "C")
+    # Rows that are multiplied together: few enough to stay in cache, in an odd number of its lines.
+    chunk = 520
+    order = np.empty(min(block.n, max(8_192, 2 * chunk * count)), np.int64)
+    z = scratch((width, chunk), "C")
     z[p + 1 :] = 0.0
     counts, shift = np.zeros(count, np.int64), np.zeros((count, p))
     sums = np.zeros((count, width, width))

@@ -34,9 +34,6 @@ from separatrix.messages import InputError
 from separatrix.probability.reliability import reliability
 from separatrix.probability.roc import roc_curve
 
-#: Bins of the reliability diagram.
-BINS = 10
-
 
 def probabilities(session: Session, state: ViewState) -> dict[str, Any]:
     """Out-of-fold probabilities, and ROC and reliability of one class against the rest."""
@@ -45,7 +42,8 @@ def probabilities(session: Session, state: ViewState) -> dict[str, Any]:
     positive = state.choice("positive", labels, labels[-1])
     index = labels.index(positive)
     is_class, p = scores.truth == index, scores.probabilities[:, index]
-    curve, bins = roc_curve(is_class, p), reliability(is_class, p, bins=BINS)
+    # Bins of the reliability diagram.
+    curve, bins = roc_curve(is_class, p), reliability(is_class, p, bins=10)
     return {
         "target": target,
         "labels": labels,

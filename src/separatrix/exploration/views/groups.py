@@ -36,8 +36,6 @@ from separatrix.statistics.moments import Standardizer
 
 #: What the sweeps depend on.
 CAUSES = ("data", "plane", "x", "y", "standardize", "method", "k", "init", "seed", "start")
-#: Columns and rows of the grid on which regions of a kernel are drawn.
-GRID = 64, 40
 
 
 def trace(session: Session, state: ViewState) -> dict[str, Any]:
@@ -109,9 +107,10 @@ def certificate(session: Session, state: ViewState) -> dict[str, Any]:
     answer: dict[str, Any] = {
         "certificate": certificate_state(model.certificate_) if same else None
     }
+    grid = 64, 40  # columns and rows of the grid on which regions of a kernel are drawn
     if state.choice("method", METHODS) == "kernel" and at.directions is None:
-        regions = model.predict(cells(frame(at.places), GRID))
-        answer |= {"grid": GRID, "regions": pack(regions, "uint8")}
+        regions = model.predict(cells(frame(at.places), grid))
+        answer |= {"grid": grid, "regions": pack(regions, "uint8")}
     return answer
 
 

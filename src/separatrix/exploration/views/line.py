@@ -32,9 +32,6 @@ from separatrix.exploration.table import PageTable
 from separatrix.linear.inference import Summary
 from separatrix.messages import InputError
 
-#: Points up to which the errors of a kernel smoother, sums over pairs, come with its curve.
-QUICK = 600
-
 
 def fit(session: Session, state: ViewState) -> dict[str, Any]:
     """Points after their edits, the model, what it predicts, and what one may say about it."""
@@ -43,7 +40,8 @@ def fit(session: Session, state: ViewState) -> dict[str, Any]:
     pairs = isinstance(model, sx.NadarayaWatson | sx.GaussianProcessRegressor)
     places, grid = places_of(scene, state, pairs=pairs)
     row = state.whole("point", -1, -1, 10**9)
-    slow = isinstance(model, sx.NadarayaWatson) and len(scene.points) > QUICK
+    # Points up to which the errors of a kernel smoother, sums over pairs, come with its curve.
+    slow = isinstance(model, sx.NadarayaWatson) and len(scene.points) > 600
     curve = len(grid) == 1
     return {
         "points": {
