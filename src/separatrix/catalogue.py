@@ -38,6 +38,8 @@ class Declaration:
     stream : dict or None
         Parameters with which ``fit`` reads tables beyond memory, block by block (``{}``: all),
         and so the partitions of Dask and Spark; None if it needs all rows in memory.
+    moments : bool
+        Whether ``fit`` takes :class:`Moments` in place of rows.
     verifier : str or callable
         What recomputes its certificate: module and function of ``verification/claims``.
     example : callable or None
@@ -63,6 +65,7 @@ class Declaration:
         *,
         twin: str = "",
         stream: Mapping[str, Any] | None = None,
+        moments: bool = False,
         verifier: str | Callable[..., Any] = "",
         example: Callable[[Any], Any] | None = None,
         variants: tuple[Mapping[str, Any], ...] = (),
@@ -76,6 +79,7 @@ class Declaration:
         self.task = task
         self.twin = twin
         self.stream = stream
+        self.moments = moments
         self.verifier = verifier
         self.example = example
         self.variants = variants
@@ -343,7 +347,7 @@ def _process(rank: int, share: float, besides: float) -> dict[str, Any]:
 _ROWS = (
     # -- linear
     Declaration("LinearRegression", "linear.linear_regression", REGRESSION, view="least squares",
-        twin="linear_model", stream={}, verifier="linear:least_squares", large=True,
+        twin="linear_model", stream={}, moments=True, verifier="linear:least_squares", large=True,
         candidate=_compared("linear", 1, "least squares", from_moments=True,
             fit_operations=passes(2.0))),
     Declaration("LeastSquaresClassifier", "linear.linear_regression", CLASSIFICATION, stream={},
@@ -351,18 +355,18 @@ _ROWS = (
         candidate=_compared("least_squares", 6, "one-hot targets", stream="moments",
             stream_on_request=True, on_request=True)),
     Declaration("Ridge", "linear.ridge", REGRESSION, view="ridge", twin="linear_model", stream={},
-        verifier="linear:ridge"),
-    Declaration("RidgePath", "linear.ridge", REGRESSION, stream={}),
+        moments=True, verifier="linear:ridge"),
+    Declaration("RidgePath", "linear.ridge", REGRESSION, stream={}, moments=True),
     Declaration("RidgeCV", "linear.ridge", REGRESSION, twin="linear_model", stream={},
         verifier="linear:ridge",
         candidate=_compared("ridge", 2, "ℓ₂ penalty, α tuned",
             options={"standardize": True, "alphas": None, "scoring": "neg_mean_squared_error"},
             fit_operations=passes(5.0), **_PENALTY_TUNED)),
     Declaration("Lasso", "linear.lasso", REGRESSION, view="lasso", twin="linear_model", stream={},
-        verifier="linear:elastic_net", variants=({"positive": True},)),
+        moments=True, verifier="linear:elastic_net", variants=({"positive": True},)),
     Declaration("ElasticNet", "linear.lasso", REGRESSION, twin="linear_model", stream={},
-        verifier="linear:elastic_net"),
-    Declaration("LassoPath", "linear.lasso", REGRESSION, stream={}),
+        moments=True, verifier="linear:elastic_net"),
+    Declaration("LassoPath", "linear.lasso", REGRESSION, stream={}, moments=True),
     Declaration("LassoCV", "linear.lasso", REGRESSION, twin="linear_model", stream={},
         verifier="linear:elastic_net",
         candidate=_compared("lasso", 3, "ℓ₁ penalty, α tuned",
@@ -490,11 +494,13 @@ _ROWS = (
             {"linkage": "centroid"})),
     # -- bayes
     Declaration("BayesianRidge", "bayes.bayesian_ridge", REGRESSION, twin="linear_model", stream={},
+        moments=True,
         candidate=_compared("bayes", 4, "linear, evidence maximized", fit_operations=passes(10.0),
             options={"standardize": True}, from_moments=True)),
-    Declaration("ARDRegression", "bayes.ard_regression", REGRESSION, twin="linear_model",
-        stream={}),
-    Declaration("BayesianLinearRegression", "bayes.bayesian_ridge", REGRESSION, stream={}),
+    Declaration("ARDRegression", "bayes.ard_regression", REGRESSION, twin="linear_model", stream={},
+        moments=True),
+    Declaration("BayesianLinearRegression", "bayes.bayesian_ridge", REGRESSION, stream={},
+        moments=True),
     Declaration("BayesianLogisticRegression", "bayes.bayesian_logistic_regression", CLASSIFICATION,
         stream={},
         candidate=_compared("bayes", 8, "logistic, evidence maximized",
@@ -506,7 +512,7 @@ _ROWS = (
     Declaration("GaussianProcessClassifier", "bayes.gaussian_process.classifier", CLASSIFICATION,
         view="process", twin="gaussian_process", stream={"n_inducing": 8},
         candidate=_process(14, share=0.2, besides=300000000.0)),
-    Declaration("EvidenceAveraging", "bayes.averaging", REGRESSION,
+    Declaration("EvidenceAveraging", "bayes.averaging", REGRESSION, moments=True,
         example=lambda sx: sx.EvidenceAveraging([sx.BayesianRidge(), sx.ARDRegression()])),
     # -- hypotheses
     Declaration("BoxClassifier", "hypotheses.box_classifier", CLASSIFICATION, view="boxes",
@@ -540,7 +546,7 @@ _ROWS = (
     Declaration("ModelAverage", "estimators.averages", REGRESSION,
         example=lambda sx: sx.ModelAverage([sx.LinearRegression(), sx.MeanRegressor()])),
     # -- baselines and encoders
-    Declaration("MeanRegressor", "estimators.baseline", REGRESSION, stream={},
+    Declaration("MeanRegressor", "estimators.baseline", REGRESSION, stream={}, moments=True,
         verifier="linear:mean",
         candidate=_compared("baseline", 0, "mean of the target", from_moments=True)),
     Declaration("MostFrequentClassifier", "estimators.baseline", CLASSIFICATION, stream={},

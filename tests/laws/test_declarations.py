@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from inspect import signature
 from pathlib import Path
@@ -95,6 +96,17 @@ def test_tables_beyond_memory_are_read_block_by_block(
 
 
 @each_of_rows
+def test_moments_take_the_place_of_rows_where_that_is_declared(declared: Declaration) -> None:
+    moments = sx.scan(X, target=Y).reduce(sx.Moments())
+    if declared.moments:
+        model = declared.make().fit(moments)
+        assert np.allclose(model.coef_, declared.make().fit(X, Y).coef_)
+    else:
+        with pytest.raises((ValueError, TypeError)):
+            declared.make().fit(moments)
+
+
+@each_of_rows
 def test_sparse_rows_are_taken_where_the_class_says_so(declared: Declaration) -> None:
     model, x = declared.make(), sparse.csr_array(np.where(X > 0.5, X, 0.0))
     if model.__sklearn_tags__().input_tags.sparse:
@@ -150,6 +162,18 @@ def test_every_model_has_a_row_of_laws() -> None:
     assert {d.name for d in of_rows if d.task in tasks} - known == set()
 
 
+def test_no_other_list_of_classes_exists() -> None:
+    """Names of three estimators side by side belong into a declaration."""
+    found = []
+    for path in sorted(Path(sx.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            items = getattr(node, "elts", None) or getattr(node, "keys", None) or ()
+            names = [i.value for i in items if isinstance(i, ast.Constant)]
+            if len(set(DECLARATIONS) & {n for n in names if isinstance(n, str)}) > 2:
+                found.append(f"{path.name}:{node.lineno}")
+    assert not found
+
+
 # -- documents -------------------------------------------------------------------------------------
 
 
@@ -158,9 +182,9 @@ def takes() -> str:
     mark = {True: "yes", False: ""}
     candidates = {d.name: d.candidate.get("name", d.name) for d in of_rows}
     lines = [
-        "| name | sparse rows | files, databases, Dask, Spark | `partial_fit` | `sample_weight` "
-        "| leave-one-out in closed form | `separatrix verify` | name in a study |",
-        "|---|---|---|---|---|---|---|---|",
+        "| name | sparse rows | files, databases, Dask, Spark | `Moments` | `partial_fit` "
+        "| weights | leave-one-out in closed form | `separatrix verify` | name in a study |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for d in of_rows:
         cls, model = d.load(), d.make()
@@ -171,6 +195,7 @@ def takes() -> str:
             f"`{d.name}`",
             mark[model.__sklearn_tags__().input_tags.sparse],
             f"{stream} with {given}" if given else stream,
+            mark[d.moments],
             mark[hasattr(cls, "partial_fit")],
             mark["sample_weight" in signature(cls.fit).parameters],
             mark[hasattr(cls, "leave_one_out_fits")],

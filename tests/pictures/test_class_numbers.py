@@ -9,7 +9,13 @@ from sklearn.metrics import brier_score_loss, roc_auc_score
 from sklearn.svm import SVC
 from statsmodels.stats.proportion import proportion_confint
 
-from separatrix import GaussianNB, LinearDiscriminantAnalysis, LogisticRegression, RejectOption
+from separatrix import (
+    GaussianNB,
+    LinearDiscriminantAnalysis,
+    LogisticRegression,
+    NuSVC,
+    RejectOption,
+)
 from separatrix.messages import InputError
 from separatrix.pictures import (
     CalibrationDisplay,
@@ -278,6 +284,14 @@ def test_support_vectors_are_the_models_own(svm):
     assert "A projection" in seen.description
     with pytest.raises(InputError, match="3 classes"):
         SupportVectorDisplay.from_estimator(SVC().fit(WINE.data, WINES), WINE.data, WINES)
+
+
+def test_dual_coefficients_of_a_fraction_are_those_of_the_costs_found(svm):
+    _, X, y = svm
+    model = NuSVC(nu=0.3).fit(X, y)
+    display = DualCoefficientDisplay.from_estimator(model, y)
+    assert display.alpha.sum() == pytest.approx(0.3 * display.C.sum())
+    assert display.relative.max() <= 1.0 + 1e-9
 
 
 def test_dual_coefficients_fall_into_three_groups(svm):

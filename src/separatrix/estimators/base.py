@@ -20,6 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from separatrix.arrays import Floats, Matrix
+from separatrix.catalogue import DECLARATIONS
 from separatrix.formula import nodes
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.kernels import Kernel, Precomputed, kernel_from
@@ -199,8 +200,9 @@ class RowsEstimator(BaseEstimator):
         if isinstance(X, Moments):
             raise InputError(
                 f"{type(self).__name__} needs rows, and moments were given.",
-                remedy="Give X and y, or scan(…). Moments suffice to fit LinearRegression, Ridge, "
-                "RidgePath, Lasso, ElasticNet and LassoPath; add those of several tables with +.",
+                remedy="Give X and y, or scan(…). Moments suffice to fit "
+                f"{', '.join(name for name, other in DECLARATIONS.items() if other.moments)}; add "
+                "those of several tables with +.",
             )
         frame = is_frame(X)
         if frame and odd_column(X, nan=self._missing_ok) is not None:
