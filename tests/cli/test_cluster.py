@@ -293,7 +293,7 @@ def test_help_opens_with_commands_and_every_option_is_in_the_guide(command) -> N
 
 
 @pytest.mark.usefixtures("plain_cluster_page")
-def test_nothing_is_said_of_how_a_copied_column_is_read(command, here) -> None:
+def test_notes_on_how_a_copied_column_is_read_are_left_out(command, here) -> None:
     lines = [f"{i + 10},{i % 2 * 9 + i / 97},{i % 2 * 9 - i / 89}" for i in range(40)]
     lines[5] = "15?" + lines[5][2:]  # a number of a row that is not one
     (here / "t.csv").write_text("\n".join(["order_id,a,b", *lines]) + "\n")

@@ -34,6 +34,7 @@ from separatrix.bayes.sampling import (
     seed_sequence,
 )
 from separatrix.estimators.base import reads_tables
+from separatrix.estimators.class_labels import class_rows, class_terms
 from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
 from separatrix.formula import nodes
 from separatrix.formula.values import TILE, Value, concat
@@ -145,9 +146,9 @@ class BayesianLogisticRegression(ProbabilisticLinearClassifier):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         options = self._options()
-        rows = self._class_rows(X, y, sample_weight)
+        rows = class_rows(self, X, y, sample_weight)
         data = LogisticRows.of(rows)
-        targets = self._class_terms(rows, data.targets)
+        targets = class_terms(self, rows, data.targets)
         solution = fit_posterior(data, targets, options)
         self._accept(solution, data.encoding, flat=False)
         self.posterior_: LaplacePosterior = solution.posterior
@@ -257,8 +258,8 @@ class BayesianLogisticRegression(ProbabilisticLinearClassifier):
         if X is None:
             rows: Any = self._rows
         else:
-            rows = self._class_rows(
-                X, y, sample_weight, known=self.classes_, closed=True, reset=False
+            rows = class_rows(
+                self, X, y, sample_weight, known=self.classes_, closed=True, reset=False
             )
         names, scores = self.encoding_.names, len(self.coef_)
         check_draws(n_samples * n_chains, scores * (1 + len(names)))

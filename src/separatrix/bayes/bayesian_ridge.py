@@ -32,7 +32,8 @@ from separatrix.bayes.evidence import (
     recompute_rows,
 )
 from separatrix.bayes.predictive import PredictiveDistribution
-from separatrix.estimators.base import MomentEstimator, PartialFitMixin, TrainingData, one_number
+from separatrix.estimators import base
+from separatrix.estimators.base import MomentEstimator, TrainingData, one_number
 from separatrix.estimators.inference import CoefficientTable, Diagnostics
 from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option, warn
@@ -78,8 +79,10 @@ class PosteriorTable(CoefficientTable):
 TOO_LARGE = "Intervals are not part of the export: the posterior is too large."
 
 
-class BayesianLinearModel(PartialFitMixin, RegressorMixin, MomentEstimator):
+class BayesianLinearModel(RegressorMixin, MomentEstimator):
     """A linear model with a normal posterior: y | x ~ N(a + m·x, α⁻¹ + (x − x̄)ᵀΣ(x − x̄))."""
+
+    partial_fit = base.partial_fit
 
     _keeps_float32 = True
     _column_is_vector = True

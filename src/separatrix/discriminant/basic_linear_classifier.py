@@ -9,6 +9,7 @@ from scipy import linalg
 
 from separatrix.arrays import Floats
 from separatrix.estimators.base import reads_tables
+from separatrix.estimators.class_labels import class_rows, class_terms, known_classes
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.messages import check_option
 from separatrix.optimize.convex import Certificate, Solution
@@ -98,15 +99,15 @@ class BasicLinearClassifier(LinearClassifier):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         check_option("scatter", self.scatter, SCATTERS)
-        rows = self._class_rows(X, y, sample_weight)
+        rows = class_rows(self, X, y, sample_weight)
         if isinstance(rows, ClassMomentRows):
             classes = prepare_classes(rows)
-            known = self._class_terms(rows, classes.targets)
+            known = class_terms(self, rows, classes.targets)
             parts = [classes.of(term) for term in known]
             self._fit_moments(ClassMoments.from_moments(self._structure, parts), classes.encoding)
             return self
         prepared = prepare(rows)
-        terms = self._class_terms(rows, prepared.targets)
+        terms = class_terms(self, rows, prepared.targets)
         d = len(prepared.encoding.terms)
         self._fit_moments(self._read(prepared.rows, terms, d), prepared.encoding)
         return self
@@ -119,11 +120,11 @@ class BasicLinearClassifier(LinearClassifier):
         check_option("scatter", self.scatter, SCATTERS)
         first = not hasattr(self, "class_moments_")
         before = None if first else self.classes_
-        known = self._known_classes(X, classes)
+        known = known_classes(self, X, classes)
         closed = classes is not None
-        rows = self._class_rows(X, y, sample_weight, known=known, closed=closed, reset=first)
+        rows = class_rows(self, X, y, sample_weight, known=known, closed=closed, reset=first)
         assert isinstance(rows, ArrayRows)
-        terms = self._class_terms(rows, rows.block.targets)
+        terms = class_terms(self, rows, rows.block.targets)
         moments = self._read(rows, terms, rows.block.x.shape[1])
         if before is not None:
             position = np.searchsorted(self.classes_, before)

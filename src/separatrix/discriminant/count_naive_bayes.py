@@ -13,11 +13,13 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints, Matrix
-from separatrix.estimators.base import reads_tables, validate_data
+from separatrix.estimators.base import RowsEstimator, reads_tables, validate_data
 from separatrix.estimators.class_labels import (
-    ClassLabels,
     coded_rows,
+    expect_labels,
+    known_classes,
     label_positions,
+    label_scores,
     present_labels,
     two_or_more,
 )
@@ -36,7 +38,7 @@ from separatrix.threads import on_one_blas_thread
 Labeled = tuple[Matrix, Ints, Floats | None]
 
 
-class CountNaiveBayes(ClassifierMixin, ClassLabels):
+class CountNaiveBayes(ClassifierMixin, RowsEstimator):
     """Naive Bayes from sums by class, N (K x d); portions of a table add up."""
 
     alpha: Any
@@ -77,7 +79,7 @@ class CountNaiveBayes(ClassifierMixin, ClassLabels):
         """
         self._check_parameters()
         first = not hasattr(self, "feature_count_")
-        self._known_classes(X, None)  # refuses tables
+        known_classes(self, X, None)  # refuses tables
         known = stated_classes(self, classes)
         rows = self._check_labeled(X, y, sample_weight, known=known, reset=first)
         weight, counts = self._sums(*rows)
@@ -90,7 +92,7 @@ class CountNaiveBayes(ClassifierMixin, ClassLabels):
         self, X: Any, y: Any, sample_weight: Any, *, known: Any = None, reset: bool = True
     ) -> Labeled:
         """Rows as they are, their class codes and weights; sets ``classes_``."""
-        self._expect_labels(X, y)
+        expect_labels(self, X, y)
         if is_frame(X):
             if odd_column(X) is not None:
                 self._odd_rows(X, y, sample_weight)  # refuses
@@ -220,7 +222,7 @@ class CountNaiveBayes(ClassifierMixin, ClassLabels):
     @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of every row."""
-        return self._label_scores(self.predict_joint_log_proba(X))
+        return label_scores(self.classes_, self.predict_joint_log_proba(X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -25,8 +25,13 @@ from separatrix.discriminant.covariances import (
     is_wide,
     weighted_rows,
 )
-from separatrix.estimators.base import number_type, reads_tables
-from separatrix.estimators.class_labels import ClassLabels
+from separatrix.estimators.base import RowsEstimator, number_type, reads_tables
+from separatrix.estimators.class_labels import (
+    class_rows,
+    class_terms,
+    known_classes,
+    rows_with_codes,
+)
 from separatrix.formula import nodes
 from separatrix.geometry.class_scores import ClassScores, Postprocess, log_softmax, softmax
 from separatrix.geometry.hyperplane import Quadric, real_roots
@@ -47,7 +52,7 @@ FITS = {"full": fit_matrices, "pooled": fit_matrices, "diagonal": fit_diagonals}
 Statistics = tuple[ClassMoments, Encoding, Floats | None]
 
 
-class GaussianClassifier(ClassifierMixin, ClassLabels):
+class GaussianClassifier(ClassifierMixin, RowsEstimator):
     """Fits Gaussian classes from class moments; probabilities by Bayes' rule."""
 
     class_moments_: ClassMoments
@@ -89,9 +94,9 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
         """Class moments, the encoding of columns, and covariances that need more than moments."""
         structure = self._structure()
         if isinstance(X, Rows):
-            rows = self._class_rows(X, y, sample_weight)
+            rows = class_rows(self, X, y, sample_weight)
             return *self._table_moments(rows, structure), None
-        coded = self._coded_rows(X, y, sample_weight)
+        coded = rows_with_codes(self, X, y, sample_weight)
         return self._rows_moments(coded, structure), identity(coded.schema), None
 
     def _require_rows(self, moments: ClassMoments) -> None:
@@ -100,7 +105,7 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
     def _table_moments(self, rows: Rows, structure: str) -> tuple[ClassMoments, Encoding]:
         """Class moments of a table; sets ``classes_``."""
         prepared = prepare_classes(rows)
-        parts = [prepared.of(term) for term in self._class_terms(rows, prepared.targets)]
+        parts = [prepared.of(term) for term in class_terms(self, rows, prepared.targets)]
         return ClassMoments.from_moments(structure, parts), prepared.encoding
 
     def _rows_moments(self, rows: ArrayRows, structure: str) -> ClassMoments:
@@ -350,9 +355,9 @@ class IncrementalGaussianClassifier(GaussianClassifier):
         first = not hasattr(self, "class_moments_")
         self._number_type = np.result_type(number_type(X), np.float32 if first else self.means_)
         before = None if first else self.classes_
-        known = self._known_classes(X, classes)
+        known = known_classes(self, X, classes)
         closed = classes is not None
-        rows = self._coded_rows(X, y, sample_weight, known=known, closed=closed, reset=first)
+        rows = rows_with_codes(self, X, y, sample_weight, known=known, closed=closed, reset=first)
         moments = self._array_moments(rows, structure)
         if before is not None:
             self._require_products()

@@ -31,7 +31,7 @@ from separatrix.discriminant.leave_one_out import (
     shared_fits,
 )
 from separatrix.estimators.class_labels import CodedRows, coded_rows
-from separatrix.estimators.linear_classifier import HyperplaneDistances
+from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.formula import nodes
 from separatrix.geometry.class_scores import LinearScores
 from separatrix.geometry.hyperplane import Hyperplane
@@ -204,7 +204,7 @@ def ledoit_wolf(x: Floats, w: Floats, deviation: Floats) -> Floats:
 
 @describe_parameters
 class LinearDiscriminantAnalysis(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, EstimatedCovariances, HyperplaneDistances
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, EstimatedCovariances
 ):
     """Linear discriminant analysis: Gaussian classes with one covariance for all.
 
@@ -284,6 +284,8 @@ class LinearDiscriminantAnalysis(
     intercept_: Floats
     scores_: LinearScores
     _solvers = ("svd", "lsqr", "eigen")
+
+    signed_distance, margin = LinearClassifier.signed_distance, LinearClassifier.margin
 
     def __init__(
         self,

@@ -15,8 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.arrays import Floats, Ints
 from separatrix.discriminant.gaussian_classifier import class_priors
 from separatrix.discriminant.gaussian_discriminant import prior_by_column
-from separatrix.estimators.base import reads_tables, validate_data
-from separatrix.estimators.class_labels import ClassLabels
+from separatrix.estimators.base import RowsEstimator, reads_tables, validate_data
+from separatrix.estimators.class_labels import (
+    class_rows,
+    class_terms,
+    known_classes,
+    rows_with_codes,
+)
 from separatrix.formula import nodes
 from separatrix.formula.values import Value
 from separatrix.geometry.class_scores import log_softmax, softmax
@@ -49,7 +54,7 @@ _ESTIMATES = {
 
 
 @describe_parameters
-class NaiveBayes(ClassifierMixin, ClassLabels):
+class NaiveBayes(ClassifierMixin, RowsEstimator):
     """Naive Bayes: normal, Bernoulli or categorical densities by the kind of each column.
 
         p(k | x) ∝ πₖ Πⱼ p(xⱼ | k)
@@ -144,7 +149,7 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         self._check()
         if isinstance(X, Rows):
             return self._fit_table(X, y, sample_weight)
-        rows = self._coded_rows(X, y, sample_weight)
+        rows = rows_with_codes(self, X, y, sample_weight)
         self.from_table_ = False
         schema = with_kinds(rows.schema, self.kinds)
         return self._fit_moments(matrix_moments(rows, schema, Terms(tuple(self._terms()))), schema)
@@ -156,9 +161,9 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         """Fit to these rows and all rows given before; ``classes`` lists all possible labels."""
         self._check()
         first = not hasattr(self, "column_moments_")
-        known = self._known_classes(X, classes)
+        known = known_classes(self, X, classes)
         closed = classes is not None
-        rows = self._coded_rows(X, y, sample_weight, known=known, closed=closed, reset=first)
+        rows = rows_with_codes(self, X, y, sample_weight, known=known, closed=closed, reset=first)
         self.from_table_ = False
         schema = with_kinds(rows.schema, self.kinds)
         moments = matrix_moments(rows, schema, Terms(tuple(self._terms())))
@@ -169,7 +174,7 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
             raise InputError(
                 "A table has kinds of its own.", remedy="Give them to scan(…, kinds={…})."
             )
-        rows = self._class_rows(X, y, sample_weight)
+        rows = class_rows(self, X, y, sample_weight)
         raw = rows.rows if isinstance(rows, EncodedRows) else rows
         self.from_table_ = not isinstance(raw, ArrayRows)
         m = ClassColumnMoments()
@@ -178,7 +183,7 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         else:
             m = raw.reduce(m)
         present = Terms(tuple(t for t, w in zip(m.targets, m.weight, strict=True) if w > 0))
-        terms = self._class_terms(rows, present)
+        terms = class_terms(self, rows, present)
         m = m.aligned(m.terms, m.targets.union(terms))
         at = [m.targets.position[term] for term in terms]
         parts = (part[at] for part in (m.weight, m.observed, m.mean, m.scatter))

@@ -28,6 +28,7 @@ from separatrix.discriminant.gaussian_classifier import (
     class_priors,
 )
 from separatrix.estimators.base import reads_tables
+from separatrix.estimators.class_labels import class_rows, class_terms, rows_with_codes
 from separatrix.formula import nodes
 from separatrix.geometry.class_scores import ClassScores, ProjectedScores, QuadraticScores, softmax
 from separatrix.messages import InputError, check_option
@@ -158,12 +159,12 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
         check_option("criterion", self.criterion, ("log_loss", "error"))
         self.grid_ = shrinkage_grid(self.alphas, self.betas)
         if isinstance(X, Rows):
-            table = self._class_rows(X, y, sample_weight).read()
+            table = class_rows(self, X, y, sample_weight).read()
             table = table.take(folding(table.block.w, self.cv))
             whole, encoding = self._table_moments(table, "full")
-            folds = table_folds(table, self.cv, self._class_terms(table, table.block.targets))
+            folds = table_folds(table, self.cv, class_terms(self, table, table.block.targets))
         else:
-            rows = self._coded_rows(X, y, sample_weight)
+            rows = rows_with_codes(self, X, y, sample_weight)
             rows = rows.take(folding(rows.block.w, self.cv))
             return self._fit_array(rows)
         priors = None if self.priors is None else class_priors(self.priors, whole.weight)

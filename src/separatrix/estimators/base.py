@@ -170,6 +170,7 @@ class RowsEstimator(BaseEstimator):
     _any_size = False  # the model computes no squares of numbers, or only of scaled ones
     _checks_sums = False  # the fit finds values that are not finite, or too large, by _checked_sums
     encoding_: Encoding
+    classes_: NDArray[Any]  # of a classifier, sorted
     _rows: Rows | None = None  # training rows of the last fit in this process, for leverage
 
     def _use_of_frames(self) -> str:
@@ -967,27 +968,21 @@ class MomentEstimator(LinearModel):
         return self
 
 
-class PartialFitMixin:
-    """``partial_fit``: the moments of new rows are added to those of earlier calls."""
-
-    moments_: Moments | None
-    _rows: Rows | None
-
-    @on_one_blas_thread
-    def partial_fit(self: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit to these rows together with those of all earlier calls."""
-        first = not hasattr(self, "coef_")
-        rows = numeric_rows(self._training_rows(X, y, sample_weight, reset=first))
-        moments = self._checked_sums(rows, lambda: rows.reduce(Moments()), lambda sums: sums)
-        if not first:
-            if self.moments_ is None:
-                raise InputError(
-                    "The first fit had fewer rows than columns and stored no moments to update.",
-                    remedy="Start with partial_fit, or give all rows to fit.",
-                )
-            moments = self.moments_ + moments
-        flat = is_flat(rows, None if self._column_is_vector else y)
-        return self._fit_data(TrainingData(moments), identity(rows.schema), flat=flat)
+@on_one_blas_thread
+def partial_fit(self: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    """Fit to these rows together with those of all earlier calls: their moments are added."""
+    first = not hasattr(self, "coef_")
+    rows = numeric_rows(self._training_rows(X, y, sample_weight, reset=first))
+    moments = self._checked_sums(rows, lambda: rows.reduce(Moments()), lambda sums: sums)
+    if not first:
+        if self.moments_ is None:
+            raise InputError(
+                "The first fit had fewer rows than columns and stored no moments to update.",
+                remedy="Start with partial_fit, or give all rows to fit.",
+            )
+        moments = self.moments_ + moments
+    flat = is_flat(rows, None if self._column_is_vector else y)
+    return self._fit_data(TrainingData(moments), identity(rows.schema), flat=flat)
 
 
 def numeric_rows(rows: Rows) -> ArrayRows:

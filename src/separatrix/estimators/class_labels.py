@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_consistent_length
 
 from separatrix.arrays import Floats, Ints, Matrix
 from separatrix.estimators.base import (
-    RowsEstimator,
     check_labels,
     class_labels,
     classes,
@@ -38,102 +37,105 @@ from separatrix.rows.schema import (
 from separatrix.statistics.moments import Moments, prepare
 
 
-class ClassLabels(RowsEstimator):
-    """Base class of classifiers: ``classes_`` are the sorted labels."""
+def class_rows(
+    model: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    *,
+    known: Any = None,
+    closed: bool = False,
+    reset: bool = True,
+) -> Rows:
+    """Training rows with one-hot targets; sets ``classes_`` from ``X, y``.
 
-    classes_: NDArray[Any]
+    Classes whose rows all have weight zero are absent. Other labels than those ``known`` are
+    refused where these are ``closed``.
+    """
+    expect_labels(model, X, y)
 
-    def _class_rows(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        *,
-        known: Any = None,
-        closed: bool = False,
-        reset: bool = True,
-    ) -> Rows:
-        """Training rows with one-hot targets; sets ``classes_`` from ``X, y``.
+    def encode(labels: Any) -> tuple[Floats, list[Term]]:
+        model.classes_ = present_labels(labels, sample_weight, known, closed)
+        hot = (np.asarray(labels)[:, None] == model.classes_).astype(np.float64)
+        return hot, _terms(model)
 
-        Classes whose rows all have weight zero are absent. Other labels than those ``known`` are
-        refused where these are ``closed``.
-        """
-        self._expect_labels(X, y)
+    rows: Rows = model._training_rows(X, y, sample_weight, encode_target=encode, reset=reset)
+    return rows
 
-        def encode(labels: Any) -> tuple[Floats, list[Term]]:
-            self.classes_ = present_labels(labels, sample_weight, known, closed)
-            hot = (np.asarray(labels)[:, None] == self.classes_).astype(np.float64)
-            return hot, self._terms()
 
-        return self._training_rows(X, y, sample_weight, encode_target=encode, reset=reset)
+def rows_with_codes(
+    model: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    *,
+    known: Any = None,
+    closed: bool = False,
+    reset: bool = True,
+) -> ArrayRows:
+    """Training rows from arrays, whose parts are integer class codes.
 
-    def _coded_rows(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        *,
-        known: Any = None,
-        closed: bool = False,
-        reset: bool = True,
-    ) -> ArrayRows:
-        """Training rows from arrays, whose parts are integer class codes.
+    The cost does not depend on the number of classes. A row of weight zero may have any code.
+    """
+    expect_labels(model, X, y)
+    codes = np.empty(0, dtype=np.int64)
 
-        The cost does not depend on the number of classes. A row of weight zero may have any code.
-        """
-        self._expect_labels(X, y)
-        codes = np.empty(0, dtype=np.int64)
+    def encode(labels: Any) -> tuple[Floats, list[Term]]:
+        nonlocal codes
+        model.classes_ = present_labels(labels, sample_weight, known, closed)
+        two_or_more(model.classes_.tolist())
+        codes = label_positions(labels, model.classes_)
+        return np.empty((len(labels), 0)), []
 
-        def encode(labels: Any) -> tuple[Floats, list[Term]]:
-            nonlocal codes
-            self.classes_ = present_labels(labels, sample_weight, known, closed)
-            two_or_more(self.classes_.tolist())
-            codes = label_positions(labels, self.classes_)
-            return np.empty((len(labels), 0)), []
+    rows = model._training_rows(X, y, sample_weight, encode_target=encode, reset=reset)
+    assert isinstance(rows, ArrayRows)
+    return rows.with_parts(codes)
 
-        rows = self._training_rows(X, y, sample_weight, encode_target=encode, reset=reset)
-        assert isinstance(rows, ArrayRows)
-        return rows.with_parts(codes)
 
-    def _expect_labels(self, X: Any, y: Any) -> None:
-        if isinstance(X, Rows):
-            self.__dict__.pop("classes_", None)  # set from the table
-        else:
-            require_labels(self, y)
-            refuse_missing_labels(y)
+def expect_labels(model: Any, X: Any, y: Any) -> None:
+    """Refuse missing labels; forget ``classes_`` where they are set from a table."""
+    if isinstance(X, Rows):
+        model.__dict__.pop("classes_", None)  # set from the table
+    else:
+        require_labels(model, y)
+        refuse_missing_labels(y)
 
-    def _terms(self, column: str = "y") -> list[Term]:
-        return [Term(column, str(label)) for label in self.classes_.tolist()]
 
-    def _class_terms(self, rows: Rows, targets: Terms) -> Terms:
-        """The one-hot terms in the order of ``classes_``."""
-        levels = classes(targets)
-        if not hasattr(self, "classes_"):
-            self.classes_ = class_labels(rows.schema.targets[0], levels)
-        two_or_more(self.classes_.tolist())
-        return Terms(tuple(self._terms(rows.schema.targets[0].name)))
+def _terms(model: Any, column: str = "y") -> list[Term]:
+    return [Term(column, str(label)) for label in model.classes_.tolist()]
 
-    def _label_scores(self, scores: Floats) -> NDArray[Any]:
-        """The class of every row: by the sign of one score, or by the largest of several."""
-        chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
 
-    def _known_classes(self, X: Any, classes: Any) -> Any:
-        """Labels that ``partial_fit`` accepts: those of earlier calls, and these; no tables."""
-        if isinstance(X, Rows):
-            raise InputError(
-                "partial_fit takes numeric X and labels y.", remedy="Call fit for a table."
-            )
-        before = getattr(self, "classes_", None)
-        if classes is None:
-            return before
-        stated = np.unique(np.asarray(classes))
-        if before is not None and not np.isin(before, stated).all():
-            raise InputError(
-                f"classes={stated.tolist()} leaves out classes seen before: {before.tolist()}.",
-                remedy="Give all classes in the first call, or none.",
-            )
-        return stated
+def class_terms(model: Any, rows: Rows, targets: Terms) -> Terms:
+    """The one-hot terms in the order of ``classes_``."""
+    levels = classes(targets)
+    if not hasattr(model, "classes_"):
+        model.classes_ = class_labels(rows.schema.targets[0], levels)
+    two_or_more(model.classes_.tolist())
+    return Terms(tuple(_terms(model, rows.schema.targets[0].name)))
+
+
+def label_scores(labels: NDArray[Any], scores: Floats) -> NDArray[Any]:
+    """The class of every row: by the sign of one score, or by the largest of several."""
+    chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+    return np.asarray(labels[chosen])
+
+
+def known_classes(model: Any, X: Any, classes: Any) -> Any:
+    """Labels that ``partial_fit`` accepts: those of earlier calls, and these; no tables."""
+    if isinstance(X, Rows):
+        raise InputError(
+            "partial_fit takes numeric X and labels y.", remedy="Call fit for a table."
+        )
+    before = getattr(model, "classes_", None)
+    if classes is None:
+        return before
+    stated = np.unique(np.asarray(classes))
+    if before is not None and not np.isin(before, stated).all():
+        raise InputError(
+            f"classes={stated.tolist()} leaves out classes seen before: {before.tolist()}.",
+            remedy="Give all classes in the first call, or none.",
+        )
+    return stated
 
 
 def present_labels(
@@ -232,22 +234,22 @@ class CodedRows:
 
 
 def coded_rows(
-    model: ClassLabels, X: Any, y: Any, sample_weight: Any, class_weight: Any = None
+    model: Any, X: Any, y: Any, sample_weight: Any, class_weight: Any = None
 ) -> CodedRows:
     """Coded rows of the arguments of ``fit``; sets ``classes_``."""
     if not isinstance(X, Rows):
-        coded = coded_arrays(model._coded_rows(X, y, sample_weight))
+        coded = coded_arrays(rows_with_codes(model, X, y, sample_weight))
     else:
-        rows = model._class_rows(X, y, sample_weight)
+        rows = class_rows(model, X, y, sample_weight)
         prepared = prepare(rows)
-        terms = model._class_terms(rows, prepared.targets)
+        terms = class_terms(model, rows, prepared.targets)
         block = prepared.rows.collect()
         coded = _positive_weight(block, block.codes(terms), prepared.encoding)
     return _with_class_weights(coded, class_weight, model.classes_)
 
 
 def coded_items(
-    model: ClassLabels,
+    model: Any,
     X: Any,
     y: Any,
     sample_weight: Any,
@@ -255,7 +257,7 @@ def coded_items(
     known: Any = None,
 ) -> CodedRows:
     """Coded Python objects, for a kernel on structures; sets ``classes_``, which may be known."""
-    model._expect_labels(X, y)
+    expect_labels(model, X, y)
     if isinstance(X, Rows):
         raise InputError("A kernel on structures takes lists of objects, no tables.")
     for name in ("feature_names_in_", "encoding_"):

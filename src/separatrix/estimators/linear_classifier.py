@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,41 +13,28 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats
 from separatrix.estimators.base import LinearModel, known_codes
-from separatrix.estimators.class_labels import ClassLabels
+from separatrix.estimators.class_labels import label_scores
 from separatrix.formula import nodes
 from separatrix.geometry.class_scores import softmax
-from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.matrices.products import multiply
 from separatrix.threads import on_one_blas_thread
 
 
-class SparseCoefficients:
-    """Coefficients that can be stored as a sparse matrix, as in scikit-learn."""
+class LinearClassifier(ClassifierMixin, LinearModel):
+    """One hyperplane for two classes, or one linear score for each of several."""
 
-    coef_: Any
-
-    def sparsify(self) -> Self:
-        """Make ``coef_`` a sparse matrix, which saves memory where most of it is zero."""
+    @on_one_blas_thread
+    def decision_function(self, X: Any) -> Floats:
+        """Two classes: one score, positive for ``classes_[1]``. More: one score for each class."""
         check_is_fitted(self)
-        self.coef_ = sparse.csr_matrix(self.coef_)
-        return self
+        scores = multiply(self._design(X), self.coef_.T)
+        scores = np.asarray(scores + self.intercept_)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def densify(self) -> Self:
-        """Make ``coef_`` an array again."""
-        check_is_fitted(self)
-        if sparse.issparse(self.coef_):
-            self.coef_ = self.coef_.toarray()
-        return self
-
-
-class HyperplaneDistances(ClassLabels):
-    """Distances of rows to the hyperplanes ``hyperplane_`` of a classifier with linear scores."""
-
-    if TYPE_CHECKING:
-
-        @property
-        def hyperplane_(self) -> Hyperplane:
-            """The hyperplanes of the scores."""
+    @on_one_blas_thread
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of every row: by the side of the hyperplane, or by the largest score."""
+        return label_scores(self.classes_, self.decision_function(X))
 
     def signed_distance(self, X: Any) -> Floats:
         """Distance of every row to the hyperplane, as :meth:`decision_function` in sign and shape.
@@ -65,23 +52,6 @@ class HyperplaneDistances(ClassLabels):
         if len(self.classes_) == 2:
             return self.hyperplane_.margin(x, np.where(codes == 1, 1.0, -1.0))
         return self.hyperplane_.class_margin(x, codes)
-
-
-class LinearClassifier(ClassifierMixin, HyperplaneDistances, LinearModel):
-    """One hyperplane for two classes, or one linear score for each of several."""
-
-    @on_one_blas_thread
-    def decision_function(self, X: Any) -> Floats:
-        """Two classes: one score, positive for ``classes_[1]``. More: one score for each class."""
-        check_is_fitted(self)
-        scores = multiply(self._design(X), self.coef_.T)
-        scores = np.asarray(scores + self.intercept_)
-        return scores[:, 0] if len(self.classes_) == 2 else scores
-
-    @on_one_blas_thread
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class of every row: by the side of the hyperplane, or by the largest score."""
-        return self._label_scores(self.decision_function(X))
 
     def formula(self) -> nodes.ClassFormula:
         """Linear scores, and their sign or the largest of them."""
@@ -105,7 +75,7 @@ class ProbabilisticLinearClassifier(LinearClassifier):
     @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class; the first of those whose probabilities are the same number."""
-        return self._label_scores(self.predict_proba(X))
+        return label_scores(self.classes_, self.predict_proba(X))
 
     def formula(self) -> nodes.ClassFormula:
         """Sigmoid or softmax of linear scores."""
@@ -113,3 +83,25 @@ class ProbabilisticLinearClassifier(LinearClassifier):
         return nodes.by_probability(
             nodes.probabilities(scores, self.classes_), self.classes_, scores
         )
+
+
+# -------------------------------------------------------------------------------------------------
+# Coefficients that can be stored as a sparse matrix, as in scikit-learn: methods of some models.
+
+
+Model = TypeVar("Model", bound=Any)
+
+
+def sparsify(self: Model) -> Model:
+    """Make ``coef_`` a sparse matrix, which saves memory where most of it is zero."""
+    check_is_fitted(self)
+    self.coef_ = sparse.csr_matrix(self.coef_)
+    return self
+
+
+def densify(self: Model) -> Model:
+    """Make ``coef_`` an array again."""
+    check_is_fitted(self)
+    if sparse.issparse(self.coef_):
+        self.coef_ = self.coef_.toarray()
+    return self

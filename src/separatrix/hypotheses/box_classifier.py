@@ -12,8 +12,15 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
-from separatrix.estimators.base import reads_tables
-from separatrix.estimators.class_labels import ClassLabels, coded_arrays, coded_rows
+from separatrix.estimators.base import RowsEstimator, reads_tables
+from separatrix.estimators.class_labels import (
+    class_rows,
+    class_terms,
+    coded_arrays,
+    coded_rows,
+    known_classes,
+    rows_with_codes,
+)
 from separatrix.formula import nodes
 from separatrix.hypotheses.claims import Claims, boxes_formula
 from separatrix.hypotheses.version_space import (
@@ -60,7 +67,7 @@ class Examples:
 
 
 @describe_parameters
-class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
+class BoxClassifier(ClassifierMixin, Claims, RowsEstimator):
     """One box for each class, between the most specific and the most general that fit the rows.
 
         S ⊆ h ⊆ some member of G   for every box h with the rows of the class and no other
@@ -191,9 +198,9 @@ class BoxClassifier(ClassifierMixin, Claims, ClassLabels):
         seen: Examples | None = getattr(self, "examples_", None)
         if seen is None:
             self.__dict__.pop("classes_", None)
-        known = self._known_classes(X, classes)
-        rows = self._coded_rows(
-            X, y, sample_weight, known=known, closed=known is not None, reset=seen is None
+        known = known_classes(self, X, classes)
+        rows = rows_with_codes(
+            self, X, y, sample_weight, known=known, closed=known is not None, reset=seen is None
         )
         coded = coded_arrays(rows)
         new = Examples(dense(coded.x), coded.codes, coded.w)
@@ -294,7 +301,7 @@ def dense(x: Any) -> Floats:
 
 
 @describe_parameters
-class UnionOfBoxes(ClassifierMixin, Claims, ClassLabels):
+class UnionOfBoxes(ClassifierMixin, Claims, RowsEstimator):
     """At most m boxes for each class; a row belongs where some box has it deepest inside.
 
         minimize over B₁ … Bₘ   Σ w [x ∉ ∪ B, of the class] + Σ w [x ∈ ∪ B, of another]
@@ -615,9 +622,9 @@ def consistent_spaces(model: Any, X: Rows) -> tuple[list[ClassSpace], Encoding, 
     """
     if isinstance(X, InMemory):
         return None
-    rows = model._class_rows(X, None, None)
+    rows = class_rows(model, X, None, None)
     prepared = prepare(rows)
-    terms = model._class_terms(rows, prepared.targets)
+    terms = class_terms(model, rows, prepared.targets)
     first = prepared.rows.reduce(ClassExtremes())
     second = prepared.rows.reduce(OtherClasses(first.faces))
     if second.inside:

@@ -13,8 +13,8 @@ from sklearn.base import ClassifierMixin
 
 from separatrix.arrays import Floats, Ints
 from separatrix.distances.vectors import Euclidean
-from separatrix.estimators.base import reads_tables
-from separatrix.estimators.class_labels import ClassLabels, coded_rows
+from separatrix.estimators.base import RowsEstimator, reads_tables
+from separatrix.estimators.class_labels import coded_rows
 from separatrix.formula import nodes
 from separatrix.hypotheses.claims import Claims
 from separatrix.hypotheses.loops import weighted_steps
@@ -32,7 +32,7 @@ from separatrix.threads import parallel_map, pieces
 ROUNDING = 1e-9
 
 
-class EnclosingClassifier(ClassifierMixin, Claims, ClassLabels):
+class EnclosingClassifier(ClassifierMixin, Claims, RowsEstimator):
     """Standardized rows, a set around each class, and how many rows each set contains."""
 
     _sparse_ok = False

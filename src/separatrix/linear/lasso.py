@@ -13,10 +13,10 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats
+from separatrix.estimators import base
 from separatrix.estimators.base import (
     MAX_STORED_COLUMNS,
     MomentEstimator,
-    PartialFitMixin,
     Source,
     TrainingData,
     reads_tables,
@@ -146,7 +146,7 @@ class ElasticNetBase(RegressorMixin, MomentEstimator):
 
 
 @describe_parameters
-class ElasticNet(PartialFitMixin, ElasticNetBase):
+class ElasticNet(ElasticNetBase):
     """Linear regression with an ℓ₁ and an ℓ₂ penalty.
 
         min over b, a of (1/2Σw) Σ w (y − a − b·x)² + α ρ ‖b‖₁ + ½ α (1 − ρ) ‖b‖²
@@ -217,6 +217,8 @@ class ElasticNet(PartialFitMixin, ElasticNetBase):
     _multi_output = True
     _column_is_vector = True
     _column_keeps_intercept = True
+
+    partial_fit = base.partial_fit
 
     def __init__(
         self,
@@ -537,7 +539,7 @@ class LassoPathBase(ElasticNetBase):
 
 
 @describe_parameters
-class LassoPath(PartialFitMixin, LassoPathBase):
+class LassoPath(LassoPathBase):
     """The path of the lasso or elastic net, with the best point by AIC or BIC.
 
         b(α) = argmin (1/2Σw) Σ w (y − a − b·x)² + α ρ ‖b‖₁ + ½ α (1 − ρ) ‖b‖²    for every α
@@ -607,6 +609,8 @@ class LassoPath(PartialFitMixin, LassoPathBase):
     array([[0.5, 0. ],
            [1.5, 0. ]])
     """
+
+    partial_fit = base.partial_fit
 
     def __init__(
         self,

@@ -9,7 +9,9 @@ from scipy import sparse
 from sklearn.base import RegressorMixin
 
 from separatrix.arrays import Floats, Ints
-from separatrix.estimators.base import MomentEstimator, PartialFitMixin, TrainingData, reads_tables
+from separatrix.estimators import base
+from separatrix.estimators.base import MomentEstimator, TrainingData, reads_tables
+from separatrix.estimators.class_labels import class_rows, class_terms, known_classes
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.linear.inference import FitStatistics, InferenceMixin, lines_without_each_row
 from separatrix.linear.lasso import solve_non_negative
@@ -26,7 +28,7 @@ from separatrix.threads import on_one_blas_thread, one_blas_thread
 
 
 @describe_parameters
-class LinearRegression(InferenceMixin, PartialFitMixin, RegressorMixin, MomentEstimator):
+class LinearRegression(InferenceMixin, RegressorMixin, MomentEstimator):
     """Linear regression by least squares.
 
         min over b, a of Σ w (y − a − b·x)²
@@ -90,6 +92,8 @@ class LinearRegression(InferenceMixin, PartialFitMixin, RegressorMixin, MomentEs
 
     _multi_output = True
     _keeps_float32 = True
+
+    partial_fit = base.partial_fit
 
     def __init__(
         self,
@@ -240,9 +244,9 @@ class LeastSquaresClassifier(LinearClassifier):
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
-        rows = self._class_rows(X, y, sample_weight)
+        rows = class_rows(self, X, y, sample_weight)
         prepared = prepare(rows)
-        terms = self._class_terms(rows, prepared.targets)
+        terms = class_terms(self, rows, prepared.targets)
         moments = prepared.moments.aligned(prepared.moments.terms, terms)
         self._learn(prepared.rows, moments, prepared.encoding)
         return self
@@ -253,10 +257,10 @@ class LeastSquaresClassifier(LinearClassifier):
     ) -> Self:
         """Fit to these rows and all rows given before; ``classes`` lists what may come."""
         first = not hasattr(self, "moments_")
-        known = self._known_classes(X, classes)
-        rows = self._class_rows(X, y, sample_weight, known=known, reset=first)
+        known = known_classes(self, X, classes)
+        rows = class_rows(self, X, y, sample_weight, known=known, reset=first)
         assert isinstance(rows, ArrayRows)
-        terms = self._class_terms(rows, rows.block.targets)
+        terms = class_terms(self, rows, rows.block.targets)
         moments = rows.reduce(Moments())
         if not first:
             moments = self.moments_ + moments

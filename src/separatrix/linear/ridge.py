@@ -15,9 +15,9 @@ from sklearn.metrics import check_scoring, get_scorer
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
+from separatrix.estimators import base
 from separatrix.estimators.base import (
     MomentEstimator,
-    PartialFitMixin,
     Source,
     TrainingData,
     needs_rows,
@@ -85,7 +85,7 @@ class RidgeBase(RegressorMixin, MomentEstimator):
 
 
 @describe_parameters
-class Ridge(PartialFitMixin, RidgeBase):
+class Ridge(RidgeBase):
     """Ridge regression: least squares with an ℓ₂ penalty.
 
         min over b, a of Σ w (y − a − b·x)² + α ‖b‖²
@@ -141,6 +141,8 @@ class Ridge(PartialFitMixin, RidgeBase):
     >>> sx.Ridge(alpha=2.0).fit(x, [-2.0, 0.0, 2.0]).coef_
     array([1.])
     """
+
+    partial_fit = base.partial_fit
 
     def __init__(
         self,
@@ -434,7 +436,7 @@ class RidgePathBase(RidgeBase):
 
 
 @describe_parameters
-class RidgePath(PartialFitMixin, RidgePathBase):
+class RidgePath(RidgePathBase):
     """Ridge regression for all penalties, with the best of them by a criterion.
 
         b(α) = argmin over b, a of Σ w (y − a − b·x)² + α ‖b‖²        for every α
@@ -502,6 +504,8 @@ class RidgePath(PartialFitMixin, RidgePathBase):
     >>> path.coef_at(6.0)[0]
     array([0.5])
     """
+
+    partial_fit = base.partial_fit
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 
 from separatrix.arrays import Floats
 from separatrix.estimators.base import reads_tables
+from separatrix.estimators.class_labels import class_rows, class_terms, label_scores
 from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
 from separatrix.estimators.scaling import StandardDesign, standard_design
 from separatrix.formula import nodes
@@ -184,9 +185,9 @@ class GradientDescent(ProbabilisticLinearClassifier):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         self._check()
-        rows = self._class_rows(X, y, sample_weight)
+        rows = class_rows(self, X, y, sample_weight)
         prepared = prepare(rows)
-        terms = self._class_terms(rows, prepared.targets)
+        terms = class_terms(self, rows, prepared.targets)
         block = prepared.rows.collect()
         r = block.indicators(terms)
         design = standard_design(block, prepared.moments, scaled=self.standardize)
@@ -253,7 +254,7 @@ class GradientDescent(ProbabilisticLinearClassifier):
         """The most probable class; by the largest score for squared error."""
         if self.loss == "logistic":
             return super().predict(X)
-        return self._label_scores(self.decision_function(X))
+        return label_scores(self.classes_, self.decision_function(X))
 
     def formula(self) -> nodes.ClassFormula:
         """Probabilities of the logistic loss, scores of squared error."""

@@ -13,12 +13,18 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats
+from separatrix.estimators import linear_classifier
 from separatrix.estimators.base import number_type, reads_tables
-from separatrix.estimators.class_labels import weighted_rows, weighted_samples, weights_by_class
+from separatrix.estimators.class_labels import (
+    class_rows,
+    class_terms,
+    weighted_rows,
+    weighted_samples,
+    weights_by_class,
+)
 from separatrix.estimators.inference import CoefficientTable, no_summary, p_phrase
 from separatrix.estimators.linear_classifier import (
     ProbabilisticLinearClassifier,
-    SparseCoefficients,
 )
 from separatrix.logistic.fit import LogisticSolution, solve_logistic, starting_point
 from separatrix.logistic.problem import LogisticOptions, LogisticProblem, Separation
@@ -38,9 +44,10 @@ from separatrix.threads import on_one_blas_thread
 # What logistic models share: class weights, probabilities, a reference class, checked options.
 
 
-class LogisticClassifier(SparseCoefficients, ProbabilisticLinearClassifier):
+class LogisticClassifier(ProbabilisticLinearClassifier):
     """What logistic models share: class weights, probabilities, and a reference class."""
 
+    sparsify, densify = linear_classifier.sparsify, linear_classifier.densify
     C: float
     l1_ratio: float | None
     fit_intercept: bool
@@ -61,15 +68,15 @@ class LogisticClassifier(SparseCoefficients, ProbabilisticLinearClassifier):
         """Training rows whose weights are multiplied by those of their classes."""
         given = self.class_weight
         if given is None or (y is None and not isinstance(X, Rows)):
-            return self._class_rows(X, y, sample_weight)
+            return class_rows(self, X, y, sample_weight)
         if isinstance(X, Rows):
-            return weighted_rows(self._class_rows(X, y, sample_weight), given)
-        return self._class_rows(X, y, weighted_samples(y, sample_weight, given))
+            return weighted_rows(class_rows(self, X, y, sample_weight), given)
+        return class_rows(self, X, y, weighted_samples(y, sample_weight, given))
 
     def _read(self, rows: Rows, options: LogisticOptions) -> tuple[LogisticRows, Terms]:
         """Encoded rows, and the indicators in the order of ``classes_``, which are set here."""
         data = LogisticRows.of(rows)
-        terms = self._class_terms(rows, data.targets)
+        terms = class_terms(self, rows, data.targets)
         max_l1_classes = 500  # classes up to which an ℓ₁ penalty is solved for all scores at once
         if options.has_l1 and len(self.classes_) > max_l1_classes:
             raise InputError(

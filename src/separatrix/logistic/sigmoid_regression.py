@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats
 from separatrix.estimators.base import check_labels, reads_tables
+from separatrix.estimators.class_labels import class_rows, class_terms
 from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
 from separatrix.estimators.scaling import standard_design
 from separatrix.formula import nodes
@@ -220,7 +221,7 @@ class SigmoidRegressionClassifier(ProbabilisticLinearClassifier):
         prepared = prepare(rows)
         terms = prepared.targets
         if not self.multilabel_:
-            terms = self._class_terms(rows, terms)
+            terms = class_terms(self, rows, terms)
         block = prepared.rows.collect()
         r = block.indicators(terms)
         if not self.multilabel_ and r.shape[1] == 2:
@@ -246,7 +247,7 @@ class SigmoidRegressionClassifier(ProbabilisticLinearClassifier):
             raise ValueError("Unknown label type: several targets must hold 0 and 1 alone.")
         if not self.multilabel_:
             labels = np.asarray(y).ravel() if kind else y
-            return self._class_rows(X, labels, sample_weight)
+            return class_rows(self, X, labels, sample_weight)
 
         def encode(labels: Any) -> tuple[Floats, list[Term]]:
             dense = labels.toarray() if sparse.issparse(labels) else labels

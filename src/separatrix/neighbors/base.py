@@ -31,7 +31,7 @@ from separatrix.distances.names import (
 )
 from separatrix.distances.search import NearestNeighborSearch, NeighborLists, as_graph, stays_sparse
 from separatrix.estimators.base import numeric
-from separatrix.estimators.class_labels import ClassLabels, coded_items, coded_rows
+from separatrix.estimators.class_labels import coded_items, coded_rows
 from separatrix.estimators.metric_inputs import (
     PointsEstimator,
     as_dense,
@@ -135,7 +135,7 @@ def chosen_items(x: Any, rows: Ints) -> Any:
     return x if len(rows) == n_items(x) else take_items(x, rows)
 
 
-class InstanceBasedClassifier(ClassLabels, InstanceBasedModel):
+class InstanceBasedClassifier(InstanceBasedModel):
     """``codes_`` are the classes of the training points, as positions in ``classes_``."""
 
     codes_: Ints

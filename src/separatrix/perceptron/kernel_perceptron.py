@@ -17,12 +17,14 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.arrays import Floats, Ints
 from separatrix.estimators.base import KernelModel, reads_tables
 from separatrix.estimators.class_labels import (
-    ClassLabels,
     CodedRows,
     coded_arrays,
     coded_items,
     coded_rows,
+    known_classes,
+    label_scores,
     outputs_of,
+    rows_with_codes,
 )
 from separatrix.formula import nodes
 from separatrix.geometry.hyperplane import KernelExpansion
@@ -44,7 +46,7 @@ from separatrix.threads import on_one_blas_thread
 
 
 @describe_parameters
-class KernelPerceptron(ClassifierMixin, KernelModel, ClassLabels):
+class KernelPerceptron(ClassifierMixin, KernelModel):
     """The perceptron in its dual form, with a kernel in place of inner products.
 
         f(x) = Σ αⱼ yⱼ (κ(xⱼ, x) + 1),     αᵢ ← αᵢ + 1  where yᵢ f(xᵢ) ≤ 0
@@ -201,13 +203,19 @@ class KernelPerceptron(ClassifierMixin, KernelModel, ClassLabels):
         first ones.
         """
         begun = hasattr(self, "expansion_")
-        known = self._known_classes(X, classes)
+        known = known_classes(self, X, classes)
         if self._structures:
             coded = coded_items(self, X, y, sample_weight, known=known)
         else:
             coded = coded_arrays(
-                self._coded_rows(
-                    X, y, sample_weight, known=known, closed=known is not None, reset=not begun
+                rows_with_codes(
+                    self,
+                    X,
+                    y,
+                    sample_weight,
+                    known=known,
+                    closed=known is not None,
+                    reset=not begun,
                 )
             )
             self.encoding_ = coded.encoding
@@ -304,7 +312,7 @@ class KernelPerceptron(ClassifierMixin, KernelModel, ClassLabels):
     @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row: by the sign of the score, or by the largest one."""
-        return self._label_scores(self.decision_function(X))
+        return label_scores(self.classes_, self.decision_function(X))
 
     def formula(self) -> nodes.ClassFormula:
         """Sums of kernel values of the rows that were mistaken."""

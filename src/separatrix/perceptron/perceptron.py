@@ -14,15 +14,18 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.estimators import linear_classifier
 from separatrix.estimators.base import reads_tables
 from separatrix.estimators.class_labels import (
     CodedRows,
     coded_arrays,
     coded_rows,
+    known_classes,
     outputs_of,
+    rows_with_codes,
     weights_by_class,
 )
-from separatrix.estimators.linear_classifier import LinearClassifier, SparseCoefficients
+from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.convex import Certificate, Solution, Status
 from separatrix.parameters import describe_parameters
@@ -32,7 +35,7 @@ from separatrix.statistics.moments import Standardizer
 
 
 @describe_parameters
-class Perceptron(SparseCoefficients, LinearClassifier):
+class Perceptron(LinearClassifier):
     """Rosenblatt's perceptron: a linear classifier updated at every misclassified row.
 
         w ← w + η y x,  b ← b + η y     for every row with y (w·x + b) ≤ 0
@@ -133,6 +136,7 @@ class Perceptron(SparseCoefficients, LinearClassifier):
     ('converged', 5)
     """
 
+    sparsify, densify = linear_classifier.sparsify, linear_classifier.densify
     trace_: MistakeTrace
     state_: PerceptronState
     mistakes_: Ints
@@ -236,8 +240,10 @@ class Perceptron(SparseCoefficients, LinearClassifier):
         """Train one epoch on these rows from the present weights; the first call names classes."""
         begun = hasattr(self, "state_" if self._textbook else "t_")
         before = self.classes_ if begun else None
-        known = self._known_classes(X, classes)
-        given = coded_arrays(self._coded_rows(X, y, sample_weight, known=known, reset=not begun))
+        known = known_classes(self, X, classes)
+        given = coded_arrays(
+            rows_with_codes(self, X, y, sample_weight, known=known, reset=not begun)
+        )
         if before is not None and len(before) != len(self.classes_):
             new = sorted(set(self.classes_.tolist()) - set(before.tolist()))
             self.classes_ = before

@@ -23,12 +23,15 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
 
 from separatrix.arrays import Floats, Ints
-from separatrix.estimators.base import reads_tables, validate_data
+from separatrix.estimators.base import RowsEstimator, reads_tables, validate_data
 from separatrix.estimators.class_labels import (
-    ClassLabels,
+    class_rows,
+    class_terms,
     coded_items,
+    known_classes,
     outputs_of,
     refuse_singletons,
+    rows_with_codes,
 )
 from separatrix.estimators.wrapped import (
     LabeledRows,
@@ -59,7 +62,7 @@ from separatrix.threads import MIN_PIECES, on_one_blas_thread, parallel_map
 # Binary classifiers that vote among several classes: fitting, scores and decisions.
 
 
-class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
+class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, RowsEstimator):
     """Binary classifiers that vote among several classes."""
 
     estimators_: list[Any]
@@ -122,14 +125,14 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
             coded = coded_items(self, X, y, sample_weight)
             return LabeledRows(coded.x, coded.codes, None if sample_weight is None else coded.w)
         if isinstance(X, Rows):
-            table = self._class_rows(X, y, sample_weight)
+            table = class_rows(self, X, y, sample_weight)
             prepared = prepare(table)
-            terms = self._class_terms(table, prepared.targets)
+            terms = class_terms(self, table, prepared.targets)
             block = prepared.rows.collect()
             block = block.aligned(block.terms, terms)
             self.encoding_, codes = prepared.encoding, block.y.argmax(axis=1)
         else:
-            rows = self._coded_rows(X, y, sample_weight)
+            rows = rows_with_codes(self, X, y, sample_weight)
             block, self.encoding_ = rows.block, identity(rows.schema)
             assert block.parts is not None
             codes = block.parts
@@ -321,7 +324,9 @@ class OneVsRest(BinaryEnsemble):
         """Train every classifier on these rows too; the first call names the classes."""
         begun = hasattr(self, "estimators_")
         before = self.classes_ if begun else None
-        rows = self._coded_rows(X, y, None, known=self._known_classes(X, classes), reset=not begun)
+        rows = rows_with_codes(
+            self, X, y, None, known=known_classes(self, X, classes), reset=not begun
+        )
         if before is not None and len(before) != len(self.classes_):
             self.classes_ = before
             raise InputError(

@@ -25,7 +25,7 @@ from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Block, Kind, Term, to_array, unit_weights
 from separatrix.study.design import SHOWN_ROWS, RowFolds, thinned, truth_of
 from separatrix.study.result import CovarianceTests, Margins, Predictions
-from separatrix.svm.base import SupportVectorModel
+from separatrix.svm.base import KernelSVM, LinearSVM
 
 # -------------------------------------------------------------------------------------------------
 # The winner on the plane that separates the class means most: decision regions, and SVM margins.
@@ -62,7 +62,7 @@ def _codes(labels: NDArray[Any], classes: tuple[str, ...]) -> NDArray[np.intp]:
 
 def margins_of(core: Any, folds: RowFolds) -> Margins | None:
     """Dual coefficients of the training rows; None unless ``core`` is one binary SVM."""
-    if not isinstance(core, SupportVectorModel) or len(core.classes_) != 2:
+    if not isinstance(core, KernelSVM | LinearSVM) or len(core.classes_) != 2:
         return None
     some = thinned(np.arange(len(folds.training)), SHOWN_ROWS)
     rows = folds.table.take(folds.training[some])

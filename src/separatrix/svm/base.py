@@ -14,7 +14,7 @@ from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints, Matrix
-from separatrix.estimators.base import KernelModel, LinearModel, RowsEstimator
+from separatrix.estimators.base import KernelModel, LinearModel
 from separatrix.formula import nodes
 from separatrix.geometry.hyperplane import Hyperplane, KernelExpansion
 from separatrix.kernels import Custom, Kernel, Linear, Precomputed
@@ -34,66 +34,64 @@ _RESOLVED = 1e10
 _UNEVEN = 1e3
 
 
-class SupportVectorModel(RowsEstimator):
-    """An estimator made of binary SVMs, with numbers for every training row.
+# -------------------------------------------------------------------------------------------------
+# Numbers for every training row of an estimator made of binary SVMs ``svms_``.
+#
+# Each is (n_samples,) for one binary SVM, else (n_samples, number of SVMs); rows that took no part,
+# and rows without weight, have zeros.
 
-    Each is (n_samples,) for one binary SVM, else (n_samples, number of SVMs); rows that took no
-    part, and rows without weight, have zeros.
-    """
 
-    svms_: list[BinarySVM]
-    n_samples_fit_: int
-    intercept_: Any
-    certificate_: Certificate
+def _alpha(model: Any) -> Floats:
+    """α of every training row, from 0 to C; in regression α⁺ − α⁻, from −C to C."""
+    signed = is_regressor(model)
+    return _of_rows(model, lambda svm: svm.beta if signed else np.abs(svm.beta))
 
-    @property
-    def alpha_(self) -> Floats:
-        """α of every training row, from 0 to C; in regression α⁺ − α⁻, from −C to C."""
-        signed = is_regressor(self)
-        return self._by_row([m.beta if signed else np.abs(m.beta) for m in self._records])
 
-    @property
-    def slack_(self) -> Floats:
-        """ξ of every training row: the loss that it has, zero beyond its margin or within ε."""
-        return self._by_row([m.slack for m in self._records])
+def _slack(model: Any) -> Floats:
+    """ξ of every training row: the loss that it has, zero beyond its margin or within ε."""
+    return _of_rows(model, lambda svm: svm.slack)
 
-    @property
-    def group_(self) -> NDArray[np.str_]:
-        """ "non-support" (α = 0), "free" (0 < |α| < C, on the margin) or "bound" (|α| = C)."""
-        return GROUPS[self._by_row([m.group for m in self._records]).astype(np.int64)]
 
-    @property
-    def margin_(self) -> Any:
-        """1/‖w‖ in the feature space (of standardized columns if so fitted); infinite for w = 0."""
-        return _only([m.margin for m in self._records])
+def _group(model: Any) -> NDArray[np.str_]:
+    """ "non-support" (α = 0), "free" (0 < |α| < C, on the margin) or "bound" (|α| = C)."""
+    return GROUPS[_of_rows(model, lambda svm: svm.group).astype(np.int64)]
 
-    @property
-    def t_(self) -> Any:
-        """The threshold t of the score w·x − t: the intercept with the other sign."""
-        check_is_fitted(self)
-        return _only((-np.ravel(self.intercept_)).tolist())
 
-    @property
-    def _records(self) -> list[BinarySVM]:
-        """``svms_`` of a fitted model."""
-        check_is_fitted(self)
-        return self.svms_
+def _margin(model: Any) -> Any:
+    """1/‖w‖ in the feature space (of standardized columns if so fitted); infinite for w = 0."""
+    return _only([svm.margin for svm in _records(model)])
 
-    def _by_row(self, values: list[Any]) -> Floats:
-        """One number per training row and binary SVM."""
-        whole = _by_row(self._records, values, self.n_samples_fit_)
-        return whole[:, 0] if len(values) == 1 else whole
 
-    def _certify(self, svms: list[BinarySVM], cause: Callable[[], str]) -> None:
-        """Expose the worst certificate, and warn where it does not hold."""
-        worst = max(svms, key=lambda svm: badness(svm.certificate))
-        self.certificate_ = worst.certificate
-        if len(svms) > 1:
-            claim = f"{len(svms)} binary SVMs; this is the worst of their certificates: "
-            self.certificate_ = replace(worst.certificate, claim=claim + worst.certificate.claim)
-        if not worst.certificate.holds:
-            text = f"support vector machine, {worst.status}: {worst.certificate} {cause()}"
-            warn("SEP003", text.strip())
+def _threshold(model: Any) -> Any:
+    """The threshold t of the score w·x − t: the intercept with the other sign."""
+    check_is_fitted(model)
+    return _only((-np.ravel(model.intercept_)).tolist())
+
+
+def _records(model: Any) -> list[BinarySVM]:
+    """``svms_`` of a fitted model."""
+    check_is_fitted(model)
+    svms: list[BinarySVM] = model.svms_
+    return svms
+
+
+def _of_rows(model: Any, value: Callable[[BinarySVM], Any]) -> Floats:
+    """One number per training row and binary SVM."""
+    svms = _records(model)
+    whole = _by_row(svms, [value(svm) for svm in svms], model.n_samples_fit_)
+    return whole[:, 0] if len(svms) == 1 else whole
+
+
+def certify(model: Any, svms: list[BinarySVM], cause: Callable[[], str]) -> None:
+    """Expose the worst certificate, and warn where it does not hold."""
+    worst = max(svms, key=lambda svm: badness(svm.certificate))
+    model.certificate_ = worst.certificate
+    if len(svms) > 1:
+        claim = f"{len(svms)} binary SVMs, the worst of whose certificates is this: "
+        model.certificate_ = replace(worst.certificate, claim=claim + worst.certificate.claim)
+    if not worst.certificate.holds:
+        text = f"support vector machine, {worst.status}: {worst.certificate} {cause()}"
+        warn("SEP003", text.strip())
 
 
 def _by_row(svms: list[BinarySVM], values: list[Any], n: int) -> Floats:
@@ -109,11 +107,14 @@ def _only(values: Sequence[float]) -> Any:
     return float(values[0]) if len(values) == 1 else np.array(values)
 
 
-class LinearSVM(SupportVectorModel, LinearModel):
+class LinearSVM(LinearModel):
     """A linear SVM: hyperplanes without a kernel. Numbers of rows are not stored with it."""
 
+    n_samples_fit_: int
     standardize: bool
     _accuracy: float = ACCURACY
+    alpha_, slack_, group_ = property(_alpha), property(_slack), property(_group)
+    margin_, t_ = property(_margin), property(_threshold)
     _svms: list[BinarySVM] | None = None
 
     @property
@@ -129,7 +130,7 @@ class LinearSVM(SupportVectorModel, LinearModel):
     @property
     def support_(self) -> Ints:
         """Row numbers of the support vectors of any hyperplane."""
-        return np.unique(np.concatenate([svm.support for svm in self._records]))
+        return np.unique(np.concatenate([svm.support for svm in _records(self)]))
 
     def _ridge(self, x: Matrix, w: Floats) -> Floats:
         """ρ of every column: its variance if standardized (one if it is constant), else 1."""
@@ -157,15 +158,21 @@ class LinearSVM(SupportVectorModel, LinearModel):
         self._accept(solution, encoding, flat=flat)
         remedy = "Raise max_iter or time_budget; columns of very different size are slow"
         self._svms, self.n_samples_fit_ = svms, n
-        self._certify(svms, lambda: f"{remedy}, and standardize=True scales them.")
+        certify(self, svms, lambda: f"{remedy}, and standardize=True scales them.")
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in super().__getstate__().items() if key != "_svms"}
 
 
-class KernelSVM(KernelModel, SupportVectorModel):
+class KernelSVM(KernelModel):
     """An SVM with any kernel: ``expansions_`` hold its support vectors."""
 
+    svms_: list[BinarySVM]
+    n_samples_fit_: int
+    intercept_: Any
+    certificate_: Certificate
+    alpha_, slack_, group_ = property(_alpha), property(_slack), property(_group)
+    margin_, t_ = property(_margin), property(_threshold)
     standardize: bool
     support_: NDArray[Any]
     n_support_: NDArray[Any]
@@ -260,7 +267,7 @@ class KernelSVM(KernelModel, SupportVectorModel):
             svms = [replace(svm, rows=rows[svm.rows]) for svm in svms]
         self.svms_, self.n_samples_fit_ = svms, n
         self.fit_status_ = int(any(svm.status != Status.SOLVED for svm in svms))
-        self._certify(svms, lambda: _cause_of_inaccuracy(gram, svms))
+        certify(self, svms, lambda: _cause_of_inaccuracy(gram, svms))
         return support
 
     def _expansion(

@@ -7,20 +7,37 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import nnls
-from sklearn.base import RegressorMixin
+from sklearn.base import RegressorMixin, clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.estimators import linear_classifier
 from separatrix.estimators.base import reads_tables
-from separatrix.estimators.class_labels import CodedRows, coded_rows, outputs_of, weights_by_class
-from separatrix.estimators.linear_classifier import LinearClassifier, SparseCoefficients
+from separatrix.estimators.class_labels import (
+    CodedRows,
+    coded_rows,
+    label_scores,
+    outputs_of,
+    weighted_rows,
+    weighted_samples,
+    weights_by_class,
+)
+from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.estimators.wrapped import warn_once
 from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.convex import Certificate, Status, certify_primal_dual
 from separatrix.parameters import describe_parameters
-from separatrix.probability.calibrated import ProbabilityMixin
+from separatrix.probability.calibrated import (
+    CalibratedClassifier,
+    calibrated_probabilities,
+)
+from separatrix.probability.calibrations import BinaryCalibration
+from separatrix.rows.rows import Rows
 from separatrix.svm.base import LinearSVM
 from separatrix.svm.crammer_singer import (
     MulticlassProblem,
@@ -47,14 +64,14 @@ from separatrix.svm.problem import (
 from separatrix.svm.solver import BinarySVM, fit_linear_svm
 from separatrix.svm.squared import SquaredSolution, solve_sparse, solve_squared
 from separatrix.svm.svr import check_epsilon, refuse_infinite_cost, regression_table
-from separatrix.threads import parallel_map
+from separatrix.threads import on_one_blas_thread, parallel_map
 
 # -------------------------------------------------------------------------------------------------
 # Linear support vector classification.
 
 
 @describe_parameters
-class LinearSVC(SparseCoefficients, ProbabilityMixin, LinearClassifier, LinearSVM):
+class LinearSVC(LinearClassifier, LinearSVM):
     """Linear support vector classification: squared hinge, hinge, ℓ₁ penalty, all classes at once.
 
     With labels y = ±1 and slacks ξ = max(0, 1 − y (w·x + b)),
@@ -156,6 +173,9 @@ class LinearSVC(SparseCoefficients, ProbabilityMixin, LinearClassifier, LinearSV
     >>> sx.LinearSVC().fit(X, y).certificate_.holds
     True
     """
+
+    calibrations_: list[BinaryCalibration]
+    sparsify, densify = linear_classifier.sparsify, linear_classifier.densify
 
     def __init__(
         self,
@@ -303,8 +323,42 @@ class LinearSVC(SparseCoefficients, ProbabilityMixin, LinearClassifier, LinearSV
             for k, svm in enumerate(svms)
         ]
 
-    def _class_scores(self, X: Any) -> Floats:
-        return self.decision_function(X)
+    def _fit_probabilities(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Fit to all rows, and calibrate on out-of-fold scores."""
+        plain = clone(self).set_params(probability=False)
+        if self.class_weight is not None:  # the calibration weights rows as the model does
+            if isinstance(X, Rows):
+                X = weighted_rows(X, self.class_weight)
+            elif y is not None:
+                sample_weight = weighted_samples(y, sample_weight, self.class_weight)
+            plain.set_params(class_weight=None)
+        calibrated = CalibratedClassifier(plain, method="platt").fit(X, y, sample_weight)
+        parameters = self.get_params(deep=False)
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        for name, value in vars(calibrated.estimator_).items():
+            if name not in parameters:
+                setattr(self, name, value)
+        self.calibrations_ = calibrated.calibrations_
+        self.certificate_ = calibrated.certificate_
+        if calibrated.certificate_.holds:
+            own = calibrated.estimator_.certificate_
+            self.certificate_ = replace(
+                own, notes=(*own.notes, f"{calibrated.certificate_.claim}.")
+            )
+        return self
+
+    @available_if(lambda self: bool(self.probability))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Floats:
+        """Class probabilities in the order of ``classes_``; needs ``probability=True``."""
+        check_is_fitted(self)
+        return calibrated_probabilities(self.calibrations_, self.decision_function(X))
+
+    @on_one_blas_thread
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of every row: by the sign of the score, the largest score, or probability."""
+        check_is_fitted(self)
+        scores = self.predict_proba(X) if self.probability else self.decision_function(X)
+        return label_scores(self.classes_, scores)
 
     @property
     def _claim(self) -> str:

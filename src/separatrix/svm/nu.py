@@ -45,7 +45,7 @@ from separatrix.svm.solver import (
     step_to_bound,
     widest,
 )
-from separatrix.svm.svc import DEPRECATED, CalibratedPairs
+from separatrix.svm.svc import DEPRECATED, KernelClassifier
 from separatrix.svm.svr import KernelRegressor, refuse_infinite_cost
 from separatrix.threads import on_one_blas_thread
 
@@ -54,7 +54,7 @@ from separatrix.threads import on_one_blas_thread
 
 
 @describe_parameters
-class NuSVC(CalibratedPairs):
+class NuSVC(KernelClassifier):
     """ν-support vector classification with any kernel.
 
     Each binary SVM solves, with φ the feature map of the kernel and y = ±1,

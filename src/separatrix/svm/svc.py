@@ -19,9 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.arrays import Floats, Ints
 from separatrix.estimators.base import codes_of, known_codes, reads_tables
 from separatrix.estimators.class_labels import (
-    ClassLabels,
     coded_items,
     coded_rows,
+    label_scores,
     outputs_of,
     refuse_singletons,
 )
@@ -60,18 +60,25 @@ from separatrix.threads import on_one_blas_thread, parallel_map, pieces
 MOST_CLASSES = 300
 #: Scores of pairs of classes that a thread computes at a time.
 ENTRIES = 1 << 20
+#: Folds of the scores that are calibrated.
+FOLDS = 5
+#: scikit-learn's default of ``probability``, which means False.
+DEPRECATED = "deprecated"
 
 
 def _has_hyperplane(estimator: Any) -> bool:
     return "hyperplane_" in vars(estimator)
 
 
-class KernelClassifier(ClassifierMixin, ClassLabels, KernelSVM):
+class KernelClassifier(ClassifierMixin, KernelSVM):
     """Two classes have one binary SVM, its score positive for the second class.
 
     Of K classes every pair i < j has one, its score positive for class i (``decision="ovo"``), or
     each class has one against the rest (``"ovr"``).
     """
+
+    probability: Any
+    calibrations_: list[PlattCalibration]
 
     class_weight: Any
     decision: str
@@ -220,7 +227,7 @@ class KernelClassifier(ClassifierMixin, ClassLabels, KernelSVM):
                 "break_ties=True with decision_function_shape='ovo': pairs have no ties.",
                 remedy="break_ties must be False when decision_function_shape is 'ovo'.",
             )
-        return self._label_scores(self._from_scores(X, self._rank))
+        return label_scores(self.classes_, self._from_scores(X, self._rank))
 
     @available_if(_has_hyperplane)  # type: ignore[untyped-decorator]
     def signed_distance(self, X: Any) -> Floats:
@@ -270,10 +277,6 @@ class KernelClassifier(ClassifierMixin, ClassLabels, KernelSVM):
             return self._by_class(scores)
         return count_votes(scores, len(self.classes_), scores > 0.0)[0]
 
-    def formula(self) -> nodes.ClassFormula:
-        """Signs, votes of pairs, or the largest score."""
-        return self._formula_of(self._binary_scores(self._names_of_scores()))
-
     def _names_of_scores(self) -> tuple[str, ...]:
         return () if self._has_pairs else nodes.score_names(self.classes_)
 
@@ -291,28 +294,13 @@ class KernelClassifier(ClassifierMixin, ClassLabels, KernelSVM):
         chosen = nodes.ChosenLabel(votes, one=False)
         return nodes.ClassFormula(chosen, labels, plain, p, decided_by=scores, by_sign=True)
 
-
-# -------------------------------------------------------------------------------------------------
-# ``probability=True`` of kernel SVMs: Platt scaling of every binary SVM, coupled to classes.
-#
-#     P(i | i or j, x) = 1/(1 + exp(A s(x) + B)),     s the score of the pair i < j
-#
-# A and B maximize the likelihood of out-of-fold scores of the rows of both classes, and the
-# probabilities of all pairs are coupled to one for each class (Wu, Lin and Weng, 2004).
-# Calibrations apply to the very scores that they were fitted to: those of the binary SVMs.
-
-
-#: Folds of the scores that are calibrated.
-FOLDS = 5
-#: scikit-learn's default of ``probability``, which means False.
-DEPRECATED = "deprecated"
-
-
-class CalibratedPairs(KernelClassifier):
-    """With ``probability=True``, a Platt sigmoid for each binary SVM."""
-
-    probability: Any
-    calibrations_: list[PlattCalibration]
+    # -- ``probability=True``: Platt scaling of every binary SVM, coupled to classes -------------
+    #
+    #     P(i | i or j, x) = 1/(1 + exp(A s(x) + B)),     s the score of the pair i < j
+    #
+    # A and B maximize the likelihood of out-of-fold scores of the rows of both classes, and the
+    # probabilities of all pairs are coupled to one for each class (Wu, Lin and Weng, 2004).
+    # Calibrations apply to the very scores that they were fitted to: those of the binary SVMs.
 
     @property
     def _with_probabilities(self) -> bool:
@@ -447,10 +435,13 @@ class CalibratedPairs(KernelClassifier):
         return A, np.array([-sign * m.log_odds(np.zeros(1))[0] for m in maps])
 
     def formula(self) -> nodes.ClassFormula:
-        """Probabilities by a sigmoid for each binary SVM, coupled where these are of pairs."""
-        if "calibrations_" not in vars(self):
-            return super().formula()
+        """Signs, votes of pairs, or the largest score; probabilities by a sigmoid for each SVM.
+
+        They are coupled where these are of pairs.
+        """
         scores = self._binary_scores(self._names_of_scores())
+        if "calibrations_" not in vars(self):
+            return self._formula_of(scores)
         maps = [one.map_ for one in self.calibrations_]
         if not self._has_pairs:
             return self._formula_of(scores, nodes.calibrated(maps, scores, self.classes_))
@@ -461,7 +452,7 @@ class CalibratedPairs(KernelClassifier):
 
 
 @describe_parameters
-class SVC(CalibratedPairs):
+class SVC(KernelClassifier):
     """Support vector classification with any kernel.
 
     Each binary SVM solves, with φ the feature map of the kernel,

@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.arrays import Floats, Ints, Matrix
 from separatrix.estimators.base import KernelModel, reads_tables
 from separatrix.estimators.class_labels import (
-    ClassLabels,
     CodedRows,
     coded_items,
     coded_rows,
+    label_scores,
     outputs_of,
 )
 from separatrix.formula import nodes
@@ -56,7 +56,7 @@ FAR = 1e3
 
 
 @describe_parameters
-class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
+class SVMPath(ClassifierMixin, KernelModel):
     """Support vector classification for all C at once.
 
     The whole regularization path, f in the feature space of the kernel:
@@ -362,7 +362,7 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
     @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row at ``C_``: by the sign of the score, or by the largest one."""
-        return self._label_scores(self.decision_function(X))
+        return label_scores(self.classes_, self.decision_function(X))
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in super().__getstate__().items() if key != "_training"}

@@ -41,11 +41,13 @@ from separatrix.bayes.gaussian_process.variational import (
     certify_inducing,
     fit_inducing_binary,
 )
-from separatrix.estimators.base import reads_tables
+from separatrix.estimators.base import RowsEstimator, reads_tables
 from separatrix.estimators.class_labels import (
-    ClassLabels,
+    class_rows,
+    class_terms,
     coded_items,
     coded_rows,
+    label_scores,
     outputs_of,
     refuse_singletons,
 )
@@ -65,7 +67,7 @@ from separatrix.threads import on_one_blas_thread, one_blas_thread, parallel_map
 
 
 @describe_parameters
-class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
+class GaussianProcessClassifier(ClassifierMixin, TunableClasses, RowsEstimator):
     """Gaussian process classification by Laplace's approximation.
 
         P(class 1 | x) = ∫ σ(f) p(f | x, data) df,     f ~ GP(0, κ),     σ(f) = 1/(1 + e⁻ᶠ)
@@ -235,9 +237,9 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
         """A variational bound of all rows, which are read block by block."""
         count = check_count(self.n_inducing)
         refuse_without_points(self.kernel, self.optimizer)
-        table = self._class_rows(X, y, sample_weight)
+        table = class_rows(self, X, y, sample_weight)
         prepared = prepare(table)
-        targets = self._class_terms(table, prepared.targets)
+        targets = class_terms(self, table, prepared.targets)
         self.encoding_ = prepared.encoding
         kernel = self._given_kernel(len(self.encoding_.names))
         rows = store_rows(prepared.rows)
@@ -369,7 +371,7 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, ClassLabels):
         """The class of every row: the more probable of two, the most probable of several."""
         x = self._items(X)
         if len(self.classes_) == 2:
-            return self._label_scores(self.binaries_[0].latent_mean(x))
+            return label_scores(self.classes_, self.binaries_[0].latent_mean(x))
         return np.asarray(self.classes_[self._probabilities(x).argmax(axis=1)])
 
     @on_one_blas_thread
