@@ -20,8 +20,8 @@ from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifie
 from separatrix.estimators.wrapped import WrappedClassifier
 from separatrix.kernels import Fixed, Gaussian, Kernel
 from separatrix.kernels.algebra import Product, Sum
-from separatrix.kernels.base import n_items
 from separatrix.messages import InputError
+from separatrix.rows.schema import n_items
 from separatrix.statistics.moments import Moments
 from separatrix.study.description import (
     BinarySVMFit,
