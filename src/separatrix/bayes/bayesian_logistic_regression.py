@@ -34,7 +34,7 @@ from separatrix.bayes.sampling import (
     seed_sequence,
 )
 from separatrix.estimators.base import reads_tables
-from separatrix.estimators.class_labels import class_rows, class_terms
+from separatrix.estimators.class_labels import class_rows, class_terms, label_terms
 from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
 from separatrix.formula import nodes
 from separatrix.formula.values import TILE, Value, concat
@@ -42,7 +42,6 @@ from separatrix.messages import InputError, check_option, warn
 from separatrix.parameters import describe_parameters
 from separatrix.probability.likelihood import LogisticRows
 from separatrix.rows.rows import InMemory, Rows
-from separatrix.rows.schema import Terms
 from separatrix.threads import on_one_blas_thread
 
 APPROXIMATIONS = ("quadrature", "probit")
@@ -263,7 +262,7 @@ class BayesianLogisticRegression(ProbabilisticLinearClassifier):
             )
         names, scores = self.encoding_.names, len(self.coef_)
         check_draws(n_samples * n_chains, scores * (1 + len(names)))
-        terms = Terms(tuple(self._terms(rows.schema.targets[0].name)))
+        terms = label_terms(self.classes_, rows.schema.targets[0].name)
         target = sampling_target(rows, terms, self.posterior_, float(self.intercept_scale))
         theta, chosen, accepted = sample_posterior(target, options, progress)
         v = theta.reshape(*theta.shape[:2], *self.posterior_.mean.shape)

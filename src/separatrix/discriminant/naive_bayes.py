@@ -20,6 +20,7 @@ from separatrix.estimators.class_labels import (
     class_rows,
     class_terms,
     known_classes,
+    label_terms,
     rows_with_codes,
 )
 from separatrix.formula import nodes
@@ -152,7 +153,7 @@ class NaiveBayes(ClassifierMixin, RowsEstimator):
         rows = rows_with_codes(self, X, y, sample_weight)
         self.from_table_ = False
         schema = with_kinds(rows.schema, self.kinds)
-        return self._fit_moments(matrix_moments(rows, schema, Terms(tuple(self._terms()))), schema)
+        return self._fit_moments(matrix_moments(rows, schema, label_terms(self.classes_)), schema)
 
     @on_one_blas_thread
     def partial_fit(
@@ -166,7 +167,7 @@ class NaiveBayes(ClassifierMixin, RowsEstimator):
         rows = rows_with_codes(self, X, y, sample_weight, known=known, closed=closed, reset=first)
         self.from_table_ = False
         schema = with_kinds(rows.schema, self.kinds)
-        moments = matrix_moments(rows, schema, Terms(tuple(self._terms())))
+        moments = matrix_moments(rows, schema, label_terms(self.classes_))
         return self._fit_moments(moments if first else self.column_moments_ + moments, schema)
 
     def _fit_table(self, X: Rows, y: Any, sample_weight: Any) -> Self:
@@ -197,7 +198,7 @@ class NaiveBayes(ClassifierMixin, RowsEstimator):
     # -- from moments to densities -------------------------------------------------------------
 
     def _fit_moments(self, moments: ClassColumnMoments, schema: Schema) -> Self:
-        terms = Terms(tuple(self._terms(moments.targets.items[0].column)))
+        terms = label_terms(self.classes_, moments.targets.items[0].column)
         self.column_moments_ = m = moments.aligned(moments.terms, terms)
         self.class_count_ = m.weight
         self.class_prior_ = class_priors(self.priors, m.weight)

@@ -57,7 +57,7 @@ def class_rows(
     def encode(labels: Any) -> tuple[Floats, list[Term]]:
         model.classes_ = present_labels(labels, sample_weight, known, closed)
         hot = (np.asarray(labels)[:, None] == model.classes_).astype(np.float64)
-        return hot, _terms(model)
+        return hot, [*label_terms(model.classes_)]
 
     rows: Rows = model._training_rows(X, y, sample_weight, encode_target=encode, reset=reset)
     return rows
@@ -101,8 +101,9 @@ def expect_labels(model: Any, X: Any, y: Any) -> None:
         refuse_missing_labels(y)
 
 
-def _terms(model: Any, column: str = "y") -> list[Term]:
-    return [Term(column, str(label)) for label in model.classes_.tolist()]
+def label_terms(labels: NDArray[Any], column: str = "y") -> Terms:
+    """The one-hot term of each label."""
+    return Terms(tuple(Term(column, str(label)) for label in labels.tolist()))
 
 
 def class_terms(model: Any, rows: Rows, targets: Terms) -> Terms:
@@ -111,7 +112,7 @@ def class_terms(model: Any, rows: Rows, targets: Terms) -> Terms:
     if not hasattr(model, "classes_"):
         model.classes_ = class_labels(rows.schema.targets[0], levels)
     two_or_more(model.classes_.tolist())
-    return Terms(tuple(_terms(model, rows.schema.targets[0].name)))
+    return label_terms(model.classes_, rows.schema.targets[0].name)
 
 
 def label_scores(labels: NDArray[Any], scores: Floats) -> NDArray[Any]:
