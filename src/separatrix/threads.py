@@ -41,9 +41,9 @@ WORKER_LIMITS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
 BLAS_LIMITS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 
 _lock = Lock()
-_limits: list[Any] = []
+_limits: dict[Any, int] = {}  # threads of each BLAS library before our limit
 _depth = 0
-_controllers: dict[bool, ThreadpoolController] = {}
+_libraries: dict[bool, list[Any]] = {}
 
 
 # -- how many ----------------------------------------------------------------------------------
@@ -122,12 +122,8 @@ def _environment(name: str) -> int | None:
 def _blas_limit() -> int | None:
     """The threads of BLAS, where they are fewer than it would take by itself: a limit in force."""
     with _lock:
-        if _depth:  # our own limit: what counts is the number before it
-            libraries = _limits[0]._original_info
-            counts = [info["num_threads"] for info in libraries if info["user_api"] == "blas"]
-        else:
-            libraries = _controller().lib_controllers
-            counts = [lib.num_threads for lib in libraries if lib.user_api == "blas"]
+        # under our own limit, what counts is the number before it
+        counts = list(_limits.values()) if _depth else [lib.num_threads for lib in _blas()]
     settings = [_environment(name) for name in BLAS_LIMITS]
     usual = min(count for count in (_processors(), *settings) if count is not None)
     return min((count for count in counts if count < usual), default=None)
@@ -271,12 +267,13 @@ if hasattr(os, "register_at_fork"):
 # -- BLAS --------------------------------------------------------------------------------------
 
 
-def _controller() -> ThreadpoolController:
+def _blas() -> list[Any]:
     """The BLAS libraries that are loaded: looked for again once SciPy has brought its own."""
     scipy = "scipy.linalg" in sys.modules
-    if scipy not in _controllers:
-        _controllers[scipy] = ThreadpoolController()
-    return _controllers[scipy]
+    if scipy not in _libraries:
+        loaded = ThreadpoolController().lib_controllers
+        _libraries[scipy] = [library for library in loaded if library.user_api == "blas"]
+    return _libraries[scipy]
 
 
 @contextmanager
@@ -290,14 +287,18 @@ def one_blas_thread() -> Iterator[None]:
     with _lock:
         _depth += 1
         if _depth == 1:
-            _limits.append(_controller().limit(limits=1, user_api="blas"))
+            for library in _blas():
+                _limits[library] = library.num_threads
+                library.set_num_threads(1)
     try:
         yield
     finally:
         with _lock:
             _depth -= 1
             if _depth == 0:
-                _limits.pop().restore_original_limits()
+                while _limits:
+                    library, threads = _limits.popitem()
+                    library.set_num_threads(threads)
 
 
 def on_one_blas_thread(method: Callable[..., T]) -> Callable[..., T]:
