@@ -280,7 +280,7 @@ def passes(count: float, *, besides: float = 0.0) -> Callable[[Any], float]:
 
     def operations(size: Any) -> float:
         d = size.terms + 1.0
-        return besides + count * size.rows * d * min(size.rows, d) * float(size.classes)
+        return float(besides + count * size.rows * d * min(size.rows, d) * size.classes)
 
     return operations
 
@@ -290,7 +290,7 @@ def _pairs(each: float, *, cubes: float = 0.0, besides: float = 0.0) -> Callable
 
     def operations(size: Any) -> float:
         n = float(size.rows)
-        return besides + each * n**2 * (size.terms + 1.0) + cubes * n**3
+        return float(besides + each * n**2 * (size.terms + 1.0) + cubes * n**3)
 
     return operations
 
@@ -298,7 +298,7 @@ def _pairs(each: float, *, cubes: float = 0.0, besides: float = 0.0) -> Callable
 def _product_passes(size: Any) -> float:
     """Passes over the products of three of d columns at most."""
     d = 1.0 + (size.terms + 1.0) * (size.terms + 2.0) * (size.terms + 3.0) / 6.0
-    return 5.0 * size.rows * d * min(size.rows, d)
+    return float(5.0 * size.rows * d * min(size.rows, d))
 
 
 def _term_copies(size: Any) -> float:

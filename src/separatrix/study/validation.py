@@ -350,7 +350,8 @@ def refuse_work(candidate: Candidate, data: TuningData, fits: int) -> None:
 
 def fit_work(candidate: Candidate, data: TuningData) -> float:
     """Operations of one fit with given parameters, roughly and rather too many than too few."""
-    size = Size(*data.x.shape, max(1, data.n_classes))
+    n, d = data.x.shape
+    size = Size(n, d, max(1, data.n_classes))
     return OVERHEAD + (candidate.fit_operations or passes(30.0))(size)
 
 
