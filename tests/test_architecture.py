@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sklearn.base import BaseEstimator
+
+import separatrix as sx
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "separatrix"
@@ -45,6 +48,32 @@ def test_class_names_are_unique_within_the_package() -> None:
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, []).append(f"{path.relative_to(SOURCE)}:{node.lineno}")
     assert not {name: places for name, places in homes.items() if len(places) > 1}
+
+
+#: Classes of ours above a public estimator, itself included.
+DEEPEST = 5
+#: Those that may have more, and why.
+DEEPER = {
+    "neighbors": (8, "two searches of scikit-learn's mixins over points that clusterers share"),
+    "logistic": (7, "probabilities and scores are those of every linear classifier"),
+    "linear": (6, "a path is a model of moments, which is a linear model"),
+    "cluster": (6, "iterations, metrics and kernels are common to several clusterers"),
+}
+#: Searches are the SVM that they tune, and one class more.
+SEARCHES = ("SVCSearch", "SVRSearch", "LinearSVCSearch")
+
+
+def test_estimators_are_made_of_few_classes() -> None:
+    deep = {}
+    for name in sx.__all__:
+        found = getattr(sx, name)
+        if not isinstance(found, type) or not issubclass(found, BaseEstimator):
+            continue
+        own = [c.__name__ for c in found.__mro__ if c.__module__.startswith("separatrix.")]
+        limit = DEEPER.get(found.__module__.split(".")[1], (DEEPEST, ""))[0]
+        if len(own) > (7 if name in SEARCHES else limit):
+            deep[name] = own
+    assert not deep
 
 
 def test_every_folder_has_its_tests() -> None:

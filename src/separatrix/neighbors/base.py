@@ -135,58 +135,51 @@ def chosen_items(x: Any, rows: Ints) -> Any:
     return x if len(rows) == n_items(x) else take_items(x, rows)
 
 
-class InstanceBasedClassifier(InstanceBasedModel):
-    """``codes_`` are the classes of the training points, as positions in ``classes_``."""
-
-    codes_: Ints
-
-    def _fit_classes(self, X: Any, y: Any, sample_weight: Any) -> None:
-        X = stored_points(X)
-        if holds_objects(self._chosen_metric(), X):
-            coded = coded_items(self, as_objects(X), y, sample_weight)
-        else:
-            coded = coded_rows(self, X, y, sample_weight)
-            self.encoding_ = coded.encoding
-            if self._skips_missing and not coded.encoding.is_identity:
-                raw = with_missing(coded.encoding, X.collect())
-                coded = replace(coded, x=raw[coded.rows])
-        self.codes_ = coded.codes
-        self._fit_points(coded.x, coded.w, coded.rows, coded.n_samples)
+def fit_classes(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
+    """Fit to points with classes; ``codes_`` are those of the stored points, by position."""
+    X = stored_points(X)
+    if holds_objects(model._chosen_metric(), X):
+        coded = coded_items(model, as_objects(X), y, sample_weight)
+    else:
+        coded = coded_rows(model, X, y, sample_weight)
+        model.encoding_ = coded.encoding
+        if model._skips_missing and not coded.encoding.is_identity:
+            raw = with_missing(coded.encoding, X.collect())
+            coded = replace(coded, x=raw[coded.rows])
+    model.codes_ = coded.codes
+    model._fit_points(coded.x, coded.w, coded.rows, coded.n_samples)
 
 
-class InstanceBasedRegressor(InstanceBasedModel):
-    """``targets_`` (n x k) are the targets of the training points."""
+def fit_targets(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
+    """Fit to points with numbers; ``targets_`` (n x k) are those of the stored points."""
+    X = stored_points(X)
+    if holds_objects(model._chosen_metric(), X):
+        x, given = model._read_points(X, sample_weight, objects=True)
+        check_consistent_length(x, y)
+        targets, w = np.asarray(y, dtype=np.float64), unit_weights(given, len(x))
+        model.flat_ = targets.ndim == 1
+        targets = targets.reshape(len(x), -1)
+    else:
+        table = model._training_rows(X, y, sample_weight)
+        model.encoding_ = identity(table.schema)
+        if isinstance(X, Rows):
+            prepared = prepare(table)
+            table, model.encoding_ = prepared.rows, prepared.encoding
+        block = table.collect()
+        if model._skips_missing and not model.encoding_.is_identity:
+            block = replace(block, x=with_missing(model.encoding_, X.collect()))
+        numeric(block.targets)
+        model.flat_ = isinstance(X, Rows) or np.asarray(y).ndim == 1
+        x, w, targets = block.x, block.weights, block.y
+    rows = np.flatnonzero(w > 0)
+    model.targets_ = targets[rows].copy()
+    model._fit_points(chosen_items(x, rows), w[rows], rows, len(w))
 
-    _multi_output = True
-    targets_: Floats
 
-    def _fit_targets(self, X: Any, y: Any, sample_weight: Any) -> None:
-        X = stored_points(X)
-        if holds_objects(self._chosen_metric(), X):
-            x, given = self._read_points(X, sample_weight, objects=True)
-            check_consistent_length(x, y)
-            targets, w = np.asarray(y, dtype=np.float64), unit_weights(given, len(x))
-            self.flat_ = targets.ndim == 1
-            targets = targets.reshape(len(x), -1)
-        else:
-            table = self._training_rows(X, y, sample_weight)
-            self.encoding_ = identity(table.schema)
-            if isinstance(X, Rows):
-                prepared = prepare(table)
-                table, self.encoding_ = prepared.rows, prepared.encoding
-            block = table.collect()
-            if self._skips_missing and not self.encoding_.is_identity:
-                block = replace(block, x=with_missing(self.encoding_, X.collect()))
-            numeric(block.targets)
-            self.flat_ = isinstance(X, Rows) or np.asarray(y).ndim == 1
-            x, w, targets = block.x, block.weights, block.y
-        rows = np.flatnonzero(w > 0)
-        self.targets_ = targets[rows].copy()
-        self._fit_points(chosen_items(x, rows), w[rows], rows, len(w))
-
-    def _shape(self, predicted: Floats) -> Floats:
-        """1-D if the training targets were."""
-        return predicted[:, 0] if self.flat_ and predicted.shape[1] == 1 else predicted
+def as_targets(model: Any, predicted: Floats) -> Floats:
+    """1-D if the training targets were."""
+    found: Floats = predicted[:, 0] if model.flat_ and predicted.shape[1] == 1 else predicted
+    return found
 
 
 # -------------------------------------------------------------------------------------------------
@@ -213,9 +206,16 @@ _TREE_NAMES = {
 _BY_EXPONENT = {1.0: "manhattan", 2.0: "euclidean", np.inf: "chebyshev"}
 
 
-class SearchParameters(InstanceBasedModel):
-    """``effective_metric_`` is the metric by its plainest name."""
+class NeighborsModel(InstanceBasedModel):
+    """Training points with an exact search for neighbors.
 
+    ``effective_metric_`` is the metric by its plainest name. Models of neighbors are scikit-learn's
+    ``KNeighborsMixin`` and ``RadiusNeighborsMixin``, whose methods they all have their own: its
+    functions take a fitted search only if it is one of these.
+    """
+
+    _searches = True
+    _search_cache: NearestNeighborSearch | None = None
     algorithm: str
     leaf_size: int
     p: float | None
@@ -285,24 +285,6 @@ class SearchParameters(InstanceBasedModel):
                 4,
             )
 
-
-# -------------------------------------------------------------------------------------------------
-# Neighbors of new rows, or of the training rows among themselves: as lists, and as graphs.
-
-
-MODES = ("connectivity", "distance")
-
-
-class NeighborsModel(SearchParameters):
-    """Training points with an exact search for neighbors.
-
-    Models of neighbors are scikit-learn's ``KNeighborsMixin`` and ``RadiusNeighborsMixin``, whose
-    methods they all have their own: its functions take a fitted search only if it is one of these.
-    """
-
-    _searches = True
-    _search_cache: NearestNeighborSearch | None = None
-
     def _build_search(self) -> NearestNeighborSearch:
         self._search_cache = NearestNeighborSearch(self.points_, self.metric_)
         return self._search_cache
@@ -330,6 +312,13 @@ class NeighborsModel(SearchParameters):
     def __getstate__(self) -> dict[str, Any]:
         """Without the search index, which is rebuilt from the points."""
         return {k: v for k, v in super().__getstate__().items() if k != "_search_cache"}
+
+
+# -------------------------------------------------------------------------------------------------
+# Neighbors of new rows, or of the training rows among themselves: as lists, and as graphs.
+
+
+MODES = ("connectivity", "distance")
 
 
 class KNeighborsQueries(KNeighborsMixin, NeighborsModel):
@@ -475,7 +464,7 @@ def check_radius(radius: Any) -> float:
 MIN_ROWS = 1024
 
 
-class NeighborsClassifier(ClassifierMixin, InstanceBasedClassifier):
+class NeighborsClassifier(ClassifierMixin, InstanceBasedModel):
     """Neighbors vote for their classes; with several targets, for one class of each.
 
     With several targets ``classes_`` is a list of arrays, and ``output_codes_`` has the place of
@@ -484,6 +473,7 @@ class NeighborsClassifier(ClassifierMixin, InstanceBasedClassifier):
 
     _multi_output = True
     classes_: Any
+    codes_: Ints
     output_codes_: Ints
 
     def _fit_classes(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -501,7 +491,7 @@ class NeighborsClassifier(ClassifierMixin, InstanceBasedClassifier):
                 4,
             )
             y = labels[:, 0]
-        super()._fit_classes(X, y, sample_weight)
+        fit_classes(self, X, y, sample_weight)
 
     def _fit_outputs(self, X: Any, y: NDArray[Any], sample_weight: Any) -> None:
         """Several targets, a column of y for each."""

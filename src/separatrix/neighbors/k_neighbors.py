@@ -21,12 +21,13 @@ from separatrix.formula import nodes
 from separatrix.formula.kernels import dense
 from separatrix.messages import InputError
 from separatrix.neighbors.base import (
-    InstanceBasedRegressor,
     KNeighborsQueries,
     NeighborsClassifier,
+    as_targets,
     check_n_neighbors,
     check_weights,
     distance_weights,
+    fit_targets,
     truncated_weights,
 )
 from separatrix.neighbors.tuning import (
@@ -413,7 +414,7 @@ class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
 
 
 @describe_parameters
-class KNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, NeighborsPredictor):
+class KNeighborsRegressor(RegressorMixin, NeighborsPredictor):
     """Regression by the weighted mean of the k nearest training rows.
 
         f(x) = Σ vᵢ yᵢ / Σ vᵢ
@@ -471,11 +472,14 @@ class KNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, NeighborsPredi
     [0.5, 6.5]
     """
 
+    _multi_output = True
+    targets_: Floats
+
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and targets ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         self._check_parameters()
-        self._fit_targets(X, y, sample_weight)
+        fit_targets(self, X, y, sample_weight)
         self._fit_neighbors()
         return self
 
@@ -488,7 +492,7 @@ class KNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, NeighborsPredi
         means = self._over_blocks(
             X, lambda near: (weighted_means(self.targets_, near.indices, near.weights),)
         )[0]
-        return self._shape(np.concatenate(means))
+        return as_targets(self, np.concatenate(means))
 
     def leave_one_out_fits(
         self, X: Any, y: Any = None, sample_weight: Any = None

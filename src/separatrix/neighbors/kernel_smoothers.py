@@ -19,12 +19,7 @@ from separatrix.formula import nodes
 from separatrix.formula.kernels import dense
 from separatrix.kernels import Gaussian
 from separatrix.messages import InputError
-from separatrix.neighbors.base import (
-    InstanceBasedClassifier,
-    InstanceBasedModel,
-    InstanceBasedRegressor,
-    gaussian_weights,
-)
+from separatrix.neighbors.base import InstanceBasedModel, fit_targets, gaussian_weights
 from separatrix.optimize.convex import Certificate
 from separatrix.parameters import describe_parameters
 from separatrix.rows.schema import take_items
@@ -111,7 +106,7 @@ def _check_bandwidth(bandwidth: Any) -> float:
 
 
 @describe_parameters
-class KernelVoteClassifier(ClassifierMixin, InstanceBasedClassifier, KernelSmoother):
+class KernelVoteClassifier(ClassifierMixin, KernelSmoother):
     """Classification by a vote of all training rows with Gaussian weights.
 
         P(c | x) = Σ pᵢ 1{yᵢ = c},     pᵢ ∝ wᵢ exp(−d(x, xᵢ)²/2h²)
@@ -156,6 +151,8 @@ class KernelVoteClassifier(ClassifierMixin, InstanceBasedClassifier, KernelSmoot
     [[0.532, 0.468]]
     """
 
+    codes_: Ints
+
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
@@ -186,7 +183,7 @@ class KernelVoteClassifier(ClassifierMixin, InstanceBasedClassifier, KernelSmoot
 
 
 @describe_parameters
-class NadarayaWatson(RegressorMixin, InstanceBasedRegressor, KernelSmoother):
+class NadarayaWatson(RegressorMixin, KernelSmoother):
     """Kernel regression: a mean of all training rows with Gaussian weights.
 
         f(x) = Σ wᵢ κ(x, xᵢ) yᵢ / Σ wᵢ κ(x, xᵢ),     κ(x, z) = exp(−d(x, z)²/2h²)
@@ -235,10 +232,13 @@ class NadarayaWatson(RegressorMixin, InstanceBasedRegressor, KernelSmoother):
     [[0.499, 0.499, 0.001]]
     """
 
+    _multi_output = True
+    targets_: Floats
+
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and targets ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
-        self._fit_targets(X, y, sample_weight)
+        fit_targets(self, X, y, sample_weight)
         self._fit_bandwidth(self.targets_, self.targets_, squared_loss)
         return self
 
@@ -246,7 +246,7 @@ class NadarayaWatson(RegressorMixin, InstanceBasedRegressor, KernelSmoother):
     def predict(self, X: Any) -> Floats:
         """The kernel-weighted mean."""
         check_is_fitted(self)
-        return self._shape(self._smooth(X, self.targets_))
+        return as_targets(self, self._smooth(X, self.targets_))
 
     def formula(self) -> nodes.NumberFormula:
         """The mean of all rows with Gaussian weights."""

@@ -15,7 +15,7 @@ from separatrix.estimators.base import reads_tables
 from separatrix.formula import nodes
 from separatrix.formula.kernels import dense
 from separatrix.messages import InputError, check_option
-from separatrix.neighbors.base import InstanceBasedClassifier
+from separatrix.neighbors.base import InstanceBasedModel
 from separatrix.optimize.convex import Certificate
 from separatrix.parameters import describe_parameters
 from separatrix.rows.schema import take_items
@@ -29,7 +29,7 @@ _CLAIMS = {
 
 
 @describe_parameters
-class NearestExemplar(ClassifierMixin, InstanceBasedClassifier):
+class NearestExemplar(ClassifierMixin, InstanceBasedModel):
     """Classification by the nearest class mean, geometric median or medoid.
 
         ŷ(x) = argmin_c d(x, e_c)
@@ -73,6 +73,8 @@ class NearestExemplar(ClassifierMixin, InstanceBasedClassifier):
     >>> model.exemplars_, model.predict(["car"]).tolist()
     (['cart', 'dog'], ['c'])
     """
+
+    codes_: Ints
 
     def __init__(
         self,

@@ -12,7 +12,6 @@ from separatrix.estimators.base import reads_tables
 from separatrix.estimators.metric_inputs import holds_objects
 from separatrix.neighbors.base import (
     KNeighborsQueries,
-    NeighborsModel,
     RadiusQueries,
     check_mode,
     check_n_neighbors,
@@ -26,25 +25,23 @@ from separatrix.rows.schema import n_items, unit_weights
 from separatrix.threads import on_one_blas_thread
 
 
-class UnlabeledNeighbors(NeighborsModel):
-    """A search among points without targets."""
-
-    def _fit_unlabeled(self, X: Any) -> None:
-        self._check_search()
-        X = stored_points(X)
-        objects = holds_objects(self._chosen_metric(), X)
-        x, given = self._read_points(X, None, objects=objects)
-        w = unit_weights(given, n_items(x))
-        rows = np.flatnonzero(w > 0)
-        self._fit_points(chosen_items(x, rows), w[rows], rows, n_items(x))
-        self._build_search()
-        self.certificate_ = Certificate(
-            f"The search among {n_items(self.points_)} rows is exact", promised=()
-        )
+def fit_unlabeled(model: Any, X: Any) -> None:
+    """Fit a search among points without targets."""
+    model._check_search()
+    X = stored_points(X)
+    objects = holds_objects(model._chosen_metric(), X)
+    x, given = model._read_points(X, None, objects=objects)
+    w = unit_weights(given, n_items(x))
+    rows = np.flatnonzero(w > 0)
+    model._fit_points(chosen_items(x, rows), w[rows], rows, n_items(x))
+    model._build_search()
+    model.certificate_ = Certificate(
+        f"The search among {n_items(model.points_)} rows is exact", promised=()
+    )
 
 
 @describe_parameters
-class NearestNeighbors(KNeighborsQueries, RadiusQueries, UnlabeledNeighbors):
+class NearestNeighbors(KNeighborsQueries, RadiusQueries):
     """Exact search for the nearest rows, or objects of any kind.
 
     Parameters
@@ -132,7 +129,7 @@ class NearestNeighbors(KNeighborsQueries, RadiusQueries, UnlabeledNeighbors):
             self.n_neighbors_ = check_n_neighbors(self.n_neighbors)
         if self.radius is not None:
             check_radius(self.radius)
-        self._fit_unlabeled(X)
+        fit_unlabeled(self, X)
         return self
 
     def retrieve(self, X: Any, n_neighbors: int | None = None) -> list[list[Any]]:
@@ -160,7 +157,7 @@ class _GraphTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
 
 @describe_parameters
-class KNeighborsTransformer(_GraphTransformer, KNeighborsQueries, UnlabeledNeighbors):
+class KNeighborsTransformer(_GraphTransformer, KNeighborsQueries):
     """The graph of the k nearest training rows, as a sparse matrix.
 
         A[i, j] = d(xᵢ, zⱼ) if zⱼ is among the nearest training rows of xᵢ
@@ -238,7 +235,7 @@ class KNeighborsTransformer(_GraphTransformer, KNeighborsQueries, UnlabeledNeigh
         """Index ``X``: a matrix, Rows, or a list of objects that the metric compares."""
         check_mode(self.mode)
         check_n_neighbors(self.n_neighbors)
-        self._fit_unlabeled(X)
+        fit_unlabeled(self, X)
         return self
 
     @on_one_blas_thread
@@ -250,7 +247,7 @@ class KNeighborsTransformer(_GraphTransformer, KNeighborsQueries, UnlabeledNeigh
 
 
 @describe_parameters
-class RadiusNeighborsTransformer(_GraphTransformer, RadiusQueries, UnlabeledNeighbors):
+class RadiusNeighborsTransformer(_GraphTransformer, RadiusQueries):
     """The graph of all training rows within a radius, as a sparse matrix.
 
         A[i, j] = d(xᵢ, zⱼ) if d(xᵢ, zⱼ) ≤ radius
@@ -326,7 +323,7 @@ class RadiusNeighborsTransformer(_GraphTransformer, RadiusQueries, UnlabeledNeig
         """Index ``X``: a matrix, Rows, or a list of objects that the metric compares."""
         check_mode(self.mode)
         check_radius(self.radius)
-        self._fit_unlabeled(X)
+        fit_unlabeled(self, X)
         return self
 
     @on_one_blas_thread

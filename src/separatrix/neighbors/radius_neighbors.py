@@ -17,12 +17,13 @@ from separatrix.formula.kernels import dense
 from separatrix.formula.values import NoFormula
 from separatrix.messages import InputError
 from separatrix.neighbors.base import (
-    InstanceBasedRegressor,
     NeighborsClassifier,
     RadiusQueries,
+    as_targets,
     check_radius,
     check_weights,
     distance_weights,
+    fit_targets,
 )
 from separatrix.optimize.convex import Certificate
 from separatrix.parameters import describe_parameters
@@ -290,7 +291,7 @@ class RadiusNeighborsClassifier(NeighborsClassifier, RadiusPredictor):
 
 
 @describe_parameters
-class RadiusNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, RadiusPredictor):
+class RadiusNeighborsRegressor(RegressorMixin, RadiusPredictor):
     """Regression by the weighted mean of all training rows within a radius.
 
         f(x) = Σ vᵢ yᵢ / Σ vᵢ,     over d(x, xᵢ) ≤ radius
@@ -339,6 +340,9 @@ class RadiusNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, RadiusPre
     [0.5, 4.667]
     """
 
+    _multi_output = True
+    targets_: Floats
+
     def __init__(
         self,
         radius: float = 1.0,
@@ -366,7 +370,7 @@ class RadiusNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, RadiusPre
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and targets ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         self._check_parameters()
-        self._fit_targets(X, y, sample_weight)
+        fit_targets(self, X, y, sample_weight)
         self._fit_search()
         return self
 
@@ -387,7 +391,7 @@ class RadiusNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, RadiusPre
                 UserWarning,
                 2,
             )
-        return self._shape(np.where(empty, np.nan, sums / np.where(empty, 1.0, total)))
+        return as_targets(self, np.where(empty, np.nan, sums / np.where(empty, 1.0, total)))
 
     def formula(self) -> nodes.NumberFormula:
         """The weighted mean within the radius; NaN where there are none."""
