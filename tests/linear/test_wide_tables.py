@@ -12,8 +12,7 @@ from scipy import sparse
 import separatrix.threads
 from separatrix import InputError, Lasso, LassoPath, Ridge, RidgeCV, RidgePath
 from separatrix.arrays import Floats
-from separatrix.linear import elastic_net as columns
-from separatrix.linear import spectrum as implicit
+from separatrix.linear import routes
 from separatrix.linear import spectrum as wide
 from separatrix.matrices.cholesky import cholesky_factor
 from separatrix.matrices.gram import row_gram
@@ -140,8 +139,7 @@ def test_ridge_by_products_alone_is_the_same(
 ) -> None:
     x, y, w = table
     x = np.where(np.random.default_rng(2).random(x.shape) < 0.2, x, 0.0)
-    monkeypatch.setattr(implicit, "MANY_COLUMNS", 100)
-    monkeypatch.setattr(implicit, "FEW_ROWS", 10)
+    monkeypatch.setattr(routes, "FEW_NUMBERS", 10)
     rows = sparse.csr_array(x)
     steps = Ridge(3.0).fit(rows, y, sample_weight=w).n_iter_
     assert steps.shape == (2,)
@@ -204,7 +202,7 @@ def test_a_lasso_path_on_sparse_columns_is_that_on_dense_ones(
     x[:, 20:40] *= 1e-8
     settings = {"l1_ratio": l1_ratio, "fit_intercept": intercept, "tol": 1e-10}
     dense = LassoPath(12, eps=0.05, **settings).fit(x, y[:, 0], sample_weight=w)
-    monkeypatch.setattr(columns, "DENSE_ENTRIES", 0)
+    monkeypatch.setattr(routes, "FEW_NUMBERS", 10)
     found = LassoPath(12, eps=0.05, **settings).fit(sparse.csr_array(x), y[:, 0], sample_weight=w)
     np.testing.assert_allclose(found.alphas_, dense.alphas_, rtol=1e-10)
     fitted = [x @ model.coefs_.T + model.intercepts_ for model in (found, dense)]

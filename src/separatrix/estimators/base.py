@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import cached_property, wraps
 from inspect import signature
 from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
 
@@ -182,7 +182,9 @@ def _converted(
     for vector in y:
         if type(vector) is not np.ndarray or vector.dtype.kind not in "biufU":
             return False
-        if vector.shape != X.shape[:1] or (vector.dtype.kind == "f" and not np.isfinite(vector).all()):
+        if vector.shape != X.shape[:1] or (
+            vector.dtype.kind == "f" and not np.isfinite(vector).all()
+        ):
             return False
     known = getattr(model, "n_features_in_", X.shape[1]) == X.shape[1]
     return reset or (known and not hasattr(model, "feature_names_in_"))
@@ -909,15 +911,29 @@ class MomentEstimator(LinearModel):
 
     fits_moments: ClassVar[bool] = True
     _checks_sums = True
-    moments_: Moments | None
     _rows: Rows | None
     _column_is_vector = False  # whether y of shape (n, 1) counts as a vector, as in scikit-learn
     _column_keeps_intercept = False  # whether the intercept then stays an array, as in scikit-learn
     _keeps_float32 = False  # whether coefficients of single-precision columns are rounded to it
 
+    @cached_property
+    def moments_(self) -> Moments | None:
+        """Moments of the training rows; computed when asked for, if the fit needed none.
+
+        None where columns are many, and after the rows are gone.
+        """
+        check_is_fitted(self, "coef_")
+        few = self._rows is not None and len(self.encoding_.terms) <= MAX_STORED_COLUMNS
+        return self._rows.reduce(Moments()) if few and self._rows is not None else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        if hasattr(self, "coef_"):
+            self.moments_  # noqa: B018 - an update after loading adds to them
+        return super().__getstate__()
+
     @abstractmethod
     def _solve(self, data: TrainingData) -> Solution:
-        """Solve from the moments, or from rows that are no more than their columns."""
+        """Solve from the moments, or from the rows themselves."""
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -946,7 +962,10 @@ class MomentEstimator(LinearModel):
         return self
 
     def _fit_data(self, data: TrainingData, encoding: Encoding, *, flat: bool) -> Self:
-        self.moments_, self._rows = data.moments, data.rows
+        self.__dict__.pop("moments_", None)
+        if data.moments is not None:
+            self.moments_ = data.moments
+        self._rows = data.rows
         self._accept(self._solve(data), encoding, flat=flat)
         return self
 
@@ -965,16 +984,14 @@ class MomentEstimator(LinearModel):
         return bool(block.n <= block.x.shape[1])
 
     def _read_wide(self, rows: InMemory) -> tuple[TrainingData, Encoding] | None:
-        """The rows themselves, without moments of very many columns; None if there are few."""
+        """The rows themselves, without moments; None where the fit is solved from moments."""
         if not self._wide(rows.block):
             return None
         prepared = prepare(rows)
         block = prepared.rows.collect()
         if not self._wide(block):  # indicators of missing values are not columns of the design
             return None
-        small = block.x.shape[1] <= MAX_STORED_COLUMNS
-        moments = prepared.moments if small else None
-        return TrainingData(moments, prepared.rows, block=block), prepared.encoding
+        return TrainingData(None, prepared.rows, block=block), prepared.encoding
 
     def _read(self, rows: Rows) -> tuple[TrainingData, Encoding]:
         """One pass over the rows."""
@@ -1009,7 +1026,7 @@ def partial_fit(self: Any, X: Any, y: Any = None, sample_weight: Any = None) -> 
     if not first:
         if self.moments_ is None:
             raise InputError(
-                "The first fit had fewer rows than columns and stored no moments to update.",
+                "The first fit had too many columns to store their moments for an update.",
                 remedy="Start with partial_fit, or give all rows to fit.",
             )
         moments = self.moments_ + moments

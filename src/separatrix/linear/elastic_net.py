@@ -22,7 +22,11 @@ from separatrix.linear.working_sets import (
     solve_sparse_path,
 )
 from separatrix.matrices.gram import column_squares, unit_columns
-from separatrix.matrices.products import DenseProducts, Standardized, products
+from separatrix.matrices.products import (
+    DenseProducts,
+    SparseProducts,
+    sparse_variances,
+)
 from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import (
     Certificate,
@@ -35,6 +39,7 @@ from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Block
 from separatrix.selection import rules
 from separatrix.statistics.moments import Moments, zero_if_constant
+from separatrix.threads import pieces
 
 # -------------------------------------------------------------------------------------------------
 # The elastic net on standardized columns and target.
@@ -67,15 +72,6 @@ class ElasticNetOptions:
             raise InputError(f"tol={self.tol!r} must be greater than 0.")
         if self.max_iter < 1:
             raise InputError(f"max_iter={self.max_iter!r} must be at least 1.")
-
-
-def sparse_variances(x: Matrix, c: Floats, mean: Floats) -> Floats:
-    """Σ c (x − x̄)² by column, Σ c = 1: the stored entries, then all the zeros at once."""
-    entries = x.tocoo()
-    centered = entries.data - mean[entries.col]
-    squares = np.bincount(entries.col, c[entries.row] * centered**2, minlength=len(mean))
-    stored_weight = np.bincount(entries.col, c[entries.row], minlength=len(mean))
-    return np.asarray(squares + mean**2 * np.maximum(1.0 - stored_weight, 0.0))
 
 
 @dataclass(frozen=True)
@@ -205,8 +201,10 @@ class ElasticNetProblem:
 # serve tables that are wider than long.
 
 
-#: Sparse tables are made dense up to this many entries, or from this density on.
-DENSE_ENTRIES, DENSE_FRACTION = 20_000_000, 0.25
+#: Sparse tables are made dense from this density on: as much memory as both compressed copies.
+DENSE_FRACTION = 0.25
+#: Stored entries that are weighted at a time.
+CHUNK = 1 << 16
 #: Part of its level below which a gradient may stay in single precision; the dual point of a gap
 #: is never the residual times more than its inverse.
 BELOW = 0.9
@@ -214,6 +212,8 @@ BELOW = 0.9
 
 class MomentColumns:
     """Columns of length one, known by their correlations with each other and with the target."""
+
+    known = True
 
     def __init__(self, correlation: Floats, target: Floats) -> None:
         self.correlation, self.target = correlation, target
@@ -242,6 +242,8 @@ class DenseColumns:
 
     All columns are kept in single precision, the working set in double precision.
     """
+
+    known = False
 
     def __init__(self, x: Floats, center: Floats, root: Floats, t: Floats) -> None:
         self.x, self.center, self.root, self.t = x, center, root, t
@@ -344,8 +346,7 @@ def _from_block(block: Block, options: ElasticNetOptions, target: int) -> Elasti
     y_scale = float(np.linalg.norm(t))
     t /= y_scale or 1.0
     if sparse.issparse(x):
-        density = x.nnz / max(1, x.shape[0] * x.shape[1])
-        if x.shape[0] * x.shape[1] > DENSE_ENTRIES and density < DENSE_FRACTION:
+        if x.nnz < DENSE_FRACTION * x.shape[0] * x.shape[1]:
             return _from_sparse(x, t, v, float(w.sum()), (y_mean, y_scale), options)
         x = x.toarray()
     mean = np.zeros(x.shape[1])
@@ -368,11 +369,15 @@ def _from_sparse(
     options: ElasticNetOptions,
 ) -> ElasticNetProblem:
     """As above with sparse columns; variances are summed about the mean throughout."""
-    a = sparse.csc_array(x.multiply(v[:, None]))
+    a = SparseProducts(x).by_row.tocsc()  # the one copy, which is weighted in place
+    for part in pieces(a.nnz, CHUNK):
+        a.data[part] *= v[a.indices[part]]
     mean = np.asarray(a.T @ v) if options.fit_intercept else np.zeros(x.shape[1])
     scales = Scales(mean, np.sqrt(sparse_variances(x, v**2, mean)), *y_scales, weight)
-    nonconstant = scales.nonconstant
-    columns = SparseColumns(a[:, nonconstant], mean[nonconstant], scales.x_scale[nonconstant], v, t)
+    kept = scales.nonconstant
+    if len(kept) < len(mean):
+        a = a[:, kept]
+    columns = SparseColumns(a, mean[kept], scales.x_scale[kept], v, t)
     return ElasticNetProblem(columns, scales, options)
 
 
@@ -542,14 +547,16 @@ def _certify_block(block: Block, coef: Floats, target: int, fit_intercept: bool)
     w = block.weights
     c = w / w.sum()
     y = block.y[:, target]
-    mean = products(block.x).transposed_times(c) if fit_intercept else np.zeros(len(coef))
+    # rows are read as they are: a second copy of sparse ones would cost more than these products
+    x: Any = block.x if sparse.issparse(block.x) else DenseProducts(block.x)
+    times, back = (x.dot, x.T.dot) if sparse.issparse(x) else (x.times, x.transposed_times)
+    mean = np.asarray(back(c)) if fit_intercept else np.zeros(len(coef))
     if fit_intercept:
         y = y - c @ y
-    z = Standardized(products(block.x), mean, np.ones(len(mean)))
-    r = y - z.times(coef)
-    v = z.transposed_times(c * r)
-    if sparse.issparse(block.x):
-        variance = sparse_variances(block.x, c, mean)
+    r = y - (times(coef) - mean @ coef)
+    v = back(c * r) - mean * float(c @ r)
+    if sparse.issparse(x):
+        variance = sparse_variances(x, c, mean)
     else:
         variance = column_squares(block.x, mean, c)
     residuals = Residuals(float(c @ r**2), v, np.sqrt(variance), float(c @ y**2))

@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.arrays import Floats
 from separatrix.estimators import base
 from separatrix.estimators.base import (
-    MAX_STORED_COLUMNS,
     MomentEstimator,
     Source,
     TrainingData,
@@ -31,8 +30,9 @@ from separatrix.linear.elastic_net import (
     elastic_net_problem,
     lasso_path,
 )
-from separatrix.linear.least_squares import center_rows, solve_moments, solve_wide
-from separatrix.linear.spectrum import RidgeOptions, ridge_from_block
+from separatrix.linear.least_squares import center_rows
+from separatrix.linear.routes import Route, absolute_route, from_rows
+from separatrix.linear.spectrum import RidgeOptions, ridge_from_block, solve_least_squares
 from separatrix.linear.working_sets import StoppingRule
 from separatrix.messages import InputError, check_option, warn, warn_as
 from separatrix.optimize.convex import Certificate, Solution, Status
@@ -41,7 +41,7 @@ from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Block, Encoding
 from separatrix.selection import rules
 from separatrix.selection.criteria import PathFigures, Subsets
-from separatrix.selection.folds import fold_router, folds_of_fit
+from separatrix.selection.folds import DEFAULT_FOLDS, fold_router, folds_of_fit
 from separatrix.statistics.moments import Moments
 from separatrix.threads import parallel_map
 
@@ -132,6 +132,19 @@ class ElasticNetBase(RegressorMixin, MomentEstimator):
             sweeps[0] if single else sweeps * (solution.coef.shape[1] // len(sweeps))
         )
         self.dual_gap_: Any = float(gaps[0]) if single else np.resize(gaps, solution.coef.shape[1])
+
+    def _wide(self, block: Block) -> bool:
+        penalties = self._number_of_penalties()
+        if not (penalties and self.l1_ratio):
+            return from_rows(block, positive=bool(self.positive))
+        return absolute_route(block, penalties) is Route.COLUMNS
+
+    def _number_of_penalties(self) -> int:
+        """How many penalties are solved for in all; 0 for least squares."""
+        alphas = getattr(self, "alphas", None)
+        if alphas is None:
+            return 100 if hasattr(self, "alphas") else int(bool(getattr(self, "alpha", 1.0)))
+        return int(alphas) if isinstance(alphas, Real) else np.size(alphas)
 
     def _options(self) -> ElasticNetOptions:
         check_parameters(self)
@@ -492,15 +505,14 @@ class LassoPathBase(ElasticNetBase):
         return model.fit(X, y, sample_weight).mse_path_
 
     def _source(self) -> Source:
-        if self.moments_ is not None:
-            return self.moments_
-        if self._rows is None:
+        moments = self.__dict__.get("moments_")
+        if moments is None and self._rows is None:
             raise InputError(
-                "This model was stored without its training rows, and with more columns than rows "
-                "it has no moments either.",
+                "This model was stored without its training rows, and has too many columns for "
+                "their moments.",
                 remedy="Use coefs_ at the stored alphas_, or fit again.",
             )
-        return self._rows.collect()
+        return self._rows.collect() if moments is None else moments
 
     @abstractmethod
     def _best(self, path: ElasticNetPath, data: TrainingData) -> int:
@@ -792,8 +804,8 @@ class LassoCV(LassoPathBase):
         """Which arguments of ``fit`` go to the splitter."""
         return fold_router(self)
 
-    def _wide(self, block: Block) -> bool:
-        return bool(block.x.shape[1] > max(block.n, MAX_STORED_COLUMNS))
+    def _number_of_penalties(self) -> int:
+        return (1 + DEFAULT_FOLDS) * super()._number_of_penalties()
 
     def _read(self, rows: Rows) -> tuple[TrainingData, Encoding]:
         return TrainingData.with_folds(rows, self._folds)
@@ -838,10 +850,7 @@ def solve_elastic_net(
         return solve_penalized(data.source, alpha, options, start)
     if options.positive:
         return solve_penalized(data.source if data.block is None else data.block, 0.0, options)
-    if data.block is not None:
-        return solve_wide(data.block, fit_intercept=options.fit_intercept)
-    assert data.moments is not None
-    return solve_moments(data.rows, data.moments, fit_intercept=options.fit_intercept)
+    return solve_least_squares(data, fit_intercept=options.fit_intercept)
 
 
 def solve_penalized(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
 from separatrix.estimators import base
@@ -15,8 +16,9 @@ from separatrix.estimators.class_labels import class_rows, class_terms, known_cl
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.linear.inference import FitStatistics, InferenceMixin, lines_without_each_row
 from separatrix.linear.lasso import solve_non_negative
-from separatrix.linear.least_squares import solve_moments, solve_wide, warn_if_not_unique
-from separatrix.linear.spectrum import MANY_COLUMNS, solve_sparse
+from separatrix.linear.least_squares import solve_moments
+from separatrix.linear.routes import from_rows
+from separatrix.linear.spectrum import solve_least_squares
 from separatrix.optimize.convex import LeastSquares, Solution
 from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import ArrayRows, MappedRows, Rows
@@ -123,18 +125,35 @@ class LinearRegression(InferenceMixin, RegressorMixin, MomentEstimator):
         return linear_regression
 
     def _solve(self, data: TrainingData) -> Solution:
-        solution = solve_least_squares(
-            data, fit_intercept=self.fit_intercept, positive=self.positive
-        )
-        self.fit_statistics_ = None
+        intercept = bool(self.fit_intercept)
+        if self.positive:
+            solution = solve_non_negative(data.block or data.source, 0.0, fit_intercept=intercept)
+        else:
+            solution = solve_least_squares(data, fit_intercept=intercept)
+        self.__dict__.pop("fit_statistics_", None)
         if isinstance(solution, LeastSquares) and data.moments is not None:
             self.fit_statistics_ = FitStatistics.from_solution(
                 solution, data.moments, fit_intercept=self.fit_intercept
             )
         return solution
 
+    @cached_property
+    def fit_statistics_(self) -> FitStatistics | None:  # type: ignore[override]
+        """What inference needs; solved for when it is asked for, if the fit did without moments."""
+        check_is_fitted(self, "coef_")
+        m = None if self.positive else self.moments_
+        if m is None or m.count <= m.d:
+            return None
+        solution = solve_moments(self._rows, m, fit_intercept=self.fit_intercept)
+        return FitStatistics.from_solution(solution, m, fit_intercept=self.fit_intercept)
+
+    def __getstate__(self) -> dict[str, Any]:
+        if hasattr(self, "coef_"):
+            self.fit_statistics_  # noqa: B018 - a loaded model has no rows to solve for them
+        return super().__getstate__()
+
     def _wide(self, block: Block) -> bool:
-        return from_rows(block)
+        return from_rows(block, positive=self.positive)
 
     def leave_one_out_fits(
         self, X: Any, y: Any = None, sample_weight: Any = None, units: Ints | None = None
@@ -276,38 +295,3 @@ class LeastSquaresClassifier(LinearClassifier):
             rows = None if rows is None else MappedRows(rows, signs)
         solution = solve_moments(rows, moments, fit_intercept=self.fit_intercept)
         self._accept(solution, encoding, flat=False)
-
-
-# -------------------------------------------------------------------------------------------------
-# Least squares from whatever a fit has: moments, few rows, or sparse rows with many columns.
-
-
-def solve_least_squares(
-    data: TrainingData, *, fit_intercept: bool, positive: bool = False
-) -> Solution:
-    """Solve by the route that suits the data; a ``LeastSquares`` where inference is possible.
-
-    With ``positive`` set, by an active-set method; from moments where there are more rows than
-    columns; by conjugate gradients where XᵀX would not fit; else by singular values of the rows.
-    """
-    if positive:
-        return solve_non_negative(data.block or data.source, 0.0, fit_intercept=fit_intercept)
-    if data.block is None:
-        assert data.moments is not None
-        return solve_moments(data.rows, data.moments, fit_intercept=fit_intercept)
-    if too_many_columns(data.block):
-        none = np.zeros(data.block.y.shape[1])
-        return solve_sparse(data.block, none, fit_intercept=fit_intercept)
-    solution = solve_wide(data.block, fit_intercept=fit_intercept)
-    warn_if_not_unique(solution.certificate)
-    return solution
-
-
-def too_many_columns(block: Block) -> bool:
-    """Whether the rows are sparse and XᵀX would be out of proportion to them."""
-    return bool(sparse.issparse(block.x) and block.x.shape[1] > MANY_COLUMNS)
-
-
-def from_rows(block: Block) -> bool:
-    """Whether to solve from the rows: no more rows than columns, or too many sparse columns."""
-    return bool(block.n <= block.x.shape[1]) or too_many_columns(block)

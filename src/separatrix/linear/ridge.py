@@ -25,17 +25,18 @@ from separatrix.estimators.base import (
 )
 from separatrix.linear.inference import lines_without_each_row
 from separatrix.linear.lasso import solve_non_negative
-from separatrix.linear.linear_regression import from_rows, solve_least_squares
+from separatrix.linear.routes import by_products, from_rows
 from separatrix.linear.spectrum import (
     CenteredRows,
     DesignSpectrum,
     RidgeOptions,
     RidgeTrace,
-    by_products,
+    block_moments,
     fold_predictions,
     path_coefs,
     ridge_from_block,
     ridge_from_moments,
+    solve_least_squares,
     trace_moments,
     trace_rows,
 )
@@ -207,7 +208,7 @@ class Ridge(RidgeBase):
         return np.broadcast_to(alpha, (targets,))
 
     def _wide(self, block: Block) -> bool:
-        return from_rows(block)
+        return from_rows(block, positive=bool(self.positive))
 
     def leave_one_out_fits(
         self, X: Any, y: Any = None, sample_weight: Any = None, units: Ints | None = None
@@ -351,7 +352,11 @@ class RidgePathBase(RidgeBase):
     alphas: Any
 
     def _wide(self, block: Block) -> bool:
-        return from_rows(block)
+        return block.n <= block.x.shape[1] or self._by_products(block)
+
+    def _by_products(self, block: Block) -> bool:
+        """Whether products alone solve the path: criteria of complexity need all eigenvalues."""
+        return by_products(block, spectrum=True)
 
     @abstractmethod
     def _best(self, path: RidgeTrace, data: TrainingData) -> int:
@@ -362,7 +367,8 @@ class RidgePathBase(RidgeBase):
         alphas = np.array([float(alpha)])
         if self.spectrum_.directions is None and self._rows is not None:
             block = self._rows.collect()
-            path = trace_rows(block, self._options(), lambda _: alphas)
+            products = by_products(block)
+            path = trace_rows(block, self._options(), lambda _: alphas, products=products)
             coefs, intercepts = path.coefs, path.intercepts
         else:
             coefs, intercepts = self.spectrum_.coefs(alphas)
@@ -403,7 +409,8 @@ class RidgePathBase(RidgeBase):
         """The path over all rows."""
         options = self._options()
         if data.block is not None:
-            return trace_rows(data.block, options, self._grid)
+            products = self._by_products(data.block)
+            return trace_rows(data.block, options, self._grid, products=products)
         assert data.moments is not None
         m, scale = options.scaled(data.moments)
         spectrum = DesignSpectrum.from_moments(m, scale)
@@ -686,6 +693,11 @@ class RidgeCV(RidgePathBase):
                     f"cv!=None and {name}=True are incompatible: it belongs to leave-one-out."
                 )
 
+    def _by_products(self, block: Block) -> bool:
+        if self.cv is None or self.alphas is None:
+            return super()._by_products(block)
+        return by_products(block, np.size(self.alphas) * (1 + DEFAULT_FOLDS))
+
     def _grid(self, spectrum: DesignSpectrum) -> Floats:
         if isinstance(self.alphas, Real):  # a number is a penalty here, not how many there are
             return self._penalties([float(self.alphas)])
@@ -720,7 +732,7 @@ class RidgeCV(RidgePathBase):
         options = self._options()
         wide = (
             data.block is not None
-            and not by_products(data.block)
+            and not self._by_products(data.block)
             and not options.standardize
             and not path.graded
             and (path.alphas > 0.0).all()
@@ -1015,9 +1027,9 @@ def fold_scores(
 
 def _smaller(block: Block) -> Source:
     """The moments of rows that outnumber their columns."""
-    if block.n <= block.x.shape[1] or by_products(block):
+    if from_rows(block):
         return block
-    return ArrayRows(block.x, block.y, block.w, targets=list(block.targets)).reduce(Moments())
+    return block_moments(block)
 
 
 def _variances(test: Source) -> Floats:

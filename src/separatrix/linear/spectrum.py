@@ -11,19 +11,21 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from separatrix.arrays import Floats, Ints
-from separatrix.estimators.base import MAX_STORED_COLUMNS
-from separatrix.linear.elastic_net import sparse_variances
+from separatrix.estimators.base import MAX_STORED_COLUMNS, TrainingData
 from separatrix.linear.least_squares import (
     NULL_MODEL,
     RIDGE_CLAIM,
     certify_from_moments,
     certify_ridge_rows,
+    solve_moments,
     solve_wide,
+    warn_if_not_unique,
 )
 from separatrix.linear.least_squares import TOLERANCE as LEAST_SQUARES_TOLERANCE
+from separatrix.linear.routes import by_products, steps_worth
 from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
 from separatrix.matrices.gram import GradedRows, column_squares, row_gram, standardized_copy
-from separatrix.matrices.products import Standardized, products
+from separatrix.matrices.products import Standardized, products, sparse_variances
 from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import (
     Certificate,
@@ -32,6 +34,7 @@ from separatrix.optimize.convex import (
     certify_residual,
     joint_certificate,
 )
+from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Block, to_array
 from separatrix.statistics.moments import Moments, Standardizer, zero_if_constant
 
@@ -271,7 +274,13 @@ def ridge_from_block(block: Block, alpha: Floats, options: RidgeOptions) -> Solu
     differ so much that the products of rows lose the small columns.
     """
     if by_products(block):
-        return solve_sparse(block, alpha, **vars(options))
+        quick = solve_sparse(block, alpha, **vars(options))
+        if quick is not None:
+            return quick
+        if block.n > block.x.shape[1]:
+            m, scale = options.scaled(block_moments(block))
+            solution = ridge_from_moments(m, alpha)
+            return replace(solution, coef=solution.coef / scale[:, None])
     rows = CenteredRows.of(block, options.fit_intercept, options.standardize)
     row_solution = solve_in_rows(rows, alpha)
     if row_solution is not None:
@@ -284,9 +293,19 @@ def ridge_from_block(block: Block, alpha: Floats, options: RidgeOptions) -> Solu
     return Solution(*rows.in_table_units(coef), certificate)
 
 
-def trace_rows(block: Block, options: RidgeOptions, grid: Grid) -> RidgeTrace:
-    """The path from rows in memory, every point certified; ``grid`` places the penalties."""
-    return (_trace_products if by_products(block) else _trace_block)(block, options, grid)
+def trace_rows(block: Block, options: RidgeOptions, grid: Grid, *, products: bool) -> RidgeTrace:
+    """The path from rows in memory, every point certified; ``grid`` places the penalties.
+
+    By ``products`` alone it has no spectrum.
+    """
+    found = _trace_products(block, options, grid) if products else None
+    if found is not None:
+        return found
+    if block.n <= block.x.shape[1]:
+        return _trace_block(block, options, grid)
+    m, scale = options.scaled(block_moments(block))
+    spectrum = DesignSpectrum.from_moments(m, scale)
+    return trace_moments(m, spectrum, grid(spectrum))
 
 
 def path_coefs(
@@ -294,13 +313,14 @@ def path_coefs(
 ) -> tuple[Floats, Floats]:
     """Coefficients (m x d x k) and intercepts (m x k) for every α."""
     if isinstance(source, Block):
-        path = trace_rows(source, options, lambda _: alphas)
+        products = by_products(source, len(alphas))
+        path = trace_rows(source, options, lambda _: alphas, products=products)
         return path.coefs, path.intercepts
     return DesignSpectrum.from_moments(*options.scaled(source)).coefs(alphas)
 
 
-def _trace_products(block: Block, options: RidgeOptions, grid: Grid) -> RidgeTrace:
-    """By products alone, without eigenvalues but the largest."""
+def _trace_products(block: Block, options: RidgeOptions, grid: Grid) -> RidgeTrace | None:
+    """By products alone, without eigenvalues but the largest; None as :func:`solve_sparse`."""
     rows = CenteredRows.of(block, options.fit_intercept, options.standardize)
     k, none = rows.y.shape[1], np.zeros(0)
     spectrum = DesignSpectrum(
@@ -309,10 +329,18 @@ def _trace_products(block: Block, options: RidgeOptions, grid: Grid) -> RidgeTra
     )  # fmt: skip
     largest = replace(spectrum, values=np.array([largest_eigenvalue(rows)]))
     alphas = grid(largest)
-    coefs, certificates = implicit_path(rows, alphas)
+    path = implicit_path(rows, alphas, steps_worth(block))
+    if path is None:
+        return None
+    coefs, certificates = path
     coefs /= rows.scale[:, None]
     intercepts = rows.y_mean - np.einsum("d,adk->ak", rows.x_mean, coefs)
     return RidgeTrace(spectrum, alphas, coefs, intercepts, tuple(certificates))
+
+
+def block_moments(block: Block) -> Moments:
+    """The moments of rows in memory."""
+    return ArrayRows(block.x, block.y, block.w, targets=list(block.targets)).reduce(Moments())
 
 
 def _trace_block(block: Block, options: RidgeOptions, grid: Grid) -> RidgeTrace:
@@ -736,28 +764,27 @@ def _conjugate_gradient(
 #: ‖Zᵀr − αb‖ relative to ‖Zᵀy‖, both in equilibrated columns, at which the iteration ends; the
 #: certificate allows rounding a little more.
 ENOUGH_PRODUCTS, TOLERANCE = 5e-9, 1e-8
+#: ‖Zᵀr − αb‖ relative to ‖r‖, too: one in 10⁷ of a standard error.
+FINE = 1e-7
 
 #: Steps after which equilibrated columns are tried.
 FIRST_STEPS = 300
-#: Sparse rows with more columns than this form no columns x columns matrix, and with more rows
-#: than this no rows x rows matrix.
-MANY_COLUMNS, FEW_ROWS = 5_000, 2_000
 
 
 @dataclass
 class Iterate:
-    """Coefficients (d x k) of the columns of Z, their KKT residuals, and the number of steps."""
+    """Coefficients (d x k) of the columns of Z, the number of steps, and whether these did it."""
 
     coef: Floats
-    kkt: Floats
     steps: int
+    done: bool
 
 
 class ImplicitRidge:
     """The problem of a table, for any penalty: norms of its columns and Zᵀy are computed once."""
 
-    def __init__(self, rows: CenteredRows) -> None:
-        self.rows = rows
+    def __init__(self, rows: CenteredRows, most: int | None = None) -> None:
+        self.rows, self.most = rows, most
         self.squares = rows.z.weighted_squares(rows.root**2)
         self.cross = rows.transposed_times(rows.y)
 
@@ -768,8 +795,9 @@ class ImplicitRidge:
         columns follow where these do not come near, as in very different units.
         """
         full = self._units(alphas)
-        iterates = self._descend(alphas, start, ENOUGH_PRODUCTS, self._shorten(alphas), FIRST_STEPS)
-        if (iterates.kkt > ENOUGH_PRODUCTS).any():
+        first = FIRST_STEPS if self.most is None else min(FIRST_STEPS, self.most)
+        iterates = self._descend(alphas, start, ENOUGH_PRODUCTS, self._shorten(alphas), first)
+        if not iterates.done:
             iterates = self._further(iterates, alphas, ENOUGH_PRODUCTS, full)
         certificate = self.certify(iterates.coef, alphas)
         if not certificate.holds:
@@ -779,6 +807,7 @@ class ImplicitRidge:
 
     def _further(self, iterate: Iterate, alphas: Floats, enough: float, unit: Floats) -> Iterate:
         limit = 4 * min(self.rows.z.shape) + 50
+        limit = limit if self.most is None else max(self.most - iterate.steps, 0)
         more = self._descend(alphas, iterate.coef, enough, unit, limit)
         return replace(more, steps=iterate.steps + more.steps)
 
@@ -789,6 +818,7 @@ class ImplicitRidge:
         rows, full = self.rows, self._units(alphas)
         size = np.linalg.norm(self.cross / full, axis=0)
         size[size == 0.0] = 1.0
+        floor = 1e3 * np.finfo(float).eps * np.linalg.norm(rows.y, axis=0)
         b, residual, gradient = np.zeros_like(self.cross), rows.y.copy(), self.cross / unit
         if start is not None:
             b = start.copy()
@@ -796,8 +826,12 @@ class ImplicitRidge:
             gradient = (rows.transposed_times(residual) - alphas * b) / unit
         direction, square, steps, weight = gradient, (gradient**2).sum(axis=0), 0, unit / full
         while True:
-            kkt = np.linalg.norm(gradient * weight, axis=0) / size
-            if not (kkt > enough).any() or steps >= limit:
+            norm = np.linalg.norm(gradient * weight, axis=0)
+            kkt = norm / size
+            # coefficients are as exact as the residuals, however small these are
+            fine = np.maximum(FINE * np.linalg.norm(residual, axis=0), floor)
+            done = not ((kkt > enough) | (norm > fine)).any()
+            if done or steps >= limit:
                 break
             move = direction / unit
             forward = rows.times(move)
@@ -812,7 +846,7 @@ class ImplicitRidge:
             ratio = np.divide(square, before, out=np.zeros_like(square), where=before > 0.0)
             direction = gradient + ratio * direction
             steps += 1
-        return Iterate(b, kkt, steps)
+        return Iterate(b, steps, done)
 
     def certify(self, coef: Floats, alphas: Floats) -> Certificate:
         """The worst certificate of the targets, from the rows and the coefficients alone.
@@ -823,11 +857,16 @@ class ImplicitRidge:
         unit, residual = self._units(alphas), self.rows.y - self.rows.times(coef)
         v = self.rows.transposed_times(residual)
         certificates = [
-            certify_residual(
-                residual[:, j], v[:, j], coef[:, j], self.cross[:, j], unit[:, j], alpha, TOLERANCE
+            replace(
+                certify_residual(
+                    residual[:, j], v[:, j], coef[:, j], self.cross[:, j], unit[:, j], alpha,
+                    TOLERANCE,
+                ),
+                scale=0.5 * float(self.rows.y[:, j] @ self.rows.y[:, j]),
+                scale_of=NULL_MODEL,
             )
             for j, alpha in enumerate(alphas.tolist())
-        ]
+        ]  # fmt: skip
         return max(certificates, key=lambda certificate: certificate.kkt)
 
     def _units(self, alphas: Floats) -> Floats:
@@ -845,12 +884,6 @@ class ImplicitRidge:
         return np.asarray(np.where(alphas > 0.0, shortened, self._units(alphas)))
 
 
-def by_products(block: Block) -> bool:
-    """Whether to solve by products alone: sparse rows, and too many of rows and columns."""
-    n, d = block.x.shape
-    return bool(sparse.issparse(block.x) and d > MANY_COLUMNS and n > FEW_ROWS)
-
-
 def largest_eigenvalue(rows: CenteredRows, steps: int = 20) -> float:
     """About the largest eigenvalue of ZᵀZ, from below, by the power method."""
     v, value = np.full((rows.z.shape[0], 1), 1.0) + rows.y[:, :1], 0.0
@@ -863,26 +896,32 @@ def largest_eigenvalue(rows: CenteredRows, steps: int = 20) -> float:
     return value
 
 
-def implicit_path(rows: CenteredRows, alphas: Floats) -> tuple[Floats, list[Certificate]]:
+def implicit_path(
+    rows: CenteredRows, alphas: Floats, most: int | None
+) -> tuple[Floats, list[Certificate]] | None:
     """Coefficients (m x d x k) of the columns of Z and certificates, the largest penalty first."""
-    problem, k = ImplicitRidge(rows), rows.y.shape[1]
+    problem, k = ImplicitRidge(rows, most), rows.y.shape[1]
     coefs = np.empty((len(alphas), rows.z.shape[1], k))
     certificates: dict[int, Certificate] = {}
     near = None
     for i in np.argsort(-alphas, kind="stable"):
         same = np.full(k, alphas[i])
         solution, certificates[int(i)] = problem.solve(same, near)
+        if most is not None and not solution.done:
+            return None
         coefs[i] = near = solution.coef
     return coefs, [certificates[i] for i in range(len(alphas))]
 
 
 def solve_sparse(
     block: Block, alphas: Floats, *, fit_intercept: bool, standardize: bool = False
-) -> Solution:
-    """One α per target; 0 is least squares."""
+) -> Solution | None:
+    """One α per target; 0 is least squares. None where a square matrix would have cost less."""
     rows = CenteredRows.of(block, fit_intercept, standardize)
-    problem = ImplicitRidge(rows)
-    solution, certificate = problem.solve(alphas)
+    most = steps_worth(block)
+    solution, certificate = ImplicitRidge(rows, most).solve(alphas)
+    if most is not None and not (solution.done and certificate.holds):
+        return None
     if not certificate.holds:
         warn(
             "SEP003",
@@ -892,3 +931,24 @@ def solve_sparse(
     coef, intercept = rows.in_table_units(solution.coef)
     status = Status.SOLVED if certificate.holds else Status.LIMIT
     return Solution(coef, intercept, certificate, status, solution.steps)
+
+
+def solve_least_squares(data: TrainingData, *, fit_intercept: bool) -> Solution:
+    """Solve by the route that suits the data; a ``LeastSquares`` where inference is possible.
+
+    From moments where there are more rows than columns; by conjugate gradients where XᵀX is out of
+    proportion to sparse rows; else by singular values of the rows.
+    """
+    block, moments, rows = data.block, data.moments, data.rows
+    if block is not None and by_products(block):
+        quick = solve_sparse(block, np.zeros(block.y.shape[1]), fit_intercept=fit_intercept)
+        if quick is not None:
+            return quick
+        if block.n > block.x.shape[1] and rows is not None:
+            block, moments = None, rows.reduce(Moments())
+    if block is None:
+        assert moments is not None
+        return solve_moments(rows, moments, fit_intercept=fit_intercept)
+    solution = solve_wide(block, fit_intercept=fit_intercept)
+    warn_if_not_unique(solution.certificate)
+    return solution

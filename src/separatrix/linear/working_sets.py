@@ -31,7 +31,7 @@ from separatrix.linear.loops import (
 from separatrix.matrices.products import SparseProducts
 from separatrix.optimize.convex import ElasticNetPenalty
 
-#: Up to this many columns, all are in the working set from the start.
+#: Up to this many columns, all are in the working set from the start, if products are known.
 SMALL = 256
 #: The least number of columns that may be added to a working set at once.
 GROWTH = 64
@@ -40,10 +40,12 @@ GROWTH = 64
 class InnerProducts(Protocol):
     """Columns and a target of length one, known only through their inner products.
 
-    ``target`` is Xᵀy for all d columns; products with the columns of the working set are stored.
+    ``target`` is Xᵀy for all d columns; products with the columns of the working set are stored,
+    and ``known`` says that those of all columns are known beforehand.
     """
 
     target: Floats
+    known: bool
 
     def grow(self, new: Ints) -> Floats:
         """Add columns to the working set; its inner products with the ``new`` ones."""
@@ -144,7 +146,7 @@ def solve_path(
     if start is not None:
         working.grow(np.flatnonzero(start))
         working.beta[:] = start[working.index]
-    if d <= SMALL:
+    if products.known and d <= SMALL:
         working.grow(np.flatnonzero(~working.inside))
     grad, _ = products.gradient(working.beta, np.inf)
     before = np.inf
@@ -354,7 +356,9 @@ class _CoordinateDescent:
     def _place(self, beta: Floats) -> None:
         """Move to these coefficients."""
         b = beta / self.columns.scale
-        self.beta, self.r = beta, self.columns.t - self.columns.products.times(b)
+        at = np.flatnonzero(b)
+        fitted = self.columns.products.by_column[:, at] @ b[at]
+        self.beta, self.r = beta, self.columns.t - fitted
         self.shift = float(self.columns.mean @ b)
 
     def _extrapolate(

@@ -89,3 +89,17 @@ def weighted_squares(
         for at in range(indptr[i], indptr[i + 1]):
             total += w[indices[at]] * data[at] * data[at]
         out[i] = total
+
+
+@compiled
+def add_centered_squares(
+    indptr: Array, indices: Array, data: Array, c: Array, mean: Array, squares: Array, stored: Array
+) -> None:
+    """Add Σ c (x − x̄)² and Σ c over the stored entries of every column, from compressed rows."""
+    for i in range(indptr.shape[0] - 1):
+        weight = c[i]
+        for at in range(indptr[i], indptr[i + 1]):
+            j = indices[at]
+            off = data[at] - mean[j]
+            squares[j] += weight * off * off
+            stored[j] += weight

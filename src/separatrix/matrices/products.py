@@ -13,7 +13,12 @@ import numpy as np
 from scipy import sparse
 
 from separatrix.arrays import Floats, Ints, Matrix
-from separatrix.matrices.loops import rows_times, rows_times_columns, weighted_squares
+from separatrix.matrices.loops import (
+    add_centered_squares,
+    rows_times,
+    rows_times_columns,
+    weighted_squares,
+)
 from separatrix.threads import parallel_map, pieces
 
 #: Multiplications that are worth another thread: of stored entries, and of a dense matrix, whose
@@ -134,27 +139,28 @@ class DenseProducts:
 class SparseProducts:
     """A sparse matrix, by compressed rows for X v and by compressed columns for Xᵀ r.
 
-    The second copy is made when it is first needed: twice the memory of the data at most.
+    The other copy is made when it is first needed: twice the memory of the data at most.
     """
 
     def __init__(self, x: Any) -> None:
-        self.by_row = sparse.csr_array(x)
-        if not self.by_row.has_canonical_format:  # the arrays are the caller's
-            self.by_row = self.by_row.copy()
-            self.by_row.sum_duplicates()
-        if max(*self.by_row.shape, self.by_row.nnz) < 2**31:  # half the memory to read
-            self.by_row = _with_indices(self.by_row, np.int32)
+        given = x if x.format == "csc" else sparse.csr_array(x)
+        if not given.has_canonical_format:  # the arrays are the caller's
+            given = given.copy()
+            given.sum_duplicates()
+        if max(*given.shape, given.nnz) < 2**31:  # half the memory to read
+            given = _with_indices(given, np.int32)
+        self.shape: tuple[int, int] = given.shape
+        self.__dict__["by_column" if given.format == "csc" else "by_row"] = given
+
+    @cached_property
+    def by_row(self) -> Any:
+        """Compressed rows."""
+        return self.by_column.tocsr()
 
     @cached_property
     def by_column(self) -> Any:
         """Compressed columns."""
         return self.by_row.tocsc()
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        n, d = self.by_row.shape
-        return n, d
 
     def times(self, v: Floats) -> Floats:
         """X v, rows on threads."""
@@ -180,7 +186,7 @@ def _with_indices(x: Any, number: Any) -> Any:
     if x.indices.dtype == number and x.indptr.dtype == number:
         return x
     indices, indptr = x.indices.astype(number), x.indptr.astype(number)
-    changed = sparse.csr_array((x.data, indices, indptr), x.shape)
+    changed = type(x)((x.data, indices, indptr), x.shape)
     changed.has_canonical_format = True
     return changed
 
@@ -216,6 +222,14 @@ def _width(v: Floats) -> int:
 def _smallest(work: int, least: int = MIN_WORK) -> int:
     """Rows of so much work that are worth a piece of their own."""
     return max(1, least // max(work, 1))
+
+
+def sparse_variances(x: Matrix, c: Floats, mean: Floats) -> Floats:
+    """Σ c (x − x̄)² by column of compressed rows, Σ c = 1: stored entries, then all the zeros."""
+    rows = sparse.csr_array(x)
+    squares, stored = np.zeros(len(mean)), np.zeros(len(mean))
+    add_centered_squares(rows.indptr, rows.indices, rows.data, c, mean, squares, stored)
+    return np.asarray(squares + mean**2 * np.maximum(1.0 - stored, 0.0))
 
 
 # -------------------------------------------------------------------------------------------------

@@ -32,17 +32,39 @@ def _mix(word):
     return word ^ (word >> np.uint64(31))
 
 
+@compiled(inline="always")
+def _content(word, key):
+    """mix(bits xor key), after −0.0 → 0.0 and every NaN → one pattern."""
+    size = word & _MAGNITUDE
+    if size == np.uint64(0):
+        word = size
+    elif size > _INFINITY:
+        word = MISSING_BITS
+    return _mix(word ^ key)
+
+
 @compiled
 def add_column(bits: Hashes, key: np.uint64, total: Hashes) -> None:
-    """total += mix(bits xor key), after −0.0 → 0.0 and every NaN → one pattern."""
+    """total += mix(bits xor key)."""
     for i in range(bits.size):
-        word = bits[i]
-        size = word & _MAGNITUDE
-        if size == np.uint64(0):
-            word = size
-        elif size > _INFINITY:
-            word = MISSING_BITS
-        total[i] += _mix(word ^ key)
+        total[i] += _content(bits[i], key)
+
+
+@compiled
+def add_entries(columns, keys, starts, rows, bits, total):
+    """The same for some compressed columns, of which only the entries that are not zero are stored.
+
+    Every row is hashed as all zeros, and then corrected for its entries.
+    """
+    zeros = np.uint64(0)
+    for k in range(columns.size):
+        j, key = columns[k], keys[k]
+        zero = _mix(key)
+        zeros += zero
+        for at in range(starts[j], starts[j + 1]):
+            total[rows[at]] += _content(bits[at], key) - zero
+    for i in range(total.size):
+        total[i] += zeros
 
 
 @compiled

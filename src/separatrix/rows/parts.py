@@ -190,8 +190,19 @@ def column_of(x: Floats, terms: Terms, at: list[int]) -> NumericValues | Levels:
 
 def _sparse_content(x: Matrix, terms: Terms, groups: dict[str, list[int]]) -> Hashes:
     """Hash every row as all zeros, then correct it for the entries that are not zero."""
+    from separatrix.rows.loops import add_entries
+
     total = np.zeros(x.shape[0], dtype=np.uint64)
+    if not x.has_canonical_format:
+        x = x.copy()
+        x.sum_duplicates()
+    plain = [at[0] for at in groups.values() if len(at) == 1 and terms.items[at[0]].level is None]
+    keys = np.array([hash_text(terms.items[j].column) for j in plain], dtype=np.uint64)
+    add_entries(np.array(plain, np.int64), keys, x.indptr, x.indices, x.data.view(np.uint64), total)
+    done = set(plain)
     for name, at in groups.items():
+        if at[0] in done:
+            continue
         rows = np.unique(np.concatenate([x.indices[x.indptr[j] : x.indptr[j + 1]] for j in at]))
         zero = hash_rows({name: column_of(np.zeros((1, len(at))), terms, at)}, 1)[0]
         other = hash_rows({name: column_of(x[rows][:, at].toarray(), terms, at)}, len(rows))
