@@ -276,6 +276,7 @@ class SparseColumns:
         self.products = SparseProducts(a)
         self.mean, self.scale, self.v, self.t = mean, scale, v, t
         self.target = self.gradient(t)
+        self._known = np.zeros(0, dtype=np.int64), np.zeros((0, 0))
 
     def gradient(self, rho: Floats) -> Floats:
         """Uᵀρ."""
@@ -283,14 +284,22 @@ class SparseColumns:
         return np.asarray(sums / self.scale)
 
     def gram(self, indices: Ints) -> Floats:
-        """Inner products of some columns."""
+        """Inner products of some columns, in order; those of the last time are not made again."""
+        before, known = self._known
+        old = np.isin(indices, before, assume_unique=True)
+        place, new = np.searchsorted(before, indices[old]), np.flatnonzero(~old)
+        out = np.empty((len(indices), len(indices)))
+        out[np.ix_(old, old)] = known[np.ix_(place, place)]
         a, mean, scale = (
             self.products.by_column[:, indices],
             self.mean[indices],
             self.scale[indices],
         )
-        product = (a.T @ a).toarray() - np.outer(mean, mean)
-        return np.asarray(product / np.outer(scale, scale))
+        made = (a.T @ a[:, new]).toarray() - np.outer(mean, mean[new])
+        made /= np.outer(scale, scale[new])
+        out[:, new], out[new] = made, made.T
+        self._known = indices, out
+        return out
 
 
 class _CoordinateDescent:
