@@ -57,7 +57,7 @@ def test_memory_beside_a_sparse_table(model: Any) -> None:
     assert model.certificate_.holds
 
 
-def test_what_a_fit_did_not_need_is_computed_when_asked_for() -> None:
+def test_moments_and_inference_are_computed_when_they_are_requested() -> None:
     x, y, _ = table(2_000, 300, 0.02)
     model = sx.LinearRegression().fit(x, y)
     assert "moments_" not in vars(model)

@@ -240,7 +240,7 @@ class MomentColumns:
 class DenseColumns:
     """Columns √w (x − c) of length one and a target ``t``; the working set is contiguous.
 
-    All columns are kept in single precision, the working set in double precision.
+    All columns are nonconstant in single precision, the working set in double precision.
     """
 
     known = False
@@ -374,10 +374,10 @@ def _from_sparse(
         a.data[part] *= v[a.indices[part]]
     mean = np.asarray(a.T @ v) if options.fit_intercept else np.zeros(x.shape[1])
     scales = Scales(mean, np.sqrt(sparse_variances(x, v**2, mean)), *y_scales, weight)
-    kept = scales.nonconstant
-    if len(kept) < len(mean):
-        a = a[:, kept]
-    columns = SparseColumns(a, mean[kept], scales.x_scale[kept], v, t)
+    nonconstant = scales.nonconstant
+    if len(nonconstant) < len(mean):
+        a = a[:, nonconstant]
+    columns = SparseColumns(a, mean[nonconstant], scales.x_scale[nonconstant], v, t)
     return ElasticNetProblem(columns, scales, options)
 
 

@@ -97,7 +97,7 @@ def absolute_route(block: Block, penalties: float = 1.0) -> Route:
     return Route.MOMENTS if cheaper and shape.fits(shape.d**2) else Route.COLUMNS
 
 
-def steps_worth(block: Block) -> int | None:
+def step_limit(block: Block) -> int | None:
     """Steps of conjugate gradients that cost what the square matrix does; None where it is none.
 
     Where units or nearly equal columns ask for more of them, that matrix is made after all.

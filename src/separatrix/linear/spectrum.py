@@ -22,7 +22,7 @@ from separatrix.linear.least_squares import (
     warn_if_not_unique,
 )
 from separatrix.linear.least_squares import TOLERANCE as LEAST_SQUARES_TOLERANCE
-from separatrix.linear.routes import by_products, steps_worth
+from separatrix.linear.routes import by_products, step_limit
 from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
 from separatrix.matrices.gram import GradedRows, column_squares, row_gram, standardized_copy
 from separatrix.matrices.products import Standardized, products, sparse_variances
@@ -298,9 +298,9 @@ def trace_rows(block: Block, options: RidgeOptions, grid: Grid, *, products: boo
 
     By ``products`` alone it has no spectrum.
     """
-    found = _trace_products(block, options, grid) if products else None
-    if found is not None:
-        return found
+    path = _trace_products(block, options, grid) if products else None
+    if path is not None:
+        return path
     if block.n <= block.x.shape[1]:
         return _trace_block(block, options, grid)
     m, scale = options.scaled(block_moments(block))
@@ -329,7 +329,7 @@ def _trace_products(block: Block, options: RidgeOptions, grid: Grid) -> RidgeTra
     )  # fmt: skip
     largest = replace(spectrum, values=np.array([largest_eigenvalue(rows)]))
     alphas = grid(largest)
-    path = implicit_path(rows, alphas, steps_worth(block))
+    path = implicit_path(rows, alphas, step_limit(block))
     if path is None:
         return None
     coefs, certificates = path
@@ -918,7 +918,7 @@ def solve_sparse(
 ) -> Solution | None:
     """One α per target; 0 is least squares. None where a square matrix would have cost less."""
     rows = CenteredRows.of(block, fit_intercept, standardize)
-    most = steps_worth(block)
+    most = step_limit(block)
     solution, certificate = ImplicitRidge(rows, most).solve(alphas)
     if most is not None and not (solution.done and certificate.holds):
         return None
