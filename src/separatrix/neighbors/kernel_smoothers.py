@@ -19,7 +19,13 @@ from separatrix.formula import nodes
 from separatrix.formula.kernels import dense
 from separatrix.kernels import Gaussian
 from separatrix.messages import InputError
-from separatrix.neighbors.base import InstanceBasedModel, fit_targets, gaussian_weights
+from separatrix.neighbors.base import (
+    InstanceBasedModel,
+    as_targets,
+    fit_classes,
+    fit_targets,
+    gaussian_weights,
+)
 from separatrix.optimize.convex import Certificate
 from separatrix.parameters import describe_parameters
 from separatrix.rows.schema import take_items
@@ -156,7 +162,7 @@ class KernelVoteClassifier(ClassifierMixin, KernelSmoother):
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
-        self._fit_classes(X, y, sample_weight)
+        fit_classes(self, X, y, sample_weight)
         self._fit_bandwidth(self.codes_.astype(str), self._one_hot_targets(), log_loss)
         return self
 

@@ -15,7 +15,7 @@ from separatrix.estimators.base import reads_tables
 from separatrix.formula import nodes
 from separatrix.formula.kernels import dense
 from separatrix.messages import InputError, check_option
-from separatrix.neighbors.base import InstanceBasedModel
+from separatrix.neighbors.base import InstanceBasedModel, fit_classes
 from separatrix.optimize.convex import Certificate
 from separatrix.parameters import describe_parameters
 from separatrix.rows.schema import take_items
@@ -93,7 +93,7 @@ class NearestExemplar(ClassifierMixin, InstanceBasedModel):
         check_option("exemplar", self.exemplar, _CLAIMS)
         if isinstance(self._chosen_metric(), PrecomputedDistances):
             raise InputError("Exemplars are computed from rows, not from precomputed distances.")
-        self._fit_classes(X, y, sample_weight)
+        fit_classes(self, X, y, sample_weight)
         if self._fitted_to_objects and self.exemplar != "medoid":
             raise InputError(f"Objects have no {self.exemplar}.", remedy="Use exemplar='medoid'.")
         self.__dict__.pop("exemplar_indices_", None)
