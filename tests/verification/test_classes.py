@@ -34,6 +34,8 @@ MODELS: dict[str, tuple[Any, Any]] = {
     "linear svr": (sx.LinearSVR(epsilon=0.2, standardize=True), SCORE),
     "logistic": (sx.LogisticRegression(), TWO),
     "logistic without penalty": (sx.LogisticRegression(C=np.inf), THREE),
+    "logistic path": (sx.LogisticPath(), TWO),
+    "logistic search": (sx.LogisticRegressionCV(cv=3), THREE),
     "lda": (sx.LinearDiscriminantAnalysis(), THREE),
     "qda": (sx.QuadraticDiscriminantAnalysis(), TWO),
     "gaussian naive bayes": (sx.GaussianNB(), THREE),
@@ -98,6 +100,13 @@ def test_perceptrons_by_exact_signs() -> None:
     swapped = APART.copy()
     swapped[0] = 1 - swapped[0]
     assert refuted(sx.verify(model, X, swapped))
+
+
+def test_coefficients_averaged_over_folds_claim_nothing() -> None:
+    model = sx.LogisticRegressionCV(cv=3, refit=False).fit(X, TWO)
+    found = sx.verify(model, X, TWO)
+    assert found.verdict == "consistent"
+    assert "averages over folds" in str(found)
 
 
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])

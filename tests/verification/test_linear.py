@@ -20,9 +20,11 @@ MODELS: list[Any] = [
     sx.LinearRegression(fit_intercept=False),
     sx.Ridge(alpha=2.0),
     sx.RidgeCV(standardize=True),
+    sx.RidgePath(),
     sx.Lasso(alpha=0.1),
     sx.ElasticNet(alpha=0.1, standardize=True),
     sx.Lasso(alpha=0.05, positive=True),
+    sx.LassoPath(standardize=True),
 ]
 
 

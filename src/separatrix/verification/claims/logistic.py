@@ -33,8 +33,15 @@ from separatrix.verification.claims.linear import (
     kkt_claims,
 )
 from separatrix.verification.design import Blocks, Design, gather
-from separatrix.verification.stored import Record
-from separatrix.verification.verdict import CONSISTENT, PROVED, REFUTED, Claim, claim_recorded
+from separatrix.verification.stored import Record, Tensor
+from separatrix.verification.verdict import (
+    CONSISTENT,
+    PROVED,
+    REFUTED,
+    UNCHECKED,
+    Claim,
+    claim_recorded,
+)
 
 #: The certificate promises a gap of ``tol``; coefficients are refined far below it.
 RECORDED = Fraction(1, 10**11)
@@ -45,7 +52,10 @@ ON_BOUNDARY = Fraction(1, 10**11)
 
 
 def logistic(model: Record, blocks: Blocks) -> list[Claim]:
-    """``LogisticRegression`` and ``LogisticCV``."""
+    """``LogisticRegression``, and paths and searches at the C that they chose."""
+    if not model.params.get("refit", True):
+        sentence = "Coefficients that are averages over folds minimize no objective."
+        return [Claim("duality gap", UNCHECKED, sentence)]
     design = gather(blocks)
     known = model["classes_"].values
     codes = design.classes(known)
@@ -192,7 +202,7 @@ def _penalties(
     """The penalty of every column and of the constant; None where there is none."""
     if isinf(_cost(model)):
         return [None] * (len(design.columns) + 1)
-    ratio = Fraction(model.params.get("l1_ratio") or 0.0)
+    ratio = Fraction(_chosen(model, "l1_ratio", 0.0) or 0.0)
     coefficient_penalties: list[CoefficientPenalty | None] = []
     total = exact_sum(weights)
     for column in design.columns:
@@ -226,9 +236,16 @@ def _weights(model: Record, design: Design, codes: list[int], k: int) -> list[fl
 
 
 def _cost(model: Record) -> float:
-    cost = model.get("C_")
-    value: Any = model.params.get("C", 1.0) if cost is None else cost
+    value = _chosen(model, "C", 1.0)
     return float(value)
+
+
+def _chosen(model: Record, name: str, usual: float) -> Any:
+    """A parameter as it was chosen, once or for each class alike; or as it was given."""
+    found = model.get(f"{name}_")
+    if isinstance(found, Tensor):
+        return found.values[0]
+    return model.params.get(name, usual) if found is None else found
 
 
 # -------------------------------------------------------------------------------------------------
