@@ -55,7 +55,8 @@ from separatrix.export.python import module_text
 from separatrix.export.scalars import program_of
 from separatrix.export.sql import DIALECTS, SQLDialect, dialect_named
 from separatrix.formula.inputs import InputColumn
-from separatrix.formula.nodes import formula_of, reading_of
+from separatrix.formula.nodes import formula_of
+from separatrix.formula.reading import reading_of
 from separatrix.formula.values import NoFormula
 from separatrix.messages import InputError, check_option
 from separatrix.storage.files import atomic_file

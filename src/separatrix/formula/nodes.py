@@ -26,12 +26,12 @@ from separatrix.formula.distances import (
     pairwise_distances,
     squares_by_products,
 )
-from separatrix.formula.inputs import InputColumn, Inputs, InputTable, input_column, inputs_of
+from separatrix.formula.inputs import InputColumn, Inputs, input_column, inputs_of
 from separatrix.formula.kernels import dense, kernel_diagonal, kernel_values
 from separatrix.formula.values import NoFormula, Numbers, Value, concat, rows_of_a_tile
 from separatrix.geometry.class_scores import DiagonalScores, LinearScores, ProjectedScores
 from separatrix.rows.rows import target_names
-from separatrix.rows.schema import Kind, Schema, Terms, to_array
+from separatrix.rows.schema import Schema, Terms, n_items, to_array
 
 
 class RowSource(Protocol):
@@ -85,6 +85,10 @@ class Node(ABC):
     @abstractmethod
     def compute(self, of: Evaluation) -> Any:
         """The value, from those of other nodes: ``of(node)``."""
+
+    def stored_points(self) -> int:
+        """How many stored points this compares a row with."""
+        return 0
 
 
 # -------------------------------------------------------------------------------------------------
@@ -762,20 +766,27 @@ class KernelSum(Node):
     intercept: Floats
     stage: ClassVar[str] = "scores"
 
+    def stored_points(self) -> int:
+        """The centers."""
+        return n_items(self.centers)
+
     def compute(self, of: Evaluation) -> Any:
         """So many rows at a time as kernel values fit into a tile."""
         x, b = of(self.x), np.atleast_2d(self.intercept)
-        if type(self.kernel).__name__ == "Precomputed":
-            columns = [int(c) for c in self.centers]
-            return x.columns(*columns).affine(self.weights, b) if columns else x.filled(0.0, 1) + b
-        if len(self.centers) == 0:
+        m = n_items(self.centers)
+        if m == 0:
             return x.filled(0.0, 1) + b
-        centers = dense(self.centers)
 
         def work(part: Value) -> list[Value]:
-            return [kernel_values(self.kernel, part, centers).affine(self.weights, b)]
+            return [self.values(part).affine(self.weights, b)]
 
-        return x.by_tiles(rows_of_a_tile(len(centers)), work)[0]
+        return x.by_tiles(rows_of_a_tile(m), work)[0]
+
+    def values(self, x: Value) -> Value:
+        """κ of rows with all centers (n x m)."""
+        if type(self.kernel).__name__ == "Precomputed":
+            return x.columns(*(int(c) for c in self.centers))
+        return kernel_values(self.kernel, x, dense(self.centers))
 
 
 def kernel_sum(expansion: Any, x: Node, names: Sequence[str] = ()) -> KernelSum:
@@ -805,6 +816,10 @@ class Distances(Node):
     metric: Any
     points: Floats
     stage: ClassVar[str] = "distances"
+
+    def stored_points(self) -> int:
+        """The points."""
+        return len(self.points)
 
     def compute(self, of: Evaluation) -> Any:
         """By the metric."""
@@ -844,6 +859,10 @@ class KernelClusters(Node):
     diagonal: Floats
     stage: ClassVar[str] = "distances"
 
+    def stored_points(self) -> int:
+        """The points."""
+        return len(self.points)
+
     def compute(self, of: Evaluation) -> Any:
         """So many rows at a time as kernel values fit into a tile."""
 
@@ -872,6 +891,10 @@ class Exemplars(Node):
     weights: Any
     sample_weight: Floats
     targets: Floats
+
+    def stored_points(self) -> int:
+        """The points."""
+        return len(self.points)
 
     @abstractmethod
     def part(self, x: Value) -> Value:
@@ -922,6 +945,12 @@ class Nearest(Exemplars):
 
     def part(self, x: Value) -> Value:
         """The columns for some of the rows."""
+        _, at, weights, effective = self.neighbors(x)
+        sums = [(at.look_up(np.ascontiguousarray(t)) * weights).sum() for t in self.targets.T]
+        return concat([*sums, weights.sum(), effective])
+
+    def neighbors(self, x: Value) -> tuple[Value, Value, Value, Value]:
+        """Distances, positions and weights of the nearest, and how many of equal weight it is."""
         distances, at = self._nearest(x)
         w = self.sample_weight
         unit, copies = bool((w == 1.0).all()), (distances >= 0.0).where(1.0, 1.0)
@@ -931,13 +960,10 @@ class Nearest(Exemplars):
             copies = (self.k - before).at_least(0.0).apply("Min", own)
             distances = (copies > 0.0).where(distances, distances.column(0))
         if unit and _is_uniform(self.weights):
-            weights, effective = copies, copies.sum()
-        else:
-            values = distance_weights(self.weights, distances)
-            weights = copies * values
-            effective = weights.sum().square() / (weights * values).sum()
-        sums = [(at.look_up(np.ascontiguousarray(t)) * weights).sum() for t in self.targets.T]
-        return concat([*sums, weights.sum(), effective])
+            return distances, at, copies, copies.sum()
+        values = distance_weights(self.weights, distances)
+        weights = copies * values
+        return distances, at, weights, weights.sum().square() / (weights * values).sum()
 
     def _nearest(self, x: Value) -> tuple[Value, Value]:
         """Distances and positions of the nearest, near to far."""
@@ -1240,50 +1266,6 @@ def formula_of(model: Any) -> Formula:
             f"{name} of {home} is not a model of this library, which alone have formulas."
         )
     raise NoFormula(f"{name} predicts nothing for new rows that a formula could.")
-
-
-def sources_of(formula: Formula) -> list[EncodedColumns | RawTerms]:
-    """The nodes that read the rows given, in the order in which they are met."""
-    found: dict[int, EncodedColumns | RawTerms] = {}
-    seen: set[int] = set()
-
-    def visit(each: Any) -> None:
-        if isinstance(each, tuple):
-            for one in each:
-                visit(one)
-        if not isinstance(each, Node | NumberFormula | ClassFormula) or id(each) in seen:
-            return
-        seen.add(id(each))
-        if isinstance(each, EncodedColumns | RawTerms):
-            found[id(each)] = each
-        for part in fields(each):
-            if not (isinstance(each, At) and part.name == "then"):
-                visit(getattr(each, part.name))
-
-    visit(formula)
-    return list(found.values())
-
-
-def reading_of(formula: Formula) -> InputTable:
-    """The columns that a formula reads: as a table, or as a matrix."""
-    sources = sources_of(formula)
-    columns: dict[str, InputColumn] = {}
-    fills: dict[str, float] = {}
-    for each in sources:
-        for column in each.inputs.columns if isinstance(each, EncodedColumns) else each.columns:
-            columns.setdefault(column.name, column)
-        if isinstance(each, EncodedColumns):
-            fills |= {t.column: t.fill for t in each.inputs.terms if t.level is None}
-    refuses = all(c.refuses_missing for c in columns.values())
-    levels = any(isinstance(each, RawTerms) for each in sources)
-    is_table = any(each.is_table for each in sources)
-    found = tuple(
-        column
-        if column.kind is Kind.DISCRETE or column.name not in fills or column.typical
-        else replace(column, typical=fills[column.name])
-        for column in columns.values()
-    )
-    return InputTable(found, not is_table and (refuses or levels), is_table)
 
 
 def class_formula_of(model: Any) -> ClassFormula:

@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
 
 from separatrix.arrays import Floats, Ints, Matrix
 from separatrix.estimators.base import codes_of
+from separatrix.formula.nodes import formula_of
+from separatrix.formula.reading import stored_points
+from separatrix.formula.values import NoFormula
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Kind, Term, to_array
@@ -30,7 +32,6 @@ from separatrix.statistics.columns import (
 from separatrix.study.candidates import BASELINE
 from separatrix.study.class_scores import log_losses
 from separatrix.study.comparison import muted
-from separatrix.study.describe import stored_rows
 from separatrix.study.design import SHOWN_ROWS, RowFolds, thinned, truth_of
 from separatrix.study.out_of_fold import aligned_probabilities
 from separatrix.study.result import (
@@ -217,27 +218,12 @@ def stacked(parts: list[Matrix]) -> Matrix:
 def row_work(model: Any, rows: InMemory, outputs: int) -> float:
     """Multiplications to predict one row, roughly: products with stored rows count most."""
     terms = len(rows.block.terms)
-    stored = sum(_stored(part) for part in estimators_within(model))
+    try:
+        stored = stored_points(formula_of(model))
+    except NoFormula:  # of another library, or of objects
+        stored = 0
     pairs = outputs * (outputs - 1) / 2
     return PER_ROW + terms * (PER_TERM + outputs) + stored * (PER_KERNEL_VALUE + terms + pairs)
-
-
-def _stored(model: Any) -> int:
-    found = stored_rows(model)
-    return 0 if found is None else found.count
-
-
-def estimators_within(model: Any) -> list[Any]:
-    """The model and every fitted one inside it, such as the one beneath a calibration."""
-    found = [model]
-    for name, value in vars(model).items():
-        if not name.endswith("_"):
-            continue
-        inner = value if isinstance(value, list | tuple) else [value]
-        for part in inner:
-            if isinstance(part, BaseEstimator):
-                found += estimators_within(part)
-    return found
 
 
 # -------------------------------------------------------------------------------------------------

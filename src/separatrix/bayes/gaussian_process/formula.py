@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,27 +24,35 @@ Work = Callable[[Value], list[Value]]
 class ProcessMoments(nodes.Node):
     """Posterior means (a column for each output), then the variance of y, in units of one.
 
-    So many rows at a time as kernel values with the ``stored`` points fit into a tile.
+    So many rows at a time as kernel values with the stored ``points`` fit into a tile; ``prepare``
+    inverts the factors that this takes.
     """
 
     x: nodes.Node
-    work: Work
-    stored: int
+    prepare: Callable[[], Work]
+    points: int
+
+    def stored_points(self) -> int:
+        """Training rows, or inducing points."""
+        return self.points
 
     def compute(self, of: nodes.Evaluation) -> Any:
         """Tile by tile."""
-        tile = rows_of_a_tile(2 * self.stored)
-        return of(self.x).by_tiles(tile, lambda part: [concat(self.work(part))])[0]
+        tile, work = rows_of_a_tile(2 * self.points), self.prepare()
+        return of(self.x).by_tiles(tile, lambda part: [concat(work(part))])[0]
 
 
 def process_formula(model: Any) -> nodes.NumberFormula:
     """Posterior mean and standard deviation of y."""
     if model._structures:
         raise NoFormula("The kernel compares objects, and a formula has numbers only.")
-    points, k = dense(model.X_train_), len(model.target_scale_)
-    work = _inducing(model) if model._is_inducing else _exact(model, points)
-    stored = len(model._inducing_bound.inducing) if model._is_inducing else len(points)
-    moments = ProcessMoments(nodes.design_of(model), work, stored)
+    k = len(model.target_scale_)
+    if model._is_inducing:
+        prepare, count = partial(_inducing, model), len(model._inducing_bound.inducing)
+    else:
+        points = dense(model.X_train_)
+        prepare, count = partial(_exact, model, points), len(points)
+    moments = ProcessMoments(nodes.design_of(model), prepare, count)
     scale, offset = np.asarray(model.target_scale_), np.asarray(model.target_mean_)
     mean = nodes.Affine(nodes.Columns(moments, tuple(range(k))), np.diag(scale), offset)
     root = nodes.Elementwise(nodes.Columns(moments, (k,)), "sqrt")
@@ -134,6 +143,10 @@ class LatentProcesses(nodes.Node):
     x: nodes.Node
     binaries: tuple[Any, ...]
     stage: ClassVar[str] = "latent"
+
+    def stored_points(self) -> int:
+        """Training rows, or inducing points, of all processes."""
+        return sum(one.stored_rows for one in self.binaries)
 
     def compute(self, of: nodes.Evaluation) -> Any:
         """Tile by tile."""

@@ -5,19 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
-from separatrix.arrays import Floats
 from separatrix.estimators.wrapped import schema_of
 from separatrix.exploration.session import MODEL, Session
 from separatrix.exploration.state import ViewState, brief, certificate_state, finite
 from separatrix.exploration.table import PageTable
+from separatrix.formula.nodes import (
+    Evaluation,
+    Formula,
+    GivenRows,
+    Nearest,
+    Node,
+    NumberFormula,
+    SmoothedVotes,
+    Votes,
+    formula_of,
+)
+from separatrix.formula.reading import kernel_score, linear_score, nodes_of
+from separatrix.formula.values import NoFormula
 from separatrix.messages import InputError
-from separatrix.neighbors.base import distance_weights
 from separatrix.rows.schema import Column, Kind, Schema, Term
 from separatrix.rows.sources.new_rows import rows_like
 from separatrix.storage.model_file import load, load_study
@@ -169,6 +182,14 @@ class Stored:
     study: Any
     schema: Schema
     columns: tuple[dict[str, Any], ...]
+
+    @cached_property
+    def formula(self) -> Formula | None:
+        """The formula of the model inside; None for one that has none."""
+        try:
+            return formula_of(self.inner)
+        except NoFormula:
+            return None
 
     @property
     def reference(self) -> Row:
@@ -359,80 +380,82 @@ def apart(stored: Stored, row: Row, label: int) -> dict[str, Any] | None:
 
 def terms(stored: Stored, row: Row, label: int) -> dict[str, Any] | None:
     """Terms of a linear score, column by column; None where the score is not linear."""
-    model = stored.inner
-    if not hasattr(model, "coef_") or not hasattr(model, "_design"):
+    node, names = _score_node(stored), [column["name"] for column in stored.columns]
+    if node is None:
         return None
-    given = stored.rows([stored.reference, row])
-    design, coef = np.asarray(model._design(given)), np.atleast_2d(model.coef_)
-    output = 0 if len(coef) == 1 else label
-    if output >= len(coef) or coef.shape[1] != design.shape[1]:
+    of = Evaluation(GivenRows(stored.rows([stored.reference, row])))
+    scores = of(node).array
+    several = scores.shape[1] > 1
+    output = label if several else 0
+    linear = linear_score(node, output)
+    if linear is None:
         return None
-    score = _score(stored, given)[:, output if len(coef) > 1 else 0]
-    each = coef[output] * (design[1] - design[0])
-    if not np.isclose(score[0] + each.sum(), score[1], rtol=1e-9, atol=1e-9 * np.abs(score).max()):
-        return None  # powers, or votes of several hyperplanes
-    sums = dict.fromkeys((column["name"] for column in stored.columns), 0.0)
-    for term, value in zip(model.encoding_.terms, each, strict=True):
+    design = of(linear.design).array
+    sums = dict.fromkeys(names, 0.0)
+    for term, value in zip(
+        linear.design.inputs.terms, linear.coef * (design[1] - design[0]), strict=True
+    ):
         sums[term.column] += float(value)
-    shown = zip(stored.columns, row, strict=True)
-    items = [[f"{c['name']} = {_text(v)}", sums[c["name"]]] for c, v in shown]
-    what = _score_name(stored, output if len(coef) > 1 else 1)
+    shown = zip(names, row, strict=True)
+    items = [[f"{name} = {_text(v)}", sums[name]] for name, v in shown]
+    what = _score_name(stored, output if several else 1)
     return {
         "kind": "terms",
         "what": what,
-        "base": float(score[0]),
+        "base": float(scores[0, output]),
         "base name": "at the reference row",
         **_list_parts(items),
-        "total": float(score[1]),
+        "total": float(scores[1, output]),
         "note": f"Coefficients times differences from the reference row add up to the {what}.",
     }
 
 
 def neighbors(stored: Stored, row: Row, _: int) -> dict[str, Any] | None:
     """The nearest training rows with their distances and weights."""
-    model = stored.inner
-    if not hasattr(model, "kneighbors") or not hasattr(model, "sample_weight_"):
+    if stored.formula is None:
         return None
-    distances, indices = model.kneighbors(stored.rows([row]))
-    weights = distance_weights(model.weights, distances)[0] * model.sample_weight_[indices[0]]
-    weights = weights / weights.sum()
-    if is_classifier(model):
-        codes = np.asarray(model.codes_)[indices[0]]
-        values: list[Any] = [str(model.classes_[code]) for code in codes]
-    else:
-        codes = np.zeros(len(weights), dtype=int)
-        values = [float(v) for v in np.asarray(model.targets_)[indices[0], 0]]
-    each = zip(indices[0], distances[0], weights, values, codes, strict=True)
+    near = next((n for n in nodes_of(stored.formula) if isinstance(n, Nearest)), None)
+    if near is None:
+        return None
+    x = Evaluation(GivenRows(stored.rows([row])))(near.x)
+    distances, at, weights, _ = (value.array[0] for value in near.neighbors(x))
+    weights, targets = weights / weights.sum(), near.targets[at]
+    codes, values = np.zeros(len(at), dtype=int), targets[:, 0].tolist()
+    labels = _classes(stored)
+    if labels:
+        codes = targets.argmax(axis=1)
+        values = [labels[code] for code in codes]
+    each = zip(at, distances, weights, values, codes, strict=True)
+    smooth = any(isinstance(node, SmoothedVotes) for node in nodes_of(stored.formula))
     return {
         "kind": "neighbors",
-        "what": "weight of the vote" if is_classifier(model) else "weight in the mean",
+        "what": "weight of the vote" if labels else "weight in the mean",
         "items": [[int(i) + 1, float(d), float(w), v, int(c)] for i, d, w, v, c in each],
-        "note": f"The {len(weights)} nearest of {model.n_samples_fit_:,} training rows."
-        + (" Votes are smoothed." if getattr(model, "smoothing", 0) else ""),
+        "note": f"The {len(weights)} nearest of {len(near.points):,} training rows."
+        + (" Votes are smoothed." if smooth else ""),
     }
 
 
 def support(stored: Stored, row: Row, label: int) -> dict[str, Any] | None:
     """Contributions αᵢ yᵢ κ(x, xᵢ) of the support vectors, largest first."""
-    model = stored.inner
-    if not hasattr(model, "expansions_") or not len(model.expansions_):
+    node = _score_node(stored)
+    if node is None:
         return None
-    x = model._kernel_input(stored.rows([row]))
-    if len(model.expansions_) == 1 and model.expansions_[0].weights.shape[1] == 1:
-        each, b = _contributions(model.expansions_[0], x, 0), model.expansions_[0].intercept[0]
-        what = _score_name(stored, 1)
-    elif getattr(model, "_has_pairs", False):
-        probable = np.asarray(_score(stored, stored.rows([row]))[0])
-        other = int(np.argsort(probable)[-1 if np.argmax(probable) != label else -2])
+    of, sign, output, what = Evaluation(GivenRows(stored.rows([row]))), 1.0, 0, ""
+    if isinstance(node, Votes):
+        scores, labels = of(node).array[0], stored.inner.classes_
+        other = int(np.argsort(scores)[-1 if np.argmax(scores) != label else -2])
         i, j = sorted((label, other))
-        parts = model.expansions_
-        each = np.concatenate([_contributions(parts[i], x, j - 1), _contributions(parts[j], x, i)])
-        at = sum(len(parts) - 1 - k for k in range(i)) + j - i - 1
-        sign = 1.0 if i == label else -1.0
-        each, b = sign * each, sign * model.intercept_[at]
-        what = f"score of {model.classes_[label]} against {model.classes_[other]}"
-    else:
+        node, sign = node.scores, 1.0 if i == label else -1.0
+        output = list(combinations(range(len(labels)), 2)).index((i, j))
+        what = f"score of {labels[label]} against {labels[other]}"
+    elif of(node).array.shape[1] == 1:
+        what = _score_name(stored, 1)
+    expansion = kernel_score(node, output) if what else None
+    if expansion is None:
         return None
+    parts = [kernel.values(of(kernel.x)).array[0] * w for kernel, w in expansion.parts]
+    each, b = sign * np.concatenate(parts), sign * expansion.constant
     order = np.argsort(-np.abs(each), kind="stable")
     items = [[f"support vector {n + 1}", float(each[k])] for n, k in enumerate(order)]
     return {
@@ -477,17 +500,12 @@ def changes(stored: Stored, row: Row, label: int) -> dict[str, Any] | None:
     }
 
 
-def _contributions(expansion: Any, x: Any, column: int) -> Floats:
-    kernel = expansion.kernel.prepare(expansion.centers).rows(x)
-    return np.asarray(expansion.weights[:, column] * np.asarray(kernel, dtype=float)[0])
-
-
-def _score(stored: Stored, given: Any) -> Floats:
-    """Scores of the inner model, a column each."""
-    model = stored.inner
-    scored = model.decision_function(given) if is_classifier(model) else model.predict(given)
-    scores = np.asarray(scored, dtype=float)
-    return scores.reshape(len(scores), -1)
+def _score_node(stored: Stored) -> Node | None:
+    """What the inner model's answer is decided by: its scores, or the number that it predicts."""
+    formula = stored.formula
+    if isinstance(formula, NumberFormula):
+        return formula.mean
+    return None if formula is None else formula.scores
 
 
 def _score_name(stored: Stored, label: int) -> str:

@@ -17,7 +17,8 @@ from separatrix.export.onnx.check import (
 )
 from separatrix.export.onnx.document import built
 from separatrix.formula.inputs import InputColumn, InputTable
-from separatrix.formula.nodes import formula_of, reading_of
+from separatrix.formula.nodes import formula_of
+from separatrix.formula.reading import reading_of
 from separatrix.messages import InputError
 from separatrix.rows.profile import ColumnProfile
 

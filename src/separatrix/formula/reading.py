@@ -1,0 +1,141 @@
+"""What a formula is made of, for those who explain a model or make up rows for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from separatrix.arrays import Floats
+from separatrix.formula.inputs import InputColumn, InputTable
+from separatrix.formula.nodes import (
+    Affine,
+    At,
+    ClassFormula,
+    EncodedColumns,
+    Formula,
+    Joined,
+    KernelSum,
+    Node,
+    NumberFormula,
+    RawTerms,
+    Standardization,
+)
+from separatrix.rows.schema import Kind
+
+
+def nodes_of(formula: Formula, *, inner: bool = True) -> Iterator[Node]:
+    """Every node once; those of an ``inner`` formula at computed rows included."""
+    seen: set[int] = set()
+    stack: list[Any] = [formula]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, tuple):
+            stack += reversed(one)
+        if not isinstance(one, Node | NumberFormula | ClassFormula) or id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, Node):
+            yield one
+        parts = [part.name for part in fields(one)]
+        if isinstance(one, At) and not inner:
+            parts.remove("then")
+        stack += [getattr(one, name) for name in reversed(parts)]
+
+
+def reading_of(formula: Formula) -> InputTable:
+    """The columns that a formula reads: as a table, or as a matrix."""
+    given = nodes_of(formula, inner=False)
+    sources = [node for node in given if isinstance(node, EncodedColumns | RawTerms)]
+    columns: dict[str, InputColumn] = {}
+    fills: dict[str, float] = {}
+    for each in sources:
+        for column in each.inputs.columns if isinstance(each, EncodedColumns) else each.columns:
+            columns.setdefault(column.name, column)
+        if isinstance(each, EncodedColumns):
+            fills |= {t.column: t.fill for t in each.inputs.terms if t.level is None}
+    refuses = all(c.refuses_missing for c in columns.values())
+    levels = any(isinstance(each, RawTerms) for each in sources)
+    is_table = any(each.is_table for each in sources)
+    found = tuple(
+        column
+        if column.kind is Kind.DISCRETE or column.name not in fills or column.typical
+        else replace(column, typical=fills[column.name])
+        for column in columns.values()
+    )
+    return InputTable(found, not is_table and (refuses or levels), is_table)
+
+
+def stored_points(formula: Formula) -> int:
+    """How many stored points a row is compared with."""
+    return sum(node.stored_points() for node in nodes_of(formula))
+
+
+# -------------------------------------------------------------------------------------------------
+# A column of a formula as a sum: over the terms of the design, or over stored points.
+
+
+@dataclass(frozen=True)
+class LinearScore:
+    """Σ coef · term + constant, over the terms of a design."""
+
+    design: EncodedColumns
+    coef: Floats
+    constant: float
+
+
+def linear_score(node: Node, column: int) -> LinearScore | None:
+    """A column as a linear function of the design; None where it is none."""
+    matrix, constant, found = np.zeros((0, 1)), 0.0, node
+    weights: Floats | None = None  # of the columns of the node that is looked at
+    while not isinstance(found, EncodedColumns):
+        if isinstance(found, Affine):
+            matrix = found.matrix if weights is None else found.matrix @ weights[:, None]
+            column = column if weights is None else 0
+            shift = np.broadcast_to(np.ravel(found.constant), (found.matrix.shape[1],))
+            constant += float(shift[column] if weights is None else shift @ weights)
+            weights = matrix[:, column]
+            if found.center is not None:
+                constant -= float(np.ravel(found.center) @ weights)
+        elif isinstance(found, Standardization):
+            if weights is None:
+                weights = np.eye(len(np.ravel(found.factor)))[column]
+            weights = weights * np.ravel(found.factor)
+            constant -= float(np.ravel(found.center) @ weights)
+        else:
+            return None
+        found = found.x
+    if weights is None:
+        weights = np.eye(len(found.inputs.terms))[column]
+    return LinearScore(found, weights, constant)
+
+
+@dataclass(frozen=True)
+class KernelScore:
+    """Σ weight · κ(center, x) + constant, in parts that share centers."""
+
+    parts: tuple[tuple[KernelSum, Floats], ...]
+    constant: float
+
+
+def kernel_score(node: Node, column: int) -> KernelScore | None:
+    """A column as a sum over stored centers; None where it is none."""
+    if isinstance(node, KernelSum):
+        intercept = np.broadcast_to(np.ravel(node.intercept), (node.weights.shape[1],))
+        return KernelScore(((node, node.weights[:, column]),), float(intercept[column]))
+    if not isinstance(node, Affine) or not isinstance(node.x, Joined):
+        return None
+    sums = [part for part in node.x.parts if isinstance(part, KernelSum)]
+    if len(sums) < len(node.x.parts):
+        return None
+    taken, parts = node.matrix[:, column], []
+    constant = float(np.broadcast_to(np.ravel(node.constant), (node.matrix.shape[1],))[column])
+    for one in sums:
+        k = one.weights.shape[1]
+        own, taken = taken[:k], taken[k:]
+        if own.any():
+            parts.append((one, one.weights @ own))
+            constant += float(np.broadcast_to(np.ravel(one.intercept), (k,)) @ own)
+    return KernelScore(tuple(parts), constant)
