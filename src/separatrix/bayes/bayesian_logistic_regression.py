@@ -486,6 +486,12 @@ class PosteriorProbabilities(nodes.Node):
     averaged: Callable[[Floats], Floats]
     stage: ClassVar[str] = "probabilities"
 
+    def typical_points(self) -> Floats:
+        """A standard deviation below and above the mean."""
+        at = self.posterior.coordinates
+        spread = np.where(np.isfinite(at.scale), at.scale, 0.0)
+        return np.stack([at.center - spread, at.center + spread])
+
     def compute(self, of: nodes.Evaluation) -> Any:
         """Some rows at a time."""
         posterior, several = self.posterior, self.posterior.coordinates.n_classes > 2

@@ -465,6 +465,13 @@ class NaiveBayesScores(nodes.Node):
     prior: Floats
     stage: ClassVar[str] = "scores"
 
+    def typical_points(self) -> Floats:
+        """A standard deviation below and above the means of the classes, of numeric columns."""
+        variance = np.where(np.isinf(self.density.variance), 0.0, self.density.variance)
+        return np.concatenate(
+            [self.density.mean - np.sqrt(variance), self.density.mean + np.sqrt(variance)]
+        )
+
     def compute(self, of: nodes.Evaluation) -> Any:
         """Numbers column by column, levels by tables; where all classes are excluded, the prior."""
         density, both = self.density, of(self.levels)

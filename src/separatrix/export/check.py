@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from separatrix.arrays import Floats
 from separatrix.estimators.wrapped import schema_of
 from separatrix.formula.inputs import InputColumn, InputTable
-from separatrix.formula.nodes import ClassFormula, Evaluation, Formula, GivenRows
+from separatrix.formula.nodes import ClassFormula, Evaluation, Formula, GivenRows, formula_of
+from separatrix.formula.reading import typical_points
 from separatrix.messages import InputError
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.scan import rows_like
@@ -102,7 +103,7 @@ def _ranges(
     model: Any, reading: InputTable, known: Mapping[str, ColumnProfile]
 ) -> dict[str, Range]:
     """Ranges by profile of the table, else by the centers that the model itself knows."""
-    centers = _centers(model, reading)
+    places = _places(model, reading)
     found = {}
     for column in reading.columns:
         if column.kind is Kind.DISCRETE:
@@ -114,22 +115,48 @@ def _ranges(
                 profile.mean, spread, profile.minimum, profile.maximum, profile.integer
             )
             continue
-        at = centers.get(column.name, np.array([column.typical]))
-        center = float(at.mean())
-        spread = float(np.ptp(at)) or abs(center) / 4 or 1.0
+        center, spread = places.get(column.name, (column.typical, abs(column.typical) / 4 or 1.0))
         found[column.name] = Range(center, spread, center - 3 * spread, center + 3 * spread)
     return found
 
 
-def _centers(model: Any, reading: InputTable) -> dict[str, Floats]:
-    """Means of classes, or centers of clusters, by column; of matrices alone."""
-    core = core_of(model)
-    for name in ("means_", "class_means_", "theta_", "cluster_centers_", "X_offset_"):
-        found = getattr(core, name, None)
-        if found is not None and np.shape(found)[-1:] == (len(reading.columns),):
-            means = np.atleast_2d(np.asarray(found, dtype=float))
-            return {c.name: means[:, j] for j, c in enumerate(reading.columns)}
-    return {}
+def _places(model: Any, reading: InputTable) -> dict[str, tuple[float, float]]:
+    """Center and spread by column, of a matrix."""
+    names = [column.name for column in reading.columns]
+    if reading.is_table or not names:
+        return {}
+    center, spread = place_of(model, typical_points(formula_of(model), len(names)), len(names))
+    return dict(zip(names, zip(center.tolist(), spread.tolist(), strict=True), strict=True))
+
+
+def place_of(model: Any, points: Floats | None, columns: int) -> tuple[Floats, Floats]:
+    """Where the rows of the design were, and how far they spread: by moments, or by points."""
+    found = _by_moments(core_of(model))
+    if found is None or len(found[0]) != columns:
+        if points is None:
+            return np.zeros(columns), np.ones(columns)
+        found = points.mean(axis=0), points.std(axis=0)
+    center, spread = found
+    usable = np.isfinite(spread) & (spread > 0.0)
+    return center, np.where(usable, spread, np.maximum(np.abs(center), 1.0) * 0.1)
+
+
+def _by_moments(core: Any) -> tuple[Floats, Floats] | None:
+    """Means and standard deviations that a model has stored."""
+    moments, classes = getattr(core, "moments_", None), getattr(core, "class_moments_", None)
+    if moments is not None:
+        weight = max(moments.weight, np.finfo(float).tiny)
+        return moments.x_mean, np.sqrt(np.diag(moments.xx) / weight)
+    if classes is None:
+        return None
+    scatter, total = np.asarray(classes.scatter), max(float(classes.weight.sum()), 1e-300)
+    if classes.structure == "diagonal":
+        variance = scatter.sum(axis=0) / total
+    else:
+        variance = (
+            np.diag(scatter if classes.structure == "pooled" else scatter.sum(axis=0)) / total
+        )
+    return classes.mean.mean(axis=0), classes.mean.std(axis=0) + np.sqrt(variance)
 
 
 def core_of(model: Any) -> Any:

@@ -90,6 +90,10 @@ class Node(ABC):
         """How many stored points this compares a row with."""
         return 0
 
+    def typical_points(self) -> Floats | None:
+        """Points (m x d) among which the rows of ``x`` were in training, where this knows any."""
+        return None
+
 
 # -------------------------------------------------------------------------------------------------
 # Rows: columns of a table or a matrix, encoded.
@@ -247,6 +251,12 @@ class Standardization(Node):
     factor: Floats
     stage: ClassVar[str] = "standardized"
 
+    def typical_points(self) -> Floats:
+        """A standard deviation below and above the mean."""
+        center, factor = np.ravel(self.center), np.ravel(self.factor)
+        spread = np.where(factor > 0.0, 1.0 / np.where(factor > 0.0, factor, 1.0), 0.0)
+        return np.stack([center - spread, center + spread])
+
     def compute(self, of: Evaluation) -> Any:
         """By column."""
         return (of(self.x) - np.atleast_2d(self.center)) * np.atleast_2d(self.factor)
@@ -268,6 +278,10 @@ class Affine(Node):
     constant: Any = 0.0
     center: Floats | None = None
     stage: ClassVar[str] = "scores"
+
+    def typical_points(self) -> Floats | None:
+        """The center."""
+        return None if self.center is None else np.atleast_2d(self.center)
 
     def compute(self, of: Evaluation) -> Any:
         """A matrix product."""
@@ -355,6 +369,10 @@ class PolynomialTerms(Node):
     scale: Floats
     exponents: NDArray[np.int64]
     chebyshev: bool
+
+    def typical_points(self) -> Floats:
+        """The ends of the range that is mapped to −1 … 1."""
+        return np.stack([self.center - self.scale, self.center + self.scale])
 
     def compute(self, of: Evaluation) -> Any:
         """Each product from an earlier one."""
@@ -465,6 +483,10 @@ class QuadraticForms(Node):
     offset: Floats
     stage: ClassVar[str] = "scores"
 
+    def typical_points(self) -> Floats:
+        """The center."""
+        return np.atleast_2d(self.center)
+
     def compute(self, of: Evaluation) -> Any:
         """All maps at once."""
         k, _, r = self.maps.shape
@@ -483,6 +505,10 @@ class DiagonalForms(Node):
     scale: Floats
     offset: Floats
     stage: ClassVar[str] = "scores"
+
+    def typical_points(self) -> Floats:
+        """The means of the classes."""
+        return self.means
 
     def compute(self, of: Evaluation) -> Any:
         """Column by column."""
@@ -770,6 +796,10 @@ class KernelSum(Node):
         """The centers."""
         return n_items(self.centers)
 
+    def typical_points(self) -> Floats | None:
+        """The centers, unless they are numbers of columns."""
+        return None if type(self.kernel).__name__ == "Precomputed" else dense(self.centers)
+
     def compute(self, of: Evaluation) -> Any:
         """So many rows at a time as kernel values fit into a tile."""
         x, b = of(self.x), np.atleast_2d(self.intercept)
@@ -821,6 +851,10 @@ class Distances(Node):
         """The points."""
         return len(self.points)
 
+    def typical_points(self) -> Floats:
+        """The points."""
+        return self.points
+
     def compute(self, of: Evaluation) -> Any:
         """By the metric."""
         return pairwise_distances(self.metric, of(self.x), self.points)
@@ -863,6 +897,10 @@ class KernelClusters(Node):
         """The points."""
         return len(self.points)
 
+    def typical_points(self) -> Floats:
+        """The points."""
+        return self.points
+
     def compute(self, of: Evaluation) -> Any:
         """So many rows at a time as kernel values fit into a tile."""
 
@@ -895,6 +933,10 @@ class Exemplars(Node):
     def stored_points(self) -> int:
         """The points."""
         return len(self.points)
+
+    def typical_points(self) -> Floats:
+        """The points."""
+        return self.points
 
     @abstractmethod
     def part(self, x: Value) -> Value:

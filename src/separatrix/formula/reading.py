@@ -73,6 +73,44 @@ def stored_points(formula: Formula) -> int:
     return sum(node.stored_points() for node in nodes_of(formula))
 
 
+def typical_points(formula: Formula, columns: int) -> Floats | None:
+    """Points (m x columns) among which the rows were in training, as many as any node knows.
+
+    They are in the units of the design. Where nothing but coefficients is known, the points are one
+    unit of the score away from typical values.
+    """
+    found: Floats | None = None
+    slopes: Floats | None = None
+    for node in nodes_of(formula):
+        x = getattr(node, "x", None)
+        if isinstance(node, Affine) and isinstance(x, EncodedColumns) and slopes is None:
+            slopes = _one_unit_away(node, x)
+        points = node.typical_points()
+        if points is None or points.shape[1] != columns or not len(points):
+            continue
+        if isinstance(x, Standardization):
+            factor = np.ravel(x.factor)
+            unit = np.where(factor > 0.0, 1.0 / np.where(factor > 0.0, factor, 1.0), 0.0)
+            points = points * unit + np.ravel(x.center)
+        elif not isinstance(x, EncodedColumns | None):
+            continue
+        points = points[np.isfinite(points).all(axis=1)]
+        if found is None or len(points) > len(found):
+            found = points
+    known = slopes if found is None or len(found) < 2 else found
+    return known if known is not None and known.shape[1] == columns else found
+
+
+def _one_unit_away(node: Affine, design: EncodedColumns) -> Floats:
+    """Typical values, changed so much that a score changes by one."""
+    by_name = design.inputs.by_name
+    middle = [0.0 if t.level or t.missing else by_name[t.column].typical or t.fill
+              for t in design.inputs.terms]  # fmt: skip
+    steep = np.abs(node.matrix).max(axis=1, initial=0.0)
+    unit = 1.0 / np.where(steep > 1e-100, steep, 1.0)  # below, the reciprocal would overflow
+    return np.stack([middle - unit, middle + unit])
+
+
 # -------------------------------------------------------------------------------------------------
 # A column of a formula as a sum: over the terms of the design, or over stored points.
 

@@ -128,6 +128,14 @@ class BoxMargins(nodes.Node):
     scale: Floats
     stage: ClassVar[str] = "margins"
 
+    def typical_points(self) -> Floats | None:
+        """The corners of the boxes, 0 where one has no end."""
+        boxes = [box for one in self.boxes for box in one if not box.empty]
+        if not boxes:
+            return None
+        ends = np.array([*(box.lower for box in boxes), *(box.upper for box in boxes)])
+        return np.where(np.isfinite(ends), ends, 0.0)
+
     def compute(self, of: nodes.Evaluation) -> Any:
         """Face by face."""
         x = of(self.x)

@@ -30,15 +30,19 @@ class ProcessMoments(nodes.Node):
 
     x: nodes.Node
     prepare: Callable[[], Work]
-    points: int
+    points: Floats
 
     def stored_points(self) -> int:
+        """Training rows, or inducing points."""
+        return len(self.points)
+
+    def typical_points(self) -> Floats:
         """Training rows, or inducing points."""
         return self.points
 
     def compute(self, of: nodes.Evaluation) -> Any:
         """Tile by tile."""
-        tile, work = rows_of_a_tile(2 * self.points), self.prepare()
+        tile, work = rows_of_a_tile(2 * len(self.points)), self.prepare()
         return of(self.x).by_tiles(tile, lambda part: [concat(work(part))])[0]
 
 
@@ -48,11 +52,12 @@ def process_formula(model: Any) -> nodes.NumberFormula:
         raise NoFormula("The kernel compares objects, and a formula has numbers only.")
     k = len(model.target_scale_)
     if model._is_inducing:
-        prepare, count = partial(_inducing, model), len(model._inducing_bound.inducing)
+        points = dense(model._inducing_bound.inducing.points)
+        prepare = partial(_inducing, model)
     else:
         points = dense(model.X_train_)
-        prepare, count = partial(_exact, model, points), len(points)
-    moments = ProcessMoments(nodes.design_of(model), prepare, count)
+        prepare = partial(_exact, model, points)
+    moments = ProcessMoments(nodes.design_of(model), prepare, points)
     scale, offset = np.asarray(model.target_scale_), np.asarray(model.target_mean_)
     mean = nodes.Affine(nodes.Columns(moments, tuple(range(k))), np.diag(scale), offset)
     root = nodes.Elementwise(nodes.Columns(moments, (k,)), "sqrt")
@@ -147,6 +152,11 @@ class LatentProcesses(nodes.Node):
     def stored_points(self) -> int:
         """Training rows, or inducing points, of all processes."""
         return sum(one.stored_rows for one in self.binaries)
+
+    def typical_points(self) -> Floats:
+        """Those of the first process."""
+        first = self.binaries[0]
+        return dense(first.x if hasattr(first, "x") else first.inducing.points)
 
     def compute(self, of: nodes.Evaluation) -> Any:
         """Tile by tile."""

@@ -28,7 +28,7 @@ from separatrix.formula.nodes import (
     Votes,
     formula_of,
 )
-from separatrix.formula.reading import kernel_score, linear_score, nodes_of
+from separatrix.formula.reading import kernel_score, linear_score, nodes_of, typical_points
 from separatrix.formula.values import NoFormula
 from separatrix.messages import InputError
 from separatrix.rows.schema import Column, Kind, Schema, Term
@@ -287,26 +287,20 @@ def _column(
 
 
 def _ranges(inner: Any, schema: Schema) -> dict[str, tuple[float, float]]:
-    """Ranges of columns by what the model holds: moments, or training rows."""
+    """Ranges of columns by what the model holds: moments, or points."""
     encoding, moments = getattr(inner, "encoding_", None), getattr(inner, "moments_", None)
     if encoding is None:
         return {}
     if moments is not None and len(moments.x_mean) == len(encoding.terms):
         deviation = np.sqrt(np.diag(moments.xx) / moments.weight)
         low, high = moments.x_mean - 2.5 * deviation, moments.x_mean + 2.5 * deviation
-    elif hasattr(inner, "center_") and len(inner.center_) == len(encoding.terms):  # a polynomial
-        low, high = inner.center_ - inner.scale_, inner.center_ + inner.scale_
     else:
-        points: Any = getattr(inner, "points_", None)
-        expansions = getattr(inner, "expansions_", ())
-        if points is None and len(expansions):
-            points = np.vstack([np.asarray(part.centers) for part in expansions])
-        wide = isinstance(points, np.ndarray) and points.ndim == 2 and len(points) > 0
-        if not wide or points.shape[1] != len(encoding.terms):
+        try:
+            points = typical_points(formula_of(inner), len(encoding.terms))
+        except NoFormula:
+            points = None
+        if points is None or len(points) < 2:
             return {}
-        standardizer = getattr(inner, "standardizer_", None)
-        if standardizer is not None:
-            points = standardizer.inverse_transform(points)
         low, high = points.min(axis=0), points.max(axis=0)
     at = {term: i for i, term in enumerate(encoding.terms)}
     terms = [(column.name, at.get(Term(column.name))) for column in schema.columns]
