@@ -62,6 +62,22 @@ def three(model: Any) -> Any:
     return model.fit(x, y)
 
 
+def scaled() -> Any:
+    """The matrix in units of its columns."""
+    x = matrix()[0]
+    return (x - x.mean(axis=0)) / x.std(axis=0)
+
+
+def few(model: Any, classes: int = 0) -> Any:
+    """A model that stores its rows, fitted to few of them."""
+    number = {2: 2, 3: 3}.get(classes, 3 if hasattr(model, "predict_proba") else 1)
+    return model.fit(scaled()[:30], matrix()[number][:30])
+
+
+#: The covariance of a process, with noise.
+PROCESS = 2.0 * sx.Gaussian(2.0) + sx.White(0.1)
+
+
 def counts(model: Any, classes: int) -> Any:
     x = np.floor(np.abs(matrix()[0] / [0.5, 200, 1, 0.5]))
     return model.fit(x, matrix()[2 if classes == 2 else 3])
@@ -129,6 +145,28 @@ MODELS: dict[str, Callable[[], Any]] = {
     "average of numbers": lambda: numbers(
         sx.AveragedRegressor([sx.LinearRegression(), sx.MeanRegressor()], cv=3)
     ),
+    "kernel svm": lambda: two(sx.SVC(standardize=True)),
+    "kernel svm of pairs": lambda: few(sx.SVC(standardize=True, probability=True), classes=3),
+    "support vector regression": lambda: numbers(sx.SVR(kernel=sx.Matern(2.0, nu=1.5), C=10.0)),
+    "one class": lambda: sx.OneClassSVM(nu=0.2, gamma=0.1).fit(scaled()),
+    "neighbors": lambda: few(sx.KNeighborsClassifier(3, smoothing=0.5, standardize=True)),
+    "weighted neighbors": lambda: few(sx.KNeighborsRegressor(3, weights="distance")),
+    "kernel mean": lambda: few(sx.NadarayaWatson(0.7)),
+    "nearest exemplar": lambda: three(sx.NearestExemplar(standardize=True)),
+    "process": lambda: few(sx.GaussianProcessRegressor(PROCESS, optimizer=None)),
+    "process of classes": lambda: few(
+        sx.GaussianProcessClassifier(4.0 * sx.Gaussian(2.0), optimizer=None), classes=2
+    ),
+    "one against one": lambda: three(sx.OneVsOne(sx.LinearDiscriminantAnalysis(), reject=True)),
+    "one against the rest": lambda: three(sx.OneVsRest(sx.LogisticRegression())),
+    "balls": lambda: three(sx.BallClassifier(reject=True)),
+    "ellipsoids": lambda: two(sx.EllipsoidClassifier()),
+    "medoids": lambda: sx.KMedoids(3, random_state=0).fit(scaled()),
+    "kernel clusters": lambda: sx.KernelKMeans(2, random_state=0).fit(scaled()[:30]),
+    "normalized conformal": lambda: numbers(
+        sx.ConformalRegressor(sx.BayesianRidge(), conformity="normalized")
+    ),
+    "table, kernel svm": lambda: sx.SVC(standardize=True).fit(rows("kind")),
     "table": lambda: sx.Ridge().fit(rows("rent")),
     "table, indicators": lambda: sx.LinearRegression().fit(rows("rent", missing="indicator")),
     "table, zeros": lambda: sx.LogisticRegression().fit(rows("kind", unseen="zeros")),

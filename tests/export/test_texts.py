@@ -30,7 +30,15 @@ def quiet() -> Any:
 
 #: Enough of them to meet every function in SQLite too.
 IN_SQLITE = ("polynomial", "bayesian ridge", "temperature", "isotonic", "costs", "boxes, rejecting")
-IN_SQLITE += ("naive bayes, not smoothed", "kmeans", "table, zeros", "bernoulli nb, not smoothed")
+IN_SQLITE += (
+    "neighbors",
+    "kernel svm of pairs",
+    "process",
+    "naive bayes, not smoothed",
+    "kmeans",
+    "table, zeros",
+    "bernoulli nb, not smoothed",
+)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +52,9 @@ def test_sql_gives_the_answers_of_the_model(name: str, dialect: str) -> None:
     assert check.ties <= 0.05 * check.rows
 
 
-@pytest.mark.parametrize("name", ["qda", "isotonic", "naive bayes", "table", "boxes, rejecting"])
+@pytest.mark.parametrize(
+    "name", ["qda", "isotonic", "naive bayes", "table", "boxes, rejecting", "weighted neighbors"]
+)
 def test_python_gives_the_answers_of_the_model(name: str) -> None:
     exported = sx.export_model(fitted(name), "python")
     assert exported.check.engine == "Python"
