@@ -158,7 +158,7 @@ def test_near_ties_are_resolved_in_double_precision() -> None:
 def test_certificate_distinguishes_single_moves_from_reassignments() -> None:
     x = np.array([[0.0], [2.9], [6.0], [6.0], [6.0], [6.0]])
     model = sx.KMeans(2, init=np.array([[1.45], [6.0]])).fit(x)
-    assert "Nor does moving any single row" in str(model.certificate_)
+    assert "Moving any single row" in str(model.certificate_)
     x = np.array([[8.0], [44], [50], [58], [84]])
     worst = sx.KMeans(2, init=np.array([[44.0], [84.0]])).fit(x)
     assert "would still lower it" in str(worst.certificate_)
@@ -240,7 +240,7 @@ def test_an_outlier_adds_no_spurious_gains() -> None:
     x = np.vstack([middle + 0.1 * rng.standard_normal((180, 2)), [[1e10, 1e10]]])
     model = sx.KMeans(4, n_init=10, random_state=0).fit(x)
     assert model.inertia_ < 10
-    assert "Nor does moving any single row" in str(model.certificate_)
+    assert "Moving any single row" in str(model.certificate_)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])

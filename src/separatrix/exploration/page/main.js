@@ -176,18 +176,18 @@ const needs = {
 function open() {
   address.late = clearTimeout(address.late) ?? 0;
   const { view: wanted, state } = fromAddress();
-  const found = views.find(({ name, view }) => name === wanted && usable(view)) ?? first();
+  const opened = views.find(({ name, view }) => name === wanted && usable(view)) ?? first();
   if (current) current.open = false;
-  if (!found) return nothing();
-  const page = new Page(found.name, found.name === wanted ? state : {});
+  if (!opened) return nothing();
+  const page = new Page(opened.name, opened.name === wanted ? state : {});
   current = page;
   tabs();
   say("");
-  document.title = `${found.view.title} · separatrix explore`;
-  document.querySelector("#title").textContent = found.view.title;
+  document.title = `${opened.view.title} · separatrix explore`;
+  document.querySelector("#title").textContent = opened.view.title;
   host.replaceChildren();
   document.body.dataset.idle = "false";
-  page.view = found.view.mount(host, page);
+  page.view = opened.view.mount(host, page);
   page.view.show(page.state);
 }
 

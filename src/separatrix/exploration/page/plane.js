@@ -10,9 +10,9 @@ export function ticks(low, high, most = 6) {
   if (!(span > 0)) return [low];
   const power = 10 ** Math.floor(Math.log10(span / most));
   const step = power * [1, 2, 5, 10].find((s) => span / (s * power) <= most);
-  const found = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * span; i += 1) found.push(i * step);
-  return found.map((v) => (Math.abs(v) < step * 1e-9 ? 0 : Number(v.toPrecision(12))));
+  const marks = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * span; i += 1) marks.push(i * step);
+  return marks.map((v) => (Math.abs(v) < step * 1e-9 ? 0 : Number(v.toPrecision(12))));
 }
 
 export class Plane {

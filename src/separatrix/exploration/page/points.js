@@ -29,7 +29,7 @@ export class Points {
     this.list = [];
     this.nodes = new Map();
     this.current = -1;
-    this.held = null;
+    this.drag = null;
     const { svg: host } = plane;
     host.setAttribute("tabindex", "0");
     host.setAttribute("aria-keyshortcuts", "N P F A Delete Control+Z");
@@ -94,27 +94,27 @@ export class Points {
 
   #down(event) {
     const row = event.target.getAttribute?.("data-row");
-    const found = this.list.findIndex((p) => String(p.row) === row);
-    if (found < 0) return;
+    const position = this.list.findIndex((p) => String(p.row) === row);
+    if (position < 0) return;
     event.preventDefault();
     this.plane.svg.focus({ preventScroll: true });
-    const point = this.list[found];
-    this.#pick(found);
+    const point = this.list[position];
+    this.#pick(position);
     if (event.button === 2 || event.shiftKey || event.altKey) {
       if (event.altKey) this.#delete(point);
       else this.#flip(point);
       return;
     }
-    this.held = { point, moved: false };
-    this.nodes.get(point.row).classList.add("held");
+    this.drag = { point, moved: false };
+    this.nodes.get(point.row).classList.add("dragged");
     this.plane.svg.setPointerCapture(event.pointerId);
   }
 
   #move(event) {
-    if (!this.held) return;
+    if (!this.drag) return;
     const [x, y] = this.plane.at(event).map((v) => Number(v.toPrecision(6)));
-    const { point } = this.held;
-    this.held.moved = true;
+    const { point } = this.drag;
+    this.drag.moved = true;
     Object.assign(point, { x, y });
     this.#place(this.nodes.get(point.row), point);
     this.#cursor();
@@ -122,10 +122,10 @@ export class Points {
   }
 
   #up() {
-    if (!this.held) return;
-    const { point, moved } = this.held;
-    this.nodes.get(point.row)?.classList.remove("held");
-    this.held = null;
+    if (!this.drag) return;
+    const { point, moved } = this.drag;
+    this.nodes.get(point.row)?.classList.remove("dragged");
+    this.drag = null;
     if (moved) this.onedit(["move", point.row, point.x, point.y], true);
   }
 

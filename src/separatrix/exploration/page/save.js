@@ -30,8 +30,8 @@ export function standalone(given) {
 /** A copy of a picture whose style is in its attributes. */
 function copied(plane) {
   const copy = plane.svg.cloneNode(true);
-  const [own, theirs] = [plane.svg, copy].map((node) => [node, ...node.querySelectorAll("*")]);
-  own.forEach((node, i) => {
+  const [originals, theirs] = [plane.svg, copy].map((node) => [node, ...node.querySelectorAll("*")]);
+  originals.forEach((node, i) => {
     const style = getComputedStyle(node);
     for (const part of PARTS) {
       const value = style.getPropertyValue(part);

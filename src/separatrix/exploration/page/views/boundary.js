@@ -26,7 +26,7 @@ export function mount(host, page) {
   for (const layer of ["outlines", "lines"]) plane.layer(layer);
   const [sentence, pieces] = [element("p", { class: "quiet" }), element("p", { class: "quiet" })];
   const [numbers, proof] = [figures(), certificate()];
-  const own = element("div", { class: "controls" });
+  const modelControls = element("div", { class: "controls" });
   let answer = null; // of the last fit
   let chosen = {}; // its model, and the place of the pair whose margins are drawn
   let known = null; // the path: {key, path}
@@ -59,12 +59,12 @@ export function mount(host, page) {
     const field = known.path.at(value);
     proof.show({ holds: true, text: "On the path; its certificate follows when the slider rests." });
     const { at } = known;
-    const found = decided(field, at.n, answer.classes.length, Boolean(answer.field.support));
-    shade(plane, answer, found);
+    const regions = decided(field, at.n, answer.classes.length, Boolean(answer.field.support));
+    shade(plane, answer, regions);
     sketch(plane, answer, field, at.n, chosen);
     const support = field.support && union(field.support, chosen).map((i) => answer.rows[i]);
     points.rings(new Set(support));
-    const wrong = answer.groups.reduce((sum, g, i) => sum + (answer.classes[found.winner[at.cells + i]] !== g), 0);
+    const wrong = answer.groups.reduce((sum, g, i) => sum + (answer.classes[regions.winner[at.cells + i]] !== g), 0);
     const without = field.without ?? (support && union(field.support, {}).length / answer.rows.length);
     tell({ ...answer, error: wrong / answer.rows.length, without: answer.without && { ...answer.without, value: without } },
       field.support && union(field.support, {}).length);
@@ -76,8 +76,8 @@ export function mount(host, page) {
     plane.range({ x: answer.box[0], y: answer.box[1], xLabel: answer.axes[0], yLabel: answer.axes[1] });
     const { field, rows, groups } = answer;
     const n = answer.grid[0] * answer.grid[1];
-    answer.found = decided(field, n, answer.classes.length, Boolean(answer.field.support));
-    shade(plane, answer, answer.found);
+    answer.regions = decided(field, n, answer.classes.length, Boolean(answer.field.support));
+    shade(plane, answer, answer.regions);
     outlines(plane, answer);
     (moving ? sketch : lines)(plane, answer, field, n, chosen);
     const ringed = new Set(union(field.support ?? [], chosen));
@@ -107,27 +107,27 @@ export function mount(host, page) {
   async function fit() {
     clearTimeout(timer);
     page.rest();
-    const own = ++turn;
+    const current = ++turn;
     const rest = !moving;
-    const found = await page.ask("fit", { moving });
-    if (!found || own !== turn) return;
-    const [x, rows, groups] = [unpack(found.points.x), unpack(found.points.rows), unpack(found.points.groups)];
-    answer = { ...found, x, rows, groups, field: { ...found.field, values: unpack(found.field.values) } };
-    chosen = { model: state.model, pair: pairOf(state.pair, found) };
-    panel.refresh(Boolean(found.field.support));
+    const given = await page.ask("fit", { moving });
+    if (!given || current !== turn) return;
+    const [x, rows, groups] = [unpack(given.points.x), unpack(given.points.rows), unpack(given.points.groups)];
+    answer = { ...given, x, rows, groups, field: { ...given.field, values: unpack(given.field.values) } };
+    chosen = { model: state.model, pair: pairOf(state.pair, given) };
+    panel.refresh(Boolean(given.field.support));
     draw();
     if (rest) later(trace, rows.length < 800 ? REST : 5 * REST); // a long path waits for a calm hand
-    else settle();
+    else followPath();
   }
 
   /** Ask for the whole path of what is shown. */
   async function trace() {
-    const [own, wanted, shown] = [turn, key(), answer];
+    const [current, wanted, shown] = [turn, key(), answer];
     if (!(state.model in PATHS) || known?.key === wanted) return;
-    const found = await page.ask("path");
-    if (!found?.path || own !== turn || key() !== wanted) return;
+    const given = await page.ask("path");
+    if (!given?.path || current !== turn || key() !== wanted) return;
     const at = places(shown.grid, shown.box, shown.x);
-    known = { key: wanted, at, path: new PATHS[state.model].of(found.path, at) };
+    known = { key: wanted, at, path: new PATHS[state.model].of(given.path, at) };
     ready();
   }
 
@@ -137,7 +137,7 @@ export function mount(host, page) {
   }
 
   /** The whole fit, and its certificate, once the hand rests. */
-  function settle() {
+  function followPath() {
     clearTimeout(timer);
     page.rest(() => { moving = false; fit(); }, REST);
   }
@@ -148,9 +148,9 @@ export function mount(host, page) {
   }
 
   const back = button("Undo", undo);
-  const panel = controls(page, own, (value) => { moving = true; page.change(value); });
+  const panel = controls(page, modelControls, (value) => { moving = true; page.change(value); });
   host.append(element("div", { class: "view" },
-    element("div", { class: "controls" }, panel.model, own, ...panel.plane,
+    element("div", { class: "controls" }, panel.model, modelControls, ...panel.plane,
       element("p", { class: "row" }, back, button("Reset points", () => page.change({ edits: [] }))),
       element("p", { class: "quiet" }, "Drag a point; double click adds one, Shift+click changes its class, Alt+click deletes it. ", KEYS)),
     element("div", { class: "picture" }, plane.node, sentence),
@@ -162,7 +162,7 @@ export function mount(host, page) {
       back.disabled = !state.edits.length;
       if (moving && answer && follow()) {
         turn += 1; // what is under way is overtaken
-        settle();
+        followPath();
       } else await fit();
     },
   };
@@ -180,9 +180,9 @@ function begin(table, state) {
 }
 
 /** The class of the region at a place. */
-function region({ grid: [columns, rows], box, found, classes }, [x, y]) {
+function region({ grid: [columns, rows], box, regions, classes }, [x, y]) {
   const cell = (v, [low, high], n) => Math.min(n - 1, Math.max(0, Math.round(((v - low) / (high - low)) * (n - 1))));
-  return classes[found.winner[cell(y, box[1], rows) * columns + cell(x, box[0], columns)]];
+  return classes[regions.winner[cell(y, box[1], rows) * columns + cell(x, box[0], columns)]];
 }
 
 /** The place of the pair that is called "A | B" among the pairs of a model; −1 for none. */
@@ -199,7 +199,7 @@ function union(lists, { pair }) {
 }
 
 /** The controls: `slide(value)` while a slider moves. */
-function controls(page, own, slide) {
+function controls(page, modelControls, onslide) {
   const { table, state } = page;
   const rest = (changes) => page.change({ ...changes, edits: [] });
   const columns = table.numbers;
@@ -221,16 +221,16 @@ function controls(page, own, slide) {
     if (now === shown) return;
     shown = now;
     const list = (CONTROLS[state.model] ?? []).filter(({ only }) => !only || only(state));
-    own.replaceChildren(...list.map((given) => control(given, page, slide)));
-    if (margins && labels.length > 2) own.append(pairs(labels, page));
+    modelControls.replaceChildren(...list.map((given) => control(given, page, onslide)));
+    if (margins && labels.length > 2) modelControls.append(pairs(labels, page));
   }
   return { model, plane: [plane, across, up, target], refresh };
 }
 
-function control({ name, label, options, start, ...more }, page, slide) {
+function control({ name, label, options, start, ...more }, page, onslide) {
   const { state } = page;
   state[name] ??= options ? options[0][0] : start;
-  if (!options) return slider({ label, value: state[name], ...more, oninput: (value) => slide({ [name]: value }) }).node;
+  if (!options) return slider({ label, value: state[name], ...more, oninput: (value) => onslide({ [name]: value }) }).node;
   const number = typeof options[0][0] === "number";
   return choice({ label, options, value: state[name], onchange: (v) => page.change({ [name]: number ? Number(v) : v }) }).node;
 }

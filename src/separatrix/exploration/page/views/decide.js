@@ -34,7 +34,7 @@ export function mount(host, page) {
   const matrix = element("div", { class: "matrix" });
   const positive = choice({ label: "Class of interest", options: [], value: "", onchange: (label) => page.change({ positive: label }) });
   const method = choice({ label: "Calibration", options: calibrations(), value: state.calibration, onchange: (calibration) => page.change({ calibration }) });
-  let [answer, asked, spoken, risks, moved] = [null, null, "", null, () => {}];
+  let [answer, requested, spoken, risks, moved] = [null, null, "", null, () => {}];
 
   const titles = { confusion: "Confusion", roc: "ROC and its hull", coverage: "Risk and coverage", calibration: "Calibration" };
   const boxes = Object.entries(pictures).map(([name, { plane }]) => element("figure", {},
@@ -74,9 +74,9 @@ export function mount(host, page) {
 
   /** Costs of two classes with this threshold, and the same sum. */
   function setThreshold(t) {
-    const [own, other] = [answer.positive, 1 - answer.positive];
-    const sum = costs()[other][own] + costs()[own][other];
-    setCost([[other, own, Number((sum * t).toPrecision(6))], [own, other, Number((sum * (1 - t)).toPrecision(6))]]);
+    const [positive, other] = [answer.positive, 1 - answer.positive];
+    const sum = costs()[other][positive] + costs()[positive][other];
+    setCost([[other, positive, Number((sum * t).toPrecision(6))], [positive, other, Number((sum * (1 - t)).toPrecision(6))]]);
   }
 
   const rest = () => page.say(spoken);
@@ -91,7 +91,7 @@ export function mount(host, page) {
 
   /** Sliders of two classes, or a table of costs; and what a rejection costs. */
   function controls() {
-    const [k, own] = [answer.labels.length, answer.positive];
+    const [k, positive] = [answer.labels.length, answer.positive];
     const reject = slider({ label: "Cost of a rejection", value: state.reject, ...REJECT, oninput: (v) => page.change({ reject: v, abstain: true }), onchange: rest });
     const may = tick({ label: "May abstain", value: state.abstain, onchange: (abstain) => (page.change({ abstain }), rest()) });
     if (k > 2) {
@@ -100,14 +100,14 @@ export function mount(host, page) {
       moved = () => { may.set(state.abstain); reject.set(state.reject); };
       return;
     }
-    const other = 1 - own;
-    const [name, rival] = [answer.labels[own], answer.labels[other]];
+    const other = 1 - positive;
+    const [name, rival] = [answer.labels[positive], answer.labels[other]];
     const error = (i, j) => slider({
       label: `Cost: ${answer.labels[i]} taken for ${answer.labels[j]}`, value: costs()[i][j], ...COST,
       oninput: (v) => setCost([[i, j, v]]), onchange: rest,
     });
-    const [fp, fn] = [error(other, own), error(own, other)];
-    const middle = () => thresholds(costs(), null, own)[0];
+    const [fp, fn] = [error(other, positive), error(positive, other)];
+    const middle = () => thresholds(costs(), null, positive)[0];
     const cut = slider({
       label: `Threshold of ${name} against ${rival}`, value: middle(), low: 0.01, high: 0.99, steps: 98,
       oninput: setThreshold,
@@ -116,7 +116,7 @@ export function mount(host, page) {
     matrix.replaceChildren();
     hand.replaceChildren(fp.node, fn.node, cut.node, may.node, reject.node);
     moved = () => {
-      const [a, b] = [costs()[other][own], costs()[own][other]];
+      const [a, b] = [costs()[other][positive], costs()[positive][other]];
       fp.set(a);
       fn.set(b);
       cut.set(middle());
@@ -129,23 +129,23 @@ export function mount(host, page) {
     const now = costs();
     const reject = state.abstain ? state.reject : null;
     const decided = decide(answer, now, reject);
-    const found = outcome(answer, decided.decision, now, reject);
+    const totals = outcome(answer, decided.decision, now, reject);
     const forced = outcome(answer, decided.best, now, null);
     const curve = (risks = coverageRisk(answer, decided, now));
     const between = answer.k === 2 ? thresholds(now, reject, answer.positive) : null;
-    pictures.confusion.show(answer, found, state.abstain);
-    pictures.roc.show(answer, found, now);
-    pictures.coverage.show(answer, found, curve);
+    pictures.confusion.show(answer, totals, state.abstain);
+    pictures.roc.show(answer, totals, now);
+    pictures.coverage.show(answer, totals, curve);
     pictures.calibration.show(answer, decided.decision, between);
     const always = constant(answer, now);
-    sentence.textContent = `${found.rejected} of ${found.n} rows are rejected; of the others ${percent(found.error)} are wrong. `
-      + `A row costs ${digits(found.mean)} on average${state.abstain ? `, and ${digits(forced.mean)} without abstention` : ""}; `
+    sentence.textContent = `${totals.rejected} of ${totals.n} rows are rejected; of the others ${percent(totals.error)} are wrong. `
+      + `A row costs ${digits(totals.mean)} on average${state.abstain ? `, and ${digits(forced.mean)} without abstention` : ""}; `
       + `always ${answer.labels[always.at]} would cost ${digits(always.mean)}.`;
-    spoken = `Mean cost ${digits(found.mean)}, ${found.rejected} rows rejected.`;
+    spoken = `Mean cost ${digits(totals.mean)}, ${totals.rejected} rows rejected.`;
     numbers.show([
-      ["Mean cost", digits(found.mean), "mean"], ["Total cost", digits(found.total), "total"],
-      ["Rejected", String(found.rejected), "rejected"], ["Coverage", percent(found.coverage), "coverage"],
-      ["Risk", digits(found.risk), "risk"], ["Error", percent(found.error), "error"],
+      ["Mean cost", digits(totals.mean), "mean"], ["Total cost", digits(totals.total), "total"],
+      ["Rejected", String(totals.rejected), "rejected"], ["Coverage", percent(totals.coverage), "coverage"],
+      ["Risk", digits(totals.risk), "risk"], ["Error", percent(totals.error), "error"],
       ["Area of ROC", digits(answer.curve.area), "area"], ["Miscalibration", percent(answer.bins.error), "calibration"],
       ...(between ? [["Threshold", [...new Set(between)].map((t) => digits(t)).join(" – "), "threshold"]] : []),
     ]);
@@ -153,7 +153,7 @@ export function mount(host, page) {
 
   /** The server has no probabilities, and says why: nothing of the last ones stays. */
   function refused() {
-    [asked, answer, sentence.textContent] = [null, null, ""];
+    [requested, answer, sentence.textContent] = [null, null, ""];
     numbers.show([]);
     hand.replaceChildren();
     matrix.replaceChildren();
@@ -163,13 +163,13 @@ export function mount(host, page) {
   return {
     async show() {
       const wanted = JSON.stringify(SETS.map((name) => state[name]));
-      if (wanted !== asked) {
-        asked = wanted;
-        const found = await page.ask("probabilities");
-        if (!found) { if (asked === wanted) refused(); return; }
+      if (wanted !== requested) {
+        requested = wanted;
+        const given = await page.ask("probabilities");
+        if (!given) { if (requested === wanted) refused(); return; }
         answer = {
-          ...found, p: unpack(found.p), truth: unpack(found.truth), k: found.labels.length,
-          curve: { ...found.roc, fpr: unpack(found.roc.fpr), tpr: unpack(found.roc.tpr), thresholds: unpack(found.roc.thresholds) },
+          ...given, p: unpack(given.p), truth: unpack(given.truth), k: given.labels.length,
+          curve: { ...given.roc, fpr: unpack(given.roc.fpr), tpr: unpack(given.roc.tpr), thresholds: unpack(given.roc.thresholds) },
         };
         method.fill(calibrations(), state.calibration);
         positive.fill(answer.labels, answer.labels[answer.positive]);

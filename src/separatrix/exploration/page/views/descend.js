@@ -16,7 +16,7 @@ const STATUS = {
   oscillating: "It oscillates: the step is too long.", "limit reached": "It goes on: more steps would go lower.",
 };
 const SHAPE = ["loss", "terms", "x", "y", "target", "label", "standardize"];
-const WALK = [...SHAPE, "start", "rate", "steps", "batch", "seed"];
+const PATH = [...SHAPE, "start", "rate", "steps", "batch", "seed"];
 
 export function mount(host, page) {
   const { table, state } = page;
@@ -79,8 +79,8 @@ export function mount(host, page) {
 
   let shape = null;
   let shapeKey = "";
-  let walk = null;
-  let walkKey = "";
+  let path = null;
+  let pathKey = "";
   const key = (names) => JSON.stringify(names.map((name) => state[name] ?? null));
 
   function controls() {
@@ -105,28 +105,28 @@ export function mount(host, page) {
     return STATUS[status] ?? status;
   }
 
-  function drawWalk() {
-    const last = walk.values.length - 1;
+  function drawPath() {
+    const last = path.values.length - 1;
     player.set(last, state.at);
     const at = player.at;
-    surface.way(walk.points, at);
-    fall.show(walk.values, shape.least, at);
+    surface.way(path.points, at);
+    fall.show(path.values, shape.least, at);
     const bound = 2 / shape.lipschitz;
     limit.textContent = shape.smooth
-      ? `η = ${digits(walk.step)}; ${state.loss === "squares" ? "diverges" : "may diverge"} above 2/L = ${digits(bound)} (η · L = 2).`
-      : `η = ${digits(walk.step)}; the hinge has kinks: a constant step circles about the minimum.`;
-    limit.classList.toggle("over", shape.smooth && walk.step > bound);
-    const away = shape.best && Math.hypot(walk.points[2 * at] - shape.best[0], walk.points[2 * at + 1] - shape.best[1]);
+      ? `η = ${digits(path.step)}; ${state.loss === "squares" ? "diverges" : "may diverge"} above 2/L = ${digits(bound)} (η · L = 2).`
+      : `η = ${digits(path.step)}; the hinge has kinks: a constant step circles about the minimum.`;
+    limit.classList.toggle("over", shape.smooth && path.step > bound);
+    const away = shape.best && Math.hypot(path.points[2 * at] - shape.best[0], path.points[2 * at + 1] - shape.best[1]);
     numbers.show([
-      ["Loss, mean a row", digits(walk.values[at], 6), "loss"], ["Its minimum", digits(shape.least, 6), "least"],
-      ["Distance to the minimum", digits(away, 4), "distance"], ["Step size η", digits(walk.step, 5), "step"],
+      ["Loss, mean a row", digits(path.values[at], 6), "loss"], ["Its minimum", digits(shape.least, 6), "least"],
+      ["Distance to the minimum", digits(away, 4), "distance"], ["Step size η", digits(path.step, 5), "step"],
       ["Step limit 2/L", shape.smooth ? digits(bound, 5) : "–", "bound"], ["Condition of the Hessian", digits(shape.condition, 4), "condition"],
       ["Rows", String(shape.rows), "rows"]]);
-    const text = sentence(walk.status);
+    const text = sentence(path.status);
     if (verdict.textContent !== text) verdict.textContent = text;
-    verdict.classList.toggle("over", walk.status === "diverged" || (walk.status === "oscillating" && shape.smooth));
+    verdict.classList.toggle("over", path.status === "diverged" || (path.status === "oscillating" && shape.smooth));
     proof.show(shape.certificate);
-    page.offer({ plane: [surface.plane, fall.plane], python: walk.python });
+    page.offer({ plane: [surface.plane, fall.plane], python: path.python });
   }
 
   function drawPerceptron() {
@@ -153,12 +153,12 @@ export function mount(host, page) {
         const given = await page.ask("perceptron");
         if (!given || key(SHAPE) !== wanted) return;
         shapeKey = wanted;
-        walkKey = "";
+        pathKey = "";
         perceptron.set(given);
       }
       return drawPerceptron();
     }
-    const [wanted, walked] = [key(SHAPE), key(WALK)];
+    const [wanted, pathWanted] = [key(SHAPE), key(PATH)];
     if (shapeKey !== wanted) {
       const given = await page.ask("shape");
       if (!given || key(SHAPE) !== wanted) return;
@@ -166,13 +166,13 @@ export function mount(host, page) {
       shapeKey = wanted;
       surface.set(given);
     }
-    if (walkKey !== walked) {
+    if (pathKey !== pathWanted) {
       const given = await page.ask("descent");
       if (!given || key(SHAPE) !== wanted) return;
-      walk = { ...given, points: unpack(given.points), values: unpack(given.values) };
-      walkKey = walked;
+      path = { ...given, points: unpack(given.points), values: unpack(given.values) };
+      pathKey = pathWanted;
     }
-    drawWalk();
+    drawPath();
   }
 
   return { show: follow };

@@ -65,7 +65,7 @@ export function mount(host, page) {
 
   let answer = null; // of the server, for the causes `key`
   let key = "";
-  let found = null; // silhouettes
+  let measured = null; // silhouettes
   let turn = 0;
   let running = null;
 
@@ -115,12 +115,12 @@ export function mount(host, page) {
 
   function controls() {
     const cut = state.method === "tree";
-    const own = state.data === "table";
+    const fromTable = state.data === "table";
     for (const [node, shown] of [
       [player, !cut], [init.node, !cut && state.method !== "kernel"], [bandwidth.node, state.method === "kernel"],
-      [linkage.node, cut], [drawn.node, own], [standard.node, own && state.plane === "columns"],
-      [across.node, own && state.plane === "columns"], [up.node, own && state.plane === "columns"],
-      [tree.plane.node, cut], [losses.plane.node, !cut], [ring.parentNode, own],
+      [linkage.node, cut], [drawn.node, fromTable], [standard.node, fromTable && state.plane === "columns"],
+      [across.node, fromTable && state.plane === "columns"], [up.node, fromTable && state.plane === "columns"],
+      [tree.plane.node, cut], [losses.plane.node, !cut], [ring.parentNode, fromTable],
     ]) node.hidden = !shown;
     for (const [control, name] of [[method, "method"], [data, "data"], [drawn, "plane"], [k, "k"], [init, "init"], [bandwidth, "bandwidth"], [linkage, "linkage"]]) control.set(state[name]);
     lower.textContent = cut ? "Dendrogram: drag the line" : "Loss by sweep";
@@ -246,7 +246,7 @@ export function mount(host, page) {
 
   function report() {
     const cut = state.method === "tree";
-    const mean = ["Mean silhouette", digits(found?.silhouette?.mean), "silhouette"];
+    const mean = ["Mean silhouette", digits(measured?.silhouette?.mean), "silhouette"];
     const at = cut ? 0 : place();
     if (cut) {
       const count = tree.count(state.level);
@@ -259,7 +259,7 @@ export function mount(host, page) {
       plane.description.textContent = `${answer.rows.length} points in ${answer.k} groups after sweep ${at} of ${last()}; loss ${digits(answer.losses[at], 6)}.`;
     }
     proof.show(cut || at === last() ? answer.certificate : null);
-    page.offer({ plane: [plane, (cut ? tree : losses).plane, silhouettes.plane], python: found?.python ?? "" });
+    page.offer({ plane: [plane, (cut ? tree : losses).plane, silhouettes.plane], python: measured?.python ?? "" });
   }
 
   /** Questions one after another; a newer state ends the chain of an older one. */
@@ -272,19 +272,19 @@ export function mount(host, page) {
       const given = await page.ask(cut ? "tree" : "trace");
       if (!given || causes() !== wanted) return;
       key = wanted;
-      found = null;
+      measured = null;
       take(given);
     }
     draw();
     if (running) return;
     const given = await page.ask("silhouettes", cut ? {} : { at: place() });
     if (!given || mine !== turn) return;
-    found = given;
+    measured = given;
     const n = answer.x.length / 2;
     const groups = cut ? answer.now : answer.groups.subarray(place() * n, (place() + 1) * n);
     silhouettes.show(given.silhouette, (row) => groups[row]);
     report();
-    if (cut || answer.certificate || centers.held >= 0) return;
+    if (cut || answer.certificate || centers.dragged >= 0) return;
     const proven = await page.ask("certificate");
     if (!proven || causes() !== wanted) return;
     answer = { ...answer, ...proven, regions: proven.regions && unpack(proven.regions) };

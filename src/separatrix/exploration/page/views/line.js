@@ -22,12 +22,12 @@ export function mount(host, page) {
   const plane = new Plane({ label: "Target against its columns", left: 68, ...size });
   layers(plane);
   const numbers = figures();
-  const held = figures();
+  const pointFigures = figures();
   const proof = certificate();
   proof.show(null);
   const caption = element("p", { class: "quiet" });
   const terms = element("table", { class: "terms" });
-  const pointed = element("section", { hidden: true }, element("h3", {}, "The chosen point"), held.node);
+  const pointed = element("section", { hidden: true }, element("h3", {}, "The chosen point"), pointFigures.node);
   let answer = null;
   let values = [];
   let joined = false;
@@ -70,7 +70,7 @@ export function mount(host, page) {
   }
 
   const model = choice({ label: "Model", options: [...MODELS, ...page.plain.regression], value: state.model, onchange: (name) => page.change({ model: name }) });
-  const own = modelControls(page, {
+  const modelPanel = modelControls(page, {
     onslide(index, name) {
       sliding = true;
       page.change({ [name]: answer.path.alphas[index] });
@@ -82,7 +82,7 @@ export function mount(host, page) {
   const columns = columnControls(page, (changes) => page.change({ edits: [], point: null, at: null, ...changes }));
   const back = button("Undo", undo);
   host.append(element("div", { class: "view" },
-    element("div", { class: "controls" }, model.node, own.node, columns.node,
+    element("div", { class: "controls" }, model.node, modelPanel.node, columns.node,
       element("p", { class: "row" }, back, button("Reset points", () => page.change({ edits: [], point: null }))),
       element("p", { class: "quiet" }, HELP)),
     element("div", { class: "picture" }, plane.node, caption),
@@ -161,7 +161,7 @@ export function mount(host, page) {
     const { point } = answer;
     pointed.hidden = !point;
     if (!point) return;
-    held.show([
+    pointFigures.show([
       ["Row", String(point.row + 1), "row"], ["Residual", unit(point.residual), "residual"],
       ...(point.cooks === undefined ? [] : [
         ["Leverage", digits(point.leverage), "leverage"], ["Cook's distance", digits(point.cooks), "cooks"],
@@ -184,27 +184,27 @@ export function mount(host, page) {
 
   async function ask() {
     if (state.model === "process" && state.length === undefined) {
-      const found = await page.ask("learn");
-      if (found && state.model === "process") page.change(found);
+      const learned = await page.ask("learn");
+      if (learned && state.model === "process") page.change(learned);
       return;
     }
-    const found = await page.ask("fit");
-    if (!found) return;
-    answer = found;
-    values = unpack(found.values);
-    if (found.path) for (const key of ["coefs", "intercepts", "r2", "rmse", "freedom", "gcv"]) if (found.path[key]) found.path[key] = unpack(found.path[key]);
-    own.show(found);
-    columns.show(found);
+    const fit = await page.ask("fit");
+    if (!fit) return;
+    answer = fit;
+    values = unpack(fit.values);
+    if (fit.path) for (const key of ["coefs", "intercepts", "r2", "rmse", "freedom", "gcv"]) if (fit.path[key]) fit.path[key] = unpack(fit.path[key]);
+    modelPanel.show(fit);
+    columns.show(fit);
     draw();
     choose();
-    proof.show(found.certificate);
-    page.offer({ plane, python: found.python });
-    tell(found.errors ?? { r2: null, rmse: null }, found.terms);
-    if (!found.errors) {
+    proof.show(fit.certificate);
+    page.offer({ plane, python: fit.python });
+    tell(fit.errors ?? { r2: null, rmse: null }, fit.terms);
+    if (!fit.errors) {
       await new Promise((rest) => setTimeout(rest, 150)); // they sum over all pairs: when the hand rests
-      if (answer !== found) return;
+      if (answer !== fit) return;
       const errors = await page.ask("errors");
-      if (errors && answer === found) tell(errors, found.terms);
+      if (errors && answer === fit) tell(errors, fit.terms);
     }
   }
 

@@ -61,8 +61,8 @@ export function mount(host, page) {
     if (stored.rows) {
       const number = element("input", { type: "number", min: 1, max: stored.rows, value: 1, "aria-label": "Row of the table" });
       const take = async () => {
-        const found = await page.ask("table_row", { number: Math.max(1, Math.min(stored.rows, Number(number.value) || 1)) });
-        if (found) page.change({ row: found.row, label: null });
+        const line = await page.ask("table_row", { number: Math.max(1, Math.min(stored.rows, Number(number.value) || 1)) });
+        if (line) page.change({ row: line.row, label: null });
       };
       number.addEventListener("change", take);
       resets.append(button("Row of the table", take), number);
@@ -94,10 +94,10 @@ export function mount(host, page) {
   }
 
   function draw(answer) {
-    const said = answer.number === null ? answer.prediction : digits(answer.number, 6);
-    head.textContent = `${stored.target}: ${said}`;
+    const text = answer.number === null ? answer.prediction : digits(answer.number, 6);
+    head.textContent = `${stored.target}: ${text}`;
     numbers.show([
-      ["Prediction", said, "prediction"],
+      ["Prediction", text, "prediction"],
       ...answer.intervals.map(([name, low, high]) => [name, high === undefined ? low : `${digits(low, 5)} to ${digits(high, 5)}`, name]),
     ]);
     chances.replaceChildren(...bars(stored.classes, answer.probabilities));
@@ -106,9 +106,9 @@ export function mount(host, page) {
     const still = !state.row && answer.parts?.kind === "terms" ? " Move a slider: parts are zero at the reference row." : "";
     caption.textContent = `${answer.parts?.note ?? ""}${still}`;
     if (answer.parts) drawParts(plane, answer.parts, answer.label);
-    plane.description.textContent = `${stored.target} is predicted as ${said}. ${describe(answer.parts)}`;
+    plane.description.textContent = `${stored.target} is predicted as ${text}. ${describe(answer.parts)}`;
     page.offer({ plane, python: answer.python });
-    page.say(`Prediction: ${said}.`);
+    page.say(`Prediction: ${text}.`);
     controls.forEach((c, j) => c.set(answer.row[j]));
   }
 
@@ -123,9 +123,9 @@ export function mount(host, page) {
   return {
     async show() {
       if (!stored) {
-        const found = await page.ask("about");
-        if (!found || stored) return;
-        stored = found;
+        const loaded = await page.ask("about");
+        if (!loaded || stored) return;
+        stored = loaded;
         // a row of the table to begin with: all parts of the reference row are zero
         if (!state.row && stored.rows) state.row = (await page.ask("table_row", { number: 1 }))?.row;
         build();

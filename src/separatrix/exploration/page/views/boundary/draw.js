@@ -28,14 +28,14 @@ function levels(answer, field, n, { model, pair }) {
   const smooth = model !== "neighbors" && field.kind !== "classes";
   const chosen = k === 2 ? 0 : pair;
   const margins = field.support && field.pairs[chosen];
-  const found = [];
-  for (const values of smooth && !(margins && k > 2) ? advantages(field, n, cells, k) : []) found.push(["line", 0, contour(values, xs, ys, 0)]);
+  const lines = [];
+  for (const values of smooth && !(margins && k > 2) ? advantages(field, n, cells, k) : []) lines.push(["line", 0, contour(values, xs, ys, 0)]);
   if (margins) {
     const f = field.values.subarray(chosen * n, chosen * n + cells);
-    if (k > 2) found.push(["line", 0, contour(f, xs, ys, 0)]);
-    for (const level of [1, -1]) found.push(["thin dashed margin", level, contour(f, xs, ys, level)]);
+    if (k > 2) lines.push(["line", 0, contour(f, xs, ys, 0)]);
+    for (const level of [1, -1]) lines.push(["thin dashed margin", level, contour(f, xs, ys, level)]);
   }
-  return found;
+  return lines;
 }
 
 /** The lines as paths of the picture. */

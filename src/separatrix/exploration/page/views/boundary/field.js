@@ -46,7 +46,7 @@ export function advantages({ kind, values, pairs }, n, cells, k) {
   if (kind === "classes") return [];
   if (kind === "pairs" && k === 2) return [values.subarray(0, cells)];
   return Array.from({ length: k === 2 ? 1 : k }, (_, c) => {
-    const found = new Float32Array(cells);
+    const advantage = new Float32Array(cells);
     for (let j = 0; j < cells; j += 1) {
       let least = Infinity;
       if (kind === "pairs") {
@@ -55,11 +55,11 @@ export function advantages({ kind, values, pairs }, n, cells, k) {
           else if (pairs[p][1] === c) least = Math.min(least, -values[p * n + j]);
         }
       } else {
-        const own = values[c * n + j];
-        for (let o = 0; o < k; o += 1) if (o !== c) least = Math.min(least, own - values[o * n + j]);
+        const score = values[c * n + j];
+        for (let o = 0; o < k; o += 1) if (o !== c) least = Math.min(least, score - values[o * n + j]);
       }
-      found[j] = least;
+      advantage[j] = least;
     }
-    return found;
+    return advantage;
   });
 }

@@ -46,22 +46,22 @@ class Columns {
 
   #compute(x, y) {
     const { columns, rows, cells, n } = this.at;
-    const found = new Float32Array(n);
+    const entries = new Float32Array(n);
     if (this.linear) {
-      for (let j = 0; j < n; j += 1) found[j] = x * this.x[j] + y * this.y[j];
-      return found;
+      for (let j = 0; j < n; j += 1) entries[j] = x * this.x[j] + y * this.y[j];
+      return entries;
     }
     // a Gaussian of two coordinates is the product of one for each: the grid needs few of them
     const across = new Float64Array(columns);
     for (let c = 0; c < columns; c += 1) across[c] = Math.exp(-this.gamma * (x - this.x[c]) ** 2);
     for (let r = 0; r < rows; r += 1) {
       const up = Math.exp(-this.gamma * (y - this.y[r * columns]) ** 2);
-      for (let c = 0; c < columns; c += 1) found[r * columns + c] = up * across[c];
+      for (let c = 0; c < columns; c += 1) entries[r * columns + c] = up * across[c];
     }
     for (let j = cells; j < n; j += 1) {
-      found[j] = Math.exp(-this.gamma * ((x - this.x[j]) ** 2 + (y - this.y[j]) ** 2));
+      entries[j] = Math.exp(-this.gamma * ((x - this.x[j]) ** 2 + (y - this.y[j]) ** 2));
     }
-    return found;
+    return entries;
   }
 }
 

@@ -88,15 +88,15 @@ export function roc() {
 
 /** [false, true positive rate] of the decisions; of two classes also with the rejected rows added. */
 function operating(counts, positive) {
-  let [tp, fp, up, down, own, others] = [0, 0, 0, 0, 0, 0];
+  let [tp, fp, up, down, positives, others] = [0, 0, 0, 0, 0, 0];
   const k = counts.length;
   counts.forEach((row, i) => {
     const whole = row.reduce((a, b) => a + b, 0);
-    if (i === positive) { tp += row[positive]; up += row[k]; own += whole; }
+    if (i === positive) { tp += row[positive]; up += row[k]; positives += whole; }
     else { fp += row[positive]; down += row[k]; others += whole; }
   });
-  const first = [fp / others, tp / own];
-  return k === 2 && up + down ? [first, [(fp + down) / others, (tp + up) / own]] : [first];
+  const first = [fp / others, tp / positives];
+  return k === 2 && up + down ? [first, [(fp + down) / others, (tp + up) / positives]] : [first];
 }
 
 /** Slope of the lines of equal cost: cost of negatives taken for positives over the contrary. */
@@ -111,17 +111,17 @@ export function coverage() {
   const plane = new Plane({ label: "Risk against coverage", ...SIZE });
   return {
     plane,
-    show(_, found, curve) {
-      const top = Math.max(...curve.risk, found.risk ?? 0, 1e-9);
+    show(_, totals, curve) {
+      const top = Math.max(...curve.risk, totals.risk ?? 0, 1e-9);
       plane.range({ x: UNIT, y: [-0.02 * top, 1.08 * top], xLabel: "Coverage: fraction of rows predicted", yLabel: "Risk: mean cost of them" });
       const places = curve.coverage.map((x, i) => [x, curve.risk[i]]);
       const parts = [line(plane, "line one", places)];
-      if (found.risk !== null) {
-        parts.push(line(plane, "thin dashed", [[found.coverage, 0], [found.coverage, found.risk], [0, found.risk]]));
-        parts.push(mark(plane, found.coverage, found.risk));
+      if (totals.risk !== null) {
+        parts.push(line(plane, "thin dashed", [[totals.coverage, 0], [totals.coverage, totals.risk], [0, totals.risk]]));
+        parts.push(mark(plane, totals.coverage, totals.risk));
       }
       plane.layer("curves").replaceChildren(...parts);
-      plane.description.textContent = `${percent(found.coverage)} of the rows are predicted at a mean cost of ${digits(found.risk)}; `
+      plane.description.textContent = `${percent(totals.coverage)} of the rows are predicted at a mean cost of ${digits(totals.risk)}; `
         + `all of them would cost ${digits(curve.risk.at(-1))} each. Area ${digits(curve.area)}.`;
     },
   };
@@ -180,15 +180,15 @@ function cuts([low, high], name) {
 
 /** Follow a pointer that is pressed on a picture: move([x, y]) in units of its axes, then rest(). */
 export function dragged(plane, move, rest) {
-  let held = false;
-  const end = () => { if (held) rest(); held = false; };
+  let dragging = false;
+  const end = () => { if (dragging) rest(); dragging = false; };
   plane.svg.classList.add("dragged");
   plane.svg.addEventListener("pointerdown", (event) => {
-    held = true;
+    dragging = true;
     plane.svg.setPointerCapture(event.pointerId);
     move(plane.at(event));
   });
-  plane.svg.addEventListener("pointermove", (event) => { if (held) move(plane.at(event)); });
+  plane.svg.addEventListener("pointermove", (event) => { if (dragging) move(plane.at(event)); });
   plane.svg.addEventListener("pointerup", end);
   plane.svg.addEventListener("pointercancel", end);
 }

@@ -87,8 +87,8 @@ export function thresholds(costs, reject, positive) {
 
 /** The cost of a rejection at which this fraction of rows is predicted, or a little more. */
 export function costAt({ thresholds: uncertainty, coverage }, fraction) {
-  const found = coverage.findIndex((c) => c >= fraction);
-  const at = found < 0 ? coverage.length - 1 : found;
+  const index = coverage.findIndex((c) => c >= fraction);
+  const at = index < 0 ? coverage.length - 1 : index;
   const next = uncertainty[at + 1] ?? uncertainty[at] + 0.01;
   return Number(((uncertainty[at] + next) / 2).toPrecision(8));
 }

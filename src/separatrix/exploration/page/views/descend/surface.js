@@ -18,14 +18,14 @@ export class SurfacePicture {
       event.preventDefault();
       host.focus({ preventScroll: true });
       host.setPointerCapture(event.pointerId);
-      this.held = true;
+      this.dragging = true;
       onstart(this.#round(this.plane.at(event)), false);
     });
-    host.addEventListener("pointermove", (event) => { if (this.held) onstart(this.#round(this.plane.at(event)), false); });
+    host.addEventListener("pointermove", (event) => { if (this.dragging) onstart(this.#round(this.plane.at(event)), false); });
     for (const end of ["pointerup", "pointercancel"]) {
       host.addEventListener(end, (event) => {
-        if (!this.held) return;
-        this.held = false;
+        if (!this.dragging) return;
+        this.dragging = false;
         onstart(this.#round(this.plane.at(event)), true);
       });
     }

@@ -8,28 +8,28 @@ export const CENTER_KEYS = "With the picture focused: N goes from center to cent
 export class Centers {
   /** onmove(places, done): all centers, one of them moved; onplay(): Space was pressed. */
   constructor(plane, { onmove, onplay, onpick }) {
-    Object.assign(this, { plane, onmove, places: [], current: -1, held: -1 });
+    Object.assign(this, { plane, onmove, places: [], current: -1, dragged: -1 });
     this.trails = plane.layer("trails");
     this.group = plane.layer("centers");
     const { svg: host } = plane;
     host.setAttribute("tabindex", "0");
     host.setAttribute("aria-keyshortcuts", "N Space");
     host.addEventListener("pointerdown", (event) => {
-      const found = event.target.closest?.("[data-center]");
-      if (!found) return;
+      const handle = event.target.closest?.("[data-center]");
+      if (!handle) return;
       event.preventDefault();
       host.focus({ preventScroll: true });
       host.setPointerCapture(event.pointerId);
-      this.held = this.current = Number(found.getAttribute("data-center"));
+      this.dragged = this.current = Number(handle.getAttribute("data-center"));
     });
     host.addEventListener("pointermove", (event) => {
-      if (this.held >= 0) this.#move(this.held, plane.at(event), false);
+      if (this.dragged >= 0) this.#move(this.dragged, plane.at(event), false);
     });
     for (const end of ["pointerup", "pointercancel"]) {
       host.addEventListener(end, (event) => {
-        if (this.held < 0) return;
-        const moved = this.held;
-        this.held = -1;
+        if (this.dragged < 0) return;
+        const moved = this.dragged;
+        this.dragged = -1;
         this.#move(moved, plane.at(event), true);
       });
     }

@@ -24,15 +24,15 @@ export class Dendrogram {
     host.addEventListener("pointerdown", (event) => {
       event.preventDefault();
       host.setPointerCapture(event.pointerId);
-      this.held = true;
+      this.dragging = true;
       this.handle.focus({ preventScroll: true });
       this.#follow(event, false);
     });
-    host.addEventListener("pointermove", (event) => { if (this.held) this.#follow(event, false); });
+    host.addEventListener("pointermove", (event) => { if (this.dragging) this.#follow(event, false); });
     for (const end of ["pointerup", "pointercancel"]) {
       host.addEventListener(end, (event) => {
-        if (!this.held) return;
-        this.held = false;
+        if (!this.dragging) return;
+        this.dragging = false;
         this.#follow(event, true);
       });
     }

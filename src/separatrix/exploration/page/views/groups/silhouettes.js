@@ -10,18 +10,18 @@ export class Silhouettes {
     this.plane = new Plane({ label: "Silhouettes", width: 460, height: 290, left: 34 });
   }
 
-  /** `found` of the server (null: fewer than two groups); hue(row): the color's number of a row. */
-  show(found, hue) {
+  /** `widths` of the server (null: fewer than two groups); hue(row): the color's number of a row. */
+  show(widths, hue) {
     const bars = this.plane.layer("bars");
     const mean = this.plane.layer("mean");
-    if (!found) {
+    if (!widths) {
       bars.replaceChildren();
       mean.replaceChildren();
       this.plane.range({ x: [0, 1], y: [0, 1], yTicks: [], xLabel: "silhouette: needs two groups" });
       this.plane.description.textContent = "A silhouette needs two groups, and fewer than points.";
       return;
     }
-    const [rows, labels, values] = [found.rows, found.labels, found.values].map(unpack);
+    const [rows, labels, values] = [widths.rows, widths.labels, widths.values].map(unpack);
     const n = rows.length;
     const low = Math.min(-0.1, ...values);
     const names = [];
@@ -38,7 +38,7 @@ export class Silhouettes {
     }
     this.plane.range({ x: [low, 1], y: [0, n], yTicks: names, xLabel: "silhouette (b − a) / max(a, b)" });
     bars.replaceChildren(...nodes);
-    mean.replaceChildren(svg("path", { class: "line dashed", d: this.plane.path([[found.mean, 0], [found.mean, n]]) }));
-    this.plane.description.textContent = `Mean silhouette ${digits(found.mean)} in ${nodes.length} groups; sizes are written beside them.`;
+    mean.replaceChildren(svg("path", { class: "line dashed", d: this.plane.path([[widths.mean, 0], [widths.mean, n]]) }));
+    this.plane.description.textContent = `Mean silhouette ${digits(widths.mean)} in ${nodes.length} groups; sizes are written beside them.`;
   }
 }

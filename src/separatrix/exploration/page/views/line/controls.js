@@ -34,7 +34,7 @@ export function modelControls(page, { onslide, onrest, learn }) {
   let built = "";
   let made = {};
 
-  function own(answer) {
+  function parameters(answer) {
     return sliders(state, answer.names, answer.grid.length === 1).map(([name, given]) => {
       const control = slider({ ...given, value: state[name] ?? given.value, oninput: (v) => page.change({ [name]: v }) });
       made[name] = control;
@@ -62,7 +62,7 @@ export function modelControls(page, { onslide, onrest, learn }) {
         built = key;
         made = {};
         node.replaceChildren(
-          ...(answer.path ? penalty(answer) : own(answer)),
+          ...(answer.path ? penalty(answer) : parameters(answer)),
           ...(["smoother", "process"].includes(state.model)
             ? [element("p", { class: "row" },
               button(state.model === "process" ? "Learn from the points" : "Choose by leave-one-out", learn),

@@ -64,9 +64,9 @@ export function drawField(plane, answer, values) {
   const paint = scale(answer.box[2]);
   plane.shade(columns, rows, (i) => [...paint(values[i]), 170]);
   const [xs, zs] = [spread(answer.box[0], columns), spread(answer.box[1], rows)];
-  const found = ticks(...answer.box[2], 8).map((level) => [level, contour(values, xs, zs, level)]).filter(([, s]) => s.length);
-  plane.layer("levels").replaceChildren(...found.map(([, s]) => svg("path", { class: "thin", d: contourPath(plane, s) })));
-  plane.layer("labels").replaceChildren(...found.map(([level, s]) => {
+  const drawn = ticks(...answer.box[2], 8).map((level) => [level, contour(values, xs, zs, level)]).filter(([, s]) => s.length);
+  plane.layer("levels").replaceChildren(...drawn.map(([, s]) => svg("path", { class: "thin", d: contourPath(plane, s) })));
+  plane.layer("labels").replaceChildren(...drawn.map(([level, s]) => {
     const [x, z] = s[Math.floor(s.length / 2)][0];
     return svg("text", { class: "level", x: plane.px(x), y: plane.py(z) + 4, "text-anchor": "middle" }, digits(level));
   }));
