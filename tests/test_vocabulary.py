@@ -1,6 +1,7 @@
-"""One word for one thing: retired identifiers do not come back.
+"""One word for one thing: retired identifiers and phrases do not come back.
 
-The field's words are in ``docs/architecture.md`` and ``docs/glossary.md``.
+The field's words are in ``docs/architecture.md`` and ``docs/glossary.md``. Identifiers are those of
+Python and of the scripts of the pages; phrases are looked for in every text that people read.
 """
 
 from __future__ import annotations
@@ -35,9 +36,40 @@ RETIRED = {
 FOREIGN = {
     "tests/contracts.py": {"kept"},
     "tests/test_architecture.py": {"walk"},
+    "tests/laws/test_docstrings.py": {"walk"},
+    "tests/laws/test_hostile_numbers.py": {"walk_tb"},
     "src/separatrix/samples/houses.py": {"price"},
     "src/separatrix/geometry/class_scores.py": {"shares_memory"},
 }
+#: Words that say nothing of what a variable of a page holds, beside those retired everywhere.
+RETIRED_IN_PAGES = {"found": "what it is", "own": "whose", "held": "dragged"}
+#: Words of pages that are not retired there: a question is asked of the server.
+SAID_IN_PAGES = {"ask"}
+PAGES = [p for p in sorted((ROOT / "src").rglob("*.js")) if not p.name.endswith(".min.js")]
+#: Retired phrase → what scikit-learn's documentation would say.
+PHRASES = {
+    r"taken and unused|taken as scikit-learn does|it has no effect\.": "Ignored; accepted for …",
+    r"(?<!there )\b(?:is|are) no (?:a|an|candidate|class|code|column|count|covariance|date|distance"
+    r"|error|feature|fraction|frame|function|level|list|mapping|model|number|numbers|object|option"
+    r"|partition|penalty|probability|query|table|tree)\b(?! (?:is|are)\b)": "is not a …",
+    r"ha(?:s|ve) no say": "does not influence",
+    r"next to nothing": "almost zero, almost nothing",
+    r"by intention": "deliberately",
+    r"hold no promise": "are not valid",
+    r"make this page again": "create this report again",
+    r"interval of that": "confidence interval",
+    r"worst of whose": "the worst of their …",
+    r"either half": "each half",
+    r"apart from the solver": "by code separate from the solver",
+    r"where to go on": "next steps",
+}
+WRITTEN = sorted(
+    path
+    for folder, ends in (("src", "py js j2"), ("docs", "md py"), ("tests", "py"))
+    for end in ends.split()
+    for path in (ROOT / folder).rglob(f"*.{end}")
+    if not {"_build", "gallery", "reference"} & set(path.parts) and path != Path(__file__)
+)
 FILES = sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py")])
 
 
@@ -75,6 +107,34 @@ def test_retired_identifiers_do_not_come_back(folder: str) -> None:
         if word in RETIRED
     }
     assert not found, "\n".join(sorted(found))
+
+
+def code_of(script: str) -> str:
+    """JavaScript without its comments and plain strings."""
+    script = re.sub(r"/\*.*?\*/|(?<![:\"])//[^\n]*", "", script, flags=re.DOTALL)
+    return re.sub(r'"(?:\\.|[^"\\\n])*"', '""', script)
+
+
+def test_retired_identifiers_do_not_come_back_to_pages() -> None:
+    retired = (RETIRED.keys() - SAID_IN_PAGES) | RETIRED_IN_PAGES.keys()
+    found = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in PAGES
+        for name in re.findall(r"[A-Za-z_]\w*", code_of(path.read_text(encoding="utf-8")))
+        if retired & set(parts_of(name))
+    }
+    assert not found, "\n".join(sorted(found))
+
+
+def test_retired_phrases_do_not_come_back() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}: {match[0]} → {instead}"
+        for path in WRITTEN
+        for text in [path.read_text(encoding="utf-8")]
+        for phrase, instead in PHRASES.items()
+        for match in re.finditer(phrase, text, re.IGNORECASE)
+    ]
+    assert not found, "\n".join(found)
 
 
 def test_a_retired_word_is_found_inside_an_identifier() -> None:

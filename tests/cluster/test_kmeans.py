@@ -213,9 +213,9 @@ def test_one_iteration_shows_that_centers_stay(make, columns: int, small: int, m
 def test_verbose_says_how_each_run_ended(capsys) -> None:
     x = np.random.default_rng(0).normal(size=(100, 2))
     model = sx.KMeans(3, n_init=2, random_state=0, verbose=1).fit(x)
-    told = capsys.readouterr().out
-    assert told.count("Initialization complete") == told.count("strict convergence") == 2
-    assert f"inertia {model.inertia_:.6g}" in told
+    printed = capsys.readouterr().out
+    assert printed.count("Initialization complete") == told.count("strict convergence") == 2
+    assert f"inertia {model.inertia_:.6g}" in printed
 
 
 def test_fewer_distinct_rows_than_clusters() -> None:

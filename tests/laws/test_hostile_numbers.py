@@ -340,7 +340,7 @@ def test_one_heavy_row_leaves_the_others_their_digits() -> None:
         np.testing.assert_allclose(found.coef_, expected, rtol=1e-10)
 
 
-def test_sparse_machines_of_columns_far_from_zero_end_soon() -> None:
+def test_sparse_svms_of_columns_far_from_zero_end_soon() -> None:
     """Nearly dependent columns need few steps, though descent by coordinates would need many."""
     rng = np.random.default_rng(0)
     seconds, x = 1.6e9 + rng.uniform(0.0, 1e7, (300, 3)), rng.standard_normal(300)

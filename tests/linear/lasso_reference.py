@@ -1,4 +1,4 @@
-"""Tables and optimality conditions for the lasso tests, written apart from the solvers."""
+"""Tables and optimality conditions for the lasso tests, independent of the solvers."""
 
 from __future__ import annotations
 

@@ -166,9 +166,9 @@ def _is_intercept_identified(basic: BasicSolution, center: Floats, count: float)
     combined = basic.combination.any(axis=0)
     if not combined.any():
         return True
-    t, center_kept = basic.combination[:, combined], center[~basic.independent][combined]
-    constant = center_kept - center[basic.independent] @ t
-    size = np.abs(center_kept) + np.abs(center[basic.independent]) @ np.abs(t)
+    t, center_left = basic.combination[:, combined], center[~basic.independent][combined]
+    constant = center_left - center[basic.independent] @ t
+    size = np.abs(center_left) + np.abs(center[basic.independent]) @ np.abs(t)
     tolerance = min(1e2 * 10.0**-basic.digits, 1e-9)
     # entries rounded by ε|x| leave the constant uncertain by that times √[(XᵀX)⁻¹]₀₀, times √n
     lever = np.sqrt(1.0 + count * np.sum((center[basic.independent] @ basic.inverse_root[0]) ** 2))

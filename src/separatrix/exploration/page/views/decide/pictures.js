@@ -61,7 +61,7 @@ export function roc() {
     /** What no cost changes. */
     base({ labels, positive, curve }) {
       const name = labels[positive];
-      plane.range({ x: UNIT, y: UNIT, xLabel: `Others predicted as ${short(name, 24)}`, yLabel: `${short(name, 20)} found` });
+      plane.range({ x: UNIT, y: UNIT, xLabel: `Others predicted as ${short(name, 24)}`, yLabel: `${short(name, 20)} detected` });
       const places = Array.from(curve.fpr, (x, i) => [x, curve.tpr[i]]);
       plane.layer("curves").replaceChildren(
         line(plane, "thin dashed", [[0, 0], [1, 1]]),
