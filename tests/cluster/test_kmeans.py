@@ -214,7 +214,7 @@ def test_verbose_says_how_each_run_ended(capsys) -> None:
     x = np.random.default_rng(0).normal(size=(100, 2))
     model = sx.KMeans(3, n_init=2, random_state=0, verbose=1).fit(x)
     printed = capsys.readouterr().out
-    assert printed.count("Initialization complete") == told.count("strict convergence") == 2
+    assert printed.count("Initialization complete") == printed.count("strict convergence") == 2
     assert f"inertia {model.inertia_:.6g}" in printed
 
 
