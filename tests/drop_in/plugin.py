@@ -7,26 +7,23 @@ imported, so that only what the tests build is ours.
 from __future__ import annotations
 
 import importlib
-import inspect
 from collections import Counter
 from collections.abc import Generator
 from types import ModuleType
 from typing import Any
 
 import pytest
-from sklearn.utils import all_estimators
 
-import separatrix
+from separatrix.catalogue import DECLARATIONS
 
 
 def same_named() -> dict[str, tuple[type, type]]:
-    """Name → (scikit-learn's class, ours), for every class that both have."""
-    ours = {name: getattr(separatrix, name) for name in separatrix.__all__}
-    return {
-        name: (theirs, ours[name])
-        for name, theirs in all_estimators()
-        if inspect.isclass(ours.get(name)) and ours[name] is not theirs
+    """Name → (scikit-learn's class, ours), for every class that is declared to have a twin."""
+    twins = [declared for declared in DECLARATIONS.values() if declared.twin]
+    packages = {
+        name: importlib.import_module(f"sklearn.{name}") for name in {d.twin for d in twins}
     }
+    return {d.name: (getattr(packages[d.twin], d.name), d.load()) for d in twins}
 
 
 class DropIn:

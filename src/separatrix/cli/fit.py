@@ -53,7 +53,11 @@ STUDY_OPTIONS = (
 @click.argument("table")
 @click.option("--target", metavar="COLUMN", help="The column to predict.")
 @click.option("--out", type=click.Path(path_type=Path), help="Directory for the results.")
-@click.option("--models", metavar="NAME,NAME", help="Compare only these (and the baseline).")
+@click.option(
+    "--models",
+    metavar="NAME,NAME",
+    help="Compare only these, or classes by name (and the baseline).",
+)
 @click.option(
     "--task", metavar="TASK", help="regression or classification; else inferred from the target."
 )

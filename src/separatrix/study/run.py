@@ -91,7 +91,8 @@ def run_study(
     task : {"regression", "classification"}, default=None
         None infers it from the target.
     models : sequence of str, default=None
-        Names of the candidates to compare with the baseline; None compares all that are not too
+        Names of the candidates to compare with the baseline, or of any other declared estimator
+        class, which come last, in the order given; None compares all candidates that are not too
         expensive for the size of the table.
     metric : str, default=None
         What decides. Of classes: "log_loss", "error", "auc", "f1", "balanced_error" or "cost". Of
