@@ -54,13 +54,21 @@ from separatrix.statistics.moments import Moments
 # Several models of the same rows as one, by the weights of each.
 
 
-class SeveralModels(MetaEstimatorMixin, BaseEstimator):
-    """Models of the same rows, and their weights."""
+class MixtureOfModels(MetaEstimatorMixin, BaseEstimator):
+    """Classifiers or regression models of the same rows, averaged by weights.
+
+    The first decides which, unless the class does.
+    """
 
     estimators: Any
     estimators_: list[Any]
     weights_: Floats
     certificate_: Certificate
+    classes_: NDArray[Any]
+
+    @property
+    def _of_classes(self) -> bool:
+        return classifies(self)
 
     def _accept_models(self, models: Sequence[Any]) -> None:
         """Take the names of columns and classes from models that are fitted to the same rows."""
@@ -82,14 +90,6 @@ class SeveralModels(MetaEstimatorMixin, BaseEstimator):
     def _structures(self) -> bool:
         return any(takes_structures(model) for model in self.estimators or ())
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = [get_tags(model).input_tags for model in self.estimators or ()]
-        tags.input_tags.sparse = bool(inner) and all(each.sparse for each in inner)
-        tags.input_tags.allow_nan = bool(inner) and all(each.allow_nan for each in inner)
-        tags.input_tags.pairwise = any(each.pairwise for each in inner)
-        return tags
-
     def formula(self) -> nodes.Formula:
         """Σₘ aₘ ŷₘ, or the most probable class by Σₘ aₘ pₘ."""
         models = [nodes.formula_of(one) for one in self.estimators_]
@@ -100,6 +100,59 @@ class SeveralModels(MetaEstimatorMixin, BaseEstimator):
         parts = tuple(_every_class(one, self.classes_) for one in models)
         names = nodes.probability_names(self.classes_)
         return nodes.by_probability(nodes.WeightedSum(parts, weights, names=names), self.classes_)
+
+    def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> LabeledRows:
+        """Rows with labels or numbers, as the models take them."""
+        read = labeled_rows if self._of_classes else numbered_rows
+        return read(self, X, y, sample_weight)
+
+    def _fit_models(self, rows: LabeledRows) -> list[Any]:
+        """The models, fitted to all rows."""
+        fit = fit_wrapped if self._of_classes else fitted_to_numbers
+        return [fit(model, rows) for model in self._models()]
+
+    def _stacking(self, models: list[Any], rows: LabeledRows, cv: Any) -> Average:
+        """Weights of least loss out of fold; the models are those fitted to all rows."""
+        if self._of_classes:
+            return stacked_classes(self._models(), rows, models[0].classes_, cv)
+        return stacked_numbers(self._models(), rows, cv)
+
+    def _fitted_to_moments(self, moments: Moments) -> list[Any]:
+        return [clone(model).fit(moments) for model in self._models()]
+
+    def predict(self, X: Any) -> Any:
+        """The mean of the predictions, Σₘ aₘ ŷₘ; or the most probable class."""
+        check_is_fitted(self)
+        if hasattr(self, "classes_"):
+            return self.classes_[mixed_probabilities(self, X).argmax(axis=1)]
+        columns = np.stack([np.ravel(model.predict(X)) for model in self.estimators_], axis=1)
+        return np.asarray(columns @ self.weights_)
+
+    @available_if(lambda self: self._of_classes)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Floats:
+        """Σₘ aₘ pₘ for each class in ``classes_``."""
+        check_is_fitted(self)
+        return mixed_probabilities(self, X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R², or accuracy of classes."""
+        measure = accuracy_score if hasattr(self, "classes_") else r2_score
+        return float(measure(y, self.predict(X), sample_weight=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = [get_tags(model) for model in self.estimators or ()]
+        tags.input_tags.sparse = bool(inner) and all(one.input_tags.sparse for one in inner)
+        tags.input_tags.allow_nan = bool(inner) and all(one.input_tags.allow_nan for one in inner)
+        tags.input_tags.pairwise = any(one.input_tags.pairwise for one in inner)
+        if inner:
+            tags.estimator_type = inner[0].estimator_type
+            tags.classifier_tags, tags.regressor_tags = (
+                inner[0].classifier_tags,
+                inner[0].regressor_tags,
+            )
+        tags.target_tags.required = True
+        return tags
 
 
 def _every_class(formula: nodes.Formula, classes: NDArray[Any]) -> nodes.Node:
@@ -120,59 +173,6 @@ def classifies(model: Any) -> bool:
 def regresses(model: Any) -> bool:
     """Whether the models to be averaged predict numbers."""
     return not classifies(model)
-
-
-class MixtureOfModels(SeveralModels):
-    """Classifiers or regression models, averaged by weights; the first decides which."""
-
-    classes_: NDArray[Any]
-
-    def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> LabeledRows:
-        """Rows with labels or numbers, as the models take them."""
-        read = labeled_rows if classifies(self) else numbered_rows
-        return read(self, X, y, sample_weight)
-
-    def _fit_models(self, rows: LabeledRows) -> list[Any]:
-        """The models, fitted to all rows."""
-        fit = fit_wrapped if classifies(self) else fitted_to_numbers
-        return [fit(model, rows) for model in self._models()]
-
-    def _fitted_to_moments(self, moments: Moments) -> list[Any]:
-        return [clone(model).fit(moments) for model in self._models()]
-
-    def predict(self, X: Any) -> Any:
-        """The mean of the predictions, Σₘ aₘ ŷₘ; or the most probable class."""
-        check_is_fitted(self)
-        if hasattr(self, "classes_"):
-            return self.classes_[self._probabilities(X).argmax(axis=1)]
-        columns = np.stack([np.ravel(model.predict(X)) for model in self.estimators_], axis=1)
-        return np.asarray(columns @ self.weights_)
-
-    @available_if(classifies)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Floats:
-        """Σₘ aₘ pₘ for each class in ``classes_``."""
-        check_is_fitted(self)
-        return self._probabilities(X)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R², or accuracy of classes."""
-        measure = accuracy_score if hasattr(self, "classes_") else r2_score
-        return float(measure(y, self.predict(X), sample_weight=sample_weight))
-
-    def _probabilities(self, X: Any) -> Floats:
-        return mixed_probabilities(self, X)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = [get_tags(model) for model in self.estimators or ()]
-        if inner:
-            tags.estimator_type = inner[0].estimator_type
-            tags.classifier_tags, tags.regressor_tags = (
-                inner[0].classifier_tags,
-                inner[0].regressor_tags,
-            )
-        tags.target_tags.required = True
-        return tags
 
 
 def refuse_incomparable(models: Sequence[Any]) -> None:
@@ -299,14 +299,28 @@ def stacking_certificate(average: Average) -> Certificate:
 # Averages of several models, with weights that minimize the out-of-fold loss (stacking).
 
 
-class _Averaged(SeveralModels):
+class StackedModels(MixtureOfModels):
     """Models with weights that are learned out of fold."""
 
-    cv: Any
+    def __init__(self, estimators: Any, *, cv: Any = 5) -> None:
+        self.estimators = estimators
+        self.cv = cv
 
     def get_metadata_routing(self) -> Any:
         """Which arguments of ``fit`` go to the splitter."""
         return fold_router(self)
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
+        """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`.
+
+        ``params`` such as ``groups`` go to the splitter by scikit-learn's metadata routing.
+        """
+        cv = named_folds(self.cv, X, y, route_params(self, params, None)["split"])
+        self._models()
+        rows = self._read_rows(X, y, sample_weight)
+        with warn_once():
+            models = self._fit_models(rows)
+            return self.from_fitted(models, self._stacking(models, rows, cv))
 
     def from_fitted(self, models: Sequence[Any], average: Average) -> Self:
         """Average models that are fitted already, with weights that were found before."""
@@ -320,7 +334,7 @@ class _Averaged(SeveralModels):
 
 
 @describe_parameters
-class AveragedClassifier(ClassifierMixin, _Averaged):
+class AveragedClassifier(ClassifierMixin, StackedModels):
     """Average of the probabilities of several classifiers, with weights learned out of fold.
 
         p(x) = Σₘ aₘ pₘ(x),     a = argmin −Σ w log Σₘ aₘ pₘ(true class),     a ≥ 0, Σ a = 1
@@ -364,37 +378,11 @@ class AveragedClassifier(ClassifierMixin, _Averaged):
     (True, True)
     """
 
-    classes_: NDArray[Any]
-
-    def __init__(self, estimators: Any, *, cv: Any = 5) -> None:
-        self.estimators = estimators
-        self.cv = cv
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
-        """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`.
-
-        ``params`` such as ``groups`` go to the splitter by scikit-learn's metadata routing.
-        """
-        cv = named_folds(self.cv, X, y, route_params(self, params, None)["split"])
-        models, rows = self._models(), labeled_rows(self, X, y, sample_weight)
-        with warn_once():
-            whole = [fit_wrapped(model, rows) for model in models]
-            average = stacked_classes(models, rows, whole[0].classes_, cv)
-        return self.from_fitted(whole, average)
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Σₘ aₘ pₘ for each class in ``classes_``."""
-        check_is_fitted(self)
-        return mixed_probabilities(self, X)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class."""
-        chosen = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
+    _of_classes = True  # type: ignore[assignment]
 
 
 @describe_parameters
-class AveragedRegressor(RegressorMixin, _Averaged):
+class AveragedRegressor(RegressorMixin, StackedModels):
     """Average of the predictions of several regression models, with weights learned out of fold.
 
         ŷ(x) = Σₘ aₘ ŷₘ(x),     a = argmin Σ w (y − Σₘ aₘ ŷₘ)²,     a ≥ 0, Σ a = 1
@@ -438,27 +426,7 @@ class AveragedRegressor(RegressorMixin, _Averaged):
     array([1., 0.])
     """
 
-    def __init__(self, estimators: Any, *, cv: Any = 5) -> None:
-        self.estimators = estimators
-        self.cv = cv
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
-        """Fit to ``X`` and numbers ``y``, or to :class:`~separatrix.rows.rows.Rows`.
-
-        ``params`` such as ``groups`` go to the splitter by scikit-learn's metadata routing.
-        """
-        cv = named_folds(self.cv, X, y, route_params(self, params, None)["split"])
-        models, rows = self._models(), numbered_rows(self, X, y, sample_weight)
-        with warn_once():
-            whole = [fitted_to_numbers(model, rows) for model in models]
-            average = stacked_numbers(models, rows, cv)
-        return self.from_fitted(whole, average)
-
-    def predict(self, X: Any) -> Floats:
-        """Σₘ aₘ ŷₘ for every row."""
-        check_is_fitted(self)
-        columns = np.stack([model.predict(X) for model in self.estimators_], axis=1)
-        return np.asarray(columns @ self.weights_)
+    _of_classes = False  # type: ignore[assignment]
 
 
 # -------------------------------------------------------------------------------------------------
@@ -598,9 +566,7 @@ class ModelAverage(MixtureOfModels):
                 "Stacking has no prior_weights: the folds alone decide.",
                 remedy='Leave them out, or use weights="akaike" or "evidence".',
             )
-        if classifies(self):
-            return stacked_classes(self._models(), rows, models[0].classes_, cv)
-        return stacked_numbers(self._models(), rows, cv)
+        return super()._stacking(models, rows, cv)
 
     def _stack(self, models: Sequence[Any], average: Average) -> Self:
         self.weights_ = np.asarray(average.weights, dtype=float)
