@@ -642,11 +642,31 @@ class LogisticSamples:
             raise ImportError(
                 "to_arviz needs ArviZ, which is not installed: pip install arviz."
             ) from missing
-        names = {"coef": self.coef, "intercept": self.intercept}
-        dims, coords = {"coef": ["score", "column"], "intercept": ["score"]}, self._coords()
+        groups = self.to_dict()
+        posterior, labeled = groups["posterior"], {k: groups[k] for k in ("coords", "dims")}
         if hasattr(arviz, "InferenceData"):
-            return arviz.from_dict(posterior=names, coords=coords, dims=dims)
-        return arviz.from_dict({"posterior": names}, coords=coords, dims=dims)
+            return arviz.from_dict(posterior=posterior, **labeled)
+        return arviz.from_dict({"posterior": posterior}, **labeled)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The draws in the form of ArviZ's inference data, as plain arrays.
+
+        ``posterior`` holds ``coef`` and ``intercept`` (chain x draw x …), ``dims`` and ``coords``
+        name their axes, and ``summary`` has ``r_hat``, ``ess_bulk`` and ``ess_tail`` of both.
+        """
+        shape = (-1, self.coef.shape[-1] + 1)
+        found = self.diagnostics
+        named = {"r_hat": found.rhat, "ess_bulk": found.ess_bulk, "ess_tail": found.ess_tail}
+        by_name = {name: values.reshape(shape) for name, values in named.items()}
+        return {
+            "posterior": {"coef": self.coef, "intercept": self.intercept},
+            "summary": {
+                name: {"coef": values[:, 1:], "intercept": values[:, 0]}
+                for name, values in by_name.items()
+            },
+            "dims": {"coef": ["score", "column"], "intercept": ["score"]},
+            "coords": self._coords(),
+        }
 
     def _coords(self) -> dict[str, list[str]]:
         shown = self.classes[1:] if len(self.classes) == 2 else self.classes

@@ -164,3 +164,18 @@ def test_without_arviz_the_error_says_what_to_install(monkeypatch) -> None:
     samples = fitted(60, 1, 2).sample(100, random_state=0)
     with pytest.raises(ImportError, match="pip install arviz"):
         samples.to_arviz()
+
+
+def test_draws_and_diagnostics_have_the_names_and_shapes_of_arviz() -> None:
+    samples = fitted(60, 2, 3).sample(200, random_state=0)
+    found = samples.to_dict()
+    posterior, summary = found["posterior"], found["summary"]
+    assert posterior["coef"].shape == (4, 200, 3, 2)
+    assert summary["r_hat"]["coef"].shape == (3, 2)
+    assert summary["ess_bulk"]["intercept"].shape == (3,)
+    sizes = {"score": 3, "column": 2}
+    for name, axes in found["dims"].items():
+        assert posterior[name].shape[2:] == tuple(sizes[axis] for axis in axes)
+        assert [len(found["coords"][axis]) for axis in axes] == [sizes[axis] for axis in axes]
+    at = samples.labels.index(f"{samples.names[1]} [{samples.classes[2]}]")
+    assert summary["ess_tail"]["coef"][2, 1] == samples.diagnostics.ess_tail[at]
