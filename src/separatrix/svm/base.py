@@ -87,7 +87,7 @@ def certify(model: Any, svms: list[BinarySVM], cause: Callable[[], str]) -> None
     worst = max(svms, key=lambda svm: badness(svm.certificate))
     model.certificate_ = worst.certificate
     if len(svms) > 1:
-        claim = f"{len(svms)} binary SVMs, the worst of whose certificates is this: "
+        claim = f"{len(svms)} binary SVMs; this is the worst of their certificates: "
         model.certificate_ = replace(worst.certificate, claim=claim + worst.certificate.claim)
     if not worst.certificate.holds:
         text = f"support vector machine, {worst.status}: {worst.certificate} {cause()}"
