@@ -35,7 +35,7 @@ def clinic():
 
 def out_of_fold(table, target, model):
     """Labels, codes and probabilities, computed without the view."""
-    rows, y = table.scanned(target), table.labels(target)
+    rows, y = table.scan(target), table.labels(target)
     labels, codes = np.unique(y, return_inverse=True)
     folds = folds_of(5, len(y), codes=codes)
     parts = [model.fit(rows.take(a)).predict_proba(rows.take(b)) for a, b in folds.pairs]

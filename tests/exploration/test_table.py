@@ -37,7 +37,7 @@ def test_samples_repeat_and_do_not_depend_on_blocks():
 
 def test_rows_of_all_columns_serve_estimators():
     table = read_table(sample("wine").path)
-    model = sx.LinearDiscriminantAnalysis().fit(table.scanned("cultivar"))
+    model = sx.LinearDiscriminantAnalysis().fit(table.scan("cultivar"))
     own = sx.LinearDiscriminantAnalysis().fit(sx.scan(sample("wine").path, target="cultivar"))
     np.testing.assert_allclose(model.coef_, own.coef_, rtol=1e-9)
 

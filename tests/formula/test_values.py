@@ -13,7 +13,7 @@ from scipy.special import erfc, expit, log_expit, ndtr
 from separatrix.export.export import json_text
 from separatrix.export.onnx.graph import Graph
 from separatrix.export.program import Builder, Output
-from separatrix.export.scalars import ScalarValue, Unrolled, _settled
+from separatrix.export.scalars import ScalarValue, Unrolled, _order_program
 from separatrix.formula.inputs import InputColumn
 from separatrix.formula.values import Numbers, Value
 from tests.export.evaluator import evaluate
@@ -49,12 +49,12 @@ FORMULAS: dict[str, Callable[[Value], Value]] = {
     "running sums": lambda x: x.cumulative() - x.cumulative(reverse=True),
     "normalized": lambda x: x.at_least(0.0).normalized(4),
     "distances": lambda x: x.over_columns(
-        x.filled(0.0, 5), [POINTS], lambda s, at: s + (at[0] - at[1]).square()
+        x.fill(0.0, 5), [POINTS], lambda s, at: s + (at[0] - at[1]).square()
     ),
     "matrices": lambda x: (x.reshape(-1, 2, 2) @ x.reshape(-1, 2, 2).transpose(0, 2, 1)).reshape(
         -1, 4
     ),
-    "pieces": lambda x: x.column(1).interpolated(
+    "pieces": lambda x: x.column(1).interpolate(
         np.array([-1.0, 0.0, 0.0, 1.0]), np.array([0.0, 1.0, 2.0, 2.0]), np.array([1.0, 0, 0, 0])
     ),
     "tiles": lambda x: x.by_tiles(3, lambda part: [part * 2.0])[0],
@@ -86,7 +86,7 @@ def test_expressions_of_a_row_give_the_numbers(name: str) -> None:
     row[0, :] = [unrolled.builder.read(InputColumn(f"x{j}")) for j in range(4)]
     value = FORMULAS[name](ScalarValue(unrolled, row))
     outputs = [Output(f"y{j}", one) for j, one in enumerate(value.array.ravel())]
-    document = json.loads(json_text(_settled(unrolled, "test", outputs)))
+    document = json.loads(json_text(_order_program(unrolled, "test", outputs)))
     found = [
         list(evaluate(document, {f"x{j}": v for j, v in enumerate(x)}).values()) for x in X.tolist()
     ]

@@ -15,12 +15,12 @@ from separatrix.study.document import document_of
 from separatrix.study.explanation import (
     LOSSES,
     RowLoss,
-    all_permuted,
     column_importance,
     columns_at,
     loss_weights,
     partial_dependence,
-    permuted,
+    permute_all,
+    permute_terms,
     row_loss,
     row_work,
 )
@@ -95,17 +95,17 @@ def test_all_terms_of_a_column_move_together(frame):
         "a": 1, "noise": 1, "copy": 2, "level": 3, "flag": 1,
     }  # fmt: skip
     donors = np.roll(np.arange(len(rows)), 7)
-    moved = permuted(x, at["level"], donors)
+    moved = permute_terms(x, at["level"], donors)
     assert (moved[:, at["level"]].sum(axis=1) == 1).all()
     assert (moved[:, at["level"]] == np.asarray(x)[donors][:, at["level"]]).all()
     others = np.setdiff1d(np.arange(x.shape[1]), at["level"])
     assert (moved[:, others] == x[:, others]).all()
     jobs = [(at["a"], donors), (at["level"], donors[::-1]), (at["copy"], donors)]
-    whole = all_permuted(x, jobs)
-    assert (whole == np.concatenate([permuted(x, *job) for job in jobs])).all()
-    assert (all_permuted(sparse.csr_array(x), jobs).toarray() == whole).all()
-    thin = permuted(sparse.csr_array(x), at["copy"], donors)
-    assert (thin.toarray() == permuted(x, at["copy"], donors)).all()
+    whole = permute_all(x, jobs)
+    assert (whole == np.concatenate([permute_terms(x, *job) for job in jobs])).all()
+    assert (permute_all(sparse.csr_array(x), jobs).toarray() == whole).all()
+    thin = permute_terms(sparse.csr_array(x), at["copy"], donors)
+    assert (thin.toarray() == permute_terms(x, at["copy"], donors)).all()
 
 
 def test_dependence_on_a_linear_column_is_its_coefficient(linear):

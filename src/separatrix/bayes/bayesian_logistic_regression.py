@@ -542,12 +542,12 @@ def _coordinates(posterior: Any, x: Value) -> tuple[Value, Value]:
     """The design of the posterior, and the prior variance of what is outside of its span."""
     at = posterior.coordinates
     whole = (x - at.center) / at.scale
-    z, outside = whole, x.filled(0.0, 1)
+    z, outside = whole, x.fill(0.0, 1)
     if at.span is not None:
         z = whole @ (at.span)
         left = whole - z @ (at.span.T)
         outside = left.square().sum() * float(posterior.prior_scale**2)
-    return (concat([z, x.filled(1.0, 1)]) if at.intercept else z), outside
+    return (concat([z, x.fill(1.0, 1)]) if at.intercept else z), outside
 
 
 def _softmax_probit(posterior: Any, x: Value) -> Value:
@@ -568,7 +568,7 @@ def _softmax_probit(posterior: Any, x: Value) -> Value:
 
     logs = []
     for i in range(k):
-        terms = concat([x.filled(0.0, 1), *(scaled(i, j) for j in range(k) if j != i)])
+        terms = concat([x.fill(0.0, 1), *(scaled(i, j) for j in range(k) if j != i)])
         largest = terms.max()
         logs.append(-(largest + (terms - largest).exp().sum().log()))
     return concat(logs).softmax()

@@ -617,7 +617,7 @@ class BayesianLinearRegression(BayesianLinearModel):
         self, source: Moments | Block, prior: NormalPrior, variance: float, *, store: bool = False
     ) -> tuple[EvidenceSpectrum, Floats]:
         """The spectrum in the columns of the standard prior, and the posterior mean of u."""
-        changed = prior.transformed(source)
+        changed = prior.transform_source(source)
         columns = ColumnScaling.of(
             changed, fit_intercept=bool(self.fit_intercept), standardize=False
         )
@@ -753,7 +753,7 @@ class NormalPrior:
         u = np.linalg.lstsq(self.root, b, rcond=None)[0]
         return float(u @ u)
 
-    def transformed(self, source: Moments | Block) -> Moments | Block:
+    def transform_source(self, source: Moments | Block) -> Moments | Block:
         """X, or XL where L is a matrix, and y − Xm₀."""
         if not self.mean.any() and self.diagonal:
             return source

@@ -393,7 +393,7 @@ default="k-means++"
 
     def formula(self) -> nodes.ClassFormula:
         """The nearest center."""
-        x = nodes.standardized(self.standardizer_, nodes.design_of(self))
+        x = nodes.standardize_rows(self.standardizer_, nodes.design_of(self))
         centers = np.asarray(self._standardize(self.cluster_centers_), dtype=np.float64)
         k = len(centers)
         squares = nodes.Distances(x, SquaredEuclidean(), centers, names=cluster_names(k))

@@ -629,7 +629,7 @@ class ConformalInterval(nodes.Node):
         if self.one is not self.other:
             lower, upper = one.apply("Min", other), one.apply("Max", other)
         if np.isinf(q):
-            return concat([lower.filled(-np.inf, 1), upper.filled(np.inf, 1)])
+            return concat([lower.fill(-np.inf, 1), upper.fill(np.inf, 1)])
         reach = q if self.scale is None else of(self.scale) * q
         low, high = lower - reach, upper + reach
         if q >= 0.0:

@@ -321,9 +321,9 @@ class GaussianClassifier(ClassifierMixin, RowsEstimator):
 
     def formula(self) -> nodes.ClassFormula:
         """The most probable class of normal densities."""
-        return self._decided(nodes.Probabilities)
+        return self._decide(nodes.Probabilities)
 
-    def _decided(self, probabilities: Callable[..., nodes.Node]) -> nodes.ClassFormula:
+    def _decide(self, probabilities: Callable[..., nodes.Node]) -> nodes.ClassFormula:
         """The largest score decides, of two classes by the sign of the log odds."""
         labels, two = self.classes_, len(self.classes_) == 2
         names = nodes.probability_names(labels)

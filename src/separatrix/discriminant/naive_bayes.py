@@ -335,9 +335,9 @@ class NaiveBayes(ClassifierMixin, RowsEstimator):
 
     def _indicator_scores(self, block: Block) -> Floats:
         """log p(x | k) from one indicator for each level."""
-        return self.density_.scores(self._aligned(block))
+        return self.density_.scores(self._align(block))
 
-    def _aligned(self, block: Block) -> Floats:
+    def _align(self, block: Block) -> Floats:
         """Values over the terms of the density, NaN where one is missing."""
         if not self.from_table_:
             block = OneHotColumns(self.schema_).apply(block)
@@ -386,7 +386,7 @@ class NaiveBayes(ClassifierMixin, RowsEstimator):
 
     def _levels_read(self, X: Any) -> tuple[Floats, Floats]:
         """Values over the terms of the density, 0 where one is missing; and where there is one."""
-        x = self._aligned(self._raw_block(X))
+        x = self._align(self._raw_block(X))
         there = ~np.isnan(x)
         return np.where(there, x, 0.0), there.astype(np.float64)
 
@@ -476,7 +476,7 @@ class NaiveBayesScores(nodes.Node):
         """Numbers column by column, levels by tables; where all classes are excluded, the prior."""
         density, both = self.density, of(self.levels)
         m, d = len(density.terms), density.mean.shape[1]
-        scores = both.filled(0.0, len(density.mean))
+        scores = both.fill(0.0, len(density.mean))
         if d:
             scores = self._normal(both.columns(*range(d)), both.columns(*range(m, m + d)), scores)
         excluded = None

@@ -220,7 +220,7 @@ class PointsEstimator(RowsEstimator):
             raise NoFormula("A model of precomputed distances has no rows to compare with.")
         if self._fitted_to_objects:
             raise NoFormula("A metric of objects compares what a formula has no numbers for.")
-        return nodes.standardized(self.standardizer_, nodes.design_of(self))
+        return nodes.standardize_rows(self.standardizer_, nodes.design_of(self))
 
 
 # -------------------------------------------------------------------------------------------------

@@ -124,7 +124,7 @@ class PageTable:
     def _target(self, name: str) -> NDArray[Any]:
         return self.labels(name) if name in self.classes else self.column(name)
 
-    def scanned(self, target: str | None, names: Sequence[str] | None = None) -> Rows:
+    def scan(self, target: str | None, names: Sequence[str] | None = None) -> Rows:
         """These rows as ``Rows``, with all columns or the named ones as features."""
         key = (target, None if names is None else tuple(names))
         if key not in self.rows:

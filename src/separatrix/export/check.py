@@ -104,20 +104,20 @@ def _ranges(
 ) -> dict[str, Range]:
     """Ranges by profile of the table, else by the centers that the model itself knows."""
     places = _places(model, reading)
-    found = {}
+    ranges = {}
     for column in reading.columns:
         if column.kind is Kind.DISCRETE:
             continue
         profile = known.get(column.name)
         if profile is not None and np.isfinite(profile.mean):
             spread = profile.std if np.isfinite(profile.std) and profile.std > 0 else 1.0
-            found[column.name] = Range(
+            ranges[column.name] = Range(
                 profile.mean, spread, profile.minimum, profile.maximum, profile.integer
             )
             continue
         center, spread = places.get(column.name, (column.typical, abs(column.typical) / 4 or 1.0))
-        found[column.name] = Range(center, spread, center - 3 * spread, center + 3 * spread)
-    return found
+        ranges[column.name] = Range(center, spread, center - 3 * spread, center + 3 * spread)
+    return ranges
 
 
 def _places(model: Any, reading: InputTable) -> dict[str, tuple[float, float]]:
@@ -174,24 +174,24 @@ def _values(
     rng: np.random.Generator, column: InputColumn, known: Range | None, is_matrix: bool
 ) -> list[Any]:
     """Values of a column; None where they are missing."""
-    found: list[Any]
+    values: list[Any]
     if column.kind is Kind.DISCRETE:
         refused = column.unseen == "error" or column.refuses_missing
         levels = [*column.levels, *([] if refused else [UNSEEN])]
         if is_matrix:
             levels = [*column.levels, "-7"]
         odds = np.array([1.0] * len(column.levels) + [0.05] * (len(levels) - len(column.levels)))
-        found = [levels[i] for i in rng.choice(len(levels), COUNT, p=odds / odds.sum())]
+        values = [levels[i] for i in rng.choice(len(levels), COUNT, p=odds / odds.sum())]
     elif column.kind is Kind.BOOLEAN:
-        found = rng.integers(0, 2, COUNT).tolist()
+        values = rng.integers(0, 2, COUNT).tolist()
     else:
         assert known is not None
-        found = _numbers(rng, column, known).tolist()
+        values = _numbers(rng, column, known).tolist()
     if not column.refuses_missing:
         gone = rng.random(COUNT) < 0.06
         gone[:8] = False  # some rows with every value
-        found = [None if lacks else v for v, lacks in zip(found, gone, strict=True)]
-    return found
+        values = [None if lacks else v for v, lacks in zip(values, gone, strict=True)]
+    return values
 
 
 def _numbers(rng: np.random.Generator, column: InputColumn, known: Range) -> Floats:
@@ -233,14 +233,14 @@ def _near_boundaries(
     def predicted(rows: Mapping[str, list[Any]]) -> Any:
         return np.asarray(model.predict(reading.rows(as_table(rows, reading))))
 
-    one, other = predicted(start), predicted(end)
-    at = np.flatnonzero(one != other)[:pairs]
+    point, other = predicted(start), predicted(end)
+    at = np.flatnonzero(point != other)[:pairs]
     if not len(at):
         return None
     start, end = (
         {name: [values[i] for i in at] for name, values in side.items()} for side in (start, end)
     )
-    one, taken = one[at], []
+    point, taken = point[at], []
     low, high = np.zeros(len(at)), np.ones(len(at))
     for step in range(STEPS):
         middle = (low + high) / 2
@@ -251,7 +251,7 @@ def _near_boundaries(
             ]
             for c in reading.columns
         }
-        same = predicted(rows) == one
+        same = predicted(rows) == point
         low, high = np.where(same, middle, low), np.where(same, high, middle)
         if step in TAKEN:
             taken.append(as_table(rows, reading))
@@ -288,7 +288,7 @@ def given_rows(rows: Any, model: Any, reading: InputTable) -> pa.Table:
         count += part.n
         if count >= MOST_ROWS:
             break
-    if not sum(len(one) for one in found):
+    if not sum(len(row) for row in found):
         raise InputError("There are no rows to check on.")
     return pa.concat_tables(found)
 
@@ -323,21 +323,21 @@ def answers_of(model: Any, X: Any, level: float) -> dict[str, NDArray[Any]]:
     """What a model answers, by the names of outputs of a graph."""
     with warnings.catch_warnings(), one_blas_thread():
         warnings.simplefilter("ignore")  # levels that training did not have are there on purpose
-        found = {"prediction": np.asarray(model.predict(X))}
+        answers = {"prediction": np.asarray(model.predict(X))}
         if hasattr(model, "predict_proba"):
-            found["probabilities"] = np.asarray(model.predict_proba(X), dtype=float)
+            answers["probabilities"] = np.asarray(model.predict_proba(X), dtype=float)
         if hasattr(model, "decision_function"):
             scores = np.asarray(model.decision_function(X))
-            found["scores"] = scores[:, None] if scores.ndim == 1 else scores
+            answers["scores"] = scores[:, None] if scores.ndim == 1 else scores
         if hasattr(model, "cluster_centers_") and hasattr(model, "transform"):
-            found["distance"] = np.asarray(model.transform(X)).min(axis=1)
+            answers["distance"] = np.asarray(model.transform(X)).min(axis=1)
         if hasattr(model, "scores_") and hasattr(model, "predict_set"):
-            found["set"] = np.asarray(model.predict_set(X, level=level))
+            answers["set"] = np.asarray(model.predict_set(X, level=level))
         if hasattr(model, "guarantee") and hasattr(model, "predict_interval"):
-            found["interval"] = np.asarray(model.predict_interval(X, level=level))
+            answers["interval"] = np.asarray(model.predict_interval(X, level=level))
         elif hasattr(model, "predictive"):
-            found |= _spread(model, X, level, several=found["prediction"].ndim > 1)
-    return found
+            answers |= _spread(model, X, level, several=answers["prediction"].ndim > 1)
+    return answers
 
 
 def _spread(model: Any, X: Any, level: float, *, several: bool) -> dict[str, NDArray[Any]]:
@@ -352,7 +352,7 @@ def _spread(model: Any, X: Any, level: float, *, several: bool) -> dict[str, NDA
     return {"standard_deviation": np.asarray(normal.scale), "interval": ends}
 
 
-def tied(formula: Formula, X: Any) -> NDArray[np.bool_] | None:
+def find_ties(formula: Formula, X: Any) -> NDArray[np.bool_] | None:
     """Where rounding may decide between two labels; None of a model of numbers."""
     if not isinstance(formula, ClassFormula) or formula.decided_by is None:
         return None
@@ -393,16 +393,16 @@ def run_python(text: str, table: pa.Table) -> list[list[Any]]:
         path = Path(folder) / "exported.py"
         path.write_text(text, encoding="utf-8")
         rows = json.dumps([_plain(row) for row in table.to_pylist()])
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-I", "-c", _DRIVER, str(path)],
             input=rows.encode(),
             capture_output=True,
             check=False,
         )
-    if done.returncode:
-        last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
-        return _failed("Python", last[0] if last else "it ended without words")
-    answers = json.loads(done.stdout)
+    if process.returncode:
+        last = process.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        return _fail_rows("Python", last[0] if last else "it ended without words")
+    answers = json.loads(process.stdout)
     return [list(column) for column in zip(*answers, strict=True)]
 
 
@@ -426,7 +426,7 @@ def run_duckdb(query: str, table: pa.Table, name: str, ids: int) -> list[list[An
         try:
             rows = connection.sql(query).fetchall()
         except duckdb.Error as problem:
-            return _failed("DuckDB", str(problem))
+            return _fail_rows("DuckDB", str(problem))
     return _by_column(sorted(rows, key=lambda row: row[0]), ids)
 
 
@@ -434,20 +434,20 @@ def run_sqlite(query: str, table: pa.Table, name: str, ids: int) -> list[list[An
     """The same in SQLite."""
     connection = sqlite3.connect(":memory:")
     try:
-        columns = ", ".join(_quoted(column) for column in table.column_names)
-        connection.execute(f"CREATE TABLE {_quoted(name)} ({columns})")
+        columns = ", ".join(_quote(column) for column in table.column_names)
+        connection.execute(f"CREATE TABLE {_quote(name)} ({columns})")
         marks = ", ".join("?" for _ in table.column_names)
         rows = [list(_plain(row).values()) for row in table.to_pylist()]
-        connection.executemany(f"INSERT INTO {_quoted(name)} VALUES ({marks})", rows)
+        connection.executemany(f"INSERT INTO {_quote(name)} VALUES ({marks})", rows)
         found = connection.execute(query).fetchall()
     except sqlite3.Error as problem:
-        return _failed("SQLite", str(problem))
+        return _fail_rows("SQLite", str(problem))
     finally:
         connection.close()
     return _by_column(sorted(found, key=lambda row: row[0]), ids)
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -455,7 +455,7 @@ def _by_column(rows: Sequence[Sequence[Any]], ids: int) -> list[list[Any]]:
     return [list(column) for column in zip(*rows, strict=True)][ids:]
 
 
-def _failed(engine: str, why: str) -> list[list[Any]]:
+def _fail_rows(engine: str, why: str) -> list[list[Any]]:
     raise CheckFailed(f"{engine} does not run the export ({why.splitlines()[0]}).")
 
 
@@ -492,7 +492,7 @@ class Check:
         return f"{text} ({self.source})"
 
 
-def compared(
+def compare_answers(
     names: Sequence[str],
     expected: Sequence[NDArray[Any]],
     found: Sequence[Sequence[Any]],
@@ -541,5 +541,5 @@ def _compare_numbers(name: str, wanted: NDArray[Any], given: Sequence[Any]) -> t
         size = np.maximum(np.abs(wanted), np.nanmedian(np.abs(wanted)))
         difference = difference / np.where(size > 0, size, 1.0)
     difference = np.where(np.isnan(difference), np.inf, difference)
-    at = int(difference.argmax())
-    return at, float(difference[at])
+    index = int(difference.argmax())
+    return index, float(difference[index])

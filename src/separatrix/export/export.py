@@ -16,13 +16,13 @@ from separatrix.export.check import (
     Check,
     CheckFailed,
     answers_of,
-    compared,
+    compare_answers,
+    find_ties,
     given_rows,
     made_up_rows,
     run_duckdb,
     run_python,
     run_sqlite,
-    tied,
 )
 from separatrix.export.expressions import (
     All,
@@ -50,7 +50,7 @@ from separatrix.export.expressions import (
     Text,
     Truth,
 )
-from separatrix.export.program import Output, Program, numbered
+from separatrix.export.program import Output, Program, number_name
 from separatrix.export.python import module_text
 from separatrix.export.scalars import program_of
 from separatrix.export.sql import DIALECTS, SQLDialect, dialect_named
@@ -173,7 +173,7 @@ def export_model(
     True
     """
     options = checked_options(to, dialect, table, ids, level)
-    fitted, profiles = _loaded(model)
+    fitted, profiles = _load(model)
     if to == "onnx":
         return _onnx(fitted, options.level, profiles, rows)
 
@@ -184,18 +184,18 @@ def _onnx(model: Any, level: float, profiles: Any, rows: Any) -> Export:
     """The graph of a model, checked in ONNX Runtime."""
     from separatrix.export.onnx.export import onnx_file
 
-    found = onnx_file(model, level=level, profiles=profiles, rows=rows)
-    agreement = found.agreement
+    file = onnx_file(model, level=level, profiles=profiles, rows=rows)
+    agreement = file.agreement
     if not agreement.holds:
         raise CheckFailed(f"{agreement} The export is not written.")
     largest = max(agreement.error.values(), default=0.0)
     check = Check(agreement.rows, "ONNX Runtime", float(largest), agreement.ties)
     if rows is not None:
         check = replace(check, source="the rows given")
-    return Export("onnx", found.content, check, found.notes)
+    return Export("onnx", file.content, check, file.notes)
 
 
-def _loaded(model: Any) -> tuple[Any, Any]:
+def _load(model: Any) -> tuple[Any, Any]:
     """A fitted model, and the profiles of its columns where a study is stored with it."""
     if not isinstance(model, str | os.PathLike):
         return model, ()
@@ -268,16 +268,16 @@ def exported_text(model: Any, profiles: Any, options: ExportOptions, rows: Any) 
     else:
         table = given_rows(rows, model, reading)
     if options.to == "sql":
-        text, found, engine = _sql(program, table, options)
+        text, answers, engine = _sql(program, table, options)
     else:
         module = module_text(program)
         # a document says what the module of the same program does, which can be run
         text = module if options.to == "python" else json_text(program)
-        found, engine = run_python(module, table), "Python"
+        answers, engine = run_python(module, table), "Python"
     data = reading.rows(table)
     names = [output.name for output in program.outputs]
     wanted = columns_of_answers(answers_of(model, data, options.level), names)
-    check = compared(names, wanted, found, engine, tied(formula, data))
+    check = compare_answers(names, wanted, answers, engine, find_ties(formula, data))
     if rows is not None:
         check = replace(check, source="the rows given")
     return text, check, program.notes
@@ -320,7 +320,7 @@ def _sql(program: Program, table: pa.Table, options: ExportOptions) -> Written:
     dialect = options.dialect
     text = sql_text(program, dialect, SourceTable(options.table, options.ids))
     _parsed_back(text, dialect)
-    order = numbered("row", [name.lower() for name in table.column_names])
+    order = number_name("row", [name.lower() for name in table.column_names])
     ordered = table.append_column(order, pa.array(range(len(table)), pa.int64()))
     place = SourceTable("rows", (order,))
     runs = dialect if dialect.runs else DIALECTS["duckdb"]
@@ -369,41 +369,41 @@ def document_of(program: Program) -> dict[str, Any]:
             {
                 "name": stage.name,
                 "definitions": [
-                    {"name": one.name, "meaning": one.meaning, "is": plain(one.expression)}
-                    for one in stage.definitions
+                    {"name": item.name, "meaning": item.meaning, "is": plain(item.expression)}
+                    for item in stage.definitions
                 ],
             }
             for stage in program.stages
         ],
         "refusals": [
-            {"where": plain(one.condition), "reason": one.reason} for one in program.refusals
+            {"where": plain(item.condition), "reason": item.reason} for item in program.refusals
         ],
         "outputs": [_output(output) for output in program.outputs],
     }
 
 
 def _column(column: InputColumn) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "name": column.name,
         "kind": str(column.kind),
         "missing_texts": list(column.missing_texts),
         "missing_numbers": list(column.missing_numbers),
     }
     if column.display:
-        found["display"] = column.display
+        entry["display"] = column.display
     if column.levels:
-        found["levels"] = list(column.levels)
-        found["unseen"] = column.unseen
+        entry["levels"] = list(column.levels)
+        entry["unseen"] = column.unseen
     if column.pooled:
-        found["pooled"] = column.pooled
-    return found
+        entry["pooled"] = column.pooled
+    return entry
 
 
 def _output(output: Output) -> dict[str, Any]:
-    found = {"name": output.name, "meaning": output.meaning}
+    entry = {"name": output.name, "meaning": output.meaning}
     if output.label is not None:
-        found["class"] = output.label
-    return found | {"is": plain(output.expression)}
+        entry["class"] = output.label
+    return entry | {"is": plain(output.expression)}
 
 
 _LISTS = {
@@ -423,7 +423,7 @@ def plain(expression: Expression) -> Any:
         return expression.value
     if type(expression) in _LISTS:
         name, field = _LISTS[type(expression)]
-        return {name: [plain(one) for one in getattr(expression, field)]}
+        return {name: [plain(branch) for branch in getattr(expression, field)]}
     if isinstance(expression, Exp | Log | Sqrt | IsMissing):
         return {_SINGLE[type(expression)]: plain(expression.argument)}
     match expression:
@@ -448,6 +448,6 @@ def plain(expression: Expression) -> Any:
         case Filled(argument, fill):
             return {"filled": [plain(argument), plain(fill)]}
         case Case(branches, otherwise):
-            pairs = [[plain(one.condition), plain(one.value)] for one in branches]
+            pairs = [[plain(branch.condition), plain(branch.value)] for branch in branches]
             return {"case": pairs, "else": plain(otherwise)}
     raise TypeError(f"no expression: {expression!r}")

@@ -219,9 +219,9 @@ def children(expression: Expression) -> Iterator[Expression]:
     """The expressions directly within an expression."""
     for part in fields(expression):
         value = getattr(expression, part.name)
-        for one in value if isinstance(value, tuple) else (value,):
-            if not isinstance(one, str | int | float):
-                yield one
+        for child in value if isinstance(value, tuple) else (value,):
+            if not isinstance(child, str | int | float):
+                yield child
 
 
 def rebuilt(
@@ -233,7 +233,9 @@ def rebuilt(
         value = getattr(expression, each.name)
         if isinstance(value, tuple):
             given[each.name] = tuple(
-                new for one in value for new in ((one,) if isinstance(one, str) else part(one))
+                new
+                for child in value
+                for new in ((child,) if isinstance(child, str) else part(child))
             )
         else:
             plain = isinstance(value, str | int | float)
@@ -245,16 +247,16 @@ def within(expression: Expression) -> Iterator[Expression]:
     """An expression and all within it."""
     stack = [expression]
     while stack:
-        one = stack.pop()
-        yield one
-        stack += children(one)
+        node = stack.pop()
+        yield node
+        stack += children(node)
 
 
 def values_in(expression: Expression) -> set[str]:
     """The names of the definitions that an expression uses."""
-    return {one.name for one in within(expression) if isinstance(one, Defined)}
+    return {node.name for node in within(expression) if isinstance(node, Defined)}
 
 
 def columns_in(expression: Expression) -> set[str]:
     """The columns of the table that an expression reads."""
-    return {one.column for one in within(expression) if isinstance(one, RawNumber | RawLevel)}
+    return {node.column for node in within(expression) if isinstance(node, RawNumber | RawLevel)}

@@ -176,7 +176,7 @@ class Builder:
             self._stages.append((FIRST, []))
         while len(self._stages) <= level:
             taken = [label for label, _ in self._stages]
-            self._stages.append((numbered(stage, taken), []))
+            self._stages.append((number_name(stage, taken), []))
         self._stages[level][1].append(Definition(free, expression, meaning))
         self._level[free] = level
         value = self._known[expression] = Defined(free)
@@ -203,10 +203,10 @@ class Builder:
         stages: list[Stage] = []
         columns: set[str] = set()
         for name, definitions in reversed(self._stages):
-            used = tuple(one for one in definitions if one.name in needed)
-            for one in used:
-                needed |= values_in(one.expression)
-                columns |= columns_in(one.expression)
+            used = tuple(definition for definition in definitions if definition.name in needed)
+            for definition in used:
+                needed |= values_in(definition.expression)
+                columns |= columns_in(definition.expression)
             if used:
                 stages.append(Stage(name, used))
         return Program(
@@ -224,7 +224,7 @@ def identifier(text: str, taken: Sequence[str] | dict[str, int]) -> str:
     plain = slug(text)
     if plain[0].isdigit():
         plain = f"x_{plain}"
-    return numbered(f"{plain}_" if plain in RESERVED else plain, taken)
+    return number_name(f"{plain}_" if plain in RESERVED else plain, taken)
 
 
 def slug(text: str) -> str:
@@ -233,7 +233,7 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:40] or "x"
 
 
-def numbered(name: str, taken: Sequence[str] | dict[str, int]) -> str:
+def number_name(name: str, taken: Sequence[str] | dict[str, int]) -> str:
     """A name, or the same with the first number that makes it different from those taken."""
     found, count = name, 1
     while found in taken:
@@ -253,13 +253,13 @@ MOST_TERMS = 100
 
 def total(terms: Iterable[Expression]) -> Expression:
     """The sum of the terms, without zeros."""
-    found = tuple(term for term in terms if term != ZERO)
-    if len(found) > MOST_TERMS:  # languages limit the depth of expressions
-        groups = [found[i : i + MOST_TERMS] for i in range(0, len(found), MOST_TERMS)]
+    kept_terms = tuple(term for term in terms if term != ZERO)
+    if len(kept_terms) > MOST_TERMS:  # languages limit the depth of expressions
+        groups = [kept_terms[i : i + MOST_TERMS] for i in range(0, len(kept_terms), MOST_TERMS)]
         return total(SumOf(group) if len(group) > 1 else group[0] for group in groups)
-    if not found:
+    if not kept_terms:
         return ZERO
-    return found[0] if len(found) == 1 else SumOf(found)
+    return kept_terms[0] if len(kept_terms) == 1 else SumOf(kept_terms)
 
 
 def label(value: Any) -> Expression:

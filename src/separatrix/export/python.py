@@ -64,8 +64,8 @@ def module_text(program: Program) -> str:
     ]
     for number, stage in enumerate(program.stages):
         parts.append(f"    # {stage.name}")
-        for one in stage.definitions:
-            parts += _assignment(one.name, one.expression, columns)
+        for definition in stage.definitions:
+            parts += _assignment(definition.name, definition.expression, columns)
         if number == 0:
             for refusal in program.refusals:
                 parts += [
@@ -85,8 +85,8 @@ def module_text(program: Program) -> str:
 
 def _comments(program: Program) -> list[str]:
     """What is read and answered; names are written as ASCII, so that no line ends early."""
-    found = [ascii(note)[1:-1] for note in program.notes]
-    found.append("Columns that are read:")
+    notes = [ascii(note)[1:-1] for note in program.notes]
+    notes.append("Columns that are read:")
     for column in program.columns:
         what = {Kind.NUMERIC: "a number", Kind.BOOLEAN: "True or False"}.get(column.kind, "")
         if column.display in ("date", "datetime"):
@@ -95,8 +95,8 @@ def _comments(program: Program) -> list[str]:
             shown = ", ".join(ascii(level) for level in column.levels[:12])
             what = f"one of {shown}{', ...' if len(column.levels) > 12 else ''}"
             what += ", or any other text" if column.pooled else ""
-        found += textwrap.wrap(f"  {column.name!a}: {what}", WIDTH - 4, subsequent_indent="    ")
-    return found
+        notes += textwrap.wrap(f"  {column.name!a}: {what}", WIDTH - 4, subsequent_indent="    ")
+    return notes
 
 
 def _assignment(name: str, expression: Expression, columns: Columns) -> list[str]:
@@ -106,13 +106,14 @@ def _assignment(name: str, expression: Expression, columns: Columns) -> list[str
     line = f"    {name} = {written(expression, columns)}"
     if len(line) <= WIDTH:
         return [line]
-    return [f"    {name} = (", *_folded(written(expression, columns)), "    )"]
+    return [f"    {name} = (", *_fold_lines(written(expression, columns)), "    )"]
 
 
 def _cases(name: str, case: Case, columns: Columns) -> list[str]:
     """if … elif … else; of very many branches the first that holds is set last."""
     pairs = [
-        (written(one.condition, columns), written(one.value, columns)) for one in case.branches
+        (written(branch.condition, columns), written(branch.value, columns))
+        for branch in case.branches
     ]
     if len(pairs) > MOST_BRANCHES:
         lines = [f"    {name} = {written(case.otherwise, columns)}"]
@@ -125,7 +126,7 @@ def _cases(name: str, case: Case, columns: Columns) -> list[str]:
     return [*lines, "    else:", f"        {name} = {written(case.otherwise, columns)}"]
 
 
-def _folded(text: str) -> list[str]:
+def _fold_lines(text: str) -> list[str]:
     """A long expression over several lines, broken before signs and words outside of brackets."""
     lines, line, quote, depth, i = [], "", "", 0, 0
     while i < len(text):
@@ -237,8 +238,8 @@ CHOICE, OR, AND, NOT, COMPARISON, SUM, PRODUCT, SIGN, ATOM = range(9)
 
 def written(expression: Expression, columns: dict[str, InputColumn], outer: int = CHOICE) -> str:
     """The text of an expression, in parentheses where what is around it holds tighter."""
-    text, own = _text(expression, columns)
-    return f"({text})" if own < outer else text
+    text, precedence = _text(expression, columns)
+    return f"({text})" if precedence < outer else text
 
 
 def _text(expression: Expression, columns: dict[str, InputColumn]) -> tuple[str, int]:

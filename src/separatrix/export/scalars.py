@@ -90,7 +90,7 @@ def program_of(model: Any, *, level: float = 0.95) -> Program:
     outputs = _outputs(unrolled, formula, of, level)
     unrolled.refuse_length(type(model).__name__)
     unrolled.builder.notes += formula.notes
-    return _settled(unrolled, _title(model), outputs)
+    return _order_program(unrolled, _title(model), outputs)
 
 
 def _title(model: Any) -> str:
@@ -116,11 +116,11 @@ def _outputs(unrolled: Unrolled, formula: Formula, of: Evaluation, level: float)
         for target in targets:
             names.append(identifier(f"predicted {target}", names))
         columns = zip(names, means, targets, strict=True)
-        return [Output(name, one, f"the prediction of {t}") for name, one, t in columns]
-    found = [Output("predicted", means[0], "the prediction")]
+        return [Output(name, value, f"the prediction of {t}") for name, value, t in columns]
+    outputs = [Output("predicted", means[0], "the prediction")]
     for end, expression in zip(("lower", "upper"), _ends(unrolled, formula, of), strict=False):
-        found.append(Output(end, expression, f"{end} end of the {100 * level:.6g}% interval"))
-    return found
+        outputs.append(Output(end, expression, f"{end} end of the {100 * level:.6g}% interval"))
+    return outputs
 
 
 def _ends(unrolled: Unrolled, formula: NumberFormula, of: Evaluation) -> Sequence[Expression]:
@@ -140,7 +140,7 @@ def _ends(unrolled: Unrolled, formula: NumberFormula, of: Evaluation) -> Sequenc
             f"Intervals are not part of the export: they take {length:,} operations for a row."
         )
         return ()
-    if any(isinstance(one, Number) for one in ends.array[0]):
+    if any(isinstance(end, Number) for end in ends.array[0]):
         unrolled.builder.notes.append(
             "Intervals are not part of the export: of so few rows they are infinite."
         )
@@ -151,12 +151,12 @@ def _ends(unrolled: Unrolled, formula: NumberFormula, of: Evaluation) -> Sequenc
 def _class_outputs(unrolled: Unrolled, formula: ClassFormula, of: Evaluation) -> list[Output]:
     chosen = of(formula.chosen).look_up(formula.labels).array.ravel()[0]
     if formula.is_clustering:
-        found = [Output("cluster", chosen, "the nearest cluster")]
+        outputs = [Output("cluster", chosen, "the nearest cluster")]
         if formula.distance is not None:
             nearest = of(formula.distance).array.ravel()[0]
-            found.append(Output("distance", nearest, "the distance to its center"))
-        return found
-    found, taken = [Output("predicted", chosen, "the predicted class")], ["predicted"]
+            outputs.append(Output("distance", nearest, "the distance to its center"))
+        return outputs
+    outputs, taken = [Output("predicted", chosen, "the predicted class")], ["predicted"]
     if formula.members is not None:
         unrolled.builder.notes.append("Sets of labels are not part of the export.")
     if formula.probabilities is not None:
@@ -164,8 +164,8 @@ def _class_outputs(unrolled: Unrolled, formula: ClassFormula, of: Evaluation) ->
         for name, probability in zip(formula.labels.tolist(), p, strict=False):
             free = identifier(f"probability {name}", taken)
             taken.append(free)
-            found.append(Output(free, probability, f"probability of class {name!r}", name))
-    return found
+            outputs.append(Output(free, probability, f"probability of class {name!r}", name))
+    return outputs
 
 
 # -------------------------------------------------------------------------------------------------
@@ -219,10 +219,10 @@ class TableRow:
             column = columns[term.column]
             value = column_value(b, column)
             if term.level is not None:
-                one = indicator(is_level(value, column, term.level))
+                filled = indicator(is_level(value, column, term.level))
             else:
-                one = Filled(value, ZERO)
-            values.append(b.let(str(term), one, stage="design", meaning=str(term)))
+                filled = Filled(value, ZERO)
+            values.append(b.let(str(term), filled, stage="design", meaning=str(term)))
             known = indicator(Not(lacks_value(value, column)))
             there.append(b.let(f"{column.name} is known", known, stage="design"))
         return self._row(values), self._row(there)
@@ -288,12 +288,12 @@ class ScalarValue(ArrayValue):
         x, shape = self.array, (len(self.array), matrix.shape[1])
 
         def product() -> Any:
-            found = np.empty(shape, dtype=object)
+            products = np.empty(shape, dtype=object)
             for k, column in enumerate(matrix.T):
-                at = np.flatnonzero(column)
+                indices = np.flatnonzero(column)
                 for i in range(len(x)):
-                    found[i, k] = total([_times(float(column[j]), x[i, j]) for j in at])
-            return found
+                    products[i, k] = total([_times(float(column[j]), x[i, j]) for j in indices])
+            return products
 
         return self._made(shape, product, int(np.count_nonzero(matrix)))
 
@@ -308,10 +308,10 @@ class ScalarValue(ArrayValue):
         function = _REDUCTIONS[operator]
 
         def reduced() -> Any:
-            found = np.empty(rows.shape[:-1], dtype=object)
-            for at in np.ndindex(*found.shape):
-                found[at] = function(tuple(rows[at]))
-            return found
+            reductions = np.empty(rows.shape[:-1], dtype=object)
+            for at in np.ndindex(*reductions.shape):
+                reductions[at] = function(tuple(rows[at]))
+            return reductions
 
         return self._made(tuple(shape), reduced, self.array.size)
 
@@ -333,11 +333,13 @@ class ScalarValue(ArrayValue):
                     after = AnyOf((Compare(d[j], ">", v), tie))
                     left[j] = Case((Branch(after, d[j]),), Number(HUGE))
             least = Smallest(tuple(left)) if m > 1 else left[0]
-            at = [Branch(Compare(one, "=", least), Number(j)) for j, one in enumerate(left[:-1])]
+            at = [
+                Branch(Compare(value, "=", least), Number(j)) for j, value in enumerate(left[:-1])
+            ]
             values.append(least)
             positions.append(Case(tuple(at), Number(m - 1)) if at else Number(0))
-        found = ScalarValue(self.unrolled, np.array([values], dtype=object))
-        return -found if largest else found, ScalarValue(
+        scalar_value = ScalarValue(self.unrolled, np.array([values], dtype=object))
+        return -scalar_value if largest else scalar_value, ScalarValue(
             self.unrolled, np.array([positions], dtype=object)
         )
 
@@ -363,7 +365,7 @@ class ScalarValue(ArrayValue):
         row, shape = self.array[0], positions.array.shape
 
         def found() -> Any:
-            return [_entry(one, row) for one in positions.array.flat]
+            return [_entry(place, row) for place in positions.array.flat]
 
         return self._made(shape, found, int(np.prod(shape)) * len(row))
 
@@ -371,8 +373,8 @@ class ScalarValue(ArrayValue):
         """Running sums."""
         row: list[Expression] = list(self.array[0])
         sums: list[Expression] = []
-        for one in reversed(row) if reverse else row:
-            sums.append(_add(sums[-1], one) if sums else one)
+        for value in reversed(row) if reverse else row:
+            sums.append(_add(sums[-1], value) if sums else value)
         return self._made(self.array.shape, lambda: sums[::-1] if reverse else sums, len(row))
 
     def by_tiles(
@@ -383,7 +385,7 @@ class ScalarValue(ArrayValue):
         """There is one row."""
         return list(work(self))
 
-    def interpolated(self, ends: Floats, values: Floats, slope: Floats) -> ScalarValue:
+    def interpolate(self, ends: Floats, values: Floats, slope: Floats) -> ScalarValue:
         """A case for each piece."""
         return self._made(
             self.array.shape,
@@ -397,9 +399,9 @@ class ScalarValue(ArrayValue):
         known = (
             names if len(names) == len(row) else [f"{names[0]} {i + 1}" for i in range(len(row))]
         )
-        for one, name in zip(row, known, strict=True):
-            if not isinstance(one, (*ATOMS, *CONDITIONS)):
-                self.unrolled.names.setdefault(id(one), (one, stage, name))
+        for value, name in zip(row, known, strict=True):
+            if not isinstance(value, (*ATOMS, *CONDITIONS)):
+                self.unrolled.names.setdefault(id(value), (value, stage, name))
         return self
 
 
@@ -410,14 +412,16 @@ def _entry(position: Expression, row: Sequence[Expression]) -> Expression:
     if isinstance(position, Case) and _is_table(position):
         branches = [Branch(b.condition, _entry(b.value, row)) for b in position.branches]
         return Case(tuple(branches), _entry(position.otherwise, row))
-    branches = [Branch(Compare(position, "=", Number(j)), one) for j, one in enumerate(row[:-1])]
+    branches = [
+        Branch(Compare(position, "=", Number(j)), value) for j, value in enumerate(row[:-1])
+    ]
     return Case(tuple(branches), row[-1]) if branches else row[-1]
 
 
 def _is_table(case: Case) -> bool:
     """Whether all values of a case are constants."""
     values = [branch.value for branch in case.branches] + [case.otherwise]
-    return all(isinstance(one, Number) for one in values)
+    return all(isinstance(value, Number) for value in values)
 
 
 def _pieces(score: Expression, ends: Floats, values: Floats, slope: Floats) -> Expression:
@@ -448,8 +452,10 @@ def _constant(value: Any) -> Expression:
 
 def _values(expressions: Sequence[Expression]) -> list[float] | None:
     """The values of numbers; None where not all are."""
-    found = [float(one.value) for one in expressions if isinstance(one, Number)]
-    return found if len(found) == len(expressions) else None
+    numbers = [
+        float(expression.value) for expression in expressions if isinstance(expression, Number)
+    ]
+    return numbers if len(numbers) == len(expressions) else None
 
 
 def _is_huge(one: Expression) -> bool:
@@ -528,7 +534,7 @@ def _compare(operator: str) -> Callable[[Expression, Expression], Expression]:
     def compare(a: Expression, b: Expression) -> Expression:
         if isinstance(a, Number) and isinstance(b, Number):
             return Truth(bool(decided[operator](a.value, b.value)))
-        condition = _marked(a)
+        condition = _mark(a)
         if condition is not None and operator == ">" and b == Number(0.5):
             return condition
         return Compare(a, operator, b)
@@ -536,25 +542,25 @@ def _compare(operator: str) -> Callable[[Expression, Expression], Expression]:
     return compare
 
 
-def _marked(x: Expression) -> Expression | None:
+def _mark(x: Expression) -> Expression | None:
     """The condition whose indicator this is, or that one of several holds."""
     if isinstance(x, Case) and x.otherwise == ZERO and len(x.branches) == 1:
         return x.branches[0].condition if x.branches[0].value == ONE else None
     if isinstance(x, Largest):
-        parts = [_marked(one) for one in x.arguments]
+        parts = [_mark(one) for one in x.arguments]
         return _any(*(p for p in parts if p is not None)) if None not in parts else None
     return None
 
 
 def _all(*conditions: Expression) -> Expression:
-    return _joined(All, conditions, neutral=True)
+    return _join_conditions(All, conditions, neutral=True)
 
 
 def _any(*conditions: Expression) -> Expression:
-    return _joined(AnyOf, conditions, neutral=False)
+    return _join_conditions(AnyOf, conditions, neutral=False)
 
 
-def _joined(kind: Any, conditions: Sequence[Expression], *, neutral: bool) -> Expression:
+def _join_conditions(kind: Any, conditions: Sequence[Expression], *, neutral: bool) -> Expression:
     left: list[Expression] = []
     for one in conditions:
         if isinstance(one, Truth):
@@ -595,7 +601,7 @@ def _extreme(kind: Any, sign: float) -> Callable[[Sequence[Expression]], Express
         if known is not None:
             return Number(max(known) if sign > 0.0 else min(known))
         worst = Number(-sign * HUGE)
-        left = [one for one in arguments if one != worst]
+        left = [argument for argument in arguments if argument != worst]
         return left[0] if len(left) == 1 else kind(tuple(left))
 
     return extreme
@@ -614,7 +620,7 @@ def _best(kind: Any, sign: float) -> Callable[[Sequence[Expression]], Expression
         if len(row) == 1:
             return Number(0)
         most = extreme(row)
-        at = [Branch(Compare(one, "=", most), Number(j)) for j, one in enumerate(row[:-1])]
+        at = [Branch(Compare(value, "=", most), Number(j)) for j, value in enumerate(row[:-1])]
         return Case(tuple(at), Number(len(row) - 1))
 
     return best
@@ -633,10 +639,10 @@ def _elementwise(function: Callable[..., Any], arguments: int) -> Any:
 
 def _sums(array: Any, axis: int) -> Any:
     rows = np.moveaxis(np.asarray(array, dtype=object), axis, -1)
-    found = np.empty(rows.shape[:-1], dtype=object)
-    for at in np.ndindex(*found.shape):
-        found[at] = total(rows[at])
-    return found
+    sums = np.empty(rows.shape[:-1], dtype=object)
+    for at in np.ndindex(*sums.shape):
+        sums[at] = total(rows[at])
+    return sums
 
 
 _CONSTANT = _elementwise(_constant, 1)
@@ -682,13 +688,13 @@ _REDUCTIONS: dict[str, Callable[[Sequence[Expression]], Expression]] = {
 # From expressions that share parts to definitions in stages.
 
 
-def _settled(unrolled: Unrolled, title: str, outputs: Sequence[Output]) -> Program:
+def _order_program(unrolled: Unrolled, title: str, outputs: Sequence[Output]) -> Program:
     """The program: named parts, and parts that are used several times, are definitions."""
     uses = _uses([output.expression for output in outputs])
     written: dict[int, Expression] = {}
     steps = 0
     for one in _children_first([output.expression for output in outputs]):
-        new = rebuilt(one, partial(_spliced, one, written, uses, unrolled))
+        new = rebuilt(one, partial(_splice, one, written, uses, unrolled))
         if isinstance(new, SumOf):
             new = total(new.terms)
         name = unrolled.names.get(id(one))
@@ -710,7 +716,7 @@ def _settled(unrolled: Unrolled, title: str, outputs: Sequence[Output]) -> Progr
     return unrolled.builder.program(title, settled)
 
 
-def _spliced(
+def _splice(
     around: Expression,
     written: dict[int, Expression],
     uses: Counter[int],
@@ -734,15 +740,15 @@ def _uses(roots: Sequence[Expression]) -> Counter[int]:
     """How often each expression is part of others."""
     uses: Counter[int] = Counter()
     stack = list(roots)
-    for one in roots:
-        uses[id(one)] += 1
+    for root in roots:
+        uses[id(root)] += 1
     seen: set[int] = set()
     while stack:
-        one = stack.pop()
-        if id(one) in seen:
+        root = stack.pop()
+        if id(root) in seen:
             continue
-        seen.add(id(one))
-        for part in children(one):
+        seen.add(id(root))
+        for part in children(root):
             uses[id(part)] += 1
             stack.append(part)
     return uses
@@ -752,15 +758,15 @@ def _children_first(roots: Sequence[Expression]) -> Sequence[Expression]:
     """Every expression but atoms once, after those within it."""
     order: list[Expression] = []
     seen: set[int] = set()
-    stack: list[tuple[Expression, bool]] = [(one, False) for one in reversed(roots)]
+    stack: list[tuple[Expression, bool]] = [(root, False) for root in reversed(roots)]
     while stack:
-        one, ready = stack.pop()
+        root, ready = stack.pop()
         if ready:
-            order.append(one)
-        elif id(one) not in seen and not isinstance(one, ATOMS):
-            seen.add(id(one))
-            stack.append((one, True))
-            stack += [(part, False) for part in children(one)]
+            order.append(root)
+        elif id(root) not in seen and not isinstance(root, ATOMS):
+            seen.add(id(root))
+            stack.append((root, True))
+            stack += [(part, False) for part in children(root)]
     return order
 
 

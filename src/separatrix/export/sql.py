@@ -39,7 +39,7 @@ from separatrix.export.expressions import (
     values_in,
     within,
 )
-from separatrix.export.program import Definition, Program, Stage, identifier, numbered
+from separatrix.export.program import Definition, Program, Stage, identifier, number_name
 from separatrix.formula.inputs import InputColumn
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.schema import Kind
@@ -69,22 +69,22 @@ def query_of(program: Program, dialect: SQLDialect, place: SourceTable) -> exp.S
     _refuse_ids(program, place.ids)
     scalars = Scalars(dialect, {column.name: column for column in program.columns})
     stages = _with_refusals(program)
-    known = [one.name for stage in stages for one in stage.definitions]
+    known = [definition.name for stage in stages for definition in stage.definitions]
     ids: dict[str, str] = {}
     for name in place.ids:
         ids[name] = identifier(f"id {name}", [*known, *ids.values()])
-    needed = _needed(program, stages)
+    needed = _find_needed(program, stages)
     outputs = [
-        (output.name, _unless_refused(output.expression, program)) for output in program.outputs
+        (output.name, _check_not_refused(output.expression, program)) for output in program.outputs
     ]
     source, before = _table(place.table, dialect), ids
     taken: list[str] = []
     query = exp.select()
     for stage, later in zip(stages, needed, strict=True):
-        name = numbered(stage.name, taken)
+        name = number_name(stage.name, taken)
         taken.append(name)
-        own = {one.name for one in stage.definitions}
-        carried = [n for n in known if n in later and n not in own and n in _done(stages, stage)]
+        names = {definition.name for definition in stage.definitions}
+        carried = [n for n in known if n in later and n not in names and n in _done(stages, stage)]
         if stage is stages[0]:
             copied = [_as(raw_column(raw), alias) for raw, alias in before.items()]
         else:
@@ -92,7 +92,10 @@ def query_of(program: Program, dialect: SQLDialect, place: SourceTable) -> exp.S
         columns = [
             *copied,
             *(exp.column(n, quoted=True) for n in carried),
-            *(_as(scalars.of(one.expression), one.name) for one in stage.definitions),
+            *(
+                _as(scalars.of(definition.expression), definition.name)
+                for definition in stage.definitions
+            ),
         ]
         inner = exp.select(*columns, copy=False).from_(source, copy=False)
         query = query.with_(
@@ -120,7 +123,7 @@ def _with_refusals(program: Program) -> list[Stage]:
     stages = list(program.stages)
     if not program.refusals:
         return stages
-    any_of = AnyOf(tuple(one.condition for one in program.refusals))
+    any_of = AnyOf(tuple(refusal.condition for refusal in program.refusals))
     refused = Definition(REFUSED, Case((Branch(any_of, Number(1)),), Number(0)))
     if len(stages) == 1:
         return [*stages, Stage("checked", (refused,))]
@@ -129,14 +132,14 @@ def _with_refusals(program: Program) -> list[Stage]:
     return stages
 
 
-def _unless_refused(expression: Expression, program: Program) -> Expression:
+def _check_not_refused(expression: Expression, program: Program) -> Expression:
     if not program.refusals:
         return expression
     refused = Compare(Defined(REFUSED), "=", Number(1))
     return Case((Branch(refused, Missing()),), expression)
 
 
-def _needed(program: Program, stages: Sequence[Stage]) -> list[set[str]]:
+def _find_needed(program: Program, stages: Sequence[Stage]) -> list[set[str]]:
     """For each stage the names that later stages and the answer use."""
     later: set[str] = {REFUSED} if program.refusals else set()
     for output in program.outputs:
@@ -152,16 +155,16 @@ def _needed(program: Program, stages: Sequence[Stage]) -> list[set[str]]:
 def _done(stages: Sequence[Stage], stage: Stage) -> set[str]:
     """The names that stages before this one define."""
     before = stages[: list(stages).index(stage)]
-    return {one.name for earlier in before for one in earlier.definitions}
+    return {definition.name for earlier in before for definition in earlier.definitions}
 
 
 def _table(name: str, dialect: SQLDialect) -> exp.Table:
     """The table by name, perhaps with schema and catalog; anything else is one quoted name."""
     try:
-        found = exp.maybe_parse(name, into=exp.Table, dialect=dialect.sqlglot)
+        parsed = exp.maybe_parse(name, into=exp.Table, dialect=dialect.sqlglot)
     except (ParseError, TokenError):
-        found = None
-    parts = list(found.parts) if isinstance(found, exp.Table) and not found.alias else []
+        parsed = None
+    parts = list(parsed.parts) if isinstance(parsed, exp.Table) and not parsed.alias else []
     names = [part.name for part in parts if isinstance(part, exp.Identifier)]
     if not names or len(names) != len(parts) or len(names) > 3:
         names = [name]
@@ -182,24 +185,24 @@ def _refuse_ids(program: Program, ids: Sequence[str]) -> None:
 
 def _comments(program: Program, dialect: SQLDialect) -> list[str]:
     """What the query is; names of the table are written as ASCII, so that no line ends early."""
-    found = [f"{program.title}, exported by separatrix for {dialect.words}."]
-    found += [ascii(note)[1:-1] for note in program.notes]
+    lines = [f"{program.title}, exported by separatrix for {dialect.words}."]
+    lines += [ascii(note)[1:-1] for note in program.notes]
     functions = {
-        type(one)
+        type(item)
         for stage in program.stages
         for definition in stage.definitions
-        for one in within(definition.expression)
+        for item in within(definition.expression)
     }
     if dialect.name == "sqlite" and functions & {Exp, Log, Sqrt}:
-        found.append("EXP, LN and SQRT need SQLite 3.35 or later with its math functions.")
+        lines.append("EXP, LN and SQRT need SQLite 3.35 or later with its math functions.")
     if program.refusals:
-        found.append("Rows that the model refuses have NULL in every column of the answer:")
-        found += [f"  {ascii(one.reason)[1:-1]}" for one in program.refusals[:20]]
+        lines.append("Rows that the model refuses have NULL in every column of the answer:")
+        lines += [f"  {ascii(item.reason)[1:-1]}" for item in program.refusals[:20]]
         if len(program.refusals) > 20:
-            found.append(f"  and {len(program.refusals) - 20} more")
-    found.append("The answer:")
-    found += [f"  {one.name}: {ascii(one.meaning)[1:-1]}" for one in program.outputs]
-    return found
+            lines.append(f"  and {len(program.refusals) - 20} more")
+    lines.append("The answer:")
+    lines += [f"  {item.name}: {ascii(item.meaning)[1:-1]}" for item in program.outputs]
+    return lines
 
 
 # -------------------------------------------------------------------------------------------------
@@ -259,11 +262,11 @@ class Scalars:
             case Filled(argument, fill):
                 return exp.Coalesce(this=self.of(argument), expressions=[self.of(fill)])
             case Case(branches, otherwise):
-                found = exp.Case()
+                case_of = exp.Case()
                 for branch in branches:
                     condition, value = self.of(branch.condition), self.of(branch.value)
-                    found = found.when(condition, value, copy=False)
-                return found.else_(self.of(otherwise), copy=False)
+                    case_of = case_of.when(condition, value, copy=False)
+                return case_of.else_(self.of(otherwise), copy=False)
         return self._condition(expression)
 
     def _condition(self, expression: Expression) -> exp.Expression:
@@ -311,35 +314,35 @@ class Scalars:
 
     def _raw_level(self, column: InputColumn) -> exp.Expression:
         """The text without spaces; what is not a level is missing anyway under the usual policy."""
-        found: exp.Expression = exp.Trim(this=exp.cast(raw_column(column.name), "text"))
+        level: exp.Expression = exp.Trim(this=exp.cast(raw_column(column.name), "text"))
         if column.unseen == "missing":
-            return found
+            return level
         for token in ("", *column.missing_texts):
-            found = exp.Nullif(this=found, expression=text(token))
-        return found
+            level = exp.Nullif(this=level, expression=text(token))
+        return level
 
     def _sum(self, terms: Sequence[Expression]) -> exp.Expression:
-        found = self._atom(terms[0]) if isinstance(terms[0], SumOf) else self.of(terms[0])
+        total = self._atom(terms[0]) if isinstance(terms[0], SumOf) else self.of(terms[0])
         for term in terms[1:]:
             if isinstance(term, Number) and term.value < 0:
-                found = exp.Sub(this=found, expression=self.number(-term.value))
+                total = exp.Sub(this=total, expression=self.number(-term.value))
                 continue
-            negative = _negated(term)
+            negative = _negate(term)
             if negative is not None:
-                found = exp.Sub(this=found, expression=_factor(self.of(negative)))
+                total = exp.Sub(this=total, expression=_factor(self.of(negative)))
             else:
-                found = exp.Add(this=found, expression=_factor(self.of(term)))
-        return found
+                total = exp.Add(this=total, expression=_factor(self.of(term)))
+        return total
 
     def _product(self, factors: Sequence[Expression]) -> exp.Expression:
         if factors[0] == Number(-1.0):
             rest = factors[1] if len(factors) == 2 else ProductOf(tuple(factors[1:]))
             return exp.Neg(this=_inside(self.of(rest)))
-        trees = [self._atom(one) for one in factors]
+        trees = [self._atom(factor) for factor in factors]
         return reduce(lambda a, b: exp.Mul(this=a, expression=b), trees)
 
     def _extreme(self, function: Any, arguments: Sequence[Expression]) -> exp.Expression:
-        first, *rest = (self.of(one) for one in arguments)
+        first, *rest = (self.of(argument) for argument in arguments)
         if not rest:
             return first
         # no argument is null: each dialect's own function will do, whatever that makes of nulls
@@ -350,7 +353,7 @@ class Scalars:
         return _inside(self.of(expression))
 
 
-def _negated(term: Expression) -> Expression | None:
+def _negate(term: Expression) -> Expression | None:
     """What is subtracted, if the term is a negative number times something."""
     if not isinstance(term, ProductOf):
         return None
@@ -481,9 +484,9 @@ ALIASES = {"postgresql": "postgres", "sparksql": "spark", "databricks": "spark"}
 def dialect_named(name: str) -> SQLDialect:
     """The dialect called ``name``, in any case."""
     lower = name.lower()
-    found = DIALECTS.get(ALIASES.get(lower, lower))
-    if found is None:
+    dialect = DIALECTS.get(ALIASES.get(lower, lower))
+    if dialect is None:
         raise InputError(
             f"There is no dialect {name!r} of SQL here.", remedy=did_you_mean(lower, DIALECTS)
         )
-    return found
+    return dialect

@@ -22,7 +22,7 @@ FEW_COLUMNS, FEW_POINTS = 16, 256
 
 def by_coordinates(x: Value, points: Floats, step: Callable[[Value, Value, Value], Value]) -> Value:
     """``total = step(total, xⱼ, zⱼ)`` over the columns j, from zero, for all pairs (n x m)."""
-    start = x.filled(0.0, len(points))
+    start = x.fill(0.0, len(points))
     return x.over_columns(start, [points], lambda total, each: step(total, each[0], each[1]))
 
 
@@ -54,7 +54,7 @@ class MetricFormula:
     of_squares: Callable[[Value], Value] | None = None
 
 
-def compared(metric: Any, points: Floats) -> MetricFormula:
+def metric_formula(metric: Any, points: Floats) -> MetricFormula:
     """How a metric compares new rows with these points."""
     name = type(metric).__name__
     points = np.asarray(points, dtype=np.float64)
@@ -83,7 +83,7 @@ def compared(metric: Any, points: Floats) -> MetricFormula:
 
 def pairwise_distances(metric: Any, x: Value, points: Floats) -> Value:
     """Distances of new rows to all points (n x m)."""
-    found = compared(metric, points)
+    found = metric_formula(metric, points)
     return found.distances(found.map_rows(x), found.points)
 
 

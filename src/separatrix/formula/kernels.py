@@ -25,16 +25,16 @@ def kernel_values(kernel: Any, x: Value, centers: Floats) -> Value:
         scale = float(getattr(kernel, "scale", 1.0))
         return _of_product(kernel, x @ np.ascontiguousarray(scale * centers.T))
     if name == "Constant":
-        return x.filled(kernel.constant, len(centers))
+        return x.fill(kernel.constant, len(centers))
     if name == "White":
-        return x.filled(0.0, len(centers))
+        return x.fill(0.0, len(centers))
     if name == "Normalized":
         stored = kernel.kernel.diagonal(centers)
         own = kernel_diagonal(kernel.kernel, x)
         values = kernel_values(kernel.kernel, x, centers)
         return values * _inverse_root(own) * _inverse_norms(stored)[None, :]
     parts = [kernel_values(child, x, centers) for child in _operands(kernel)]
-    return _combined(kernel, parts)
+    return _combine_kernels(kernel, parts)
 
 
 def kernel_diagonal(kernel: Any, x: Value) -> Value:
@@ -43,17 +43,17 @@ def kernel_diagonal(kernel: Any, x: Value) -> Value:
     if name in ("Fixed", "Bounded"):
         return kernel_diagonal(kernel.kernel, x)
     if name in ("Gaussian", "Matern", "RationalQuadratic", "Periodic"):
-        return x.filled(1.0, 1)
+        return x.fill(1.0, 1)
     if name in ("Linear", "Polynomial", "Sigmoid"):
         return _of_product(kernel, x.square().sum() * float(getattr(kernel, "scale", 1.0)))
     if name == "Constant":
-        return x.filled(kernel.constant, 1)
+        return x.fill(kernel.constant, 1)
     if name == "White":
-        return x.filled(kernel.variance, 1)
+        return x.fill(kernel.variance, 1)
     if name == "Normalized":
         return (kernel_diagonal(kernel.kernel, x) > 0.0).double()
     parts = [kernel_diagonal(child, x) for child in _operands(kernel)]
-    return _combined(kernel, parts)
+    return _combine_kernels(kernel, parts)
 
 
 def _operands(kernel: Any) -> tuple[Any, ...]:
@@ -66,7 +66,7 @@ def _operands(kernel: Any) -> tuple[Any, ...]:
     raise NoFormula(f"The kernel {kernel} has no formula in ONNX operators of double precision.")
 
 
-def _combined(kernel: Any, parts: list[Value]) -> Value:
+def _combine_kernels(kernel: Any, parts: list[Value]) -> Value:
     name = type(kernel).__name__
     if name == "Sum":
         return reduce(lambda a, b: a + b, parts)

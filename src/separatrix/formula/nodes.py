@@ -22,7 +22,7 @@ from separatrix.arrays import Floats
 from separatrix.formula.distances import (
     FEW_COLUMNS,
     FEW_POINTS,
-    compared,
+    metric_formula,
     pairwise_distances,
     squares_by_products,
 )
@@ -239,7 +239,7 @@ class Constants(Node):
 
     def compute(self, of: Evaluation) -> Any:
         """A row of numbers below another."""
-        return of(self.x).filled(0.0, len(self.numbers)) + self.numbers[None, :]
+        return of(self.x).fill(0.0, len(self.numbers)) + self.numbers[None, :]
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,7 +262,7 @@ class Standardization(Node):
         return (of(self.x) - np.atleast_2d(self.center)) * np.atleast_2d(self.factor)
 
 
-def standardized(standardizer: Any, x: Node) -> Node:
+def standardize_rows(standardizer: Any, x: Node) -> Node:
     """Rows as a model takes them, which may standardize them."""
     if standardizer is None:
         return x
@@ -380,7 +380,7 @@ class PolynomialTerms(Node):
         powers = []
         for j, degree in enumerate(self.exponents.max(axis=0, initial=0).tolist()):
             column = t.column(j)
-            chain = [column.filled(1.0, 1), column]
+            chain = [column.fill(1.0, 1), column]
             for _ in range(2, degree + 1):
                 higher = column * 2.0 * chain[-1] - chain[-2] if self.chebyshev else None
                 chain.append(column * chain[-1] if higher is None else higher)
@@ -517,7 +517,7 @@ class DiagonalForms(Node):
         def add(total: Value, at: list[Value]) -> Value:
             return total + ((at[0] - at[1]) * at[2]).square()
 
-        start = x.filled(0.0, len(self.means))
+        start = x.fill(0.0, len(self.means))
         square = x.over_columns(start, [self.means, self.scale], add)
         return square * -0.5 + self.offset[None, :]
 
@@ -585,7 +585,7 @@ class Piecewise(Node):
         values = np.repeat(self.value, 2)
         gaps = np.diff(ends)
         slope = np.where(gaps > 0.0, np.diff(values) / np.where(gaps > 0.0, gaps, 1.0), 0.0)
-        return score.interpolated(ends, values, np.append(slope, 0.0))
+        return score.interpolate(ends, values, np.append(slope, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -655,7 +655,7 @@ class TwoColumns(Node):
         return concat([1.0 - p, p])
 
 
-def calibrated(maps: Sequence[Any], scores: Node, labels: Any) -> Node:
+def calibrate_scores(maps: Sequence[Any], scores: Node, labels: Any) -> Node:
     """Probabilities of two classes from one score, or of several, divided by their sum."""
     names, k = probability_names(labels), len(labels)
     if k == 2:
@@ -805,7 +805,7 @@ class KernelSum(Node):
         x, b = of(self.x), np.atleast_2d(self.intercept)
         m = n_items(self.centers)
         if m == 0:
-            return x.filled(0.0, 1) + b
+            return x.fill(0.0, 1) + b
 
         def work(part: Value) -> list[Value]:
             return [self.values(part).affine(self.weights, b)]
@@ -1009,7 +1009,7 @@ class Nearest(Exemplars):
 
     def _nearest(self, x: Value) -> tuple[Value, Value]:
         """Distances and positions of the nearest, near to far."""
-        metric, k = compared(self.metric, self.points), self._count()
+        metric, k = metric_formula(self.metric, self.points), self._count()
         mapped = metric.map_rows(x)
         m, d = metric.points.shape
         if metric.of_squares is None or d <= FEW_COLUMNS or m <= FEW_POINTS:

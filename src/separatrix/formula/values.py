@@ -63,7 +63,7 @@ class Value(ABC):
         """Some columns."""
 
     @abstractmethod
-    def joined(self, others: Iterable[Self]) -> Self:
+    def join(self, others: Iterable[Self]) -> Self:
         """This with others beside it."""
 
     @abstractmethod
@@ -79,7 +79,7 @@ class Value(ABC):
         """The axes in another order."""
 
     @abstractmethod
-    def filled(self, number: float, width: int) -> Self:
+    def fill(self, number: float, width: int) -> Self:
         """``number`` in as many rows as this has, and ``width`` columns."""
 
     @abstractmethod
@@ -271,7 +271,7 @@ class Value(ABC):
         larger = (1.0 / whole).named("sides", ["larger probability"])
         smaller = (small / whole).named("sides", ["smaller probability"])
         positive = self >= 0.0
-        return positive.where(smaller, larger).joined([positive.where(larger, smaller)])
+        return positive.where(smaller, larger).join([positive.where(larger, smaller)])
 
     def softmax(self) -> Self:
         """e^s divided by the sums of rows."""
@@ -301,7 +301,7 @@ class Value(ABC):
         positive = total > 0.0
         return positive.where(self / positive.where(total, 1.0), 1.0 / k)
 
-    def interpolated(self, ends: Floats, values: Floats, slope: Floats) -> Self:
+    def interpolate(self, ends: Floats, values: Floats, slope: Floats) -> Self:
         """Linear from end to end of a single column, constant beyond the first and the last."""
         reached = (self >= ends[None, :]).double().sum().at_least(1.0).integers()
         at = reached - np.ones((1, 1), dtype=np.int64)
@@ -368,7 +368,7 @@ V = TypeVar("V", bound=Value)
 
 def concat(values: Sequence[V]) -> V:
     """Values side by side."""
-    return values[0] if len(values) == 1 else values[0].joined(values[1:])
+    return values[0] if len(values) == 1 else values[0].join(values[1:])
 
 
 # -------------------------------------------------------------------------------------------------
@@ -393,7 +393,7 @@ class ArrayValue(Value):
         """Some columns."""
         return self.of(self.array[:, list(numbers)])
 
-    def joined(self, others: Iterable[Self]) -> Self:
+    def join(self, others: Iterable[Self]) -> Self:
         """This with others beside it."""
         arrays = [self.array, *(other.array for other in others)]
         n = max(len(array) for array in arrays)
@@ -412,7 +412,7 @@ class ArrayValue(Value):
         """The axes in another order."""
         return self.of(self.array.transpose(axes))
 
-    def filled(self, number: float, width: int) -> Self:
+    def fill(self, number: float, width: int) -> Self:
         """``number`` everywhere."""
         return self.constant(np.full((len(self.array), width), number))
 

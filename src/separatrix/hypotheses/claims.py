@@ -103,9 +103,9 @@ class Claims:
 def inside_box(box: Box, x: Value) -> Value:
     """Whether a row is in a box (n x 1)."""
     if box.empty:
-        return x.filled(0.0, 1) > 0.5
+        return x.fill(0.0, 1) > 0.5
     low, high = np.flatnonzero(np.isfinite(box.lower)), np.flatnonzero(np.isfinite(box.upper))
-    outside = x.filled(0.0, 1) > 0.5
+    outside = x.fill(0.0, 1) > 0.5
     if len(low):
         some, ends = x.columns(*low.tolist()), box.lower[None, low]
         outside = outside | (some <= ends if box.open else some < ends).any()
@@ -143,7 +143,7 @@ class BoxMargins(nodes.Node):
 
     def _margin(self, box: Box, x: Value) -> Value:
         if box.empty:
-            return x.filled(-np.inf, 1)
+            return x.fill(-np.inf, 1)
         faces = []
         for j, unit in enumerate(self.scale.tolist()):
             low, high = float(box.lower[j]), float(box.upper[j])
@@ -154,7 +154,7 @@ class BoxMargins(nodes.Node):
                 near = sides[0] if len(sides) == 1 else sides[0].apply("Min", sides[1])
                 faces.append(near / unit if unit > 0.0 else (near < 0.0).where(-1.0, 1.0))
         if not faces:
-            return x.filled(1.0, 1)
+            return x.fill(1.0, 1)
         inner = concat(faces).named("faces", ["face"] * len(faces))
         least = float(np.finfo(float).tiny)  # a point on a face is inside or outside
         depth = inner.min().at_most(1.0).at_least(least)
@@ -202,7 +202,7 @@ class CertainBox(nodes.Node):
             return total + left_out.double()
 
         stored = [self.negatives, box.lower[None, :], box.upper[None, :]]
-        left_out = x.over_columns(x.filled(0.0, len(self.negatives)), stored, beyond)
+        left_out = x.over_columns(x.fill(0.0, len(self.negatives)), stored, beyond)
         return (inside | (left_out.min() < 0.5)).double()
 
 

@@ -93,7 +93,7 @@ class EnclosingClassifier(ClassifierMixin, Claims, RowsEstimator):
 
     def formula(self) -> nodes.ClassFormula:
         """The class that claims the row by the largest margin."""
-        z = nodes.standardized(self.standardizer_, nodes.design_of(self))
+        z = nodes.standardize_rows(self.standardizer_, nodes.design_of(self))
         margins = self._margin_nodes(z)
         marks = nodes.Marks(margins, -ROUNDING, inclusive=True) if self.reject else None
         return self._formula_of(margins, marks)

@@ -181,7 +181,7 @@ class CalibratedClassifier(WrappedClassifier):
         scores, first = nodes.decision_scores(inner), self.calibrations_[0]
         if not isinstance(first, TemperatureCalibration):
             maps = [one.map_ for one in self.calibrations_]
-            return nodes.by_probability(nodes.calibrated(maps, scores, labels), labels)
+            return nodes.by_probability(nodes.calibrate_scores(maps, scores, labels), labels)
         if len(labels) > 2 and inner.probabilities is not None:
             scores = nodes.Elementwise(scores, "log_sigmoid")
         factor = float(first.map_.inverse_temperature) * np.eye(

@@ -99,7 +99,7 @@ class Candidate:
             )
         return ""
 
-    def sized(self, size: Size) -> Candidate:
+    def with_size(self, size: Size) -> Candidate:
         """The same with the options for so many classes."""
         if size.classes <= 2 or not self.several:
             return self
@@ -157,14 +157,14 @@ def candidates(
         usual = [c for c in known.values() if not c.on_request]
         reasons = {c.name: c.reason_against(size) for c in usual}
         messages = [left_out(name, reason) for name, reason in reasons.items() if reason]
-        return [c.sized(size) for c in usual if not reasons[c.name]], messages
-    wanted = {c.name: c for c in (_named(name, task, known) for name in requested)}
+        return [c.with_size(size) for c in usual if not reasons[c.name]], messages
+    wanted = {c.name: c for c in (_candidate_named(name, task, known) for name in requested)}
     others = [c for name, c in wanted.items() if name not in known]
     ordered = [c for name, c in known.items() if name in {BASELINE, *wanted}]
-    return [c.sized(size) for c in (*ordered, *others)], []
+    return [c.with_size(size) for c in (*ordered, *others)], []
 
 
-def _named(name: str, task: str, known: Mapping[str, Candidate]) -> Candidate:
+def _candidate_named(name: str, task: str, known: Mapping[str, Candidate]) -> Candidate:
     """The candidate of a name, which may be that of its class."""
     if name in known:
         return known[name]

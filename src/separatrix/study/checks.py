@@ -40,7 +40,7 @@ def check_table(table: InMemory) -> list[str]:
     """Warn of copies, leakage and dependent rows; return what is only worth a message."""
     messages = _copies(table)
     leaks = _leaks(table)
-    for text in named(leaks.items(), table.schema.targets[0].name):
+    for text in name_columns(leaks.items(), table.schema.targets[0].name):
         warn("SEP010", text)
     if not leaks:
         _warn_combination(table)
@@ -80,17 +80,17 @@ def _copies(table: InMemory) -> list[str]:
     """Warn of copies; a message where rows must repeat because there are few values."""
     if table.keys.groups is not None or table.keys.times is not None:
         return []
-    found = Copies(table.block, varying_content(table.block, table.hashes))
-    if not found.rows:
+    copies = Copies(table.block, varying_content(table.block, table.hashes))
+    if not copies.rows:
         return []
-    n = len(found.hashes)
-    if found.are_counts and found.times == 1:
+    n = len(copies.hashes)
+    if copies.are_counts and copies.times == 1:
         return [
-            f"{found.rows} of {n} rows repeat one of the {found.distinct} distinct rows, as chance "
-            "has it with so few values; they are split like any other rows."
+            f"{copies.rows} of {n} rows repeat one of the {copies.distinct} distinct rows, as "
+            "chance has it with so few values; they are split like any other rows."
         ]
-    if found.suspicion:
-        warn("SEP009", f"{found.suspicion} {TOGETHER}")
+    if copies.suspicion:
+        warn("SEP009", f"{copies.suspicion} {TOGETHER}")
     return []
 
 
@@ -104,7 +104,7 @@ def _leaks(table: InMemory) -> dict[str, str]:
 
 
 def _leaks_in(table: InMemory, names: Container[str] | None) -> dict[str, str]:
-    target, levels, found = _target(table), _levels(table), {}
+    target, levels, leaks = _target(table), _levels(table), {}
     for column in columns_of(table, names):
         if target.numbers is not None:
             how = tells_number(column, target.numbers, target.name)
@@ -112,8 +112,8 @@ def _leaks_in(table: InMemory, names: Container[str] | None) -> dict[str, str]:
             assert target.classes is not None
             how = tells_classes(column, target.classes, levels)
         if how is not None:
-            found[column.name] = how
-    return found
+            leaks[column.name] = how
+    return leaks
 
 
 def _warn_combination(table: InMemory) -> None:
@@ -142,7 +142,7 @@ def _dependent(table: InMemory, leaks: Container[str]) -> list[Suspicion]:
     table = table.take(slice(0, first)) if len(table) > first else table
     columns = [c for c in columns_of(table) if c.name not in leaks]
     target = _target(table)
-    by_group = grouped(columns, target)
+    by_group = check_grouped(columns, target)
     if by_group is not None:
         return [by_group]
     by_time = in_time(columns, table.schema, target)
@@ -228,12 +228,12 @@ def columns_of(table: InMemory, names: Container[str] | None = None) -> Iterator
     for name, at in column_positions(block.terms).items():
         if names is not None and name not in names:
             continue
-        found = column_of(to_array(block.x[:, at]), block.terms, at)
-        if isinstance(found, Levels):
-            column = ColumnValues(name, None, found.codes, found.names)
+        column_values = column_of(to_array(block.x[:, at]), block.terms, at)
+        if isinstance(column_values, Levels):
+            column = ColumnValues(name, None, column_values.codes, column_values.names)
         else:
-            column = ColumnValues(name, found.values)
-        raw = found.codes if isinstance(found, Levels) else found.values
+            column = ColumnValues(name, column_values.values)
+        raw = column_values.codes if isinstance(column_values, Levels) else column_values.values
         if (raw != raw[0]).any() and not column.missing.all():
             yield column
 
@@ -248,14 +248,14 @@ def counts(values: Ints, classes: Ints) -> Ints:
 def tells_class(values: Ints, classes: Ints) -> NDArray[np.bool_]:
     """Whether most *other* rows of a row's value have its class."""
     table = counts(values, classes)
-    own = table[values, classes] - 1
+    rest_of_class = table[values, classes] - 1
     others = table.copy()
     top = others.max(axis=1)
-    at = others.argmax(axis=1)
-    others[np.arange(len(others)), at] = -1
+    index = others.argmax(axis=1)
+    others[np.arange(len(others)), index] = -1
     second = others.max(axis=1)
-    rival = np.where(at[values] == classes, second[values], top[values])
-    return np.asarray(own > np.maximum(rival, 0))
+    rival = np.where(index[values] == classes, second[values], top[values])
+    return np.asarray(rest_of_class > np.maximum(rival, 0))
 
 
 def class_agreement(values: Ints, classes: Ints) -> float:
@@ -358,7 +358,7 @@ class Suspicion:
     warning: bool
 
 
-def grouped(columns: Sequence[ColumnValues], target: Target) -> Suspicion | None:
+def check_grouped(columns: Sequence[ColumnValues], target: Target) -> Suspicion | None:
     """The column that most looks like one of groups; None if none does."""
     possible = [j for j, column in enumerate(columns) if _may_group(column, target)]
     ranked = sorted(((_agreement(columns[j], target), -j) for j in possible), reverse=True)
@@ -611,7 +611,7 @@ def tells_classes(column: ColumnValues, classes: Ints, names: NDArray[np.str_]) 
     if len(classes) < MIN_LEAKAGE_ROWS:
         return None
     if column.distinct <= max_codes(len(names)):
-        return _coded(column, classes, names)
+        return _find_coding(column, classes, names)
     if column.missing.any():
         return _by_missing(column, classes, names)
     return _ranges(column, classes, names)
@@ -620,13 +620,13 @@ def tells_classes(column: ColumnValues, classes: Ints, names: NDArray[np.str_]) 
 def _by_missing(column: ColumnValues, classes: Ints, names: NDArray[np.str_]) -> str | None:
     """Values are missing in one of two classes, and in no row of the other."""
     gaps = ColumnValues(column.name, column.missing.astype(float))
-    if len(names) != 2 or _coded(gaps, classes, names) is None:
+    if len(names) != 2 or _find_coding(gaps, classes, names) is None:
         return None
     empty = np.bincount(classes[column.missing], minlength=2).argmax()
     return f"it is missing where the class is {names[empty]!s}, and nowhere else"
 
 
-def _coded(column: ColumnValues, classes: Ints, names: NDArray[np.str_]) -> str | None:
+def _find_coding(column: ColumnValues, classes: Ints, names: NDArray[np.str_]) -> str | None:
     right = tells_class(column.values, classes)
     n = np.bincount(classes, minlength=len(names))
     misses = np.bincount(classes[~right], minlength=len(names))
@@ -658,7 +658,7 @@ def _ranges(column: ColumnValues, classes: Ints, names: NDArray[np.str_]) -> str
     return f"each class has a range of its own ({lowest!s} below {cut:.4g}, the others above)"
 
 
-def named(found: Iterable[tuple[str, str]], target: str) -> list[str]:
+def name_columns(found: Iterable[tuple[str, str]], target: str) -> list[str]:
     """A warning for each column that tells, the first few in full."""
     columns = list(found)
     texts = [
@@ -706,9 +706,9 @@ def missed_classes(test: Predictions, classes: Sequence[str]) -> tuple[str, ...]
 
 def _warn_missed(truth: NDArray[Any], predicted: NDArray[Any], classes: Sequence[str]) -> None:
     for name in classes:
-        own = truth == name
-        m = int(own.sum())
-        if MIN_FOUND <= m <= SMALL * len(truth) and not (predicted[own] == name).any():
+        is_class = truth == name
+        m = int(is_class.sum())
+        if MIN_FOUND <= m <= SMALL * len(truth) and not (predicted[is_class] == name).any():
             warn(
                 "SEP012",
                 f"none of the {m} test rows of class {str(name)!r} was found ({m} of "

@@ -145,11 +145,11 @@ def _areas(truth: Ints, probabilities: Floats, w: Floats) -> Floats:
     return _mean_over(present, lambda code: _area(truth == code, probabilities[:, code], w))
 
 
-def _mean_over(codes: NDArray[Any], one: Callable[[int], Floats]) -> Floats:
+def _mean_over(codes: NDArray[Any], score_of: Callable[[int], Floats]) -> Floats:
     """The mean of a metric over classes, row by row."""
-    total = one(int(codes[0]))
+    total = score_of(int(codes[0]))
     for code in codes[1:]:
-        total = total + one(int(code))
+        total = total + score_of(int(code))
     return np.asarray(total / len(codes))
 
 
@@ -193,9 +193,11 @@ class DecisionCosts:
         """The fitted model with these costs; they do not change what it has learned."""
         costs: Any = self.flat
         if costs is None:
-            own = self.among(model.classes_)
+            costs_among = self.among(model.classes_)
             columns = (
-                [own.matrix] if own.reject_cost is None else [own.matrix, own.reject_cost[:, None]]
+                [costs_among.matrix]
+                if costs_among.reject_cost is None
+                else [costs_among.matrix, costs_among.reject_cost[:, None]]
             )
             costs = np.hstack(columns)
         option = RejectOption(clone(model), costs=costs, reject_label=self.reject_label)
@@ -216,16 +218,16 @@ def decision_costs(costs: Any, reject: float | None, classes: NDArray[Any]) -> D
         )
     if costs is None:
         return DecisionCosts(classes, costs_of(reject, classes, label), label, reject)
-    found = costs_of(costs, classes, label)
-    if reject is not None and found.reject_cost is not None:
+    costs_given = costs_of(costs, classes, label)
+    if reject is not None and costs_given.reject_cost is not None:
         raise InputError(
             "The cost of a rejection is given twice, among the costs and by itself.",
             remedy="Leave out `reject`, or rejections in `costs`.",
         )
     if reject is not None:
-        found = Costs(found.matrix, np.full(len(classes), float(reject)))
-    _refuse_rewarded_errors(found, classes)
-    return DecisionCosts(classes, found, label, None)
+        costs_given = Costs(costs_given.matrix, np.full(len(classes), float(reject)))
+    _refuse_rewarded_errors(costs_given, classes)
+    return DecisionCosts(classes, costs_given, label, None)
 
 
 def _refuse_rewarded_errors(costs: Costs, classes: NDArray[Any]) -> None:
@@ -245,8 +247,8 @@ def about_costs(decisions: DecisionCosts | None, classes: NDArray[Any]) -> list[
     """Messages on what the costs mean for predictions; none where there are no costs."""
     if decisions is None:
         return []
-    own, label = decisions.among(classes), decisions.reject_label
-    if own.reject_cost is None:
+    costs_among, label = decisions.among(classes), decisions.reject_label
+    if costs_among.reject_cost is None:
         return [
             "Predictions minimize the expected cost; there is no reject option (add: `reject`)."
         ]
@@ -257,7 +259,7 @@ def about_costs(decisions: DecisionCosts | None, classes: NDArray[Any]) -> list[
         f"{1 - decisions.flat:.4g}, since a rejection costs {decisions.flat:g} and an error 1."
     ]
     uniform = np.full(len(classes), 1 / len(classes))
-    if uniform @ own.reject_cost >= own.expected(uniform[None]).min():
+    if uniform @ costs_among.reject_cost >= costs_among.expected(uniform[None]).min():
         messages.append(
             f"At a cost of {decisions.flat:g} a rejection is never cheaper than a guess among "
             f"{len(classes)} classes (lower `reject`)."
@@ -268,16 +270,16 @@ def about_costs(decisions: DecisionCosts | None, classes: NDArray[Any]) -> list[
 def evaluate(decisions: DecisionCosts, known: NDArray[Any], test: Predictions) -> Decision:
     """Cost, coverage and risk of the decisions on the test set."""
     assert test.probabilities is not None
-    own, truth = decisions.among(known), codes_of(test.truth, decisions.classes)
+    costs_among, truth = decisions.among(known), codes_of(test.truth, decisions.classes)
     at = codes_of(known, decisions.classes)
     w = unit_weights(test.w, len(truth))
-    answers = own.decide(test.probabilities)
+    answers = costs_among.decide(test.probabilities)
     covered = answers < len(known)
     costs = _cost_by_row(decisions.costs, truth, at, answers)
     plain = _cost_by_row(decisions.costs, truth, at, test.probabilities.argmax(axis=1))
     none = Score("risk", math.nan, math.nan, math.nan)
     return Decision(
-        own,
+        costs_among,
         decisions.reject_label,
         mean_score("cost", costs, w),
         proportion_score("coverage", covered, w),
@@ -286,9 +288,9 @@ def evaluate(decisions: DecisionCosts, known: NDArray[Any], test: Predictions) -
     )
 
 
-def _cost_by_row(costs: Costs, truth: Ints, at: Ints, answers: Ints) -> Floats:
+def _cost_by_row(costs: Costs, truth: Ints, indices: Ints, answers: Ints) -> Floats:
     """What every answer cost; the position after the last class is a rejection."""
-    matrix = costs.matrix[:, at]
+    matrix = costs.matrix[:, indices]
     rejection = np.zeros(len(matrix)) if costs.reject_cost is None else costs.reject_cost
     return np.asarray(np.column_stack([matrix, rejection])[truth, answers])
 
@@ -316,14 +318,14 @@ def scores_on_test(
         answers = _most_probable(test, classes)
     accuracy = proportion_score("accuracy", truth == answers, w)
     error = Score("error", 1 - accuracy.value, 1 - accuracy.high, 1 - accuracy.low)
-    found = [] if p is None else [mean_score("log_loss", log_losses(p, truth), w)]
-    found += [error, accuracy, *_over_classes(truth, answers, w, len(classes))]
-    found += _test_areas(test, truth, answers, w, len(classes))
+    scores = [] if p is None else [mean_score("log_loss", log_losses(p, truth), w)]
+    scores += [error, accuracy, *_over_classes(truth, answers, w, len(classes))]
+    scores += _test_areas(test, truth, answers, w, len(classes))
     if decision is not None:
-        found.append(decision.cost)
+        scores.append(decision.cost)
         if decision.costs.reject_cost is not None:
-            found += [decision.coverage, decision.risk]
-    return tuple(found)
+            scores += [decision.coverage, decision.risk]
+    return tuple(scores)
 
 
 def scores_by_class(test: Predictions, classes: NDArray[Any]) -> tuple[ScoresOfClass, ...]:
@@ -366,13 +368,13 @@ def _over_classes(truth: Ints, answers: Ints, w: Floats, k: int) -> list[Score]:
     return [balanced, wider(macro, normal)]
 
 
-def wider(one: Score, other: Score) -> Score:
+def wider(score: Score, other: Score) -> Score:
     """The wider of two intervals.
 
     That of the terms knows nothing of their correlation (one error lowers two of them), and that
     of a normal distribution is empty where there is no error.
     """
-    return Score(one.metric, one.value, min(one.low, other.low), max(one.high, other.high))
+    return Score(score.metric, score.value, min(score.low, other.low), max(score.high, other.high))
 
 
 def _test_areas(test: Predictions, truth: Ints, answers: Ints, w: Floats, k: int) -> list[Score]:

@@ -23,7 +23,7 @@ from separatrix.probability.decision_surface import (
 )
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Block, Kind, Term, to_array, unit_weights
-from separatrix.study.design import SHOWN_ROWS, RowFolds, thinned, truth_of
+from separatrix.study.design import SHOWN_ROWS, RowFolds, thin, truth_of
 from separatrix.study.result import CovarianceTests, Margins, Predictions
 from separatrix.svm.base import KernelSVM, LinearSVM
 
@@ -36,8 +36,8 @@ from separatrix.svm.base import KernelSVM, LinearSVM
 def surface_of(model: Any, folds: RowFolds, test: Predictions) -> DecisionSurface | None:
     """Predictions of ``model`` on the plane, with the test rows; None where there is none."""
     classes = tuple(str(c) for c in model.classes_)
-    training = folds.table.take(thinned(folds.training, SHOWN_ROWS))
-    points = thinned(np.arange(len(folds.test)), MOST_DOTS)
+    training = folds.table.take(thin(folds.training, SHOWN_ROWS))
+    points = thin(np.arange(len(folds.test)), MOST_DOTS)
     shown = folds.table.take(folds.test[points])
     numeric = NumericColumns(training)
     try:
@@ -64,7 +64,7 @@ def margins_of(core: Any, folds: RowFolds) -> Margins | None:
     """Dual coefficients of the training rows; None unless ``core`` is one binary SVM."""
     if not isinstance(core, KernelSVM | LinearSVM) or len(core.classes_) != 2:
         return None
-    some = thinned(np.arange(len(folds.training)), SHOWN_ROWS)
+    some = thin(np.arange(len(folds.training)), SHOWN_ROWS)
     rows = folds.table.take(folds.training[some])
     w = unit_weights(rows.block.w, len(some))
     labels = np.array([str(v) for v in truth_of(rows)])
@@ -189,7 +189,7 @@ def covariance_tests(folds: RowFolds, classes: NDArray[Any]) -> CovarianceTests 
     x, names, truth = numeric_rows(folds)
     if not 0 < len(names) <= MAX_COLUMNS:
         return None
-    parts = {str(c): x[thinned(np.flatnonzero(truth == c), MAX_ROWS)] for c in classes}
+    parts = {str(c): x[thin(np.flatnonzero(truth == c), MAX_ROWS)] for c in classes}
     normal: dict[str, MardiaTest] = {}
     not_tested: dict[str, str] = {}
     for name, rows in parts.items():

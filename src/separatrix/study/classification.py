@@ -49,7 +49,7 @@ from separatrix.study.design import (
     RowFolds,
     StudyDesign,
     scores_for,
-    thinned,
+    thin,
     truth_of,
     with_warnings,
 )
@@ -109,35 +109,35 @@ class ClassificationSelection(ModelSelection):
 
     def of_training(self, design: StudyDesign) -> ClassificationSelection:
         """The same among the classes of the training rows."""
-        own = _present(design, self.classes)
-        if len(own) < 2:
+        present = _present(design, self.classes)
+        if len(present) < 2:
             raise InputError("all training rows of an outer fold are of one class.")
-        return ClassificationSelection(self.options, own, self.costs)
+        return ClassificationSelection(self.options, present, self.costs)
 
-    def score(self, candidate: Candidate, found: OutOfFold) -> OutOfFold:
+    def score(self, candidate: Candidate, out_of_fold: OutOfFold) -> OutOfFold:
         """Calibrated where that helps."""
-        return calibrate(candidate, found)
+        return calibrate(candidate, out_of_fold)
 
-    def losses(self, found: OutOfFold) -> CandidateLosses:
+    def losses(self, out_of_fold: OutOfFold) -> CandidateLosses:
         """Losses of the decisions that suit each metric: of least cost, or most probable."""
-        p, values, costs = found.probabilities, {}, self.own_costs
+        p, values, costs = out_of_fold.probabilities, {}, self.own_costs
         for metric in self.metrics:
-            answers = found.predicted
-            decide = costs if metric == "cost" else metric_costs(metric, found)
+            answers = out_of_fold.predicted
+            decide = costs if metric == "cost" else metric_costs(metric, out_of_fold)
             if decide is not None and p is not None:
                 answers = decide.decide(p)
-            values[metric] = row_losses(metric, found.truth, p, answers, found.w, costs)
-        return CandidateLosses(found.rows, found.fold, found.w, values)
+            values[metric] = row_losses(metric, out_of_fold.truth, p, answers, out_of_fold.w, costs)
+        return CandidateLosses(out_of_fold.rows, out_of_fold.fold, out_of_fold.w, values)
 
-    def weigh(self, found: OutOfFold, stacked: Floats, rows: Ints) -> Average:
+    def weigh(self, out_of_fold: OutOfFold, stacked: Floats, rows: Ints) -> Average:
         """The weights of least log loss."""
-        return log_loss_average(stacked[:, rows, found.truth[rows]].T, found.w[rows])
+        return log_loss_average(stacked[:, rows, out_of_fold.truth[rows]].T, out_of_fold.w[rows])
 
     def fitted(self, compared: ComparedRows, name: str) -> tuple[Any, Any]:
         """A candidate fitted to all folds, and the same with its calibration."""
-        candidate, found = compared.design.named(name), compared.predictions[name]
-        core = compared.design.folds.fit(candidate, found.tuning)
-        return core, with_calibration(candidate, core, found)
+        candidate, predictions = compared.design.named(name), compared.predictions[name]
+        core = compared.design.folds.fit(candidate, predictions.tuning)
+        return core, with_calibration(candidate, core, predictions)
 
     def average(self, models: Sequence[Any], folds: int) -> AveragedClassifier:
         """An unfitted average of models."""
@@ -145,17 +145,17 @@ class ClassificationSelection(ModelSelection):
 
     def complete(self, winner: Winner, name: str) -> Winner:
         """The model with costs: those given, or those that suit the metric."""
-        found, costs = winner.out_of_fold, self.costs
-        if found.check is not None:
-            winner = replace(winner, messages=(*winner.messages, found.check.summary))
+        out_of_fold, costs = winner.out_of_fold, self.costs
+        if out_of_fold.check is not None:
+            winner = replace(winner, messages=(*winner.messages, out_of_fold.check.summary))
         if costs is None:
-            implied = metric_costs(self.metric, found)
+            implied = metric_costs(self.metric, out_of_fold)
             if implied is None or name == BASELINE:
                 return winner
-            costs = DecisionCosts(found.classes, implied, REJECT, None)
+            costs = DecisionCosts(out_of_fold.classes, implied, REJECT, None)
             text = f"Decisions are those that suit {self.metric!r}, not the most probable class."
             winner = replace(winner, messages=(*winner.messages, text))
-        if found.probabilities is None:
+        if out_of_fold.probabilities is None:
             raise InputError(
                 f"{name} was chosen, and decisions at costs need probabilities.",
                 remedy="Compare by `metric='log_loss'`, or choose others with `models`.",
@@ -166,15 +166,15 @@ class ClassificationSelection(ModelSelection):
         """Answers and probabilities of the whole model, scores of the estimator within."""
         return predictions(winner, rows, self.classes)
 
-    def judge(self, found: Predictions) -> Floats:
+    def judge(self, predictions: Predictions) -> Floats:
         """Losses of answers to other rows."""
-        truth = codes_of(found.truth, self.classes)
-        answers = codes_of(found.predicted, self.classes)
+        truth = codes_of(predictions.truth, self.classes)
+        answers = codes_of(predictions.predicted, self.classes)
         if self.costs is not None:
-            rejected = np.asarray(found.predicted) == self.costs.reject_label
+            rejected = np.asarray(predictions.predicted) == self.costs.reject_label
             answers = np.where(rejected, len(self.classes), answers)
-        w = unit_weights(found.w, len(truth))
-        return row_losses(self.metric, truth, found.probabilities, answers, w, self.own_costs)
+        w = unit_weights(predictions.w, len(truth))
+        return row_losses(self.metric, truth, predictions.probabilities, answers, w, self.own_costs)
 
     def record(self, design: StudyDesign, winner: Winner, test: Predictions) -> dict[str, Any]:
         """Scores, calibration, decisions, and what pictures of classes need."""
@@ -248,16 +248,16 @@ def _known_classes(design: StudyDesign, labels: NDArray[Any]) -> tuple[NDArray[A
     ]
 
 
-def by_fold(found: OutOfFold, folds: RowFolds) -> tuple[Predictions, ...]:
+def by_fold(out_of_fold: OutOfFold, folds: RowFolds) -> tuple[Predictions, ...]:
     """The folds of two classes, which are drawn as curves; of a large table an even selection."""
-    if len(found.classes) != 2:
+    if len(out_of_fold.classes) != 2:
         return ()
     shown = []
-    for fold in found.folds:
-        at = thinned(np.flatnonzero(found.fold == fold), SHOWN_ROWS // len(found.folds))
-        part = found.take(at)
+    for fold in out_of_fold.folds:
+        at = thin(np.flatnonzero(out_of_fold.fold == fold), SHOWN_ROWS // len(out_of_fold.folds))
+        part = out_of_fold.take(at)
         rows = folds.table.take(part.rows)
-        answers = (truth_of(rows), found.classes[part.predicted], part.scores, rows.block.w)
+        answers = (truth_of(rows), out_of_fold.classes[part.predicted], part.scores, rows.block.w)
         shown.append(Predictions(rows.row_ids, *answers, part.probabilities))
     return tuple(shown)
 
@@ -283,41 +283,41 @@ MAX_ISOTONIC = 10
 MIN_ISOTONIC_ROWS = 1_000
 
 
-def calibrate(candidate: Candidate, found: OutOfFold) -> OutOfFold:
+def calibrate(candidate: Candidate, out_of_fold: OutOfFold) -> OutOfFold:
     """Every fold calibrated by maps fitted to the others; by Platt's where the model has none.
 
     A calibration is applied if it lowers the cross-validated log loss by more than one standard
     error of the differences between rows: a model that ranks rows well and is overconfident is
     compared by what it can do.
     """
-    default, known = None, methods_for(len(found.classes), len(found.truth))
-    if found.probabilities is None:
+    default, known = None, methods_for(len(out_of_fold.classes), len(out_of_fold.truth))
+    if out_of_fold.probabilities is None:
         try:
-            found = found.with_values(_cross_calibrated(found, known[0]))
+            out_of_fold = out_of_fold.with_values(_cross_calibrate(out_of_fold, known[0]))
             default = known[0]
         except InputError as refusal:
-            return replace(found, why=f"no probabilities: {refusal.what}")
+            return replace(out_of_fold, why=f"no probabilities: {refusal.what}")
     if candidate.name == BASELINE:
-        return found
-    assert found.probabilities is not None
-    methods: dict[str | None, Floats] = {default: found.probabilities}
+        return out_of_fold
+    assert out_of_fold.probabilities is not None
+    methods: dict[str | None, Floats] = {default: out_of_fold.probabilities}
     for method in known:
         with suppress(InputError):
             if method != default:
-                methods[method] = _cross_calibrated(found, method)
+                methods[method] = _cross_calibrate(out_of_fold, method)
     if len(methods) == 1:
-        return replace(found, method=default)
-    losses = {m: log_losses(p, found.truth) for m, p in methods.items()}
+        return replace(out_of_fold, method=default)
+    losses = {m: log_losses(p, out_of_fold.truth) for m, p in methods.items()}
     check = check_calibration(
         default,
         methods,
-        lambda m: CandidateLosses(found.rows, found.fold, found.w, {"log_loss": losses[m]}).score(
-            "log_loss"
-        ),
-        lambda m, other: difference(losses[m], losses[other], found.w),
-        lambda m: _calibration_error(found, methods[m]),
+        lambda m: CandidateLosses(
+            out_of_fold.rows, out_of_fold.fold, out_of_fold.w, {"log_loss": losses[m]}
+        ).score("log_loss"),
+        lambda m, other: difference(losses[m], losses[other], out_of_fold.w),
+        lambda m: _calibration_error(out_of_fold, methods[m]),
     )
-    return replace(found.with_values(methods[check.method]), method=check.method, check=check)
+    return replace(out_of_fold.with_values(methods[check.method]), method=check.method, check=check)
 
 
 def check_calibration(
@@ -356,14 +356,14 @@ def methods_for(k: int, n: int) -> tuple[str, ...]:
     return known if k <= MAX_ISOTONIC and n >= MIN_ISOTONIC_ROWS else known[:-1]
 
 
-def with_calibration(candidate: Candidate, model: Any, found: OutOfFold) -> Any:
+def with_calibration(candidate: Candidate, model: Any, out_of_fold: OutOfFold) -> Any:
     """The fitted model with its calibration, fitted to all out-of-fold scores."""
-    if found.method is None:
+    if out_of_fold.method is None:
         return model
-    assert found.scores is not None
-    folds = len(found.folds)
-    wrapped = CalibratedClassifier(candidate.make(folds), method=found.method, cv=folds)
-    return wrapped.from_fitted(model, found.scores, found.truth, found.w)
+    assert out_of_fold.scores is not None
+    folds = len(out_of_fold.folds)
+    wrapped = CalibratedClassifier(candidate.make(folds), method=out_of_fold.method, cv=folds)
+    return wrapped.from_fitted(model, out_of_fold.scores, out_of_fold.truth, out_of_fold.w)
 
 
 @dataclass(frozen=True)
@@ -384,28 +384,30 @@ class CalibrationMap:
         return calibrated_probabilities(self.maps, scores)
 
 
-def fitted_map(found: OutOfFold, method: str, rows: Ints) -> CalibrationMap:
+def fitted_map(out_of_fold: OutOfFold, method: str, rows: Ints) -> CalibrationMap:
     """A calibration of some of the out-of-fold scores; of many rows an even selection."""
-    k = len(found.classes)
-    _refuse_many(found)
-    assert found.scores is not None
-    some = thinned(rows, max(MAX_ROWS, ROWS_PER_CLASS * k))
-    scores, truth, w = found.scores[some], found.truth[some], found.w[some]
-    _refuse_absent(truth[w > 0], found.classes)
+    k = len(out_of_fold.classes)
+    _refuse_many(out_of_fold)
+    assert out_of_fold.scores is not None
+    some = thin(rows, max(MAX_ROWS, ROWS_PER_CLASS * k))
+    scores, truth, w = out_of_fold.scores[some], out_of_fold.truth[some], out_of_fold.w[some]
+    _refuse_absent(truth[w > 0], out_of_fold.classes)
     if method == JOINT:
-        joint = TemperatureCalibration().fit(_joint_scores(scores, found.odds), truth, w)
-        return CalibrationMap(method, [joint], found.odds)
-    return CalibrationMap(method, list(calibrations(method, scores, truth, k, w)), found.odds)
+        joint = TemperatureCalibration().fit(_joint_scores(scores, out_of_fold.odds), truth, w)
+        return CalibrationMap(method, [joint], out_of_fold.odds)
+    return CalibrationMap(method, list(calibrations(method, scores, truth, k, w)), out_of_fold.odds)
 
 
-def _refuse_many(found: OutOfFold) -> None:
-    if len(found.classes) > MAX_CLASSES:
-        raise InputError(f"{len(found.classes)} classes are too many to calibrate one by one.")
-    if found.scores is None:
+def _refuse_many(out_of_fold: OutOfFold) -> None:
+    if len(out_of_fold.classes) > MAX_CLASSES:
+        raise InputError(
+            f"{len(out_of_fold.classes)} classes are too many to calibrate one by one."
+        )
+    if out_of_fold.scores is None:
         raise InputError("some class is so rare that a fold lacks it.")
 
 
-def _cross_calibrated(found: OutOfFold, method: str) -> Floats:
+def _cross_calibrate(found: OutOfFold, method: str) -> Floats:
     """Probabilities of every fold, by calibrations fitted to the scores of the other folds."""
     _refuse_many(found)
     assert found.scores is not None
@@ -417,11 +419,11 @@ def _cross_calibrated(found: OutOfFold, method: str) -> Floats:
     return p
 
 
-def _calibration_folds(found: OutOfFold) -> Ints:
+def _calibration_folds(out_of_fold: OutOfFold) -> Ints:
     """The folds of the comparison; parts of the only one where a single fold was predicted."""
-    if len(found.folds) > 1:
-        return found.fold
-    return stratified_labels(found.truth, PARTS)
+    if len(out_of_fold.folds) > 1:
+        return out_of_fold.fold
+    return stratified_labels(out_of_fold.truth, PARTS)
 
 
 def _joint_scores(scores: Floats, odds: bool) -> Floats:
@@ -435,10 +437,10 @@ def _refuse_absent(codes: Ints, classes: Any) -> None:
         raise InputError(f"class {classes[absent[0]]!r} is in one fold alone.")
 
 
-def _calibration_error(found: OutOfFold, p: Floats) -> float:
+def _calibration_error(out_of_fold: OutOfFold, p: Floats) -> float:
     """Expected calibration error of the probability of the predicted class."""
-    correct, confidence = p.argmax(axis=1) == found.truth, np.clip(p.max(axis=1), 0.0, 1.0)
-    return expected_calibration_error(correct, confidence, sample_weight=found.w)
+    correct, confidence = p.argmax(axis=1) == out_of_fold.truth, np.clip(p.max(axis=1), 0.0, 1.0)
+    return expected_calibration_error(correct, confidence, sample_weight=out_of_fold.w)
 
 
 def _calibration_summary(
@@ -476,16 +478,16 @@ def _calibration_summary(
 # F1:              answer the second class where p ≥ t, with the t of largest F1 out of fold
 
 
-def metric_costs(metric: str, found: OutOfFold) -> Costs | None:
+def metric_costs(metric: str, out_of_fold: OutOfFold) -> Costs | None:
     """Costs at which decisions suit the metric; None where the most probable class does."""
-    k = len(found.classes)
+    k = len(out_of_fold.classes)
     if metric == "balanced_error":
-        known = found.truth >= 0
-        share = np.bincount(found.truth[known], found.w[known], k)
+        known = out_of_fold.truth >= 0
+        share = np.bincount(out_of_fold.truth[known], out_of_fold.w[known], k)
         missed = np.where(share > 0, share.sum() / np.maximum(share, 1e-300) / k, 0.0)
         return Costs((1.0 - np.eye(k)) * missed[:, None], None)
-    if metric == "f1" and k == 2 and found.probabilities is not None:
-        t = f1_threshold(found.probabilities[:, 1], found.truth == 1, found.w)
+    if metric == "f1" and k == 2 and out_of_fold.probabilities is not None:
+        t = f1_threshold(out_of_fold.probabilities[:, 1], out_of_fold.truth == 1, out_of_fold.w)
         return Costs(np.array([[0.0, t], [1.0 - t, 0.0]]), None)
     return None
 

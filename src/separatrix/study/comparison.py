@@ -24,7 +24,7 @@ from separatrix.selection.averaging import Average
 from separatrix.selection.tuning import Tuning, TuningData
 from separatrix.statistics.moments import prepare
 from separatrix.study.candidates import BASELINE, Candidate
-from separatrix.study.design import RowFolds, error_on, thinned, truth_of
+from separatrix.study.design import RowFolds, error_on, thin, truth_of
 from separatrix.study.measure import average, metric_value, standard_error
 from separatrix.study.options import Paired, RowLosses, StudyOptions, choose, difference
 from separatrix.study.progress import Step
@@ -66,12 +66,12 @@ class CandidateLosses:
             for f in np.unique(self.fold)
             if self.w[self.fold == f].any()
         ]
-        value, error = metric_value(metric, loss, self.w), standard_error(*self.pooled(loss, units))
+        value, error = metric_value(metric, loss, self.w), standard_error(*self.pool(loss, units))
         if metric == "rmse":  # of the root of the mean that the losses have
             error = error / (2.0 * value) if value > 0 else 0.0
         return CrossValidatedScore(metric, tuple(folds), value, error)
 
-    def pooled(self, losses: Floats, units: Ints | None) -> tuple[Floats, Floats]:
+    def pool(self, losses: Floats, units: Ints | None) -> tuple[Floats, Floats]:
         """Mean losses of units of rows, and their weights; ``units`` are those of the table."""
         if units is None:
             return losses, self.w
@@ -179,16 +179,16 @@ class RowComparison(Comparison):
     def rows(self) -> Ints:
         """The rows that every contender was scored on: all that are not clearly worse."""
         known = {s.candidate.name: s.losses for s in self.scored if s.losses is not None}
-        own = {n: loss for n, loss in known.items() if loss.defines(self.metric)}
-        found = {
+        defined = {n: loss for n, loss in known.items() if loss.defines(self.metric)}
+        losses = {
             n: (average(v, loss.w), standard_error(v, loss.w))
-            for n, loss in own.items()
+            for n, loss in defined.items()
             for v in [loss.by_metric[self.metric]]
         }
-        least, spread = min(found.values())
+        least, spread = min(losses.values())
         near = [
-            own[name].rows
-            for name, (mean, error) in found.items()
+            defined[name].rows
+            for name, (mean, error) in losses.items()
             if mean - least <= max(CLEARLY * np.hypot(error, spread), CLEAR_SHARE * abs(least))
         ]
         return reduce(np.intersect1d, [*near, known[BASELINE].rows])
@@ -206,12 +206,12 @@ class RowComparison(Comparison):
     def paired(self, metric: str) -> RowLosses:
         """Losses by name, of candidates scored on all rows for which the metric is defined."""
         losses = {
-            n: loss.pooled(loss.by_metric[metric], self.units)[0]
+            n: loss.pool(loss.by_metric[metric], self.units)[0]
             for n, loss in self.losses.items()
             if loss.defines(metric) and len(loss.rows) == len(self.rows)
         }
         baseline = self.losses[BASELINE]
-        return RowLosses(losses, baseline.pooled(baseline.w, self.units)[1])
+        return RowLosses(losses, baseline.pool(baseline.w, self.units)[1])
 
     def score(self, name: str, metric: str) -> CrossValidatedScore | None:
         """The metric of a candidate by fold; None where it is not defined."""
@@ -222,14 +222,14 @@ class RowComparison(Comparison):
 
     def line(self, name: str, label: str, losses: CandidateLosses, note: str) -> Entry:
         """The line of the leaderboard of one that is not a candidate."""
-        found = losses.score(self.metric)
+        score = losses.score(self.metric)
         return Entry(
             name,
             label,
             self.metric,
-            found.folds,
-            found.mean,
-            found.standard_error,
+            score.folds,
+            score.mean,
+            score.standard_error,
             note=note,
             secondary=None if self.secondary is None else losses.score(self.secondary),
         )
@@ -311,17 +311,17 @@ def average_candidates(
     names, stacked = list(predictions), np.stack(list(predictions.values()))
     mixed = np.empty_like(stacked[0])
     for number in np.unique(fold):
-        own = fold == number
-        weights = weigh(stacked, np.flatnonzero(~own)).weights
-        mixed[own] = np.tensordot(weights, stacked[:, own], 1)
+        inside = fold == number
+        weights = weigh(stacked, np.flatnonzero(~inside)).weights
+        mixed[inside] = np.tensordot(weights, stacked[:, inside], 1)
     losses = losses_of(mixed)
     values = next(iter(losses.by_metric.values()))
-    found = weigh(stacked, np.arange(len(fold)))
-    keep = found.weights >= MIN_WEIGHT
-    share = np.where(keep, found.weights, 0.0)
+    average = weigh(stacked, np.arange(len(fold)))
+    keep = average.weights >= MIN_WEIGHT
+    share = np.where(keep, average.weights, 0.0)
     share = share / share.sum()
     return AveragedCandidates(
-        Average(share[keep], found.value, found.gap),
+        Average(share[keep], average.value, average.gap),
         {name: float(a) for name, a in zip(names, share, strict=True) if a > 0},
         mixed,
         losses,
@@ -355,14 +355,14 @@ def choose_winner(compared: Averageable, options: StudyOptions) -> ComparisonOut
     choice = comparison.choose(options.rule)
     if not options.average or choice.winner == BASELINE:
         return ComparisonOutcome(choice, comparison.entries)
-    found = compared.average(choice.best)
-    if found is None:
+    averaged = compared.average(choice.best)
+    if averaged is None:
         return ComparisonOutcome(choice, comparison.entries)
-    line = comparison.line(AVERAGE, AVERAGE_LABEL, found.losses, str(found))
+    line = comparison.line(AVERAGE, AVERAGE_LABEL, averaged.losses, str(averaged))
     entries = (*comparison.entries, line)
-    if not found.helps:
+    if not averaged.helps:
         return ComparisonOutcome(choice, entries)
-    return ComparisonOutcome(found.chosen(choice), entries, found)
+    return ComparisonOutcome(averaged.chosen(choice), entries, averaged)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -399,17 +399,17 @@ def reference_predictions(data: TuningData) -> ReferencePredictions | None:
     if work > FIRST_SHARE * data.work:
         return None
     count = int(np.clip(REFERENCE_SHARE * data.work / work, 1, min(MOST_FOLDS, len(data.folds))))
-    rows, found = [], []
+    rows, predictions = [], []
     import sklearn.ensemble  # noqa: F401  loads its OpenMP, which the limit must find
 
     with threadpool_limits(1):  # sums over threads would change last digits
         for train, test in data.folds.pairs[:count]:
             rows.append(test)
-            found.append(_predicted(data, train, test))
-    return ReferencePredictions(np.concatenate(rows), np.concatenate(found), count)
+            predictions.append(_predict_baseline(data, train, test))
+    return ReferencePredictions(np.concatenate(rows), np.concatenate(predictions), count)
 
 
-def _predicted(data: TuningData, train: Ints, test: Ints) -> Floats:
+def _predict_baseline(data: TuningData, train: Ints, test: Ints) -> Floats:
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
     options: dict[str, Any] = {
@@ -455,7 +455,7 @@ class FoldedData(Protocol):
 
 
 @contextmanager
-def muted() -> Iterator[None]:
+def mute_warnings() -> Iterator[None]:
     """Without warnings: they are shown once, for the model that is chosen."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SeparatrixWarning)
@@ -467,7 +467,7 @@ def cross_validate(
 ) -> tuple[list[T], dict[str, tuple[Any, ...]]]:
     """``evaluate(model, fold)`` of a model fitted to the other folds; tuned values by name."""
     results, tuned = [], []
-    with muted():
+    with mute_warnings():
         for fold in range(folds.k):
             model = folds.fit_without(candidate, fold)
             results.append(evaluate(model, fold))
@@ -523,10 +523,10 @@ def learning_curve(
     for size in sorted({max(MIN_ROWS, int(fraction * smallest)) for fraction in fractions}):
         errors = []
         try:
-            with muted():
+            with mute_warnings():
                 for training, outside in splits:
                     model = folds.fitted(candidate, training[:size], tuning)
-                    sides = (thinned(training[:size], MAX_SCORED), thinned(outside, MAX_SCORED))
+                    sides = (thin(training[:size], MAX_SCORED), thin(outside, MAX_SCORED))
                     errors.append([error_on(model, source.take(rows)) for rows in sides])
         except InputError:  # too few rows for this model: the curve starts further right
             continue

@@ -17,7 +17,7 @@ from separatrix.study.tasks import CLASSIFICATION
 LEVELS = (0.8, 0.9, 0.95)
 
 
-def calibrated(study: Study, folds: RowFolds) -> Calibration:
+def calibrate_study(study: Study, folds: RowFolds) -> Calibration:
     """The scores of the test rows, or why they cannot calibrate."""
     refusal = _refusal(study, folds)
     if refusal:
@@ -61,7 +61,7 @@ def _classes(study: Study, rows: InMemory, w: Floats | None) -> Calibration:
     truth = [str(label) for label in truth_of(rows)]
     p = np.asarray(study.model.predict_proba(rows), dtype=float)
     columns = np.array([known.get(label, -1) for label in truth])
-    own = np.where(columns >= 0, p[np.arange(len(p)), np.maximum(columns, 0)], 0.0)
+    of_class = np.where(columns >= 0, p[np.arange(len(p)), np.maximum(columns, 0)], 0.0)
     at = {name: i for i, name in enumerate(study.classes)}
     codes = np.array([at.get(label, -1) for label in truth], dtype=np.int64)
     wanted = np.array([known[name] for name in study.classes])
@@ -69,7 +69,7 @@ def _classes(study: Study, rows: InMemory, w: Floats | None) -> Calibration:
     def sizes(q: Floats, part: Ints) -> Floats:
         return np.asarray((1.0 - p[part][:, wanted] <= q).sum(axis=1), dtype=float)
 
-    scores = 1.0 - own
+    scores = 1.0 - of_class
     used = codes >= 0  # a class in the test set alone is in no set, and no guarantee is about it
     checks = _checks(study.seed, scores, codes, w, sizes, study.classes)
     w = None if w is None else w[used]
@@ -95,7 +95,7 @@ def _checks(
         mine = np.flatnonzero(codes == k)
         half[rng.permutation(mine)[: len(mine) // 2]] = True
     weights = np.ones(n) if w is None else w
-    found = []
+    checks = []
     for level in LEVELS:
         exact = checked_level(level)
         whole = category_quantiles(scores, w, codes, count, exact)[:-1]
@@ -111,7 +111,7 @@ def _checks(
         size = sizes(whole, np.arange(n))
         counts = np.bincount(size.astype(int), weights, len(classes) + 1) if classes else ()
         by_class = [(name, checked & (codes == k)) for k, name in enumerate(classes)]
-        found.append(
+        checks.append(
             CoverageCheck(
                 level,
                 _score(inside[checked], weights[checked]),
@@ -120,7 +120,7 @@ def _checks(
                 tuple(float(c) for c in counts),
             )
         )
-    return tuple(found)
+    return tuple(checks)
 
 
 def _score(inside: Any, w: Floats) -> Score:

@@ -38,7 +38,7 @@ from separatrix.selection.folds import RefitRows
 from separatrix.statistics.moments import Grouped, Moments, prepare
 from separatrix.study import inferred, tasks
 from separatrix.study.checks import check_table
-from separatrix.study.comparison import muted
+from separatrix.study.comparison import mute_warnings
 from separatrix.study.design import reason_to_stream, truth_of, with_warnings
 from separatrix.study.document import plain
 from separatrix.study.progress import stages, tell_inferred
@@ -222,7 +222,7 @@ def run_curve(
     with one_blas_thread(), stages(progress, STAGES) as step:
         step("reading")
         if streamed:
-            found, about = _streamed(rows, task, streamed, folds, seed)
+            found, about = _run_streamed(rows, task, streamed, folds, seed)
         else:
             found, about = _in_memory(rows.read(), task, folds, seed, progress, step)
         step("power laws")
@@ -264,7 +264,7 @@ def _in_memory(
     if task == CLASSIFICATION:
         table = tasks.with_classes(table, requested)
     inferred.refuse_constant_target(truth_of(table), table.schema.targets[0].name)
-    found, warned = with_warnings(lambda: check_table(table))
+    checked, warned = with_warnings(lambda: check_table(table))
     n_rows = len(table)
     if task == CLASSIFICATION and n_rows > MOST_CLASS_ROWS:
         some = np.random.default_rng(seed).permutation(n_rows)[:MOST_CLASS_ROWS]
@@ -276,9 +276,9 @@ def _in_memory(
             "size and complexity.",
             remedy=f"Ignore some (kinds={{…: 'ignore'}}); up to {MOST_COLUMNS} are fitted.",
         )
-    messages += found
+    messages += checked
     tell_inferred(progress, [*messages, *warned], ())
-    with muted():
+    with mute_warnings():
         ladder = Ladder.of(table, folds, seed)
         fit = numbers if task == REGRESSION else classes
         result = fit(ladder, seed, step)
@@ -292,7 +292,7 @@ def _in_memory(
     return result, about
 
 
-def _streamed(
+def _run_streamed(
     rows: Rows, task: str | None, why: str, folds: int, seed: int
 ) -> tuple[Found, dict[str, Any]]:
     """The linear model alone, from one pass over a table that is not read into memory."""
@@ -303,7 +303,7 @@ def _streamed(
     parts = rows.with_parts(nesting.parts(seed)).reduce(Grouped(Moments())).parts
 
     steps = [Step("mean", MeanModel()), Step(LINEAR, linear_model())]
-    with muted():
+    with mute_warnings():
         losses = losses_from_moments(parts, nesting, steps, design_of_training(rows))
     n = sum(part.count for part in parts.values())
     about = {
@@ -393,10 +393,10 @@ class Ladder:
     @property
     def columns(self) -> dict[str, Ints]:
         """Positions of the terms of each column of the table."""
-        found: dict[str, list[int]] = {}
+        columns_found: dict[str, list[int]] = {}
         for j, term in enumerate(self.terms):
-            found.setdefault(term.column, []).append(j)
-        return {name: np.array(at) for name, at in found.items()}
+            columns_found.setdefault(term.column, []).append(j)
+        return {name: np.array(at) for name, at in columns_found.items()}
 
     def choices(self, seed: int) -> list[tuple[int, list[Ints]]]:
         """Numbers of columns, and the terms of random choices of as many."""
@@ -426,23 +426,30 @@ def numbers(
     step("linear and polynomial models")
     steps = [Step("mean", MeanModel())]
     steps += [Step(name_of(k), linear_model(), ladder.terms_upto(k)) for k in ladder.degrees]
-    found = losses_from_moments(parts, ladder.nesting, steps)
-    names, messages = [one.name for one in steps], []
+    learning_curve_losses = losses_from_moments(parts, ladder.nesting, steps)
+    names, messages = [step_losses.name for step_losses in steps], []
     step("nearest neighbors")
     if len(ladder.x) <= MOST_NEIGHBOR_ROWS:
         y = ladder.table.block.y[:, 0]
         rows = RefitRows(lambda at: ladder.x[at], y, ladder.table.block.w, "squared error")
         model = KNeighborsRegressor("auto", standardize=True)
-        found = joined(found, losses_from_refits(rows, ladder.labels, ladder.nesting, [model]))
+        learning_curve_losses = join_losses(
+            learning_curve_losses, losses_from_refits(rows, ladder.labels, ladder.nesting, [model])
+        )
         names.append("neighbors")
     else:
         messages.append(f"Nearest neighbors are left out above {MOST_NEIGHBOR_ROWS:,} rows.")
     step("random choices of columns")
-    return names, found, _columns_of_numbers(ladder, parts, found, seed), messages
+    return (
+        names,
+        learning_curve_losses,
+        _columns_of_numbers(ladder, parts, learning_curve_losses, seed),
+        messages,
+    )
 
 
 def _columns_of_numbers(
-    ladder: Ladder, parts: Any, found: LearningCurveLosses, seed: int
+    ladder: Ladder, parts: Any, learning_curve_losses: LearningCurveLosses, seed: int
 ) -> ColumnCurve | None:
     choices, k = ladder.choices(seed), ladder.nesting.folds
     if not choices:
@@ -461,7 +468,7 @@ def _columns_of_numbers(
                 step = Step("", linear_model(), at)
                 each.append(float(step_errors(step, train, test)[0][0]))
             losses[i, fold] = np.mean(each)
-    losses[-1] = found.validation[-1, 1]
+    losses[-1] = learning_curve_losses.validation[-1, 1]
     counts = np.array([*(q for q, _ in choices), len(ladder.columns)], dtype=float)
     return ColumnCurve(counts, losses)
 
@@ -478,21 +485,23 @@ def classes(
 
     step("linear models")
     names, messages = ["most frequent class", LINEAR], []
-    found = fitted(MostFrequentClassifier(), ladder.x)
-    found = joined(found, fitted(linear_classifier(), ladder.x))
+    losses = fitted(MostFrequentClassifier(), ladder.x)
+    losses = join_losses(losses, fitted(linear_classifier(), ladder.x))
     step("polynomials")
     if 2 in ladder.degrees:
         x = ladder.expansion.transform(ladder.x)[:, ladder.terms_upto(2)]
-        found = joined(found, fitted(linear_classifier(), x))
+        losses = join_losses(losses, fitted(linear_classifier(), x))
         names.append(name_of(2))
     step("nearest neighbors")
     if len(ladder.x) <= MOST_NEIGHBOR_ROWS:
-        found = joined(found, fitted(KNeighborsClassifier("auto", standardize=True), ladder.x))
+        losses = join_losses(
+            losses, fitted(KNeighborsClassifier("auto", standardize=True), ladder.x)
+        )
         names.append("neighbors")
     else:
         messages.append(f"Nearest neighbors are left out above {MOST_NEIGHBOR_ROWS:,} rows.")
     step("random choices of columns")
-    return names, found, _columns_of_classes(ladder, truth, found, seed), messages
+    return names, losses, _columns_of_classes(ladder, truth, losses, seed), messages
 
 
 def linear_classifier() -> LogisticRegression:
@@ -505,7 +514,7 @@ def _taken(x: Floats) -> Callable[[Any], Floats]:
 
 
 def _columns_of_classes(
-    ladder: Ladder, truth: Any, found: LearningCurveLosses, seed: int
+    ladder: Ladder, truth: Any, learning_curve_losses: LearningCurveLosses, seed: int
 ) -> ColumnCurve | None:
     choices, nesting = ladder.choices(seed), ladder.nesting
     if not choices:
@@ -521,12 +530,12 @@ def _columns_of_classes(
                 rows = RefitRows(_taken(x), truth, w, "error rate")
                 each.append(rows.mean_loss(rows.fitted(linear_classifier(), train), test))
             losses[i, fold] = np.mean(each)
-    losses[-1] = found.validation[-1, 1]
+    losses[-1] = learning_curve_losses.validation[-1, 1]
     counts = np.array([*(q for q, _ in choices), len(ladder.columns)], dtype=float)
     return ColumnCurve(counts, losses)
 
 
-def joined(first: LearningCurveLosses, second: LearningCurveLosses) -> LearningCurveLosses:
+def join_losses(first: LearningCurveLosses, second: LearningCurveLosses) -> LearningCurveLosses:
     """Losses of more models on the same training sets."""
     return LearningCurveLosses(
         first.sizes,
@@ -559,12 +568,12 @@ def advise(
     exact = curves.mean[-1] <= EXACT * curves.mean[-1, 0]
     if exact.any():
         return _exact(curves, int(exact.argmax()))
-    found = (
+    advices = (
         rows_advice(curves, best),
         columns_advice(curves, columns, n_columns),
         model_advice(curves, best),
     )
-    return found, _summary(found)
+    return advices, _summary(advices)
 
 
 def _exact(curves: LearningCurves, best: int) -> tuple[tuple[Advice, ...], str]:
@@ -575,23 +584,23 @@ def _exact(curves: LearningCurves, best: int) -> tuple[tuple[Advice, ...], str]:
         "More columns: these determine the target.",
         f"A more flexible model: none is needed beyond {curves.names[best]}.",
     )
-    found = tuple(Advice(w, NO, text) for w, text in zip(what, sentences, strict=True))
-    return found, f"Nothing is left to gain: {curves.names[best]} is exact on rows left out."
+    advices = tuple(Advice(w, NO, text) for w, text in zip(what, sentences, strict=True))
+    return advices, f"Nothing is left to gain: {curves.names[best]} is exact on rows left out."
 
 
-def _summary(found: tuple[Advice, ...]) -> str:
-    helping = [a for a in found if a.answer == YES]
+def _summary(advices: tuple[Advice, ...]) -> str:
+    helping = [a for a in advices if a.answer == YES]
     if not helping:
-        open_ = [a.what for a in found if a.answer == UNCLEAR]
+        open_ = [a.what for a in advices if a.answer == UNCLEAR]
         if open_:
-            return f"Nothing is certain to help; {_listed(open_)} might."
+            return f"Nothing is certain to help; {_list_words(open_)} might."
         return "Neither more rows, more columns nor a more flexible model would change much."
     helping.sort(key=lambda a: -a.gain if np.isfinite(a.gain) else 0.0)
-    what = _listed([a.what for a in helping])
+    what = _list_words([a.what for a in helping])
     return f"{what[0].upper()}{what[1:]} would help."
 
 
-def _listed(words: list[str]) -> str:
+def _list_words(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
@@ -756,7 +765,7 @@ def model_advice(curves: LearningCurves, best: int) -> Advice:
 def _crossing(curves: LearningCurves, rival: int) -> str:
     """Where the power law of a more flexible model falls below that of the linear one."""
     simple, flexible = curves.power_laws[1], curves.power_laws[rival]
-    if simple is None or flexible is None or not _determined(simple, flexible):
+    if simple is None or flexible is None or not _are_determined(simple, flexible):
         return ""
     n = np.geomspace(1.0, FARTHEST, 200) * float(curves.sizes[-1])
     # the folds of both laws were drawn alike, so that draws can be compared one by one
@@ -769,5 +778,5 @@ def _crossing(curves: LearningCurves, rival: int) -> str:
     )
 
 
-def _determined(*laws: PowerLaw) -> bool:
+def _are_determined(*laws: PowerLaw) -> bool:
     return all(law.determined for law in laws)

@@ -35,7 +35,7 @@ from separatrix.study.description import (
     StoredRows,
     SVMSearch,
 )
-from separatrix.study.design import thinned
+from separatrix.study.design import thin
 
 #: Distances between rows that are stored with a study, at most.
 MOST_DISTANCES = 5_000
@@ -52,14 +52,14 @@ def describe(model: Any) -> ModelDescription:
     """Everything that pages and printers show of a fitted model."""
     core = core_of(model)
     linear = hasattr(core, "coef_")
-    found = with_posterior(core, inference(core)) if linear else None
+    inferred = with_posterior(core, inference(core)) if linear else None
     return ModelDescription(
         name=type(core).__name__,
         parameters=_parameters(model),
         certificate=model.certificate_,
         wrapped=core is not model,
-        inference=None if found is None else _without_rows(found),
-        class_coefficients=_class_coefficients(core) if linear and found is None else None,
+        inference=None if inferred is None else _without_rows(inferred),
+        class_coefficients=_class_coefficients(core) if linear and inferred is None else None,
         odds=_odds(core),
         path=_path(core),
         scale=_scale(core),
@@ -95,9 +95,9 @@ def _storable(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
-def _without_rows(found: Inference) -> Inference:
+def _without_rows(inference: Inference) -> Inference:
     """The same without arrays as long as the training rows, which the study has elsewhere."""
-    return replace(found, residuals=None, fitted=None, leverage=None, cooks_distance=None)
+    return replace(inference, residuals=None, fitted=None, leverage=None, cooks_distance=None)
 
 
 def _class_coefficients(core: Any) -> ClassCoefficients:
@@ -225,8 +225,12 @@ def _neighbors(core: Any) -> NeighborSearch | None:
         return None
     counts, error, deviation = _errors_by_count(core)
     try:
-        found = distance_concentration(core.points_, core.metric_)
-        distances, spread, nearest = found.distances, found.spread, found.nearest
+        concentration = distance_concentration(core.points_, core.metric_)
+        distances, spread, nearest = (
+            concentration.distances,
+            concentration.spread,
+            concentration.nearest,
+        )
     except InputError:  # too few rows to have a distribution of distances
         distances, spread, nearest = np.zeros(0), np.nan, np.nan
     return NeighborSearch(
@@ -234,7 +238,7 @@ def _neighbors(core: Any) -> NeighborSearch | None:
         counts,
         error,
         deviation,
-        thinned(distances, MOST_DISTANCES),
+        thin(distances, MOST_DISTANCES),
         spread,
         nearest,
     )
@@ -243,10 +247,12 @@ def _neighbors(core: Any) -> NeighborSearch | None:
 def _errors_by_count(core: Any) -> tuple[Ints, Floats, Floats]:
     """Leave-one-out errors of every number of neighbors; none for weights that are not counts."""
     try:
-        found = core.leave_one_out_ if hasattr(core, "leave_one_out_") else core.leave_one_out()
+        leave_one_out = (
+            core.leave_one_out_ if hasattr(core, "leave_one_out_") else core.leave_one_out()
+        )
     except InputError:
         return np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0)
-    return found.n_neighbors, found.error, found.standard_error
+    return leave_one_out.n_neighbors, leave_one_out.error, leave_one_out.standard_error
 
 
 # -------------------------------------------------------------------------------------------------
@@ -277,19 +283,19 @@ def process_of(core: Any) -> ProcessFit | None:
         return _class_process(core)
     if not _has(core, "kernel_", "X_train_"):
         return None
-    found = {
+    lengths = {
         label.column: value
         for label, value in _hyperparameters(core)
         if label.column is not None and label.name.startswith("length scale")
     }
     fixed = _fixed_lengths(core.kernel_)
-    if not found and fixed is not None and len(fixed) == len(core.encoding_.names):
-        found = dict(zip(core.encoding_.names, fixed, strict=True))
-    names = tuple(found)
+    if not lengths and fixed is not None and len(fixed) == len(core.encoding_.names):
+        lengths = dict(zip(core.encoding_.names, fixed, strict=True))
+    names = tuple(lengths)
     return ProcessFit(
         kernel_text(core.kernel_),
         names,
-        np.array(list(found.values())),
+        np.array(list(lengths.values())),
         _length_intervals(core, names),
         None if core.inducing_ is None else len(core.inducing_.points),
         fixed is not None,
@@ -309,7 +315,7 @@ def _class_process(core: Any) -> ProcessFit:
 def process_rows(core: Any) -> StoredRows:
     """The training rows within a process: all, or the inducing points that stand for them."""
     if hasattr(core, "binaries_"):
-        n = max(one.stored_rows for one in core.binaries_)
+        n = max(binary.stored_rows for binary in core.binaries_)
     elif core.inducing_ is None:
         n = len(core.X_train_)
     else:
@@ -351,24 +357,27 @@ def _length_intervals(core: Any, names: tuple[str, ...]) -> Floats:
     """95 % intervals of length scales; NaN where they were not learned or are left open."""
     ends = dict.fromkeys(names, (np.nan, np.nan))
     if core.learned_ is not None:
-        for found in core.hyperparameter_intervals(0.95):
-            if found.column in ends and found.determined:
-                ends[found.column] = (found.lower, found.upper)
+        for hyperparameter_interval in core.hyperparameter_intervals(0.95):
+            if hyperparameter_interval.column in ends and hyperparameter_interval.determined:
+                ends[hyperparameter_interval.column] = (
+                    hyperparameter_interval.lower,
+                    hyperparameter_interval.upper,
+                )
     return np.array(list(ends.values())).reshape(len(names), 2)
 
 
-def with_posterior(core: Any, found: Inference | None) -> Inference | None:
+def with_posterior(core: Any, inference: Inference | None) -> Inference | None:
     """Posterior deviations and 95 % intervals of one vector of coefficients, where there are any.
 
     The p values are twice the posterior probability of the other sign.
     """
-    if found is None or not _has(core, "classes_", "coef_std_"):
-        return found
+    if inference is None or not _has(core, "classes_", "coef_std_"):
+        return inference
     errors = np.ravel(np.asarray(core.coef_std_, dtype=float))
     line = _line(float(np.ravel(core.intercept_)[0]), float(np.ravel(core.intercept_std_)[0]))
-    rows = np.array([_line(b, s) for b, s in zip(found.estimates, errors, strict=True)])
+    rows = np.array([_line(b, s) for b, s in zip(inference.estimates, errors, strict=True)])
     return replace(
-        found,
+        inference,
         intervals=rows[:, 4:],
         standard_errors=errors,
         t_values=rows[:, 2],

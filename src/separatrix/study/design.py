@@ -116,7 +116,7 @@ def training_rows(
     ``core`` was fitted to the columns, encoded by ``encoding``; ``model`` is the one that predicts.
     """
     n = len(folds.training)
-    some = thinned(np.arange(n), min(SHOWN_ROWS, max(1, SHOWN_NUMBERS // classes)))
+    some = thin(np.arange(n), min(SHOWN_ROWS, max(1, SHOWN_NUMBERS // classes)))
     rows = folds.table.take(folds.training[some])
     w = rows.block.w
     names: tuple[str, ...] = ()
@@ -270,8 +270,8 @@ class RowFolds:
 
         Rows of one unit are not independent evidence: standard errors count units.
         """
-        found, units = np.unique(self.unit_keys, return_inverse=True)
-        return None if len(found) == len(self.unit_keys) else np.asarray(units)
+        keys, units = np.unique(self.unit_keys, return_inverse=True)
+        return None if len(keys) == len(self.unit_keys) else np.asarray(units)
 
     @cached_property
     def unit_keys(self) -> Hashes:
@@ -288,8 +288,8 @@ class RowFolds:
             shift = (repeat / repeats + 0.5) % 1.0 - 0.5
             labels = cut_again(parts, self.table.keys.times, shift)
         else:
-            at = self.training
-            labels[at] = self._dealt(parts, f"repeat {repeat}", at)
+            training = self.training
+            labels[training] = self._dealt(parts, f"repeat {repeat}", training)
         return replace(self, labels=labels)
 
     def within(self, parts: Parts, fold: int) -> RowFolds:
@@ -302,10 +302,10 @@ class RowFolds:
             labels = self._dealt(parts, f"within fold {fold}", at)
         return replace(self, table=table, labels=labels)
 
-    def _dealt(self, parts: Parts, draw: str, at: Ints) -> Ints:
+    def _dealt(self, parts: Parts, draw: str, indices: Ints) -> Ints:
         classes = class_codes(self.table.block)
-        own = None if classes is None else classes[at]
-        return deal_again(parts, draw, self.unit_keys[at], own)
+        own = None if classes is None else classes[indices]
+        return deal_again(parts, draw, self.unit_keys[indices], own)
 
     def fit_without(self, candidate: Candidate, fold: int) -> Any:
         """The candidate fitted to the rows that predict a fold."""
@@ -347,14 +347,14 @@ class RowFolds:
         number alone: a list of row numbers means nothing later.
         """
         rows = self.source(candidate)
-        own = RowFolds(self.table, self.labels[training], self.ordered)
-        model = candidate.make(max(2, own.k))
+        row_folds = RowFolds(self.table, self.labels[training], self.ordered)
+        model = candidate.make(max(2, row_folds.k))
         if tuning is not None:
             return model.fit_tuned(rows.take(training), tuning)
-        shared = candidate.folds and candidate.task == REGRESSION and own.k > 1
+        shared = candidate.folds and candidate.task == REGRESSION and row_folds.k > 1
         if shared and isinstance(rows, ArrayRows):
-            model.set_params(cv=list(own.pairs().pairs))
-            return model.fit(rows.take(training)).set_params(cv=own.k)
+            model.set_params(cv=list(row_folds.pairs().pairs))
+            return model.fit(rows.take(training)).set_params(cv=row_folds.k)
         return model.fit(rows.take(training))
 
 
@@ -403,7 +403,7 @@ def error_on(model: Any, rows: InMemory) -> float:
     return float(np.average(truth != predicted, weights=w))
 
 
-def thinned(values: A, most: int) -> A:
+def thin(values: A, most: int) -> A:
     """The values, or ``most`` of them at even steps."""
     if len(values) <= most:
         return values

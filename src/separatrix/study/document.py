@@ -50,7 +50,9 @@ def document_of(study: Study) -> dict[str, Any]:
         },
         "test": _scores(study.test),
         "baseline_test": _scores(study.baseline_test),
-        "classes_test": {found.label: _class_scores(found) for found in study.class_scores},
+        "classes_test": {
+            class_score.label: _class_scores(class_score) for class_score in study.class_scores
+        },
         "calibration": plain(study.calibration),
         "decision": _decision(study),
         "covariance_tests": plain(study.covariance_tests),
@@ -60,9 +62,9 @@ def document_of(study: Study) -> dict[str, Any]:
             **_coefficients(model),
         },
         "uncertainty": _uncertainty(study),
-        "guaranteed": _guaranteed(study),
+        "guaranteed": _conformal_document(study),
         "importance": _importance(study),
-        "dependence": [_dependence(found) for found in study.dependence],
+        "dependence": [_dependence(class_score) for class_score in study.dependence],
         "correlations": plain(study.correlations),
         "certificate": certificate_document(model.certificate),
         "svms": [
@@ -87,11 +89,11 @@ def record(value: Any) -> dict[str, Any]:
 
 def _decision(study: Study) -> dict[str, Any] | None:
     """Costs by name, {truth: {answer: cost}}, a rejection among the answers if it is an option."""
-    found = study.decision
-    if found is None:
+    decision = study.decision
+    if decision is None:
         return None
-    matrix, rejection = found.costs.matrix, found.costs.reject_cost
-    answers = [*study.classes] if rejection is None else [*study.classes, found.reject_label]
+    matrix, rejection = decision.costs.matrix, decision.costs.reject_cost
+    answers = [*study.classes] if rejection is None else [*study.classes, decision.reject_label]
     table = matrix if rejection is None else np.column_stack([matrix, rejection])
     costs = {
         truth: dict(zip(answers, plain(row), strict=True))
@@ -99,34 +101,34 @@ def _decision(study: Study) -> dict[str, Any] | None:
     }
     return {
         "costs": costs,
-        "reject_label": None if rejection is None else found.reject_label,
-        "cost": _score(found.cost),
-        "coverage": _score(found.coverage),
-        "risk": _score(found.risk),
-        "cost_without": _score(found.cost_without),
+        "reject_label": None if rejection is None else decision.reject_label,
+        "cost": _score(decision.cost),
+        "coverage": _score(decision.coverage),
+        "risk": _score(decision.risk),
+        "cost_without": _score(decision.cost_without),
     }
 
 
 def _uncertainty(study: Study) -> dict[str, Any] | None:
     """Coverage and mean width of intervals on the test set, and the log score."""
-    found = study.uncertainty
-    if found is None:
+    uncertainty = study.uncertainty
+    if uncertainty is None:
         return None
     return {
-        "level": found.level,
-        "nlpd": _score(found.log_loss),
+        "level": uncertainty.level,
+        "nlpd": _score(uncertainty.log_loss),
         "intervals": [
             {
                 "level": score.level,
                 "coverage": _score(score.coverage),
                 "mean_width": plain(score.width),
             }
-            for score in found.test
+            for score in uncertainty.test
         ],
     }
 
 
-def _guaranteed(study: Study) -> dict[str, Any] | None:
+def _conformal_document(study: Study) -> dict[str, Any] | None:
     """Coverage of guaranteed intervals or sets, each half of the test rows by the other."""
     found = study.guaranteed
     if found is None:
@@ -150,15 +152,17 @@ def _guaranteed(study: Study) -> dict[str, Any] | None:
 
 def _importance(study: Study) -> dict[str, Any] | None:
     """The rise of the loss by column, with its interval."""
-    found = study.importance
-    if found is None:
+    importance = study.importance
+    if importance is None:
         return None
-    rises = zip(found.columns, found.increase, found.low, found.high, strict=True)
+    rises = zip(
+        importance.columns, importance.increase, importance.low, importance.high, strict=True
+    )
     return {
-        "loss": found.loss,
-        "base": plain(found.base),
-        "rows": found.n_rows,
-        "repeats": found.n_repeats,
+        "loss": importance.loss,
+        "base": plain(importance.base),
+        "rows": importance.n_rows,
+        "repeats": importance.n_repeats,
         "columns": {
             name: {"increase": plain(rise), "interval": plain([low, high])}
             for name, rise, low, high in rises
@@ -166,13 +170,16 @@ def _importance(study: Study) -> dict[str, Any] | None:
     }
 
 
-def _dependence(found: PartialDependence) -> dict[str, Any]:
+def _dependence(partial_dependence: PartialDependence) -> dict[str, Any]:
     """The mean prediction by value of a column; without the curves of single rows."""
     return {
-        "column": found.column,
-        "scale": found.scale,
-        "values": list(found.levels) or plain(found.values),
-        "average": {name: plain(found.average[:, k]) for k, name in enumerate(found.outputs)},
+        "column": partial_dependence.column,
+        "scale": partial_dependence.scale,
+        "values": list(partial_dependence.levels) or plain(partial_dependence.values),
+        "average": {
+            name: plain(partial_dependence.average[:, k])
+            for k, name in enumerate(partial_dependence.outputs)
+        },
     }
 
 
@@ -184,17 +191,26 @@ def _score(score: Score) -> dict[str, Any]:
     return {"value": plain(score.value), "interval": plain([score.low, score.high])}
 
 
-def _class_scores(found: ScoresOfClass) -> dict[str, Any]:
-    scores = (found.precision, found.recall, found.f1, found.auc)
-    return {**_scores(scores), "support": found.support, "predicted": found.predicted}
+def _class_scores(scores_of_class: ScoresOfClass) -> dict[str, Any]:
+    scores = (
+        scores_of_class.precision,
+        scores_of_class.recall,
+        scores_of_class.f1,
+        scores_of_class.auc,
+    )
+    return {
+        **_scores(scores),
+        "support": scores_of_class.support,
+        "predicted": scores_of_class.predicted,
+    }
 
 
 def _coefficients(model: ModelDescription) -> dict[str, Any]:
     """Coefficients by name; several outputs as a list."""
-    one, several = model.inference, model.class_coefficients
-    if one is not None:
-        values = dict(zip(one.names, plain(one.estimates), strict=True))
-        return {"intercept": plain(one.intercept), "coefficients": values}
+    single, several = model.inference, model.class_coefficients
+    if single is not None:
+        values = dict(zip(single.names, plain(single.estimates), strict=True))
+        return {"intercept": plain(single.intercept), "coefficients": values}
     if several is None:
         return {}
     return {

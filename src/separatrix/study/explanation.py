@@ -31,8 +31,8 @@ from separatrix.statistics.columns import (
 )
 from separatrix.study.candidates import BASELINE
 from separatrix.study.class_scores import log_losses
-from separatrix.study.comparison import muted
-from separatrix.study.design import SHOWN_ROWS, RowFolds, thinned, truth_of
+from separatrix.study.comparison import mute_warnings
+from separatrix.study.design import SHOWN_ROWS, RowFolds, thin, truth_of
 from separatrix.study.out_of_fold import aligned_probabilities
 from separatrix.study.result import (
     ColumnCorrelations,
@@ -47,15 +47,15 @@ from separatrix.study.tasks import CLASSIFICATION
 FEW = 3
 
 
-def explained(study: Study, folds: RowFolds) -> Study:
+def explain(study: Study, folds: RowFolds) -> Study:
     """The study with importance, partial dependence, histograms and correlations of its columns."""
-    training = folds.table.take(thinned(folds.training, SHOWN_ROWS))
+    training = folds.table.take(thin(folds.training, SHOWN_ROWS))
     names = [c.name for c in folds.table.schema.columns]
     importance: ColumnImportance | None = None
     dependence: tuple[PartialDependence, ...] = ()
     if study.winner != BASELINE:
         loss, outputs = row_loss(study), max(1, len(study.classes))
-        with muted():
+        with mute_warnings():
             test = folds.table.take(folds.test)
             importance = column_importance(loss, test, training, study.model, outputs, study.seed)
             if importance is not None:
@@ -71,9 +71,11 @@ def explained(study: Study, folds: RowFolds) -> Study:
     )
 
 
-def _with_curves(found: ColumnImportance) -> list[str]:
+def _with_curves(column_importance: ColumnImportance) -> list[str]:
     """Columns whose interval is above zero; with few of those, others that seem to matter."""
-    rises = zip(found.columns, found.low, found.increase, strict=True)
+    rises = zip(
+        column_importance.columns, column_importance.low, column_importance.increase, strict=True
+    )
     return [name for i, (name, low, rise) in enumerate(rises) if low > 0 or (rise > 0 and i < FEW)]
 
 
@@ -165,11 +167,11 @@ def loss_weights(name: str, rows: InMemory) -> Floats:
 
 def columns_at(rows: InMemory) -> dict[str, Ints]:
     """The positions of the terms of every column that has any."""
-    found: dict[str, list[int]] = {}
+    columns_by_place: dict[str, list[int]] = {}
     for j, term in enumerate(rows.block.terms):
-        found.setdefault(term.column, []).append(j)
-    names = [c.name for c in rows.schema.columns if c.name in found]
-    return {name: np.array(found[name]) for name in names}
+        columns_by_place.setdefault(term.column, []).append(j)
+    names = [c.name for c in rows.schema.columns if c.name in columns_by_place]
+    return {name: np.array(columns_by_place[name]) for name in names}
 
 
 def display_of(rows: InMemory, name: str) -> str:
@@ -183,7 +185,7 @@ def with_features(rows: InMemory, x: Matrix) -> InMemory:
     return InMemory(rows.schema, replace(rows.block, x=x, y=y, w=None, parts=None))
 
 
-def permuted(x: Matrix, terms: Ints, donors: Ints) -> Matrix:
+def permute_terms(x: Matrix, terms: Ints, donors: Ints) -> Matrix:
     """A copy of ``x`` in which the given terms of row i are those of row ``donors[i]``."""
     if not sparse.issparse(x):
         out = np.array(x, order="F")
@@ -196,10 +198,10 @@ def permuted(x: Matrix, terms: Ints, donors: Ints) -> Matrix:
     return sparse.csr_array(rest + taken)
 
 
-def all_permuted(x: Matrix, jobs: Sequence[tuple[Ints, Ints]]) -> Matrix:
+def permute_all(x: Matrix, jobs: Sequence[tuple[Ints, Ints]]) -> Matrix:
     """A copy of ``x`` for each of the jobs (terms, donors), one below the other."""
     if sparse.issparse(x):
-        return stacked([permuted(x, terms, donors) for terms, donors in jobs])
+        return stack([permute_terms(x, terms, donors) for terms, donors in jobs])
     n, d = x.shape
     columns = np.empty((d, len(jobs), n))  # column by column: models read them so
     columns[:] = x.T[:, None, :]
@@ -208,7 +210,7 @@ def all_permuted(x: Matrix, jobs: Sequence[tuple[Ints, Ints]]) -> Matrix:
     return columns.reshape(d, -1).T
 
 
-def stacked(parts: list[Matrix]) -> Matrix:
+def stack(parts: list[Matrix]) -> Matrix:
     """Rows one below the other."""
     if sparse.issparse(parts[0]):
         return sparse.csr_array(sparse.vstack(parts))
@@ -254,23 +256,23 @@ def column_importance(
     """
     columns = columns_at(test)
     total, each = len(columns), row_work(model, test, outputs)
-    rows = test.take(thinned(np.arange(len(test)), MOST_ROWS))
+    rows = test.take(thin(np.arange(len(test)), MOST_ROWS))
     n = len(rows)
     if n < 2 or not columns:
         return None
     fewest = min(n, FEW_ROWS)
     affordable = max(LEAST_COLUMNS, int(WORK / (each * fewest)))
     if total > affordable:
-        columns = _screened(loss, training, columns, affordable, each, seed)
+        columns = _screen_columns(loss, training, columns, affordable, each, seed)
     by_column = max(fewest, int(WORK / (each * len(columns))))
     if by_column < n:
-        rows = rows.take(thinned(np.arange(n), by_column))
+        rows = rows.take(thin(np.arange(n), by_column))
         n = len(rows)
     repeats = min(MOST_REPEATS, n - 1, max(1, by_column // n))
-    return _measured(loss, rows, columns, repeats, seed, total)
+    return _measure_column(loss, rows, columns, repeats, seed, total)
 
 
-def _measured(
+def _measure_column(
     loss: RowLoss, rows: InMemory, columns: dict[str, Ints], repeats: int, seed: int, total: int
 ) -> ColumnImportance:
     y, w = truth_of(rows), loss_weights(loss.name, rows)
@@ -310,22 +312,22 @@ def _rises(
     x, n = rows.block.x, len(rows)
     jobs = [(c, r) for c in range(len(columns)) for r in range(len(donors))]
     at_a_time = max(1, BATCH // max(1, n * x.shape[1]))
-    found = np.empty((len(columns), len(donors), n))
+    rises_by_column = np.empty((len(columns), len(donors), n))
     for start in range(0, len(jobs), at_a_time):
         some = jobs[start : start + at_a_time]
-        changed = all_permuted(x, [(columns[c], donors[r]) for c, r in some])
+        changed = permute_all(x, [(columns[c], donors[r]) for c, r in some])
         after = loss.values(with_features(rows, changed), np.tile(y, len(some)))
         for (c, r), values in zip(some, np.reshape(after, (len(some), n)), strict=True):
-            found[c, r] = values - before
-    return list(found)
+            rises_by_column[c, r] = values - before
+    return list(rises_by_column)
 
 
-def _screened(
+def _screen_columns(
     loss: RowLoss, rows: InMemory, columns: dict[str, Ints], count: int, each: float, seed: int
 ) -> dict[str, Ints]:
     """The ``count`` columns whose permutation changes the loss of a few training rows most."""
     most = int(np.clip(SCREEN_WORK / (each * len(columns)), 2, SCREEN_ROWS))
-    rows = rows.take(thinned(np.arange(len(rows)), most))
+    rows = rows.take(thin(np.arange(len(rows)), most))
     y = truth_of(rows)
     before = loss.values(with_features(rows, rows.block.x), y)
     donors = donor_rows(len(rows), 1, seed)
@@ -370,7 +372,7 @@ def partial_dependence(
         return ()
     each = row_work(study.model, training, outputs)
     count = int(np.clip(DEPENDENCE_WORK / (each * points), LEAST_ROWS, DEPENDENCE_ROWS))
-    rows = training.take(thinned(np.arange(len(training)), count))
+    rows = training.take(thin(np.arange(len(training)), count))
     return tuple(_dependence(study, rows, name, values, deciles) for name, values, deciles in grids)
 
 
@@ -380,15 +382,15 @@ def _dependence(
     """Every row with the column at every value, predicted in batches of values."""
     x, n = rows.block.x, len(rows)
     at_a_time = max(1, BATCH // max(1, n * x.shape[1]))
-    found = []
+    dependences = []
     for start in range(0, len(values), at_a_time):
         some = values[start : start + at_a_time]
-        changed = stacked([_set(rows, name, value) for value in some])
+        changed = stack([_set(rows, name, value) for value in some])
         answers = _answers(study, with_features(rows, changed))
-        found.append(answers.reshape(len(some), n, -1))
-    answers = np.concatenate(found)
+        dependences.append(answers.reshape(len(some), n, -1))
+    answers = np.concatenate(dependences)
     levels = tuple(v for v in values if isinstance(v, str))
-    chosen = answers[:, thinned(np.arange(n), CURVES), -1].T
+    chosen = answers[:, thin(np.arange(n), CURVES), -1].T
     two = answers.shape[2] == 2
     outputs = study.classes or (study.target,)
     return PartialDependence(
@@ -464,9 +466,9 @@ def _set(rows: InMemory, name: str, value: Any) -> Matrix:
         x = np.array(block.x, order="F")
         x[:, at] = row
         return x
-    own, new = np.ones(block.x.shape[1]), np.zeros(block.x.shape[1])
-    own[at], new[at] = 0.0, row
-    rest = sparse.csr_array(block.x @ sparse.diags_array(own))
+    factors, new = np.ones(block.x.shape[1]), np.zeros(block.x.shape[1])
+    factors[at], new[at] = 0.0, row
+    rest = sparse.csr_array(block.x @ sparse.diags_array(factors))
     return sparse.csr_array(rest + sparse.csr_array(np.tile(new, (block.n, 1))))
 
 
@@ -495,25 +497,25 @@ def distributions(
     """One for each of the first columns, after that of the target."""
     y, target = truth_of(rows), rows.schema.targets[0].name
     if classes:
-        found = [
+        distributions_found = [
             _levels(target, codes_of(y, np.array(classes, object)), [*classes], rows, (), None)
         ]
     else:
-        found = [_column_numbers(target, np.asarray(y, dtype=float), rows, (), None)]
+        distributions_found = [_column_numbers(target, np.asarray(y, dtype=float), rows, (), None)]
     known = columns_at(rows)
-    found += [
+    distributions_found += [
         _distribution(rows, name, known[name], y, classes)
         for name in columns[:MOST_COLUMNS]
         if name in known
     ]
-    return tuple(d for d in found if d.counts.size)
+    return tuple(d for d in distributions_found if d.counts.size)
 
 
 def _distribution(
-    rows: InMemory, name: str, at: Ints, y: NDArray[Any], classes: tuple[str, ...]
+    rows: InMemory, name: str, indices: Ints, y: NDArray[Any], classes: tuple[str, ...]
 ) -> ColumnDistribution:
-    terms = [rows.block.terms.items[j] for j in at]
-    raw = to_array(rows.block.x[:, at])
+    terms = [rows.block.terms.items[j] for j in indices]
+    raw = to_array(rows.block.x[:, indices])
     gaps = [i for i, t in enumerate(terms) if t.missing]
     present = np.ones(len(raw), dtype=bool) if not gaps else raw[:, gaps[0]] == 0
     column = rows.schema.by_name[name]

@@ -205,15 +205,15 @@ def about_class_stream(data: ClassData, columns: Sequence[ColumnProfile]) -> tup
         {str(t.level) for t, m in data.groups.parts[TEST].parts.items() if m.count} - {*names}
     )
     split = about_moments(data.total, data.test, columns, data.parts, data.schema)
-    found = [*split, *about_classes(names)]
+    sentences = [*split, *about_classes(names)]
     if data.schema.group is not None:
-        found.append(f"No {data.schema.group!r} is in two parts; standard errors count rows.")
+        sentences.append(f"No {data.schema.group!r} is in two parts; standard errors count rows.")
     if absent:
-        found.append(
+        sentences.append(
             f"Classes in the test set alone: {_list([repr(name) for name in absent])}. No model "
             "can predict them, and their rows count as errors (give more rows of them)."
         )
-    return tuple(found)
+    return tuple(sentences)
 
 
 def read_in_passes(rows: Rows, reason: str) -> tuple[str, ...]:
@@ -230,24 +230,24 @@ def about_passes(record: StreamRecord, data: ClassData) -> list[str]:
     """How many passes there were, and what a sample of the rows was used for."""
     if record.simulated:
         return []
-    found = [f"{record.sentence} Losses and scores are those of all rows."]
+    sentences = [f"{record.sentence} Losses and scores are those of all rows."]
     some, tested = data.total.count > record.n_sampled, data.test.count > record.n_test_sampled
     if some:
-        found.append(
+        sentences.append(
             f"Calibrations, the shrinkage of rda and starting points are learned from a random "
             f"sample of {record.n_sampled:,} of {data.total.count:,} training rows."
         )
     if tested:
-        found.append(
+        sentences.append(
             f"Pictures, importance of columns and predictions.csv show a random sample of "
             f"{record.n_test_sampled:,} of {data.test.count:,} test rows."
         )
     if record.auc_resolution > 0:
-        found.append(
+        sentences.append(
             "Areas under ROC curves are those of scores rounded to a sketch, exact within "
             f"{record.auc_resolution:.1e}."
         )
-    return found
+    return sentences
 
 
 def only_class_moments() -> tuple[str, ...]:
@@ -286,7 +286,7 @@ def columns_of_moments(schema: Schema, total: Moments) -> tuple[ColumnProfile, .
     """Missing values, mean and deviation, counts of levels of each column, from moments."""
     position, n = total.terms.position, total.count
     scale = np.diag(total.scatter) / total.weight
-    found = []
+    columns_known = []
     for column in schema.columns:
         indicator = position.get(Term(column.name, missing=True))
         missing = 0 if indicator is None else round(float(total.mean[indicator]) * n)
@@ -296,14 +296,16 @@ def columns_of_moments(schema: Schema, total: Moments) -> tuple[ColumnProfile, .
                 for t, j in position.items()
                 if t.column == column.name and t.level is not None
             }
-            found.append(ColumnProfile(column.name, column.kind, n, missing, levels=levels))
+            columns_known.append(ColumnProfile(column.name, column.kind, n, missing, levels=levels))
             continue
         j = position[Term(column.name)]
         mean, deviation = float(total.mean[j]), float(np.sqrt(scale[j]))
         if indicator is not None:
             mean, deviation = _of_present(total, j, indicator, column.placeholder)
-        found.append(ColumnProfile(column.name, column.kind, n, missing, mean=mean, std=deviation))
-    return tuple(found)
+        columns_known.append(
+            ColumnProfile(column.name, column.kind, n, missing, mean=mean, std=deviation)
+        )
+    return tuple(columns_known)
 
 
 def _of_present(total: Moments, j: int, indicator: int, origin: float) -> tuple[float, float]:

@@ -163,25 +163,25 @@ class Validation:
 
     def about(self, n_candidates: int, group: str | None) -> list[str]:
         """What is done beyond folds, in sentences."""
-        found = []
+        sentences = []
         if self.leave_one_out:
             unit = "row" if group is None else f"{group!r}"
-            found.append(
+            sentences.append(
                 f"Leave-one-out: each {unit} is predicted by models of all others; parameters are "
                 f"tuned, and probabilities calibrated, on {self.folds} folds without it "
                 "(override: `folds`)."
             )
         if self.repeats > 1:
-            found.append(
+            sentences.append(
                 f"{self.repeats} repeats: the folds are drawn {self.repeats} times, and models are "
                 "compared by the mean of a row's losses (override: `repeats`)."
             )
         if self.nested:
-            found.append(
+            sentences.append(
                 f"Nested: the whole selection among {n_candidates} models is repeated without each "
                 f"of {self.folds} outer folds, and judged there (override: `nested`)."
             )
-        return found
+        return sentences
 
 
 # -------------------------------------------------------------------------------------------------
@@ -382,13 +382,13 @@ def _worse(winner: str, losses: Paired, metric: str) -> str:
     """That the winner is worse than the baseline in a metric; empty where it is not."""
     if not {winner, BASELINE} <= set(losses.names):
         return ""
-    own, plain = losses.mean(winner), losses.mean(BASELINE)
-    if not own > plain:
+    winner_loss, plain = losses.mean(winner), losses.mean(BASELINE)
+    if not winner_loss > plain:
         return ""
     so = ": do not rely on its probabilities" if metric == "log_loss" else ""
     return (
-        f" Its {METRIC_NAMES.get(metric, metric)} ({own:.3g}) is worse than that of the baseline "
-        f"({plain:.3g}){so}."
+        f" Its {METRIC_NAMES.get(metric, metric)} ({winner_loss:.3g}) is worse than that of the "
+        f"baseline ({plain:.3g}){so}."
     )
 
 

@@ -38,7 +38,7 @@ from separatrix.study.comparison import (
     choose_winner,
     cross_validate,
     learning_curve,
-    muted,
+    mute_warnings,
     reference_predictions,
     score_candidates,
     tuning_data,
@@ -49,7 +49,7 @@ from separatrix.study.design import (
     RowFolds,
     StudyDesign,
     probabilities_for,
-    thinned,
+    thin,
     training_rows,
     truth_of,
     with_warnings,
@@ -100,15 +100,15 @@ class ModelSelection:
         """Moments by fold that serve candidates in place of rows, if any."""
         return None
 
-    def score(self, candidate: Candidate, found: OutOfFold) -> OutOfFold:  # noqa: ARG002
+    def score(self, candidate: Candidate, out_of_fold: OutOfFold) -> OutOfFold:  # noqa: ARG002
         """The predictions by which a candidate is compared."""
-        return found
+        return out_of_fold
 
-    def losses(self, found: OutOfFold) -> CandidateLosses:
+    def losses(self, out_of_fold: OutOfFold) -> CandidateLosses:
         """Losses of predictions by both metrics."""
         raise NotImplementedError
 
-    def weigh(self, found: OutOfFold, stacked: Floats, rows: Ints) -> Average:
+    def weigh(self, out_of_fold: OutOfFold, stacked: Floats, rows: Ints) -> Average:
         """Weights of least loss, of predictions of the same rows (candidates x rows …)."""
         raise NotImplementedError
 
@@ -128,7 +128,7 @@ class ModelSelection:
         """Answers of the whole model to other rows."""
         raise NotImplementedError
 
-    def judge(self, found: Predictions) -> Floats:
+    def judge(self, predictions: Predictions) -> Floats:
         """Losses of answers to other rows."""
         raise NotImplementedError
 
@@ -144,12 +144,14 @@ class ModelSelection:
         moments, predictions = self.moments(design), {}
 
         def score(candidate: Candidate) -> Scored:
-            found = predict_out_of_fold(candidate, design.folds, self.classes, data, moments)
-            found = self.score(candidate, found)
-            predictions[candidate.name] = found.thinned()
-            note = found.why or ("" if found.tuning is None else found.tuning.note)
-            losses = self.losses(found)
-            return Scored(candidate, losses, found.hyperparameters, note, found.method)
+            out_of_fold = predict_out_of_fold(candidate, design.folds, self.classes, data, moments)
+            out_of_fold = self.score(candidate, out_of_fold)
+            predictions[candidate.name] = out_of_fold.thin()
+            note = out_of_fold.why or (
+                "" if out_of_fold.tuning is None else out_of_fold.tuning.note
+            )
+            losses = self.losses(out_of_fold)
+            return Scored(candidate, losses, out_of_fold.hyperparameters, note, out_of_fold.method)
 
         scored = score_candidates(design.candidates, score, step)
         comparison = RowComparison(scored, *self.metrics, design.folds.units)
@@ -159,9 +161,9 @@ class ModelSelection:
         """The winner on all folds: one candidate, or several with their weights."""
         name, averaged, design = chosen.choice.winner, chosen.averaged, compared.design
         if averaged is None:
-            found = compared.predictions[name]
+            prediction = compared.predictions[name]
             (core, model), warned = with_warnings(lambda: self.fitted(compared, name))
-            winner = Winner(core, model, found, None, design.named(name), warned)
+            winner = Winner(core, model, prediction, None, design.named(name), warned)
         else:
             models, warned = with_warnings(
                 lambda: [self.fitted(compared, other)[1] for other in averaged.weights]
@@ -169,19 +171,19 @@ class ModelSelection:
             blank = self.average([clone(model) for model in models], design.folds.k)
             model = blank.from_fitted(models, averaged.average)
             first = compared.predictions[chosen.choice.best].at(averaged.losses.rows)
-            found = replace(
+            prediction = replace(
                 first.with_values(averaged.predictions),
                 scores=None, judged=None, tuning=None, hyperparameters={}, method=None, check=None,
             )  # fmt: skip
-            winner = Winner(model, model, found, warnings=warned)
+            winner = Winner(model, model, prediction, warnings=warned)
         return self.complete(winner, name)
 
     def select(self, design: StudyDesign, step: Step) -> Selected:
         """The whole of it on other rows: compare, choose, fit."""
-        own = self.of_training(design)
-        compared = own.compare(design, step)
+        training = self.of_training(design)
+        compared = training.compare(design, step)
         chosen = choose_winner(compared, self.options)
-        winner = own.fit(compared, chosen)
+        winner = training.fit(compared, chosen)
         return Selected(chosen, lambda rows: self.predict(winner, rows))
 
 
@@ -247,26 +249,31 @@ class ComparedRows:
 
     def reference(self, winner: str) -> Entry | None:
         """Gradient-boosted trees against the winner; None where they would take too long."""
-        found = reference_predictions(self.data)
-        if found is None:
+        reference_found = reference_predictions(self.data)
+        if reference_found is None:
             return None
         classes = self.selection.classes
         kind = "probabilities" if len(classes) else "values"
         answers = _from_values(
-            self.design.folds, classes, self.data, found.rows, found.predictions, kind
+            self.design.folds,
+            classes,
+            self.data,
+            reference_found.rows,
+            reference_found.predictions,
+            kind,
         )
         losses = self.selection.losses(answers)
-        return self.comparison.reference(losses, winner, found.n_folds)
+        return self.comparison.reference(losses, winner, reference_found.n_folds)
 
     def average(self, best: str) -> AveragedCandidates | None:
         """The average of all candidates with probabilities, or numbers; None of fewer than two."""
-        own = self.comparison
-        found = {name: self.predictions[name] for name in own.complete}
-        found = {name: f for name, f in found.items() if f.values is not None}
-        if len(found) < 2 or best not in found:
+        comparison = self.comparison
+        complete = {name: self.predictions[name] for name in comparison.complete}
+        complete = {name: f for name, f in complete.items() if f.values is not None}
+        if len(complete) < 2 or best not in complete:
             return None
-        rows = reduce(np.intersect1d, [f.rows for f in found.values()], own.rows)
-        known = {name: f.at(rows) for name, f in found.items()}
+        rows = reduce(np.intersect1d, [f.rows for f in complete.values()], comparison.rows)
+        known = {name: f.at(rows) for name, f in complete.items()}
         first = known[best]
         values = {name: f.values for name, f in known.items() if f.values is not None}
         return average_candidates(
@@ -274,7 +281,7 @@ class ComparedRows:
             first.fold,
             lambda stacked, some: self.selection.weigh(first, stacked, some),
             lambda mixed: self.selection.losses(first.with_values(mixed)),
-            self.selection.losses(first).by_metric[own.metric],
+            self.selection.losses(first).by_metric[comparison.metric],
         )
 
 
@@ -298,9 +305,9 @@ class Judged:
         """Targets of the same rows."""
         return cls(predictive.residuals(y), predictive.pit(y))
 
-    def take(self, at: Ints) -> Judged:
+    def take(self, indices: Ints) -> Judged:
         """Some of the rows."""
-        return Judged(self.residuals[at], self.pit[at])
+        return Judged(self.residuals[indices], self.pit[indices])
 
 
 @dataclass(frozen=True)
@@ -361,10 +368,10 @@ class OutOfFold:
         """Those rows of the table."""
         return self.take(np.flatnonzero(np.isin(self.rows, rows)))
 
-    def thinned(self) -> OutOfFold:
+    def thin(self) -> OutOfFold:
         """An even selection, small enough to be stored while others are compared."""
         most = max(1, MAX_NUMBERS // max(1, len(self.classes)))
-        return self.take(thinned(np.arange(len(self.truth)), most))
+        return self.take(thin(np.arange(len(self.truth)), most))
 
     def with_values(self, values: Floats) -> OutOfFold:
         """The same with other numbers, or other probabilities and the most probable class."""
@@ -390,16 +397,18 @@ def predict_out_of_fold(
     if folds.leave_one_out:
         return _left_out(candidate, folds, classes, data)
     if candidate.tunable:
-        with muted():
+        with mute_warnings():
             tuning = candidate.make(folds.k).tune(data.with_share(candidate.share))
-        found = _from_values(folds, classes, data, tuning.rows, tuning.predictions, tuning.kind)
+        out_of_fold = _from_values(
+            folds, classes, data, tuning.rows, tuning.predictions, tuning.kind
+        )
         if tuning.deviations is not None:
             order = np.argsort(tuning.rows)
             predictive = PredictiveDistribution(
-                np.asarray(found.predicted), tuning.deviations[order]
+                np.asarray(out_of_fold.predicted), tuning.deviations[order]
             )
-            found = replace(found, judged=Judged.of(found.truth, predictive))
-        return replace(found, hyperparameters=tuning.parameters_by_fold, tuning=tuning)
+            out_of_fold = replace(out_of_fold, judged=Judged.of(out_of_fold.truth, predictive))
+        return replace(out_of_fold, hyperparameters=tuning.parameters_by_fold, tuning=tuning)
     source, fitted = folds.source(candidate), folds
     if moments is not None and candidate.from_moments:
         source, fitted = folds.table, moments  # type: ignore[assignment]
@@ -408,10 +417,10 @@ def predict_out_of_fold(
         fitted,
         lambda model, fold: _predict(model, source, folds.split(fold)[1], fold, classes),
     )
-    return _joined(parts, hyperparameters=tuned)
+    return _join_folds(parts, hyperparameters=tuned)
 
 
-def _joined(parts: Sequence[OutOfFold], **found_besides: Any) -> OutOfFold:
+def _join_folds(parts: Sequence[OutOfFold], **found_besides: Any) -> OutOfFold:
     """The predictions of several models, in order of the rows."""
     judged = [part.judged for part in parts if part.judged is not None]
     found = replace(
@@ -444,12 +453,12 @@ def _constant(
     wrong about all rows would be beaten by any model, on pure noise too; and so would the
     proportions of the few rows that are the earliest in time.
     """
-    with muted():
+    with mute_warnings():
         model = folds.fitted(candidate, folds.training)
     scored = np.flatnonzero(data.fold >= 0)
     at = folds.training[scored]
-    found = _predict(model, folds.source(candidate), at, 0, classes)
-    return replace(found, fold=data.fold[scored])
+    constant = _predict(model, folds.source(candidate), at, 0, classes)
+    return replace(constant, fold=data.fold[scored])
 
 
 def _left_out(
@@ -463,21 +472,26 @@ def _left_out(
     values = closed_form(models, folds, data)
     if values is not None:
         kind = "probabilities" if len(classes) else "values"
-        found = _from_values(folds, classes, data, np.arange(data.n), values, kind)
-        return replace(found, **found_besides)
+        out_of_fold = _from_values(folds, classes, data, np.arange(data.n), values, kind)
+        return replace(out_of_fold, **found_besides)
     source = folds.source(candidate)
     parts = leave_out(
         models, folds, data, lambda model, at, fold: _predict(model, source, at, fold, classes)
     )
-    return _joined(parts, **found_besides)
+    return _join_folds(parts, **found_besides)
 
 
 def _from_values(
-    folds: RowFolds, classes: NDArray[Any], data: TuningData, at: Ints, values: Floats, kind: str
+    folds: RowFolds,
+    classes: NDArray[Any],
+    data: TuningData,
+    indices: Ints,
+    values: Floats,
+    kind: str,
 ) -> OutOfFold:
     """From scores, probabilities or numbers, as ``kind`` says, of rows ``at`` among training's."""
-    order = np.argsort(at)
-    at, values = at[order], values[order]
+    order = np.argsort(indices)
+    indices, values = indices[order], values[order]
     p = values if kind == "probabilities" else None
     scores = None if not len(classes) else values if p is None else log_odds(p)
     if p is not None or (scores is not None and scores.ndim > 1):
@@ -486,33 +500,35 @@ def _from_values(
         predicted = np.ravel(values) if scores is None else (scores > 0).astype(int)
     return OutOfFold(
         classes,
-        folds.training[at],
-        data.fold[at],
-        np.asarray(data.y)[at],
+        folds.training[indices],
+        data.fold[indices],
+        np.asarray(data.y)[indices],
         predicted,
-        data.w[at],
+        data.w[indices],
         scores,
         p,
         odds=p is not None,
     )
 
 
-def _predict(model: Any, source: InMemory, at: Ints, fold: int, classes: NDArray[Any]) -> OutOfFold:
+def _predict(
+    model: Any, source: InMemory, indices: Ints, fold: int, classes: NDArray[Any]
+) -> OutOfFold:
     """Predictions of some rows of a fold."""
-    rows = source.take(at)
-    truth, label = truth_of(rows), np.full(len(at), fold)
+    rows = source.take(indices)
+    truth, label = truth_of(rows), np.full(len(indices), fold)
     w = unit_weights(rows.block.w, len(truth))
     if not len(classes):
         predictive = predictive_for(model, rows)
         if predictive is None:
-            return OutOfFold(classes, at, label, truth, model.predict(rows), w)
+            return OutOfFold(classes, indices, label, truth, model.predict(rows), w)
         judged = Judged.of(truth, predictive)
-        return OutOfFold(classes, at, label, truth, predictive.mean, w, judged=judged)
+        return OutOfFold(classes, indices, label, truth, predictive.mean, w, judged=judged)
     p = aligned_probabilities(model, rows, classes)
     complete = len(model.classes_) == len(classes)
     return OutOfFold(
         classes,
-        at,
+        indices,
         label,
         codes_of(truth, classes),
         p.argmax(axis=1) if p is not None else codes_of(model.predict(rows), classes),

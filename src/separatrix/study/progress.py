@@ -25,7 +25,7 @@ Report = Callable[[str, int, int], None]
 class Listener:
     """Hears of a study while it runs; every method may be overridden, none has to be."""
 
-    def __call__(self, stage: str, done: int, total: int) -> None:
+    def __call__(self, stage: str, n_done: int, total: int) -> None:
         """A stage begins, after ``done`` of ``total``."""
 
     def planned(self, proportions: Sequence[float]) -> None:

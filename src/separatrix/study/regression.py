@@ -22,7 +22,7 @@ from separatrix.study.comparison import (
     RowComparison,
     Scored,
     cross_validate,
-    muted,
+    mute_warnings,
     score_candidates,
 )
 from separatrix.study.describe import describe
@@ -36,7 +36,7 @@ from separatrix.study.design import (
     RowFolds,
     StudyDesign,
     mse,
-    thinned,
+    thin,
     too_small,
     truth_of,
     with_warnings,
@@ -99,17 +99,19 @@ class RegressionSelection(ModelSelection):
         split = table.with_parts(folds.labels)
         return MomentFolds.of(split.schema, split.reduce(Grouped(Moments())))
 
-    def losses(self, found: OutOfFold) -> CandidateLosses:
+    def losses(self, out_of_fold: OutOfFold) -> CandidateLosses:
         """Losses of predictions by both metrics."""
         values = {
-            metric: row_losses(metric, found.truth, found.predicted, found.w)
+            metric: row_losses(metric, out_of_fold.truth, out_of_fold.predicted, out_of_fold.w)
             for metric in self.metrics
         }
-        return CandidateLosses(found.rows, found.fold, found.w, values)
+        return CandidateLosses(out_of_fold.rows, out_of_fold.fold, out_of_fold.w, values)
 
-    def weigh(self, found: OutOfFold, stacked: Floats, rows: Ints) -> Average:
+    def weigh(self, out_of_fold: OutOfFold, stacked: Floats, rows: Ints) -> Average:
         """The weights of least squared error."""
-        return squared_error_average(stacked[:, rows].T, found.truth[rows], found.w[rows])
+        return squared_error_average(
+            stacked[:, rows].T, out_of_fold.truth[rows], out_of_fold.w[rows]
+        )
 
     def fitted(self, compared: ComparedRows, name: str) -> tuple[Any, Any]:
         """A penalty is tuned on the folds of the comparison; the others get the rows.
@@ -134,10 +136,10 @@ class RegressionSelection(ModelSelection):
         truth, predicted = truth_of(rows), winner.model.predict(rows)
         return Predictions(rows.row_ids, truth, predicted, None, rows.block.w, intervals=intervals)
 
-    def judge(self, found: Predictions) -> Floats:
+    def judge(self, predictions: Predictions) -> Floats:
         """Losses of answers to other rows."""
-        w = unit_weights(found.w, len(found.truth))
-        return row_losses(self.metric, found.truth, found.predicted, w)
+        w = unit_weights(predictions.w, len(predictions.truth))
+        return row_losses(self.metric, predictions.truth, predictions.predicted, w)
 
     def record(self, design: StudyDesign, winner: Winner, test: Predictions) -> dict[str, Any]:
         """Scores, predictive distributions, and the path of ridge beside coefficients."""
@@ -145,13 +147,15 @@ class RegressionSelection(ModelSelection):
         baseline, _ = with_warnings(lambda: folds.fit(design.baseline))
         rows = folds.table.take(folds.test)
         other = Predictions(rows.row_ids, test.truth, baseline.predict(rows), None, test.w)
-        found, seed = winner.out_of_fold, design.parts.seed
+        out_of_fold, seed = winner.out_of_fold, design.parts.seed
         without = name in WITHOUT_PENALTY
         return {
             "test": regression_scores(test.truth, test.predicted, test.w, seed),
             "baseline_test": regression_scores(other.truth, other.predicted, other.w, seed),
             "ridge_path": ridge_path(_design_of(model, design)) if without else None,
-            "uncertainty": uncertainty(model, rows, self.options.level, checked(folds, found)),
+            "uncertainty": uncertainty(
+                model, rows, self.options.level, check_predictive(folds, out_of_fold)
+            ),
         }
 
 
@@ -171,7 +175,7 @@ def ridge_path(source: Moments | ArrayRows) -> RegularizationPath:
 
     b(α) = argmin Σ w (y − a − b·z)² + α ‖b‖²;  one decomposition gives every α.
     """
-    with muted():
+    with mute_warnings():
         path = RidgePath(PATH_POINTS, standardize=True).fit(source)
     return RegularizationPath(path.alphas_, path.coefs_)
 
@@ -184,11 +188,11 @@ def ridge_path(source: Moments | ArrayRows) -> RegularizationPath:
 PLACES = 120
 
 
-def checked(folds: RowFolds, found: OutOfFold) -> PredictiveCheck | None:
+def check_predictive(folds: RowFolds, found: OutOfFold) -> PredictiveCheck | None:
     """Out-of-fold rows under their predictive distributions, as a study stores them."""
     if found.judged is None:
         return None
-    some = thinned(np.arange(len(found.rows)), SHOWN_ROWS)
+    some = thin(np.arange(len(found.rows)), SHOWN_ROWS)
     part, judged = found.take(some), found.judged.take(some)
     numbers = folds.table.take(part.rows).row_ids
     weights = None if (found.w == 1.0).all() else part.w
@@ -208,10 +212,10 @@ def uncertainty(
     y = truth_of(rows)
     w = unit_weights(rows.block.w, len(y))
     scores = []
-    for one in sorted({*TEST_LEVELS, level}):
-        low, high = predictive.interval(one).T
+    for level_drawn in sorted({*TEST_LEVELS, level}):
+        low, high = predictive.interval(level_drawn).T
         inside = proportion_score("interval_coverage", (y >= low) & (y <= high), w)
-        scores.append(IntervalScore(one, inside, float(np.average(high - low, weights=w))))
+        scores.append(IntervalScore(level_drawn, inside, float(np.average(high - low, weights=w))))
     loss = mean_score("nlpd", -predictive.log_density(y), w)
     return Uncertainty(level, tuple(scores), loss, check, _band(model, rows, level))
 
@@ -222,20 +226,22 @@ def _band(model: Any, rows: InMemory, level: float) -> PredictiveBand | None:
     block = rows.block
     if len(rows.schema.columns) != 1 or len(columns) != 1 or block.x.shape[1] != 1:
         return None
-    own = np.ravel(block.dense())
-    low, high = float(np.min(own)), float(np.max(own))
+    values = np.ravel(block.dense())
+    low, high = float(np.min(values)), float(np.max(values))
     if not np.isfinite([low, high]).all() or low == high:
         return None
     x = np.linspace(low, high, PLACES)
-    found = predictive_for(model, with_features(rows.take(np.zeros(PLACES, int)), x[:, None]))
-    if found is None:
+    predictive_distribution = predictive_for(
+        model, with_features(rows.take(np.zeros(PLACES, int)), x[:, None])
+    )
+    if predictive_distribution is None:
         return None
     return PredictiveBand(
         columns[0].name,
         x,
-        found.mean,
-        found.interval(level),
-        np.stack([own, truth_of(rows)], axis=1),
+        predictive_distribution.mean,
+        predictive_distribution.interval(level),
+        np.stack([values, truth_of(rows)], axis=1),
         display_of(rows, columns[0].name),
     )
 

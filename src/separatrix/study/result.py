@@ -501,22 +501,26 @@ class Calibration:
     def remarks(self, level: float) -> list[str]:
         """What is guaranteed, and what is without bounds since there are too few test rows."""
         lacking, needed = np.isinf(self.quantiles(level)), rows_needed(level)
-        found = [self.sentence(level)]
+        sentences = [self.sentence(level)]
         if lacking.any() and not self.classes:
-            found.append(
+            sentences.append(
                 f"Intervals are infinite: {needed} test rows are needed, and there are {self.n}."
             )
         elif lacking.any():
             names = ", ".join(repr(c) for c, at in zip(self.classes, lacking, strict=True) if at)
-            found.append(f"A class with fewer than {needed} test rows is in every set: {names}.")
-        return found
+            sentences.append(
+                f"A class with fewer than {needed} test rows is in every set: {names}."
+            )
+        return sentences
 
 
 def center_and_scale(model: Any, rows: Any, kind: str) -> tuple[Floats, Floats]:
     """Predictions, and what a score of one is at each of them."""
     if kind == "normalized":
-        found = model.predictive(rows)
-        return found.mean, np.maximum(found.scale, np.finfo(float).tiny)
+        predictive_distribution = model.predictive(rows)
+        return predictive_distribution.mean, np.maximum(
+            predictive_distribution.scale, np.finfo(float).tiny
+        )
     center = np.asarray(model.predict(rows), dtype=float)
     return center, np.ones(len(center))
 

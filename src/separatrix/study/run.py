@@ -23,7 +23,7 @@ from separatrix.study import inferred, tasks
 from separatrix.study.candidates import Size, candidates, refuse_memory
 from separatrix.study.checks import check_stream, check_table
 from separatrix.study.classification import ClassificationSelection
-from separatrix.study.conformal import calibrated
+from separatrix.study.conformal import calibrate_study
 from separatrix.study.design import (
     MIN_TEST_ROWS,
     MIN_TRAINING_ROWS,
@@ -38,7 +38,7 @@ from separatrix.study.design import (
     truth_of,
     with_warnings,
 )
-from separatrix.study.explanation import explained
+from separatrix.study.explanation import explain
 from separatrix.study.options import Effort, StudyOptions, Validation
 from separatrix.study.out_of_fold import study_rows
 from separatrix.study.regression import RegressionSelection, study_moments
@@ -239,8 +239,8 @@ def _study_rows(
     )
     compared, omitted = candidates(task, models, size)
     refuse_memory(compared, size, physical_memory())
-    found, warned = with_warnings(lambda: check_table(table))
-    messages += inferred.about(table, columns, folds, parts) + found + omitted
+    checked, warned = with_warnings(lambda: check_table(table))
+    messages += inferred.about(table, columns, folds, parts) + checked + omitted
     messages += validation.about(len(compared), table.schema.group)
     work = [candidate.share for candidate in compared if candidate.tunable]
     work *= validation.comparisons
@@ -253,8 +253,10 @@ def _study_rows(
         if task == REGRESSION
         else ClassificationSelection.of(design, options)
     )
-    done = explained(study_rows(design, selection), folds)
-    return replace(done, digest=digest, guaranteed=calibrated(done, folds))
+    explained_study = explain(study_rows(design, selection), folds)
+    return replace(
+        explained_study, digest=digest, guaranteed=calibrate_study(explained_study, folds)
+    )
 
 
 def _within_work(table: InMemory, effort: Effort, folds: int) -> InMemory:
@@ -269,9 +271,9 @@ def _with_task(table: InMemory, task: str | None) -> tuple[InMemory, str, list[s
     messages: list[str] = []
     requested = task
     if task is None:
-        found = tasks.infer_task(table.schema.targets[0], [table.block])
-        task = found.task
-        messages.append(found.message)
+        inferred_task = tasks.infer_task(table.schema.targets[0], [table.block])
+        task = inferred_task.task
+        messages.append(inferred_task.message)
     if task == CLASSIFICATION:
         table = tasks.with_classes(table, requested)
     inferred.refuse_constant_target(truth_of(table), table.schema.targets[0].name)

@@ -55,11 +55,11 @@ def infer_task(target: Column, blocks: Iterable[Block]) -> InferredTask:
     for block in blocks:  # stops at the first block that shows too many values for classes
         values, n_each = np.unique(block.y[:, 0], return_counts=True)
         if len(values) + len(counts) > MOST_CLASSES and (values != np.floor(values)).any():
-            return _inferred(target.name, REGRESSION, "holds numbers that are not whole")
+            return _describe_task(target.name, REGRESSION, "holds numbers that are not whole")
         counts.update(dict(zip(values.tolist(), n_each.tolist(), strict=True)))
         if len(counts) > MOST_NUMBERED_CLASSES:
             why = f"has more than {MOST_NUMBERED_CLASSES} distinct values"
-            return _inferred(target.name, REGRESSION, why)
+            return _describe_task(target.name, REGRESSION, why)
     return counted_task(target, counts)
 
 
@@ -68,11 +68,11 @@ def counted_task(target: Column, counts: Counter[float]) -> InferredTask:
     k, n = len(counts), sum(counts.values())
     if k > MOST_NUMBERED_CLASSES:
         why = f"has more than {MOST_NUMBERED_CLASSES} distinct values"
-        return _inferred(target.name, REGRESSION, why)
+        return _describe_task(target.name, REGRESSION, why)
     if k == 2 and n >= 2 * ROWS_PER_CLASS:
-        return _inferred(target.name, CLASSIFICATION, "has two distinct values")
+        return _describe_task(target.name, CLASSIFICATION, "has two distinct values")
     if target.display or any(value != int(value) for value in counts):
-        return _inferred(target.name, REGRESSION, "holds numbers")
+        return _describe_task(target.name, REGRESSION, "holds numbers")
     return _whole_numbers(target.name, counts, k, n)
 
 
@@ -81,20 +81,20 @@ def _whole_numbers(name: str, counts: Counter[float], k: int, n: int) -> Inferre
     common = n >= ROWS_PER_CLASS * k
     if k <= MOST_CLASSES and common:
         why = f"holds whole numbers with only {k} distinct values"
-        return _inferred(name, CLASSIFICATION, why)
+        return _describe_task(name, CLASSIFICATION, why)
     if CLASS_NAME.search(name) and common:
         why = f"is called so and holds whole numbers with {k} distinct values"
-        return _inferred(name, CLASSIFICATION, why)
+        return _describe_task(name, CLASSIFICATION, why)
     rarest = min(counts.values())
     if k <= MOST_EQUAL_CLASSES and rarest >= max(MIN_SHARE_ROWS, EQUAL_SHARE * n / k):
         why = f"holds {k} distinct whole numbers, each in {rarest} rows or more of {n}"
-        return _inferred(name, CLASSIFICATION, why)
+        return _describe_task(name, CLASSIFICATION, why)
     if k > MOST_CLASSES:
-        return _inferred(name, REGRESSION, f"has more than {MOST_CLASSES} distinct values")
-    return _inferred(name, REGRESSION, "holds numbers")
+        return _describe_task(name, REGRESSION, f"has more than {MOST_CLASSES} distinct values")
+    return _describe_task(name, REGRESSION, "holds numbers")
 
 
-def _inferred(name: str, task: str, why: str) -> InferredTask:
+def _describe_task(name: str, task: str, why: str) -> InferredTask:
     other = CLASSIFICATION if task == REGRESSION else REGRESSION
     return InferredTask(
         task, f"{task.capitalize()}, because target {name!r} {why} (override: `task='{other}'`)."

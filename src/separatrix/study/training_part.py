@@ -91,15 +91,15 @@ def training_part(rows: Rows, split: Split) -> TrainingPart:
     missing = (f"{absent} of the {count} test rows are not in the table",) if absent else ()
     if count and (hashed == named).all():
         words = f"The file names its {count} test rows; separatrix's own split by hash agrees."
-        return TrainingPart(_labeled(table, named), words, missing, same)
+        return TrainingPart(_label_rows(table, named), words, missing, same)
     if count and _same_truth(table, named, split.truth):
         words = f"Training rows are those that the file does not name among its {count} test rows."
-        return TrainingPart(_labeled(table, named), words, missing, same)
+        return TrainingPart(_label_rows(table, named), words, missing, same)
     words = "Rows were assigned to training by separatrix itself, from their hash."
-    return TrainingPart(_labeled(table, hashed), words, (), same)
+    return TrainingPart(_label_rows(table, hashed), words, (), same)
 
 
-def _labeled(table: InMemory, test: Any) -> InMemory:
+def _label_rows(table: InMemory, test: Any) -> InMemory:
     return table.with_parts(np.where(test, TEST, 0))
 
 
@@ -107,5 +107,5 @@ def _same_truth(table: InMemory, named: Any, truth: Sequence[Any]) -> bool:
     """Whether the targets of these rows are the recorded ones."""
     from separatrix.study.design import truth_of
 
-    found = truth_of(table.take(named)).tolist()
-    return len(found) == len(truth) and all(a == b for a, b in zip(found, truth, strict=True))
+    labels = truth_of(table.take(named)).tolist()
+    return len(labels) == len(truth) and all(a == b for a, b in zip(labels, truth, strict=True))

@@ -27,7 +27,7 @@ from separatrix.study.comparison import (
     Scored,
     choose_winner,
     cross_validate,
-    muted,
+    mute_warnings,
 )
 from separatrix.study.design import MIN_TRAINING_ROWS, RowFolds, StudyDesign
 from separatrix.study.measure import LARGER_IS_BETTER, metric_value
@@ -85,15 +85,15 @@ class RepeatedComparison(RowComparison):
 
     def _entry(self, scored: Scored) -> Entry:
         entry = super()._entry(scored)
-        own = [named(repeat, entry.name) for repeat in self.repeats]
+        entries = [find_entry(repeat, entry.name) for repeat in self.repeats]
         second = entry.secondary
         if second is not None:
-            known = [e.secondary.folds for e in own if e.secondary is not None]
+            known = [e.secondary.folds for e in entries if e.secondary is not None]
             second = replace(second, folds=tuple(v for folds in known for v in folds))
-        return replace(entry, folds=tuple(v for e in own for v in e.folds), secondary=second)
+        return replace(entry, folds=tuple(v for e in entries for v in e.folds), secondary=second)
 
 
-def named(comparison: RowComparison, name: str) -> Entry:
+def find_entry(comparison: RowComparison, name: str) -> Entry:
     """The line of a candidate."""
     return next(entry for entry in comparison.entries if entry.name == name)
 
@@ -106,19 +106,23 @@ def repeated_comparison(
     step: Step,
 ) -> RepeatedComparison:
     """The first comparison with others on folds drawn again."""
-    found = [first]
+    comparisons = [first]
     for repeat in range(1, repeats):
         other = replace(design, folds=design.folds.again(design.parts, repeat, repeats))
-        found.append(compare(other, _numbered(step, repeat + 1, repeats)))
-    scored = [_averaged([c.scored[at] for c in found]) for at in range(len(first.scored))]
-    return RepeatedComparison(scored, first.metric, first.secondary, first.units, tuple(found))
+        comparisons.append(compare(other, _number_step(step, repeat + 1, repeats)))
+    scored = [
+        _average_scores([c.scored[at] for c in comparisons]) for at in range(len(first.scored))
+    ]
+    return RepeatedComparison(
+        scored, first.metric, first.secondary, first.units, tuple(comparisons)
+    )
 
 
-def _numbered(step: Step, repeat: int, repeats: int) -> Step:
+def _number_step(step: Step, repeat: int, repeats: int) -> Step:
     return lambda stage: step(f"{stage}, repeat {repeat} of {repeats}")
 
 
-def _averaged(found: Sequence[Scored]) -> Scored:
+def _average_scores(found: Sequence[Scored]) -> Scored:
     """One candidate over all repeats; refused if any of them was."""
     refused = next((one for one in found if one.losses is None), None)
     if refused is not None:
@@ -129,18 +133,18 @@ def _averaged(found: Sequence[Scored]) -> Scored:
     return replace(found[0], losses=losses, hyperparameters=values)
 
 
-def mean_losses(found: Sequence[CandidateLosses]) -> CandidateLosses:
+def mean_losses(candidate_losses: Sequence[CandidateLosses]) -> CandidateLosses:
     """The mean of a row's losses over the repeats that scored it."""
-    rows = np.unique(np.concatenate([losses.rows for losses in found]))
+    rows = np.unique(np.concatenate([losses.rows for losses in candidate_losses]))
     fold, w = np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows))
     count = np.zeros(len(rows))
-    total = {metric: np.zeros(len(rows)) for metric in found[0].by_metric}
-    for losses in reversed(found):  # the folds of the first have the last word
-        at = np.searchsorted(rows, losses.rows)
-        fold[at], w[at] = losses.fold, losses.w
-        count[at] += 1
+    total = {metric: np.zeros(len(rows)) for metric in candidate_losses[0].by_metric}
+    for losses in reversed(candidate_losses):  # the folds of the first have the last word
+        position = np.searchsorted(rows, losses.rows)
+        fold[position], w[position] = losses.fold, losses.w
+        count[position] += 1
         for metric, values in losses.by_metric.items():
-            total[metric][at] += values
+            total[metric][position] += values
     return CandidateLosses(
         rows, fold, w, {metric: values / count for metric, values in total.items()}
     )
@@ -155,13 +159,13 @@ def about_repeats(
     scores = tuple(
         _score(comparison, name, winner, ratio, winners.count(name))
         for name in (s.candidate.name for s in comparison.scored if s.losses is not None)
-        if all(named(repeat, name).folds for repeat in comparison.repeats)
+        if all(find_entry(repeat, name).folds for repeat in comparison.repeats)
     )
     n = len(comparison.repeats)
-    own = next((s for s in scores if s.name == winner), None)
+    winner_score = next((s for s in scores if s.name == winner), None)
     text = f"{winner} is chosen in {winners.count(winner)} of {n} repeats"
-    if own is not None:
-        text += f"; its score has a standard deviation of {own.spread:.2g} over them"
+    if winner_score is not None:
+        text += f"; its score has a standard deviation of {winner_score.spread:.2g} over them"
     return Repeats(comparison.metric, n, folds.k, ratio, scores, f"{text}.")
 
 
@@ -174,19 +178,19 @@ def _ratio(folds: RowFolds) -> float:
 def _score(
     comparison: RepeatedComparison, name: str, winner: str, ratio: float, chosen: int
 ) -> RepeatedScore:
-    own = [named(repeat, name) for repeat in comparison.repeats]
-    other = [named(repeat, winner) for repeat in comparison.repeats]
-    paired = [(a.folds, b.folds) for a, b in zip(own, other, strict=True)]
+    entries = [find_entry(repeat, name) for repeat in comparison.repeats]
+    other = [find_entry(repeat, winner) for repeat in comparison.repeats]
+    paired = [(a.folds, b.folds) for a, b in zip(entries, other, strict=True)]
     apart: Any = np.array([])
     if all(len(a) == len(b) for a, b in paired):
         apart = np.concatenate([np.subtract(a, b) for a, b in paired])
-    means = np.array([entry.mean for entry in own])
+    means = np.array([entry.mean for entry in entries])
     return RepeatedScore(
         name,
         tuple(means.tolist()),
         float(means.mean()),
         float(means.std(ddof=1)) if len(means) > 1 else 0.0,
-        corrected_error(np.concatenate([entry.folds for entry in own]), ratio),
+        corrected_error(np.concatenate([entry.folds for entry in entries]), ratio),
         float(apart.mean()) if len(apart) else math.nan,
         corrected_error(apart, ratio),
         chosen,
@@ -235,7 +239,7 @@ class FoldModels:
 
 def fold_models(candidate: Candidate, folds: RowFolds, data: TuningData) -> FoldModels:
     """What each fold is predicted with: parameters that were tuned without it."""
-    with muted():
+    with mute_warnings():
         if candidate.tunable:
             tuning = candidate.make(folds.k).tune(data.with_share(candidate.share))
             return FoldModels((candidate,) * folds.k, tuning, tuning.parameters_by_fold)
@@ -259,12 +263,12 @@ def leave_out(
     models: FoldModels, folds: RowFolds, data: TuningData, answer: Callable[[Any, Ints, int], T]
 ) -> list[T]:
     """``answer(model, rows, fold)`` of a model of all rows but these, unit by unit."""
-    units = [folds.training[at] for at in _units(folds)]
+    units = [folds.training[unit] for unit in _units(folds)]
     refuse_work(models.candidates[0], data, len(units))
     fold_of = np.full(len(folds.labels), -1, dtype=np.int64)
     fold_of[folds.training] = data.fold
     results = []
-    with muted():
+    with mute_warnings():
         for rows in units:
             fold = int(fold_of[rows[0]])
             others = np.setdiff1d(folds.training, rows, assume_unique=True)
@@ -283,19 +287,19 @@ def closed_form(models: FoldModels, folds: RowFolds, data: TuningData) -> Floats
     alone = folds.units is None and bool((data.w == 1.0).all())
     if first.raw or not alone or not isinstance(data.x, np.ndarray):
         return None
-    found: list[tuple[Any, Floats | None]] = []
-    own: Floats | None = None
-    with muted():
+    forms: list[tuple[Any, Floats | None]] = []
+    predicted: Floats | None = None
+    with mute_warnings():
         for fold, candidate in enumerate(models.candidates):
             theta = {**candidate.options, **_parameters(models.tuning, fold)}
-            known = next((answers for other, answers in found if other == theta), None)
+            known = next((answers for other, answers in forms if other == theta), None)
             answers = _own(candidate, data, theta) if known is None else known
             if answers is None:
                 return None
-            found.append((theta, answers))
-            own = np.empty_like(answers) if own is None else own
-            own[data.fold == fold] = answers[data.fold == fold]
-    return own
+            forms.append((theta, answers))
+            predicted = np.empty_like(answers) if predicted is None else predicted
+            predicted[data.fold == fold] = answers[data.fold == fold]
+    return predicted
 
 
 def _parameters(tuning: Tuning | None, fold: int) -> dict[str, Any]:
@@ -313,9 +317,9 @@ def _own(candidate: Candidate, data: TuningData, theta: dict[str, Any]) -> Float
     fits = leave_one_out_fits(model.set_params(**theta).fit(x, data.y), x, data.y, None)
     if fits is None:
         return None
-    own = np.asarray(fits.own, dtype=float)
+    exact = np.asarray(fits.own, dtype=float)
     expected = (data.n, data.n_classes) if data.n_classes else (data.n,)
-    return own if own.shape == expected and np.isfinite(own).all() else None
+    return exact if exact.shape == expected and np.isfinite(exact).all() else None
 
 
 def _units(folds: RowFolds) -> list[Ints]:
@@ -386,7 +390,7 @@ class Procedure(Protocol):
     def select(self, design: StudyDesign, step: Step) -> Selected:
         """Compare, choose and fit."""
 
-    def judge(self, found: Predictions) -> Floats:
+    def judge(self, predictions: Predictions) -> Floats:
         """Losses of answers to other rows."""
 
 
@@ -396,40 +400,40 @@ def nested_selection(design: StudyDesign, procedure: Procedure, step: Step) -> N
     Folds that leave too few rows to repeat it, such as the first in time, are passed over; where
     all do, there is no score, and the summary says why.
     """
-    folds, found, rows, fold_of, refusal = design.folds, [], [], [], ""
+    folds, predictions, rows, fold_of, refusal = design.folds, [], [], [], ""
     for fold in range(folds.k):
         inner = folds.within(design.parts, fold)
         outside = folds.split(fold)[1]
-        own = replace(design, table=inner.table, folds=inner)
+        inner_design = replace(design, table=inner.table, folds=inner)
         here = _outer(step, fold + 1, folds.k)
         if len(inner.training) < MIN_TRAINING_ROWS or inner.k < 2:
             refusal = f"{len(inner.training)} training rows are too few."
             continue
         try:
-            with muted():
-                selected = procedure.select(own, here)
+            with mute_warnings():
+                selected = procedure.select(inner_design, here)
                 answers = selected.predict(folds.table.take(outside))
         except InputError as problem:
             refusal = problem.what
             continue
-        found.append((selected.chosen, answers))
+        predictions.append((selected.chosen, answers))
         rows.append(outside)
         fold_of.append(np.full(len(outside), fold))
-    if not found:
+    if not predictions:
         text = f"The selection cannot be repeated without any of {folds.k} outer folds: {refusal}"
         none = math.nan
         return Nested(procedure.metric, none, none, none, none, (), {}, text)
-    together = _joined([answers for _, answers in found])
-    at = np.concatenate(rows)
-    w = unit_weights(together.w, len(at))
-    order = np.argsort(at)
+    together = _join_predictions([answers for _, answers in predictions])
+    block = np.concatenate(rows)
+    w = unit_weights(together.w, len(block))
+    order = np.argsort(block)
     losses = CandidateLosses(
-        at[order],
+        block[order],
         np.concatenate(fold_of)[order],
         w[order],
         {procedure.metric: procedure.judge(together)[order]},
     )
-    return _record(design, procedure.metric, [chosen for chosen, _ in found], losses, refusal)
+    return _record(design, procedure.metric, [chosen for chosen, _ in predictions], losses, refusal)
 
 
 def _outer(step: Step, fold: int, folds: int) -> Step:
@@ -447,11 +451,11 @@ def _record(
     numbers = np.unique(losses.fold)
     outer = []
     for number, selection in zip(numbers, chosen, strict=True):
-        name, own = selection.choice.winner, losses.fold == number
+        name, inside = selection.choice.winner, losses.fold == number
         entry = next(e for e in selection.entries if e.name == name)
-        value = _value(metric, losses.by_metric[metric][own], losses.w[own])
+        value = _value(metric, losses.by_metric[metric][inside], losses.w[inside])
         tuned = _middle(entry.hyperparameters)
-        outer.append(OuterFold(name, entry.mean, value, int(own.sum()), tuned))
+        outer.append(OuterFold(name, entry.mean, value, int(inside.sum()), tuned))
     power = 2.0 if metric == "rmse" else 1.0  # a mean of squares has its root taken at the end
     means = np.array([f.inner for f in outer]) ** power
     inner = float(np.average(means, weights=[f.n_rows for f in outer]) ** (1.0 / power))
@@ -481,17 +485,17 @@ def _summary(counts: dict[str, int], n: int) -> str:
 def _middle(hyperparameters: dict[str, tuple[Any, ...]]) -> dict[str, Any]:
     """The tuned value in the middle of the inner folds, by name."""
     return {
-        name: sorted(values, key=repr if _mixed(values) else None)[len(values) // 2]  # type: ignore[arg-type]
+        name: sorted(values, key=repr if _is_mixed(values) else None)[len(values) // 2]  # type: ignore[arg-type]
         for name, values in hyperparameters.items()
         if values
     }
 
 
-def _mixed(values: tuple[Any, ...]) -> bool:
+def _is_mixed(values: tuple[Any, ...]) -> bool:
     return not all(isinstance(v, int | float) for v in values)
 
 
-def _joined(found: list[Predictions]) -> Predictions:
+def _join_predictions(found: list[Predictions]) -> Predictions:
     """The answers of all outer folds, one after the other."""
     p = [one.probabilities for one in found]
     return Predictions(

@@ -327,7 +327,7 @@ class KernelSVM(KernelModel):
         plane = vars(self).get("hyperplane_")
         if plane is not None:
             return nodes.Affine(x, plane.coef.T, plane.intercept, names=known)
-        z = nodes.standardized(self.standardizer_, x)
+        z = nodes.standardize_rows(self.standardizer_, x)
         sums = tuple(nodes.kernel_sum(one, z) for one in self.expansions_)
         k = len(sums)
         if k == 1:

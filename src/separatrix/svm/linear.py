@@ -375,7 +375,7 @@ class LinearSVC(LinearClassifier, LinearSVM):
         if not self.probability or plain.scores is None:
             return plain
         maps = [one.map_ for one in self.calibrations_]
-        p = nodes.calibrated(maps, plain.scores, self.classes_)
+        p = nodes.calibrate_scores(maps, plain.scores, self.classes_)
         return nodes.by_probability(p, self.classes_, plain.scores)
 
 

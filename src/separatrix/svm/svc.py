@@ -444,7 +444,7 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
             return self._formula_of(scores)
         maps = [one.map_ for one in self.calibrations_]
         if not self._has_pairs:
-            return self._formula_of(scores, nodes.calibrated(maps, scores, self.classes_))
+            return self._formula_of(scores, nodes.calibrate_scores(maps, scores, self.classes_))
         odds = nodes.Joined(tuple(m.odds(nodes.Columns(scores, (i,))) for i, m in enumerate(maps)))
         k, names = len(self.classes_), nodes.probability_names(self.classes_)
         against = nodes.Affine(odds, -np.eye(len(maps)))

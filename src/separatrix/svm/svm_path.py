@@ -372,7 +372,7 @@ class SVMPath(ClassifierMixin, KernelModel):
         names = nodes.score_names(self.classes_)
         if "coef_" in vars(self):
             return nodes.by_score(nodes.hyperplanes(self, names), self.classes_)
-        z = nodes.standardized(self.standardizer_, nodes.design_of(self))
+        z = nodes.standardize_rows(self.standardizer_, nodes.design_of(self))
         return nodes.by_score(nodes.kernel_sum(self.expansion_, z, names), self.classes_)
 
 

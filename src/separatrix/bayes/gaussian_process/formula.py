@@ -74,7 +74,7 @@ def _inverse(factor: Floats) -> Floats:
 
 def _trend(basis: Any, x: Value) -> Value:
     """H: the functions of a row that make up the trend."""
-    ones = x.filled(1.0, 1)
+    ones = x.fill(1.0, 1)
     if basis.kind == "constant" or not len(basis.columns):
         return ones
     chosen = x.columns(*basis.columns.tolist())
@@ -85,7 +85,7 @@ def _trend(basis: Any, x: Value) -> Value:
 def _noise_of(split: SplitKernel, part: Value) -> Value:
     """The variance that the kernel's white noise has at every row."""
     if not split.has_noise:
-        return part.filled(0.0, 1)
+        return part.fill(0.0, 1)
     whole = kernel_diagonal(split.whole, part)
     return whole if split.function is None else whole - kernel_diagonal(split.function, part)
 
@@ -100,7 +100,7 @@ def _exact(model: Any, points: Floats) -> Work:
     def work(part: Value) -> list[Value]:
         function = split.function
         if function is None:
-            cross, left = part.filled(0.0, len(points)), part.filled(0.0, 1)
+            cross, left = part.fill(0.0, len(points)), part.fill(0.0, 1)
         else:
             cross = kernel_values(function, part, points)
             left = kernel_diagonal(function, part)

@@ -114,7 +114,7 @@ def _found(session: Session, state: ViewState) -> tuple[str, CrossValidatedProba
     target = state.class_column(table)
     model, text = calibrate_scores(state)
     _refuse_few(target, table.labels(target))
-    rows = table.scanned(target)
+    rows = table.scan(target)
     return target, session.once(
         ("decide", target, text), lambda: cross_validated_probabilities(model, rows)
     )

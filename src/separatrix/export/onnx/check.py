@@ -102,10 +102,10 @@ def run(built: Built, feeds: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
         document.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
     names = [each.name for each in session.get_outputs()]
-    found = dict(zip(names, session.run(names, dict(feeds)), strict=True))
+    outputs = dict(zip(names, session.run(names, dict(feeds)), strict=True))
     if built.decided_by is not None:
-        found["decided by"] = found.pop(built.decided_by)
-    return found
+        outputs["decided by"] = outputs.pop(built.decided_by)
+    return outputs
 
 
 def agreement(
@@ -115,11 +115,11 @@ def agreement(
     roundings: Mapping[str, Any] | None = None,
 ) -> Agreement:
     """Compare the answers of the graph with those of the model, which are rounded themselves."""
-    found = run(built, feeds)
+    outputs = run(built, feeds)
     n = len(answers["prediction"])
-    decided = found.pop("decided by", None)
+    decided = outputs.pop("decided by", None)
     errors, excess, ties, different, rounding = {}, {}, 0, 0, 0.0
-    for name, value in found.items():
+    for name, value in outputs.items():
         if name not in answers:
             errors[name] = excess[name] = np.inf  # nothing is given that was not compared
         elif name == "prediction" and decided is not None:
@@ -137,24 +137,24 @@ def agreement(
 def _excess(found: Any, answer: Any, rounding: Any) -> float:
     """The largest difference as a multiple of what is tolerated; NaN and ±∞ must be the same."""
     a, b = np.asarray(found, dtype=np.float64), np.asarray(answer, dtype=np.float64)
-    own = np.broadcast_to(rounding, b.shape)
+    rounding_here = np.broadcast_to(rounding, b.shape)
     if a.shape != b.shape:
         return np.inf
     finite = np.isfinite(b)
     if not np.array_equal(a[~finite], b[~finite], equal_nan=True):
         return np.inf
-    a, b, own = a[finite], b[finite], own[finite]
+    a, b, rounding_here = a[finite], b[finite], rounding_here[finite]
     if not b.size:
         return 0.0
     unit = np.maximum(np.abs(b), np.median(np.abs(b)))
-    tolerated = np.maximum(TOLERANCE * np.where(unit > 0.0, unit, 1.0), own)
+    tolerated = np.maximum(TOLERANCE * np.where(unit > 0.0, unit, 1.0), rounding_here)
     ratio = np.abs(a - b) / tolerated
     return float(ratio.max()) if np.isfinite(ratio).all() else np.inf
 
 
 def table_feeds(columns: tuple[InputColumn, ...], table: Any) -> dict[str, Any]:
     """Columns of an Arrow table as inputs: NaN and empty texts where a value is missing."""
-    found: dict[str, Any] = {}
+    feeds: dict[str, Any] = {}
     for column in columns:
         values = table.column(column.name)
         if column.kind is Kind.DISCRETE:
@@ -162,8 +162,8 @@ def table_feeds(columns: tuple[InputColumn, ...], table: Any) -> dict[str, Any]:
             array = np.array(texts, dtype=object)
         else:
             array = _numbers(values)
-        found[input_name(column.name)] = array[:, None]
-    return found
+        feeds[input_name(column.name)] = array[:, None]
+    return feeds
 
 
 def _numbers(values: Any) -> Floats:
@@ -251,8 +251,8 @@ def roundings(model: Any, X: Any) -> dict[str, Floats]:
     deviation = np.where(spread > 0.0, variance / np.where(spread > 0.0, spread, 1.0), 0.0)
     deviation = np.minimum(deviation, np.sqrt(variance))
     interval = (mean + 4.0 * deviation)[:, None]
-    found = {"prediction": mean, "standard_deviation": deviation, "interval": interval}
-    return {name: scale * value for name, value in found.items()}
+    errors = {"prediction": mean, "standard_deviation": deviation, "interval": interval}
+    return {name: scale * value for name, value in errors.items()}
 
 
 def _of_mean(model: Any, x: Floats) -> Floats:

@@ -61,22 +61,22 @@ def _metadata(
     model: Any, formula: Formula, columns: tuple[InputColumn, ...], level: float
 ) -> dict[str, str]:
     """What the file says of itself, as JSON texts by key."""
-    found: dict[str, Any] = {"model": type(model).__name__}
+    entries: dict[str, Any] = {"model": type(model).__name__}
     if isinstance(formula, ClassFormula):
-        found["classes"] = formula.labels.tolist()
+        entries["classes"] = formula.labels.tolist()
     if _has_level(formula):
-        found["level"] = level
+        entries["level"] = level
     names = getattr(model, "feature_names_in_", None)
     if columns:
-        found["columns"] = [
+        entries["columns"] = [
             {"name": c.name, "kind": str(c.kind), "levels": list(c.levels), "display": c.display}
             for c in columns
         ]
     elif names is not None:
-        found["columns"] = [{"name": str(name), "kind": "numeric"} for name in names]
+        entries["columns"] = [{"name": str(name), "kind": "numeric"} for name in names]
     return {
         key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        for key, value in found.items()
+        for key, value in entries.items()
     }
 
 
@@ -93,7 +93,7 @@ def _document(graph: Graph, metadata: dict[str, str]) -> Any:
 
     from separatrix import __version__
 
-    size = sum(len(one.raw_data) for one in graph.initializers)
+    size = sum(len(initializer.raw_data) for initializer in graph.initializers)
     if size > MOST_BYTES:
         raise NoFormula(
             f"The numbers of this model take {size / 1e9:.1f} GB, and an ONNX file holds 2 GB."
@@ -101,7 +101,7 @@ def _document(graph: Graph, metadata: dict[str, str]) -> Any:
     body = helper.make_graph(
         graph.nodes, "separatrix", graph.inputs, graph.outputs, graph.initializers
     )
-    found = helper.make_model(
+    file = helper.make_model(
         body,
         opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)],
         ir_version=IR_VERSION,
@@ -109,9 +109,9 @@ def _document(graph: Graph, metadata: dict[str, str]) -> Any:
         producer_version=__version__,
         doc_string=f"{metadata['model']} fitted by separatrix; double precision.",
     )
-    helper.set_model_props(found, metadata)
-    onnx.checker.check_model(found, full_check=True)
-    return found
+    helper.set_model_props(file, metadata)
+    onnx.checker.check_model(file, full_check=True)
+    return file
 
 
 def _outputs(graph: Graph, formula: Formula, of: Evaluation) -> str | None:
@@ -126,7 +126,7 @@ def _outputs(graph: Graph, formula: Formula, of: Evaluation) -> str | None:
     return None if formula.decided_by is None else str(of(formula.decided_by).name)
 
 
-def _refused(of: Evaluation) -> GraphValue | None:
+def _refusal_of(of: Evaluation) -> GraphValue | None:
     """The rows that are refused, after all that reads columns was computed."""
     refused: GraphValue | None = None
     for each in of.rows.invalid:
@@ -139,7 +139,7 @@ def _number_outputs(graph: Graph, formula: NumberFormula, of: Evaluation) -> Non
     mean = of(formula.mean)
     deviation = None if formula.deviation is None else of(formula.deviation)
     ends = None if formula.interval is None else of(formula.interval)
-    refused = _refused(of)
+    refused = _refusal_of(of)
 
     def give(name: str, value: GraphValue) -> None:
         value = value if refused is None else refused.where(np.nan, value)
@@ -166,7 +166,7 @@ def _class_outputs(graph: Graph, formula: ClassFormula, of: Evaluation) -> None:
     kind = label_kind(formula.labels)
     stored = formula.labels if kind is str else formula.labels.astype(kind)
     chosen, beyond = of(formula.chosen), np.full((1, 1), len(formula.labels), dtype=np.int64)
-    refused = _refused(of)
+    refused = _refusal_of(of)
     if refused is not None:
         chosen = refused.where(beyond, chosen)
     graph.output("prediction", chosen.flat().look_up(stored), kind, ["N"])
@@ -218,7 +218,7 @@ class GraphTable:
         if inputs not in self._designs:
             for column in inputs.columns:
                 self._refuse(column)
-            self._designs[inputs] = self._ordered(inputs.terms)
+            self._designs[inputs] = self._order(inputs.terms)
         return self._designs[inputs]
 
     def levels(self, node: RawTerms) -> tuple[GraphValue, GraphValue]:
@@ -234,7 +234,7 @@ class GraphTable:
             there += [(~lacking).double()] * max(1, len(levels))
         return self.graph.concat(values), self.graph.concat(there)
 
-    def _ordered(self, terms: tuple[DesignTerm, ...]) -> GraphValue:
+    def _order(self, terms: tuple[DesignTerm, ...]) -> GraphValue:
         """Blocks of columns side by side, then in the order of the terms."""
         blocks: list[GraphValue] = []
         at: dict[Term, int] = {}
@@ -266,11 +266,11 @@ class GraphTable:
             joined = self.graph.concat([self._is(column, named), rest])
             return joined.columns(*([*named, column.pooled].index(level) for level in levels))
         spellings, value = column.spellings, self.values[column.name]
-        found = value.equals(np.array([levels], dtype=object))
+        is_level = value.equals(np.array([levels], dtype=object))
         others = [spellings[level][-1] for level in levels]
         if others == levels:
-            return found
-        return found | value.equals(np.array([others], dtype=object))
+            return is_level
+        return is_level | value.equals(np.array([others], dtype=object))
 
     def lacking(self, column: InputColumn) -> GraphValue:
         """Where the value is missing; a level that training did not have may be taken for that."""

@@ -69,11 +69,11 @@ def onnx_file(
         X = sample_matrix(model)
         feeds = {"X": X}
     document = graph.document
-    found = agreement(graph, feeds, answers_of(model, X, level), roundings(model, X))
+    agreed = agreement(graph, feeds, answers_of(model, X, level), roundings(model, X))
     return OnnxFile(
         document.SerializeToString(),
-        found,
+        agreed,
         tuple(each.name for each in document.graph.input),
         tuple(each.name for each in document.graph.output),
-        (*graph.notes, *found.remarks),
+        (*graph.notes, *agreed.remarks),
     )

@@ -46,7 +46,7 @@ class GraphValue(Value):
             return factor
         number = float(np.ravel(factor)[0])
         exact = not np.isfinite(number) or float(np.float32(number)) == number
-        return factor if exact else self.filled(number, 1)
+        return factor if exact else self.fill(number, 1)
 
     def constant(self, array: Any) -> GraphValue:
         """A stored array."""
@@ -66,7 +66,7 @@ class GraphValue(Value):
         """Some columns."""
         return self.op("Gather", integers(*numbers), axis=1)
 
-    def joined(self, others: Iterable[GraphValue]) -> GraphValue:
+    def join(self, others: Iterable[GraphValue]) -> GraphValue:
         """This with others beside it."""
         return self.graph.concat([self, *others])
 
@@ -86,7 +86,7 @@ class GraphValue(Value):
         """The axes in another order."""
         return self.op("Transpose", perm=list(axes))
 
-    def filled(self, number: float, width: int) -> GraphValue:
+    def fill(self, number: float, width: int) -> GraphValue:
         """``number`` in as many rows as this has, and ``width`` columns."""
         n = self.op("Shape").op("Gather", integers(0), axis=0)
         shape = self.graph.concat([n, self.graph.constant(integers(width))], axis=0)
@@ -139,9 +139,9 @@ class GraphValue(Value):
         graph = self.graph
         shape = self.op("Shape")
         n, d = (shape.op("Gather", integers(axis), axis=0) for axis in (0, 1))
-        one = graph.constant(integers(1))
-        tile = n.op("Min", integers(rows)).op("Max", one)
-        count = (n + (tile - one)).op("Div", tile).op("Max", one)
+        unit = graph.constant(integers(1))
+        tile = n.op("Min", integers(rows)).op("Max", unit)
+        count = (n + (tile - unit)).op("Div", tile).op("Max", unit)
         fill = graph.concat([count * tile - n, d], axis=0)
         zeros = graph.node("Expand", graph.constant(np.zeros((1, 1))), fill)
         padded = graph.concat([self, zeros], axis=0)
@@ -151,8 +151,8 @@ class GraphValue(Value):
         for value in answers:
             inner.output(inner.fresh("answer"), value, np.float64, [None, None])
         body = inner.body(inner.fresh("tile_graph"))
-        found = graph.several("Scan", len(answers), tiles, body=body, num_scan_inputs=1)
-        return [_joined(each).rows(integers(0), n) for each in found]
+        graph_values = graph.several("Scan", len(answers), tiles, body=body, num_scan_inputs=1)
+        return [_join_tiles(each).rows(integers(0), n) for each in graph_values]
 
 
 class Graph:
@@ -262,7 +262,7 @@ def _elements(kind: Any) -> int:
     return int(helper.np_dtype_to_tensor_dtype(np.dtype(kind)))
 
 
-def _joined(tiles: GraphValue) -> GraphValue:
+def _join_tiles(tiles: GraphValue) -> GraphValue:
     """Tiles one below another: (tiles · rows) x columns."""
     width = tiles.op("Shape").op("Gather", integers(2), axis=0)
     graph = tiles.graph

@@ -142,7 +142,7 @@ class _Sheet:
     ) -> None:
         self._sheet = sheet
         self.notes: list[str] = []
-        head = list(islice(self._filled(), 200))  # rows from which a header is recognized
+        head = list(islice(self._fill_cells(), 200))  # rows from which a header is recognized
         if not head:
             raise InputError("The sheet is empty.", file=path, remedy="Give one with a table.")
         self._skip = _before(head)
@@ -175,7 +175,7 @@ class _Sheet:
         """Forget the cells once they are in columns."""
         self._sheet = None
 
-    def _filled(self) -> Iterator[Row]:
+    def _fill_cells(self) -> Iterator[Row]:
         """Rows with some value; empty cells are None."""
         for row in self._sheet.iter_rows():
             cells = [None if value == "" else value for value in row]
@@ -184,7 +184,7 @@ class _Sheet:
 
     def _body(self) -> Iterator[list[tuple[Any, ...]]]:
         """The columns of some rows at a time."""
-        rows = islice(self._filled(), self._skip + bool(self.named), None)
+        rows = islice(self._fill_cells(), self._skip + bool(self.named), None)
         while chunk := list(islice(rows, 10_000)):  # rows that are turned into columns at a time
             yield list(zip(*chunk, strict=True))
 

@@ -145,10 +145,10 @@ def run_clusters(
     messages = inferred_messages(design, chosen, columns, samples)
     tell_inferred(progress, messages, ())
     with stages(progress, WORK) as step:
-        found = search(design, samples, chosen, numbers, k, rng, step)
+        result = search(design, samples, chosen, numbers, k, rng, step)
         step("fitting the model")
-        start = start_of(design, samples, chosen, found.partition)
-        new = chosen.model(found.chosen.k, start, standardize=design.standardized, seed=seed)
+        start = start_of(design, samples, chosen, result.partition)
+        new = chosen.model(result.chosen.k, start, standardize=design.standardized, seed=seed)
         model, warnings = with_warnings(lambda: largest_first(new.fit(table)))
         step("describing the clusters")
         return ClusterStudy(
@@ -159,12 +159,12 @@ def run_clusters(
             metric=chosen.metric,
             standardized=design.standardized,
             requested=k,
-            k=found.chosen.k,
-            reason=reason(found.trials, found.chosen, k, max_clusters),
-            trials=found.trials,
-            total_ss=found.total_ss,
-            structure=found.structure,
-            stability=found.stability,
+            k=result.chosen.k,
+            reason=reason(result.trials, result.chosen, k, max_clusters),
+            trials=result.trials,
+            total_ss=result.total_ss,
+            structure=result.structure,
+            stability=result.stability,
             model=model,
             certificate=model.certificate_,
             messages=messages,
@@ -267,8 +267,8 @@ class ClusterTotals:
             values = _column(x, j)
             if term.level is None and not term.missing and term.column in missing:
                 values = values * (missing[term.column] == 0)
-            found = np.asarray(np.bincount(labels, values, minlength=self.k), dtype=float)
-            self.sums[term] = self.sums[term] + found if term in self.sums else found
+            sums = np.asarray(np.bincount(labels, values, minlength=self.k), dtype=float)
+            self.sums[term] = self.sums[term] + sums if term in self.sums else sums
 
     def __add__(self, other: Self) -> Self:
         total = self.fresh()
@@ -296,7 +296,7 @@ def clusters_of(
     n = int(sizes.sum())
     means, standardized = _numeric(totals, columns)
     levels = {c.name: _Levels.of(totals, c) for c in columns}
-    described = {name: found for name, found in levels.items() if found is not None}
+    described = {name: profile for name, profile in levels.items() if profile is not None}
     medoids = (
         row_ids[model.medoid_indices_]
         if isinstance(model, KMedoids) and row_ids is not None
@@ -311,10 +311,10 @@ def clusters_of(
             bool(size < few_rows(n)),
             {name: float(values[j]) for name, values in means.items()},
             {name: float(values[j]) for name, values in standardized.items()},
-            {name: found.proportions(j) for name, found in described.items()},
+            {name: profile.proportions(j) for name, profile in described.items()},
             _center(model, j),
             None if medoids is None else int(medoids[j]),
-            {name: lifts for name, found in described.items() if (lifts := found.lifts(j))},
+            {name: lifts for name, profile in described.items() if (lifts := profile.lifts(j))},
         )
         for j, size in enumerate(sizes)
     )
@@ -457,7 +457,7 @@ def stream_clusters(
     _refuse_method(method, why)
     prepared = prepare(rows)
     rng = np.random.default_rng(seed)
-    design, columns, count = _sampled(rows, prepared, seed, rng, standardize=standardize)
+    design, columns, count = _draw_samples(rows, prepared, seed, rng, standardize=standardize)
     method = replace(method, categories=design.categories)
     different = different_rows(design.x, design.table.block)
     numbers = numbers_to_try(len(different.rows), different.distinct, k, max_clusters)
@@ -465,11 +465,11 @@ def stream_clusters(
     messages = _messages(design, method, columns, samples, count, why)
     tell_inferred(progress, messages, ())
     with stages(progress, STREAM_WORK) as step:
-        found = search(design, samples, method, numbers, k, rng, step)
+        result = search(design, samples, method, numbers, k, rng, step)
         step("fitting K-means to all rows, pass by pass")
-        start = _refined(design, samples, method, found)
+        start = _refine_centers(design, samples, method, result)
         new = KMeans(
-            found.chosen.k,
+            result.chosen.k,
             init=start,
             max_iter=MAX_ITER,
             tol=TOLERANCE,
@@ -478,10 +478,10 @@ def stream_clusters(
         )
         model, warnings = with_warnings(lambda: largest_first(new.fit(rows)))
         step("describing the clusters")
-        totals = rows.reduce(ClusterTotals(found.chosen.k, _Label(model, rows.schema)))
+        totals = rows.reduce(ClusterTotals(result.chosen.k, _Label(model, rows.schema)))
         labels = np.asarray(model.predict(design.raw_rows), dtype=np.int64)
         shape = silhouette(design.x, labels, "euclidean")
-        means = np.full(found.chosen.k, np.nan)  # NaN: no row of the cluster is in the sample
+        means = np.full(result.chosen.k, np.nan)  # NaN: no row of the cluster is in the sample
         means[shape.clusters.astype(int)] = shape.by_cluster
         measured = np.arange(len(labels))
     return ClusterStudy(
@@ -492,12 +492,12 @@ def stream_clusters(
         metric=method.metric,
         standardized=design.standardized,
         requested=k,
-        k=found.chosen.k,
-        reason=f"{reason(found.trials, found.chosen, k, max_clusters)} {_on_sample(samples)}",
-        trials=found.trials,
-        total_ss=found.total_ss,
-        structure=found.structure,
-        stability=found.stability,
+        k=result.chosen.k,
+        reason=f"{reason(result.trials, result.chosen, k, max_clusters)} {_on_sample(samples)}",
+        trials=result.trials,
+        total_ss=result.total_ss,
+        structure=result.structure,
+        stability=result.stability,
         clusters=clusters_of(totals, columns, model, means),
         silhouette=shape.score,
         silhouette_metric="euclidean",
@@ -520,7 +520,7 @@ def _refuse_method(method: Method, why: str) -> None:
         )
 
 
-def _sampled(
+def _draw_samples(
     rows: Rows, prepared: Prepared, seed: int, rng: np.random.Generator, *, standardize: bool
 ) -> tuple[SampleDesign, tuple[ColumnProfile, ...], int]:
     """The design of a sample, scaled as all rows are; the profile of the columns; all rows."""
@@ -540,11 +540,11 @@ def _sampled(
         sample = rows.reduce(DesignSample(encoding, size, seed, 1.0))
     discrete = zero_one_columns(encoding)
     scales = spread.standardizer.with_pooled_scales(discrete) if standardize else None
-    x = sample.rows[_repeated(sample.weight, size, rng)]
+    x = sample.rows[_repeat_rows(sample.weight, size, rng)]
     return _design(x, encoding, scales, rows), columns, spread.count
 
 
-def _repeated(counts: Floats, size: int, rng: np.random.Generator) -> Ints:
+def _repeat_rows(counts: Floats, size: int, rng: np.random.Generator) -> Ints:
     """Distinct rows as often as they occur; drawn in proportion where that would be too many."""
     total = int(counts.sum())
     if total <= size:
@@ -582,7 +582,9 @@ def _design(x: Floats, encoding: Encoding, scales: Standardizer | None, rows: Ro
     )
 
 
-def _refined(design: SampleDesign, samples: RowSamples, method: Method, found: Found) -> Floats:
+def _refine_centers(
+    design: SampleDesign, samples: RowSamples, method: Method, found: Found
+) -> Floats:
     """Centers after K-means of the whole sample, which all rows start from: few passes are left."""
     k = found.chosen.k
     start = start_of(design, samples, method, found.partition)

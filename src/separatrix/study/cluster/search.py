@@ -58,7 +58,7 @@ from separatrix.study.cluster.result import (
     Trial,
     two,
 )
-from separatrix.study.design import thinned
+from separatrix.study.design import thin
 from separatrix.study.progress import Step
 from separatrix.threads import on_one_blas_thread
 
@@ -447,9 +447,9 @@ class _LargeClusters(NamedTuple):
     @property
     def members(self) -> Floats:
         """Indicators of the clusters, n x k."""
-        found = np.zeros((self.n, len(self.sizes)))
-        found[self.rows, self.code] = 1.0
-        return found
+        totals = np.zeros((self.n, len(self.sizes)))
+        totals[self.rows, self.code] = 1.0
+        return totals
 
     def score(self, sums: Floats) -> float:
         """The mean silhouette from sums of distances to these clusters."""
@@ -470,15 +470,15 @@ class PartitionSearch:
         """The best of some initializations; a dendrogram is cut."""
         if not self.method.random:
             return Partition(0.0, self._tree.cut(k))
-        found = [self._once(k, rng) for _ in range(starts)]
-        return min(found, key=lambda one: one.objective)
+        partitions = [self._once(k, rng) for _ in range(starts)]
+        return min(partitions, key=lambda trial: trial.objective)
 
     def _once(self, k: int, rng: np.random.Generator) -> Partition:
         """One initialization."""
         if self.method.name == "kmeans":
             start = plusplus_centers(self._sorted, k, rng)
-            found = lloyd(self.x, self.ones, start, max_iter=ITERATIONS)
-            return Partition(found.inertia, found.labels.astype(np.int64))
+            result = lloyd(self.x, self.ones, start, max_iter=ITERATIONS)
+            return Partition(result.inertia, result.labels.astype(np.int64))
         if self.method.name == "kernel":
             gram = self._blocks
             first = kernel_plusplus(gram, self.ones, k, rng)
@@ -502,19 +502,21 @@ class PartitionSearch:
         NaN if fewer than two other clusters remain: cutting off outliers is not a partition.
         """
         if self.method.euclidean and len(self.x) > STORED_PAIRS:
-            return [self._score_in_blocks(found.labels) for found in partitions]
-        large = [_LargeClusters.of(found.labels) for found in partitions]
-        ends = np.cumsum([len(one.sizes) for one in large])
+            return [self._score_in_blocks(partition.labels) for partition in partitions]
+        large = [_LargeClusters.of(partition.labels) for partition in partitions]
+        ends = np.cumsum([len(part.sizes) for part in large])
         # one product for all partitions: the distances are read once
-        sums = np.split(self._pairs @ np.hstack([one.members for one in large]), ends[:-1], axis=1)
-        return [one.score(of) for one, of in zip(large, sums, strict=True)]
+        sums = np.split(
+            self._pairs @ np.hstack([part.members for part in large]), ends[:-1], axis=1
+        )
+        return [part.score(of) for part, of in zip(large, sums, strict=True)]
 
     def _score_in_blocks(self, labels: Ints) -> float:
         large = _LargeClusters.of(labels)
         if len(large.sizes) < 2:
             return float("nan")
-        found = silhouette(self.x[large.rows], labels[large.rows])
-        return found.score * len(large.rows) / len(labels)
+        widths = silhouette(self.x[large.rows], labels[large.rows])
+        return widths.score * len(large.rows) / len(labels)
 
     # -- what all numbers of clusters share --------------------------------------------------------
 
@@ -613,10 +615,10 @@ def trials_of(
         Trial(
             k,
             score,
-            float(scatter_decomposition(z, found.labels).within.sum()),
-            int(np.bincount(found.labels).min()),
+            float(scatter_decomposition(z, labels.labels).within.sum()),
+            int(np.bincount(labels.labels).min()),
         )
-        for (k, found), score in zip(partitions.items(), scores, strict=True)
+        for (k, labels), score in zip(partitions.items(), scores, strict=True)
     )
 
 
@@ -629,8 +631,8 @@ def best_silhouette(
     search: PartitionSearch, numbers: Numbers, rng: np.random.Generator, starts: int
 ) -> float:
     """The greatest mean silhouette over numbers of clusters."""
-    found = [search.partition(k, rng, starts) for k in numbers]
-    return max(map(_or_least, search.scores(found)))
+    partitions = [search.partition(k, rng, starts) for k in numbers]
+    return max(map(_or_least, search.scores(partitions)))
 
 
 def _or_least(score: float) -> float:
@@ -850,7 +852,9 @@ def _reference(
 def _structure_summary(p: float, statistic: float, compared: list[Reference]) -> str:
     if statistic <= -1:
         return "All clusters but one have a few rows each, so there is no silhouette to compare."
-    closest = max(compared, key=lambda one: (one.p_value, float(np.median(one.silhouettes))))
+    closest = max(
+        compared, key=lambda structure: (structure.p_value, float(np.median(structure.silhouettes)))
+    )
     return (
         f"The silhouette is {two(statistic)}; in {len(closest.silhouettes)} tables without groups "
         f"({FAMILIES[closest.name]}) the same search finds "
@@ -952,17 +956,18 @@ def search(
 
 
 def start_of(
-    design: ClusterDesign, samples: RowSamples, method: Method, found: Partition
+    design: ClusterDesign, samples: RowSamples, method: Method, partition: Partition
 ) -> Floats | Ints | None:
     """Centers or medoids that the search found, for the model of all rows to start from."""
-    if found.medoids is not None and len(design.x) <= MEDOID_ROWS:
-        return np.asarray(samples.searched[found.medoids])
-    sizes = np.bincount(found.labels)
+    if partition.medoids is not None and len(design.x) <= MEDOID_ROWS:
+        return np.asarray(samples.searched[partition.medoids])
+    sizes = np.bincount(partition.labels)
     if method.name != "kmeans" or not sizes.all():
         return None
     columns = design.raw[samples.searched].T
     return (
-        np.stack([np.bincount(found.labels, column) for column in columns], axis=1) / sizes[:, None]
+        np.stack([np.bincount(partition.labels, column) for column in columns], axis=1)
+        / sizes[:, None]
     )
 
 
@@ -970,7 +975,7 @@ def plotted_rows(
     design: ClusterDesign, labels: Ints, shape: Silhouette, measured: Ints
 ) -> PlottedRows:
     """Measured rows for pictures, thinned."""
-    some = thinned(np.arange(len(measured)), PLOTTED_ROWS)
+    some = thin(np.arange(len(measured)), PLOTTED_ROWS)
     projection = cluster_projection(design.z, labels)
     return PlottedRows(
         labels[measured[some]],

@@ -44,8 +44,8 @@ from separatrix.statistics.moments import (
     design_moments,
 )
 from separatrix.study.candidates import BASELINE, Candidate
-from separatrix.study.comparison import muted
-from separatrix.study.design import thinned
+from separatrix.study.comparison import mute_warnings
+from separatrix.study.design import thin
 from separatrix.study.progress import Step
 from separatrix.svm.linear import LinearSVC
 from separatrix.svm.squared import SquaredHingeLoss
@@ -91,8 +91,8 @@ class MarginModel:
     def predict(self, rows: InMemory) -> NDArray[Any]:
         """The class of the largest score."""
         scores = self.decision_function(rows)
-        at = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[at])
+        index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[index])
 
 
 @dataclass(frozen=True)
@@ -113,11 +113,11 @@ class LogisticModel(MarginModel):
 def closed_form(candidate: Candidate, data: ClassData, loss: str, work: float) -> FoldFits:
     """A candidate that follows from moments by class."""
     if candidate.name == "rda":
-        return _regularized(candidate, data, loss, work)
+        return _fit_regularized(candidate, data, loss, work)
     if candidate.name == "naive_bayes" and data.simulated:
         _refuse_indicators(data)
     k, constant = len(data.folds), candidate.name == BASELINE  # of all folds, as in memory
-    with muted():
+    with mute_warnings():
         models = {
             f: candidate.make(k).fit(data.class_rows(TEST if constant else f)) for f in data.folds
         }
@@ -134,7 +134,7 @@ def _refuse_indicators(data: ClassData) -> None:
         )
 
 
-def _regularized(candidate: Candidate, data: ClassData, loss: str, work: float) -> FoldFits:
+def _fit_regularized(candidate: Candidate, data: ClassData, loss: str, work: float) -> FoldFits:
     """RDA: training moments of all rows, shrinkage chosen on the sample of each fold."""
     data.require_classes()
     sample, codes = data.sample, data.codes(data.sample)
@@ -156,7 +156,7 @@ def _regularized(candidate: Candidate, data: ClassData, loss: str, work: float) 
         rows = data.class_rows() if left_out is None else data.class_rows(left_out)
         return candidate.make(len(data.folds)).fit_tuned(EncodedRows(rows, data.encoding), tuned)
 
-    with muted():
+    with mute_warnings():
         models = {
             f: fit(replace(tuning, parameters=tuning.grid[i]), f)
             for f, i in zip(data.folds, tuning.by_fold, strict=True)
@@ -178,7 +178,7 @@ def path_points(data: ClassData, work: float) -> list[float]:
     scores = 1 if len(data.targets) == 2 else len(data.targets)
     each = data.total.count * len(data.folds) * (data.design.d + 1.0) * scores
     most = int(STREAM_FACTOR * work / (4 * TYPICAL_PASSES * each))
-    return list(thinned(np.array(CS), max(1, most))) if most < len(CS) else list(CS)
+    return list(thin(np.array(CS), max(1, most))) if most < len(CS) else list(CS)
 
 
 def fits_by_passes(
@@ -201,18 +201,18 @@ def fits_by_passes(
     design = LinearDesign.of(data.encoding, data.design, data.targets)
     solved = solve_paths(data.rows, data.sample, design, list(jobs.values()))
     paths = dict(zip(jobs, solved, strict=True))
-    found = []
+    fits = []
     for candidate in compared:
         if candidate.name == "linear_svm":
-            found.append(_svm(candidate, data, paths["svm"], Cs, loss))
+            fits.append(_svm(candidate, data, paths["svm"], Cs, loss))
         elif candidate.name == "logistic":
             last = np.full(len(data.folds), len(penalties) - 1)
-            found.append(_likelihood(candidate, data, paths["logistic"], last))
+            fits.append(_likelihood(candidate, data, paths["logistic"], last))
         else:
             losses = paths["logistic"].losses(loss)[: len(ridge)]
             best, by_fold = best_by_fold(losses, fold_weights(data))
-            found.append(_penalized(candidate, data, paths["logistic"], Cs, int(best), by_fold))
-    return found
+            fits.append(_fit_penalized(candidate, data, paths["logistic"], Cs, int(best), by_fold))
+    return fits
 
 
 def _weights(data: ClassData) -> dict[int, float]:
@@ -229,10 +229,10 @@ def _likelihood(
         model = candidate.make(len(data.folds)).set_params(tol=1e-8)
         return model.fit(data.training_rows())
 
-    return FoldFits(candidate, models, fit, note=_unsolved(paths, last))
+    return FoldFits(candidate, models, fit, note=_describe_unsolved(paths, last))
 
 
-def _penalized(
+def _fit_penalized(
     candidate: Candidate,
     data: ClassData,
     paths: LinearPaths,
@@ -247,7 +247,7 @@ def _penalized(
         return model.fit(data.training_rows())
 
     chosen = {"C": tuple(float(Cs[i]) for i in by_fold)}
-    return FoldFits(candidate, models, fit, chosen, _unsolved(paths, by_fold))
+    return FoldFits(candidate, models, fit, chosen, _describe_unsolved(paths, by_fold))
 
 
 def _svm(
@@ -256,7 +256,7 @@ def _svm(
     """The linear SVM with squared slacks, which passes can minimize; C by its loss out of fold."""
     best, by_fold = best_by_fold(paths.losses(loss), fold_weights(data))
     models = _fold_models(MarginModel, data, paths, by_fold)
-    note = "; ".join(filter(None, ["squared slacks", _unsolved(paths, by_fold)]))
+    note = "; ".join(filter(None, ["squared slacks", _describe_unsolved(paths, by_fold)]))
     return FoldFits(
         candidate,
         models,
@@ -275,7 +275,7 @@ def _fold_models(
     }
 
 
-def _unsolved(paths: LinearPaths, points: NDArray[Any]) -> str:
+def _describe_unsolved(paths: LinearPaths, points: NDArray[Any]) -> str:
     """A note where passes ended before the minimum."""
     pairs = zip(paths.folds, points.tolist(), strict=True)
     left = [str(f) for f, point in pairs if not paths.descents[point, f].done]
@@ -401,9 +401,9 @@ class ClassData:
 
     def codes(self, block: Block) -> Ints:
         """Class codes among ``classes``; −1 for a class that training does not have."""
-        found = block.indicators(self.targets)
-        codes = np.asarray(found.argmax(axis=1), dtype=np.int64)
-        return np.where(found.max(axis=1, initial=0.0) > 0.5, codes, -1)
+        indicators = block.indicators(self.targets)
+        codes = np.asarray(indicators.argmax(axis=1), dtype=np.int64)
+        return np.where(indicators.max(axis=1, initial=0.0) > 0.5, codes, -1)
 
 
 def folds_in(block: Block, schema: Schema) -> Iterator[tuple[int, Ints, InMemory]]:
@@ -411,8 +411,8 @@ def folds_in(block: Block, schema: Schema) -> Iterator[tuple[int, Ints, InMemory
     assert block.parts is not None, "the rows have no parts"
     for fold in np.unique(block.parts):
         if fold != TEST:
-            at = np.flatnonzero(block.parts == fold)
-            yield int(fold), at, InMemory(schema, block.take(at))
+            indices = np.flatnonzero(block.parts == fold)
+            yield int(fold), indices, InMemory(schema, block.take(indices))
 
 
 def fold_weights(data: ClassData) -> Floats:

@@ -54,11 +54,11 @@ def sampled_predictions(fits: FoldFits, data: ClassData) -> OutOfFold:
     predicted, has_p, complete = np.zeros(n, dtype=np.int64), True, True
     for fold, at, rows in folds_in(block, data.schema):
         model = fits.models[fold]
-        found = aligned_probabilities(model, rows, classes)
-        has_p = has_p and found is not None
+        probabilities = aligned_probabilities(model, rows, classes)
+        has_p = has_p and probabilities is not None
         complete = complete and len(model.classes_) == k
-        if found is not None:
-            p[at], predicted[at] = found, found.argmax(axis=1)
+        if probabilities is not None:
+            p[at], predicted[at] = probabilities, probabilities.argmax(axis=1)
         else:
             predicted[at] = codes_of(model.predict(rows), classes)
         if complete:
@@ -112,30 +112,31 @@ class Scorer:
     def probabilities(self, fold: int, rows: InMemory, classes: Any) -> dict[str, Floats | None]:
         """Probabilities of the rows of a fold by calibration; None where there are none."""
         model = self.models[fold]
-        found: dict[str, Floats | None] = {OWN: aligned_probabilities(model, rows, classes)}
+        by_model: dict[str, Floats | None] = {OWN: aligned_probabilities(model, rows, classes)}
         if self.maps:
             scores = decision_scores(model, rows)
-            found |= {m: by_fold[fold].probabilities(scores) for m, by_fold in self.maps.items()}
-        return found
+            by_model |= {m: by_fold[fold].probabilities(scores) for m, by_fold in self.maps.items()}
+        return by_model
 
 
 def calibratable(fits: FoldFits, data: ClassData) -> Calibratable:
     """The candidate with every calibration that its out-of-fold scores allow."""
-    found = sampled_predictions(fits, data)
+    out_of_fold = sampled_predictions(fits, data)
     if fits.candidate.name == BASELINE:
-        return Calibratable(fits, found, {})
-    known, maps, why = methods_for(len(found.classes), len(found.truth)), {}, ""
+        return Calibratable(fits, out_of_fold, {})
+    known, maps, why = methods_for(len(out_of_fold.classes), len(out_of_fold.truth)), {}, ""
     for method in known:
         try:
             maps[method] = {
-                f: fitted_map(found, method, np.flatnonzero(found.fold != f)) for f in data.folds
+                f: fitted_map(out_of_fold, method, np.flatnonzero(out_of_fold.fold != f))
+                for f in data.folds
             }
         except InputError as refusal:
             why = f"no probabilities: {refusal.what}"
-    if found.probabilities is not None:
-        return Calibratable(fits, found, maps)
+    if out_of_fold.probabilities is not None:
+        return Calibratable(fits, out_of_fold, maps)
     default = known[0] if known[0] in maps else ""
-    return Calibratable(fits, found, maps, default, "" if default else why)
+    return Calibratable(fits, out_of_fold, maps, default, "" if default else why)
 
 
 class OutOfFoldSums:
@@ -184,15 +185,15 @@ class OutOfFoldSums:
     def _losses(
         self, name: str, truth: Ints, p: Floats | None, answers: Ints, w: Floats
     ) -> dict[Term, Floats]:
-        found = {}
+        losses = {}
         for metric in self.metrics:
             if p is None and metric != "error":
                 continue
             given = answers
             if metric == "cost" and self.costs is not None and p is not None:
                 given = self.costs.decide(p)
-            found[Term(name, level=metric)] = row_losses(metric, truth, p, given, w, self.costs)
-        return found
+            losses[Term(name, level=metric)] = row_losses(metric, truth, p, given, w, self.costs)
+        return losses
 
     def _bin(self, name: str, truth: Ints, p: Floats, w: Floats) -> None:
         confidence = np.clip(p.max(axis=1), 0.0, 1.0)
@@ -311,15 +312,17 @@ class StreamComparison(Comparison):
         """Candidates in order; those not ``known`` are ``refused`` with a reason."""
         scored = {name: Scored(c, note=refused.get(name, "")) for name, c in _by_name(wanted)}
         columns, predictions, fits = {}, {}, {}
-        for one in known:
-            check = _check(one, sums)
-            default = None if one.default in (OWN, "") else one.default
+        for candidate in known:
+            check = _check(candidate, sums)
+            default = None if candidate.default in (OWN, "") else candidate.default
             method = default if check is None else check.method
-            columns[one.name] = f"{one.name} {method or OWN}"
-            predictions[one.name] = replace(one.sampled, method=method, check=check)
-            found = fits[one.name] = one.fits
-            note = one.why or found.note
-            scored[one.name] = Scored(found.candidate, None, found.hyperparameters, note, method)
+            columns[candidate.name] = f"{candidate.name} {method or OWN}"
+            predictions[candidate.name] = replace(candidate.sampled, method=method, check=check)
+            fits_found = fits[candidate.name] = candidate.fits
+            note = candidate.why or fits_found.note
+            scored[candidate.name] = Scored(
+                fits_found.candidate, None, fits_found.hyperparameters, note, method
+            )
         second = SECONDARY.get(metric, "error")
         return cls(
             [*scored.values()], metric, second,
@@ -340,18 +343,18 @@ def _by_name(wanted: Sequence[Candidate]) -> list[tuple[str, Candidate]]:
     return [(candidate.name, candidate) for candidate in wanted]
 
 
-def _check(one: Calibratable, sums: OutOfFoldSums) -> CalibrationCheck | None:
+def _check(calibratable: Calibratable, sums: OutOfFoldSums) -> CalibrationCheck | None:
     """Whether a calibration helps; None where none could be tried."""
-    default = None if one.default == OWN else one.default
-    if not set(one.maps) - {default} or default == "":
+    default = None if calibratable.default == OWN else calibratable.default
+    if not set(calibratable.maps) - {default} or default == "":
         return None
 
     def column(method: str | None) -> str:
-        return f"{one.name} {method or OWN}"
+        return f"{calibratable.name} {method or OWN}"
 
     return check_calibration(
         default,
-        one.maps,
+        calibratable.maps,
         lambda m: sums.score(column(m), "log_loss"),
         lambda m, other: sums.difference(column(m), column(other), "log_loss"),
         lambda m: sums.calibration_error(column(m)),

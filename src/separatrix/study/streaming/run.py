@@ -44,7 +44,7 @@ from separatrix.study.design import (
     training_rows,
     with_warnings,
 )
-from separatrix.study.explanation import explained
+from separatrix.study.explanation import explain
 from separatrix.study.options import StudyOptions
 from separatrix.study.out_of_fold import Winner
 from separatrix.study.progress import stages, tell_compared, tell_inferred
@@ -219,8 +219,8 @@ def study_class_data(
     messages += tuple(about_costs(costs, data.classes))
     tell_inferred(progress, messages, wanted)
     loss = LOSSES.get(metric, "log_loss")
-    found, refused = _fits(data, wanted, loss, options.effort.work)
-    compared = _compared(data, wanted, found, refused, metric, costs)
+    fits, refused = _fits(data, wanted, loss, options.effort.work)
+    compared = _compare(data, wanted, fits, refused, metric, costs)
     choice, entries = compared.choose(options.rule), compared.entries
     tell_compared(progress, entries, choice.winner, choice.reason)
     study = finish(data, compared, choice, costs, metadata, reason)
@@ -236,12 +236,12 @@ def _fits(
     data: ClassData, wanted: Sequence[Candidate], loss: str, work: float
 ) -> tuple[list[FoldFits], dict[str, str]]:
     """Every candidate fitted without each fold, and why others refuse the data."""
-    found: list[FoldFits] = []
+    fold_fits: list[FoldFits] = []
     refused: dict[str, str] = {}
 
     def attempt(names: Sequence[str], make: Callable[[], Sequence[FoldFits]]) -> None:
         try:
-            found.extend(make())
+            fold_fits.extend(make())
         except InputError as refusal:
             if BASELINE in names:
                 raise
@@ -255,10 +255,10 @@ def _fits(
         data.announce("linear models, all folds and penalties")
         attempt([c.name for c in by_passes], lambda: fits_by_passes(by_passes, data, loss, work))
     order = {candidate.name: i for i, candidate in enumerate(wanted)}
-    return sorted(found, key=lambda c: order[c.candidate.name]), refused
+    return sorted(fold_fits, key=lambda c: order[c.candidate.name]), refused
 
 
-def _compared(
+def _compare(
     data: ClassData,
     wanted: Sequence[Candidate],
     found: list[FoldFits],
@@ -460,10 +460,10 @@ def simulated_data(schema: Schema, parts: Parts, groups: ClassMomentsByPart) -> 
         np.concatenate(x), np.concatenate(y), np.concatenate(w), terms, targets,
         np.concatenate(labels),
     )  # fmt: skip
-    own = np.asarray(block.parts) == TEST
-    if not own.any() or own.all():
+    is_test = np.asarray(block.parts) == TEST
+    if not is_test.any() or is_test.all():
         raise too_small(sum(m.count for _, _, m in cells))
-    sample, test = block.take(np.flatnonzero(~own)), block.take(np.flatnonzero(own))
+    sample, test = block.take(np.flatnonzero(~is_test)), block.take(np.flatnonzero(is_test))
     rows = InMemory(schema, block)
     return ClassData(rows, schema, parts, groups, sample, test, simulated=True)
 
@@ -495,23 +495,27 @@ def finish(
     reason: str,
 ) -> Study:
     """Fit the winner, test it once, and describe it; the comparison is filled in by the caller."""
-    winner = _fitted(data, compared, choice, costs)
+    winner = _fit_winner(data, compared, choice, costs)
     baseline = with_warnings(compared.fits[BASELINE].fit)[0]
-    own = None if costs is None else costs.among(data.classes)
+    costs_among = None if costs is None else costs.among(data.classes)
     data.announce("the test part")
     schema, targets = data.schema, data.targets
     tested = data.rows.reduce(
         Both(
-            SumsOverTestRows(schema, targets, winner.core, winner.model, own),
-            SumsOverTestRows(schema, targets, baseline, baseline, own),
+            SumsOverTestRows(schema, targets, winner.core, winner.model, costs_among),
+            SumsOverTestRows(schema, targets, baseline, baseline, costs_among),
         )
     )
     sums, base = tested.first, tested.second
     if data.simulated:
-        for found in (sums, base):
-            found.counted_as(data.test.count)
-    decision = None if costs is None or own is None else stream_decision(sums, costs, own)
-    base_decision = None if costs is None or own is None else stream_decision(base, costs, own)
+        for sums_of in (sums, base):
+            sums_of.counted_as(data.test.count)
+    decision = (
+        None if costs is None or costs_among is None else stream_decision(sums, costs, costs_among)
+    )
+    base_decision = (
+        None if costs is None or costs_among is None else stream_decision(base, costs, costs_among)
+    )
     names = tuple(str(c) for c in data.classes)
     description = describe(winner.model)
     record = _record(data, sums, reason)
@@ -548,7 +552,7 @@ def finish(
     return study if data.simulated else _with_sample(study, data, winner)
 
 
-def _fitted(
+def _fit_winner(
     data: ClassData, compared: StreamComparison, choice: Choice, costs: DecisionCosts | None
 ) -> Winner:
     """The winner on all folds, with its calibration and the costs of its decisions."""
@@ -598,4 +602,4 @@ def _with_sample(study: Study, data: ClassData, winner: Winner) -> Study:
         covariance_tests=covariance_tests(folds, data.classes),
         decision_surface=surface_of(winner.model, folds, test),
     )
-    return explained(study, folds)
+    return explain(study, folds)

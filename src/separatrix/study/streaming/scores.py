@@ -57,8 +57,8 @@ class ConfusionCells:
 
     def size(self, among: Mask | None = None) -> float:
         """The effective number of rows."""
-        own = slice(None) if among is None else among
-        return float(self.w[own].sum() ** 2 / self.squares[own].sum())
+        rows = slice(None) if among is None else among
+        return float(self.w[rows].sum() ** 2 / self.squares[rows].sum())
 
     def proportion(self, metric: str, hit: Mask, among: Mask | None = None) -> Score:
         """A proportion of some of the rows with Wilson's interval; NaN where there are none."""
@@ -95,13 +95,13 @@ def stream_scores(sums: SumsOverTestRows, decision: Decision | None) -> tuple[Sc
     cells, k = ConfusionCells.of(sums, 1), len(sums.targets)
     accuracy = cells.proportion("accuracy", cells.truth == cells.answer)
     error = Score("error", 1 - accuracy.value, 1 - accuracy.high, 1 - accuracy.low)
-    found = [log_loss_score(sums, cells)] if sums.losses.count else []
-    found += [error, accuracy, *_over_classes(cells, k), *_areas(sums)]
+    scores = [log_loss_score(sums, cells)] if sums.losses.count else []
+    scores += [error, accuracy, *_over_classes(cells, k), *_areas(sums)]
     if decision is not None:
-        found.append(decision.cost)
+        scores.append(decision.cost)
         if decision.costs.reject_cost is not None:
-            found += [decision.coverage, decision.risk]
-    return tuple(found)
+            scores += [decision.coverage, decision.risk]
+    return tuple(scores)
 
 
 def log_loss_score(sums: SumsOverTestRows, cells: ConfusionCells) -> Score:
@@ -143,11 +143,11 @@ def stream_class_scores(sums: SumsOverTestRows) -> tuple[ScoresOfClass, ...]:
     if (cells.answer < 0).any():  # rejections are not answers
         cells = ConfusionCells.of(sums, 1)
     nan = Score("auc", math.nan, math.nan, math.nan)
-    found = []
+    scores = []
     for code, term in enumerate(sums.targets):
         mine, called = cells.truth == code, cells.answer == code
         ranking = sums.rankings.get(1 if len(sums.targets) == 2 else code)
-        found.append(
+        scores.append(
             ScoresOfClass(
                 str(term.level),
                 cells.proportion("precision", mine, called),
@@ -158,17 +158,19 @@ def stream_class_scores(sums: SumsOverTestRows) -> tuple[ScoresOfClass, ...]:
                 float(cells.w[called].sum()),
             )
         )
-    return tuple(found)
+    return tuple(scores)
 
 
-def stream_decision(sums: SumsOverTestRows, decisions: DecisionCosts, own: Costs) -> Decision:
+def stream_decision(
+    sums: SumsOverTestRows, decisions: DecisionCosts, costs_among: Costs
+) -> Decision:
     """Cost, coverage and risk of the decisions on the test part."""
     made, plain = ConfusionCells.of(sums, 0), ConfusionCells.of(sums, 1)
-    costs = own.with_reject[made.truth, made.answer]
-    without = own.matrix[plain.truth, plain.answer]
+    costs = costs_among.with_reject[made.truth, made.answer]
+    without = costs_among.matrix[plain.truth, plain.answer]
     covered = made.answer >= 0
     return Decision(
-        own,
+        costs_among,
         decisions.reject_label,
         made.mean("cost", costs),
         made.proportion("coverage", covered),
@@ -217,8 +219,8 @@ class SumsOverTestRows:
 
     def _add(self, rows: InMemory) -> None:
         classes = np.array([str(term.level) for term in self.targets], dtype=object)
-        found, w = rows.block.indicators(self.targets), rows.block.weights
-        truth = np.where(found.max(axis=1, initial=0.0) > 0.5, found.argmax(axis=1), -1)
+        indicators, w = rows.block.indicators(self.targets), rows.block.weights
+        truth = np.where(indicators.max(axis=1, initial=0.0) > 0.5, indicators.argmax(axis=1), -1)
         p = aligned_probabilities(self.model, rows, classes)
         likeliest = codes_of(self.model.predict(rows), classes) if p is None else p.argmax(axis=1)
         answers = likeliest if self.costs is None or p is None else self.costs.decide(p)
@@ -321,14 +323,14 @@ class Ranking:
 
     def coarser(self, shift: int) -> Ranking:
         """With at least so many bits dropped, and no more keys than allowed."""
-        found = self
-        if shift > found.shift:
-            found = found._shifted(shift)
-        while len(found.keys) > found.most:
-            found = found._shifted(found.shift + 1)
-        return found
+        ranking = self
+        if shift > ranking.shift:
+            ranking = ranking._shift(shift)
+        while len(ranking.keys) > ranking.most:
+            ranking = ranking._shift(ranking.shift + 1)
+        return ranking
 
-    def _shifted(self, shift: int) -> Ranking:
+    def _shift(self, shift: int) -> Ranking:
         keys, at = np.unique(self.keys >> np.uint64(shift - self.shift), return_inverse=True)
         sums = [np.bincount(at, v, len(keys)).astype(float) for v in (self.positive, self.other)]
         return replace(self, shift=shift, keys=keys, positive=sums[0], other=sums[1])
