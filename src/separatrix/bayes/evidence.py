@@ -613,7 +613,7 @@ def _apart(squares: Floats) -> bool:
 
 
 # -------------------------------------------------------------------------------------------------
-# Certificates of evidence maximization: gradients in log units, by code of their own.
+# Certificates of evidence maximization: gradients in log units, by separate code.
 #
 #     ∂/∂log α = α₁ − α₂ α + ½ (n − γ − α ‖y − Xb‖²),    γ = d − tr ΛΣ
 #     ∂/∂log λⱼ = λ₁ − λ₂ λⱼ + ½ (1 − λⱼ Σⱼⱼ − λⱼ bⱼ²)

@@ -111,7 +111,7 @@ def _variance(x: Any, w: Floats | None) -> float:
 
 
 # -------------------------------------------------------------------------------------------------
-# scikit-learn's kernel objects as expressions of ours.
+# Kernels of scikit-learn, translated to kernel expressions.
 #
 # RBF → Gaussian,  Matern → Matern,  ExpSineSquared → Periodic,  DotProduct(σ₀) → σ₀² + x·z,  …
 #

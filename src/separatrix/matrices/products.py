@@ -277,7 +277,7 @@ def _shifted_sums(x: Floats, w: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 # -------------------------------------------------------------------------------------------------
-# Columns centered and scaled without filling in: z = (x − c) / s.
+# Columns centered and scaled without becoming dense: z = (x − c) / s.
 #
 # Z v = X (v/s) − c·(v/s),        Zᵀ r = (Xᵀ r − c Σ r) / s
 

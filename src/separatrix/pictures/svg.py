@@ -225,7 +225,7 @@ def _place(fig: Figure, renderer: Any, horizontal: float, vertical: float) -> No
     inside = fig.axes[0].get_position(original=True)
     boxes = (ax.get_tightbbox(renderer, for_layout_only=True) for ax in fig.axes)
     around = Bbox.union([box for box in boxes if box is not None])
-    around = around.transform_source(fig.transFigure.inverted())
+    around = around.transformed(fig.transFigure.inverted())
     left, right = inside.x0 - around.x0, around.x1 - inside.x1
     bottom, top = inside.y0 - around.y0, around.y1 - inside.y1
     sides = (horizontal + left, 1 - horizontal - right, vertical + bottom, 1 - vertical - top)

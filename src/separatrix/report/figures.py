@@ -815,7 +815,7 @@ def _residuals(predictive_check: PredictiveCheck) -> StandardizedResidualDisplay
 
 
 # -------------------------------------------------------------------------------------------------
-# Guaranteed sets: coverage by class and how many labels they hold.
+# Conformal sets: coverage by class and how many labels they hold.
 
 
 def draw_conformal(study: Study) -> Gallery:

@@ -1024,7 +1024,7 @@ def length_scale_table(study: Study) -> ReportTable | None:
 
 
 # -------------------------------------------------------------------------------------------------
-# Tables and sentences on guaranteed intervals and sets.
+# Tables and sentences on conformal intervals and sets.
 
 
 #: The level of the sentence, the pictures and the coverage by class.

@@ -658,7 +658,7 @@ def sum_parcels(parcels: Sequence[Parcel]) -> Parcel:
 
 
 # -------------------------------------------------------------------------------------------------
-# Connection to a Dask scheduler, refused in words within seconds where there is none.
+# Connection to a Dask scheduler, refused with a message within seconds where there is none.
 
 
 #: Seconds to wait for the scheduler, and for its first worker.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 # -------------------------------------------------------------------------------------------------
-# How the caller says that a table is written, and how much work reading it may be.
+# Options of reading: how a table is written, and how much work reading it may take.
 
 
 DECIMALS = (".", ",")

@@ -298,9 +298,9 @@ def _block_moments(block: Block) -> Moments:
         return Moments(block.terms, block.targets)
     rows = Block(x, y, w, block.terms, block.targets)
     if _narrow(x, p):
-        moments = moments_by_part(replace(rows, parts=np.zeros(n, np.int64)))
-        if moments is not None:
-            return moments[0]
+        by_part = moments_by_part(replace(rows, parts=np.zeros(n, np.int64)))
+        if by_part is not None:
+            return by_part[0]
     if sparse.issparse(x):
         moments = _sparse_moments(rows)
         if moments is not None:

@@ -185,7 +185,7 @@ def least_jitter(kernel: Kernel, rows: ProcessRows) -> float:
 
 
 # -------------------------------------------------------------------------------------------------
-# What is shown of a fitted Gaussian process, by code of its own.
+# Certificate of a fitted Gaussian process, by separate code.
 #
 # The evidence is computed again from the Gram matrix of the whole kernel and LAPACK's factor, at
 # points on both sides of the hyperparameters. Central differences of it are the derivative in nats

@@ -531,7 +531,7 @@ class RegressionSearch(InducingSearch):
 
 
 # -------------------------------------------------------------------------------------------------
-# What is shown of a process with inducing points: bounds on the evidence of all rows.
+# Certificate of a process with inducing points: bounds on the evidence of all rows.
 
 
 def certify(fit: InducingFit, at: str = "the given hyperparameters") -> Certificate:

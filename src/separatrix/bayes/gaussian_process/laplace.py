@@ -415,7 +415,7 @@ def _by_callable(search: SearchSpace, objective: Objective) -> Floats:
 
 
 # -------------------------------------------------------------------------------------------------
-# What is shown of a process of classes: its mode, and the slope of its evidence, both anew.
+# Certificate of a process of classes: its mode and the slope of its evidence, computed again.
 #
 # With K₁ = ∂K/∂θ by differences of kernel values, R = (K + W⁻¹)⁻¹ and S = (K⁻¹ + W)⁻¹ = K − K R K,
 #

@@ -129,7 +129,7 @@ def check_memory(n: int) -> None:
 
 
 # -------------------------------------------------------------------------------------------------
-# What of a kernel is white noise: the variance of y about f.
+# The white noise in a kernel: the variance of y about f.
 #
 # κ = κ_f + ν,    ν(x, x) on the diagonal of a Gram matrix, and zero between different sets of rows
 

@@ -444,7 +444,7 @@ class ClassSearch(InducingSearch):
 
 
 # -------------------------------------------------------------------------------------------------
-# What is shown of processes of classes through inducing points: a bound, and that q is the best.
+# Certificate of processes of classes through inducing points: a bound, attained by the best q.
 #
 # Of the best q the mean is m = Σ w (y − E σ(f)) a. Both sides, and the bound, are computed in one
 # more pass over the rows, with kernel values, factors and integrals of its own.

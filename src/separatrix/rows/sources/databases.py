@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 # -------------------------------------------------------------------------------------------------
-# What is meant inside of a database: a table by name, or one query.
+# What to read from a database: a table by name, or one query.
 
 
 _QUERY = re.compile(r"\s*(?:\(\s*)*(select|with|values|from)\b", re.IGNORECASE)

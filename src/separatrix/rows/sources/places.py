@@ -190,7 +190,7 @@ def _archive(raw: IO[bytes], shown: str) -> zipfile.ZipFile:
 
 
 # -------------------------------------------------------------------------------------------------
-# Compressed files as streams: nothing is unpacked to disk, and bombs are refused in words.
+# Compressed files as streams: nothing is unpacked to disk, and decompression bombs are refused.
 
 
 #: Ends of names of compressed files.
