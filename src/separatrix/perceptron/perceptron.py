@@ -690,7 +690,11 @@ class PerceptronRows:
         self.constant = float(constant)
         self.n, self.d = x.shape
         self.center = np.zeros(self.d) if center is None else center
-        self._arrays: tuple[Any, ...] = (x,)
+        self._arrays = self._lay_out()
+
+    def _lay_out(self) -> tuple[Any, ...]:
+        """The rows as the loop takes them."""
+        return (self.x,)
 
     @property
     def signs(self) -> Floats:
@@ -740,22 +744,14 @@ class SparsePerceptronRows(PerceptronRows):
 
     _loop = staticmethod(train_sparse)
 
-    def __init__(
-        self,
-        x: Matrix,
-        codes: Ints,
-        output_class: Ints,
-        rate: Floats,
-        constant: bool,
-        center: Floats | None = None,
-    ) -> None:
-        super().__init__(x, codes, output_class, rate, constant, center)
+    def _lay_out(self) -> tuple[Any, ...]:
+        x = self.x
         self.center_square = float(self.center @ self.center)
         self.center_product = np.append(
             np.asarray(x @ self.center) - self.center_square, self.center_square
         )
         columns, starts = x.indices.astype(np.int64), x.indptr.astype(np.int64)
-        self._arrays = (x.data, columns, starts, self.center_product)
+        return x.data, columns, starts, self.center_product
 
     def start(self, state: PerceptronState) -> None:
         """Set the weights."""

@@ -7,23 +7,24 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
-from typing import Any, NoReturn, Protocol, Self, cast, runtime_checkable
+from typing import Any, Protocol, Self, cast, runtime_checkable
 
 import numpy as np
 
 from separatrix.arrays import Floats
 from separatrix.messages import InputError
-from separatrix.rows.rows import ArrayRows, EncodedRows, InMemory, MappedStatistic, Rows, S, merge
+from separatrix.rows.rows import ArrayRows, EncodedRows, MappedStatistic, Rows, S, merge
 from separatrix.rows.schema import NO_TERMS, Block, Encoding, Kind, Schema, Term, Terms
 from separatrix.rows.sources.reader import no_usable_rows
 from separatrix.statistics.moments import (
     Grouped,
     Means,
     Moments,
+    SummedRows,
     design_moments,
     learn_encoding,
     prepare,
@@ -198,8 +199,11 @@ class FromClassMoments(Protocol):
         """The statistic of the rows that have these moments."""
 
 
-class ClassMomentRows(Rows):
+class ClassMomentRows(SummedRows):
     """A table reduced to the raw moments of its classes; statistics of single rows are refused."""
+
+    stored = "the moments of their classes"
+    models = "lda, qda, rda or naive_bayes"
 
     def __init__(self, schema: Schema, parts: Mapping[Term, Moments]) -> None:
         self.schema, self.parts = schema, dict(parts)
@@ -233,20 +237,6 @@ class ClassMomentRows(Rows):
     def with_parts(self, parts: Any) -> Self:  # noqa: ARG002
         """Refused: the rows cannot be told apart."""
         self._refuse()
-
-    def blocks(self) -> Iterator[Block]:
-        """Refused: there are no rows."""
-        self._refuse()
-
-    def read(self) -> InMemory:
-        """Refused: there are no rows."""
-        self._refuse()
-
-    def _refuse(self) -> NoReturn:
-        raise InputError(
-            "This model needs the rows, but only the moments of their classes are stored.",
-            remedy="Fit it to the table itself, or choose lda, qda, rda or naive_bayes.",
-        )
 
 
 def without_part(groups: Grouped[MomentsByClass], *left_out: int) -> dict[Term, Moments]:

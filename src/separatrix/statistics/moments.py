@@ -684,7 +684,29 @@ def counting_argsort(labels: Ints) -> NDArray[np.intp]:
     return np.argsort(small, kind="stable")
 
 
-class MomentRows(Rows):
+class SummedRows(Rows):
+    """A table of which only sums are left: what needs the rows is refused."""
+
+    #: What is stored, and the models that it suffices for.
+    stored: ClassVar[str] = "their moments"
+    models: ClassVar[str] = "linear, ridge or lasso"
+
+    def blocks(self) -> Iterator[Block]:
+        """Refused: there are no rows."""
+        self._refuse()
+
+    def read(self) -> InMemory:
+        """Refused: there are no rows."""
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise InputError(
+            f"This model needs the rows, but only {self.stored} are stored.",
+            remedy=f"Fit it to the table itself, or choose {self.models}.",
+        )
+
+
+class MomentRows(SummedRows):
     """A table reduced to raw moments by part; any other statistic is refused.
 
     The parts are relabeled 0, 1, …, and serve as the folds of cross-validation: the split was made
@@ -717,20 +739,6 @@ class MomentRows(Rows):
                 remedy=f"Use {len(self.parts)} folds, or summarize the table again.",
             )
         return self
-
-    def blocks(self) -> Iterator[Block]:
-        """Refused: there are no rows."""
-        self._refuse()
-
-    def read(self) -> InMemory:
-        """Refused: there are no rows."""
-        self._refuse()
-
-    def _refuse(self) -> NoReturn:
-        raise InputError(
-            "This model needs the rows, but only their moments are stored.",
-            remedy="Fit it to the table itself, or choose linear, ridge or lasso.",
-        )
 
 
 # -------------------------------------------------------------------------------------------------

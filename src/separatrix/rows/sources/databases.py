@@ -16,11 +16,10 @@ from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.notations import Limits, TextOptions
 from separatrix.rows.sources.columns import Location
 from separatrix.rows.sources.formats import (
+    CellSource,
     CellTypes,
     array_of,
     missing_texts,
-    type_of,
-    written_columns,
 )
 from separatrix.rows.sources.places import Partitions, split_place
 from separatrix.rows.sources.source import (
@@ -140,7 +139,7 @@ _TYPES = {
 }
 
 
-class SqliteSource(FileSource):
+class SqliteSource(CellSource):
     """One table or query of SQLite, of one file or of several alike."""
 
     by_file = ("selections",)
@@ -180,17 +179,6 @@ class SqliteSource(FileSource):
                     for name, cells in zip(few, _cells(database, selected, few), strict=True):
                         found[name] = found.get(name, CellTypes.NONE) | cells
         return found
-
-    @cached_property
-    def own(self) -> pa.Schema:  # type: ignore[override]
-        """Names and types of the columns."""
-        import pyarrow as pa
-
-        return pa.schema([(name, type_of(cells)) for name, cells in self.cells.items()])
-
-    def is_written(self, name: str) -> bool:
-        """Whether the texts of a column may be numbers."""
-        return name in written_columns(self.cells)
 
     def size(self, columns: int) -> float:
         """The bytes of this many columns of numbers in memory."""

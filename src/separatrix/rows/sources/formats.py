@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from enum import IntFlag
@@ -357,7 +358,27 @@ def _damaged_parquet(path: str, reason: Exception, row: int | None) -> InputErro
 MAX_BRACKETS = 64
 
 
-class JsonLinesSource(FileSource):
+class CellSource(FileSource):
+    """Files whose columns have the types that their cells need together."""
+
+    @cached_property
+    @abstractmethod
+    def cells(self) -> dict[str, CellTypes]:
+        """The columns, with the types of their cells in all files together."""
+
+    @cached_property
+    def own(self) -> pa.Schema:  # type: ignore[override]
+        """Names and types of the columns."""
+        import pyarrow as pa
+
+        return pa.schema([(name, type_of(cells)) for name, cells in self.cells.items()])
+
+    def is_written(self, name: str) -> bool:
+        """Whether the texts of a column may be numbers."""
+        return name in written_columns(self.cells)
+
+
+class JsonLinesSource(CellSource):
     """One table in one or more files of JSON lines."""
 
     def __init__(
@@ -385,17 +406,6 @@ class JsonLinesSource(FileSource):
                 "The file is empty.", file=self.name, remedy="Give one object for each row."
             )
         return found
-
-    @cached_property
-    def own(self) -> pa.Schema:  # type: ignore[override]
-        """Names and types of the columns."""
-        import pyarrow as pa
-
-        return pa.schema([(name, type_of(cells)) for name, cells in self.cells.items()])
-
-    def is_written(self, name: str) -> bool:
-        """Whether the texts of a column may be numbers."""
-        return name in written_columns(self.cells)
 
     def size(self, columns: int) -> float:
         """About the bytes of this many columns in memory, judged by the files."""

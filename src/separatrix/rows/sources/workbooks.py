@@ -20,13 +20,12 @@ from separatrix.rows.notations import Limits, TextOptions
 from separatrix.rows.sources.columns import Location
 from separatrix.rows.sources.csv import column_name, has_header
 from separatrix.rows.sources.formats import (
+    CellSource,
     CellTypes,
     array_of,
     cells_of,
     missing_texts,
     text_of,
-    type_of,
-    written_columns,
 )
 from separatrix.rows.sources.old_workbooks import try_workbook
 from separatrix.rows.sources.places import (
@@ -37,7 +36,6 @@ from separatrix.rows.sources.places import (
     stored_bytes,
 )
 from separatrix.rows.sources.source import (
-    FileSource,
     LocatedBatch,
     refuse_difference,
     refuse_duplicates,
@@ -51,7 +49,7 @@ if TYPE_CHECKING:
 Row = list[Any]
 
 
-class WorkbookSource(FileSource):
+class WorkbookSource(CellSource):
     """One sheet, of one workbook or of several alike."""
 
     of_this_process = ("sheets", "tables")
@@ -91,17 +89,6 @@ class WorkbookSource(FileSource):
             for name, cells in sheet.cells.items():
                 found[name] |= cells
         return found
-
-    @cached_property
-    def own(self) -> pa.Schema:  # type: ignore[override]
-        """Names and types of the columns."""
-        import pyarrow as pa
-
-        return pa.schema([(name, type_of(cells)) for name, cells in self.cells.items()])
-
-    def is_written(self, name: str) -> bool:
-        """Whether the texts of a column may be numbers."""
-        return name in written_columns(self.cells)
 
     def size(self, columns: int) -> float:
         """The bytes of this many columns of numbers in memory."""
