@@ -30,10 +30,6 @@ from separatrix.statistics.moments import (
 # Robust regression with Huber's loss.
 
 
-#: Relative gradient at which a fit ends; a finer ``tol`` is followed.
-ACCURACY = 1e-9
-
-
 @describe_parameters
 class HuberRegressor(RegressorMixin, LinearModel):
     """Huber regression with concomitant scale, robust to outliers in the target.
@@ -132,12 +128,13 @@ class HuberRegressor(RegressorMixin, LinearModel):
             raise InputError(f"tol={self.tol!r} is negative.", remedy="Use 0 or more.")
         prepared = prepare(self._training_rows(X, y, sample_weight))
         one_number(prepared.targets)
+        accuracy = 1e-9  # relative gradient at which a fit ends; a finer ``tol`` is followed
         options = HuberOptions(
             epsilon=self.epsilon,
             alpha=self.alpha,
             fit_intercept=bool(self.fit_intercept),
             standardize=bool(self.standardize),
-            tol=min(self.tol, ACCURACY) or ACCURACY,
+            tol=min(self.tol, accuracy) or accuracy,
             max_iter=self.max_iter,
         )
         start = self._warm_start(prepared.moments.d)
@@ -182,16 +179,6 @@ class HuberRegressor(RegressorMixin, LinearModel):
 
 
 EPS = float(np.finfo(float).eps)
-#: Least σ, as a fraction of the objective per row.
-FLOOR = 1e-9
-#: Tolerances within which a dual point is found where σ is at its floor, and the loss has kinks.
-FLAT = 100.0
-#: Least-squares residuals, relative to the deviation of y, below which a fit counts as exact.
-EXACT = 1e-9
-#: Largest decrease of σ in one step: where (b, a) are nearly stationary, and elsewhere.
-SHRINK_FAST, SHRINK_SLOW = 0.1, 0.7
-#: Gradient in (b, a), relative to the terms that cancel in it, that counts as nearly stationary.
-STATIONARY = 0.02
 
 
 @dataclass(frozen=True)
@@ -287,12 +274,14 @@ class _HuberProblem:
     def lower(self, theta: Floats) -> Floats:
         """Let σ decrease fast only where (b, a) are nearly stationary, lest inliers be lost."""
         derivatives = self._derivatives(theta)
+        # Gradient in (b, a), relative to the terms that cancel in it, that counts as nearly
+        # stationary.
         stationary = (
-            np.abs(derivatives.gradient[:-1]).max(initial=0.0)
-            <= STATIONARY * 2.0 * derivatives.weight
+            np.abs(derivatives.gradient[:-1]).max(initial=0.0) <= 0.02 * 2.0 * derivatives.weight
         )
         low = np.full(len(theta), -np.inf)
-        low[-1] = max(self.scaled.floor, (SHRINK_FAST if stationary else SHRINK_SLOW) * theta[-1])
+        # Largest decrease of σ in one step: where (b, a) are nearly stationary, and elsewhere.
+        low[-1] = max(self.scaled.floor, (0.1 if stationary else 0.7) * theta[-1])
         return low
 
     def metric(self, theta: Floats) -> Floats:
@@ -402,15 +391,18 @@ def _scale(
     deviation = float(np.sqrt(m.yy[0, 0] / m.weight)) or 1.0
     alpha = alpha / deviation if options.standardize else alpha
     unit, start = deviation, np.zeros(preconditioner.rank)
+    # Least-squares residuals, relative to the deviation of y, below which a fit counts as exact.
+    exact = 1e-9
     for weight in (0.0, alpha):  # α is relative to the size of residuals
         start = linalg.solve(gram + unit * weight * square, cross, assume_a="pos")
         left = float(m.yy[0, 0] - 2.0 * start @ cross + start @ gram @ start) / m.weight
-        unit = max(float(np.sqrt(max(left, 0.0))), EXACT * deviation)
-    unit = unit if unit > EXACT * deviation else deviation
+        unit = max(float(np.sqrt(max(left, 0.0))), exact * deviation)
+    unit = unit if unit > exact * deviation else deviation
     penalty, noise = alpha * unit * square, EPS * deviation / unit
     # Σw·σ is then at most a billionth of the objective, and well above the rounding of residuals
     shrinkage = float(start @ penalty @ start) / unit**2 / m.weight
-    floor = max(FLOOR * max(1.0, shrinkage), 1e3 * noise)
+    # Least σ, as a fraction of the objective per row.
+    floor = max(1e-9 * max(1.0, shrinkage), 1e3 * noise)
     loss = Huber(options.epsilon)
     return _ScaledProblem(preconditioner, start, unit, noise, loss, penalty, floor, fit_intercept)
 
@@ -446,6 +438,7 @@ def _certify(
     # Σ w u·target with Σ w u z = P·β, restated for y itself; u = 0 is feasible
     dual = 2.0 * shrink * (sums.inner + float(penalty_gradient @ s.start) / s.unit)
     dual = min(max(dual - shrink**2 * float(beta_total @ penalty_gradient), 0.0), primal)
+    # Tolerances within which a dual point is found where σ is at its floor, and the loss has kinks.
     return Certificate(
         "Huber regression with concomitant scale: no other coefficients and scale have a lower "
         "objective",
@@ -453,7 +446,7 @@ def _certify(
         dual=dual * s.unit,
         gap=(primal - dual) * s.unit,
         kkt=np.nan if at_floor else solution.certificate.kkt,
-        tolerance=FLAT * tol if at_floor else tol,
+        tolerance=100.0 * tol if at_floor else tol,
         rounding=rounding * s.unit,
         dependent=s.preconditioner.dependent,
         notes=("A majority of rows lies on the plane exactly: the scale is zero.",) * at_floor,

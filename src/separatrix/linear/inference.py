@@ -360,8 +360,6 @@ def _variance_inflation(e: FitStatistics, with_intercept: bool) -> Floats:
 
 #: Covariances of the coefficients: the classical one, and those that hold if variances differ.
 COVARIANCES = ("classical", "HC0", "HC1", "HC2", "HC3")
-#: Rows in a chunk.
-CHUNK = 8192
 
 
 @dataclass(frozen=True)
@@ -446,8 +444,9 @@ class Influence:
         """Chunk by chunk (rows, z, z(XᵀX)⁻¹) of the rows about the means."""
         d = self.block.x.shape[1]
         inverse = self.statistics.inverse[-d:, -d:] if d else np.zeros((0, 0))
-        for start in range(0, self.block.n, CHUNK):
-            z = self.block.dense(start, start + CHUNK)
+        chunk = 8192  # rows in a chunk
+        for start in range(0, self.block.n, chunk):
+            z = self.block.dense(start, start + chunk)
             if self._with_intercept:
                 z = z - self.statistics.center
             yield slice(start, start + len(z)), z, z @ inverse

@@ -38,8 +38,6 @@ from separatrix.rows.schema import Block
 from separatrix.statistics.moments import Moments, Standardizer, zero_if_constant
 from separatrix.statistics.triangular import TriangularFactor
 
-#: Digits of coefficients and residual sum of squares below which the rows are read again.
-WANTED_DIGITS = 10.0
 #: Multiply–adds in double-double that a fit may spend (about ten seconds on one core).
 AFFORDABLE = 1e10
 
@@ -54,7 +52,8 @@ def solve_moments(rows: Rows | None, moments: Moments, *, fit_intercept: bool) -
     m = moments if fit_intercept else moments.about_origin()
     mean = moments.mean
     basic = from_moments(m)
-    if basic is None or basic.digits < WANTED_DIGITS:
+    # Digits of coefficients and residual sum of squares below which the rows are read again.
+    if basic is None or basic.digits < 10.0:
         if rows is None:
             basic = basic or from_moments_only(m)
         elif m.count * len(m.mean) ** 2 / 2 <= AFFORDABLE:

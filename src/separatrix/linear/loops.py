@@ -158,8 +158,6 @@ def dot(a, b):
 # Givens rotations, at the cost of a triangular solve and not of a new factor.
 
 
-#: The dual point is no longer than the residual by more than this.
-LONGEST = 1.1
 #: A step shorter than this, for columns and target of length one, is a rounding error.
 ROUNDING = 1e-15
 
@@ -191,7 +189,7 @@ def duality_gap(square, grad, beta, l1, l2, positive):
         if over > 0.0:
             conjugate += 0.5 * over * over / l2[j] if l2[j] > 0.0 else math.inf
     best = max(1.0 + inner / rows, 0.0) if rows > 0.0 else 1.0
-    t = min(ratio, best, LONGEST)
+    t = min(ratio, best, 1.1)  # the dual point is no longer than the residual by more than this
     gap = 0.5 * (1.0 - t) ** 2 * rows
     for j in range(beta.shape[0]):
         gap += l1[j] * abs(beta[j]) - t * (grad[j] - l2[j] * beta[j]) * beta[j]

@@ -383,8 +383,6 @@ def minimum_norm_in_powers(
 #: Penalties for each row, largest first: of standardized terms, so that no unit matters.
 PENALTIES = 10.0 ** np.arange(1.0, -6.25, -0.5)
 DEGREES = (2, 3, 4)
-#: Terms that a polynomial may have: in all, and for each training row.
-MAX_TERMS, TERMS_A_ROW = 1_500, 2.0
 
 
 @dataclass(frozen=True)
@@ -439,7 +437,8 @@ def _affordable(data: TuningData, degree: int) -> bool:
     """Scatter of the terms, and one eigendecomposition a fold, within the work allowed."""
     terms, folds = _terms(data.x.shape[1], degree), len(data.folds)
     work = 2.0 * data.n * terms**2 + folds * 15.0 * terms**3
-    limit = min(MAX_TERMS, TERMS_A_ROW * data.n)
+    # Terms that a polynomial may have: in all, and for each training row.
+    limit = min(1_500, 2.0 * data.n)
     return terms <= limit and work <= data.work
 
 

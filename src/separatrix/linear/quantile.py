@@ -235,9 +235,6 @@ def check_quantile(quantile: float) -> None:
 
 
 EPS = float(np.finfo(float).eps)
-#: Change of a fitted value, in mean absolute residuals, from which on a second solution is warned
-#: of.
-NOTICEABLE = 0.05
 
 
 @dataclass(frozen=True)
@@ -422,7 +419,9 @@ def _warn(certificate: Certificate, alternative: float) -> None:
         )
     if not certificate.holds:
         warn("SEP003", f"{certificate}")
-    elif alternative > NOTICEABLE:
+    elif alternative > 0.05:
+        # Change of a fitted value, in mean absolute residuals, from which on a second solution is
+        # warned of.
         warn(
             "SEP004",
             "several planes have the same minimal sum of losses (residuals within the tube cost "
@@ -437,12 +436,6 @@ def _warn(certificate: Certificate, alternative: float) -> None:
 # of a penalty) may follow its own.
 
 
-#: Values in a chunk of rows: small, since a few such arrays are alive at a time.
-CHUNK_VALUES = 100_000
-#: Means, in standard deviations, up to which x·b − x̄·b has the digits of (x − x̄)·b.
-NEAR = 16.0
-
-
 class AugmentedDesign:
     """Rows [z, 1] of the block that have a weight, then the rows ``extra`` (m x p)."""
 
@@ -454,8 +447,9 @@ class AugmentedDesign:
         self.shape = (self.own + len(extra), extra.shape[1])
         center, scale = preconditioner.center, preconditioner.scale
         #: Whether centering after a product costs no digits: the means are not far from zero.
+        # Means, in standard deviations, up to which x·b − x̄·b has the digits of (x − x̄)·b.
         self.near_zero = preconditioner.rotation is None and bool(
-            (np.abs(center) <= NEAR * scale).all()
+            (np.abs(center) <= 16.0 * scale).all()
         )
 
     def _rows(self, x: Floats) -> Floats:
@@ -466,7 +460,8 @@ class AugmentedDesign:
 
     def chunks(self) -> Iterator[tuple[slice, Floats]]:
         """(positions, rows) of all rows in turn."""
-        step, n_done = max(64, CHUNK_VALUES // max(self.shape[1], 1)), 0
+        # Values in a chunk of rows: small, since a few such arrays are alive at a time.
+        step, n_done = max(64, 100_000 // max(self.shape[1], 1)), 0
         for start in range(0, self.block.n, step):
             x = self.block.dense(start, start + step)
             if self.keep is not None:
@@ -558,8 +553,6 @@ class TransposedDesign:
 #: Slopes of the loss above and below the tube, by row.
 Slopes = tuple[Floats, Floats]
 
-#: Random perturbation of y that breaks ties, in units of the mean absolute residual.
-TIE_BREAK = 1e-11
 #: Violation of a bound on u, as a fraction of its weight, that is taken for rounding.
 SLACK = 1e-9
 
@@ -594,7 +587,8 @@ class _PiecewiseLinear:
         self.z, self.epsilon, self.y = z, epsilon, y
         self.high, self.low = slopes
         self.perturbed = np.random.default_rng(0).uniform(-1.0, 1.0, len(y))
-        self.perturbed *= TIE_BREAK
+        # Random perturbation of y that breaks ties, in units of the mean absolute residual.
+        self.perturbed *= 1e-11
         self.perturbed += y
 
     def weights(self, basis: _Basis) -> Floats:

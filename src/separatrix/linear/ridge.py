@@ -817,8 +817,6 @@ class RidgeCV(RidgePathBase):
 # Errors and scores of a ridge path on rows that were left out, one by one or in folds.
 
 
-#: Rows from which leave-one-out errors average over the rounding of float32.
-MANY_ROWS = 50_000
 #: scikit-learn's scores that squared errors determine, from (MSE, variance of the test rows).
 FROM_SQUARES: dict[str, Callable[[Floats, Floats], Floats]] = {
     "neg_mean_squared_error": lambda mse, _: -mse,
@@ -871,7 +869,8 @@ def leave_one_out_errors(path: RidgeTrace, rows: Rows, *, fit_intercept: bool) -
         if which is not None:
             rows = InMemory(rows.schema, distinct)
     unexplained = float(np.min(s.rss(path.alphas).sum(axis=1) / max(s.yy.sum(), 1e-300)))
-    if s.weight >= MANY_ROWS and unexplained > 1e-3:
+    # Rows from which leave-one-out errors average over the rounding of float32.
+    if s.weight >= 50_000 and unexplained > 1e-3:
         single = rows.reduce(_statistic(path, fit_intercept, np.float32))
         if single.least > 1e-2:  # no row has a leverage close to 1
             return np.asarray(single.total.T / s.weight)

@@ -32,8 +32,6 @@ from separatrix.statistics.triangular import TriangularFactor
 from separatrix.threads import on_one_blas_thread
 
 EPS = float(np.finfo(float).eps)
-#: Component of a normal along y, relative to its length, that is taken for rounding.
-VERTICAL = 1e-10
 
 
 @describe_parameters
@@ -212,13 +210,15 @@ def _smallest_singular_vectors(r: Floats, k: int) -> _Normals:
 def _coefficients(normals: _Normals, k: int) -> Floats:
     """B = −V₁₂ V₂₂⁻¹; by the pseudo-inverse, hence of minimum norm, where there is a choice."""
     upper, lower = normals.v[:-k], normals.v[-k:]
-    if np.linalg.svd(lower, compute_uv=False)[-1] <= VERTICAL:
+    # Component of a normal along y, relative to its length, that is taken for rounding.
+    vertical = 1e-10
+    if np.linalg.svd(lower, compute_uv=False)[-1] <= vertical:
         raise InputError(
             "The optimal plane is vertical: it contains the direction of the target and predicts "
             "nothing (the columns vary less than the target and are not correlated with it).",
             remedy="Use LinearRegression, or give the target a larger unit.",
         )
-    return np.asarray(-upper @ np.linalg.pinv(lower, rcond=VERTICAL))
+    return np.asarray(-upper @ np.linalg.pinv(lower, rcond=vertical))
 
 
 def _certificate(

@@ -261,14 +261,6 @@ def _enlarge(working: WorkingSet, grad: Floats, penalty: ElasticNetPenalty, alph
 # columns and the duality gap over all of them decide when to stop.
 
 
-#: Sweeps between two extrapolations.
-MEMORY = 5
-#: Columns of a working set whose Gram matrix is worth making for the last digits.
-SMALL_SET = 2_000
-#: Sweeps over such a set before its Gram matrix is made.
-SWEEPS = 50
-
-
 class SparseColumns:
     """uⱼ = (aⱼ − μⱼ v)/sⱼ with sparse aⱼ, never filled in, and the target t. ‖v‖ = 1."""
 
@@ -331,7 +323,7 @@ class _CoordinateDescent:
             if worst <= enough:
                 return sweeps
             past.append((self.beta[indices], self.r.copy(), self.shift))
-            if len(past) > MEMORY:
+            if len(past) > 5:  # sweeps between two extrapolations
                 self._extrapolate(indices, past, l1, l2, positive)
                 past = []
         return most
@@ -431,9 +423,12 @@ def _solve_sparse_at(
 ) -> tuple[PathPoint, Floats, Ints]:
     l1, l2, positive = alpha * penalty.l1, alpha * penalty.l2, penalty.positive
     enough, sweeps = min(0.1 * float(np.sqrt(rule.gap)), rule.kkt), 0
+    # Columns of a working set whose Gram matrix is worth making for the last digits.
+    small_set = 2_000
     while True:
         most = rule.sweeps - sweeps
-        most = min(most, SWEEPS) if len(indices) <= SMALL_SET else most
+        # Sweeps over such a set before its Gram matrix is made.
+        most = min(most, 50) if len(indices) <= small_set else most
         sweeps += point.solve(indices, l1, l2, positive, enough, max(most, 1))
         residual = point.residual
         grad, square = point.columns.gradient(residual), float(residual @ residual)
@@ -451,7 +446,7 @@ def _solve_sparse_at(
         ):  # nothing outside violates its condition: solve the set further
             if enough < 1e-16:
                 break
-            if len(indices) <= SMALL_SET:
+            if len(indices) <= small_set:
                 sweeps += point.polish(indices, grad, l1, l2, positive, rule)
             enough *= 0.2
         indices = larger
@@ -493,8 +488,6 @@ def _enlarge_set(
 #: Sweeps of coordinate descent before the first Newton steps, and between later ones.
 GRAM_SWEEPS = 10
 MORE_SWEEPS = 3
-#: Rounds of descent and Newton steps before coordinates are added one at a time.
-MAX_ROUNDS = 60
 #: Added to the unit diagonal of a support's Gram matrix: a Cholesky factor exists also when
 #: columns repeat each other, and where they do not it changes only the length of one step.
 DAMPING = 1e-11
@@ -524,7 +517,8 @@ def solve_on_gram(problem: GramProblem, gap: float, kkt: float, max_sweeps: int)
     ``kkt`` is how far from its optimality condition a coordinate may remain besides.
     """
     p, n_solved = problem, 0
-    for round_ in range(MAX_ROUNDS):
+    # Rounds of descent and Newton steps before coordinates are added one at a time.
+    for round_ in range(60):
         most = min(MORE_SWEEPS if round_ else GRAM_SWEEPS, max_sweeps - n_solved)
         gap, kkt = max(gap, rounding(p.beta, 2)), max(kkt, rounding(p.beta, 1))
         sweeps, stop = descend(

@@ -28,11 +28,6 @@ from separatrix.statistics.moments import Standardizer, zero_if_constant
 from separatrix.svm.problem import ACCURACY, badness
 from separatrix.svm.solver import GROUPS, BinarySVM, GramMatrix
 
-#: C κ(x, x) from which on it is named as a cause of inaccuracy.
-_RESOLVED = 1e10
-#: Ratio of column deviations from which on it is named as a cause of slow convergence.
-_UNEVEN = 1e3
-
 
 # -------------------------------------------------------------------------------------------------
 # Numbers for every training row of an estimator made of binary SVMs ``svms_``.
@@ -345,7 +340,8 @@ def _cause_of_inaccuracy(gram: GramMatrix, svms: list[BinarySVM]) -> str:
     if isinstance(x, np.ndarray) and x.ndim == 2 and not gram.precomputed:
         spread = x.std(axis=0)
         spread = spread[spread > 0]
-        if len(spread) and spread.max() >= _UNEVEN * spread.min():
+        # Ratio of column deviations from which on it is named as a cause of slow convergence.
+        if len(spread) and spread.max() >= 1e3 * spread.min():
             return (
                 f"The deviations of the columns differ by a factor of "
                 f"{spread.max() / spread.min():.0e}, so that the problem is ill-conditioned: "
@@ -355,7 +351,7 @@ def _cause_of_inaccuracy(gram: GramMatrix, svms: list[BinarySVM]) -> str:
         float(np.where(np.isinf(svm.C), np.abs(svm.beta), svm.C).max(initial=0.0)) for svm in svms
     )
     size = cost * float(np.abs(gram.diagonal).max())
-    if size < _RESOLVED:
+    if size < 1e10:  # C κ(x, x) from which on it is named as a cause of inaccuracy
         return ""
     return (
         f"C times the largest kernel value is {size:.0e}, and scores are sums of such terms that "

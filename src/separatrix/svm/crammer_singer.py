@@ -32,12 +32,6 @@ from separatrix.svm.squared import solve_scaled
 
 #: Coefficients of all classes, and numbers in the rows, up to which interior points are used.
 COEFFICIENTS, ENTRIES = 1_000, 30_000_000
-#: Steps without progress after which rounding prevents more.
-_STALLED = 10
-#: Relative gap at a fraction of the costs, from which the solution at all of them is extrapolated.
-_STAGE = 1e-12
-#: Epochs between two checks of the gap.
-_EPOCHS = 20
 
 
 @dataclass(frozen=True)
@@ -114,7 +108,9 @@ def solve_multiclass(problem: MulticlassProblem, tol: float, budget: Budget) -> 
     best, before, last, value, least, relative = None, None, 0.0, np.inf, np.inf, np.inf
     for fraction in cost_stages(float((problem.cost * square).max(initial=0.0))):
         part = replace(problem, cost=fraction * problem.cost)
-        solution = _solve(part, tol if fraction == 1.0 else _STAGE, budget)
+        # Relative gap at a fraction of the costs, from which the solution at all of them is
+        # extrapolated.
+        solution = _solve(part, tol if fraction == 1.0 else 1e-12, budget)
         w = problem.clear_of_rounding(solution.w)
         alphas = [solution.alpha]
         if before is not None:
@@ -156,7 +152,8 @@ def solve_interior(
     """
     at, relative = InteriorPoint.start(x, problem.own), np.inf
     best, least, stalled, status = problem.solution(at.feasible_alpha), np.inf, 0, Status.SOLVED
-    while stalled <= _STALLED and relative > 0.1 * tol:
+    # Steps without progress after which rounding prevents more.
+    while stalled <= 10 and relative > 0.1 * tol:
         if budget.exhausted:
             status = budget.status
             break
@@ -180,7 +177,7 @@ def solve_by_rows(problem: MulticlassProblem, tol: float, budget: Budget) -> Mul
     order, active, seed, threshold = np.arange(n), n, 1, np.inf
     status = Status.LIMIT
     while budget.remaining > 0:
-        for _ in range(min(_EPOCHS, budget.remaining)):
+        for _ in range(min(20, budget.remaining)):  # epochs between two checks of the gap
             seed = shuffle(order, active, seed)
             worst, active = multiclass_epoch(
                 x.indptr, x.indices, x.data, square, problem.codes, problem.cost,

@@ -547,12 +547,8 @@ class LinearSVR(RegressorMixin, LinearSVM):
 # primal solves them (:mod:`separatrix.svm.squared`, :mod:`separatrix.svm.squared`).
 
 
-#: C κ(x, x) at which slacks are about 1e-8, known to eight digits, and cost 1e-8 of the objective.
-_MODERATE = 1e8
 #: An excess below this, in units of the scores, may be more rounding than excess; rows with one.
 _NEAR, _MOST_NEAR = 1e-6, 1000
-#: How far a hyperplane is moved beyond the nearest rows.
-_CLEAR = 1e-14
 
 
 def fit_squared_svm(
@@ -605,7 +601,9 @@ def _candidates(
     hyperplane of a smaller C is moved until no row has a small excess; next, β of rows with hardly
     any excess is the one ≥ 0 for which Xᵀβ is nearest to ρw.
     """
-    fraction = _MODERATE / (_largest_slope(problem) * float(problem.cost.max()) or 1.0)
+    # C κ(x, x) at which slacks are about 1e-8, known to eight digits, and cost 1e-8 of the
+    # objective.
+    fraction = 1e8 / (_largest_slope(problem) * float(problem.cost.max()) or 1.0)
     if fraction < 1.0:
         yield _at_smaller_cost(problem, fraction, tol, budget, certified)
     solution = _solve(problem, tol, budget)
@@ -640,13 +638,14 @@ def _at_smaller_cost(
     solution = _solve(part, tol, budget)
     w, b = part.restore(solution.theta)
     z = problem.argument(np.asarray(problem.x @ w) + b)
+    clear = 1e-14  # how far a hyperplane is moved beyond the nearest rows
     if problem.epsilon is None:
         near = (z < 1.0) & (z > 1.0 - _NEAR)
-        factor = (1.0 + _CLEAR) / float(z[near].min()) if near.any() else 1.0
+        factor = (1.0 + clear) / float(z[near].min()) if near.any() else 1.0
     else:
         unit = float(np.abs(problem.t).max(initial=0.0)) or 1.0
         over = np.abs(z) - problem.epsilon
-        short = float(over[over < _NEAR * unit].max(initial=0.0)) + _CLEAR * unit
+        short = float(over[over < _NEAR * unit].max(initial=0.0)) + clear * unit
         part, factor = replace(part, epsilon=max(problem.epsilon - 2.0 * short, 0.0)), 1.0
         solution = _solve(part, tol, budget)
         w, b = part.restore(solution.theta)

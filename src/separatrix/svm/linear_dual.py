@@ -51,16 +51,6 @@ from separatrix.threads import parallel_map, pieces
 FIRST, NEXT, MOST = 8, 4, 128
 #: The reduction of the residual by conjugate gradients: at first, and once bounds are nearly right.
 REDUCTION, BETTER = 0.3, 0.05
-#: Systems one after the other as long as a step cuts many rows at their bounds.
-CUTS = 4
-#: Curvature along a step that counts as none, relative to that of single rows.
-FLAT = 1e-8
-#: Shares of the free rows cut at their bounds by a step that are few, and that are next to none.
-FEW, LEAST = 1e-2, 2e-4
-#: Increase of the dual objective that counts as rounding, relative to ‖w‖².
-NOISE = 1e-7
-#: Relative gap below which w is summed anew after an epoch, in double precision.
-EXACT = 1e-3
 #: Rounds without a smaller gap after which rounding prevents more.
 STALLED = 40
 
@@ -112,9 +102,11 @@ def solve_dual(problem: DualProblem, tol: float, budget: Budget) -> DualPoint:
             stalled = 0
         _descend(problem, state, rows, epochs)
         budget.n_iter += epochs
-        if epochs and best.gap < EXACT * best.size:
+        # Relative gap below which w is summed anew after an epoch, in double precision.
+        if epochs and best.gap < 1e-3 * best.size:
             state.w = _weights(problem, state.beta)
-        accuracy = _accuracy(best, tol) if settled else REDUCTION if state.cut > LEAST else BETTER
+        # Share of the free rows cut at their bounds by a step that is negligible.
+        accuracy = _accuracy(best, tol) if settled else REDUCTION if state.cut > 2e-4 else BETTER
         solved = _solve_face(problem, state, accuracy, budget)
         if not solved:
             _factor_free(problem, state)
@@ -175,8 +167,10 @@ def _solve_face(problem: DualProblem, state: _State, accuracy: float, budget: Bu
     epochs do not.
     """
     solved = _solve_free(problem, state, accuracy, budget)
-    for _ in range(CUTS if problem.rows.alike else 0):
-        if not solved or state.cut <= FEW or state.cut == 1.0 or budget.exhausted:
+    # Systems one after the other as long as a step cuts many rows at their bounds.
+    for _ in range(4 if problem.rows.alike else 0):
+        # Share of the free rows cut at their bounds by a step that is small.
+        if not solved or state.cut <= 1e-2 or state.cut == 1.0 or budget.exhausted:
             break
         solved = _solve_free(problem, state, accuracy, budget)
     return solved
@@ -202,7 +196,8 @@ def _solve_free(problem: DualProblem, state: _State, accuracy: float, budget: Bu
     while size > goal and steps < most and not budget.out_of_time:
         v, total = part.weighted_sum(p), shared * float(p.sum())
         curved = float(v @ v) + float(diagonal @ p**2) + total * float(p.sum())
-        if not curved > FLAT * float(p @ (p / inverse.own)):
+        # Curvature along a step that counts as none, relative to that of single rows.
+        if not curved > 1e-8 * float(p @ (p / inverse.own)):
             break  # more free rows than columns: the epochs bring some of them to a bound
         step = size / curved
         delta += step * p
@@ -226,7 +221,8 @@ def _move(problem: DualProblem, state: _State, rows: Ints, delta: Floats, b: flo
 
     old, (low, high) = state.beta, problem.bounds(state.beta, rows)
     w = state.w.astype(float, copy=False)
-    before = value(old, w) + NOISE * float(w @ w)
+    # Increase of the dual objective that counts as rounding, relative to ‖w‖².
+    before = value(old, w) + 1e-7 * float(w @ w)
     for halvings in range(8):
         beta = old.copy()
         beta[rows] = np.clip(old[rows] + 0.5**halvings * delta, low, high)
@@ -293,10 +289,6 @@ def _point(problem: DualProblem, state: _State) -> DualPoint:
 #
 # Columns are divided by √ρ, so that all penalties are one. δ is 0, or 1/(2c) of a squared loss,
 # whose β has no bound. g is 1/ρ₀ of a penalized intercept b = gΣβ; a free one constrains Σβ = 0.
-
-
-#: Steps to the best free intercept of a squared loss.
-_INTERCEPT_STEPS = 50
 
 
 @dataclass(frozen=True)
@@ -402,7 +394,7 @@ class DualProblem:
             low, high = self.hinges.intercept_interval(scores)
             return min(max(near, low), high)
         b = near
-        for _ in range(_INTERCEPT_STEPS):
+        for _ in range(50):  # steps to the best free intercept of a squared loss
             z = self.t - scores - b
             over = np.where(self.high > 0.0, np.maximum(z - self.epsilon, 0.0), 0.0)
             under = np.where(self.low < 0.0, np.maximum(-z - self.epsilon, 0.0), 0.0)
@@ -479,10 +471,6 @@ def dual_of_squares(problem: SquaredProblem, root: Floats) -> DualProblem:
 # diagonal. A free intercept, which constrains the sum to zero, is g → ∞.
 
 
-#: Least share of the diagonal that counts as the rest.
-_REST = 0.05
-
-
 class DualPreconditioner:
     """M⁻¹ on some of the rows; which ones may change, and changes the inner matrix by them alone.
 
@@ -492,7 +480,8 @@ class DualPreconditioner:
     def __init__(self, rows: SomeRows, diagonal: Floats, inverse_shared: float) -> None:
         self.source: Any = rows
         whole = rows.square + diagonal
-        delta = np.maximum(rows.light + diagonal, _REST * whole)
+        # Least share of the diagonal that counts as the rest.
+        delta = np.maximum(rows.light + diagonal, 0.05 * whole)
         self.inverse = 1.0 / np.where(delta > 0.0, delta, 1.0)
         self.inverse_shared = inverse_shared
         self.inside = np.zeros(len(self.inverse), dtype=bool)
@@ -700,16 +689,6 @@ class DenseDualRows:
 
 #: Entries that are worth a piece of their own; parts that a sum over rows has at most.
 _WORK, _PARTS = 60_000, 16
-#: Entries from which on single precision saves more time than its loops take to compile.
-_LARGE = 500_000
-#: Columns are heavy from this sum of x²/‖x‖² over the rows on; this many at most.
-_HEAVY, _MOST = 1.0, 256
-#: Rows from whose sums heavy columns are told, and how many of these have an entry there.
-_SAMPLE, _ENTRIES = 2_000, 30
-#: Steps of conjugate gradients at most, and multiplications that take as long as one begins.
-_STEPS, _OVERHEAD = 150, 3_000_000
-#: Rows are copied with their own columns where they are fewer than this share of all.
-_FEW = 0.2
 
 
 @dataclass(frozen=True)
@@ -786,14 +765,16 @@ class SparseDualRows:
     def _heavy_columns(self) -> tuple[Ints, int]:
         """The columns in order, the heavy ones first, and how many these are."""
         n = len(self.square)
-        every = max(1, n // _SAMPLE)
+        every = max(1, n // 2_000)  # rows from whose sums heavy columns are told
         sample = self.x[::every]
         square = np.where(self.square > 0.0, self.square, 1.0)[::every]
         share = sample.data**2 / np.repeat(square, np.diff(sample.indptr))
         weight = every * np.bincount(sample.indices, share, self.d)
-        often = np.bincount(sample.indices, minlength=self.d) >= _ENTRIES
-        heavy = np.flatnonzero(often & (weight > _HEAVY))
-        heavy = heavy[np.argsort(-weight[heavy], kind="stable")[:_MOST]]
+        # A heavy column has an entry in at least so many of these rows.
+        often = np.bincount(sample.indices, minlength=self.d) >= 30
+        # Columns are heavy from this sum of x²/‖x‖² over the rows on.
+        heavy = np.flatnonzero(often & (weight > 1.0))
+        heavy = heavy[np.argsort(-weight[heavy], kind="stable")[:256]]  # heavy columns at most
         rest = np.ones(self.d, dtype=bool)
         rest[heavy] = False
         return np.concatenate([heavy, np.flatnonzero(rest)]), len(heavy)
@@ -839,7 +820,8 @@ class SparseDualRows:
     def part(self, rows: Ints) -> SparsePart:
         """Some rows for many products, in single precision."""
         entries, mean = self.single, self.mean
-        if len(rows) > _FEW * len(self.square):
+        # Rows are copied with their own columns where they are fewer than this share of all.
+        if len(rows) > 0.2 * len(self.square):
             return SparsePart(entries, rows, mean, self.heavy)
         begins = np.append(0, np.cumsum(entries.ends[rows] - entries.begins[rows]))
         label = np.full(self.d, -1, dtype=np.int64)
@@ -870,10 +852,12 @@ class SparseDualRows:
 
     def most_steps(self, count: int) -> int:
         """Steps of conjugate gradients that take as long as factors of a system of ``count``."""
+        steps = 150  # steps of conjugate gradients at most
         if count > self.most_in_system:
-            return _STEPS
+            return steps
         factors = count**3 / 3 + 10 * count**2 * self.mean
-        return int(np.clip(factors / (_OVERHEAD + 40 * count * self.mean), 10, _STEPS))
+        # Multiplications that take as long as one step begins with.
+        return int(np.clip(factors / (3_000_000 + 40 * count * self.mean), 10, steps))
 
     def gram(self, rows: Ints) -> Floats:
         """x·x' of all pairs of some rows."""
@@ -889,7 +873,8 @@ class SparseDualRows:
 
 def _in_single(indptr: Ints, data: Floats, mean: int) -> tuple[Any, Floats]:
     """The numbers in single precision, unless some would overflow or vanish; ‖x‖² of rows."""
-    if len(data) < _LARGE:
+    # Entries from which on single precision saves more time than its loops take to compile.
+    if len(data) < 500_000:
         square = np.add.reduceat(np.append(data**2, 0.0), indptr[:-1])
         return data, np.where(np.diff(indptr) > 0, square, 0.0)
     single, square = np.empty(len(data), dtype=np.float32), np.empty(len(indptr) - 1)

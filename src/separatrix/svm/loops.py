@@ -24,8 +24,6 @@ from separatrix.kernels.loops import larger, smaller
 FAR = 1e300
 #: Least curvature along a pair, for equal rows and for kernels that are not Mercer.
 FLAT = 1e-12
-#: Numbers of f that stay in the nearest cache while rows are added to them.
-BLOCK = 1024
 _FAST = {"nsz", "arcp", "contract", "nnan"}
 
 
@@ -128,8 +126,9 @@ def smo(
 @compiled(fastmath={"contract"})
 def add_rows(gram, rows, change, f, start, stop):
     """f[start:stop] += Σ change · K[i] over some rows, a block of columns at a time."""
-    for left in range(start, stop, BLOCK):
-        right = stop if stop < left + BLOCK else left + BLOCK
+    block = 1024  # numbers of f that stay in the nearest cache while rows are added to them
+    for left in range(start, stop, block):
+        right = stop if stop < left + block else left + block
         part = f[left:right]
         for k in range(rows.shape[0]):
             row, step = gram[rows[k], left:right], change[k]
@@ -209,10 +208,6 @@ def nu_smo(gram, row, group, t, low, high, gamma, f, tol, limit):
 # The Gram matrix of the rows of two classes from its parts.
 
 
-#: Rows that are transposed at a time.
-_SQUARE = 16
-
-
 @compiled
 def fill_pair(between, first, second, gram):
     """Two classes within, ``first`` and ``second`` (flat), and what is ``between`` them."""
@@ -227,8 +222,9 @@ def fill_pair(between, first, second, gram):
             row[b] = between[a, b]
         for b in range(size):
             row[n + b] = out_row[b]
-    for left in range(0, size, _SQUARE):  # transposed in squares that stay in the cache
-        right = size if size < left + _SQUARE else left + _SQUARE
+    square = 16  # rows that are transposed at a time
+    for left in range(0, size, square):  # transposed in squares that stay in the cache
+        right = size if size < left + square else left + square
         for b in range(n):
             for a in range(left, right):
                 gram[b, n + a] = gram[n + a, b]

@@ -446,11 +446,6 @@ class OneClassSVM(OutlierMixin, KernelSVM, PointsEstimator):
 #     P − D = Σ [α (f − ρ) + ω max(0, ρ − f)],     none of its terms negative.
 
 
-#: Squared distance of reduced hulls, relative to ‖φ(x)‖², below which they meet.
-_MEET = 1e-13
-#: Coefficients below this fraction of their bound are zero.
-_ZERO = 1e-12
-
 NU_CLAIM = "ν-SVM: no other hyperplane in the kernel's feature space has a lower objective"
 ONE_CLASS_CLAIM = (
     "One-class SVM: no other hyperplane in the kernel's feature space has a lower objective"
@@ -483,7 +478,8 @@ def fit_nu_svc(
     first, second = problem.level(gamma, f)
     rho, square = 0.5 * (first - second), float(beta @ f)
     size = (0.5 * float(np.abs(beta).sum())) ** 2 * largest
-    if not rho > problem.unit or (gram.mercer and square <= _MEET * size):
+    # Squared distance of reduced hulls, relative to ‖φ(x)‖², below which they meet.
+    if not rho > problem.unit or (gram.mercer and square <= 1e-13 * size):
         raise InputError(
             f"nu={nu!r} leaves no margin between {classes[0]} and {classes[1]}: means of so few "
             "of their rows can be the same point.",
@@ -520,7 +516,8 @@ def fit_nu_svr(
         costs = regression_problem(t, cost, epsilon)
         for each in gammas:
             beta = problem.beta(each, gram.n)
-            beta[np.abs(beta) <= _ZERO * cost] = 0.0
+            # Coefficients below this fraction of their bound are zero.
+            beta[np.abs(beta) <= 1e-12 * cost] = 0.0
             scores = f if each is gamma or coef is not None else gram.times(beta)
             every = np.arange(gram.n)
             new = _record(gram, costs, beta, scores, b, nu, every, options, budget, solved, coef)
@@ -625,8 +622,6 @@ def _record(
 
 #: Scores of this size, relative to the sum of their terms, are zero up to rounding.
 _RESOLUTION = 1e-10
-#: γ this close to a bound, relative to the distance of both, is at it.
-_AT_BOUND = 1e-11
 
 
 @dataclass(frozen=True)
@@ -655,7 +650,8 @@ class NuProblem:
     def snap(self, gamma: Floats) -> Floats:
         """γ with coefficients within rounding of a bound set to it: they are not free."""
         low, high = self.part.low, self.part.high
-        near = _AT_BOUND * (high - low)
+        # γ this close to a bound, relative to the distance of both, is at it.
+        near = 1e-11 * (high - low)
         return np.where(gamma >= high - near, high, np.where(gamma <= low + near, low, gamma))
 
     def ends(self, gamma: Floats, f: Floats) -> list[tuple[float, float]]:
@@ -743,26 +739,13 @@ def one_class(w: Floats, nu: float, largest: float) -> NuProblem:
 # or to the first bound on the way there.
 
 
-#: Rows up to which the whole Gram matrix is computed, and the solution is exact up to rounding.
-DIRECT = 1200
-#: Violation that rounding leaves, relative to the scores, and to the terms of the gradients.
-_DUAL_ROUNDING, _NOISE = 1e-12, 1e-15
-#: Added to the diagonal, relative to it.
-_RIDGE = 1e-9
-#: Rounds of SMO and Newton steps, and how many without a clear decrease end them.
-_ROUNDS, _STALLED = 200, 6
-#: Rounds of working sets without a clear decrease that end the search.
-_STALLED_SETS = 40
-#: A working set is optimized to this fraction of the violation it starts from.
-_REDUCTION = 0.3
-
-
 def solve_nu(
     gram: GramMatrix, problem: NuProblem, options: SolverOptions, budget: Budget
 ) -> tuple[Floats, Floats, bool]:
     """γ, f = Kβ in double precision, and whether the tolerance was reached."""
     gamma = problem.start.copy()
-    if gram.n <= DIRECT:
+    # Rows up to which the whole Gram matrix is computed, and the solution is exact up to rounding.
+    if gram.n <= 1200:
         f = _solve_whole(gram, problem, gamma, options.tol, budget)
     else:
         f = _solve_working_sets(gram, problem, gamma, options, budget)
@@ -780,12 +763,14 @@ def _solve_whole(
     whole = np.ascontiguousarray(gram.square(np.arange(gram.n)), dtype=float)
     p = problem.part
     f = whole @ problem.beta(gamma, gram.n)
-    noise = _NOISE * float(np.abs(gamma).sum()) * float(np.abs(gram.diagonal).max())
+    # Violation that rounding leaves, relative to the terms of the gradients.
+    noise = 1e-15 * float(np.abs(gamma).sum()) * float(np.abs(gram.diagonal).max())
     violation, stalled = problem.violation(gamma, f), 0
-    for _ in range(_ROUNDS):
+    for _ in range(200):  # rounds of SMO and Newton steps
         unit = problem.scale(gamma, f)
-        fine = max(_DUAL_ROUNDING * unit, noise)
-        if violation <= fine or stalled >= _STALLED or budget.exhausted:
+        fine = max(1e-12 * unit, noise)  # violation that rounding leaves, relative to the scores
+        # So many rounds without a clear decrease end them.
+        if violation <= fine or stalled >= 6 or budget.exhausted:
             break
         goal = fine if violation <= tol * unit else max(0.1 * tol * unit, fine)
         limit = min(5 * len(gamma) + 1000, budget.remaining)
@@ -819,7 +804,7 @@ def _newton(gram: Floats, problem: NuProblem, gamma: Floats, free: Ints) -> Floa
     """d of the system above; None where nothing decreases, or K_FF is not positive definite."""
     rows = problem.row[free]
     matrix = gram[np.ix_(rows, rows)]
-    matrix[np.diag_indices_from(matrix)] *= 1.0 + _RIDGE
+    matrix[np.diag_indices_from(matrix)] *= 1.0 + 1e-9  # added to the diagonal, relative to it
     matrix[np.diag_indices_from(matrix)] += np.finfo(float).tiny
     f = gram[rows] @ problem.beta(gamma, len(gram))
     residual = problem.part.t[free] - f
@@ -856,7 +841,8 @@ def _solve_working_sets(
         stalled = stalled + 1 if violation > 0.9 * least else 0
         least = min(least, violation)
         tol = options.tol * problem.scale(gamma, f)
-        over = budget.exhausted or stalled >= _STALLED_SETS
+        # Rounds of working sets without a clear decrease that end the search.
+        over = budget.exhausted or stalled >= 40
         if violation <= 0.9 * tol or over:
             if exact:
                 return f
@@ -899,7 +885,8 @@ def _optimize(
     gamma_here, gradient = gamma[chosen], f[rows]
     data = (square, where.astype(np.int64), problem.group[chosen], part.t, part.low, part.high)
     limit = min(40 * len(chosen), budget.remaining)
-    count = int(nu_smo(*data, gamma_here, gradient, _REDUCTION * violation, limit))
+    # A working set is optimized to this fraction of the violation it starts from.
+    count = int(nu_smo(*data, gamma_here, gradient, 0.3 * violation, limit))
     budget.n_iter += max(1, count)
     change = np.asarray(np.bincount(where, gamma_here - gamma[chosen], len(rows)), dtype=float)
     gamma[chosen] = gamma_here

@@ -229,10 +229,6 @@ def _perturb(path_state: PathState) -> None:
 
 BOUND, FREE, NON_SUPPORT, FIXED = 1, 0, -1, 2
 NO_ROW = -1
-#: A gradient of the wrong sign, or α relative to its bound, that is more than rounding.
-INACCURATE = 1e-7
-#: An α beyond its bounds by more than this fraction of them is set to the bound.
-BOX = 1e-10
 
 
 @dataclass(frozen=True)
@@ -410,11 +406,13 @@ class PathState:
         if not self.m or self.tau == 0.0:
             return False
         gradient = self.e0 + self.tau * self.e1
-        if float(np.max(self.state * gradient * (self.state != FIXED), initial=0.0)) > INACCURATE:
+        # A gradient of the wrong sign, or α relative to its bound, that is more than rounding.
+        inaccurate = 1e-7
+        if float(np.max(self.state * gradient * (self.state != FIXED), initial=0.0)) > inaccurate:
             return True
         free, alpha = self.free[: self.m], self.alphas(self.tau)
         top = self.p[free] + self.tau * self.r[free]
-        noise = INACCURATE * (top + 1e-3 / self.size)
+        noise = inaccurate * (top + 1e-3 / self.size)
         return bool((np.maximum(-alpha, alpha - top) > noise).any())
 
     def out_of_box(self) -> Event | None:
@@ -429,7 +427,8 @@ class PathState:
         top = self.p[free] + self.tau * self.r[free]
         excess = np.maximum(-alpha, alpha - top)
         worst = int(np.argmax(excess))
-        if excess[worst] <= BOX * float(top.max()):
+        # An α beyond its bounds by more than this fraction of them is set to the bound.
+        if excess[worst] <= 1e-10 * float(top.max()):
             return None
         return Event(self.tau, int(free[worst]), BOUND if alpha[worst] > 0.0 else NON_SUPPORT)
 
@@ -533,12 +532,6 @@ class PathState:
 # error is a step function of C, and all its steps are known exactly.
 
 
-#: Rows that rounding may put across their margin, and what that may cost relative to ‖w‖².
-_NEAR, _NEGLIGIBLE = 1e-6, 1e-9
-#: Segments whose α are computed at a time.
-_CHUNK = 256
-
-
 @dataclass(frozen=True)
 class Steps:
     """A step function of C: ``first`` for small C, then ``values[j]`` from ``at[j]`` on."""
@@ -559,8 +552,9 @@ def scores_along(trace: SVMTrace, cross: Floats, C: Floats, segments: NDArray[np
     ``cross`` is κ(new, training).
     """
     out = np.empty((len(cross), len(C)))
-    for begin in range(0, len(C), _CHUNK):
-        part = range(begin, min(begin + _CHUNK, len(C)))
+    chunk = 256  # segments whose α are computed at a time
+    for begin in range(0, len(C), chunk):
+        part = range(begin, min(begin + chunk, len(C)))
         alpha = np.stack([trace.alpha(C[j], int(segments[j])) for j in part], axis=1)
         b = [trace.intercept(C[j], int(segments[j])) for j in part]
         out[:, part] = cross @ (trace.y[:, None] * alpha) + np.array(b)
@@ -639,8 +633,9 @@ def clear_of_rounding(trace: SVMTrace, gram: Floats, C: float) -> tuple[Floats, 
     f = gram @ beta
     z, noise = trace.y * (f + b), score_rounding(np.diag(gram), beta, b)
     factor = clearing_factor(z, cost, noise)
-    near = np.abs(1.0 - z) <= _NEAR
-    matters = float(cost[near] @ noise[near]) > _NEGLIGIBLE * float(beta @ f)
+    near = np.abs(1.0 - z) <= 1e-6  # rows that rounding may put across their margin
+    # What they may cost relative to ‖w‖².
+    matters = float(cost[near] @ noise[near]) > 1e-9 * float(beta @ f)
     if matters and (factor * alpha <= cost).all():
         return factor * beta, factor * b
     return beta, b

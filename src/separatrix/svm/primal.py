@@ -193,16 +193,6 @@ def _states(short: Floats, width: float) -> NDArray[np.int8]:
 # solution is exact up to rounding.
 
 
-#: Relative gaps at which a vertex is tried, one after the other until one is optimal.
-TARGETS = (1e-7, 1e-10, 1e-13)
-#: Relative gap of an approximate solution.
-APPROXIMATE = 1e-4
-#: Equations up to which a singular system is solved by singular values, and the diagonal of more.
-SINGULAR, REGULAR = 600, 1e-10
-#: Changes of the set of rows on the margin before the central path is followed further.
-EXCHANGES = 6
-
-
 @dataclass(frozen=True)
 class SmallSolution:
     """β and α; ``exact`` where an optimal vertex was found."""
@@ -217,7 +207,8 @@ def solve_exactly(
 ) -> SmallSolution:
     """Follow the central path until a vertex is optimal; gaps are relative to ``scale``."""
     at = problem.start(start)
-    for target in TARGETS:
+    # Relative gaps at which a vertex is tried, one after the other until one is optimal.
+    for target in (1e-7, 1e-10, 1e-13):
         at = _follow(problem, at, target * scale, budget)
         vertex = optimal_vertex(problem, at)
         if vertex is not None:
@@ -231,7 +222,8 @@ def solve_approximately(
     problem: HingeProblem, start: Floats, scale: float, budget: Budget
 ) -> SmallSolution:
     """As :func:`solve_exactly`, to a few digits and without a vertex."""
-    at = _follow(problem, problem.start(start), APPROXIMATE * scale, budget)
+    # Relative gap of an approximate solution.
+    at = _follow(problem, problem.start(start), 1e-4 * scale, budget)
     return SmallSolution(at.beta, at.v[0], False)
 
 
@@ -274,7 +266,8 @@ def optimal_vertex(
     penalized = problem.ridge > 0.0
     spread = float(np.std(problem.z[:, penalized] @ primal_dual_point.beta[penalized]))
     noise = spread_noise(spread, 1e-9) * (1.0 + np.abs(q))
-    for _ in range(EXCHANGES):
+    # Changes of the set of rows on the margin before the central path is followed further.
+    for _ in range(6):
         if free.sum() > 4 * len(primal_dual_point.beta) + 200:
             return None
         alpha = np.where(free, v, np.where(top, c, 0.0))
@@ -331,9 +324,11 @@ def _solver(system: Floats, d: int) -> Callable[[Floats], Floats]:
     lu, pivot, info = linalg.lapack.dgetrf(system)
     sizes = np.abs(np.diag(lu))
     if info != 0 or sizes.min() <= 1e-11 * sizes.max():
-        if len(system) <= SINGULAR:
+        # Equations up to which a singular system is solved by singular values.
+        if len(system) <= 600:
             inverse = np.linalg.pinv(system, rcond=1e-12)
             return lambda right: inverse @ right
-        system.flat[d * (len(system) + 1) :: len(system) + 1] += REGULAR
+        # Added to the diagonal of larger systems, relative to it.
+        system.flat[d * (len(system) + 1) :: len(system) + 1] += 1e-10
         lu, pivot, _ = linalg.lapack.dgetrf(system)
     return lambda right: np.asarray(linalg.lapack.dgetrs(lu, pivot, right)[0])

@@ -39,19 +39,9 @@ from separatrix.optimize.convex import (
     certify_primal_dual,
 )
 
-#: Default limit of SMO iterations: so many, and so many more for each row.
-_MAX_ITER, _MAX_ITER_PER_ROW = 1_000_000, 1_000
-#: Breakpoints of the loss in b that are sorted without narrowing them down first.
-_SORTED = 50_000
-#: β this close to a bound, relative to the largest β, is set to the bound.
-_AT_BOUND = 1e-10
 #: Costs C κ(x, x), in units of the scores, that leave all digits to a solver: sums of β κ are then
 #: at most 10⁵ times the margin. Larger ones are reached in steps of this factor.
 _MODERATE, _COST_STEP = 1e5, 1e3
-#: How far inside the margin rows may be that moving it is to clear.
-_REACHES = (1e-12, 1e-9, 1e-6)
-#: Rows are near their margin, in units of the scores, where rounding may put them across it.
-_NEAR = 1e-6
 
 
 @dataclass(frozen=True)
@@ -187,7 +177,8 @@ class SVMProblem:
 
     def snap(self, beta: Floats) -> Floats:
         """β with coefficients within rounding of a bound set to it, and Σβ = 0 restored."""
-        near = _AT_BOUND * np.minimum(self.cost, np.abs(beta).max(initial=0.0))
+        # β this close to a bound, relative to the largest β, is set to the bound.
+        near = 1e-10 * np.minimum(self.cost, np.abs(beta).max(initial=0.0))
         beta = np.where(beta >= self.high - near, self.high, beta)
         beta = np.where(beta <= self.low + near, self.low, beta)
         beta = np.where(np.abs(beta) <= near, 0.0, beta)
@@ -218,7 +209,8 @@ class SVMProblem:
         c = np.broadcast_to(self.cost, self.offset.shape).ravel()
         goal = float(c[self.sign.ravel() > 0].sum())
         noise = 1e-12 * float(c.sum())
-        if near is not None and len(kinks) > _SORTED:
+        # Breakpoints of the loss in b that are sorted without narrowing them down first.
+        if near is not None and len(kinks) > 50_000:
             window = np.abs(kinks - near) <= 0.01 * (1.0 + abs(near))
             before = float(c[(kinks < near) & ~window].sum())
             if before < goal - noise and goal + noise < before + float(c[window].sum()):
@@ -271,7 +263,8 @@ class LinearProblem(SVMProblem):
         A sum of d products is known to d roundings of the sum of their sizes, in any order.
         """
         short = np.abs(self.shortfall(self.scores(w, b)))
-        near = np.flatnonzero((short <= _NEAR * self.unit).any(axis=0))
+        # Rows are near their margin, in units of the scores, where rounding may put them across it.
+        near = np.flatnonzero((short <= 1e-6 * self.unit).any(axis=0))
         size = abs(b) + np.abs(self.x[near]) @ np.abs(w)
         if self.regression:
             size = size + np.abs(self.t[near])
@@ -349,7 +342,8 @@ def clearing_factor(z: Floats, cost: Floats, noise: Floats) -> float:
     of the optimum.
     """
     factors = [1.0]
-    for reach in _REACHES:
+    # How far inside the margin rows may be that moving it is to clear.
+    for reach in (1e-12, 1e-9, 1e-6):
         near = (z >= 1.0 - reach) & (z < 1.0 + noise)
         factors.append(float(np.max((1.0 + noise[near]) / z[near], initial=1.0)))
     losses = [float(cost @ np.maximum(1.0 + noise - factor * z, 0.0)) for factor in factors]
@@ -416,7 +410,8 @@ class SolverOptions:
 
     def budget(self, n: int) -> Budget:
         """A fresh budget for a problem of n rows."""
-        default = _MAX_ITER + _MAX_ITER_PER_ROW * n
+        # Default limit of SMO iterations: so many, and so many more for each row.
+        default = 1_000_000 + 1_000 * n
         return Budget(default if self.max_iter < 1 else self.max_iter, self.deadline)
 
 
@@ -440,10 +435,6 @@ def deadline_after(seconds: float | None, fraction: float = 1.0) -> float:
 # label t = ±1, or the part of t − u beyond ±ε. The dual coefficients are β = 2 c e, and at the
 # optimum Xᵀβ ∈ ∂p(w). The intercept is the coefficient of a column of ones; it has the last element
 # of ℓ and ρ, zero where it is free.
-
-
-#: Rows that are multiplied at a time.
-_BLOCK = 4096
 
 
 @dataclass(frozen=True)
@@ -520,8 +511,9 @@ class SquaredProblem:
         root, d = np.sqrt(2.0 * self.cost), self.x.shape[1]
         column = None if columns is None else columns[columns < d]
         ones = self.intercept and (columns is None or len(columns) > len(column))  # type: ignore[arg-type]
-        for start in range(0, len(rows), _BLOCK):
-            part = rows[start : start + _BLOCK]
+        block = 4096  # rows that are multiplied at a time
+        for start in range(0, len(rows), block):
+            part = rows[start : start + block]
             z = self.x[part] if column is None else self.x[part][:, column]
             by_row = root[part][:, None]
             if sparse.issparse(z):
@@ -583,9 +575,6 @@ def squared_problem(
 # ε-insensitive loss; both are handed to :mod:`separatrix.optimize.convex`. Without a Mercer kernel
 # the dual value is not a bound, and only the KKT conditions can be shown.
 
-
-#: Relative difference of two objectives that counts as none.
-_SAME = 1e-9
 
 KERNEL_CLAIM = (
     "Support vectors: no other hyperplane in the kernel's feature space has a lower objective"
@@ -721,7 +710,8 @@ def is_better(proof: Certificate, other: Certificate) -> bool:
     """Whether a point is better than another: certified, or of lower objective, or of less gap."""
     if proof.holds != other.holds:
         return proof.holds
-    if abs(proof.primal - other.primal) > _SAME * min(proof.primal, other.primal):
+    # Relative difference of two objectives that counts as none.
+    if abs(proof.primal - other.primal) > 1e-9 * min(proof.primal, other.primal):
         return proof.primal < other.primal
     return badness(proof) < badness(other)
 

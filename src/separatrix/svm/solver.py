@@ -51,20 +51,8 @@ from separatrix.threads import parallel_map, pieces
 DIRECT = 1200
 #: Violation that rounding leaves, relative to the terms of the gradients.
 _ROUNDING = 1e-12
-#: Least margin of a separable table, relative to the largest ‖φ(x)‖.
-_NARROW = 1e-5
-#: C κ(x, x), in units of the scores, from which on the linear kernel is solved in the primal.
-_RESOLVED = 1e8
-#: Limit of steps in the primal, and its relative gap, where the problem is one of a kernel.
-_STEPS, _GAP = 2_000, 1e-9
-#: Fraction of the costs that is moderate down to which interior points are tried with all at once.
-_STEEP = 1e-5
-#: C κ(x, x), in units of the scores, from which on sums of β κ have lost the scores.
-_LOST = 2e10
 #: What rounding of the scores may cost, relative to the objective, before the margin moves.
 _NEGLIGIBLE = 1e-9
-#: Relative gap of a problem of so few rows, where rounding allows it.
-_EXACT = 1e-6
 #: Names of the groups of rows, by number.
 GROUPS = np.array(["non-support", "free", "bound"], dtype="<U11")
 
@@ -168,7 +156,9 @@ def _best_hyperplane(
     """
     best, before, last = None, None, 0.0
     fractions = bounded.cost_stages(_largest_square(bounded))
-    if fractions[0] > _STEEP:
+    # Fraction of the costs that is moderate down to which interior points are tried with all at
+    # once.
+    if fractions[0] > 1e-5:
         fractions = [1.0, *fractions[:-1]]
     for fraction in fractions:
         part = bounded.with_cost(fraction) if fraction < 1.0 else bounded
@@ -302,7 +292,8 @@ def _clear_expansion(
 def _large(gram: GramMatrix, problem: SVMProblem) -> bool:
     """Whether terms C κ(x, x) of the scores are so large that sums of them lose the scores."""
     cost = float(problem.cost.max(initial=0.0))
-    return bool(cost * float(gram.diagonal.max()) > _RESOLVED * problem.unit)
+    # C κ(x, x), in units of the scores, from which on the linear kernel is solved in the primal.
+    return bool(cost * float(gram.diagonal.max()) > 1e8 * problem.unit)
 
 
 def _fit_by_columns(
@@ -319,8 +310,9 @@ def _fit_by_columns(
     """
     linear = linear_problem(problem, gram.x)
     bounded = linear.with_cap(_separable_bound(linear, classes)) if problem.hard else linear
-    steps = Budget(_STEPS, options.deadline)
-    dual_hyperplane = _best_hyperplane(linear, bounded, _GAP, steps, options.tol, KERNEL_CLAIM)
+    steps = Budget(2_000, options.deadline)  # steps in the primal at most
+    # Relative gap in the primal, where the problem is one of a kernel.
+    dual_hyperplane = _best_hyperplane(linear, bounded, 1e-9, steps, options.tol, KERNEL_CLAIM)
     dual_hyperplane = _clear_expansion(gram, linear, bounded, dual_hyperplane, options.tol)
     budget.n_iter += steps.n_iter
     if not dual_hyperplane.certificate.holds and not budget.out_of_time:
@@ -360,11 +352,14 @@ def _best_expansion(
     """The kernel expansion of least gap, by one fraction of the costs after the other."""
     bounded, largest = problem, float(np.abs(gram.diagonal).max(initial=0.0))
     if problem.hard:
-        bounded = problem.with_cap(1.0 / (_NARROW**2 * max(largest, 1e-300)))
-    tol = options.tol if problem.n > DIRECT else min(options.tol, _EXACT)
+        # Least margin of a separable table, relative to the largest ‖φ(x)‖.
+        bounded = problem.with_cap(1.0 / (1e-5**2 * max(largest, 1e-300)))
+    # Relative gap of a problem of so few rows, where rounding allows it.
+    tol = options.tol if problem.n > DIRECT else min(options.tol, 1e-6)
     best, before, last, start = None, None, 0.0, None
     fractions = bounded.cost_stages(largest) if gram.mercer else [1.0]
-    steepest = _LOST * problem.unit / (largest * float(bounded.cost.max(initial=0.0)) or 1.0)
+    # C κ(x, x), in units of the scores, from which on sums of β κ have lost the scores.
+    steepest = 2e10 * problem.unit / (largest * float(bounded.cost.max(initial=0.0)) or 1.0)
     fractions = [fraction for fraction in fractions if fraction <= steepest] or fractions[:1]
     for fraction, following in zip(fractions, [*fractions[1:], 1.0], strict=True):
         part = bounded.with_cost(fraction) if fraction < 1.0 else bounded
@@ -665,14 +660,6 @@ def divide_rows(x: Matrix, root: Floats) -> Any:
 
 #: Largest kernel value for which single precision is used.
 LARGE = 1e30
-#: Megabytes beyond which allocating memory for vector kernels costs more than computing rows again.
-_WORTHWHILE = 48.0
-#: Columns up to which sparse rows are filled in.
-_FEW_COLUMNS = 64
-#: Numbers that are added up on one thread, and the fewest columns of a piece.
-_SERIAL, _COLUMNS = 200_000, 128
-#: Rows that the cache holds in any case.
-_LEAST = 64
 
 
 class GramMatrix:
@@ -690,7 +677,8 @@ class GramMatrix:
         self.single = self._allows_single()
         self._x32: Any = None
         # sparse rows of few columns are as fast, and equal to the last bit, as the same dense ones
-        narrow = sparse.issparse(x) and x.shape[1] <= _FEW_COLUMNS and self._is_ours()
+        # Columns up to which sparse rows are filled in.
+        narrow = sparse.issparse(x) and x.shape[1] <= 64 and self._is_ours()
         self._rows: Any = x.toarray() if narrow else x
 
     def _allows_single(self) -> bool:
@@ -777,13 +765,16 @@ class Buffers:
     """Named blocks of memory, used by one cache of rows after the other."""
 
     def __init__(self, gram: GramMatrix, megabytes: float) -> None:
-        self.bytes = int((min(megabytes, _WORTHWHILE) if gram.single else megabytes) * 2**20)
+        # Megabytes beyond which allocating memory for vector kernels costs more than computing rows
+        # again.
+        self.bytes = int((min(megabytes, 48.0) if gram.single else megabytes) * 2**20)
         self.blocks: dict[str, NDArray[np.uint8]] = {}
 
     def rows(self, width: int, dtype: Any) -> NDArray[Any]:
         """Room for rows of this width, as many as there are columns at most."""
         count = self.bytes // (width * np.dtype(dtype).itemsize)
-        return self.block("rows", min(width, max(_LEAST, count)), width, dtype)
+        # Rows that the cache holds in any case.
+        return self.block("rows", min(width, max(64, count)), width, dtype)
 
     def block(self, name: str, count: int, width: int, dtype: Any) -> NDArray[Any]:
         """An uninitialized block; the next of the same name takes its memory."""
@@ -855,14 +846,14 @@ class RowCache:
         return places
 
     def _accumulate(self, f: Floats, slots: Ints, change: Floats) -> None:
-        if len(f) * len(slots) < _SERIAL:
+        if len(f) * len(slots) < 200_000:  # numbers that are added up on one thread
             add_rows(self.store, slots, change, f, 0, len(f))
             return
 
         def add(part: slice) -> None:
             add_rows(self.store, slots, change, f, part.start, part.stop)
 
-        parallel_map(add, pieces(len(f), _COLUMNS))
+        parallel_map(add, pieces(len(f), 128))  # the fewest columns of a piece
 
 
 # -------------------------------------------------------------------------------------------------
@@ -884,20 +875,12 @@ WHOLE = 2500
 WORKING_SET = 2032
 #: Iterations on a working set, per row in it; the same where all rows are one.
 _ITERATIONS = 40
-#: A working set is optimized to this fraction of the violation it starts from.
-_REDUCTION = 0.3
-#: Iterations that are worth the Gram matrix of a working set.
-MIN_ITERATIONS = 300
 #: Rows of the first active set, as a fraction of all, and at least.
 _FIRST, _LEAST_CURVATURE = 0.2, 2000
 #: Violation to which the first active sets are optimized, and the distance to the margin within
 #: which rows belong to them.
 _STAGES = ((0.1, 0.5), (0.3, 0.3), (0.03, 0.15))
 _WIDTH = 0.03
-#: Rounds of shrinking without a decrease after which the search ends.
-_STALLED = 12
-#: Tolerance (in units of the scores) from which on the last digits are found by Newton steps.
-_FINE = 1e-6
 
 
 class ShrinkingSMO:
@@ -933,7 +916,8 @@ class ShrinkingSMO:
             violation = self.problem.violation(self.beta, self.f)
             stalled = stalled + 1 if violation > 0.7 * least else 0
             least = min(least, violation)
-            over = self.budget.exhausted or stalled >= _STALLED
+            # Rounds of shrinking without a decrease after which the search ends.
+            over = self.budget.exhausted or stalled >= 12
             if violation <= self.tol or over:
                 self.f = self.gram.times(self.beta)
                 violation = self.problem.violation(self.beta, self.f)
@@ -958,7 +942,9 @@ class ShrinkingSMO:
         before = self.beta.copy()
         part = self.problem.take(active)
         beta, f = self.beta[active], self.f[active]
-        if tol < _FINE * self.unit and len(active) <= MOST_FREE:
+        # Tolerance (in units of the scores) from which on the last digits are found by Newton
+        # steps.
+        if tol < 1e-6 * self.unit and len(active) <= MOST_FREE:
             solve_active_set(self.gram.square(active), part, beta, f, tol, tol, self.budget)
         else:
             violation = np.inf
@@ -1020,6 +1006,7 @@ def smo_working_sets(
     β and f change in place.
     """
     violation, stuck = np.inf, 0
+    reduction = 0.3  # a working set is optimized to this fraction of the violation it starts from
     while not budget.exhausted:
         up, down = problem.up_gradient(beta, f), problem.down_gradient(beta, f)
         before, violation = violation, max(float(down.max() - up.min()), 0.0)
@@ -1030,13 +1017,14 @@ def smo_working_sets(
         gram = cache.square(chosen)
         part = problem.take(chosen)
         beta_here, gradient = beta[chosen], f[chosen]
-        target = max(0.5 * tol, _REDUCTION * violation / (1 + stuck))
+        target = max(0.5 * tol, reduction * violation / (1 + stuck))
         limit = min(_ITERATIONS * len(chosen), budget.remaining)
         diagonal = cache.gram.diagonal[cache.columns[chosen]]
         data = (gram, diagonal, part.t, part.low, part.high, part.epsilon, beta_here, gradient)
         count, *_ = smo(*data, target, limit)
-        while count < MIN_ITERATIONS and target > tol:  # few rows stand out: the next ones, too
-            target = max(0.5 * tol, _REDUCTION * target)
+        # Iterations that are worth the Gram matrix of a working set.
+        while count < 300 and target > tol:  # few rows stand out: the next ones, too
+            target = max(0.5 * tol, reduction * target)
             more, *_ = smo(*data, target, limit - count)
             count += more
         change = beta_here - beta[chosen]
@@ -1071,20 +1059,8 @@ def widest(up: Floats, down: Floats, size: int) -> Ints:
 # out of F. Both kinds of steps lower the objective, so that they alternate without cycling.
 
 
-#: Added to the diagonal, relative to it: directions of zero curvature lead to a bound.
-_RIDGE = 1e-9
 #: Free support vectors up to which the system is solved.
 MOST_FREE = 4000
-#: Full Newton steps in a row, and the relative decrease that counts as none.
-_REPEATS, _NO_DECREASE = 3, 1e-18
-#: Rounds spent on digits beyond the tolerance.
-_EXTRA_ROUNDS = 10
-#: Rounds without a clear decrease of the violation after which no more systems are solved.
-_STALLED_STEPS = 4
-#: Kernel values between which SMO reads them in single precision.
-_SINGLE = (1e-20, 1e20)
-#: Multiplications for the systems of one round, and the most steps.
-_WORK, _NEWTON_STEPS = 1e9, 150
 
 
 @dataclass
@@ -1114,18 +1090,21 @@ def solve_active_set(
     p, diagonal = problem, np.ascontiguousarray(np.diag(gram), dtype=float)
     # f is of double precision and computed again after every round: SMO may round K until it stalls
     rounded = gram.astype(np.float32) if _is_of_single_range(diagonal) else gram
-    violation, extra, stalled = problem.violation(beta, f), _EXTRA_ROUNDS, 0
+    # Rounds spent on digits beyond the tolerance.
+    violation, extra, stalled = problem.violation(beta, f), 10, 0
+    # Rounds without a clear decrease of the violation after which no more systems are solved.
+    stalled_steps = 4
     while violation > fine and extra and not budget.exhausted:
         limit = min(5 * problem.n + 1000, budget.remaining)
         goal = fine if violation <= tol else max(fine, 0.1 * tol)
         count, *_ = smo(rounded, diagonal, p.t, p.low, p.high, p.epsilon, beta, f, goal, limit)
         budget.n_iter += max(count, 1)
-        moved = stalled < _STALLED_STEPS and _newton_steps(gram, problem, beta, constant, budget)
+        moved = stalled < stalled_steps and _newton_steps(gram, problem, beta, constant, budget)
         f[:] = gram @ beta + constant
         before, violation = violation, problem.violation(beta, f)
         stalled = stalled + 1 if violation > 0.5 * before else 0
         if violation <= tol:
-            extra = 0 if stalled >= _STALLED_STEPS else extra - 1
+            extra = 0 if stalled >= stalled_steps else extra - 1
         stuck = not moved and count == 0 and violation >= before
         if rounded is not gram and violation > tol and (stuck or stalled):
             rounded, stalled = gram, 0
@@ -1137,12 +1116,14 @@ def solve_active_set(
 def _is_of_single_range(diagonal: Floats) -> bool:
     """Whether kernel values of this size have their digits in single precision, too."""
     size = float(np.abs(diagonal).max(initial=0.0))
-    return _SINGLE[0] < size < _SINGLE[1]
+    # Kernel values between which SMO reads them in single precision.
+    return 1e-20 < size < 1e20
 
 
 def newton_rounds(size: int) -> int:
     """How many systems of this size one round may solve."""
-    return int(np.clip(_WORK / size**3, 2, _NEWTON_STEPS))
+    # Multiplications for the systems of one round, and the most steps.
+    return int(np.clip(1e9 / size**3, 2, 150))
 
 
 def _newton_steps(
@@ -1161,7 +1142,8 @@ def _newton_steps(
         moved = True
         if not step_to_bound(problem, beta, free, step):
             full += 1
-            if full == _REPEATS:  # the ridge shortens each step a little
+            # Full Newton steps in a row.
+            if full == 3:  # the ridge shortens each step a little
                 break
     return moved
 
@@ -1171,7 +1153,8 @@ def _newton(
 ) -> Floats | None:
     """d of the system above; None where nothing decreases, or K_FF is not positive definite."""
     matrix = gram[np.ix_(free, free)].astype(float)
-    matrix[np.diag_indices_from(matrix)] *= 1.0 + _RIDGE
+    # Added to the diagonal, relative to it: directions of zero curvature lead to a bound.
+    matrix[np.diag_indices_from(matrix)] *= 1.0 + 1e-9
     matrix[np.diag_indices_from(matrix)] += np.finfo(float).tiny
     residual = problem.t[free] - problem.epsilon * np.sign(beta[free])
     residual -= gram[free] @ beta + constant[free]
@@ -1186,7 +1169,8 @@ def _newton(
     step = both[:, 0] - both[:, 0].sum() / total * both[:, 1]
     step -= step.mean()  # rounding must not change the sum
     decrease = float(step @ residual)
-    return step if decrease > _NO_DECREASE * float(np.abs(problem.t) @ np.abs(beta)) else None
+    # The relative decrease that counts as none.
+    return step if decrease > 1e-18 * float(np.abs(problem.t) @ np.abs(beta)) else None
 
 
 def step_to_bound(problem: SVMProblem, beta: Floats, free: Ints, step: Floats) -> bool:

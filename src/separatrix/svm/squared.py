@@ -43,12 +43,6 @@ from separatrix.svm.solver import divide_rows
 #: Coefficients up to which the Hessian is a matrix, of dense and of sparse rows; rows up to which
 #: their span is used.
 DENSE, SPARSE, SPAN = 1_500, 500, 1_200
-#: Rows for each coefficient up to which the dual of many coefficients is solved.
-TALL = 2
-#: Derivative along a step that counts as zero, relative to the one at its beginning.
-_FLAT = 1e-10
-#: Steps of a line search at most.
-_SEARCH = 60
 
 
 @dataclass(frozen=True)
@@ -86,7 +80,8 @@ def _solve_columns(problem: SquaredProblem, tol: float, budget: Budget) -> Squar
         small = problem.size <= SPARSE
     else:
         small = problem.size <= DENSE or (problem.size <= 2 * DENSE and problem.n <= 20_000)
-    if not small and problem.n <= TALL * problem.size:
+    # Rows for each coefficient up to which the dual of many coefficients is solved.
+    if not small and problem.n <= 2 * problem.size:
         return _solve_by_rows(problem, tol, budget)
     direction: Direction = Hessian(problem) if small else ConjugateGradients(problem)
     return _iterate(problem, direction, tol, budget)
@@ -167,9 +162,10 @@ def _line_search(
     if not begin < 0.0:
         return 1.0
     low, high, step = 0.0, np.inf, 1.0
-    for _ in range(_SEARCH):
+    for _ in range(60):  # steps of a line search at most
         first, second = slope(step)
-        if abs(first) <= _FLAT * -begin:
+        # Derivative along a step that counts as zero, relative to the one at its beginning.
+        if abs(first) <= 1e-10 * -begin:
             break
         low, high = (step, high) if first < 0.0 else (low, step)
         step = step - first / second if second > 0.0 else np.inf
@@ -296,16 +292,6 @@ def _solve_in_span(problem: SquaredProblem, tol: float, budget: Budget) -> Squar
 # Journal of Machine Learning Research 13, 2012.
 
 
-#: Columns that may join those already in the model in one step, and as a multiple of these.
-_JOIN, _MULTIPLE = 200, 2
-#: The fewest sweeps of coordinate descent before the signs are followed exactly.
-_SWEEPS = 20
-#: Changes of the signs for each coefficient: each lowers the model, so that few are needed.
-_CHANGES = 10
-#: Relative violation that counts as rounding.
-_ROUNDING = 1e-13
-
-
 @dataclass(frozen=True)
 class _Model:
     """½ δᵀHδ − g·δ + Σ ℓ|θ + δ| over a few coefficients scaled so that the diagonal of H is one."""
@@ -319,14 +305,16 @@ class _Model:
         """θ + δ."""
         theta, slope = self.start.copy(), self.gradient.copy()
         none = np.zeros(len(theta))
-        for _ in range(_SWEEPS + len(theta)):  # as much work as a few linear systems
+        # The fewest sweeps of coordinate descent before the signs are followed exactly.
+        for _ in range(20 + len(theta)):  # as much work as a few linear systems
             worst = sweep(self.matrix, slope, theta, self.l1, none, False)
             if worst <= self._rounding(slope):
                 return theta
         return self._by_signs(theta)
 
     def _rounding(self, slope: Floats) -> float:
-        return _ROUNDING * float(self.l1.max(initial=0.0) + np.abs(slope).max(initial=0.0))
+        # Relative violation that counts as rounding.
+        return 1e-13 * float(self.l1.max(initial=0.0) + np.abs(slope).max(initial=0.0))
 
     def _by_signs(self, theta: Floats) -> Floats:
         """The minimum from θ on, by the stationary points of its signs (an active set).
@@ -337,7 +325,9 @@ class _Model:
         """
         sign, free = np.sign(theta), self.l1 == 0.0
         on, joined = (sign != 0.0) | free, -1
-        for _ in range(_CHANGES + _CHANGES * len(theta)):
+        # Changes of the signs for each coefficient: each lowers the model, so that few are needed.
+        changes = 10
+        for _ in range(changes + changes * len(theta)):
             slope = self.gradient - self.matrix @ (theta - self.start)
             at = np.flatnonzero(on)
             move = np.zeros(len(theta))
@@ -411,7 +401,8 @@ def _working_set(problem: SquaredProblem, theta: Floats, gradient: Floats) -> In
     inside = (theta != 0.0) | (l1 == 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(inside, 0.0, np.abs(gradient) / l1)
-    most = max(_JOIN, _MULTIPLE * int(inside.sum()))
+    # Columns that may join those already in the model in one step, and as a multiple of these.
+    most = max(200, 2 * int(inside.sum()))
     order = np.argsort(-ratio, kind="stable")[:most]
     joining = order[ratio[order] > 1.0]
     return np.sort(np.concatenate([np.flatnonzero(inside), joining]))
@@ -466,12 +457,6 @@ def _step(problem: SquaredProblem, scores: Floats, theta: Floats, delta: Floats)
 #     Σ w Σₖ max(0, 1 ∓ sₖ)²
 
 
-#: Decrease of the mean loss of the sample that a step towards a warm start must promise.
-WARM_TOLERANCE = 1e-8
-#: Newton steps on the sample, at most.
-NEWTON_STEPS = 40
-
-
 @dataclass(frozen=True)
 class SquaredHingeLoss:
     """Squared slacks of the margins of each class against the rest."""
@@ -524,10 +509,11 @@ class SquaredHingeLoss:
             return _HingePoint(value, (residual @ sample.z).T + shrunk)
 
         here = at(theta)
-        for _ in range(NEWTON_STEPS):
+        for _ in range(40):  # Newton steps on the sample, at most
             step = self.solver(sample, theta, penalty)(here.gradient)
             promised = float(np.sum(step * here.gradient))
-            if promised <= WARM_TOLERANCE * sample.weight:
+            # Decrease of the mean loss of the sample that a step towards a warm start must promise.
+            if promised <= 1e-8 * sample.weight:
                 break
 
             def along(size: float, theta: Floats = theta, step: Floats = step) -> _HingePoint:

@@ -49,11 +49,6 @@ from separatrix.svm.problem import badness
 from separatrix.svm.tuning import feature_variance
 from separatrix.threads import on_one_blas_thread
 
-#: Rows whose Gram matrix is computed at most.
-MOST_ROWS = 15_000
-#: The default end of the path, in units of one over the variance in the feature space.
-FAR = 1e3
-
 
 @describe_parameters
 class SVMPath(ClassifierMixin, KernelModel):
@@ -175,10 +170,11 @@ class SVMPath(ClassifierMixin, KernelModel):
         self._check()
         read = coded_items if self._structures else coded_rows
         coded = read(self, X, y, sample_weight, self.class_weight)
-        if len(coded.codes) > MOST_ROWS:
+        most_rows = 15_000  # rows whose Gram matrix is computed at most
+        if len(coded.codes) > most_rows:
             raise InputError(
                 f"The path needs the Gram matrix, {len(coded.codes)} x {len(coded.codes)}.",
-                remedy=f"Use at most {MOST_ROWS} rows, or LinearSVC at a few values of C.",
+                remedy=f"Use at most {most_rows} rows, or LinearSVC at a few values of C.",
             )
         if not self._structures:
             self.encoding_ = coded.encoding
@@ -189,7 +185,8 @@ class SVMPath(ClassifierMixin, KernelModel):
         self._set_kernel(coded.x, coded.sample_weight)
         self._training = training = path_training(coded, self.kernel_)
         variance = feature_variance(training.gram, coded.w)
-        self.C_max_ = float(self.C_max or FAR / (variance if variance > 0.0 else 1.0))
+        # The default end of the path, in units of one over the variance in the feature space.
+        self.C_max_ = float(self.C_max or 1e3 / (variance if variance > 0.0 else 1.0))
         self.paths_ = self._traces(np.arange(len(coded.codes)))
         breaks = [path.breakpoints for path in self.paths_]
         self.breakpoints_ = breaks[0] if len(breaks) == 1 else breaks
@@ -384,11 +381,6 @@ class SVMPath(ClassifierMixin, KernelModel):
 Traces = Callable[[Ints], list[SVMTrace]]
 Array = TypeVar("Array", bound=NDArray[Any])
 
-#: Standard deviations from zero at which inner products lose digits that matter.
-FAR_AWAY = 1e3
-#: Values of C at which several classes are compared.
-GRID = 200
-
 
 @dataclass(frozen=True)
 class PathTraining:
@@ -458,7 +450,8 @@ def _distant_center(x: Matrix) -> Floats | None:
     if not isinstance(x, np.ndarray):
         return None
     mean, spread = x.mean(axis=0), x.std(axis=0)
-    return mean + spread if (np.abs(mean) > FAR_AWAY * spread).any() else None
+    # Standard deviations from zero at which inner products lose digits that matter.
+    return mean + spread if (np.abs(mean) > 1e3 * spread).any() else None
 
 
 def path_folds(data: PathTraining, cv: Any) -> Folds:
@@ -508,7 +501,8 @@ def errors_at_breakpoints(
     """More classes: the errors at breakpoints, evenly chosen among those of all classes."""
     breakpoints = np.unique(np.concatenate([p.breakpoints for p in paths]))
     breakpoints = breakpoints[breakpoints <= C_max] if len(breakpoints) else np.array([C_max])
-    even = np.linspace(0, len(breakpoints) - 1, min(GRID, len(breakpoints))).astype(int)
+    # Values of C at which several classes are compared.
+    even = np.linspace(0, len(breakpoints) - 1, min(200, len(breakpoints))).astype(int)
     Cs = breakpoints[even]
 
     def error(train: Ints, test: Ints) -> Floats:
@@ -530,8 +524,6 @@ def errors_at_breakpoints(
 # that margin by R²‖f‖² + 1, however many columns there are.
 
 
-#: Values of C that are compared, at most.
-MOST_POINTS = 60
 NO_LIKELIHOOD = "a support vector machine has no likelihood."
 MARGIN = (
     "R²‖w‖² + 1 stands for the VC dimension; the margin was seen before it was bounded, so that "
@@ -567,7 +559,8 @@ def svm_figures(model: Any, data: PathTraining, Cs: Floats, errors: Floats) -> P
 def _thin(means: Floats) -> Ints:
     """Positions of points spread evenly, and of the least error."""
     m = len(means)
-    evenly = np.linspace(0, m - 1, min(m, MOST_POINTS)).round().astype(np.int64)
+    # Values of C that are compared, at most.
+    evenly = np.linspace(0, m - 1, min(m, 60)).round().astype(np.int64)
     return np.unique(np.append(evenly, int(means.argmin())))
 
 

@@ -220,7 +220,9 @@ class SVR(KernelRegressor):
             return fit_kernel_svm(gram, problem, rows, options)
         # a solution without a coefficient at its bound is the same for any larger C
         unit = regression_problem(y, w, epsilon).unit / float(np.abs(gram.diagonal).max() or 1.0)
-        for size in COSTS:
+        # C κ(x, x) in deviations of the targets, up to where rounding of scores counts for more
+        # than ‖w‖².
+        for size in (1e2, 1e4, 1e6, 1e8, 1e10):
             problem = regression_problem(y, size * unit * w, epsilon)
             found = fit_kernel_svm(gram, problem, rows, options)
             if (np.abs(found.beta) < 0.999 * problem.cost).all():
@@ -230,10 +232,6 @@ class SVR(KernelRegressor):
             "that close to all targets.",
             remedy="Choose a finite C, a larger epsilon or a narrower kernel.",
         )
-
-
-#: C κ(x, x) in deviations of the targets, up to where rounding of scores counts for more than ‖w‖².
-COSTS = (1e2, 1e4, 1e6, 1e8, 1e10)
 
 
 def check_epsilon(model: Any) -> None:

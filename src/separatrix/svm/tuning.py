@@ -139,14 +139,8 @@ def _in_units(point: TuningPoint, mean: float, unit: float, loss_unit: float) ->
 # on, by half steps.
 
 
-#: Least and largest number of doublings of the first bandwidth; beyond, the kernel is linear.
-LEAST_DOUBLINGS, MOST_DOUBLINGS = -6.0, 3.0
 #: Places of C below the best of the nearest bandwidth at which the next one starts.
 BELOW = 1
-#: Half steps from the best combination of a part of the rows.
-MOVES = 3
-#: Relative decrease of the loss by which another bandwidth becomes the center of the search.
-DECREASE = 2e-3
 
 
 @dataclass
@@ -174,7 +168,7 @@ class GaussianSearch:
         """From one combination on to better neighbors, by half steps of the bandwidth."""
         here = float(np.round(2.0 * np.log2(bandwidth / self.first_bandwidth)) / 2.0)
         self.found[here] = self._points(here, index)
-        for _ in range(MOVES):
+        for _ in range(3):  # half steps from the best combination of a part of the rows
             self._visit((here - 0.5, here + 0.5))
             here, before = self._better_than(here), here
             if here == before:
@@ -194,13 +188,16 @@ class GaussianSearch:
     def _better_than(self, here: float) -> float:
         """The bandwidth of least loss if that is clearly less than the loss here."""
         best = min(self.found, key=lambda at: (least(self.found[at]).loss, -at))
-        goal = (1.0 - DECREASE) * least(self.found[here]).loss
+        # Relative decrease of the loss by which another bandwidth becomes the center of the search.
+        goal = (1.0 - 2e-3) * least(self.found[here]).loss
         return best if least(self.found[best]).loss < goal else here
 
     def _visit(self, places: Iterable[float]) -> None:
         for place in places:
             late = time.perf_counter() >= self.deadline or self.validation.work >= self.most_work
-            inside = LEAST_DOUBLINGS <= place <= MOST_DOUBLINGS
+            # Least and largest number of doublings of the first bandwidth; beyond, the kernel is
+            # linear.
+            inside = -6.0 <= place <= 3.0
             if inside and place not in self.found and not (self.found and late):
                 nearest = min(self.found, key=lambda at: abs(at - place)) if self.found else None
                 at = None if nearest is None else least(self.found[nearest]).at
@@ -310,16 +307,12 @@ def tuning_of(sample: TuningSample, points: Sequence[TuningPoint]) -> SVMTuning:
 #: Operations (half a nanosecond each) of an iteration of SMO for each row; of a kernel value, and
 #: more of it for each column.
 ROW_ITERATION, KERNEL_VALUE, KERNEL_COLUMN = 4.0, 3.0, 0.15
-#: Passes over the rows that a linear SVM needs, and columns that a row counts beside its own.
-LINEAR_PASSES, LINEAR_COLUMNS = 600.0, 10.0
 #: Rows up to which all are searched, at the usual work; rows of a search of more, and for each
 #: class; the same of regression, where every row is near its margin.
 ALL_ROWS, SOME_ROWS, SOME_ROWS_OF_CLASS = 4_000, 2_000, 80
 ALL_ROWS_OF_NUMBERS, SOME_ROWS_OF_NUMBERS = 1_800, 1_200
 #: The least, and the most.
 LEAST_ROWS, MOST_ROWS = 400, 6_000
-#: Rows of the first part of a search, and for each class.
-FIRST_ROWS, FIRST_ROWS_OF_CLASS = 1_000, 40
 #: Share of the work that goes into the comparison; the rest is for fits of all rows.
 SEARCH_SHARE = 0.3
 
@@ -336,7 +329,7 @@ def search_rows(n: int, n_classes: int, work: float) -> int:
 
 def first_rows(n_classes: int) -> int:
     """Rows on which the search begins."""
-    return max(FIRST_ROWS, FIRST_ROWS_OF_CLASS * n_classes)
+    return max(1_000, 40 * n_classes)  # rows of the first part of a search, and for each class
 
 
 def fit_cost(row_iterations: float, n_search: int, sizes: Ints, columns: int) -> float:
@@ -352,15 +345,12 @@ def fit_cost(row_iterations: float, n_search: int, sizes: Ints, columns: int) ->
 
 def linear_fit_cost(n: int, columns: int, outputs: int) -> float:
     """Operations of the linear SVMs of n rows, one for each output."""
-    return LINEAR_PASSES * n * (columns + LINEAR_COLUMNS) * outputs
+    # Passes over the rows that a linear SVM needs, and columns that a row counts beside its own.
+    return 600.0 * n * (columns + 10.0) * outputs
 
 
 # -------------------------------------------------------------------------------------------------
 # The rows that a search uses, with their folds: all of them, or an evenly spaced subsample.
-
-
-#: Rows of a class in a fold that a subsample keeps, if there are so many.
-LEAST_OF_CLASS = 4
 
 
 @dataclass(frozen=True)
@@ -461,7 +451,8 @@ def subsample(n: int, most: int, codes: Ints) -> Ints:
         return np.arange(n)
     sampled = []
     for members in (np.flatnonzero(codes == c) for c in np.unique(codes)):
-        count = min(len(members), max(LEAST_OF_CLASS, round(most * len(members) / n)))
+        # Rows of a class in a fold that a subsample keeps, if there are so many.
+        count = min(len(members), max(4, round(most * len(members) / n)))
         sampled.append(members[np.linspace(0, len(members) - 1, count).astype(np.int64)])
     return np.sort(np.concatenate(sampled))
 
@@ -577,10 +568,6 @@ def _hinges(segments: Ints, t: Floats, w: Floats, pairs: int = 0) -> Problems:
 
 #: C in units of 1/variance: from all rows within the margin to hardly any.
 C_GRID = 10.0 ** np.arange(-1.0, 3.25, 0.5)
-#: Relative increase of the loss after which larger C are not tried.
-INCREASE = 0.02
-#: Relative change of the loss that is none.
-FLAT = 1e-3
 
 
 @dataclass(frozen=True)
@@ -692,7 +679,9 @@ def _past_the_best(losses: list[float]) -> bool:
     if len(losses) < 3:
         return False
     last, best = losses[-3:], min(losses)
-    return min(last[1:]) > (1.0 + INCREASE) * best or max(last) - min(last) <= FLAT * best
+    # Relative change of the loss that is none.
+    # Relative increase of the loss after which larger C are not tried.
+    return min(last[1:]) > 1.02 * best or max(last) - min(last) <= 1e-3 * best
 
 
 def _solve_fold(path: SVMFoldPath, C: float) -> Floats:
@@ -721,8 +710,6 @@ def feature_variance(gram: NDArray[Any], w: Floats) -> float:
 #: Violation of the KKT conditions that is left at each C, in the units of t; of few rows, where it
 #: costs nothing, a finer one.
 TOLERANCE, FINE_TOLERANCE, FEW_ROWS = 3e-2, 1e-4, 300
-#: Limit of iterations at each C: for a problem of any size, and for each row.
-MAX_ITER, MAX_ITER_PER_ROW = 5_000, 5
 
 
 class SVMFoldPath:
@@ -760,7 +747,8 @@ class SVMFoldPath:
             span = slice(p.starts[at], p.starts[at + 1])
             bounded = SVMProblem(p.t[span], low[span], high[span], p.epsilon)
             problem = BinaryProblem(gram, diagonal[span], bounded)
-            limit = MAX_ITER + MAX_ITER_PER_ROW * bounded.n
+            # Limit of iterations at each C: for a problem of any size, and for each row.
+            limit = 5_000 + 5 * bounded.n
             work, self.b[at] = problem.solve(self.beta[span], self.f[span], self.tol, limit)
             self.work += work
         self.C = float(C)
@@ -800,13 +788,9 @@ class SVMFoldPath:
 # A row of the test fold has low = high = 0: it never moves, and its f = Kβ comes with the others.
 
 
-#: Iterations on all rows before some are left out: so many, and this fraction of the rows.
-LEAST_BURST, BURST = 50, 4
 #: Rows are left out if no more than this fraction remain; how far from violating they must be,
 #: in units of the violation; and the tolerance on the others.
 SHRINK, WIDTH, REDUCTION = 0.7, 0.2, 0.5
-#: Rows that are optimized at a time where more than that cannot be left out.
-WORKING_SET = 1_000
 
 
 @dataclass(frozen=True)
@@ -823,7 +807,10 @@ class BinaryProblem:
         β and f change in place; returns iterations times rows, and the intercept.
         """
         p, m, count, work = self.problem, len(beta), 0, 0
-        burst = max(LEAST_BURST, m // BURST)
+        # Iterations on all rows before some are left out: so many, and this fraction of the rows.
+        burst = max(50, m // 4)
+        # Rows that are optimized at a time where more than that cannot be left out.
+        working_set = 1_000
         while True:
             steps = min(burst, limit - count)
             n_steps, least, most = smo(
@@ -838,9 +825,9 @@ class BinaryProblem:
             active = np.flatnonzero(moving & (p.low < p.high))
             goal, most_steps = REDUCTION * tol, limit - count
             if len(active) > SHRINK * m:
-                if m <= WORKING_SET:
+                if m <= working_set:
                     continue
-                active = widest(up, down, WORKING_SET)
+                active = widest(up, down, working_set)
                 goal, most_steps = max(goal, REDUCTION * (most - least)), min(most_steps, 10 * m)
             n_steps, more = self._solve_active(beta, f, active, goal, most_steps)
             count, work = count + n_steps * len(active) // m, work + more
@@ -918,10 +905,6 @@ def _note(data: TuningData, tuning: SVMTuning, count: int, fit_rows: int) -> str
 # Loss by fold of out-of-fold scores: what a search minimizes.
 
 
-#: Weight of the log loss beside the error rate: it decides between equal rates.
-TIES = 1e-3
-
-
 class FoldLoss(Protocol):
     """Mean loss by fold of the scores of all rows."""
 
@@ -950,7 +933,8 @@ class ClassLoss:
             loss = softmax_losses(scores, self.codes, self.w)
             chosen = scores.argmax(axis=1)
         if self.kind == "error":
-            loss = (chosen != self.codes) + TIES * loss
+            # Weight of the log loss beside the error rate: it decides between equal rates.
+            loss = (chosen != self.codes) + 1e-3 * loss
         return mean_by_fold(loss, self.w, self.fold)
 
 
