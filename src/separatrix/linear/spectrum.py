@@ -48,10 +48,6 @@ from separatrix.statistics.moments import Moments, Standardizer, zero_if_constan
 # not penalized: X and y are centered.
 
 
-#: Ratio of variances from which eigenvectors of the scatter lose the small columns.
-UNITS_APART = 1e10
-
-
 @dataclass(frozen=True)
 class RidgeOptions:
     """Whether there is an intercept, and whether α penalizes standardized coefficients."""
@@ -92,7 +88,8 @@ class DesignSpectrum:
     def from_moments(cls, m: Moments, scale: Floats) -> DesignSpectrum:
         """Eigenvectors of the scatter of columns that were divided by ``scale`` already."""
         variances = np.diag(m.xx)[np.diag(m.xx) > 0.0]
-        graded = variances.max(initial=0.0) > UNITS_APART * variances.min(initial=np.inf)
+        # Ratio of variances from which eigenvectors of the scatter lose the small columns.
+        graded = variances.max(initial=0.0) > 1e10 * variances.min(initial=np.inf)
         if graded:
             _, s, directions = GradedRows.of_products(m.xx).singular()
             values = s**2
@@ -531,8 +528,6 @@ def fold_predictions(
 SINGLE = 1e8
 #: Change of the coefficients, relative to them, that is not worth another round; most steps.
 ENOUGH, MAX_STEPS = 1e-10, 30
-#: Residual, relative to y, that will do where rounding allows no less.
-SMALL = 1e-10
 
 
 @dataclass(frozen=True)
@@ -681,6 +676,7 @@ def _refine(
     size = np.linalg.norm(rows.y, axis=0)
     size[size == 0.0] = 1.0
     dual, before, best = solve(rows.y), np.inf, None
+    small = 1e-10  # residual, relative to y, that will do where rounding allows no less
     for _ in range(MAX_STEPS):
         coef, fitted = rows.round_trip(dual)
         residual = rows.y - fitted - alpha * dual
@@ -692,10 +688,10 @@ def _refine(
         square = np.einsum("ij,ij->j", step, residual - alpha * step)
         if (np.maximum(square, 0.0) <= (ENOUGH * np.linalg.norm(coef, axis=0)) ** 2).all():
             return best
-        if worst > SMALL and worst > 0.1 * min(before, 1.0):
+        if worst > small and worst > 0.1 * min(before, 1.0):
             step = _conjugate_gradient(rows, alpha, solve, residual)
         dual, before = dual + step, worst
-    return best if before <= SMALL else None
+    return best if before <= small else None
 
 
 def _factor(gram: Floats, alpha: Floats, single: bool) -> Callable[[Floats], Floats] | None:
@@ -764,11 +760,6 @@ def _conjugate_gradient(
 #: ‖Zᵀr − αb‖ relative to ‖Zᵀy‖, both in equilibrated columns, at which the iteration ends; the
 #: certificate allows rounding a little more.
 ENOUGH_PRODUCTS, TOLERANCE = 5e-9, 1e-8
-#: ‖Zᵀr − αb‖ relative to ‖r‖, too: one in 10⁷ of a standard error.
-FINE = 1e-7
-
-#: Steps after which equilibrated columns are tried.
-FIRST_STEPS = 300
 
 
 @dataclass
@@ -795,7 +786,8 @@ class ImplicitRidge:
         columns follow where these do not come near, as in very different units.
         """
         full = self._units(alphas)
-        first = FIRST_STEPS if self.most is None else min(FIRST_STEPS, self.most)
+        first_steps = 300  # steps after which equilibrated columns are tried
+        first = first_steps if self.most is None else min(first_steps, self.most)
         iterates = self._descend(alphas, start, ENOUGH_PRODUCTS, self._shorten(alphas), first)
         if not iterates.done:
             iterates = self._further(iterates, alphas, ENOUGH_PRODUCTS, full)
@@ -829,7 +821,8 @@ class ImplicitRidge:
             norm = np.linalg.norm(gradient * weight, axis=0)
             kkt = norm / size
             # coefficients are as exact as the residuals, however small these are
-            fine = np.maximum(FINE * np.linalg.norm(residual, axis=0), floor)
+            # ‖Zᵀr − αb‖ relative to ‖r‖, too: one in 10⁷ of a standard error.
+            fine = np.maximum(1e-7 * np.linalg.norm(residual, axis=0), floor)
             done = not ((kkt > enough) | (norm > fine)).any()
             if done or steps >= limit:
                 break

@@ -28,7 +28,6 @@ from separatrix.statistics.moments import Standardizer, zero_if_constant
 from separatrix.svm.problem import ACCURACY, badness
 from separatrix.svm.solver import GROUPS, BinarySVM, GramMatrix
 
-
 # -------------------------------------------------------------------------------------------------
 # Numbers for every training row of an estimator made of binary SVMs ``svms_``.
 #

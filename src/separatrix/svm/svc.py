@@ -56,12 +56,8 @@ from separatrix.threads import on_one_blas_thread, parallel_map, pieces
 # Classification by binary SVMs with a kernel: one for each pair of classes, or for each class.
 
 
-#: Classes of which every pair may have a binary SVM.
-MOST_CLASSES = 300
 #: Scores of pairs of classes that a thread computes at a time.
 ENTRIES = 1 << 20
-#: Folds of the scores that are calibrated.
-FOLDS = 5
 #: scikit-learn's default of ``probability``, which means False.
 DEPRECATED = "deprecated"
 
@@ -129,7 +125,7 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
         k = len(self.classes_)
         names = [f"class {label!r}" for label in self.classes_.tolist()]
         rest = names[0] if k == 2 else "the rest"
-        if self.decision == "ovo" and k > MOST_CLASSES:
+        if self.decision == "ovo" and k > 300:  # classes of which every pair may have a binary SVM
             raise InputError(
                 f"{k} classes have {k * (k - 1) // 2} pairs, and each needs a binary SVM.",
                 remedy="Use decision='ovr': one binary SVM for each class.",
@@ -355,7 +351,8 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
         weighted, codes = rows.positive_weight, codes_of(rows.y, self.classes_)
         plain = clone(self).set_params(probability=DEPRECATED)
         copied = rows.copies(weighted)
-        k = min(FOLDS, len(weighted if copied is None else np.unique(copied)))
+        # Folds of the scores that are calibrated.
+        k = min(5, len(weighted if copied is None else np.unique(copied)))
         folds = folds_of(k, len(codes), rows=weighted, codes=codes[weighted], copied=lambda: copied)
         with warn_once():
             scores = folds.map(
@@ -644,12 +641,6 @@ class SVC(KernelClassifier):
 # Pairs that single precision does not solve are left to :mod:`separatrix.svm.solver`.
 
 
-#: Rows of the largest pair.
-LARGEST = 2500
-#: Classes up to which few rows are solved pair by pair, exactly up to rounding.
-FEW_CLASSES = 10
-#: Bytes for the kernel within classes.
-MEMORY = 1 << 29
 #: Kernel values between classes that are computed at a time.
 _BLOCK = 1 << 19
 #: Iterations of SMO per row of a pair, and the violation at which it ends, in tolerances.
@@ -661,8 +652,11 @@ Memory = tuple[Floats, NDArray[np.float32]]
 def suitable(gram: GramMatrix, codes: Ints, cost: Floats, options: SolverOptions) -> bool:
     """Whether all pairs are small enough, and neither exact nor limited solutions are wanted."""
     sizes = np.sort(np.bincount(codes))[::-1]
-    few = gram.n <= DIRECT and len(sizes) <= FEW_CLASSES
-    large = sizes[:2].sum() > LARGEST or 4 * int((sizes.astype(float) ** 2).sum()) > MEMORY
+    # Classes up to which few rows are solved pair by pair, exactly up to rounding.
+    few = gram.n <= DIRECT and len(sizes) <= 10
+    # Bytes for the kernel within classes.
+    # Rows of the largest pair.
+    large = sizes[:2].sum() > 2500 or 4 * int((sizes.astype(float) ** 2).sum()) > 1 << 29
     primal = gram.linear and few_columns(gram.x)
     limited = options.max_iter >= 1 or np.isfinite(options.deadline)
     size = float(np.abs(gram.diagonal).max(initial=0.0)) * max(1.0, float(cost.max(initial=0.0)))
