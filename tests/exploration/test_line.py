@@ -12,11 +12,13 @@ import separatrix as sx
 from separatrix.exploration import read_table
 from separatrix.exploration.serve import describe_table
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import ViewState, plain_models
-from separatrix.exploration.views.line import MODELS, QUESTIONS
+from separatrix.exploration.state import ViewState, plain_models, view_models
+from separatrix.exploration.views.line import QUESTIONS
 from separatrix.samples import sample
 from tests.exploration.conftest import figure, settled
 
+#: Models that the view has a name of its own for: their pictures follow the hand.
+OWN = [name for name in view_models("regression") if name not in plain_models("regression")]
 #: From an event of the slider to the picture after its drawing, in milliseconds.
 REDRAW = """async (name) => {
   const input = [...document.querySelectorAll('.field')].find((f) => f.textContent.includes(name)).querySelector('input');
@@ -115,7 +117,7 @@ def test_the_penalty_follows_the_path_without_a_question(visit):
     assert number(figure(tab, "r2")) == pytest.approx(model.score(X, y), rel=1e-3)
 
 
-@pytest.mark.parametrize("name", [*MODELS, *plain_models("regression")])
+@pytest.mark.parametrize("name", view_models("regression"))
 def test_the_python_of_every_model_makes_it(name):
     source = sample("diabetes").path
     session = Session(describe_table(str(source), "progression", 2_000, {}))
@@ -134,13 +136,13 @@ def test_the_python_of_every_model_makes_it(name):
         assert answer["errors"]["loo"] == pytest.approx(np.sqrt(np.mean(np.square(left))), rel=1e-6)
 
 
-@pytest.mark.parametrize("name", [*MODELS, *plain_models("regression")])
+@pytest.mark.parametrize("name", view_models("regression"))
 def test_few_points_and_points_on_one_place_are_no_defect(name):
     few = {"a": [1.0, 2.0, 3.0, 4.0], "b": [2.0, 4.0, 6.0, 8.0], "c": [1.0, 3.0, 2.0, 5.0]}
     session = Session(describe_table(few, "c", 2_000, {}))
     for state in ({"x": "a"}, {"x": "a", "z": "b"}, {"x": "a", "edits": [["move", 0, 2.0, 3.0]]}):
         # a model of five folds or neighbors refuses four points, in words
-        with nullcontext() if name in MODELS else suppress(sx.InputError):
+        with nullcontext() if name in OWN else suppress(sx.InputError):
             answer = QUESTIONS["fit"](session, ViewState({"model": name, **state}))
             assert json.loads(json.dumps(answer, allow_nan=False))["points"]
 
@@ -163,7 +165,7 @@ def test_the_picture_follows_the_hand_at_2000_rows(visit, large):
     assert tab.evaluate(REDRAW, "outlier") < 100
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", OWN)
 def test_an_answer_takes_little_of_the_time_of_a_picture(large, name):
     session = Session(describe_table(large, "w", 2_000, {}))
     state = ViewState({"model": name, "x": "u", "point": 3})

@@ -18,7 +18,7 @@ from sklearn.base import is_classifier, is_clusterer, is_outlier_detector, is_re
 from sklearn.utils import all_estimators
 
 import separatrix as sx
-from separatrix.catalogue import DECLARATIONS, Declaration, declaration_of
+from separatrix.catalogue import DECLARATIONS, Declaration, declaration_of, of_task
 from separatrix.exploration.views import boundary, decide, line
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.sources.stream import BatchedRows
@@ -131,10 +131,14 @@ def test_a_verifier_recomputes_the_certificate(name: str) -> None:
 
 
 def test_views_have_sliders_for_the_models_that_are_declared_so() -> None:
-    views = {"classification": boundary.MODELS, "regression": line.MODELS}
+    views = {"classification": boundary.SLIDERS, "regression": line.SLIDERS | line.PATHS}
     for task, models in views.items():
-        declared = {d.view for d in DECLARATIONS.values() if d.task == task and d.view}
-        assert declared == set(models)
+        assert set(models) <= {d.view for d in of_task(task)}
+    page = Path(boundary.__file__).parents[1] / "page" / "views"
+    for task, view in (("classification", "boundary"), ("regression", "line")):
+        menu = (page / view / "controls.js").read_text("utf-8").split("export const MODELS")[1]
+        named = re.findall(r'\["([\w ]+)", "', menu.split("];")[0])
+        assert set(named) == {d.view for d in of_task(task) if d.view}
     assert {name for name, _, _ in decide.MODELS.values()} <= set(DECLARATIONS)
 
 

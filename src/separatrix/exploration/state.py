@@ -272,6 +272,11 @@ def make_plain(name: str) -> ChosenEstimator:
     return make_estimator(name, **DECLARATIONS[name].free_of_units())
 
 
+def view_models(task: str) -> dict[str, str]:
+    """The declared estimators of a task, by their names in a view."""
+    return {declared.view or declared.name: declared.name for declared in of_task(task, alone=True)}
+
+
 def plain_models(task: str) -> list[str]:
-    """The declared estimators of a task for which no view has sliders."""
-    return [declared.name for declared in of_task(task, alone=True) if not declared.view]
+    """Those that a view knows by the names of their classes alone."""
+    return [view for view, name in view_models(task).items() if view == name]

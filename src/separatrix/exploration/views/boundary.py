@@ -27,7 +27,7 @@ from separatrix.exploration.state import (
     make_estimator,
     make_plain,
     pack,
-    plain_models,
+    view_models,
 )
 from separatrix.exploration.state import cells as grid_cells
 from separatrix.exploration.table import PageTable
@@ -45,8 +45,9 @@ def fit(session: Session, state: ViewState) -> dict[str, Any]:
     """Points after their edits, the model, its values on the grid, its errors and certificate."""
     shown = picture(session, state)
     points, labels = shown.points, shown.labels
-    name = state.choice("model", [*MODELS, *plain_models(CLASSIFICATION)])
-    choice = MODELS[name](state, points.x) if name in MODELS else make_plain(name)
+    models = view_models(CLASSIFICATION)
+    name = state.choice("model", models, "svm")
+    choice = SLIDERS[name](state, points.x) if name in SLIDERS else make_plain(models[name])
     model = choice.estimator.fit(points.x, points.y)
     index = [labels.index(label) for label in model.classes_.tolist()]
     return {
@@ -132,7 +133,7 @@ def _outlines(model: Any, shown: Picture) -> dict[str, Any]:
 def path(session: Session, state: ViewState) -> dict[str, Any]:
     """The whole path of the model's slider; nothing where it has none, or one too long."""
     shown = picture(session, state)
-    name = state.choice("model", [*MODELS, *plain_models(CLASSIFICATION)])
+    name = state.choice("model", view_models(CLASSIFICATION), "svm")
     return {"path": PATHS[name](shown, state) if name in PATHS else None}
 
 
@@ -165,25 +166,10 @@ def logistic(state: ViewState, _: Floats) -> ChosenEstimator:
     return make_estimator("LogisticRegression", C=_cost(state), l1_ratio=ratio, standardize=True)
 
 
-def linear_discriminant(_: ViewState, __: Floats) -> ChosenEstimator:
-    """Normal classes of one covariance."""
-    return make_estimator("LinearDiscriminantAnalysis")
-
-
-def quadratic_discriminant(_: ViewState, __: Floats) -> ChosenEstimator:
-    """Normal classes, each with a covariance of its own."""
-    return make_estimator("QuadraticDiscriminantAnalysis")
-
-
 def regularized_discriminant(state: ViewState, _: Floats) -> ChosenEstimator:
     """Covariances between the own and the common one (α), and between that and a sphere (β)."""
     alpha, beta = state.number("alpha", 0.5, 0.0, 1.0), state.number("beta", 0.0, 0.0, 1.0)
     return make_estimator("GaussianDiscriminant", alpha=alpha, beta=beta)
-
-
-def naive_bayes(_: ViewState, __: Floats) -> ChosenEstimator:
-    """Normal classes whose columns are independent."""
-    return make_estimator("GaussianNB")
 
 
 def neighbors(state: ViewState, x: Floats) -> ChosenEstimator:
@@ -232,13 +218,11 @@ def process(state: ViewState, x: Floats) -> ChosenEstimator:
     )
 
 
-MODELS: dict[str, Callable[[ViewState, Floats], ChosenEstimator]] = {
+#: Models with sliders, by their names in the view.
+SLIDERS: dict[str, Callable[[ViewState, Floats], ChosenEstimator]] = {
     "svm": svm,
     "logistic": logistic,
-    "lda": linear_discriminant,
-    "qda": quadratic_discriminant,
     "rda": regularized_discriminant,
-    "bayes": naive_bayes,
     "neighbors": neighbors,
     "vote": kernel_vote,
     "exemplar": exemplar,
@@ -424,7 +408,7 @@ def cells(z: Floats, codes: Ints, mean: Floats, scale: Floats) -> dict[str, Any]
 def svm_path(shown: Picture, state: ViewState) -> dict[str, Any] | None:
     """The path of every pair of classes over C, up to where it is known."""
     points = shown.points
-    given = MODELS["svm"](state, points.x).estimator
+    given = SLIDERS["svm"](state, points.x).estimator
     standardizer = Standardizer.from_rows(points.x, np.ones(len(points)))
     z, classes = standardizer.transform(points.x), np.unique(points.y).tolist()
     pairs = [(1, 0)] if len(classes) == 2 else list(combinations(range(len(classes)), 2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +27,7 @@ from separatrix.exploration.state import (
     make_estimator,
     make_plain,
     pack,
-    plain_models,
+    view_models,
 )
 from separatrix.exploration.table import PageTable
 from separatrix.linear.inference import Summary
@@ -36,7 +37,7 @@ from separatrix.messages import InputError
 def fit(session: Session, state: ViewState) -> dict[str, Any]:
     """Points after their edits, the model, what it predicts, and what one may say about it."""
     scene, model, text = _fit_line(session, state)
-    name, summary = state.choice("model", _models()), summary_of(model)
+    name, summary = state.choice("model", view_models(REGRESSION)), summary_of(model)
     pairs = isinstance(model, sx.NadarayaWatson | sx.GaussianProcessRegressor)
     places, grid = places_of(scene, state, pairs=pairs)
     row = state.whole("point", -1, -1, 10**9)
@@ -144,23 +145,12 @@ EXACT_ROWS, INDUCING = 600, 64
 
 def model_of(session: Session, state: ViewState, scene: Scene) -> ChosenEstimator:
     """The estimator that the state names, and its call in Python."""
-    name = state.choice("model", _models())
-    if name not in MODELS:
-        return make_plain(name)
-    if name in ("ridge", "lasso"):
+    models = view_models(REGRESSION)
+    name = state.choice("model", models)
+    if name in PATHS:
         alpha = penalty(session, state, scene, name)
-        return make_estimator(name.capitalize(), alpha=alpha, standardize=True)
-    model: ChosenEstimator = MODELS[name](state, scene)
-    return model
-
-
-def _models() -> list[str]:
-    return [*MODELS, *plain_models(REGRESSION)]
-
-
-def least_squares(*_: Any) -> ChosenEstimator:
-    """min Σ (y − a − b·x)²."""
-    return make_estimator("LinearRegression")
+        return make_estimator(models[name], alpha=alpha, standardize=True)
+    return SLIDERS[name](state, scene) if name in SLIDERS else make_plain(models[name])
 
 
 def huber(state: ViewState, _: Scene) -> ChosenEstimator:
@@ -225,10 +215,8 @@ def learned_parameters(state: ViewState, scene: Scene) -> dict[str, float]:
     }
 
 
-MODELS: dict[str, Any] = {
-    "least squares": least_squares,
-    "ridge": None,
-    "lasso": None,
+#: Models with sliders, by their names in the view; those of a penalty follow its path.
+SLIDERS: dict[str, Callable[[ViewState, Scene], ChosenEstimator]] = {
     "huber": huber,
     "quantile": quantile,
     "polynomial": polynomial,
