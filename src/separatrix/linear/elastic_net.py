@@ -240,7 +240,7 @@ class MomentColumns:
 class DenseColumns:
     """Columns √w (x − c) of length one and a target ``t``; the working set is contiguous.
 
-    All columns are nonconstant in single precision, the working set in double precision.
+    All columns are stored in single precision, the working set in double precision.
     """
 
     known = False

@@ -144,7 +144,7 @@ class ElasticNetBase(RegressorMixin, MomentEstimator):
         alphas = getattr(self, "alphas", None)
         if alphas is None:
             return 100 if hasattr(self, "alphas") else int(bool(getattr(self, "alpha", 1.0)))
-        return int(alphas) if isinstance(alphas, Real) else np.size(alphas)
+        return int(float(alphas)) if isinstance(alphas, Real) else np.size(alphas)
 
     def _options(self) -> ElasticNetOptions:
         check_parameters(self)
@@ -512,7 +512,10 @@ class LassoPathBase(ElasticNetBase):
                 "their moments.",
                 remedy="Use coefs_ at the stored alphas_, or fit again.",
             )
-        return self._rows.collect() if moments is None else moments
+        if moments is not None:
+            return moments  # type: ignore[no-any-return]
+        assert self._rows is not None
+        return self._rows.collect()
 
     @abstractmethod
     def _best(self, path: ElasticNetPath, data: TrainingData) -> int:

@@ -358,11 +358,7 @@ def check_sizes(x: Matrix, names: Sequence[str] | None, *, any_size: bool = Fals
         if not greatest < LARGEST:
             _check_differences(x, names)
         return bool(np.isfinite(greatest))
-    with np.errstate(invalid="ignore"):
-        # Rows whose numbers show of most columns that they are not tiny, before all rows are looked
-        # at.
-        first = np.fmax.reduce(np.abs(to_array(x[:64])), axis=0)
-    if greatest <= LARGEST and (first >= SMALLEST).all():
+    if greatest <= LARGEST and _none_tiny(x):
         return True
     low, high = _ranges(x)
     size = np.maximum(np.abs(low), np.abs(high))
@@ -377,6 +373,18 @@ def check_sizes(x: Matrix, names: Sequence[str] | None, *, any_size: bool = Fals
                 remedy=f"{remedy} the column by a power of ten.",
             )
     return bool(np.isfinite(greatest))
+
+
+def _none_tiny(x: Matrix) -> bool:
+    """Whether the first rows, or the stored entries, show that no column is tiny throughout."""
+    if not sparse.issparse(x):  # 64 rows show it of most columns
+        return bool((np.abs(x[:64]).max(axis=0, initial=0.0) >= SMALLEST).all())
+
+    def part_is_not(part: slice) -> bool:
+        size = np.abs(x.data[part])
+        return bool(((size >= SMALLEST) | (size == 0.0)).all())
+
+    return all(parallel_map(part_is_not, pieces(len(x.data), MIN_NUMBERS)))
 
 
 def sizes_are_safe(mean_squares: Floats, n: int) -> bool:

@@ -302,9 +302,9 @@ def _block_moments(block: Block) -> Moments:
         if by_part is not None:
             return by_part[0]
     if sparse.issparse(x):
-        moments = _sparse_moments(rows)
-        if moments is not None:
-            return moments
+        centered = _sparse_moments(rows)
+        if centered is not None:
+            return centered
     chunk = int(np.clip(200_000 // max(p, 1), 64, 8192))
     by_column = isinstance(x, np.ndarray) and not x.flags.c_contiguous
     buffer = scratch((min(chunk, n), p), "F" if by_column else "C")
