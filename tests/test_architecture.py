@@ -50,6 +50,23 @@ def test_class_names_are_unique_within_the_package() -> None:
     assert not {name: places for name, places in homes.items() if len(places) > 1}
 
 
+def test_names_of_a_module_have_one_value() -> None:
+    """A constant that a merged module sets twice has the later value in both of its parts."""
+    twice = {}
+    for path in MODULES:
+        names = []
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            targets = node.targets if isinstance(node, ast.Assign) else ()
+            names += [
+                part.id for t in targets for part in ast.walk(t) if isinstance(part, ast.Name)
+            ]
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                names.append(node.name)
+        if repeated := {name for name in names if names.count(name) > 1 and name != "_"}:
+            twice[str(path.relative_to(SOURCE))] = repeated
+    assert not twice
+
+
 #: Classes of ours above a public estimator, itself included.
 DEEPEST = 5
 #: Those that may have more, and why.

@@ -445,7 +445,9 @@ class PreparedGaussian(PreparedTiles):
 
     def _tile(self, rows: tuple[Any, ...], columns: slice, tile: Array) -> None:
         x, u, half = rows
-        far = np.flatnonzero(half > self._far_limit) if self._any_far else _NONE
+        far = (
+            np.flatnonzero(half > self._far_limit) if self._any_far else np.empty(0, dtype=np.int64)
+        )
         if len(far) < len(half):
             product_into(u, self._columns[:, columns], tile)
             self._exponentials(tile, half, self._half_squares[columns])
@@ -461,7 +463,6 @@ class PreparedGaussian(PreparedTiles):
 #: ½‖u‖² up to which a product keeps enough digits: 5 in single precision, 10 in double. A row
 #: within the limit and a center far beyond it are so far apart that their kernel value vanishes.
 _LIMIT = {"float32": 128.0, "float64": 1e5}
-_NONE = np.empty(0, dtype=np.int64)
 
 
 def _loops(dtype: Any) -> tuple[Any, Any]:

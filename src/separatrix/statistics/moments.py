@@ -1099,10 +1099,6 @@ def _change(before: Moments, after: Moments) -> float:
 # dependent, z has as many columns as the rank, and b has the smallest norm.
 
 
-#: Smallest eigenvalue of the correlation matrix above which standardization suffices.
-MIN_EIGENVALUE = 1e-9
-
-
 @dataclass(frozen=True)
 class Preconditioner:
     """The map z = (x − center) · rotation / scale; ``rotation`` (d x r) is None for the identity.
@@ -1190,9 +1186,8 @@ def precondition(
     varies = scale > 0
     unit = np.where(varies, scale, 1.0)
     correlation = m.xx / np.outer(unit, unit) / m.weight
-    if varies.all() and (
-        m.d == 0 or (m.d < m.count and linalg.eigvalsh(correlation)[0] > MIN_EIGENVALUE)
-    ):
+    # Where the smallest eigenvalue of the correlation matrix is larger, standardization suffices.
+    if varies.all() and (m.d == 0 or (m.d < m.count and linalg.eigvalsh(correlation)[0] > 1e-9)):
         return Preconditioner(center, scale, None, y_center, fit_intercept)
     r = rows.reduce(TriangularFactor(shift=m.mean)).r
     # below its first row, the factor of [1 X Y] is that of the centered [X Y]

@@ -349,7 +349,7 @@ def _screen_columns(
 # that are not parallel are an interaction with other columns.
 
 
-#: Columns, and levels of one, that are drawn.
+#: Columns, and levels of one, that are drawn: as curves, histograms and bars.
 MOST_COLUMNS, MOST_LEVELS = 4, 12
 #: Rows averaged over, at least and at most, and the curves of single rows among them.
 LEAST_ROWS, DEPENDENCE_ROWS, CURVES = 20, 300, 30
@@ -485,8 +485,6 @@ def _entry(term: Term, value: Any) -> float:
 # Histograms of columns by class or with the mean of the target, and correlations of numbers.
 
 
-#: Columns that get a histogram, and levels that get a bar.
-MOST_COLUMNS, MOST_LEVELS = 4, 12
 #: Numeric columns that are correlated with one another, and those of them that are drawn.
 MOST_CORRELATED, MOST_DRAWN = 300, 14
 
