@@ -21,7 +21,6 @@ from separatrix.cluster.kernel_lloyd import (
 )
 from separatrix.estimators.base import KernelModel, reads_tables
 from separatrix.formula import nodes
-from separatrix.formula.kernels import dense
 from separatrix.kernels import Precomputed
 from separatrix.kernels.mercer import check_mercer
 from separatrix.messages import InputError, check_option, warn
@@ -266,12 +265,12 @@ class KernelKMeans(KernelModel, IterativeClusterer):
     def formula(self) -> nodes.ClassFormula:
         """The nearest cluster in feature space, by centroid or by members."""
         nodes.refuse_objects(self.kernel_)
-        points, k = dense(self.X_fit_), len(self.norms_)
+        points, k = self.X_fit_, len(self.norms_)
         weights = mean_weights(self.labels_fit_, self.weights_fit_, k)
         distances = nodes.KernelClusters(
             self._query_node(),
-            self.kernel_,
             points,
+            self.kernel_,
             weights,
             np.asarray(self.norms_) if self.assign == "centroid" else None,
             np.asarray(self.kernel_.diagonal(points), dtype=np.float64),

@@ -396,6 +396,6 @@ default="k-means++"
         x = nodes.standardize_rows(self.standardizer_, nodes.design_of(self))
         centers = np.asarray(self._standardize(self.cluster_centers_), dtype=np.float64)
         k = len(centers)
-        squares = nodes.Distances(x, SquaredEuclidean(), centers, names=cluster_names(k))
+        squares = nodes.Distances(x, centers, SquaredEuclidean(), names=cluster_names(k))
         found = nearest_cluster(squares, k)
         return replace(found, distance=nodes.NearestCenter(squares, found.chosen))

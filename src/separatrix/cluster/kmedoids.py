@@ -29,7 +29,6 @@ from separatrix.distances.names import PrecomputedDistances
 from separatrix.distances.vectors import Euclidean, SquaredEuclidean
 from separatrix.estimators.base import reads_tables
 from separatrix.formula import nodes
-from separatrix.formula.kernels import dense
 from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.convex import Certificate
 from separatrix.parameters import describe_parameters
@@ -321,9 +320,7 @@ default="k-medoids++"
     def formula(self) -> nodes.ClassFormula:
         """The nearest medoid."""
         x, k = self._query_node(), len(self.cluster_centers_)
-        distances = nodes.Distances(
-            x, self.metric_, dense(self.cluster_centers_), names=cluster_names(k)
-        )
+        distances = nodes.Distances(x, self.cluster_centers_, self.metric_, names=cluster_names(k))
         return replace(nearest_cluster(distances, k), distance=nodes.Least(distances))
 
 

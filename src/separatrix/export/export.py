@@ -24,7 +24,7 @@ from separatrix.export.check import (
     run_python,
     run_sqlite,
 )
-from separatrix.export.expressions import (
+from separatrix.export.program import (
     All,
     AnyOf,
     Case,
@@ -40,7 +40,9 @@ from separatrix.export.expressions import (
     Not,
     Number,
     OneOf,
+    Output,
     ProductOf,
+    Program,
     Quotient,
     RawLevel,
     RawNumber,
@@ -49,8 +51,8 @@ from separatrix.export.expressions import (
     SumOf,
     Text,
     Truth,
+    number_name,
 )
-from separatrix.export.program import Output, Program, number_name
 from separatrix.export.python import module_text
 from separatrix.export.scalars import program_of
 from separatrix.export.sql import DIALECTS, SQLDialect, dialect_named
@@ -310,7 +312,7 @@ def _other_targets(model: Any, level: float) -> str:
     try:
         built(model, columns_of(model), level=level)
     except InputError:
-        return "Nor has it one to ONNX."
+        return "ONNX cannot hold it either."
     return "It has one to ONNX (`to='onnx'`)."
 
 

@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Sequence
 
-from separatrix.export.expressions import (
+from separatrix.export.program import (
     All,
     AnyOf,
     Case,
@@ -23,6 +23,7 @@ from separatrix.export.expressions import (
     Number,
     OneOf,
     ProductOf,
+    Program,
     Quotient,
     RawLevel,
     RawNumber,
@@ -32,7 +33,6 @@ from separatrix.export.expressions import (
     Text,
     Truth,
 )
-from separatrix.export.program import Program
 from separatrix.formula.inputs import InputColumn
 from separatrix.rows.notations import AMONG_NUMBERS, SILENT
 from separatrix.rows.schema import Kind

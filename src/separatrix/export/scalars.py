@@ -18,10 +18,13 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from separatrix.arrays import Floats
-from separatrix.export.expressions import (
+from separatrix.export.program import (
+    ONE,
+    ZERO,
     All,
     AnyOf,
     Branch,
+    Builder,
     Case,
     Compare,
     Defined,
@@ -35,7 +38,9 @@ from separatrix.export.expressions import (
     Not,
     Number,
     OneOf,
+    Output,
     ProductOf,
+    Program,
     Quotient,
     Smallest,
     Sqrt,
@@ -43,14 +48,6 @@ from separatrix.export.expressions import (
     Text,
     Truth,
     children,
-    rebuilt,
-)
-from separatrix.export.program import (
-    ONE,
-    ZERO,
-    Builder,
-    Output,
-    Program,
     column_value,
     design,
     identifier,
@@ -58,6 +55,7 @@ from separatrix.export.program import (
     is_level,
     label,
     lacks_value,
+    rebuilt,
     total,
 )
 from separatrix.formula.nodes import (

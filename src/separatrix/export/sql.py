@@ -10,13 +10,14 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 
-from separatrix.export.expressions import (
+from separatrix.export.program import (
     All,
     AnyOf,
     Branch,
     Case,
     Compare,
     Defined,
+    Definition,
     Exp,
     Expression,
     Filled,
@@ -28,18 +29,21 @@ from separatrix.export.expressions import (
     Number,
     OneOf,
     ProductOf,
+    Program,
     Quotient,
     RawLevel,
     RawNumber,
     Smallest,
     Sqrt,
+    Stage,
     SumOf,
     Text,
     Truth,
+    identifier,
+    number_name,
     values_in,
     within,
 )
-from separatrix.export.program import Definition, Program, Stage, identifier, number_name
 from separatrix.formula.inputs import InputColumn
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.schema import Kind

@@ -839,25 +839,36 @@ def refuse_objects(kernel: Any) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Distances(Node):
-    """Distances to stored points (n x m)."""
+class StoredPoints(Node):
+    """Anything that compares rows ``x`` with stored points, dense or sparse."""
 
     x: Node
-    metric: Any
-    points: Floats
-    stage: ClassVar[str] = "distances"
+    points: Any
+
+    @cached_property
+    def rows(self) -> Floats:
+        """The points (m x d)."""
+        return dense(self.points)
 
     def stored_points(self) -> int:
-        """The points."""
-        return len(self.points)
+        """All of them."""
+        return n_items(self.points)
 
     def typical_points(self) -> Floats:
         """The points."""
-        return self.points
+        return self.rows
+
+
+@dataclass(frozen=True, eq=False)
+class Distances(StoredPoints):
+    """Distances to stored points (n x m)."""
+
+    metric: Any
+    stage: ClassVar[str] = "distances"
 
     def compute(self, of: Evaluation) -> Any:
         """By the metric."""
-        return pairwise_distances(self.metric, of(self.x), self.points)
+        return pairwise_distances(self.metric, of(self.x), self.rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -870,7 +881,7 @@ class NearestCenter(Node):
 
     def compute(self, of: Evaluation) -> Any:
         """From differences, which do not cancel."""
-        centers = self.squares.points
+        centers = self.squares.rows
         if centers.shape[1] <= FEW_COLUMNS or len(centers) <= FEW_POINTS:
             return of(self.squares).min().sqrt()
         own = of(self.chosen).flat().look_up(centers)
@@ -878,65 +889,45 @@ class NearestCenter(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class KernelClusters(Node):
+class KernelClusters(StoredPoints):
     """Squared distances in feature space to centroids, or mean distances to members.
 
     Centroids have the squared norms ``norms``; members the kernel values ``diagonal`` with
     themselves. ``weights`` (m x K) are those of the points in their clusters.
     """
 
-    x: Node
     kernel: Any
-    points: Floats
     weights: Floats
     norms: Floats | None
     diagonal: Floats
     stage: ClassVar[str] = "distances"
 
-    def stored_points(self) -> int:
-        """The points."""
-        return len(self.points)
-
-    def typical_points(self) -> Floats:
-        """The points."""
-        return self.points
-
     def compute(self, of: Evaluation) -> Any:
         """So many rows at a time as kernel values fit into a tile."""
 
         def work(part: Value) -> list[Value]:
-            values = kernel_values(self.kernel, part, self.points)
+            values = kernel_values(self.kernel, part, self.rows)
             if self.norms is not None:
                 return [self.norms[None, :] - (values @ self.weights) * 2.0]
             own = kernel_diagonal(self.kernel, part)
             square = (own - values * 2.0 + self.diagonal[None, :]).at_least(0.0)
             return [square.sqrt() @ self.weights]
 
-        return of(self.x).by_tiles(rows_of_a_tile(len(self.points)), work)[0]
+        return of(self.x).by_tiles(rows_of_a_tile(len(self.rows)), work)[0]
 
 
 @dataclass(frozen=True, eq=False)
-class Exemplars(Node):
+class Exemplars(StoredPoints):
     """Weighted sums of the targets of stored points (n x t), and their weights.
 
     The columns are Σ wⱼ tⱼ for each target, Σ wⱼ, and how many points of equal weight these are.
     ``weights`` says how a weight follows from a distance, ``sample_weight`` are those of points.
     """
 
-    x: Node
     metric: Any
-    points: Floats
     weights: Any
     sample_weight: Floats
     targets: Floats
-
-    def stored_points(self) -> int:
-        """The points."""
-        return len(self.points)
-
-    def typical_points(self) -> Floats:
-        """The points."""
-        return self.points
 
     @abstractmethod
     def part(self, x: Value) -> Value:
@@ -944,7 +935,7 @@ class Exemplars(Node):
 
     def compute(self, of: Evaluation) -> Any:
         """So many rows at a time as distances fit into a tile."""
-        m, d = self.points.shape
+        m, d = self.rows.shape
         wide = m if d <= FEW_COLUMNS or m <= FEW_POINTS else m + 64 * d
         x = of(self.x)
         return x.by_tiles(rows_of_a_tile(wide), lambda part: [self.part(part)])[0]
@@ -1009,7 +1000,7 @@ class Nearest(Exemplars):
 
     def _nearest(self, x: Value) -> tuple[Value, Value]:
         """Distances and positions of the nearest, near to far."""
-        metric, k = metric_formula(self.metric, self.points), self._count()
+        metric, k = metric_formula(self.metric, self.rows), self._count()
         mapped = metric.map_rows(x)
         m, d = metric.points.shape
         if metric.of_squares is None or d <= FEW_COLUMNS or m <= FEW_POINTS:
@@ -1039,10 +1030,10 @@ class Within(Exemplars):
 
     def part(self, x: Value) -> Value:
         """The columns for some of the rows."""
-        distances = pairwise_distances(self.metric, x, self.points)
+        distances = pairwise_distances(self.metric, x, self.rows)
         near = distances <= float(self.radius)
         weights = distance_weights(self.weights, distances, near) * self.sample_weight[None, :]
-        return weights @ np.column_stack([self.targets, np.ones(len(self.points))])
+        return weights @ np.column_stack([self.targets, np.ones(len(self.rows))])
 
 
 @dataclass(frozen=True, eq=False)
@@ -1051,9 +1042,9 @@ class Smoothed(Exemplars):
 
     def part(self, x: Value) -> Value:
         """The columns for some of the rows."""
-        distances = pairwise_distances(self.metric, x, self.points)
+        distances = pairwise_distances(self.metric, x, self.rows)
         weights = gaussian_weights(distances, float(self.weights)) * self.sample_weight[None, :]
-        return weights @ np.column_stack([self.targets, np.ones(len(self.points))])
+        return weights @ np.column_stack([self.targets, np.ones(len(self.rows))])
 
 
 def _is_uniform(weights: Any) -> bool:

@@ -208,7 +208,7 @@ class BallClassifier(EnclosingClassifier):
 
     def _margin_nodes(self, z: nodes.Node) -> nodes.Node:
         centers = self.standardizer_.transform(self.centers_)
-        distances = nodes.Distances(z, Euclidean(), centers)
+        distances = nodes.Distances(z, centers, Euclidean())
         names = nodes.score_names([*self.concepts_.tolist(), ""], "margin")[: len(centers)]
         radii = np.asarray(self.radii_)
         return nodes.Affine(distances, -np.eye(len(centers)), radii, names=names)

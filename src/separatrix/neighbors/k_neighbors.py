@@ -18,7 +18,6 @@ from separatrix.distances.search import NearestNeighborSearch, Neighbors
 from separatrix.distances.vectors import Chebyshev, Euclidean, Manhattan, Minkowski
 from separatrix.estimators.base import reads_tables
 from separatrix.formula import nodes
-from separatrix.formula.kernels import dense
 from separatrix.messages import InputError
 from separatrix.neighbors.base import (
     KNeighborsQueries,
@@ -225,8 +224,8 @@ class NeighborsPredictor(KNeighborsQueries):
         """Weighted sums of the targets of the k nearest rows."""
         return nodes.Nearest(
             self._query_node(),
+            self.points_,
             self.metric_,
-            dense(self.points_),
             self.weights,
             np.asarray(self.sample_weight_, dtype=np.float64),
             targets,

@@ -16,7 +16,6 @@ from separatrix.arrays import Floats, Ints
 from separatrix.distances.base import PreparedMetric
 from separatrix.estimators.base import reads_tables
 from separatrix.formula import nodes
-from separatrix.formula.kernels import dense
 from separatrix.kernels import Gaussian
 from separatrix.messages import InputError
 from separatrix.neighbors.base import (
@@ -90,8 +89,8 @@ class KernelSmoother(InstanceBasedModel):
         """Kernel-weighted means of the columns of ``targets``."""
         near = nodes.Smoothed(
             self._query_node(),
+            self.points_,
             self.metric_,
-            dense(self.points_),
             float(self.bandwidth_),
             np.asarray(self.sample_weight_, dtype=np.float64),
             targets,

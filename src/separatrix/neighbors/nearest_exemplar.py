@@ -13,7 +13,6 @@ from separatrix.distances.exemplars import geometric_median, medoid
 from separatrix.distances.names import PrecomputedDistances
 from separatrix.estimators.base import reads_tables
 from separatrix.formula import nodes
-from separatrix.formula.kernels import dense
 from separatrix.messages import InputError, check_option
 from separatrix.neighbors.base import InstanceBasedModel, fit_classes
 from separatrix.optimize.convex import Certificate
@@ -149,7 +148,7 @@ class NearestExemplar(ClassifierMixin, InstanceBasedModel):
 
     def formula(self) -> nodes.ClassFormula:
         """The class of the nearest exemplar."""
-        distances = nodes.Distances(self._query_node(), self.metric_, dense(self.exemplars_))
+        distances = nodes.Distances(self._query_node(), self.exemplars_, self.metric_)
         k, two = len(self.classes_), len(self.classes_) == 2
         matrix = np.array([[1.0], [-1.0]]) if two else -np.eye(k)
         scores = nodes.Affine(distances, matrix, names=nodes.score_names(self.classes_))

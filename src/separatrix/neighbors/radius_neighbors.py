@@ -13,7 +13,6 @@ from separatrix.arrays import Floats, Ints
 from separatrix.distances.search import NeighborLists
 from separatrix.estimators.base import reads_tables
 from separatrix.formula import nodes
-from separatrix.formula.kernels import dense
 from separatrix.formula.values import NoFormula
 from separatrix.messages import InputError
 from separatrix.neighbors.base import (
@@ -68,8 +67,8 @@ class RadiusPredictor(RadiusQueries):
         """Weighted sums of the targets of all rows within the radius."""
         return nodes.Within(
             self._query_node(),
+            self.points_,
             self.metric_,
-            dense(self.points_),
             self.weights,
             np.asarray(self.sample_weight_, dtype=np.float64),
             targets,

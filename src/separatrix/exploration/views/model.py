@@ -412,7 +412,8 @@ def neighbors(stored: Stored, row: Row, _: int) -> dict[str, Any] | None:
     if near is None:
         return None
     x = Evaluation(GivenRows(stored.rows([row])))(near.x)
-    distances, at, weights, _ = (value.array[0] for value in near.neighbors(x))
+    found: Any = near.neighbors(x)
+    distances, at, weights, _ = (value.array[0] for value in found)
     weights, targets = weights / weights.sum(), near.targets[at]
     codes, values = np.zeros(len(at), dtype=int), targets[:, 0].tolist()
     labels = _classes(stored)
@@ -448,7 +449,9 @@ def support(stored: Stored, row: Row, label: int) -> dict[str, Any] | None:
     expansion = kernel_score(node, output) if what else None
     if expansion is None:
         return None
-    parts = [kernel.values(of(kernel.x)).array[0] * w for kernel, w in expansion.parts]
+    values: list[Any] = [kernel.values(of(kernel.x)) for kernel, _ in expansion.parts]
+    pairs = zip(values, expansion.parts, strict=True)
+    parts = [value.array[0] * weights for value, (_, weights) in pairs]
     each, b = sign * np.concatenate(parts), sign * expansion.constant
     order = np.argsort(-np.abs(each), kind="stable")
     items = [[f"support vector {n + 1}", float(each[k])] for n, k in enumerate(order)]
