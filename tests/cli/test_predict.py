@@ -233,34 +233,34 @@ def test_a_bayesian_model_adds_the_ends_of_an_interval(command, here) -> None:
     assert command("predict", "b", "new.csv", "--level", "2").code == 2
 
 
-# -- guaranteed intervals and sets -----------------------------------------------------------------
+# -- conformal intervals and sets -----------------------------------------------------------------
 
 
 def test_a_level_adds_guaranteed_intervals_and_says_what_they_are(command, here, model) -> None:
     (here / "new.csv").write_text(NEW)
     ran = command("predict", model, "new.csv", "--level", "0.8")
     rows = lines(ran.out)
-    ends = [(float(r["guaranteed lower 80%"]), float(r["guaranteed upper 80%"])) for r in rows]
+    ends = [(float(r["conformal lower 80%"]), float(r["conformal upper 80%"])) for r in rows]
     middle = [float(r["predicted"]) for r in rows]
     np.testing.assert_allclose(np.mean(ends, axis=1), middle)
     assert "with a probability of at least 80 %" in ran.err
-    assert "guaranteed" not in command("predict", model, "new.csv").out
+    assert "conformal" not in command("predict", model, "new.csv").out
     ran = command("predict", model, "new.csv", "--level", "0.8", "--out", "p.parquet")
-    assert pq.read_table(here / "p.parquet").column_names[-1] == "guaranteed upper 80%"
+    assert pq.read_table(here / "p.parquet").column_names[-1] == "conformal upper 80%"
 
 
 def test_too_few_test_rows_give_infinite_intervals(command, here, model) -> None:
     (here / "new.csv").write_text(NEW)
     ran = command("predict", model, "new.csv", "--level", "0.9999")
     assert "Intervals are infinite: 9999 test rows are needed" in ran.err
-    assert [r["guaranteed lower 99.99%"] for r in lines(ran.out)] == ["-inf"] * 3
+    assert [r["conformal lower 99.99%"] for r in lines(ran.out)] == ["-inf"] * 3
 
 
 def test_a_level_adds_sets_of_labels(command, here) -> None:
     flags = ("--models", "lda", "--out", "w")
     assert command("fit", "sample:wine", "--target", "cultivar", *flags).code == 0
     rows = lines(command("predict", "w", "sample:wine", "--level", "0.9").out)
-    found = {r["guaranteed set 90%"] for r in rows}
+    found = {r["conformal set 90%"] for r in rows}
     assert {"cultivar A", "cultivar B"} <= found
     assert any("|" in text for text in found) or "" in found
 
@@ -270,4 +270,4 @@ def test_a_model_without_a_study_has_no_guarantee(command, here, model) -> None:
     (here / "new.csv").write_text(NEW)
     ran = command("predict", "alone.sx", "new.csv", "--level", "0.9")
     assert ran.code == 0
-    assert "No guaranteed intervals: the file holds no scores of test rows." in ran.err
+    assert "No conformal intervals: the file holds no scores of test rows." in ran.err

@@ -74,7 +74,7 @@ def predict(
     other columns are ignored, and a missing one is an error. Columns called id, or ending in it,
     are copied beside the predictions. Models with predictive distributions (bayes, gp) add the
     lower and the upper end of an interval. With --level every model that separatrix fit wrote adds
-    a guaranteed interval, or set of labels ("a|b"), from the test rows of its study. Numbers, dates
+    a conformal interval, or set of labels ("a|b"), from the test rows of its study. Numbers, dates
     and missing values are read as they were written in training.
 
     \b
@@ -98,7 +98,7 @@ def predict(
             rows = read_by_workers(rows, cluster)
         extra = own_columns(fitted, level)
         if click.get_current_context().get_parameter_source("level") is ParameterSource.COMMANDLINE:
-            extra = extra.join(guaranteed_columns(model, fitted, level, quiet=as_json))
+            extra = extra.join(conformal_columns(model, fitted, level, quiet=as_json))
         _predict(fitted, rows, file, keep, extra, as_json)
     except InputError as problem:
         if problem.remedy is None or "kinds=" not in problem.remedy:
@@ -316,8 +316,8 @@ def own_columns(fitted: Any, level: float) -> Extra:
     return Extra(class_headings("score", classes, count), fitted.decision_function)
 
 
-def guaranteed_columns(model: str, fitted: Any, level: float, *, quiet: bool) -> Extra | None:
-    """Guaranteed intervals or sets by the test rows of the study that chose the model.
+def conformal_columns(model: str, fitted: Any, level: float, *, quiet: bool) -> Extra | None:
+    """Conformal intervals or sets by the test rows of the study that chose the model.
 
     Says what is guaranteed, or why there is nothing.
     """
@@ -325,21 +325,21 @@ def guaranteed_columns(model: str, fitted: Any, level: float, *, quiet: bool) ->
 
     path = Path(model)
     study = load_study(path / MODEL if path.is_dir() else path)
-    conformal = getattr(study, "guaranteed", None)
+    conformal = getattr(study, "conformal", None)
     if conformal is None or conformal.refusal:
         why = "the file holds no scores of test rows." if conformal is None else conformal.refusal
-        say(f"· No guaranteed intervals: {why}", quiet=quiet)
+        say(f"· No conformal intervals: {why}", quiet=quiet)
         return None
     for remark in conformal.remarks(level):
         say(f"· {remark}", quiet=quiet)
     heading = f"{100 * level:.6g}%"
     if not conformal.classes:
         return Extra(
-            [f"guaranteed lower {heading}", f"guaranteed upper {heading}"],
+            [f"conformal lower {heading}", f"conformal upper {heading}"],
             lambda rows: conformal.intervals(fitted, rows, level),
         )
     return Extra(
-        [f"guaranteed set {heading}"],
+        [f"conformal set {heading}"],
         lambda rows: set_texts(conformal.sets(fitted, rows, level), fitted),
     )
 

@@ -1033,7 +1033,7 @@ SHOWN = 0.9
 
 def shown_check(study: Study) -> CoverageCheck | None:
     """The check at the level that is shown in detail, or at the next lower one."""
-    conformal = study.guaranteed
+    conformal = study.conformal
     checks = () if conformal is None else conformal.checks
     below = [check for check in checks if check.level <= SHOWN]
     return below[-1] if below else None
@@ -1041,7 +1041,7 @@ def shown_check(study: Study) -> CoverageCheck | None:
 
 def coverage_table(study: Study) -> ReportTable | None:
     """Coverage and mean size on the test set, by level."""
-    conformal = study.guaranteed
+    conformal = study.conformal
     if conformal is None or not conformal.checks:
         return None
     size = "Mean number of labels" if conformal.classes else "Mean width"
@@ -1053,7 +1053,7 @@ def coverage_table(study: Study) -> ReportTable | None:
     return ReportTable(tuple((head, head != "Level") for head in heads), tuple(lines))
 
 
-def guaranteed_class_table(study: Study) -> ReportTable | None:
+def conformal_class_table(study: Study) -> ReportTable | None:
     """Coverage of the rows of each class at the level that is shown."""
     check = shown_check(study)
     if check is None or not check.by_class:
@@ -1069,13 +1069,13 @@ def _coverage(score: Score) -> tuple[Cell, Cell]:
     return figure(score.value, value), Cell(ends, right=True)
 
 
-def guaranteed_text(study: Study) -> str:
+def conformal_text(study: Study) -> str:
     """What is guaranteed, how it was checked, and how to get it; or why there is nothing."""
-    conformal = study.guaranteed
+    conformal = study.conformal
     if conformal is None:
         return ""
     if conformal.refusal:
-        return f"There are no guaranteed intervals: {conformal.refusal}"
+        return f"There are no conformal intervals: {conformal.refusal}"
     what = "set of labels" if conformal.classes else "interval"
     text = " ".join(conformal.remarks(SHOWN))
     text += f" separatrix predict --level writes the {what} of new rows."

@@ -62,7 +62,7 @@ def document_of(study: Study) -> dict[str, Any]:
             **_coefficients(model),
         },
         "uncertainty": _uncertainty(study),
-        "guaranteed": _conformal_document(study),
+        "conformal": _conformal_document(study),
         "importance": _importance(study),
         "dependence": [_dependence(class_score) for class_score in study.dependence],
         "correlations": plain(study.correlations),
@@ -129,8 +129,8 @@ def _uncertainty(study: Study) -> dict[str, Any] | None:
 
 
 def _conformal_document(study: Study) -> dict[str, Any] | None:
-    """Coverage of guaranteed intervals or sets, each half of the test rows by the other."""
-    found = study.guaranteed
+    """Coverage of conformal intervals or sets, each half of the test rows by the other."""
+    found = study.conformal
     if found is None:
         return None
     if found.refusal:

@@ -251,7 +251,7 @@ class Study:
     dependence : mean prediction over the values of the most important columns.
     distributions, correlations : of the columns, on the training rows.
     uncertainty : predictive distributions on rows the model was not fitted to; None without any.
-    guaranteed : what guaranteed intervals and sets are made from; None of a study from moments.
+    conformal : what conformal intervals and sets are made from; None of a study from moments.
     digest : of the content of all rows in any order, for ``verify``; empty where none was made.
     validation : "folds", "leave_one_out" (one row, or one group, at a time) or "time".
     repeats, nested : the comparison on several sets of folds, and the selection judged by an outer
@@ -296,7 +296,7 @@ class Study:
     distributions: tuple[ColumnDistribution, ...] = ()
     correlations: ColumnCorrelations | None = None
     uncertainty: Uncertainty | None = None
-    guaranteed: Calibration | None = None
+    conformal: Calibration | None = None
     digest: str = ""
     validation: str = "folds"
     repeats: Repeats | None = None
@@ -414,7 +414,7 @@ class Uncertainty:
 
 
 # -------------------------------------------------------------------------------------------------
-# What a study stores for guaranteed intervals and sets: the scores of its test rows.
+# What a study stores for conformal intervals and sets: the scores of its test rows.
 #
 # The model was chosen and fitted without the test rows, so that they calibrate it by split
 # conformal prediction: a new row that is drawn as they were is covered with a probability of at
@@ -464,7 +464,7 @@ class Calibration:
     def quantiles(self, level: float) -> Floats:
         """The quantile of the scores; of classes, one for each."""
         if self.refusal:
-            raise InputError(f"No guaranteed intervals: {self.refusal}")
+            raise InputError(f"No conformal intervals: {self.refusal}")
         count = max(1, len(self.classes))
         exact = checked_level(level)
         return category_quantiles(self.scores, self.w, self.codes, count, exact)[:-1]

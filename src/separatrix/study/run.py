@@ -255,7 +255,7 @@ def _study_rows(
     )
     explained_study = explain(study_rows(design, selection), folds)
     return replace(
-        explained_study, digest=digest, guaranteed=calibrate_study(explained_study, folds)
+        explained_study, digest=digest, conformal=calibrate_study(explained_study, folds)
     )
 
 

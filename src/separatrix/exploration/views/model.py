@@ -144,13 +144,13 @@ def _intervals(stored: Stored, given: Any, labels: list[str]) -> list[list[Any]]
         elif hasattr(model, "predict_interval"):
             with suppress(InputError):  # dependent columns, or no degrees of freedom
                 intervals.append(["95 % interval", *_ends(model.predict_interval(given))])
-    guaranteed = getattr(stored.study, "guaranteed", None)
-    if guaranteed is None or guaranteed.refusal:
+    conformal = getattr(stored.study, "conformal", None)
+    if conformal is None or conformal.refusal:
         return intervals
     if not labels:
-        ends = guaranteed.intervals(model, given, 0.9)
-        return [*intervals, ["90 %, guaranteed by the test rows", *_ends(ends)]]
-    inside = guaranteed.sets(model, given, 0.9)[0]
+        ends = conformal.intervals(model, given, 0.9)
+        return [*intervals, ["90 % conformal interval", *_ends(ends)]]
+    inside = conformal.sets(model, given, 0.9)[0]
     chosen = [label for label, is_inside in zip(labels, inside, strict=True) if is_inside]
     return [*intervals, ["90 % set of classes", ", ".join(chosen) or "none"]]
 

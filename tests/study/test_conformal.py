@@ -1,4 +1,4 @@
-"""Guaranteed intervals and sets in a study: its test rows calibrate the model."""
+"""Conformal intervals and sets in a study: its test rows calibrate the model."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def of_classes():
 
 
 def test_scores_are_those_of_the_test_rows(of_numbers) -> None:
-    found, test = of_numbers.guaranteed, of_numbers.test_predictions
+    found, test = of_numbers.conformal, of_numbers.test_predictions
     np.testing.assert_allclose(found.scores, np.abs(test.truth - test.predicted), rtol=1e-12)
     q = np.sort(found.scores)[int(np.ceil(0.9 * (found.n + 1) - 1e-9)) - 1]
     ends = found.intervals(of_numbers.model, numbers(5, 9)[["a", "b"]], 0.9)
@@ -47,13 +47,13 @@ def test_scores_are_those_of_the_test_rows(of_numbers) -> None:
 
 
 def test_new_rows_are_covered(of_numbers, of_classes) -> None:
-    level, n = 0.9, of_numbers.guaranteed.n
+    level, n = 0.9, of_numbers.conformal.n
     new = numbers(500, 5)
-    low, high = of_numbers.guaranteed.intervals(of_numbers.model, new[["a", "b"]], level).T
+    low, high = of_numbers.conformal.intervals(of_numbers.model, new[["a", "b"]], level).T
     rank = int(np.ceil(level * (n + 1) - 1e-9))
     least = betabinom.ppf(1e-7, 500, rank, n + 1 - rank)
     assert ((low <= new.y) & (new.y <= high)).sum() >= least
-    found, new = of_classes.guaranteed, classes(500, 6)
+    found, new = of_classes.conformal, classes(500, 6)
     sets = found.sets(of_classes.model, new[["a", "b"]], 0.8)
     for k, name in enumerate(of_classes.classes):  # every class by its own rows
         mine = (new.y == name).to_numpy()
@@ -66,7 +66,7 @@ def test_new_rows_are_covered(of_numbers, of_classes) -> None:
 
 
 def test_a_class_with_few_test_rows_is_in_every_set(of_classes) -> None:
-    found = of_classes.guaranteed
+    found = of_classes.conformal
     few = found.classes.index("z")
     assert (found.codes == few).sum() < 9
     assert found.sets(of_classes.model, classes(20, 7)[["a", "b"]], 0.9)[:, few].all()
@@ -76,7 +76,7 @@ def test_a_class_with_few_test_rows_is_in_every_set(of_classes) -> None:
 
 def test_a_bayesian_winner_scores_in_its_own_deviations() -> None:
     study = sx.run_study(sx.scan(numbers(), target="y"), models=["bayes"])
-    found = study.guaranteed
+    found = study.conformal
     assert found.kind == "normalized"
     residuals = study.model.predictive(numbers()[["a", "b"]])
     rows = np.asarray(study.test_predictions.rows) - 1
@@ -91,24 +91,24 @@ def test_a_bayesian_winner_scores_in_its_own_deviations() -> None:
 def test_rows_that_are_not_exchangeable_give_no_guarantee(key: str, words: str) -> None:
     frame = numbers().assign(t=np.arange(240) // (4 if key == "group" else 1))
     study = sx.run_study(sx.scan(frame, target="y", **{key: "t"}), models=["linear"])
-    assert words in study.guaranteed.refusal
+    assert words in study.conformal.refusal
     with pytest.raises(InputError, match=words):
-        study.guaranteed.quantiles(0.9)
-    assert f"There are no guaranteed intervals: {study.guaranteed.refusal}" in render(study)
+        study.conformal.quantiles(0.9)
+    assert f"There are no conformal intervals: {study.conformal.refusal}" in render(study)
 
 
 def test_the_page_and_the_file_hold_them(of_classes, tmp_path) -> None:
     page = render(of_classes)
-    for words in ("Guaranteed sets of labels", "Coverage of each class", "Labels in a set"):
+    for words in ("Conformal sets of labels", "Coverage of each class", "Labels in a set"):
         assert words in page
     save(of_classes.model, tmp_path / "m.sx", study=of_classes)
-    again = load_study(tmp_path / "m.sx").guaranteed
-    np.testing.assert_array_equal(again.scores, of_classes.guaranteed.scores)
-    assert again.checks == of_classes.guaranteed.checks
+    again = load_study(tmp_path / "m.sx").conformal
+    np.testing.assert_array_equal(again.scores, of_classes.conformal.scores)
+    assert again.checks == of_classes.conformal.checks
 
 
 def test_copies_of_a_row_count_once() -> None:
     frame = numbers(120)
     twice = pd.concat([frame, frame], ignore_index=True)
     study = sx.run_study(sx.scan(twice, target="y"), models=["linear"])
-    assert study.guaranteed.n == study.n_test // 2
+    assert study.conformal.n == study.n_test // 2
