@@ -222,7 +222,7 @@ class CountNaiveBayes(ClassifierMixin, RowsEstimator):
     @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of every row."""
-        return label_scores(self.classes_, self.predict_joint_log_proba(X))
+        return label_scores(self.predict_joint_log_proba(X), self.classes_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -115,7 +115,7 @@ def class_terms(model: Any, rows: Rows, targets: Terms) -> Terms:
     return label_terms(model.classes_, rows.schema.targets[0].name)
 
 
-def label_scores(labels: NDArray[Any], scores: Floats) -> NDArray[Any]:
+def label_scores(scores: Floats, labels: NDArray[Any]) -> NDArray[Any]:
     """The class of every row: by the sign of one score, or by the largest of several."""
     chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
     return np.asarray(labels[chosen])

@@ -34,7 +34,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
     @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row: by the side of the hyperplane, or by the largest score."""
-        return label_scores(self.classes_, self.decision_function(X))
+        return label_scores(self.decision_function(X), self.classes_)
 
     def signed_distance(self, X: Any) -> Floats:
         """Distance of every row to the hyperplane, as :meth:`decision_function` in sign and shape.
@@ -75,7 +75,7 @@ class ProbabilisticLinearClassifier(LinearClassifier):
     @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class; the first of those whose probabilities are the same number."""
-        return label_scores(self.classes_, self.predict_proba(X))
+        return label_scores(self.predict_proba(X), self.classes_)
 
     def formula(self) -> nodes.ClassFormula:
         """Sigmoid or softmax of linear scores."""

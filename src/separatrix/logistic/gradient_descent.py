@@ -254,7 +254,7 @@ class GradientDescent(ProbabilisticLinearClassifier):
         """The most probable class; by the largest score for squared error."""
         if self.loss == "logistic":
             return super().predict(X)
-        return label_scores(self.classes_, self.decision_function(X))
+        return label_scores(self.decision_function(X), self.classes_)
 
     def formula(self) -> nodes.ClassFormula:
         """Probabilities of the logistic loss, scores of squared error."""

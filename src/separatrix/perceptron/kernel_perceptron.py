@@ -312,7 +312,7 @@ class KernelPerceptron(ClassifierMixin, KernelModel):
     @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row: by the sign of the score, or by the largest one."""
-        return label_scores(self.classes_, self.decision_function(X))
+        return label_scores(self.decision_function(X), self.classes_)
 
     def formula(self) -> nodes.ClassFormula:
         """Sums of kernel values of the rows that were mistaken."""

@@ -358,7 +358,7 @@ class LinearSVC(LinearClassifier, LinearSVM):
         """The class of every row: by the sign of the score, the largest score, or probability."""
         check_is_fitted(self)
         scores = self.predict_proba(X) if self.probability else self.decision_function(X)
-        return label_scores(self.classes_, scores)
+        return label_scores(scores, self.classes_)
 
     @property
     def _claim(self) -> str:

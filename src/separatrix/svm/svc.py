@@ -223,7 +223,7 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
                 "break_ties=True with decision_function_shape='ovo': pairs have no ties.",
                 remedy="break_ties must be False when decision_function_shape is 'ovo'.",
             )
-        return label_scores(self.classes_, self._from_scores(X, self._rank))
+        return label_scores(self._from_scores(X, self._rank), self.classes_)
 
     @available_if(_has_hyperplane)  # type: ignore[untyped-decorator]
     def signed_distance(self, X: Any) -> Floats:

@@ -359,7 +359,7 @@ class SVMPath(ClassifierMixin, KernelModel):
     @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row at ``C_``: by the sign of the score, or by the largest one."""
-        return label_scores(self.classes_, self.decision_function(X))
+        return label_scores(self.decision_function(X), self.classes_)
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in super().__getstate__().items() if key != "_training"}

@@ -371,7 +371,7 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, RowsEstimator):
         """The class of every row: the more probable of two, the most probable of several."""
         x = self._items(X)
         if len(self.classes_) == 2:
-            return label_scores(self.classes_, self.binaries_[0].latent_mean(x))
+            return label_scores(self.binaries_[0].latent_mean(x), self.classes_)
         return np.asarray(self.classes_[self._probabilities(x).argmax(axis=1)])
 
     @on_one_blas_thread
