@@ -35,6 +35,8 @@ T = TypeVar("T")
 
 #: Pieces that a large piece of work is cut into, at least: 16 threads then wait little at the end.
 MIN_PIECES = 64
+#: Numbers that are worth a piece of their own: to read them takes as long as to wake a thread.
+PIECE_NUMBERS = 100_000
 #: Variables by which ``joblib`` and Dask tell their workers how many threads to use.
 WORKER_LIMITS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
 #: Variables from which BLAS takes its own number of threads.

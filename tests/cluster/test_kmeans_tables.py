@@ -144,7 +144,7 @@ def test_wide_rows_are_assigned_as_by_plain_distances(
     rng = np.random.default_rng(6)
     x, w = rng.standard_normal((600, d)) + offset, rng.uniform(0.5, 2.0, 600)
     x[10:40] = x[10]
-    monkeypatch.setattr(wide, "MIN_NUMBERS", 20_000)
+    monkeypatch.setattr(wide, "PIECE_NUMBERS", 20_000)
     runs = []
     for threads, copied in ((1, wide.MAX_COPIED), (2, wide.MAX_COPIED), (2, 0)):
         monkeypatch.setattr("separatrix.threads.available_threads", lambda threads=threads: threads)

@@ -21,7 +21,7 @@ from separatrix.cluster.loops.kmeans import TILE, compare_candidates, plusplus
 from separatrix.cluster.loops.linkage import total_reductions
 from separatrix.cluster.streaming import CompressedRows
 from separatrix.rows.schema import n_items
-from separatrix.threads import parallel_map, pieces
+from separatrix.threads import PIECE_NUMBERS, parallel_map, pieces
 
 if TYPE_CHECKING:
     from separatrix.cluster.kernel_lloyd import GramBlocks
@@ -31,8 +31,6 @@ Singles = NDArray[np.float32]
 
 #: Numbers in a table up to which one compiled loop draws all centers.
 SMALL = 150_000
-#: Numbers that are worth a piece of their own.
-MIN_WORK = 100_000
 
 
 def lexicographic_order(x: Any) -> Ints:
@@ -120,7 +118,7 @@ def sorted_rows(x: Floats, w: Floats) -> SortedRows:
         np.subtract(x[order[rows]], origin, out=z[rows])
         np.einsum("ij,ij->i", z[rows], z[rows], out=square[rows])
 
-    parallel_map(center, pieces(len(x), MIN_WORK // max(x.shape[1], 1)))
+    parallel_map(center, pieces(len(x), PIECE_NUMBERS // max(x.shape[1], 1)))
     return SortedRows(z, square, w[order], origin)
 
 
@@ -144,7 +142,7 @@ def plusplus_centers(rows: SortedRows, k: int, rng: np.random.Generator) -> Floa
     # Columns up to which distances to candidates are summed by column; else from products of BLAS.
     if z.shape[1] <= 64:
         return np.asarray(z[plusplus_rows(TiledRows(z, w), k, rng)] + origin)
-    cuts = pieces(len(z), MIN_WORK // max(z.shape[1], 1))
+    cuts = pieces(len(z), PIECE_NUMBERS // max(z.shape[1], 1))
 
     def squares(candidates: Ints) -> Callable[[int], Floats]:
         points = z[candidates]
@@ -222,7 +220,7 @@ def build_medoids(distance: Singles, weight: Floats, k: int, _: Any) -> Ints:
 
     while len(chosen) < k:
         np.minimum(nearest, distance[chosen[-1]], out=nearest)
-        parallel_map(reduce, pieces(n, MIN_WORK // n))
+        parallel_map(reduce, pieces(n, PIECE_NUMBERS // n))
         reduction[chosen] = -1.0
         chosen.append(int(reduction.argmax()))
     return np.array(chosen, dtype=np.int64)
@@ -328,7 +326,7 @@ class TiledRows:
         self.z, self.w = z, np.zeros(self.count * TILE)
         self.w[:n] = w
         self.tiles = np.zeros((self.count, d, TILE))
-        at = pieces(self.count, max(1, MIN_WORK // (TILE * max(d, 1))))
+        at = pieces(self.count, max(1, PIECE_NUMBERS // (TILE * max(d, 1))))
         self.cuts = [slice(some.start * TILE, some.stop * TILE) for some in at]
         parallel_map(self._fill, at)
 

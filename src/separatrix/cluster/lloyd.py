@@ -38,7 +38,14 @@ from separatrix.cluster.loops.kmeans import (
 from separatrix.messages import InputError
 from separatrix.rows.schema import Block, unit_weights
 from separatrix.statistics.moments import Moments, Standardizer, not_finite, zero_if_constant
-from separatrix.threads import MIN_PIECES, on_threads, one_blas_thread, parallel_map, pieces
+from separatrix.threads import (
+    MIN_PIECES,
+    PIECE_NUMBERS,
+    on_threads,
+    one_blas_thread,
+    parallel_map,
+    pieces,
+)
 
 #: Rows times columns times centers up to which plain distances are faster than bounds.
 SMALL = 1_000_000
@@ -156,8 +163,6 @@ def first_best(runs: list[LloydResult]) -> LloydResult:
 
 #: Rows that are worth a piece of their own.
 MIN_ROWS = 1024
-#: Or numbers, if the rows are wide.
-MIN_NUMBERS = 100_000
 #: Numbers in a large table.
 LARGE = 2**25
 
@@ -169,7 +174,7 @@ class BoundedLloyd:
         n, d = table.x.shape
         k = len(start)
         self.table = table
-        self.pieces = pieces(n, max(min(MIN_ROWS, MIN_NUMBERS // d), 2 * k))
+        self.pieces = pieces(n, max(min(MIN_ROWS, PIECE_NUMBERS // d), 2 * k))
         self.mean, self.unit = table.origin_and_unit()
         max_groups = 16  # groups of centers with a lower bound each
         if table.x.size > LARGE:
@@ -501,7 +506,7 @@ class WideLloyd:
     def __init__(self, table: LloydRows, start: Floats) -> None:
         n, d = table.x.shape
         self.table = table
-        self.pieces = pieces(n, MIN_NUMBERS // d)
+        self.pieces = pieces(n, PIECE_NUMBERS // d)
         self.mean, unit = table.origin_and_unit()
         # single precision holds the squares of most tables as they are
         min_unit = 2.0**-20  # least number near which rows are not scaled
@@ -523,7 +528,7 @@ class WideLloyd:
     def _cuts(self, n: int, smallest: int = 1) -> list[slice]:
         """Cuts of ``n`` rows, which with those of the columns make about ``MIN_PIECES`` pieces."""
         width = self.table.x.shape[1] // len(self.columns)
-        return pieces(n, max(MIN_NUMBERS // width, smallest), MIN_PIECES // len(self.columns))
+        return pieces(n, max(PIECE_NUMBERS // width, smallest), MIN_PIECES // len(self.columns))
 
     def _center_rows(self, rows: Any, columns: slice = slice(None)) -> Floats:
         """Some rows (a slice or positions) in double precision, relative to the mean."""
@@ -601,7 +606,7 @@ class WideLloyd:
 
         cuts = self._cuts(len(rows))
         parallel_map(multiply, [(at, part) for at in cuts for part in range(len(self.columns))])
-        parallel_map(compare, pieces(len(rows), MIN_NUMBERS // (4 * k)))
+        parallel_map(compare, pieces(len(rows), PIECE_NUMBERS // (4 * k)))
         return label, near, margin
 
     def _nearest_exact(self, rows: Ints) -> tuple[Any, ...]:
@@ -618,7 +623,7 @@ class WideLloyd:
             )
             return label, near, margin, error
 
-        found = parallel_map(nearest, pieces(len(rows), MIN_NUMBERS // self.table.x.shape[1]))
+        found = parallel_map(nearest, pieces(len(rows), PIECE_NUMBERS // self.table.x.shape[1]))
         return tuple(np.concatenate(part) for part in zip(*found, strict=True))
 
     def update_centers(self) -> float:
@@ -646,7 +651,7 @@ class WideLloyd:
     def _cluster_sums(self, rows: Ints | None, clusters: NDArray[Any], w: Floats) -> Floats:
         """Σ w x of every cluster; all rows if None. A row may count in several clusters."""
         k = len(self.centers)
-        step = max(16, MIN_NUMBERS // self.columns[-1].stop * len(self.columns))
+        step = max(16, PIECE_NUMBERS // self.columns[-1].stop * len(self.columns))
         cuts = self._cuts(len(clusters), 2 * k)
 
         def add(cut: tuple[slice, slice]) -> Floats:
@@ -867,10 +872,6 @@ def power_of_two(number: float) -> float:
 # Mean and scatter of every column: what K-means needs of a table before it starts.
 
 
-#: Numbers that are worth a piece of their own.
-MIN_WORK = 100_000
-
-
 @dataclass(frozen=True)
 class ColumnSpread:
     """Rows of positive weight, their weight, and Σ w (x − μ)² about the mean μ of each column."""
@@ -939,7 +940,7 @@ class ColumnSpread:
 
 def _dense(x: Floats, w: Floats, weight: float) -> tuple[Floats, Floats]:
     """Mean and scatter of the columns of a dense matrix, rows on threads."""
-    cuts = pieces(len(x), MIN_WORK // max(x.shape[1], 1))
+    cuts = pieces(len(x), PIECE_NUMBERS // max(x.shape[1], 1))
     mean = np.sum(parallel_map(lambda rows: w[rows] @ x[rows], cuts), axis=0) / weight
 
     def about_mean(rows: slice) -> tuple[Floats, Floats]:

@@ -12,9 +12,9 @@ from scipy import sparse
 
 from separatrix.arrays import Floats
 from separatrix.messages import InputError
-from separatrix.rows.schema import MIN_NUMBERS, extent, n_items
+from separatrix.rows.schema import extent, n_items
 from separatrix.statistics.columns import column_extremes
-from separatrix.threads import parallel_map, pieces
+from separatrix.threads import PIECE_NUMBERS, parallel_map, pieces
 
 
 class Metric(ABC):
@@ -205,4 +205,4 @@ def center_and_reach(x: Floats) -> tuple[Floats, float]:
 
 
 def _parts(x: Floats) -> list[slice]:
-    return pieces(len(x), max(1, MIN_NUMBERS // max(1, x[0].size)))
+    return pieces(len(x), max(1, PIECE_NUMBERS // max(1, x[0].size)))

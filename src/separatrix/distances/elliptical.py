@@ -132,10 +132,7 @@ class Mahalanobis(Euclidean):
         """With the covariance of this sample, unless one was given."""
         if self.covariance is not None:
             return self
-        x = as_dense_matrix(x)
-        w = unit_weights(w, len(x))
-        centered = x - w @ x / w.sum()
-        centered[:, np.ptp(x[w > 0], axis=0) == 0] = 0.0  # a mean of equal numbers may round
+        centered, w = _center(x, w)
         with np.errstate(over="ignore", invalid="ignore"):
             covariance = (centered.T * w) @ centered / w.sum()
         _representable(np.diag(covariance), centered, "variance")
@@ -194,10 +191,7 @@ class StandardizedEuclidean(Euclidean):
         """With the variances of this sample, unless they were given."""
         if self.variances is not None:
             return self
-        x = as_dense_matrix(x)
-        w = unit_weights(w, len(x))
-        centered = x - w @ x / w.sum()
-        centered[:, np.ptp(x[w > 0], axis=0) == 0] = 0.0  # a mean of equal numbers may round
+        centered, w = _center(x, w)
         with np.errstate(over="ignore"):
             v = w @ centered**2 / max(w.sum() - 1.0, 1.0)
         return StandardizedEuclidean(_representable(v, centered, "variance"))
@@ -213,6 +207,15 @@ class StandardizedEuclidean(Euclidean):
         if centered.shape[1] != len(v):
             raise InputError(f"There are {len(v)} variances, for {centered.shape[1]} columns.")
         return np.asarray(centered / np.sqrt(np.where(v > 0.0, v, 1.0)) * (v > 0.0))
+
+
+def _center(x: Any, w: Floats | None) -> tuple[Floats, Floats]:
+    """Rows about their weighted mean, and their weights."""
+    x = as_dense_matrix(x)
+    w = unit_weights(w, len(x))
+    centered = x - w @ x / w.sum()
+    centered[:, np.ptp(x[w > 0], axis=0) == 0] = 0.0  # a mean of equal numbers may round
+    return centered, w
 
 
 def _representable(spread: Floats, centered: Floats, name: str) -> Floats:

@@ -19,11 +19,11 @@ from separatrix.matrices.loops import (
     rows_times_columns,
     weighted_squares,
 )
-from separatrix.threads import parallel_map, pieces
+from separatrix.threads import PIECE_NUMBERS, parallel_map, pieces
 
-#: Multiplications that are worth another thread: of stored entries, and of a dense matrix, whose
-#: products run in BLAS so fast that smaller pieces wait for the interpreter.
-MIN_WORK, DENSE_WORK = 100_000, 400_000
+#: Multiplications of a dense matrix that are worth another thread: its products run in BLAS so fast
+#: that smaller pieces wait for the interpreter.
+DENSE_WORK = 400_000
 
 
 class Products(Protocol):
@@ -219,7 +219,7 @@ def _width(v: Floats) -> int:
     return 1 if v.ndim == 1 else v.shape[1]
 
 
-def _smallest(work: int, least: int = MIN_WORK) -> int:
+def _smallest(work: int, least: int = PIECE_NUMBERS) -> int:
     """Rows of so much work that are worth a piece of their own."""
     return max(1, least // max(work, 1))
 

@@ -92,8 +92,6 @@ def value_axis(axis: Any, display: str = "") -> None:
 # Histogram of one column: by class, or with the mean of a numeric target in every bin.
 
 
-#: Classes with a histogram of their own: the most frequent.
-MAX_CLASSES = 6
 #: Rows below which the mean of a bin is not drawn.
 _FEW = 3
 
@@ -216,9 +214,9 @@ class ColumnDistributionDisplay(Display):
     @property
     def shown(self) -> list[int]:
         """Classes drawn: of more than six, the most frequent."""
-        if len(self.classes) <= MAX_CLASSES:
+        if len(self.classes) <= len(SERIES):
             return list(range(self.counts.shape[1]))
-        order = np.argsort(-self.counts.sum(axis=0), kind="stable")[:MAX_CLASSES]
+        order = np.argsort(-self.counts.sum(axis=0), kind="stable")[: len(SERIES)]
         return sorted(order.tolist())
 
     @property
@@ -242,8 +240,8 @@ class ColumnDistributionDisplay(Display):
             text += f" {plural(self.outside, 'row')} beyond the axis."
         elif self.outside:
             text += f" {plural(self.outside, 'row')} of other levels."
-        if len(self.classes) > MAX_CLASSES:
-            text += f" The {MAX_CLASSES} most frequent of {len(self.classes)} classes are drawn."
+        if len(self.classes) > len(SERIES):
+            text += f" The {len(SERIES)} most frequent of {len(self.classes)} classes are drawn."
         return text
 
     def _numbers_in_words(self) -> str:
@@ -772,8 +770,6 @@ def _with_column(X: Any, j: int, rows: Any) -> Any:
 # Partial dependence of predictions on one column, with the curves of single rows.
 
 
-#: Classes that get a curve of their own: those that change most.
-MAX_CURVES = 6
 #: Averages are of probabilities or proportions on these scales.
 _RATES = ("probability", "proportion")
 
@@ -893,10 +889,10 @@ class PartialDependenceDisplay(Display):
     @property
     def shown(self) -> list[int]:
         """Outputs drawn: of more than six, those that change most."""
-        if len(self.outputs) <= MAX_CURVES:
+        if len(self.outputs) <= len(SERIES):
             return list(range(len(self.outputs)))
         ranges = np.ptp(self.average, axis=0)
-        return sorted(np.argsort(-ranges, kind="stable")[:MAX_CURVES].tolist())
+        return sorted(np.argsort(-ranges, kind="stable")[: len(SERIES)].tolist())
 
     @property
     def description(self) -> str:
@@ -918,8 +914,8 @@ class PartialDependenceDisplay(Display):
         )
         if len(self.outputs) > 1:
             text = f"Largest change, {self.outputs[k]}: {text[0].lower()}{text[1:]}"
-        if len(self.outputs) > MAX_CURVES:
-            text += f" The {MAX_CURVES} of {len(self.outputs)} classes that change most are drawn."
+        if len(self.outputs) > len(SERIES):
+            text += f" The {len(SERIES)} of {len(self.outputs)} classes that change most are drawn."
         return text
 
     def _value(self, i: int) -> str:

@@ -17,7 +17,7 @@ from scipy import linalg, sparse
 
 from separatrix.arrays import Floats, Ints, Matrix
 from separatrix.messages import InputError
-from separatrix.threads import parallel_map, pieces
+from separatrix.threads import PIECE_NUMBERS, parallel_map, pieces
 
 # -------------------------------------------------------------------------------------------------
 # Schema of a table: its columns, and the terms (numbers per row) that each column yields.
@@ -384,7 +384,7 @@ def _none_tiny(x: Matrix) -> bool:
         size = np.abs(x.data[part])
         return bool(((size >= SMALLEST) | (size == 0.0)).all())
 
-    return all(parallel_map(part_is_not, pieces(len(x.data), MIN_NUMBERS)))
+    return all(parallel_map(part_is_not, pieces(len(x.data), PIECE_NUMBERS)))
 
 
 def sizes_are_safe(mean_squares: Floats, n: int) -> bool:
@@ -405,15 +405,11 @@ def refuse_beyond(most: float, x: Matrix, names: Sequence[str] | None) -> None:
         )
 
 
-#: Numbers that are worth another piece.
-MIN_NUMBERS = 1 << 17
-
-
 def extent(x: Floats) -> tuple[float, float]:
     """Minimum and maximum; NaN if there is any, and zeros of a matrix without entries."""
     if not x.size:
         return 0.0, 0.0
-    at_once = pieces(len(x), max(1, MIN_NUMBERS // max(1, x[0].size)))
+    at_once = pieces(len(x), max(1, PIECE_NUMBERS // max(1, x[0].size)))
     extents = parallel_map(lambda part: (x[part].min(), x[part].max()), at_once)
     low, high = np.array(extents).T
     return float(low.min()), float(high.max())
