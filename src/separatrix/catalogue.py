@@ -452,7 +452,7 @@ _ROWS = (
     Declaration("SVR", "svm.svr", REGRESSION, twin="svm", verifier="svm:regressor", large=True),
     Declaration("NuSVC", "svm.nu", CLASSIFICATION, twin="svm", verifier="svm:classifier"),
     Declaration("NuSVR", "svm.nu", REGRESSION, twin="svm", verifier="svm:regressor"),
-    Declaration("OneClassSVM", "svm.nu", OUTLIERS, twin="svm"),
+    Declaration("OneClassSVM", "svm.nu", OUTLIERS, twin="svm", verifier="svm:one_class"),
     Declaration("SVMPath", "svm.svm_path", CLASSIFICATION),
     Declaration("SVCSearch", "svm.search", CLASSIFICATION, verifier="svm:classifier",
         candidate=_candidate("svm", 13, "RBF SVM, tuned", rows_a_unit=50,

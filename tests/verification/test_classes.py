@@ -124,6 +124,28 @@ def test_a_fraction_in_place_of_costs(y: Any) -> None:
     assert not sx.verify(numbers, X, SCORE).holds
 
 
+@pytest.mark.parametrize("options", [{}, {"nu": 0.1, "standardize": True}, {"kernel": "linear"}])
+def test_one_class(options: dict[str, Any]) -> None:
+    w = 1.0 + np.arange(len(X)) % 3
+    model = sx.OneClassSVM(**options).fit(X, sample_weight=w)
+    assert sx.verify(model, X, weight=w).verdict == "proved"
+    assert not sx.verify(model, X).holds
+    binary = model.svms_[0]
+    model.svms_[0] = replace(binary, intercept=binary.intercept * (1.0 + 1e-3))
+    assert {"objective", "duality gap"} <= set(refuted(sx.verify(model, X, weight=w)))
+    model.svms_[0] = replace(binary, beta=binary.beta[::-1])
+    assert not sx.verify(model, X, weight=w).holds
+    model.nu *= 1.01
+    assert "dual coefficients" in refuted(sx.verify(model, X, weight=w))
+
+
+def test_one_class_around_zero_claims_no_margin() -> None:
+    model = sx.OneClassSVM(kernel="linear").fit(X - X.mean(axis=0))
+    found = sx.verify(model, X - X.mean(axis=0))
+    assert found.holds
+    assert "Zero is among the rows" in str(found)
+
+
 @pytest.mark.parametrize("standardize", [False, True])
 def test_clusters(standardize: bool) -> None:
     model = sx.KMeans(3, standardize=standardize, random_state=0).fit(X)

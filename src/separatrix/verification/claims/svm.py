@@ -71,6 +71,16 @@ def regressor(model: Record, blocks: Blocks) -> list[Claim]:
     return _binary_svms(model, design, blocks, targets, epsilon, [1.0] * design.n)
 
 
+def one_class(model: Record, blocks: Blocks) -> list[Claim]:
+    """``OneClassSVM``: every row on the side away from zero."""
+    design = gather(blocks)
+    if any(w == 0.0 for w in design.weights or ()):
+        sentence = "The gap of a fit with rows of no weight is not recomputed."
+        return [Claim("duality gap", UNCHECKED, sentence)]
+    targets = [[1.0] * len(svm["rows"].values) for svm in model["svms_"]]
+    return _binary_svms(model, design, blocks, targets, None, [1.0] * design.n)
+
+
 def _binary_svms(
     model: Record,
     design: Design,
@@ -105,9 +115,13 @@ def _binary_svms(
             at, t, svm["C"].values, svm["beta"].values, svm["intercept"], epsilon
         )
         tolerance = float(model.params.get("tol", 1e-3))
-        svms.append(problem_claims(problem, values, svm["certificate"], tolerance, blocks))
-        if "nu" in model.params:
-            svms[-1].append(_fraction(problem, Fraction(model.params["nu"])))
+        stated, nu = svm["certificate"], model.params.get("nu")
+        if "classes_" not in model and epsilon is None:
+            svms.append(one_class_claims(problem, values, stated, tolerance, blocks, Fraction(nu)))
+            continue
+        svms.append(problem_claims(problem, values, stated, tolerance, blocks))
+        if nu is not None:
+            svms[-1].append(_fraction(problem, Fraction(nu)))
     names = dict.fromkeys(claim.name for one in svms for claim in one)
     for name in names:
         several = [claim for one in svms for claim in one if claim.name == name]
@@ -282,6 +296,49 @@ def problem_claims(
         return [*claims, Claim("margin", PROVED, "The hyperplane separates the classes.")]
     kkt = _violation(problem, scores)
     return claims + kkt_claims(certificate, kkt, Fraction(1, 10**10) + slack, tolerance)
+
+
+def one_class_claims(
+    problem: KernelProblem,
+    kernel: KernelValues,
+    certificate: Record,
+    tolerance: float,
+    blocks: Blocks,
+    nu: Fraction,
+) -> list[Claim]:
+    """Bounds of α, the objective, the gap and the KKT residual of a one-class SVM.
+
+    P = ½ αᵀKα − νρΣc + Σ c max(0, ρ − f),      D = −½ αᵀKα,      Σα = νΣc,  0 ≤ α ≤ c
+    """
+    alpha, costs = list(map(Fraction, problem.beta)), list(map(Fraction, problem.cost))
+    rho, total = -Fraction(problem.intercept), nu * sum(costs, ZERO)
+    delta = sum(alpha, ZERO) - total
+    pairs = zip(alpha, costs, strict=True)
+    if abs(delta) > AT_BOUND * total or any(not 0 <= a <= (1 + AT_BOUND) * c for a, c in pairs):
+        sentence = "Coefficients are not between 0 and the costs, or their sum is not ν of these."
+        return [Claim("dual coefficients", REFUTED, sentence)]
+    if rho <= 0:
+        return [Claim("duality gap", UNCHECKED, "Zero is among the rows in the feature space.")]
+    moved = (max if delta > 0 else min)(range(len(alpha)), key=alpha.__getitem__)
+    scores = _scores(problem, kernel, moved, blocks)
+    losses = [c * max(-low, ZERO) for c, low in zip(costs, scores.low, strict=True)]
+    primal = scores.square[1] / 2 - rho * total + sum(losses, ZERO)
+    shift = max(-2 * delta * own for own in scores.own) + delta**2 * scores.diagonal
+    gap = max(primal + (scores.square[1] + shift) / 2, ZERO)
+    slack = ROUNDING * scores.diagonal * total
+    lost = slack * (total + sum((c for c, loss in zip(costs, losses, strict=True) if loss), ZERO))
+    claims = [
+        claim_recorded(
+            "objective", "The objective", certificate["primal"], primal, ZERO, 8.0, error=lost
+        )
+    ]
+    rounding = max(ROUNDED, lost / (abs(primal) or 1))
+    claims += gap_claims(
+        certificate, primal, gap, tolerance, error=lost, how="enclosed", rounding=rounding
+    )
+    rows = zip(scores.low, alpha, costs, strict=True)
+    kkt = max((_graph_distance(-low / rho, a / c) for low, a, c in rows), default=ZERO)
+    return claims + kkt_claims(certificate, kkt, Fraction(1, 10**10) + slack / rho, tolerance)
 
 
 def _feasible(problem: KernelProblem) -> tuple[bool, str]:
