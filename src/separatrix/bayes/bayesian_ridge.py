@@ -509,9 +509,6 @@ def _variance(data: TrainingData) -> float:
 # Bayesian linear regression with a given prior and noise: every answer in closed form.
 
 
-TOLERANCE = 1e-8
-
-
 @describe_parameters
 class BayesianLinearRegression(BayesianLinearModel):
     """Bayesian linear regression with a given prior and noise.
@@ -683,11 +680,12 @@ class BayesianLinearRegression(BayesianLinearModel):
         deviation = np.sqrt(prior.root**2 if prior.diagonal else (prior.root**2).sum(axis=1))
         unit = np.where(deviation > 0.0, deviation, 1.0) * (1.0 + self.alpha_ * most)
         strength = max(1.0, float(np.sqrt(self.alpha_ * evidence_spectrum.yy)))
+        # Relative gap that the certificate promises.
         return Certificate(
             claim="Closed form: the posterior of these rows under the given prior and noise",
             primal=0.5 * self.alpha_ * residual + 0.5 * prior.distance(moved),
             kkt=float(np.max(np.abs(moved - step) / unit, initial=0.0)) / strength,
-            tolerance=TOLERANCE,
+            tolerance=1e-8,
             rank=evidence_spectrum.rank,
             digits=digits((1.0 + self.alpha_ * most) / (1.0 + self.alpha_ * least)),
             statistic="the rows" if isinstance(source, Block) else "moments",

@@ -530,8 +530,6 @@ def _row_losses(scores: Floats, codes: Ints, tempering: Tempering) -> tuple[Floa
 #     Σₖ = α σ²I + Qᵀ(…)Q,     Q an orthonormal basis of the span
 
 
-#: What is tried where densities are too sure: temperatures of 1, 2, 4, 8, and floors.
-TEMPERING = Tempering(3, (0.0, 0.003, 0.03))
 #: Ratios β/(1 − α) in the order in which they are tried while the work allowed lasts.
 PRIORITY = (1.0, 0.0, 0.5, 0.15, 0.75, 0.3, 0.9, 0.05)
 
@@ -558,9 +556,11 @@ def tune_folds(
 
     ``tested`` are the numbers of the rows of each fold, ``weight`` their weights.
     """
-    log_loss, error = cross_validated_losses(tests, grid, TEMPERING)
+    # What is tried where densities are too sure: temperatures of 1, 2, 4, 8, and floors.
+    tempering = Tempering(3, (0.0, 0.003, 0.03))
+    log_loss, error = cross_validated_losses(tests, grid, tempering)
     log_loss = log_loss.reshape(-1, len(tests))  # tempering innermost
-    error = np.repeat(error, len(TEMPERING.points), axis=0)
+    error = np.repeat(error, len(tempering.points), axis=0)
     losses = log_loss if loss == "log_loss" else error
     regular = np.isfinite(losses).all(axis=1, keepdims=True)
     if not regular.any():
@@ -574,7 +574,7 @@ def tune_folds(
     best, by_fold = best_by_fold(np.where(regular, decisive, 1e6), weight)
     points = tuple(
         {"alpha": float(a), "beta": float(b), "temperature": t, "smoothing": s}
-        for a, b in grid for t, s in TEMPERING.points
+        for a, b in grid for t, s in tempering.points
     )  # fmt: skip
     chosen = list(zip(tests, (points[i] for i in by_fold), strict=True))
     predicted = parallel_map(lambda pair: pair[0].predict(**pair[1]), chosen)

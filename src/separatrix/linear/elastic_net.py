@@ -201,15 +201,6 @@ class ElasticNetProblem:
 # serve tables that are wider than long.
 
 
-#: Sparse tables are made dense from this density on: as much memory as both compressed copies.
-DENSE_FRACTION = 0.25
-#: Stored entries that are weighted at a time.
-CHUNK = 1 << 16
-#: Part of its level below which a gradient may stay in single precision; the dual point of a gap
-#: is never the residual times more than its inverse.
-BELOW = 0.9
-
-
 class MomentColumns:
     """Columns of length one, known by their correlations with each other and with the target."""
 
@@ -298,7 +289,9 @@ class DenseColumns:
         if len(self._index) < len(grad):
             grad[:] = self._units.transposed_times(r.astype(np.float32))
             rounding = (len(r) + 4) * 2.0**-24 * np.sqrt(square)
-            near = np.abs(grad) + rounding - BELOW * level
+            # Part of its level below which a gradient may stay in single precision; the dual point
+            # of a gap is never the residual times more than its inverse.
+            near = np.abs(grad) + rounding - 0.9 * level
         near[self._index] = -np.inf
         again = np.flatnonzero(near > 0.0)
         for some in np.array_split(again, 1 + len(again) // 1000):
@@ -346,7 +339,9 @@ def _from_block(block: Block, options: ElasticNetOptions, target: int) -> Elasti
     y_scale = float(np.linalg.norm(t))
     t /= y_scale or 1.0
     if sparse.issparse(x):
-        if x.nnz < DENSE_FRACTION * x.shape[0] * x.shape[1]:
+        # Sparse tables are made dense from this density on: as much memory as both compressed
+        # copies.
+        if x.nnz < 0.25 * x.shape[0] * x.shape[1]:
             return _from_sparse(x, t, v, float(w.sum()), (y_mean, y_scale), options)
         x = x.toarray()
     mean = np.zeros(x.shape[1])
@@ -370,7 +365,7 @@ def _from_sparse(
 ) -> ElasticNetProblem:
     """As above with sparse columns; variances are summed about the mean throughout."""
     a = SparseProducts(x).by_row.tocsc()  # the one copy, which is weighted in place
-    for part in pieces(a.nnz, CHUNK):
+    for part in pieces(a.nnz, 1 << 16):  # stored entries that are weighted at a time
         a.data[part] *= v[a.indices[part]]
     mean = np.asarray(a.T @ v) if options.fit_intercept else np.zeros(x.shape[1])
     scales = Scales(mean, np.sqrt(sparse_variances(x, v**2, mean)), *y_scales, weight)
@@ -387,10 +382,6 @@ def _from_sparse(
 #     min over b of (1/2n) ‖y − Xb‖² + α ρ ‖b‖₁ + ½ α (1 − ρ) ‖b‖²        for every α of the grid
 #
 # There is no intercept here: center X and y, or use :class:`LassoPath`.
-
-
-#: Relative duality gap at every penalty; a finer ``tol`` is followed.
-ACCURACY = 1e-8
 
 
 def lasso_path(
@@ -433,11 +424,12 @@ def elastic_net_path(
     x = sparse.csr_array(x, dtype=float) if sparse.issparse(x) else np.asarray(x, dtype=float)
     rows = ArrayRows(x, column_or_1d(target).astype(float), None)
     source = rows.reduce(Moments()) if x.shape[0] > x.shape[1] else rows.block
+    accuracy = 1e-8  # relative duality gap at every penalty; a finer ``tol`` is followed
     settings = ElasticNetOptions(
         l1_ratio=float(l1_ratio),
         fit_intercept=False,
         positive=bool(positive),
-        tol=min(float(options.get("tol", ACCURACY)), ACCURACY) or ACCURACY,
+        tol=min(float(options.get("tol", accuracy)), accuracy) or accuracy,
         max_iter=int(options.get("max_iter", 1000)),
     )
     problem = elastic_net_problem(source, settings)

@@ -49,10 +49,6 @@ from separatrix.threads import parallel_map
 # Checks of the parameters that lasso and elastic net share.
 
 
-#: Difference of two Gram matrices, relative to the lengths of the columns, that is rounding.
-SAME_GRAM = 1e-4
-
-
 def check_parameters(model: Any) -> None:
     """Refuse parameters of the wrong kind, whether or not they have an effect."""
     check_option("selection", getattr(model, "selection", "cyclic"), ("cyclic", "random"))
@@ -80,7 +76,9 @@ def refuse_other_gram(precompute: Any, data: TrainingData, fit_intercept: bool) 
         length = np.sqrt(np.maximum(np.diag(about.xx), np.finfo(float).tiny))
         for factor in (1.0, m.count / m.weight):  # scikit-learn scales weights to a mean of one
             error = np.abs(factor * about.xx - gram) / (factor * np.outer(length, length))
-            if error.max(initial=0.0) > SAME_GRAM:
+            # Difference of two Gram matrices, relative to the lengths of the columns, that is
+            # rounding.
+            if error.max(initial=0.0) > 1e-4:
                 continue
             if fit_intercept and not centered:
                 warn_as(
@@ -398,8 +396,6 @@ class Lasso(ElasticNet):
 # What criteria of complexity read of a path of the lasso or elastic net.
 
 
-#: Work, in multiplications, up to which least squares on the selected columns is solved.
-MOST_WORK = 2e9
 REFITTED = "least squares on the columns selected at each penalty."
 NO_MOMENTS = "there are too many columns for least squares on each selection of them."
 NO_PRIOR = "the prior of the lasso has no evidence in closed form."
@@ -435,7 +431,8 @@ def elastic_net_figures(model: Any, weight: float, fold_errors: Floats | None) -
 def least_squares_on(m: Moments, selected: Floats, *, intercept: bool) -> Subsets | None:
     """Least squares on the columns selected at each point (m x d); None where that is much work."""
     sets, where = np.unique(selected, axis=0, return_inverse=True)
-    if float((sets.sum(axis=1).astype(float) ** 3).sum()) > MOST_WORK:
+    # Work, in multiplications, up to which least squares on the selected columns is solved.
+    if float((sets.sum(axis=1).astype(float) ** 3).sum()) > 2e9:
         return None
     scale = np.sqrt(np.diag(m.xx))
     scale = np.where(scale > 0.0, scale, 1.0)
@@ -454,8 +451,6 @@ def least_squares_on(m: Moments, selected: Floats, *, intercept: bool) -> Subset
 # The path of the lasso, and the point of it with the best criterion.
 
 
-#: Relative duality gap of the selected point, to which it is solved once more.
-FINAL = 1e-8
 #: Parameters that a path shares with its fits to folds, and with the model of one penalty.
 SHARED = ("fit_intercept", "max_iter", "tol", "positive", "l1_ratio", "standardize")
 
@@ -548,7 +543,8 @@ class LassoPathBase(ElasticNetBase):
         self.log_likelihoods_ = rules.gaussian_log_likelihood(path.rss, source.weight)
         best = self._best(path, data)
         self.alpha_ = float(path.alphas[best])
-        finer = replace(options, tol=min(options.tol, FINAL))
+        # Relative duality gap of the selected point, to which it is solved once more.
+        finer = replace(options, tol=min(options.tol, 1e-8))
         again = replace(problem, options=finer)
         return solve_penalized(source, self.alpha_, finer, path.coefs[best][:, None], again)
 

@@ -491,8 +491,6 @@ MORE_SWEEPS = 3
 #: Added to the unit diagonal of a support's Gram matrix: a Cholesky factor exists also when
 #: columns repeat each other, and where they do not it changes only the length of one step.
 DAMPING = 1e-11
-#: Half the distance from one to the next number.
-HALF_EPS = 0.5 * float(np.finfo(float).eps)
 
 
 @dataclass
@@ -562,7 +560,8 @@ def rounding(beta: Floats, power: int) -> float:
     Nearly equal columns can have large coefficients of opposite signs, and then c − Gβ is a small
     difference of large numbers.
     """
-    return HALF_EPS * max(1.0, float(np.abs(beta).sum())) ** power
+    # Half the distance from one to the next number.
+    return (0.5 * float(np.finfo(float).eps)) * max(1.0, float(np.abs(beta).sum())) ** power
 
 
 def support_step(p: GramProblem) -> None:

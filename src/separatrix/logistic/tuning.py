@@ -24,9 +24,6 @@ from separatrix.threads import parallel_map
 
 #: Decrease of the mean loss that a step must promise: the loss of a fold to about four digits.
 TOLERANCE = 1e-7
-#: Passes over the rows at each penalty, about, with the Hessian and without; operations for each
-#: value of a pass beyond columns.
-PASSES, MORE_PASSES, VALUE_COST = 10, 30, 12
 #: Penalty per unit weight that stands for none, and the penalized fits on the way there.
 LIKELIHOOD, FIT_POINTS = 1e-8, 9
 
@@ -208,8 +205,11 @@ def _work(data: TuningData, n: int, d: int, points: int) -> float:
     scores = data.n_classes if data.n_classes > 2 else 1
     width, k = min(n, d) + 1, len(data.folds)
     small = width * scores <= MAX_HESSIAN
-    passes = PASSES if small or scores == 1 else MORE_PASSES
-    passes = k * points * passes * n * scores * (width + VALUE_COST)
+    # Passes without the Hessian.
+    # Passes over the rows at each penalty, about, with the Hessian.
+    passes = 10 if small or scores == 1 else 30
+    # Operations for each value of a pass beyond columns.
+    passes = k * points * passes * n * scores * (width + 12)
     if small:
         return float(passes + k * points / 3 * (1e8 + (width * scores) ** 3 / 10))
     return float(passes + n * d * width / 4 + float(width) ** 3)

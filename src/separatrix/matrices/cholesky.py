@@ -88,23 +88,18 @@ def forward_substitution(factor: NDArray[Any], columns: NDArray[Any]) -> NDArray
 # number of threads.
 
 
-#: Rows of a block, and rows up to which a matrix is inverted at once.
-INVERSE_BLOCK, INVERSE_AT_ONCE = 192, 1280
-#: Columns of the product that one thread computes.
-WIDTH = 384
-
-
 @on_one_blas_thread
 def cholesky_inverse(factor: NDArray[Any]) -> NDArray[Any]:
     """A⁻¹ from L of A = L Lᵀ, written over ``factor``: its lower half, the upper holds anything."""
     n = len(factor)
-    if n <= INVERSE_AT_ONCE:
+    if n <= 1280:  # rows up to which a matrix is inverted at once
         return _at_once(factor)
-    starts = list(range(0, n, INVERSE_BLOCK))
+    height = 192  # rows of a block
+    starts = list(range(0, n, height))
     for top in starts:
-        _invert_rows(factor, top, min(top + INVERSE_BLOCK, n))
+        _invert_rows(factor, top, min(top + height, n))
     for top in starts:
-        _multiply_rows(factor, top, min(top + INVERSE_BLOCK, n))
+        _multiply_rows(factor, top, min(top + height, n))
     return factor
 
 
@@ -118,7 +113,8 @@ def _at_once(factor: NDArray[Any]) -> NDArray[Any]:
 
 
 def _columns(stop: int) -> list[slice]:
-    return [slice(left, min(left + WIDTH, stop)) for left in range(0, stop, WIDTH)]
+    columns = 384  # columns of the product that one thread computes
+    return [slice(left, min(left + columns, stop)) for left in range(0, stop, columns)]
 
 
 def _invert_rows(w: NDArray[Any], top: int, bottom: int) -> None:

@@ -20,8 +20,6 @@ from separatrix.threads import parallel_map, pieces
 
 #: Rows up to which all pairs are one block; a block of more rows has this many.
 BLOCK = 768
-#: The fewest columns of a piece, and those that are centered at a time.
-SMALLEST, TILE = 384, 800
 
 
 def row_gram(
@@ -32,15 +30,17 @@ def row_gram(
         return _sparse(x, center, scale, root_weight)
     n, d = x.shape
     columns = _Columns(x, center, scale, root_weight)
+    smallest = 384  # the fewest columns of a piece
     if n > BLOCK:
         z = np.empty((n, d), dtype, order=columns.order)
-        parallel_map(lambda part: columns.write(part, z[:, part]), pieces(d, SMALLEST))
+        parallel_map(lambda part: columns.write(part, z[:, part]), pieces(d, smallest))
         return _by_blocks(z)
 
     def product(part: slice) -> NDArray[Any]:
         total, buffer = np.empty((n, n), dtype), np.empty(n * (part.stop - part.start), dtype)
-        for start in range(part.start, part.stop, TILE):
-            these = slice(start, min(start + TILE, part.stop))
+        tile = 800  # columns that are centered at a time
+        for start in range(part.start, part.stop, tile):
+            these = slice(start, min(start + tile, part.stop))
             width = these.stop - start
             z = buffer[: n * width].reshape((n, width), order=columns.order)
             columns.write(these, z)
@@ -51,7 +51,7 @@ def row_gram(
         return total
 
     # new pages cost as much as products: the fewer sums of large matrices, the better
-    return _sum_parts(parallel_map(product, pieces(d, SMALLEST, int(np.clip(10_000 // n, 16, 32)))))
+    return _sum_parts(parallel_map(product, pieces(d, smallest, int(np.clip(10_000 // n, 16, 32)))))
 
 
 def _sum_parts(parts: list[NDArray[Any]]) -> Floats:

@@ -181,8 +181,6 @@ def _nearest(before: Ints, cut: float) -> int:
 # if columns are independent within a class (within the table, where the target is a number).
 
 
-#: Rows from which the agreement of columns is estimated.
-SAMPLE = 4_000
 TOGETHER = (
     "Copies stay in one part, so that no model is tested on rows that it was fitted to; remove "
     "them if they are there by mistake."
@@ -265,7 +263,8 @@ class Copies:
     def _expected_pairs(self) -> float:
         order = np.argsort(self.hashes, kind="stable")
         reached = np.cumsum(unit_weights(self.weights, len(order))[order])
-        sample = np.arange(0, self.n, max(1, self.n // SAMPLE))
+        # Rows from which the agreement of columns is estimated.
+        sample = np.arange(0, self.n, max(1, self.n // 4_000))
         some = order[np.searchsorted(reached, sample, side="right")]
         block = self.block.take(some)
         codes = class_codes(self.block)

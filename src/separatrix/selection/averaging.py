@@ -22,8 +22,6 @@ from separatrix.messages import InputError
 from separatrix.selection.criteria import corrected_aic, fit_figures_of
 from separatrix.selection.folds import SMALLEST
 
-MAX_ITER, TOLERANCE = 5_000, 1e-7
-
 
 @dataclass(frozen=True)
 class Average:
@@ -38,9 +36,9 @@ def log_loss_average(probabilities: Floats, w: Floats) -> Average:
     """The mixture of least log loss; ``probabilities`` of the true class, rows x models."""
     p, share = np.maximum(probabilities, SMALLEST), w / w.sum()
     a = np.full(p.shape[1], 1.0 / p.shape[1])
-    for _ in range(MAX_ITER):
+    for _ in range(5_000):  # steps at most
         gains = share @ (p / (p @ a)[:, None])  # minus the gradient; its mean under a is 1
-        if gains.max() - 1.0 <= TOLERANCE:
+        if gains.max() - 1.0 <= 1e-7:  # relative gap at which the weights are optimal
             break
         a *= gains
         a /= a.sum()

@@ -340,17 +340,12 @@ def _far_off(squares: Floats, weight: float, mean: Floats, shift: Floats) -> boo
     return bool((lost & (np.abs(mean) > 1e-12 * np.abs(shift))).any())
 
 
-#: A multiplication of two stored entries, in those of dense rows.
-SPARSE = 10.0
-#: Σ x²/Σ (x − x̄)² up to which centering afterwards costs no more than a digit.
-FAR = 10.0
-
-
 def _sparse_moments(rows: Block) -> Moments | None:
     """From the stored entries alone, centered afterwards; None where dense chunks are better."""
     x, w = rows.x, rows.weights
     n, d = x.shape
-    if SPARSE * float((np.diff(x.indptr).astype(float) ** 2).sum()) > 0.5 * n * float(d) ** 2:
+    # A multiplication of two stored entries, in those of dense rows.
+    if 10.0 * float((np.diff(x.indptr).astype(float) ** 2).sum()) > 0.5 * n * float(d) ** 2:
         return None
     by_row = sparse.csr_array(x, copy=True)
     by_row.sum_duplicates()
@@ -363,7 +358,8 @@ def _sparse_moments(rows: Block) -> Moments | None:
         )  # fmt: skip
         mean, squares = np.asarray(x.T @ w) / weight, np.diag(gram).copy()
         gram -= weight * np.outer(mean, mean)
-    if not np.isfinite(gram).all() or (squares > FAR * np.abs(np.diag(gram))).any():
+    # Σ x²/Σ (x − x̄)² up to which centering afterwards costs no more than a digit.
+    if not np.isfinite(gram).all() or (squares > 10.0 * np.abs(np.diag(gram))).any():
         return None
     y_mean = w @ rows.y / weight
     z = rows.y - y_mean
@@ -1005,8 +1001,6 @@ def with_placeholders(moments: Moments, old: Schema, new: Schema) -> Moments:
 
 MAX_ITER = 100
 
-#: Eigenvalues of the correlation matrix below this are rounding errors.
-MIN_EIGENVALUE = 1e-10
 
 Pass = Callable[[MappedStatistic[Moments]], MappedStatistic[Moments]]
 
@@ -1076,7 +1070,8 @@ def _precision(moments: Moments) -> Floats:
     """Inverse covariance, the eigenvalues of the correlation matrix bounded away from 0."""
     scale = _scales(moments)
     values, vectors = np.linalg.eigh(moments.xx / moments.weight / np.outer(scale, scale))
-    bounded = np.maximum(values, MIN_EIGENVALUE * max(float(values[-1]), 1.0))
+    # Eigenvalues of the correlation matrix below this are rounding errors.
+    bounded = np.maximum(values, 1e-10 * max(float(values[-1]), 1.0))
     return np.asarray((vectors / bounded) @ vectors.T / np.outer(scale, scale))
 
 

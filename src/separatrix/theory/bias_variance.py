@@ -632,10 +632,6 @@ def _pure_noise(y: Floats, groups: Ints) -> float:
 # Inputs of simulated data sets: fixed, or drawn for each anew; and where fits are compared.
 
 
-#: Even points between two ends, and draws of a callable, on which fits are compared.
-EVEN, DRAWN = 100, 1000
-
-
 @dataclass(frozen=True)
 class SamplingDesign:
     """How n inputs are drawn, and the points ``at`` which fits are compared."""
@@ -656,13 +652,15 @@ def design_of(x: Any, at: Any, n: int, seed: int) -> SamplingDesign:
             return columns_of(x(rng, size), "x")
 
         fresh = np.random.default_rng((seed, 1))  # not the numbers of the data sets
-        return SamplingDesign(drawn, drawn(fresh, DRAWN) if points is None else points, n, False)
+        # Draws of a callable, on which fits are compared.
+        return SamplingDesign(drawn, drawn(fresh, 1000) if points is None else points, n, False)
+    evenly = 100  # even points between two ends, on which fits are compared
     if isinstance(x, tuple) and len(x) == 2:
         _check_n(n)
         low, high = float(x[0]), float(x[1])
         if not (np.isfinite([low, high]).all() and low < high):
             raise InputError(f"x must be (low, high) with low below high, not {x!r}.")
-        even = low + (high - low) * (np.arange(EVEN) + 0.5) / EVEN
+        even = low + (high - low) * (np.arange(evenly) + 0.5) / evenly
         middle = even[:, None] if points is None else points
         return SamplingDesign(lambda rng, size: rng.uniform(low, high, (size, 1)), middle, n, False)
     inputs = columns_of(x, "x")

@@ -440,10 +440,6 @@ def coded_parts(codes: Ints, n_classes: int, *, pairs: bool) -> list[tuple[Ints,
 # Where hyperparameters of a process of classes are looked for; rows with noise of their own.
 
 
-#: Variance of f where the search begins, and how many times that it may become (as a logarithm).
-LATENT_VARIANCE, LARGEST = 4.0, float(np.log(1e4))
-
-
 def search_of(
     kernel: Kernel,
     x: Items,
@@ -458,7 +454,7 @@ def search_of(
 
     With ``tie`` length scales have one factor where rows are few.
     """
-    natural = natural_scales(kernel, x, w, LATENT_VARIANCE)
+    natural = natural_scales(kernel, x, w, 4.0)  # variance of f where the search begins
     first, fast, slow = data_starts(natural)
     count, seed = further
     rng = check_random_state(seed)
@@ -489,7 +485,7 @@ def tied_lengths(natural: Kernel, is_length: np.ndarray, box: Bounds) -> SearchS
 
 def limit_bounds(box: Bounds, natural: Kernel, *given: Floats) -> Bounds:
     """The box without kernels so large that probabilities are 0 and 1 but for rounding."""
-    most = natural.theta + LARGEST
+    most = natural.theta + float(np.log(1e4))  # how many times that it may become (as a logarithm)
     for values in given:
         most = np.maximum(most, values)
     return Bounds(

@@ -642,10 +642,6 @@ class _ProductTangent(Tangent):
 # uncertainty of the trend.
 
 
-#: New rows of one piece of work.
-STRIP = 512
-
-
 @dataclass(frozen=True)
 class InducingPosterior:
     """Means, variances and covariances of f, in units of the standardized targets.
@@ -684,7 +680,8 @@ class InducingPosterior:
         def strip(rows: slice) -> None:
             strips[rows] = of(take_items(new, rows))  # type: ignore[operator]
 
-        parallel_map(strip, pieces(n, STRIP, max(64, n // STRIP)))
+        rows_at_once = 512  # rows of one piece of work
+        parallel_map(strip, pieces(n, rows_at_once, max(64, n // rows_at_once)))
         return strips
 
     def _mean_of(self, new: Items) -> Floats:

@@ -558,8 +558,6 @@ def _shift(values: Floats, g: Floats, radius: float, least: float) -> float:
 
 #: Half widths of the box, as logarithms: of length scales, of variances below and above, of others.
 LENGTHS, SMALLER, LARGER, OTHERS = np.log([1e4, 1e10, 1e8, 1e4])
-#: A column may not matter at all where its length scale is this many times its natural one.
-VANISHING = float(np.log(5.0))
 
 
 def target_square(rows: ProcessRows) -> float:
@@ -603,7 +601,8 @@ def box_around(natural: Kernel, *given: Floats) -> Bounds:
     low = np.where(bounded, bounds[:, 0], low)
     high = np.where(bounded, bounds[:, 1], high)
     plateau = is_length & ~bounded
-    return Bounds(low, high, np.where(plateau, center + VANISHING, np.inf))
+    # A column may not matter at all where its length scale is this many times its natural one.
+    return Bounds(low, high, np.where(plateau, center + float(np.log(5.0)), np.inf))
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,6 @@ from separatrix.perceptron.perceptron import (
 )
 from separatrix.statistics.moments import Standardizer
 
-#: Epochs and updates of a perceptron.
-EPOCHS, UPDATES = 40, 400
 SURFACE = ("loss", "terms", "x", "y", "target", "label", "standardize")
 
 
@@ -91,13 +89,15 @@ def perceptron(session: Session, state: ViewState) -> dict[str, Any]:
     z = x
     if standardize:
         z = Standardizer.from_rows(x, np.ones(len(x))).transform(x)
-    updates = perceptron_updates(z, y.astype(np.int64), EPOCHS, UPDATES)
+    epochs = 40  # epochs of a perceptron at most
+    most_updates = 400  # updates of a perceptron at most
+    updates = perceptron_updates(z, y.astype(np.int64), epochs, most_updates)
     weights = updates.weights
     if standardize:
         to = Standardizer.from_rows(x, np.ones(len(x)))
         slopes = weights[:, 1:] / to.scale
         weights = np.column_stack([weights[:, 0] - slopes @ to.mean, slopes])
-    model = sx.Perceptron(order="given", max_epochs=EPOCHS, standardize=standardize)
+    model = sx.Perceptron(order="given", max_epochs=epochs, standardize=standardize)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(x, y)
@@ -111,13 +111,13 @@ def perceptron(session: Session, state: ViewState) -> dict[str, Any]:
         "wrong": pack(updates.rows, "int32"),
         "epochs": pack(updates.epochs, "int32"),
         "converged": updates.converged,
-        "cut": len(updates.rows) >= UPDATES,
+        "cut": len(updates.rows) >= most_updates,
         "bound": finite(float(model.mistake_bound_)),
         "certificate": certificate_state(model.certificate_),
         "python": "\n".join(
             [
                 *_reading(session, state, names, label),
-                f"model = sx.Perceptron(order='given', max_epochs={EPOCHS}, "
+                f"model = sx.Perceptron(order='given', max_epochs={epochs}, "
                 f"standardize={standardize}).fit(X, y)",
                 "print(model.mistakes_.sum(), model.mistake_bound_)",
             ]

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 INSIDE = "::"
 #: Names of archives.
 ARCHIVES = (".zip",)
-_CHUNK = 1 << 18
 
 
 def split_place(place: str) -> tuple[str, str | None]:
@@ -117,11 +116,12 @@ def opened_bytes(place: str) -> IO[bytes]:
 
 def chunks(place: str) -> Iterator[bytearray]:
     """The bytes of a local file, so few at a time that they stay in the cache."""
-    buffer = bytearray(_CHUNK)
+    chunk = 1 << 18  # bytes that are read at a time
+    buffer = bytearray(chunk)
     view = memoryview(buffer)
     with Path(place).open("rb", buffering=0) as file:
         while size := file.readinto(view):
-            yield buffer if size == _CHUNK else buffer[:size]
+            yield buffer if size == chunk else buffer[:size]
 
 
 # -------------------------------------------------------------------------------------------------
