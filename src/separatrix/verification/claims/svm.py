@@ -116,7 +116,7 @@ def _binary_svms(
         )
         tolerance = float(model.params.get("tol", 1e-3))
         stated, nu = svm["certificate"], model.params.get("nu")
-        if "classes_" not in model and epsilon is None:
+        if nu is not None and "classes_" not in model and epsilon is None:
             svms.append(one_class_claims(problem, values, stated, tolerance, blocks, Fraction(nu)))
             continue
         svms.append(problem_claims(problem, values, stated, tolerance, blocks))
