@@ -6,6 +6,7 @@ Python and of the scripts of the pages; phrases are looked for in every text tha
 
 from __future__ import annotations
 
+import ast
 import io
 import re
 import tokenize
@@ -134,6 +135,28 @@ def test_retired_phrases_do_not_come_back() -> None:
         for match in re.finditer(phrase, text, re.IGNORECASE)
     ]
     assert not found, "\n".join(found)
+
+
+#: Methods that return another value of their kind, and callbacks: words of public classes.
+PARTICIPLES = {
+    "aligned", "closed", "compared", "compiled", "damaged", "expected", "fitted", "inferred",
+    "mapped", "named", "normalized", "opened", "ordered", "paired", "planned", "projected",
+    "scaled", "scored", "solved", "started", "unweighted", "weighted", "converted",
+}  # fmt: skip
+
+
+def test_functions_are_verbs() -> None:
+    """``explain(study)``, not ``explained(study)``; properties may be what they are."""
+    found = {
+        f"{path.relative_to(ROOT)}: {node.name}"
+        for path in sorted((ROOT / "src").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef)
+        and re.fullmatch(r"_*[a-z]+(?<!e)ed", node.name)
+        and not {"property", "cached_property"} & {ast.unparse(d) for d in node.decorator_list}
+        and node.name.strip("_") not in PARTICIPLES | {"embed"}
+    }
+    assert not found, "\n".join(sorted(found))
 
 
 def test_a_retired_word_is_found_inside_an_identifier() -> None:

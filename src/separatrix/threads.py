@@ -307,11 +307,11 @@ def on_one_blas_thread(method: Callable[..., T]) -> Callable[..., T]:
     """``method`` with one thread for BLAS: its result then does not depend on their number."""
 
     @wraps(method)
-    def limited(*args: Any, **kwargs: Any) -> T:
+    def run_limited(*args: Any, **kwargs: Any) -> T:
         with one_blas_thread():
             return method(*args, **kwargs)
 
-    return limited
+    return run_limited
 
 
 # -------------------------------------------------------------------------------------------------

@@ -559,7 +559,7 @@ def _softmax_probit(posterior: Any, x: Value) -> Value:
     blocks = posterior.factor.reshape(c, m, -1)
     spread = [z @ (np.tensordot(row, blocks, axes=1)) for row in basis]
 
-    def scaled(i: int, j: int) -> Value:
+    def scale_difference(i: int, j: int) -> Value:
         """(mⱼ − mᵢ) / √(1 + πsᵢⱼ²/8)."""
         square = (spread[i] - spread[j]).square().sum()
         square = square + outside * float(((basis[i] - basis[j]) ** 2).sum())
@@ -568,7 +568,7 @@ def _softmax_probit(posterior: Any, x: Value) -> Value:
 
     logs = []
     for i in range(k):
-        terms = concat([x.fill(0.0, 1), *(scaled(i, j) for j in range(k) if j != i)])
+        terms = concat([x.fill(0.0, 1), *(scale_difference(i, j) for j in range(k) if j != i)])
         largest = terms.max()
         logs.append(-(largest + (terms - largest).exp().sum().log()))
     return concat(logs).softmax()

@@ -230,10 +230,10 @@ def _near_boundaries(
         for c in reading.columns
     }
 
-    def predicted(rows: Mapping[str, list[Any]]) -> Any:
+    def predict(rows: Mapping[str, list[Any]]) -> Any:
         return np.asarray(model.predict(reading.rows(as_table(rows, reading))))
 
-    point, other = predicted(start), predicted(end)
+    point, other = predict(start), predict(end)
     at = np.flatnonzero(point != other)[:pairs]
     if not len(at):
         return None
@@ -251,7 +251,7 @@ def _near_boundaries(
             ]
             for c in reading.columns
         }
-        same = predicted(rows) == point
+        same = predict(rows) == point
         low, high = np.where(same, middle, low), np.where(same, high, middle)
         if step in TAKEN:
             taken.append(as_table(rows, reading))

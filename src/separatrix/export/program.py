@@ -496,13 +496,13 @@ MOST_TERMS = 100
 
 def total(terms: Iterable[Expression]) -> Expression:
     """The sum of the terms, without zeros."""
-    kept_terms = tuple(term for term in terms if term != ZERO)
-    if len(kept_terms) > MOST_TERMS:  # languages limit the depth of expressions
-        groups = [kept_terms[i : i + MOST_TERMS] for i in range(0, len(kept_terms), MOST_TERMS)]
+    nonzero = tuple(term for term in terms if term != ZERO)
+    if len(nonzero) > MOST_TERMS:  # languages limit the depth of expressions
+        groups = [nonzero[i : i + MOST_TERMS] for i in range(0, len(nonzero), MOST_TERMS)]
         return total(SumOf(group) if len(group) > 1 else group[0] for group in groups)
-    if not kept_terms:
+    if not nonzero:
         return ZERO
-    return kept_terms[0] if len(kept_terms) == 1 else SumOf(kept_terms)
+    return nonzero[0] if len(nonzero) == 1 else SumOf(nonzero)
 
 
 def label(value: Any) -> Expression:

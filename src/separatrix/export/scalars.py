@@ -305,13 +305,13 @@ class ScalarValue(ArrayValue):
         rows = np.moveaxis(self.array, axis, -1)
         function = _REDUCTIONS[operator]
 
-        def reduced() -> Any:
+        def reduce_rows() -> Any:
             reductions = np.empty(rows.shape[:-1], dtype=object)
             for at in np.ndindex(*reductions.shape):
                 reductions[at] = function(tuple(rows[at]))
             return reductions
 
-        return self._made(tuple(shape), reduced, self.array.size)
+        return self._made(tuple(shape), reduce_rows, self.array.size)
 
     def smallest(self, k: int, *, largest: bool = False) -> tuple[ScalarValue, ScalarValue]:
         """One after another: each is the least of those that come after the one before."""

@@ -355,11 +355,11 @@ DEGREE = 28
 def _error_coefficients() -> tuple[float, ...]:
     from scipy.special import erfcx
 
-    def scaled(s: Any) -> Any:
+    def scale(s: Any) -> Any:
         t = np.maximum(0.5 * (s + 1.0), 1e-12)
         return erfcx(2.0 / t - 2.0) / t
 
-    coefficients: Any = chebyshev.chebinterpolate(scaled, DEGREE)
+    coefficients: Any = chebyshev.chebinterpolate(scale, DEGREE)
     return tuple(coefficients.tolist())
 
 

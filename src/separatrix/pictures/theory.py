@@ -365,19 +365,19 @@ class ShatteringDisplay(Display):
         for k, labeling in enumerate(self.shown):
             origin = np.array([k % columns, -(k // columns) * self._aspect])
 
-            def placed(x: Floats, point: Floats = origin) -> Floats:
+            def place(x: Floats, point: Floats = origin) -> Floats:
                 return np.asarray(point + scale * ((x - low[:2]) / unit))
 
             labels = (labeling >> np.arange(len(shattering.points))) & 1 == 1
             points = self._flat(shattering.points)
-            sides[0].append(placed(points[labels]))
-            sides[1].append(placed(points[~labels]))
+            sides[0].append(place(points[labels]))
+            sides[1].append(place(points[~labels]))
             if shattering.shattered:
                 window = (low[: shattering.points.shape[1]], high[: shattering.points.shape[1]])
                 for curve in outlines(shattering.hypotheses[labeling], window):
                     if len(curve):
-                        curves.append(placed(np.asarray(curve)))
-            _frame(ax, placed(np.array([low, high])))
+                        curves.append(place(np.asarray(curve)))
+            _frame(ax, place(np.array([low, high])))
         _fill(ax, curves)
         for points, color, marker in (
             (np.vstack(sides[0]), BLUE, "o"),

@@ -785,13 +785,11 @@ def _change(
     """The new notation of a column, and a note on it."""
     schema = reading.schema
 
-    def changed(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    def change(columns: tuple[Column, ...]) -> tuple[Column, ...]:
         return tuple(replace(c, notation=notation) if c.name == name else c for c in columns)
 
     if name in (schema.weight, schema.time):
         beside = tuple((dict(schema.beside) | {name: notation}).items())
         schema = replace(schema, beside=beside)
-    reading.schema = replace(
-        schema, columns=changed(schema.columns), targets=changed(schema.targets)
-    )
+    reading.schema = replace(schema, columns=change(schema.columns), targets=change(schema.targets))
     reading.notes += tuple(number_notes({name: notation}, counts, set()))

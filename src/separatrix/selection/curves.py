@@ -152,11 +152,11 @@ def design_of_training(rows: Rows) -> Designed | None:
             remedy="Use missing='mean'.",
         )
 
-    def designed(train: Moments, test: Moments) -> tuple[Moments, Moments]:
+    def encode(train: Moments, test: Moments) -> tuple[Moments, Moments]:
         encoding = learn_encoding(schema, train)
         return design_moments(encoding, train), design_moments(encoding, test)
 
-    return designed
+    return encode
 
 
 def _penalties(model: Any, raw: Grouped[Moments], rows: Rows) -> Any:

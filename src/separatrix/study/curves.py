@@ -479,23 +479,23 @@ def classes(
     """The same for a target of classes, by the error rate."""
     truth, w = truth_of(ladder.table), ladder.table.block.w
 
-    def fitted(model: Any, x: Floats) -> LearningCurveLosses:
+    def refit_losses(model: Any, x: Floats) -> LearningCurveLosses:
         rows = RefitRows(_taken(x), truth, w, "error rate")
         return losses_from_refits(rows, ladder.labels, ladder.nesting, [model])
 
     step("linear models")
     names, messages = ["most frequent class", LINEAR], []
-    losses = fitted(MostFrequentClassifier(), ladder.x)
-    losses = join_losses(losses, fitted(linear_classifier(), ladder.x))
+    losses = refit_losses(MostFrequentClassifier(), ladder.x)
+    losses = join_losses(losses, refit_losses(linear_classifier(), ladder.x))
     step("polynomials")
     if 2 in ladder.degrees:
         x = ladder.expansion.transform(ladder.x)[:, ladder.terms_upto(2)]
-        losses = join_losses(losses, fitted(linear_classifier(), x))
+        losses = join_losses(losses, refit_losses(linear_classifier(), x))
         names.append(name_of(2))
     step("nearest neighbors")
     if len(ladder.x) <= MOST_NEIGHBOR_ROWS:
         losses = join_losses(
-            losses, fitted(KNeighborsClassifier("auto", standardize=True), ladder.x)
+            losses, refit_losses(KNeighborsClassifier("auto", standardize=True), ladder.x)
         )
         names.append("neighbors")
     else:

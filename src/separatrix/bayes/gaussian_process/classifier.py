@@ -223,14 +223,14 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, RowsEstimator):
         parts = coded_parts(codes, len(self.classes_), pairs=self._has_pairs)
         check_memory(max(len(rows) for rows, _ in parts))
 
-        def fitted(i: int) -> BinaryProcess:
+        def fit_binary_part(i: int) -> BinaryProcess:
             rows, labels = parts[i]
             some = take_items(x, rows)
             previous = before[i] if len(before) == len(parts) else None
             search = self._search(kernel, some, w[rows], previous)
             return fit_binary(kernel, some, labels, w[rows], search, int(self.max_iter_predict))
 
-        processes = parallel_map(fitted, range(len(parts)))
+        processes = parallel_map(fit_binary_part, range(len(parts)))
         self.binaries_, self.certificate_ = processes, certify(processes)
 
     def _fit_inducing(self, X: Any, y: Any, sample_weight: Any, before: list[Kernel]) -> None:
@@ -245,13 +245,13 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, RowsEstimator):
         rows = store_rows(prepared.rows)
         tables = [two_class.of(rows) for two_class in two_classes(targets, pairs=self._has_pairs)]
 
-        def fitted(i: int) -> InducingBinary:
+        def fit_binary_part(i: int) -> InducingBinary:
             previous = before[i] if len(before) == len(tables) else None
             return fit_inducing_binary(
                 tables[i], kernel, lambda x, w: self._search(kernel, x, w, previous), count
             )
 
-        processes = parallel_map(fitted, range(len(tables)))
+        processes = parallel_map(fit_binary_part, range(len(tables)))
         self.binaries_, self.certificate_ = processes, certify_inducing(processes, tables)
 
     def _given_kernel(self, columns: int) -> Kernel:

@@ -294,7 +294,7 @@ class ProcessPosterior:
         function = fitting.split.function
         prepared = None if function is None else function.prepare_exact(self.x)
 
-        def whitened(new: Items) -> tuple[Floats, Floats]:
+        def whiten(new: Items) -> tuple[Floats, Floats]:
             m = n_items(new)
             cross = np.zeros((m, n)) if prepared is None else np.array(prepared.rows(new), float)
             rest = self.basis.of_rows(new) - cross @ fitting.projected
@@ -305,7 +305,7 @@ class ProcessPosterior:
             )
             return forward_substitution(fitting.factor, cross), np.asarray(r)
 
-        return whitened
+        return whiten
 
 
 def _strips(n: int) -> list[slice]:

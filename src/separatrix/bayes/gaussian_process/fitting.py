@@ -150,13 +150,13 @@ def _by_callable(
     """The result of an optimizer of the caller, in scikit-learn's form."""
     evidence = LogEvidence(kernel, rows)
 
-    def minimized(theta: Floats, eval_gradient: bool = True) -> Any:
+    def minimize(theta: Floats, eval_gradient: bool = True) -> Any:
         if not eval_gradient:
             return -evidence.value(theta)
         value, gradient = evidence(theta)
         return -value, -gradient
 
-    theta = np.asarray(optimizer(minimized, kernel.theta, bounds=bounds)[0], dtype=float)
+    theta = np.asarray(optimizer(minimize, kernel.theta, bounds=bounds)[0], dtype=float)
     value, gradient = evidence(theta)
     p = len(theta)
     return Learned(

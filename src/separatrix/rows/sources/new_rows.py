@@ -105,13 +105,13 @@ _FORMS = {"date": "year-first", "datetime": "year-first", "time": CLOCK}
 def _of_new_rows(schema: Schema, *, slips: bool) -> Schema:
     """The schema with the notation of dates; with ``slips`` single texts are missing values."""
 
-    def noted(column: Column) -> Column:
+    def note(column: Column) -> Column:
         if column.kind is not Kind.NUMERIC:
             return column
         dates = column.notation.dates or _FORMS.get(column.display, "")
         return replace(column, notation=replace(column.notation, dates=dates, slips=slips))
 
-    return replace(schema, columns=tuple(map(noted, schema.columns)))
+    return replace(schema, columns=tuple(map(note, schema.columns)))
 
 
 def _source(x: Any, schema: Schema, text: TextOptions) -> Source:
