@@ -108,7 +108,7 @@ def log_loss(model: Any, x: Any, y: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class Entry:
-    """``name`` of ours, its ``twin``, arguments of both (or what makes them of X and y)."""
+    """``name`` of ours and of a case, its ``twin``, arguments of both (or what makes them)."""
 
     name: str
     twin: Any
@@ -132,7 +132,7 @@ ENTRIES = (
     Entry("ElasticNet", linear.ElasticNet, a_tenth, elastic_net),
     Entry("RidgeCV", linear.RidgeCV, {"cv": 5}),
     Entry("LassoCV", linear.LassoCV, {"alphas": 100}),
-    Entry("ElasticNetCV", linear.ElasticNetCV, {"alphas": 100}),
+    Entry("LassoCV elastic", linear.ElasticNetCV, {"alphas": 100, "l1_ratio": 0.5}),
     Entry("LogisticRegression", linear.LogisticRegression, {}, log_loss, classes=True),
     Entry("LinearSVC", svm.LinearSVC, {}, hinge(2), classes=True),
     Entry("LinearSVC hinge", svm.LinearSVC, {"loss": "hinge"}, hinge(1), classes=True),

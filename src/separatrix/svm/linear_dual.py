@@ -890,6 +890,9 @@ def _in_single(indptr: Ints, data: Floats, mean: int) -> tuple[Any, Floats]:
 def _times(entries: tuple[Any, ...], rows: Ints, v: Floats, mean: int) -> Floats:
     """x·v of some rows, in pieces."""
     v, out = v.astype(entries[-1].dtype, copy=False), np.empty(len(rows))
+    if len(rows) * mean < 2 * _WORK:  # conjugate gradients on few rows: no thread is worth asking
+        some_rows_times(0, len(rows), rows, *entries, v, out)
+        return out
 
     def part(at: slice) -> None:
         some_rows_times(at.start, at.stop, rows, *entries, v, out)
@@ -901,6 +904,10 @@ def _times(entries: tuple[Any, ...], rows: Ints, v: Floats, mean: int) -> Floats
 def _sum(entries: tuple[Any, ...], rows: Ints, r: Floats, mean: int, width: int) -> Floats:
     """Σ r x over some rows: a sum for every piece, then their sum in order."""
     r = r.astype(entries[-1].dtype, copy=False)
+    if len(rows) * mean < 2 * _WORK:
+        out = np.zeros(width, dtype=r.dtype)
+        some_rows_sum(0, len(rows), rows, *entries, r, out)
+        return out
     most = int(np.clip(len(rows) * mean // (4 * width), 1, _PARTS))
     cuts = pieces(len(rows), -(-_WORK // mean), most)
     sums = np.empty((len(cuts), width), dtype=r.dtype)
