@@ -62,7 +62,12 @@ from separatrix.svm.problem import (
     term_sizes,
 )
 from separatrix.svm.solver import BinarySVM, fit_linear_svm
-from separatrix.svm.squared import SquaredSolution, solve_sparse, solve_squared
+from separatrix.svm.squared import (
+    SquaredSolution,
+    solve_sparse,
+    solve_squared,
+    squared_entries,
+)
 from separatrix.svm.svr import check_epsilon, refuse_infinite_cost, regression_table
 from separatrix.threads import on_one_blas_thread, parallel_map
 
@@ -626,8 +631,7 @@ def _largest_slope(problem: SquaredProblem) -> float:
     d, penalty, x = problem.x.shape[1], problem.penalty, problem.x
     if penalty.l1.any():
         return float((abs(x) @ (1.0 / penalty.l1[:d])).max())
-    squares = x.multiply(x) if sparse.issparse(x) else x**2
-    return float((squares @ (1.0 / penalty.l2[:d])).max())
+    return float((squared_entries(x) @ (1.0 / penalty.l2[:d])).max())
 
 
 def _at_smaller_cost(

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, cg
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, Matrix
 from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
 from separatrix.optimize.convex import ElasticNetPenalty, Status
 from separatrix.optimize.linear_paths import RidgeRows
@@ -164,14 +164,20 @@ def _line_search(
     low, high, step = 0.0, np.inf, 1.0
     for _ in range(60):  # steps of a line search at most
         first, second = slope(step)
-        # Derivative along a step that counts as zero, relative to the one at its beginning.
-        if abs(first) <= 1e-10 * -begin:
+        # Derivative along a step that counts as zero, relative to the one at its beginning: where
+        # the active rows stay as they are, that of a full step is zero but for rounding.
+        if abs(first) <= 1e-3 * -begin:
             break
         low, high = (step, high) if first < 0.0 else (low, step)
         step = step - first / second if second > 0.0 else np.inf
         if not low < step < high:
             step = 0.5 * (low + high) if np.isfinite(high) else 2.0 * low
     return step
+
+
+def squared_entries(x: Matrix) -> Any:
+    """x² entry by entry; of sparse rows the stored ones."""
+    return type(x)((x.data**2, x.indices, x.indptr), x.shape) if sparse.issparse(x) else x**2
 
 
 class Hessian:
@@ -229,8 +235,7 @@ class ConjugateGradients:
         rows = np.flatnonzero(active)
         part = replace(p, x=p.x[rows], t=p.t[rows], cost=p.cost[rows])
         weight = 2.0 * part.cost
-        squares: Any = part.x.multiply(part.x) if sparse.issparse(part.x) else part.x**2
-        diagonal = np.asarray(squares.T @ weight).ravel()
+        diagonal = np.asarray(squared_entries(part.x).T @ weight).ravel()
         diagonal = ridge + (np.append(diagonal, weight.sum()) if p.intercept else diagonal)
         inverse = 1.0 / np.where(diagonal > 0.0, diagonal, 1.0)
 
