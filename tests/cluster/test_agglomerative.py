@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -253,3 +255,13 @@ def test_ward_linkage_of_iris() -> None:
     labels = sx.AgglomerativeClustering(3, linkage="ward").fit(x).labels_
     assert len(set(labels[y == 0])) == 1
     assert np.mean(labels[y == 1] == np.bincount(labels[y == 1]).argmax()) > 0.95
+
+
+def test_the_certificate_is_computed_when_asked_for_and_travels_with_the_model() -> None:
+    x = np.random.default_rng(0).normal(size=(40, 3)) * 1e200  # fitted in another unit
+    model = sx.AgglomerativeClustering(3).fit(x)
+    assert "certificate_" not in vars(model)
+    back = pickle.loads(pickle.dumps(model))
+    assert back.certificate_.holds
+    assert str(back.certificate_) == str(model.certificate_)
+    assert model.fit(x[:30]).certificate_.notes[0].startswith("All 29 merges")

@@ -97,10 +97,22 @@ def test_routes_of_many_points(method: str, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("separatrix.cluster.linkage.FEW_POINTS", 200)
     monkeypatch.setattr("separatrix.cluster.linkage.MANY_POINTS", 200)
     monkeypatch.setattr("separatrix.cluster.linkage.MIN_MERGED", 0.3)
-    monkeypatch.setattr("separatrix.cluster.linkage.FEW_PAIRS", 0)
+    monkeypatch.setattr("separatrix.cluster.linkage.FEW_CLUSTERS", 0)
     monkeypatch.setattr("separatrix.cluster.linkage.MAX_SEARCHES", 2)
     x = points(400, 5)
     assert_allclose(linkage(x, method), hierarchy.linkage(x, method), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(400, 40), (60, 2000), (300, 300)])
+def test_ward_linkage_from_distances(shape: tuple[int, int]) -> None:
+    """Few points for their columns: products, of which close pairs lose no digits."""
+    x = points(*shape)
+    x[1::3] = x[::3][: len(x[1::3])] * (1.0 + 1e-9)
+    expected = hierarchy.linkage(x, "ward")
+    ours = linkage(x, "ward")
+    assert_allclose(ours[:, 2], expected[:, 2], rtol=1e-6, atol=1e-12)
+    assert np.array_equal(ours[:, :2], expected[:, :2])
+    assert certify_linkage(x, metric_from("euclidean"), "ward", ours).holds
 
 
 def test_single_linkage_of_many_ties_in_the_tree_search(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -27,6 +29,7 @@ from separatrix.distances.base import Metric
 from separatrix.distances.names import PrecomputedDistances
 from separatrix.estimators.base import reads_tables
 from separatrix.messages import InputError, check_option
+from separatrix.optimize.convex import Certificate
 from separatrix.parameters import describe_parameters
 from separatrix.rows.schema import n_items
 from separatrix.threads import physical_memory
@@ -103,8 +106,8 @@ default="ward"
 
     Notes
     -----
-    Single, centroid, median and Ward linkage store a few numbers per row; complete, average and
-    weighted linkage need all n² distances.
+    Single, centroid and median linkage store a few numbers per row, and so does Ward linkage of
+    more than 50 rows for each column; complete, average and weighted linkage need all n² distances.
 
     References
     ----------
@@ -123,6 +126,7 @@ default="ward"
 
     labels_: Ints
     dendrogram_: Dendrogram
+    _certify: Callable[[], Certificate]
 
     def __init__(
         self,
@@ -163,21 +167,37 @@ default="ward"
         if self.connectivity is None:
             self._check_memory(n)
             table = linkage_of_points(points, self.linkage, self.metric_)
-            certificate = certify_linkage(points, self.metric_, self.linkage, table)
+            certify = partial(certify_linkage, points, self.metric_, self.linkage, table)
         else:
             graph = self.connectivity(X) if callable(self.connectivity) else self.connectivity
             check_euclidean(self.linkage, self.metric_)
             connected = ConnectedPoints(points, self.metric_, graph)
             self.n_connected_components_ = int(connected.n_components)
             table = connected_linkage(connected, self.linkage)
-            certificate = certify_connected_linkage(connected, self.linkage, table)
-        self.dendrogram_ = Dendrogram(restore_unit(table, unit))
-        self.certificate_ = replace(
-            certificate, notes=(*certificate.notes, *self._inversion_notes())
-        )
+            certify = partial(certify_connected_linkage, connected, self.linkage, table)
+        self.dendrogram_ = Dendrogram(restore_unit(table.copy(), unit))
+        self.__dict__.pop("certificate_", None)
+        self._certify = certify
         self.labels_ = self._cut()
         self.n_clusters_ = int(self.labels_.max()) + 1
         return self
+
+    @cached_property
+    def certificate_(self) -> Certificate:
+        """Whether merges joined the closest clusters, checked when first asked for.
+
+        To check every merge takes longer than to find it.
+        """
+        check_is_fitted(self)
+        certificate = self._certify()
+        return replace(certificate, notes=(*certificate.notes, *self._inversion_notes()))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """With the certificate, for which the points would be needed."""
+        if hasattr(self, "_certify"):
+            self.certificate_  # noqa: B018
+        state = super().__getstate__()
+        return {key: value for key, value in state.items() if key != "_certify"}
 
     def _points(self, X: Any) -> tuple[Any, Floats | None]:
         """The points as ``metric_`` compares them, and their weights if any."""

@@ -27,7 +27,7 @@ from separatrix.cluster.loops.linkage import boruvka, prim
 from separatrix.distances.base import Metric, PreparedMetric, as_square
 from separatrix.distances.names import FunctionMetric, PrecomputedDistances, metric_from
 from separatrix.distances.search import KDTree, NearestNeighborSearch
-from separatrix.distances.vectors import Chebyshev, Euclidean, Manhattan
+from separatrix.distances.vectors import Chebyshev, Euclidean, Manhattan, SquaredEuclidean
 from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.schema import n_items, take_items, unit_of
@@ -45,13 +45,14 @@ _KINDS: dict[str, Any] = {
         "complete": loops.COMPLETE,
         "average": loops.AVERAGE,
         "weighted": loops.WEIGHTED,
+        "ward": loops.WARD,
     }.items()
 }
 
 #: A round that merges less than this fraction of the clusters does not pay for its pass.
 MIN_MERGED = 0.05
-#: But up to 20 times so many clusters any round does.
-FEW_PAIRS = 25
+#: The distances of so many clusters (512 KB) stay in the cache: no rounds for them.
+FEW_CLUSTERS = 256
 #: From so many points on, a search finds the first pairs, and the matrix is half as large.
 MANY_POINTS = 12_000
 #: Rows of distances that are updated together.
@@ -98,15 +99,15 @@ def linkage_of_points(points: Any, method: str, metric: Metric) -> Floats:
     merges = Merges(n_items(points))
     check_euclidean(method, metric)
     with one_blas_thread():  # set once, not by every round
-        if method == "ward":
+        if method == "ward" and not _has_few_points(points):
             ward_linkage(points, merges)
-        elif method in BY_MEANS:
+        elif method in WITH_INVERSIONS:
             _merge_by_means(points, method, *merges.remaining)
         elif method == "single":
             minimum_spanning_tree(points, metric, *merges.remaining)
         else:
             _merge_by_distances(metric, points, _KINDS[method], merges)
-    height = merges.height
+    height = np.sqrt(2.0 * merges.height) if method == "ward" else merges.height
     merging = method in WITH_INVERSIONS
     order = np.arange(len(height)) if merging else np.argsort(height, kind="stable")
     n = len(height) + 1
@@ -167,15 +168,28 @@ def _merge_by_distances(metric: Metric, x: Any, kind: int, merges: Merges) -> No
     if metric.of_vectors and len(x) >= MANY_POINTS:
         clusters = _first_round(metric, x, member, size, kind, merges)
     else:
+        if kind == loops.WARD:
+            metric = SquaredEuclidean()
         square = PreparedMetric(metric, x, metric.precompute(x)).validated_rows(x)
+        if kind == loops.WARD:
+            square *= size[:, None] * size / (size[:, None] + size)
         clusters = _Clusters(square, kind, member, size)
     while len(clusters.member) > 1:
         first, second, height = clusters.reciprocal_pairs()
-        if len(first) < max(1.0, MIN_MERGED * len(clusters.member) - FEW_PAIRS):
+        if len(clusters.member) <= FEW_CLUSTERS or len(first) < MIN_MERGED * len(clusters.member):
             _chains(clusters, merges)
             return
         merges.append(clusters.member[first], clusters.member[second], height)
-        clusters.merge(first, second)
+        clusters.merge(first, second, height)
+
+
+def _has_few_points(x: Floats) -> bool:
+    """Whether Ward linkage takes the matrix of distances: a search by means costs n² d each time.
+
+    The matrix costs one product, and passes over n² numbers as long as about 50 columns.
+    """
+    n, d = x.shape
+    return n <= FEW_CLUSTERS or n <= min(50 * d, MANY_POINTS)
 
 
 def _chains(clusters: _Clusters, merges: Merges) -> None:
@@ -197,7 +211,8 @@ def _chains(clusters: _Clusters, merges: Merges) -> None:
 
 def _merge_equal_rows(x: Floats, merges: Merges) -> tuple[Floats, Ints, Floats]:
     """Distinct rows, the first point of each and their counts; equal rows merge at distance 0."""
-    order = np.lexsort(x.T[::-1]) if x.shape[1] else np.arange(len(x))
+    apart = len(np.unique(x.sum(axis=1))) == len(x)  # equal rows have equal sums
+    order = np.arange(len(x)) if apart or not x.shape[1] else np.lexsort(x.T[::-1])
     is_new = np.r_[True, (np.diff(x[order], axis=0) != 0).any(axis=1)]
     if is_new.all():
         return x, np.arange(len(x)), np.ones(len(x))
@@ -227,18 +242,12 @@ def _first_round(
     remaining = np.delete(here, second)
     other = partner[remaining]
     both = np.where(other == remaining, size[remaining], size[remaining] + size[other])
-    weight = _first_weight(size[remaining], both, kind)
-    square = _pair_distances(metric, x, remaining, other, weight, kind)
+    square = _pair_distances(metric, x, remaining, other, size, kind)
     return _Clusters(square, kind, member[remaining], both)
 
 
-def _first_weight(size: Floats, both: Floats, kind: int) -> Floats:
-    """The weight of the first of two clusters in their union."""
-    return np.full(len(size), 0.5) if kind == loops.WEIGHTED else size / both
-
-
 def _pair_distances(
-    metric: Metric, x: Floats, first: Ints, second: Ints, weight: Floats, kind: int
+    metric: Metric, x: Floats, first: Ints, second: Ints, size: Floats, kind: int
 ) -> Floats:
     """Distances among clusters of one point or two, ``CHUNK`` rows at a time."""
     state, m = metric.precompute(x), len(first)
@@ -252,7 +261,7 @@ def _pair_distances(
             metric.fill(x[first[start:stop]], state, rows[: stop - start])
             metric.fill(x[second[pairs]], state, others[: len(pairs)])
             loops.pair_distances(
-                rows, others, pairs - start, start, first, second, weight, kind, d[start:stop]
+                rows, others, pairs - start, start, first, second, size, kind, d[start:stop]
             )
 
     parallel_map(fill, pieces(m, CHUNK))
@@ -271,7 +280,7 @@ class _Clusters:
         self.d, self.kind = d, kind
         self.member, self.size, self.row_of = member, size, np.arange(len(d), dtype=np.uint64)
         nobody = np.zeros(0, dtype=np.int64)
-        self.merge(nobody, nobody)  # finds the nearest of all
+        self.merge(nobody, nobody, np.zeros(0))  # finds the nearest of all
 
     def reciprocal_pairs(self) -> Columns:
         """Pairs of slots that are each other's nearest, and their distances."""
@@ -279,10 +288,9 @@ class _Clusters:
         first = np.flatnonzero((self.nearest[self.nearest] == here) & (here < self.nearest))
         return first, self.nearest[first], self.distance[first]
 
-    def merge(self, first: Ints, second: Ints) -> None:
-        """Merge pairs of slots; the others keep their order."""
+    def merge(self, first: Ints, second: Ints, apart: Floats) -> None:
+        """Merge pairs of slots at their distances; the others keep their order."""
         slots = len(self.member)
-        weight = _first_weight(self.size[first], self.size[first] + self.size[second], self.kind)
         pair_of = np.full(slots, -1)
         pair_of[first] = np.arange(len(first))
         # unsigned: no loop has to ask whether a number counts from the end
@@ -294,18 +302,15 @@ class _Clusters:
 
         def update(part: slice) -> None:
             loops.merge_slots(
-                self.d, self.row_of, remaining, pair_of, one, two, weight, self.kind, part.start,
-                part.stop, nearest, distance,
+                self.d, self.row_of, remaining, pair_of, one, two, self.size, apart, self.kind,
+                part.start, part.stop, nearest, distance,
             )  # fmt: skip
 
         parallel_map(update, _row_pieces(len(remaining), slots))
         self.size[first] += self.size[second]
         self.nearest, self.distance = nearest, distance
-        self.member, self.size, self.row_of = (
-            self.member[remaining],
-            self.size[remaining],
-            self.row_of[remaining],
-        )
+        self.member, self.size = self.member[remaining], self.size[remaining]
+        self.row_of = self.row_of[remaining]
 
 
 def _row_pieces(n: int, width: int) -> list[slice]:
@@ -344,7 +349,7 @@ class Merges:
 
 
 # -------------------------------------------------------------------------------------------------
-# Ward linkage from means and sizes alone, in rounds of reciprocal nearest neighbors.
+# Ward linkage of many points from means and sizes alone, in rounds of reciprocal nearest neighbors.
 #
 # Merging a and b raises the scatter within clusters by |a||b|/(|a|+|b|) ‖μ_a − μ_b‖²; the height is
 # the square root of twice that. No merge brings a third cluster nearer, so that of a cluster whose
@@ -363,8 +368,7 @@ def ward_linkage(x: Floats, merges: Merges) -> None:
             _ward_chains(clusters.mean, clusters.size, clusters.member, *merges.remaining)
             return
         first, second, increase = clusters.reciprocal_pairs()
-        height = np.sqrt(2.0 * increase)
-        merges.append(clusters.member[first], clusters.member[second], height)
+        merges.append(clusters.member[first], clusters.member[second], increase)
         clusters.merge(first, second)
 
 

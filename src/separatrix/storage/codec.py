@@ -86,7 +86,7 @@ def _encode_own(value: Any, tensors: Tensors, path: str) -> Any:
             }
             return _tagged_types(tag, of=name, fields=fields)
     if declaration_of(value) is not None:
-        state = {k: v for k, v in sorted(vars(value).items()) if _is_fitted_attribute(k)}
+        state = {k: v for k, v in sorted(value.__getstate__().items()) if _is_fitted_attribute(k)}
         return _tagged_types(
             "model",
             of=name,

@@ -22,55 +22,69 @@ from separatrix.distances.loops import (
 # empty. Merges come out as (slot, slot, distance) and are sorted and numbered afterwards.
 
 
-COMPLETE, AVERAGE, WEIGHTED = 0, 1, 2
+COMPLETE, AVERAGE, WEIGHTED, WARD = 0, 1, 2, 3
 # An integer of NumPy: a number in the source would compile variants of its own of what is called.
 FIRST = np.int64(0)
 #: Slots up to which those that are empty stay where they are.
 FEW_SLOTS = 256
 
 
+@compiled(inline="always")
+def _merged(a, b, c, to_a, to_b, apart, kind):
+    """The distance of the union of a and b to c, from theirs to c; all three sizes are given.
+
+    Of Ward linkage that is the increase of the scatter, which is not less than the smaller of
+    the two where a and b are nearest to each other: rounding must not make it so. It alone needs
+    how far ``apart`` a and b are.
+    """
+    if kind == COMPLETE:
+        return larger(to_a, to_b)
+    if kind == WARD:
+        increase = ((a + c) * to_a + (b + c) * to_b - c * apart) / (a + b + c)
+        return larger(increase, smaller(to_a, to_b))
+    weight = 0.5 if kind == WEIGHTED else a / (a + b)
+    return weight * to_a + (1.0 - weight) * to_b
+
+
 @compiled
-def pair_distances(rows, others, pairs, start, first, second, weight, kind, out):
+def pair_distances(rows, others, pairs, start, first, second, size, kind, out):
     """Rows of distances to points become rows of distances to pairs first[k], second[k] of points.
 
     Row pairs[r] is itself that of a pair, whose second point has the distances others[r]; ``start``
-    is the number of the first row. ``weight`` is the fraction of the first point in its pair.
+    is the number of the first row, ``size`` has the weights of all points. Not for Ward linkage.
     """
     for r in range(pairs.size):
-        row = rows[pairs[r]]
-        _merged_row(row, others[r], weight[start + pairs[r]], kind, row)
+        row, pair = rows[pairs[r]], start + pairs[r]
+        a, b = size[first[pair]], size[second[pair]]
+        for i in range(row.size):
+            row[i] = _merged(a, b, 0.0, row[i], others[r, i], 0.0, kind)
     for i in range(out.shape[0]):
-        if kind == COMPLETE:
-            for k in range(first.size):
-                a, b = rows[i, first[k]], rows[i, second[k]]
-                out[i, k] = a if a > b else b
-        else:
-            for k in range(first.size):
-                a, b = rows[i, first[k]], rows[i, second[k]]
-                out[i, k] = weight[k] * a + (1.0 - weight[k]) * b
+        for k in range(first.size):
+            a, b = size[first[k]], size[second[k]]
+            out[i, k] = _merged(a, b, 0.0, rows[i, first[k]], rows[i, second[k]], 0.0, kind)
 
 
 @compiled
 def merge_slots(
-    d, row_of, remaining, pair_of, first, second, weight, kind, start, stop, nearest, distance
+    d, row_of, remaining, pair_of, first, second, size, apart, kind, start, stop, nearest, distance
 ):  # fmt: skip
     """Merge the slots first[p] and second[p] and leave out those that are not ``remaining``.
 
     Row ``row_of[i]`` of ``d`` has the distances of slot i to all; of the slots remaining[s] with
     s = start … stop it gets those of the unions to all that remain, in their order. ``pair_of`` is
-    the pair of a slot, or −1. Of equally near slots the first is the nearest, so that some pair is
+    the pair of a slot, or −1, and ``apart`` the distance of the two. Of equally near slots the first is the nearest, so that some pair is
     always reciprocal.
     """
     for s in range(start, stop):
-        row, pair = row_of[remaining[s]], pair_of[remaining[s]]
+        row, pair, n = row_of[remaining[s]], pair_of[remaining[s]], size[remaining[s]]
         if pair >= 0:
-            other, w = row_of[second[pair]], weight[pair]
+            other, a, b, between = row_of[second[pair]], n, size[second[pair]], apart[pair]
+            n = a + b
             for i in range(pair_of.size):
-                a, b = d[row, i], d[other, i]
-                d[row, i] = larger(a, b) if kind == COMPLETE else w * a + (1.0 - w) * b
+                d[row, i] = _merged(a, b, size[i], d[row, i], d[other, i], between, kind)
         for p in range(first.size):
-            a, b, w = d[row, first[p]], d[row, second[p]], weight[p]
-            d[row, first[p]] = larger(a, b) if kind == COMPLETE else w * a + (1.0 - w) * b
+            i, k = first[p], second[p]
+            d[row, i] = _merged(size[i], size[k], n, d[row, i], d[row, k], apart[p], kind)
         d[row, remaining[s]] = np.inf
         at, least = -1, np.inf
         for t in range(remaining.size):
@@ -117,16 +131,6 @@ def ward_nearest(tiles, size, slots, start, stop, squares, nearest, increase):
         nearest[slot], increase[slot] = at, least
 
 
-@compiled(inline="always")
-def _merged_row(a, b, weight, kind, out):
-    if kind == COMPLETE:
-        for s in range(out.size):
-            out[s] = a[s] if a[s] > b[s] else b[s]
-    else:
-        for s in range(out.size):
-            out[s] = weight * a[s] + (1.0 - weight) * b[s]
-
-
 @compiled
 def nearest_neighbor_chain(d, size, kind, chain, merged, row, first, second, height):
     """Nearest-neighbor chains over a matrix of distances, which is overwritten.
@@ -158,8 +162,9 @@ def nearest_neighbor_chain(d, size, kind, chain, merged, row, first, second, hei
         other = chain[length - 2]
         length -= 2
         first[merge], second[merge], height[merge] = tip, other, distance
-        weight = 0.5 if kind == WEIGHTED else size[tip] / (size[tip] + size[other])
-        _merged_row(d[tip], d[other], weight, kind, row)
+        a, b = size[tip], size[other]
+        for s in range(n):
+            row[s] = _merged(a, b, size[s], d[tip, s], d[other, s], distance, kind)
         row[other] = row[tip] = np.inf
         size[other] += size[tip]
         merged[tip] = True
@@ -235,8 +240,8 @@ def centroid_linkage(
 def ward_chain(columns, size, name, chain, point, near, merge, first, second, height):
     """Ward linkage by nearest-neighbor chains, from number ``merge`` on; the next one.
 
-    Merging a and b raises the scatter within clusters by |a||b|/(|a|+|b|) ‖μ_a − μ_b‖²; the height
-    is the square root of twice that. ``columns`` (d x slots) and ``size`` are overwritten; empty
+    Merging a and b raises the scatter within clusters by |a||b|/(|a|+|b|) ‖μ_a − μ_b‖²: the
+    ``height``. ``columns`` (d x slots) and ``size`` are overwritten; empty
     slots lie at infinity. Ends early, like :func:`centroid_linkage`. There is room for a ``chain``
     and a ``point`` and for distances ``near`` of all slots. −1 where a chain does not end, as of
     means that are not finite.
@@ -269,7 +274,7 @@ def ward_chain(columns, size, name, chain, point, near, merge, first, second, he
             chain[length] = nearest
             length += 1
         length -= 2
-        first[merge], second[merge], height[merge] = name[tip], name[other], np.sqrt(2.0 * closest)
+        first[merge], second[merge], height[merge] = name[tip], name[other], closest
         total = size[tip] + size[other]
         for j in range(d):
             mean = (size[tip] * columns[j, tip] + size[other] * columns[j, other]) / total
