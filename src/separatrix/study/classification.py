@@ -155,7 +155,7 @@ class ClassificationSelection(ModelSelection):
             costs = DecisionCosts(out_of_fold.classes, implied, REJECT, None)
             text = f"Decisions are those that suit {self.metric!r}, not the most probable class."
             winner = replace(winner, messages=(*winner.messages, text))
-        if out_of_fold.probabilities is None:
+        if out_of_fold.probabilities is None and out_of_fold.method is None:
             raise InputError(
                 f"{name} was chosen, and decisions at costs need probabilities.",
                 remedy="Compare by `metric='log_loss'`, or choose others with `models`.",

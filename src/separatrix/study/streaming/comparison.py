@@ -28,7 +28,6 @@ from separatrix.statistics.moments import Moments
 from separatrix.study.candidates import BASELINE, Candidate
 from separatrix.study.class_scores import row_losses
 from separatrix.study.classification import (
-    SECONDARY,
     CalibrationMap,
     check_calibration,
     fitted_map,
@@ -307,10 +306,10 @@ class StreamComparison(Comparison):
         known: Sequence[Calibratable],
         refused: Mapping[str, str],
         sums: OutOfFoldSums,
-        metric: str,
+        metrics: tuple[str, str],
     ) -> StreamComparison:
         """Candidates in order; those not ``known`` are ``refused`` with a reason."""
-        scored = {name: Scored(c, note=refused.get(name, "")) for name, c in _by_name(wanted)}
+        scored = {c.name: Scored(c, note=refused.get(c.name, "")) for c in wanted}
         columns, predictions, fits = {}, {}, {}
         for candidate in known:
             check = _check(candidate, sums)
@@ -323,9 +322,8 @@ class StreamComparison(Comparison):
             scored[candidate.name] = Scored(
                 fits_found.candidate, None, fits_found.hyperparameters, note, method
             )
-        second = SECONDARY.get(metric, "error")
         return cls(
-            [*scored.values()], metric, second,
+            [*scored.values()], *metrics,
             sums=sums, columns=columns, fits=fits, predictions=predictions,
         )  # fmt: skip
 
@@ -337,10 +335,6 @@ class StreamComparison(Comparison):
         """The metric of a candidate by fold; None where it is not defined."""
         column = self.columns.get(name, "")
         return self.sums.score(column, metric) if self.sums.has(column, metric) else None
-
-
-def _by_name(wanted: Sequence[Candidate]) -> list[tuple[str, Candidate]]:
-    return [(candidate.name, candidate) for candidate in wanted]
 
 
 def _check(calibratable: Calibratable, sums: OutOfFoldSums) -> CalibrationCheck | None:

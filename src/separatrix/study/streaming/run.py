@@ -32,7 +32,12 @@ from separatrix.study.candidates import BASELINE, Candidate, Size, candidates, c
 from separatrix.study.checks import check_stream, missed_classes
 from separatrix.study.class_scores import DecisionCosts, about_costs, decision_costs
 from separatrix.study.class_views import covariance_tests, surface_of
-from separatrix.study.classification import by_fold, predictions, with_calibration
+from separatrix.study.classification import (
+    ClassificationSelection,
+    by_fold,
+    predictions,
+    with_calibration,
+)
 from separatrix.study.comparison import LOSSES
 from separatrix.study.describe import describe
 from separatrix.study.design import (
@@ -220,10 +225,11 @@ def study_class_data(
     tell_inferred(progress, messages, wanted)
     loss = LOSSES.get(metric, "log_loss")
     fits, refused = _fits(data, wanted, loss, options.effort.work)
-    compared = _compare(data, wanted, fits, refused, metric, costs)
+    selection = ClassificationSelection(options, data.classes, costs)
+    compared = _compare(data, wanted, fits, refused, selection)
     choice, entries = compared.choose(options.rule), compared.entries
     tell_compared(progress, entries, choice.winner, choice.reason)
-    study = finish(data, compared, choice, costs, metadata, reason)
+    study = finish(data, compared, choice, selection, metadata, reason)
     return replace(
         study,
         columns=columns,
@@ -263,20 +269,20 @@ def _compare(
     wanted: Sequence[Candidate],
     found: list[FoldFits],
     refused: dict[str, str],
-    metric: str,
-    costs: DecisionCosts | None,
+    selection: ClassificationSelection,
 ) -> StreamComparison:
     """Score all candidates out of fold in one pass."""
     ready = [calibratable(fits, data) for fits in found]
     data.announce("losses out of fold")
-    own = None if costs is None else costs.among(data.classes)
-    metrics = tuple(dict.fromkeys(("log_loss", "error", metric)))
+    metrics = tuple(dict.fromkeys(("log_loss", "error", selection.metric)))
     scorers = [one.scorer for one in ready]
-    sums = data.rows.reduce(OutOfFoldSums(data.schema, data.targets, scorers, metrics, own))
+    sums = data.rows.reduce(
+        OutOfFoldSums(data.schema, data.targets, scorers, metrics, selection.own_costs)
+    )
     if data.simulated:  # rows of the table count, and not how many stand for them
         counts = {f: sum(m.count for m in data.groups.parts[f].parts.values()) for f in data.folds}
         sums.squares = {f: sums.moments[f].weight ** 2 / counts[f] for f in data.folds}
-    return StreamComparison.of(wanted, ready, refused, sums, metric)
+    return StreamComparison.of(wanted, ready, refused, sums, selection.metrics)
 
 
 def _refuse_data(data: ClassData, task: str | None) -> list[str]:
@@ -490,14 +496,14 @@ def finish(
     data: ClassData,
     compared: StreamComparison,
     choice: Choice,
-    costs: DecisionCosts | None,
+    selection: ClassificationSelection,
     metadata: Metadata,
     reason: str,
 ) -> Study:
     """Fit the winner, test it once, and describe it; the comparison is filled in by the caller."""
-    winner = _fit_winner(data, compared, choice, costs)
+    winner = _fit_winner(data, compared, choice, selection)
     baseline = with_warnings(compared.fits[BASELINE].fit)[0]
-    costs_among = None if costs is None else costs.among(data.classes)
+    costs, costs_among = selection.costs, selection.own_costs
     data.announce("the test part")
     schema, targets = data.schema, data.targets
     tested = data.rows.reduce(
@@ -553,17 +559,15 @@ def finish(
 
 
 def _fit_winner(
-    data: ClassData, compared: StreamComparison, choice: Choice, costs: DecisionCosts | None
+    data: ClassData, compared: StreamComparison, choice: Choice, selection: ClassificationSelection
 ) -> Winner:
     """The winner on all folds, with its calibration and the costs of its decisions."""
     data.announce(f"fitting {choice.winner} to all training rows")
     fits, found = compared.fits[choice.winner], compared.predictions[choice.winner]
     core, warned = with_warnings(fits.fit)
-    model: Any = with_calibration(fits.candidate, core, found)
-    if costs is not None:
-        model = costs.from_fitted(model)
-    summary = () if found.check is None else (found.check.summary,)
-    return Winner(core, model, found, costs, fits.candidate, warned, summary)
+    model = with_calibration(fits.candidate, core, found)
+    winner = Winner(core, model, found, None, fits.candidate, warned)
+    return selection.complete(winner, choice.winner)
 
 
 def _record(data: ClassData, sums: SumsOverTestRows, reason: str) -> StreamRecord:
