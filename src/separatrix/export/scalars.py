@@ -327,8 +327,10 @@ class ScalarValue(ArrayValue):
             if rank:
                 v, p = values[-1], positions[-1]
                 for j in range(m):
-                    tie = All((Compare(d[j], "=", v), Compare(p, "<", Number(j))))
-                    after = AnyOf((Compare(d[j], ">", v), tie))
+                    after: Expression = Compare(d[j], ">", v)
+                    if j:
+                        tie = All((Compare(d[j], "=", v), Compare(p, "<", Number(j))))
+                        after = AnyOf((after, tie))
                     left[j] = Case((Branch(after, d[j]),), Number(HUGE))
             least = Smallest(tuple(left)) if m > 1 else left[0]
             at = [
@@ -639,8 +641,13 @@ def _sums(array: Any, axis: int) -> Any:
     rows = np.moveaxis(np.asarray(array, dtype=object), axis, -1)
     sums = np.empty(rows.shape[:-1], dtype=object)
     for at in np.ndindex(*sums.shape):
-        sums[at] = total(rows[at])
+        sums[at] = _add_up(rows[at])
     return sums
+
+
+def _add_up(terms: Sequence[Expression]) -> Expression:
+    known = _values(terms)
+    return total(terms) if known is None else Number(float(np.sum(known)))
 
 
 _CONSTANT = _elementwise(_constant, 1)
@@ -674,7 +681,7 @@ _OPERATORS: dict[str, Any] = {
 }
 _WORDS = {"Sin": "Sines", "Cos": "Cosines", "Floor": "Periodic functions"}
 _REDUCTIONS: dict[str, Callable[[Sequence[Expression]], Expression]] = {
-    "Sum": total,
+    "Sum": _add_up,
     "Max": _LARGEST,
     "Min": _SMALLEST,
     "ArgMax": _best(Largest, 1.0),
@@ -764,7 +771,7 @@ def _children_first(roots: Sequence[Expression]) -> Sequence[Expression]:
         elif id(root) not in seen and not isinstance(root, ATOMS):
             seen.add(id(root))
             stack.append((root, True))
-            stack += [(part, False) for part in children(root)]
+            stack += [(part, False) for part in reversed(list(children(root)))]
     return order
 
 

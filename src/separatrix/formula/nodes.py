@@ -985,7 +985,8 @@ class Nearest(Exemplars):
     def neighbors(self, x: Value) -> tuple[Value, Value, Value, Value]:
         """Distances, positions and weights of the nearest, and how many of equal weight it is."""
         distances, at = self._nearest(x)
-        w = self.sample_weight
+        distances = distances.named("neighbors", ["distance of neighbor"])
+        at, w = at.named("neighbors", ["neighbor"]), self.sample_weight
         unit, copies = bool((w == 1.0).all()), (distances >= 0.0).where(1.0, 1.0)
         if not unit:
             own = at.look_up(w)
@@ -1004,7 +1005,8 @@ class Nearest(Exemplars):
         mapped = metric.map_rows(x)
         m, d = metric.points.shape
         if metric.of_squares is None or d <= FEW_COLUMNS or m <= FEW_POINTS:
-            return metric.distances(mapped, metric.points).smallest(k)
+            distances = metric.distances(mapped, metric.points)
+            return distances.named("distances", ["distance"]).smallest(k)
         count = min(m, k + SPARE)
         _, at = squares_by_products(mapped, metric.points).smallest(count)
         at, _ = at.smallest(count)  # in order of rows, so that the first of equals is first
@@ -1031,6 +1033,7 @@ class Within(Exemplars):
     def part(self, x: Value) -> Value:
         """The columns for some of the rows."""
         distances = pairwise_distances(self.metric, x, self.rows)
+        distances = distances.named("distances", ["distance"])
         near = distances <= float(self.radius)
         weights = distance_weights(self.weights, distances, near) * self.sample_weight[None, :]
         return weights @ np.column_stack([self.targets, np.ones(len(self.rows))])

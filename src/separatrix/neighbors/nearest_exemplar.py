@@ -148,7 +148,12 @@ class NearestExemplar(ClassifierMixin, InstanceBasedModel):
 
     def formula(self) -> nodes.ClassFormula:
         """The class of the nearest exemplar."""
-        distances = nodes.Distances(self._query_node(), self.exemplars_, self.metric_)
+        distances = nodes.Distances(
+            self._query_node(),
+            self.exemplars_,
+            self.metric_,
+            names=tuple(f"distance {label}" for label in self.classes_.tolist()),
+        )
         k, two = len(self.classes_), len(self.classes_) == 2
         matrix = np.array([[1.0], [-1.0]]) if two else -np.eye(k)
         scores = nodes.Affine(distances, matrix, names=nodes.score_names(self.classes_))
