@@ -72,8 +72,8 @@ def merge_slots(
 
     Row ``row_of[i]`` of ``d`` has the distances of slot i to all; of the slots remaining[s] with
     s = start … stop it gets those of the unions to all that remain, in their order. ``pair_of`` is
-    the pair of a slot, or −1, and ``apart`` the distance of the two. Of equally near slots the first is the nearest, so that some pair is
-    always reciprocal.
+    the pair of a slot, or −1, and ``apart`` the distance of the two. Of equally near slots the
+    first is the nearest, so that some pair is always reciprocal.
     """
     for s in range(start, stop):
         row, pair, n = row_of[remaining[s]], pair_of[remaining[s]], size[remaining[s]]
