@@ -219,6 +219,12 @@ def test_the_table_of_the_documents_is_that_of_the_declarations() -> None:
     assert found[0] == takes(), "python -m tests.laws.test_declarations writes it anew"
 
 
+def test_the_guide_says_of_every_verifier_what_it_proves() -> None:
+    text = (ROOT / "docs" / "guide" / "verify.md").read_text("utf-8")
+    named = set(re.findall(r"`(\w+)`", "\n".join(re.findall(r"^\| ([^|]*)\|", text, re.M))))
+    assert named & set(DECLARATIONS) == {d.name for d in DECLARATIONS.values() if d.verifier}
+
+
 def test_every_declared_class_has_a_line_in_the_documents() -> None:
     text = BETWEEN.sub("", MODELS.read_text("utf-8"))
     named = set(re.findall(r"`(\w+)`", "\n".join(re.findall(r"^\| ([^|]*)\|", text, re.M))))

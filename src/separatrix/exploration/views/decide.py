@@ -85,7 +85,7 @@ def _python(session: Session, state: ViewState, target: str, chosen: CostMatrix)
             "from separatrix.estimators.cross_validated import cross_validated_probabilities",
             "from separatrix.exploration import read_table",
             "",
-            f"rows = {session.table.source}.scanned({target!r})",
+            f"rows = {session.table.source}.scan({target!r})",
             f"calibrated = {calibrate_scores(state)[1]}",
             f"model = sx.RejectOption(calibrated, costs={chosen.python()}).fit(rows)",
             "",
