@@ -183,7 +183,7 @@ default="ward"
         return self
 
     @cached_property
-    def certificate_(self) -> Certificate:
+    def certificate_(self) -> Certificate:  # type: ignore[override]
         """Whether merges joined the closest clusters, checked when first asked for.
 
         To check every merge takes longer than to find it.

@@ -189,7 +189,7 @@ def _has_few_points(x: Floats) -> bool:
     The matrix costs one product, and passes over n² numbers as long as about 50 columns.
     """
     n, d = x.shape
-    return n <= FEW_CLUSTERS or n <= min(50 * d, MANY_POINTS)
+    return bool(n <= FEW_CLUSTERS or n <= min(50 * d, MANY_POINTS))
 
 
 def _chains(clusters: _Clusters, merges: Merges) -> None:

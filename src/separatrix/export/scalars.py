@@ -641,7 +641,7 @@ def _sums(array: Any, axis: int) -> Any:
     rows = np.moveaxis(np.asarray(array, dtype=object), axis, -1)
     sums = np.empty(rows.shape[:-1], dtype=object)
     for at in np.ndindex(*sums.shape):
-        sums[at] = _add_up(rows[at])
+        sums[at] = _add_up(list(rows[at]))
     return sums
 
 
