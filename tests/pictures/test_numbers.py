@@ -22,6 +22,7 @@ from separatrix import (
     RidgeCV,
 )
 from separatrix.estimators.inference import inference
+from separatrix.formatting import exact, join_words, number, score_info, score_text
 from separatrix.messages import InputError
 from separatrix.pictures import (
     CoefficientDisplay,
@@ -40,7 +41,6 @@ from separatrix.pictures import (
     SignedDistanceDisplay,
     ValidationCurveDisplay,
 )
-from separatrix.pictures.formatting import exact, join_words, number, score_info, score_text
 from separatrix.pictures.points import spread_labels
 from separatrix.probability.roc import roc_curve
 

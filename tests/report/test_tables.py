@@ -11,7 +11,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.cli.fit_summary import verdict as printed
-from separatrix.pictures.formatting import spread_text, value_text
+from separatrix.formatting import spread_text, value_text
 from separatrix.report.tables import (
     class_table,
     coefficients_of,

@@ -17,7 +17,7 @@ from separatrix.cli.ids import Ids
 from separatrix.cli.output import OutputColumn, print_lines, print_messages, print_next, print_table
 from separatrix.cli.places import ASSIGNMENTS, MODEL, REPORT, RESULT
 from separatrix.cli.results import all_or_nothing, as_csv
-from separatrix.pictures.formatting import number
+from separatrix.formatting import number
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Kind, Schema
 from separatrix.storage import save

@@ -21,7 +21,7 @@ from separatrix.cli.output import (
 )
 from separatrix.cli.places import REPORT, RESULT
 from separatrix.cli.results import all_or_nothing
-from separatrix.pictures.formatting import score_info, score_text
+from separatrix.formatting import score_info, score_text
 from separatrix.storage.files import write_text
 from separatrix.study.curves import CurveStudy, document_of
 

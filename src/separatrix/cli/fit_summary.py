@@ -10,7 +10,7 @@ from pathlib import Path
 from separatrix.cli.options import with_flags
 from separatrix.cli.output import OutputColumn, print_lines, print_messages, print_next, print_table
 from separatrix.cli.places import MODEL, PREDICTIONS, REPORT, RESULT
-from separatrix.pictures.formatting import number, score_info, score_text
+from separatrix.formatting import number, score_info, score_text
 from separatrix.study.result import (
     Choice,
     CrossValidatedScore,

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.arrays import Floats, Ints
+from separatrix.formatting import join_words, number, plural
 from separatrix.messages import InputError
 from separatrix.parameters import describe_parameters
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import join_words, number, plural
 from separatrix.pictures.inputs import column_names, labeled_rows
 from separatrix.pictures.points import (
     ABOVE,

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.arrays import Floats, Ints
+from separatrix.formatting import join_words, number, plural, score_info, score_text
 from separatrix.messages import InputError
 from separatrix.parameters import describe_parameters
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import join_words, number, plural, score_info, score_text
 from separatrix.pictures.inputs import column_names, like
 from separatrix.pictures.points import BESIDE, annotate, fill_band, fill_boxes, reference_line
 from separatrix.pictures.style import (

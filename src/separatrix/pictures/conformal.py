@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from separatrix.arrays import Floats
+from separatrix.formatting import plural
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import plural
 from separatrix.pictures.points import reference_line
 from separatrix.pictures.predictive import level_text
 from separatrix.pictures.style import BLUE, ORANGE, WIDTH, label_text, percent_axis, style_axes

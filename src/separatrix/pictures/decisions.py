@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.arrays import Floats
+from separatrix.formatting import exact, join_words, plural, score_info, score_text
 from separatrix.parameters import describe_parameters
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import exact, join_words, plural, score_info, score_text
 from separatrix.pictures.inputs import column_names, like
 from separatrix.pictures.points import MAX_POINTS, annotate, mark_point, reference_line, scatter
 from separatrix.pictures.style import (

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.arrays import Floats, Ints
+from separatrix.formatting import join_words, number, plural, score_info, score_text
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import join_words, number, plural, score_info, score_text
 from separatrix.pictures.inputs import require_fitted
 from separatrix.pictures.points import (
     BESIDE,

@@ -9,10 +9,10 @@ import numpy as np
 
 from separatrix.arrays import Floats
 from separatrix.estimators.inference import names_of
+from separatrix.formatting import join_words, number, score_info, score_text
 from separatrix.messages import InputError
 from separatrix.parameters import describe_parameters
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import join_words, number, score_info, score_text
 from separatrix.pictures.inputs import design_deviations, require_fitted
 from separatrix.pictures.points import (
     BESIDE,

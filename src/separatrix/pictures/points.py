@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.arrays import Floats, Ints
-from separatrix.pictures.formatting import join_words, number
+from separatrix.formatting import join_words, number
 from separatrix.pictures.style import BLUE, MUTED, ORANGE, PAPER, text_color
 
 #: Above so many points the density is drawn.

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.arrays import Floats, Ints
+from separatrix.formatting import join_words, number, plural
 from separatrix.messages import InputError
 from separatrix.parameters import describe_parameters
 from separatrix.pictures.columns import short_name, value_axis, value_text
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import join_words, number, plural
 from separatrix.pictures.inputs import column_names, like
 from separatrix.pictures.points import (
     MAX_POINTS,

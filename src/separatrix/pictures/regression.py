@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from separatrix.arrays import Floats
 from separatrix.estimators.inference import inference
+from separatrix.formatting import join_words, number, plural
 from separatrix.messages import InputError
 from separatrix.parameters import describe_parameters
 from separatrix.pictures.columns import value_axis, value_text
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import join_words, number, plural
 from separatrix.pictures.inputs import design_deviations
 from separatrix.pictures.points import (
     MAX_POINTS,

@@ -10,7 +10,7 @@ import math
 import textwrap
 from typing import Any
 
-from separatrix.pictures.formatting import ScoreInfo
+from separatrix.formatting import ScoreInfo
 
 INK = "#1f2328"
 MUTED = "#6a7280"

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.arrays import Floats
+from separatrix.formatting import join_words, number, plural, score_info, score_text
 from separatrix.messages import InputError
 from separatrix.parameters import describe_parameters
 from separatrix.pictures.decisions import draw_contour, fill_regions
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import join_words, number, plural, score_info, score_text
 from separatrix.pictures.inputs import column_names, like, require_fitted
 from separatrix.pictures.points import MAX_POINTS, fill_band, mark_value, scatter
 from separatrix.pictures.style import (

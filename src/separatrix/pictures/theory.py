@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from separatrix.arrays import Floats, Ints
+from separatrix.formatting import number, plural
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import number, plural
 from separatrix.pictures.inputs import column_names, labeled_rows, require_fitted
 from separatrix.pictures.points import BESIDE, annotate, fill_band, mark_point, scatter
 from separatrix.pictures.points import MAX_POINTS as MOST_DOTS

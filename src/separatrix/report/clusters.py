@@ -8,7 +8,7 @@ from pathlib import PurePath
 from statistics import median
 from typing import Any
 
-from separatrix.pictures.formatting import number, plural
+from separatrix.formatting import number, plural
 from separatrix.report import tables
 from separatrix.report.figures import number_of_clusters, profiles, silhouettes
 from separatrix.report.page import drawn, render_template

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.formatting import number, score_info, score_text
 from separatrix.pictures import LearningLinesDisplay, LearningSurfaceDisplay
-from separatrix.pictures.formatting import number, score_info, score_text
 from separatrix.report import tables
 from separatrix.report.figures import Gallery
 from separatrix.report.page import drawn, render_template

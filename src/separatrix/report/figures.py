@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from separatrix.arrays import Floats
 from separatrix.estimators.inference import Inference
+from separatrix.formatting import plural, score_info
 from separatrix.messages import InputError
 from separatrix.pictures import (
     CalibrationDisplay,
@@ -59,7 +60,6 @@ from separatrix.pictures import (
     SVMPathDisplay,
     ValidationCurveDisplay,
 )
-from separatrix.pictures.formatting import plural, score_info
 from separatrix.probability.decision_surface import DecisionFunctionSurface
 from separatrix.probability.roc import RocCurve, roc_curve
 from separatrix.report.tables import column_spreads, fold_interval, ordered_entries, shown_check

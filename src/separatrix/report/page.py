@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from separatrix.estimators.inference import p_phrase
+from separatrix.formatting import number
 from separatrix.pictures.drawing import to_svgs
-from separatrix.pictures.formatting import number
 from separatrix.report import figures, tables, verdict
 from separatrix.report.figures import Gallery
 from separatrix.report.tables import (

@@ -13,9 +13,7 @@ import numpy as np
 from separatrix.arrays import Floats, Ints
 from separatrix.discriminant.covariance_tests import MardiaTest
 from separatrix.estimators.inference import Inference, p_phrase, p_text
-from separatrix.messages import WARNINGS
-from separatrix.optimize.convex import Certificate
-from separatrix.pictures.formatting import (
+from separatrix.formatting import (
     exact,
     join_words,
     number,
@@ -25,6 +23,8 @@ from separatrix.pictures.formatting import (
     spread_text,
     value_text,
 )
+from separatrix.messages import WARNINGS
+from separatrix.optimize.convex import Certificate
 from separatrix.pictures.predictive import level_text
 from separatrix.report.verdict import counterpart, display_name, label_of
 from separatrix.rows.profile import ColumnProfile

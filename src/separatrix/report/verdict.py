@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 import numpy as np
 
-from separatrix.pictures.formatting import ScoreInfo, number, plural, score_info, score_text
+from separatrix.formatting import ScoreInfo, number, plural, score_info, score_text
 from separatrix.rows.schema import unit_weights
 from separatrix.study.candidates import BASELINE
 from separatrix.study.measure import average, standard_error
