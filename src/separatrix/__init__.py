@@ -4,8 +4,6 @@ Public names are imported on first use, so that ``import separatrix`` is fast; t
 ``__init__.pyi``.
 """
 
-from separatrix.catalogue import DECLARATIONS  # which imports nothing
-
 TYPE_CHECKING = False  # so that the command heeds signals sooner
 if TYPE_CHECKING:
     from typing import Any
@@ -77,24 +75,34 @@ _BESIDE = {
     "verification.verify": "verify",
     "verification.verdict": "Verification",
 }
-#: Public name → the module that defines it.
-HOMES = {name: declared.home for name, declared in DECLARATIONS.items()} | {
-    name: f"separatrix.{home}" for home, names in _BESIDE.items() for name in names.split()
-}
-
-__all__ = ["__version__", *HOMES]
 
 
 def __getattr__(name: str) -> "Any":
     import importlib
 
-    home = HOMES.get(name)
-    if home is None:
+    homes = _locate_names()
+    if name == "HOMES":
+        return homes
+    if name == "__all__":
+        return ["__version__", *homes]
+    if name not in homes:
         raise AttributeError(f"module 'separatrix' has no attribute {name!r}")
-    value = getattr(importlib.import_module(home), name)
+    value = getattr(importlib.import_module(homes[name]), name)
     globals()[name] = value
     return value
 
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *HOMES})
+def __dir__() -> "list[str]":
+    return ["__version__", *_locate_names()]
+
+
+def _locate_names() -> "dict[str, str]":
+    """Public name → the module that defines it; what is declared is read only when it is needed."""
+    if "HOMES" not in globals():
+        from separatrix.catalogue import DECLARATIONS
+
+        homes = {name: declared.home for name, declared in DECLARATIONS.items()}
+        for home, names in _BESIDE.items():
+            homes |= dict.fromkeys(names.split(), f"separatrix.{home}")
+        globals()["HOMES"] = homes
+    return globals()["HOMES"]  # type: ignore[no-any-return]

@@ -115,7 +115,7 @@ def test_classes_and_probabilities_in_parquet(command, here) -> None:
 
 def test_parquet_is_whole_or_absent(command, here, model) -> None:
     good = "70,3,10,100,hill,true,gas\n"
-    (here / "bad.csv").write_text(HOUSE + good * 80_000 + "70,three,10,100,hill,true,gas\n")
+    (here / "bad.csv").write_text(HOUSE + good * 80_000 + "70,1e200,10,100,hill,true,gas\n")
     (here / "p.parquet").write_bytes(b"old")
     ran = command("predict", model, "bad.csv", "--out", "p.parquet", "--keep")
     assert ran.code == 2

@@ -257,7 +257,7 @@ def test_ward_linkage_of_iris() -> None:
     assert np.mean(labels[y == 1] == np.bincount(labels[y == 1]).argmax()) > 0.95
 
 
-def test_the_certificate_is_computed_when_asked_for_and_travels_with_the_model() -> None:
+def test_the_certificate_is_computed_on_first_use_and_stored_with_the_model() -> None:
     x = np.random.default_rng(0).normal(size=(40, 3)) * 1e200  # fitted in another unit
     model = sx.AgglomerativeClustering(3).fit(x)
     assert "certificate_" not in vars(model)

@@ -205,8 +205,8 @@ def test_tables_are_read_as_rows() -> None:
         (lambda: sx.ConformalRegressor(sx.Ridge(), conformity="gamma"), "conformity"),
         (lambda: sx.ConformalRegressor(sx.Ridge(), calibration=1.5), "calibration=1.5"),
         (lambda: sx.ConformalRegressor(sx.Ridge(), method="cv+", cv=99), "cv=99 folds"),
-        (lambda: sx.ConformalRegressor(sx.GaussianNB()), "no regression model"),
-        (lambda: sx.ConformalRegressor(StandardScaler()), "no regression model"),
+        (lambda: sx.ConformalRegressor(sx.GaussianNB()), "not a regression model"),
+        (lambda: sx.ConformalRegressor(StandardScaler()), "not a regression model"),
         (lambda: sx.ConformalRegressor(sx.SVR(kernel="precomputed")), "compares all rows"),
     ],
 )

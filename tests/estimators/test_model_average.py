@@ -77,8 +77,8 @@ def test_a_model_with_too_few_rows_has_no_weight() -> None:
         (sx.ModelAverage([sx.LinearRegression()], "evidence"), "no evidence"),
         (sx.ModelAverage([sx.LinearRegression()], "bic"), "weights"),
         (sx.ModelAverage([sx.LinearRegression()], prior_weights=[1.0]), "prior_weights"),
-        (sx.ModelAverage([]), "no list of models"),
-        (sx.ModelAverage([sx.LinearRegression(), sx.GaussianNB()]), "no regression model"),
+        (sx.ModelAverage([]), "not a list of models"),
+        (sx.ModelAverage([sx.LinearRegression(), sx.GaussianNB()]), "not a regression model"),
     ],
 )
 def test_refusals(model: sx.ModelAverage, words: str) -> None:

@@ -165,14 +165,14 @@ def test_what_questions_import_is_imported_before_the_first_is_answered():
     code = (
         "import json, sys\n"
         "from separatrix.exploration import read_table\n"
-        "from separatrix.exploration.serve import answered\n"
+        "from separatrix.exploration.serve import answer_question\n"
         "from separatrix.exploration.session import Session\n"
         "from separatrix.samples import sample\n"
         "session = Session(read_table(str(sample('wine').path), 'cultivar'))\n"
-        "answered(session, 'none', 'none', b'{}')\n"
+        "answer_question(session, 'none', 'none', b'{}')\n"
         "known = set(sys.modules)\n"
         "for view, question, state in json.loads(sys.argv[1]):\n"
-        "    status, text = answered(session, view, question, json.dumps(state).encode())\n"
+        "    status, text = answer_question(session, view, question, json.dumps(state).encode())\n"
         "    assert status == 200, text\n"
         "print([name for name in set(sys.modules) - known if not name.startswith('separatrix')])\n"
     )

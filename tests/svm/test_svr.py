@@ -77,7 +77,7 @@ def test_the_unit_of_the_target_matters_only_through_its_settings() -> None:
     assert_allclose(large.predict(x), 1e6 * small.predict(x), rtol=1e-6, atol=1e-2)
 
 
-@pytest.mark.parametrize("settings", [{"C": np.inf}, {"epsilon": -1.0}, {"C": -1.0}])
+@pytest.mark.parametrize("settings", [{"C": np.nan}, {"epsilon": -1.0}, {"C": -1.0}])
 def test_invalid_parameters_are_refused(settings) -> None:
     with pytest.raises(sx.InputError):
         sx.SVR(**settings).fit(*curve(30))

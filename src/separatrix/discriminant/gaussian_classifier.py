@@ -67,6 +67,7 @@ class GaussianClassifier(ClassifierMixin, RowsEstimator):
     def _options(self) -> GaussianOptions:
         """Covariance structure, shrinkage and priors by the parameters."""
 
+    _any_new_size = True
     #: The type of the numbers in attributes: that of the rows, as in scikit-learn.
     _number_type: Any = np.float64
     #: The rows, while fewer of them than columns are fitted to.

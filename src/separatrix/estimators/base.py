@@ -202,6 +202,7 @@ class RowsEstimator(BaseEstimator):
     _multi_output = False
     _missing_ok = False  # NaN is a missing value, and the model can handle it
     _any_size = False  # the model computes no squares of numbers, or only of scaled ones
+    _any_new_size = False  # its answers stay finite however large the numbers of new rows are
     _checks_sums = False  # the fit finds values that are not finite, or too large, by _checked_sums
     encoding_: Encoding
     classes_: NDArray[Any]  # of a classifier, sorted
@@ -331,6 +332,7 @@ class RowsEstimator(BaseEstimator):
         x = self._encode(X, encoding)
         values = x.data if sparse.issparse(x) else x
         most = LARGEST_DIFFERENCES if self._any_size else LARGEST
+        most = sys.float_info.max if self._any_new_size else most
         if values.size and not largest_magnitude(values) <= most:  # NaN is not
             refuse_not_finite(x if isinstance(X, Rows) else X, nan=self._missing_ok)
             refuse_beyond(most, x, None if encoding is None else encoding.names)

@@ -104,7 +104,7 @@ class TableEncoder(TransformerMixin, RowsEstimator):
             table = self._table(X, reset=True)
             rows = scan(table, missing=self.missing, unseen=self.unseen, kinds=self.kinds)
         self.encoding_ = prepare(rows).encoding
-        self.notes_ = (*rows.notes, *self.encoding_.notes)
+        self.notes_ = tuple(map(str, (*rows.notes, *self.encoding_.notes)))
         return self
 
     def _table(self, X: Any, *, reset: bool) -> Any:

@@ -395,12 +395,14 @@ def sizes_are_safe(mean_squares: Floats, n: int) -> bool:
 
 def refuse_beyond(most: float, x: Matrix, names: Sequence[str] | None) -> None:
     """Refuse new rows with numbers so large that nothing finite can be computed of them."""
-    low, high = _ranges(x)
-    size = np.maximum(np.abs(low), np.abs(high))
-    if (size > most).any():
+    entries = sparse.coo_array(x)
+    beyond = np.flatnonzero(np.abs(entries.data) > most)
+    if len(beyond):
+        first = beyond[np.argmin(entries.row[beyond])]
         raise InputError(
             f"holds a number beyond {most:.0e}, of which nothing finite can be computed.",
-            column=_name(names, int(np.argmax(size > most))),
+            row=int(entries.row[first]) + 1,
+            column=_name(names, int(entries.col[first])),
             remedy="Correct the value, or leave the row out.",
         )
 

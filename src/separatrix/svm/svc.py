@@ -475,7 +475,6 @@ class SVC(KernelClassifier):
         "scale".
     coef0 : float, default=0.0
     shrinking : bool, default=True
-        Ignored; accepted for scikit-learn compatibility.
     probability : bool, default="deprecated"
         Fit a Platt sigmoid to the cross-validated scores of every binary SVM, coupled to
         probabilities of classes. The default is False; scikit-learn deprecates the parameter.

@@ -116,7 +116,6 @@ class SVR(KernelRegressor):
     epsilon : float, default=0.1
         Error ε that costs nothing, in units of the target.
     shrinking : bool, default=True
-        Ignored; accepted for scikit-learn compatibility.
     cache_size : float, default=200
     verbose : bool, default=False
     max_iter : int, default=-1

@@ -30,7 +30,7 @@ FEW_SLOTS = 256
 
 
 @compiled(inline="always")
-def _merged(a, b, c, to_a, to_b, apart, kind):
+def _merge_distances(a, b, c, to_a, to_b, apart, kind):
     """The distance of the union of a and b to c, from theirs to c; all three sizes are given.
 
     Of Ward linkage that is the increase of the scatter, which is not less than the smaller of
@@ -57,11 +57,11 @@ def pair_distances(rows, others, pairs, start, first, second, size, kind, out):
         row, pair = rows[pairs[r]], start + pairs[r]
         a, b = size[first[pair]], size[second[pair]]
         for i in range(row.size):
-            row[i] = _merged(a, b, 0.0, row[i], others[r, i], 0.0, kind)
+            row[i] = _merge_distances(a, b, 0.0, row[i], others[r, i], 0.0, kind)
     for i in range(out.shape[0]):
         for k in range(first.size):
             a, b = size[first[k]], size[second[k]]
-            out[i, k] = _merged(a, b, 0.0, rows[i, first[k]], rows[i, second[k]], 0.0, kind)
+            out[i, k] = _merge_distances(a, b, 0.0, rows[i, first[k]], rows[i, second[k]], 0.0, kind)
 
 
 @compiled
@@ -81,10 +81,10 @@ def merge_slots(
             other, a, b, between = row_of[second[pair]], n, size[second[pair]], apart[pair]
             n = a + b
             for i in range(pair_of.size):
-                d[row, i] = _merged(a, b, size[i], d[row, i], d[other, i], between, kind)
+                d[row, i] = _merge_distances(a, b, size[i], d[row, i], d[other, i], between, kind)
         for p in range(first.size):
             i, k = first[p], second[p]
-            d[row, i] = _merged(size[i], size[k], n, d[row, i], d[row, k], apart[p], kind)
+            d[row, i] = _merge_distances(size[i], size[k], n, d[row, i], d[row, k], apart[p], kind)
         d[row, remaining[s]] = np.inf
         at, least = -1, np.inf
         for t in range(remaining.size):
@@ -164,7 +164,7 @@ def nearest_neighbor_chain(d, size, kind, chain, merged, row, first, second, hei
         first[merge], second[merge], height[merge] = tip, other, distance
         a, b = size[tip], size[other]
         for s in range(n):
-            row[s] = _merged(a, b, size[s], d[tip, s], d[other, s], distance, kind)
+            row[s] = _merge_distances(a, b, size[s], d[tip, s], d[other, s], distance, kind)
         row[other] = row[tip] = np.inf
         size[other] += size[tip]
         merged[tip] = True
