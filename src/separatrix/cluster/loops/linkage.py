@@ -61,7 +61,9 @@ def pair_distances(rows, others, pairs, start, first, second, size, kind, out):
     for i in range(out.shape[0]):
         for k in range(first.size):
             a, b = size[first[k]], size[second[k]]
-            out[i, k] = _merge_distances(a, b, 0.0, rows[i, first[k]], rows[i, second[k]], 0.0, kind)
+            out[i, k] = _merge_distances(
+                a, b, 0.0, rows[i, first[k]], rows[i, second[k]], 0.0, kind
+            )
 
 
 @compiled
