@@ -58,10 +58,11 @@ _BESIDE = {
     "study.hyperplane_views": "hyperplane_views",
     "study.cluster.run": "run_clusters",
     "kernels": (
-        "Linear Polynomial Gaussian Sigmoid Matern RationalQuadratic Periodic Constant White "
-        "Fixed Bounded Precomputed Spectrum Subsequence SetKernel Jaccard TreeKernel "
+        "Linear Polynomial Gaussian Sigmoid Laplace Matern RationalQuadratic Periodic Constant "
+        "White Fixed Bounded Precomputed Spectrum Subsequence SetKernel Jaccard TreeKernel "
         "SubtreeKernel GraphKernel kernel_distance kernel_cosine"
     ),
+    "kernels.gradients": "average_gradient_outer_product",
     "kernels.mercer": "is_mercer",
     "geometry.hyperplane": "KernelExpansion",
     "estimators.scaling": "homogeneous",

@@ -107,6 +107,7 @@ from separatrix.kernels import Fixed as Fixed
 from separatrix.kernels import Gaussian as Gaussian
 from separatrix.kernels import GraphKernel as GraphKernel
 from separatrix.kernels import Jaccard as Jaccard
+from separatrix.kernels import Laplace as Laplace
 from separatrix.kernels import Linear as Linear
 from separatrix.kernels import Matern as Matern
 from separatrix.kernels import Periodic as Periodic
@@ -122,6 +123,9 @@ from separatrix.kernels import TreeKernel as TreeKernel
 from separatrix.kernels import White as White
 from separatrix.kernels import kernel_cosine as kernel_cosine
 from separatrix.kernels import kernel_distance as kernel_distance
+from separatrix.kernels.gradients import (
+    average_gradient_outer_product as average_gradient_outer_product,
+)
 from separatrix.kernels.mercer import is_mercer as is_mercer
 from separatrix.linear.huber import HuberRegressor as HuberRegressor
 from separatrix.linear.lasso import ElasticNet as ElasticNet

@@ -132,7 +132,8 @@ def _minkowski(metric: Any, points: Floats) -> MetricFormula:
     return MetricFormula(scaled, mapped, powers)
 
 
-def _manhattan(x: Value, z: Floats) -> Value:
+def manhattan(x: Value, z: Floats) -> Value:
+    """Σ |x − z| of all pairs (n x m)."""
     return by_coordinates(x, z, lambda s, a, b: s + (a - b).abs())
 
 
@@ -140,7 +141,7 @@ def _chebyshev(x: Value, z: Floats) -> Value:
     return by_coordinates(x, z, lambda s, a, b: s.at_least((a - b).abs()))
 
 
-_PLAIN = {"Manhattan": _manhattan, "Chebyshev": _chebyshev}
+_PLAIN = {"Manhattan": manhattan, "Chebyshev": _chebyshev}
 
 
 def _canberra(x: Value, z: Floats) -> Value:
@@ -153,7 +154,7 @@ def _canberra(x: Value, z: Floats) -> Value:
 
 def _bray_curtis(x: Value, z: Floats) -> Value:
     size = by_coordinates(x, z, lambda s, a, b: s + (a + b).abs())
-    return _manhattan(x, z) / (size > 0.0).where(size, 1.0)
+    return manhattan(x, z) / (size > 0.0).where(size, 1.0)
 
 
 def _directions(metric: Any, points: Floats, *, centered: bool) -> MetricFormula:

@@ -9,8 +9,12 @@ import numpy as np
 from scipy import sparse
 
 from separatrix.arrays import Floats
-from separatrix.formula.distances import squared_distances
+from separatrix.formula.distances import manhattan, squared_distances
 from separatrix.formula.values import NoFormula, Value
+
+
+#: Functions of distances in bandwidths.
+RADIAL = ("Gaussian", "Laplace", "Matern", "RationalQuadratic", "Periodic")
 
 
 def kernel_values(kernel: Any, x: Value, centers: Floats) -> Value:
@@ -18,8 +22,10 @@ def kernel_values(kernel: Any, x: Value, centers: Floats) -> Value:
     name = type(kernel).__name__
     if name in ("Fixed", "Bounded"):
         return kernel_values(kernel.kernel, x, centers)
-    if name in ("Gaussian", "Matern", "RationalQuadratic", "Periodic"):
+    if name in RADIAL:
         inverse = kernel.inverse_bandwidths(centers.shape[1])
+        if getattr(kernel, "norm", 2) == 1:
+            return (-manhattan(x * inverse, centers * inverse).power(float(kernel.exponent))).exp()
         return _radial(kernel, squared_distances(x * inverse, centers * inverse))
     if name in ("Linear", "Polynomial", "Sigmoid"):
         scale = float(getattr(kernel, "scale", 1.0))
@@ -42,7 +48,7 @@ def kernel_diagonal(kernel: Any, x: Value) -> Value:
     name = type(kernel).__name__
     if name in ("Fixed", "Bounded"):
         return kernel_diagonal(kernel.kernel, x)
-    if name in ("Gaussian", "Matern", "RationalQuadratic", "Periodic"):
+    if name in RADIAL:
         return x.fill(1.0, 1)
     if name in ("Linear", "Polynomial", "Sigmoid"):
         return _of_product(kernel, x.square().sum() * float(getattr(kernel, "scale", 1.0)))
@@ -91,6 +97,8 @@ def _radial(kernel: Any, square: Value) -> Value:
         sine = (turns * np.pi).apply("Sin")
         found: Value = (sine.square() * (-2.0 / kernel.bandwidth**2)).exp()
         return found
+    if name == "Laplace":
+        return (-square.power(0.5 * float(kernel.exponent))).exp()
     if name == "Gaussian" or kernel.nu == np.inf:
         return (square * -0.5).exp()
     factor = {0.5: 1.0, 1.5: 3.0, 2.5: 5.0}.get(float(kernel.nu))

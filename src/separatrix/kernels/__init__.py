@@ -8,6 +8,7 @@ from separatrix.kernels.names import Custom, Precomputed, kernel_from
 from separatrix.kernels.stationary import (
     Constant,
     Gaussian,
+    Laplace,
     Matern,
     Periodic,
     RationalQuadratic,
@@ -34,6 +35,7 @@ __all__ = [
     "GraphKernel",
     "Jaccard",
     "Kernel",
+    "Laplace",
     "Linear",
     "Matern",
     "Normalized",

@@ -253,7 +253,7 @@ class PreparedRadial(PreparedKernel):
 
     def _between(self, x: Items) -> tuple[Any, RadialPairs]:
         x, z = common_matrices(x, self.centers)
-        return x, RadialPairs(self.kernel, x, z[:])
+        return x, self.kernel.pairs(x, z[:])
 
     def rows(self, x: Items, out: Array | None = None) -> Array:
         """The matrix κ(xᵢ, zⱼ), tile by tile."""
@@ -272,7 +272,7 @@ class PreparedRadial(PreparedKernel):
     def gram(self, out: Array | None = None) -> Array:
         """The tiles below the diagonal, mirrored."""
         block = output_block(self.centers, self.centers, out)
-        pair_values(RadialPairs(self.kernel, self.centers, None), block)
+        pair_values(self.kernel.pairs(self.centers), block)
         np.fill_diagonal(block, 1.0)
         return copy_to(block, out)
 
@@ -583,6 +583,152 @@ class Matern(RadialKernel):
             slopes[inside] = np.where(np.isfinite(outer), 2.0 * nu * outer, 0.0) * (
                 a + b * square[inside]
             )
+
+
+# -------------------------------------------------------------------------------------------------
+# Laplace kernels: exponentials of a distance, or of a power of it.
+#
+# κ(x, z) = exp(−‖u‖^p),  u = (x − z)/σ by column,    ∂κ/∂log σ_c = p ‖u‖^{p−q} |u_c|^q exp(−‖u‖^p)
+#
+# with ‖u‖ the ℓ_q norm, q = 2 or 1. Powers of distances stay conditionally negative definite, and
+# so their exponentials positive definite: p ≤ 2 for ℓ₂, p ≤ 1 for ℓ₁ (Schoenberg, 1938).
+
+
+@dataclass(frozen=True)
+class Laplace(RadialKernel):
+    """Laplace kernel: the exponential of a distance, or of a power of it.
+
+        κ(x, z) = exp(−‖(x − z)/σ‖^p)    with the Euclidean (norm=2) or Manhattan (norm=1) distance
+
+    Functions are rougher the smaller p is; p = 2 of the Euclidean distance is the Gaussian kernel
+    of bandwidth σ/√2. With the Manhattan distance and p = 1 it is scikit-learn's ``laplacian``, of
+    γ = 1/σ: a product of one factor for each column.
+
+    Parameters
+    ----------
+    bandwidth : float or tuple of float, default=1.0
+        σ, above zero: one for all columns, or one for each.
+    exponent : float, default=1.0
+        p, above zero, at most 2 with the Euclidean and at most 1 with the Manhattan distance. It
+        is not learned.
+    norm : {2, 1}, default=2
+        The distance: Euclidean or Manhattan.
+
+    See Also
+    --------
+    Matern : the Laplace kernel is that of ν = ½.
+    Gaussian : smooth functions.
+
+    References
+    ----------
+    I. J. Schoenberg, Metric spaces and positive definite functions, Transactions of the AMS, 1938.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> sx.Laplace(2.0).gram([[0.0], [2.0]]).round(4)
+    array([[1.    , 0.3679],
+           [0.3679, 1.    ]])
+    >>> sx.Laplace(2.0, norm=1).gram([[0.0, 0.0]], [[2.0, 4.0]]).round(4)
+    array([[0.0498]])
+    """
+
+    bandwidth: float | tuple[float, ...] = hyperparameter(1.0, 1e-5, 1e5)
+    exponent: float = 1.0
+    norm: int = 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.norm not in (1, 2):
+            raise InputError(f"norm of a Laplace kernel is {self.norm!r}.", remedy="Take 1 or 2.")
+        if not 0.0 < self.exponent <= self.norm:
+            raise InputError(
+                f"The exponent of a Laplace kernel with norm={self.norm} is {self.exponent!r}.",
+                remedy=f"It is above zero and at most {self.norm}: others are not Mercer.",
+            )
+
+    def pairs(self, x: Items, z: Items | None = None) -> RadialPairs:
+        """Both sides as matrices."""
+        return RadialPairs(self, x, z) if self.norm == 2 else ManhattanPairs(self, x, z)
+
+    def apply(self, tile: Array, slopes: Array, a: float, b: float) -> list[Array]:
+        """f of the squared distance, or of the Manhattan distance."""
+        from separatrix.kernels.loops import exponential_power, matern1
+
+        if self.norm == 2 and self.exponent == 1.0:
+            matern1(tile, slopes, a, b)
+        else:
+            exponential_power(
+                tile, slopes, a, b, float(self.exponent) / self.norm, float(self.norm)
+            )
+        return []
+
+    def _derivatives(self, x: Items) -> list[Array]:
+        if self.norm == 2 or not self.by_column:
+            return super()._derivatives(x)
+        pairs = self.pairs(x)
+        whole = slice(0, pairs.shape[0])
+        tile = pairs.tile(whole, whole)
+        rows = pairs.x.toarray() if sparse.issparse(pairs.x) else pairs.x
+        return [
+            tile.slopes * np.abs(rows[:, c][:, None] - rows[:, c]) * pairs.inverse[c] / f
+            for c, f in enumerate(self._theta_factors())
+        ]
+
+
+class ManhattanPairs(RadialPairs):
+    """Rows of two tables, compared by t = Σ |x − z|/σ in place of s."""
+
+    def _dense(self, rows: slice, columns: slice) -> tuple[Floats, Floats]:
+        """Some rows, and some centers as columns."""
+        x, z = self.x[rows], self.z[columns]
+        if not self.dense:
+            x, z = x.toarray(), z.toarray()
+        return np.ascontiguousarray(x), np.ascontiguousarray(z.T)
+
+    def _distances(self, rows: slice, columns: slice) -> Floats:
+        from separatrix.kernels import loops
+
+        x, zt = self._dense(rows, columns)
+        tile = np.empty((len(x), zt.shape[1]))
+        loops.absolute_differences(tile, x, zt, self.inverse)
+        return tile
+
+    def tile(self, rows: slice, columns: slice) -> RadialTile:
+        """f(t) and g(t)."""
+        tile = super().tile(rows, columns)
+        return ManhattanTile(
+            self, tile.rows, tile.columns, tile.values, tile.slopes, tile.others
+        )
+
+
+class ManhattanTile(RadialTile):
+    """Derivatives by bandwidths of columns from absolute differences."""
+
+    pairs: ManhattanPairs
+
+    def sums(self, q: Floats) -> Floats:
+        """Σ q ∂κ/∂θ."""
+        if not self.pairs.kernel.by_column:
+            return super().sums(q)
+        ones = np.ones((q.shape[1], 1))
+        return np.asarray(self._weighted(q * self.slopes, ones).sum(axis=0)[:, 0])
+
+    def products(self, right: Floats, by: Any) -> Floats:
+        """Σ b ∂κ/∂θ r."""
+        if not self.pairs.kernel.by_column:
+            return super().products(right, by)
+        return self._weighted(self.slopes if by is None else self.slopes * by, right)
+
+    def _weighted(self, weights: Floats, right: Floats) -> Floats:
+        from separatrix.kernels import loops
+
+        x, zt = self.pairs._dense(self.rows, self.columns)
+        sums = np.empty((len(x), len(zt), right.shape[1]))
+        loops.weighted_absolutes(
+            weights, x, zt, self.pairs.inverse, np.ascontiguousarray(right.T), sums
+        )
+        return sums
 
 
 # -------------------------------------------------------------------------------------------------

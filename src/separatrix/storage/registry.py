@@ -85,7 +85,7 @@ _RECORDS = {
 #: Kernels by module. They have a table of their own: some share a name with other data classes.
 _KERNELS = {
     "kernels.algebra": "Sum Product Scaled Power Exponential Normalized",
-    "kernels.stationary": "Gaussian Constant White Matern Periodic RationalQuadratic",
+    "kernels.stationary": "Gaussian Constant White Laplace Matern Periodic RationalQuadratic",
     "kernels.learning": "Bounded Fixed",
     "kernels.names": "Precomputed",
     "kernels.vectors": "Linear Polynomial Sigmoid",

@@ -49,6 +49,8 @@ KERNELS: list[Any] = [
     "sigmoid",
     sx.Matern(1.5, nu=0.5),
     sx.Matern((1.0, 2.0, 3.0), nu=2.5),
+    sx.Laplace((1.0, 2.0, 3.0), 1.3),
+    sx.Laplace(1.5, norm=1),
     sx.RationalQuadratic(1.0, alpha=0.3),
     sx.Periodic(1.0, period=2.0),
     2.1 * sx.Gaussian(1.0) + sx.Constant(0.3) * sx.Linear(),
