@@ -23,8 +23,7 @@ def test_gradients_are_those_of_finite_differences(kernel) -> None:
     x, z, a = (rng.standard_normal(shape) for shape in ((30, 3), (17, 3), (17, 2)))
     h = 1e-6
     steps = [
-        (kernel.gram(x + h * e, z) @ a - kernel.gram(x - h * e, z) @ a) / (2 * h)
-        for e in np.eye(3)
+        (kernel.gram(x + h * e, z) @ a - kernel.gram(x - h * e, z) @ a) / (2 * h) for e in np.eye(3)
     ]
     assert np.allclose(expansion_gradients(kernel, z, a, x), np.stack(steps, 1), atol=1e-7)
 

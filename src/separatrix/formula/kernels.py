@@ -12,7 +12,6 @@ from separatrix.arrays import Floats
 from separatrix.formula.distances import manhattan, squared_distances
 from separatrix.formula.values import NoFormula, Value
 
-
 #: Functions of distances in bandwidths.
 RADIAL = ("Gaussian", "Laplace", "Matern", "RationalQuadratic", "Periodic")
 

@@ -65,9 +65,7 @@ def _gradients(kernel: Kernel, centers: Floats, weights: Floats, x: Floats) -> F
     return _radial_gradients(kernel, centers, weights, x)
 
 
-def _radial_gradients(
-    kernel: RadialKernel, centers: Floats, weights: Floats, x: Floats
-) -> Floats:
+def _radial_gradients(kernel: RadialKernel, centers: Floats, weights: Floats, x: Floats) -> Floats:
     """−S (x Σⱼ gⱼaⱼ − Σⱼ gⱼaⱼ zⱼ), about the mean of the centers, tile by tile."""
     n, d, k = *x.shape, weights.shape[1]
     middle = centers.mean(axis=0) if len(centers) else np.zeros(d)

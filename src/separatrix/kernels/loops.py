@@ -378,7 +378,7 @@ def rational_quadratic(tile, slopes, others, a, b, alpha):
 
 @compiled(inline="always")
 def _log(s):
-    """ln s of a positive number above 10⁻⁹⁰, in vector instructions: that of 2³⁰⁰ s, less 300 ln 2."""
+    """ln s of a number above 10⁻⁹⁰, in vector instructions: that of 2³⁰⁰ s less 300 ln 2."""
     y = s * 2.037035976334486e90
     k = _exponent(y) - 4503599627370496.0
     k -= 300.0

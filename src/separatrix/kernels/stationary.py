@@ -697,9 +697,7 @@ class ManhattanPairs(RadialPairs):
     def tile(self, rows: slice, columns: slice) -> RadialTile:
         """f(t) and g(t)."""
         tile = super().tile(rows, columns)
-        return ManhattanTile(
-            self, tile.rows, tile.columns, tile.values, tile.slopes, tile.others
-        )
+        return ManhattanTile(self, tile.rows, tile.columns, tile.values, tile.slopes, tile.others)
 
 
 class ManhattanTile(RadialTile):
