@@ -360,9 +360,7 @@ def _peer(
         known, dense = np.unique(y[train], return_inverse=True)
     start = time.process_time()
     try:
-        guess = PEERS[peer](
-            x.iloc[train], dense if classes else y[train], x.iloc[test], classes
-        )
+        guess = PEERS[peer](x.iloc[train], dense if classes else y[train], x.iloc[test], classes)
     except Exception as problem:  # a peer that cannot is left out of the line
         print(f"  {peer}: {type(problem).__name__} {str(problem)[:80]}")
         return {}
@@ -446,7 +444,9 @@ def main() -> None:
                 for who in ("own", *peers)
                 if one.get(who)
             )
-            clock = f"{one['own']['seconds']:.0f} s / {one.get('catboost', {}).get('seconds', 0):.0f} s"
+            clock = (
+                f"{one['own']['seconds']:.0f} s / {one.get('catboost', {}).get('seconds', 0):.0f} s"
+            )
             print(f"{name:14s} {split} {one['own']['winner']:12s} {line}  [{clock}]", flush=True)
         if given.json:
             given.json.write_text(json.dumps(found))

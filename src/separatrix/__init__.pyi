@@ -80,6 +80,7 @@ from separatrix.estimators.averages import AveragedRegressor as AveragedRegresso
 from separatrix.estimators.averages import ModelAverage as ModelAverage
 from separatrix.estimators.baseline import MeanRegressor as MeanRegressor
 from separatrix.estimators.baseline import MostFrequentClassifier as MostFrequentClassifier
+from separatrix.estimators.log_target import LogTargetRegressor as LogTargetRegressor
 from separatrix.estimators.scaling import Center as Center
 from separatrix.estimators.scaling import Standardize as Standardize
 from separatrix.estimators.scaling import Whiten as Whiten

@@ -244,6 +244,13 @@ WARNINGS: dict[str, WarningEntry] = {
             "differ: it tells them apart without error. A linear discriminant analysis divides by "
             "the spread within classes, which is zero there, and leaves the column out.",
         ),
+        WarningEntry(
+            "SEP021",
+            "training rows fitted exactly",
+            "The error of the chosen model on its training rows is less than a hundredth of that "
+            "on rows left out: it passes through every row, and what it says of its own rows "
+            "tells nothing of new ones.",
+        ),
     )
 }
 

@@ -44,7 +44,7 @@ def test_leave_one_out_gives_the_same_scores_in_any_order_of_rows(command, here,
         (("--folds", "1"), "neither a number from 2 to 50 nor 'loo'"),
         (("--folds", "loo", "--repeats", "3"), "Leave out --repeats"),
         (("--folds", "loo", "--time", "a"), "from later rows"),
-        (("--repeats", "2", "--average"), "Leave out --repeats or --average"),
+        (("--goal", "best"), "is not one of"),
     ],
 )
 def test_what_means_nothing_is_refused(command, here, table, words, message) -> None:

@@ -42,6 +42,12 @@ ROWS: list[Row] = [
         precision=1e-5,
     ),
     Row(
+        "LogTargetRegressor",
+        lambda: sx.LogTargetRegressor(sx.LinearRegression(), offset=1000.0),
+        target_free=False,
+        additive=False,
+    ),
+    Row(
         "ModelAverage",
         lambda: sx.ModelAverage([sx.LinearRegression(), sx.RidgePath(5)], "akaike"),
         additive=False,

@@ -184,16 +184,16 @@ def test_level_counts_beyond_those_listed(tmp_path) -> None:
     assert texts(line(data_table(study.columns), "code"))[2].endswith("and 65 more")
 
 
-def test_the_other_rule_is_named(many) -> None:
+def test_the_other_goal_is_named(many) -> None:
     first = many.leaderboard[-1]
     study = replace(many, leaderboard=(*many.leaderboard, replace(first, name="svm")))
     other = Choice("lda", "one_se", "log_loss", "", "svm", "svm")
     text = other_choice(replace(study, choice=other))
-    assert text == "The rule `best`, which takes the smallest loss, would have chosen SVM."
-    assert "With --rule best: svm." in " ".join(printed(replace(study, choice=other)))
+    assert text == "The goal `accuracy`, which takes the smallest loss, would have chosen SVM."
+    assert "With --goal accuracy: svm." in " ".join(printed(replace(study, choice=other)))
     same = replace(other, other_rule_winner="lda")
     assert other_choice(replace(study, choice=same)).endswith("the same model.")
-    assert "--rule" not in " ".join(printed(replace(study, choice=same)))
+    assert "--goal" not in " ".join(printed(replace(study, choice=same)))
 
 
 def test_the_reference_is_fenced_off(many) -> None:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.messages import InputError
+from separatrix.messages import InputError, SeparatrixWarning
 from separatrix.samples import sample
 from separatrix.study.candidates import compared_models
-from separatrix.study.comparison import CandidateLosses, RowComparison, Scored
+from separatrix.study.comparison import (
+    CandidateLosses,
+    RowComparison,
+    Scored,
+    warn_of_exact_fit,
+)
 from separatrix.study.options import SHARE, RowLosses, choose, difference
 
 RNG = np.random.default_rng(0)
@@ -173,8 +180,21 @@ def test_errors_of_a_study_are_those_of_separate_fits() -> None:
     assert entry.folds == pytest.approx([np.sqrt(s.mean()) for s in squares], rel=1e-9)
 
 
-def test_unknown_rules_metrics_and_efforts_are_refused() -> None:
+def test_unknown_goals_metrics_and_efforts_are_refused() -> None:
     rows = sx.scan(sample("diabetes").path, target="progression").read()
-    for wrong in ({"rule": "bset"}, {"metric": "error"}, {"effort": "hard"}):
+    for wrong in ({"goal": "best"}, {"metric": "error"}, {"effort": "hard"}):
         with pytest.raises(InputError):
             sx.run_study(rows, models=["linear"], **wrong)
+
+
+def test_a_model_that_passes_through_its_training_rows_is_called_so(rng) -> None:
+    x = rng.normal(size=(120, 2))
+    noisy = {"a": x[:, 0], "b": x[:, 1], "y": np.sin(2.0 * x[:, 0]) + 0.3 * rng.normal(size=120)}
+    exact = noisy | {"y": 2.0 * x[:, 0] - x[:, 1]}
+    study = sx.run_study(sx.scan(noisy, target="y"), models=["svr"], reference=False)
+    assert not any("SEP021" in text for text in study.warnings)
+    study = sx.run_study(sx.scan(exact, target="y"), models=["linear"], reference=False)
+    assert not any("SEP021" in text for text in study.warnings)
+    curve = replace(study.learning_curve, train=np.zeros((2, 3)), validation=np.ones((2, 3)))
+    with pytest.warns(SeparatrixWarning, match="SEP021 svr has an error of 0 on its training"):
+        warn_of_exact_fit(curve, "svr", 2.0)

@@ -187,7 +187,6 @@ def test_leave_one_out_beyond_the_work_allowed_says_so() -> None:
         ({"repeats": 2.5}, "`repeats` is 2.5"),
         ({"folds": "lots"}, "'lots'"),
         ({"folds": "loo", "repeats": 2}, "no second way"),
-        ({"average": True, "repeats": 2}, "one set of folds"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(options: dict[str, object], what: str) -> None:

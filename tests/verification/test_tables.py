@@ -22,7 +22,7 @@ HOUSES = sample("houses").path
 def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model that a study chose: levels, missing values, a test part."""
     rows = sx.scan(HOUSES, target="price")
-    study = sx.run_study(rows, models=["lasso"], rule="best", reference=False)
+    study = sx.run_study(rows, models=["lasso"], goal="accuracy", reference=False)
     path = tmp_path_factory.mktemp("houses") / "model.sx"
     save(study.model, path, study=study)
     return path

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 #: Options of the study; the others say how the table is read.
 STUDY_OPTIONS = (
-    *("task", "metric", "rule", "effort", "average", "reference"),
+    *("task", "metric", "goal", "effort", "reference"),
     *("reject", "level", "seed", "test", "folds", "repeats", "nested"),
 )
 
@@ -68,11 +68,12 @@ STUDY_OPTIONS = (
     "rmse (default), mae or r2 for numbers.",
 )
 @click.option(
-    "--rule",
-    type=click.Choice(["one_se", "best"]),
-    default="one_se",
+    "--goal",
+    type=click.Choice(["simplicity", "accuracy"]),
+    default="simplicity",
     show_default=True,
-    help="The simplest model within one standard error of the best, or the best itself.",
+    help="The simplest model within one standard error of the best, or the best itself and its "
+    "average with others.",
 )
 @click.option(
     "--effort",
@@ -80,9 +81,6 @@ STUDY_OPTIONS = (
     default="normal",
     show_default=True,
     help="Limit on the work of every model, counted in operations.",
-)
-@click.option(
-    "--average", is_flag=True, help="Average the models where that beats the best of them."
 )
 @click.option(
     "--reference/--no-reference",

@@ -125,11 +125,13 @@ def chosen(winner: str, reason: str) -> str:
 
 
 def _other_rule(choice: Choice | None) -> str:
-    """What the other rule would have taken, where that is another model."""
+    """What the other goal would have taken, where that is another model, and its score."""
     if choice is None or choice.other_rule_winner in ("", choice.winner):
         return ""
-    rule = "best" if choice.rule == "one_se" else "one_se"
-    return f" With --rule {rule}: {choice.other_rule_winner}."
+    entry, score = choice.other, ""
+    if entry is not None:
+        score = f", {score_info(entry.metric).short} {_with_error(entry)}"
+    return f" With --goal {choice.other_goal}: {choice.other_rule_winner}{score}."
 
 
 def _reference(entry: Entry | None) -> list[str]:

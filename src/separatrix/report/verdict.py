@@ -110,17 +110,24 @@ def reason(study: Study) -> str:
 
 
 def other_choice(study: Study) -> str:
-    """What the other rule would have taken; empty where nothing was chosen among several."""
+    """What the other goal would have taken; empty where nothing was chosen among several."""
     choice = study.choice
     several = len([e for e in study.leaderboard if not is_baseline(e.name)]) > 1
     if choice is None or not several or is_baseline(choice.winner) or not choice.other_rule_winner:
         return ""
-    rule = "`best`, which takes the smallest loss,"
+    what = "`accuracy`, which takes the smallest loss,"
     if choice.rule == "best":
-        rule = "`one_se`, which takes the simplest model that is as good as the best,"
+        what = "`simplicity`, which takes the simplest model that is as good as the best,"
     same = choice.other_rule_winner == choice.winner
     other = "the same model" if same else display_name(choice.other_rule_winner)
-    return f"The rule {rule} would have chosen {other}."
+    entry = choice.other
+    if entry is not None:
+        own = winner_of(study)
+        beside = "" if own is None else f" (here: {score_text(own.mean, own.metric)})"
+        score = f"{score_info(entry.metric).short} {score_text(entry.mean, entry.metric)}"
+        other += f", with a cross-validated {score}{beside}"
+        other += f": {entry.note}" if entry.note else ""
+    return f"The goal {what} would have chosen {other}."
 
 
 def reference_text(study: Study) -> str:

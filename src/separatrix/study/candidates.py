@@ -8,10 +8,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
+from separatrix.arrays import Floats
 from separatrix.catalogue import DECLARATIONS, TASKS, Declaration, of_task
 from separatrix.messages import InputError, did_you_mean
 
 BASELINE = "baseline"
+#: The beginning of the name of a model of the logarithm of the target.
+LOG = "log_"
+#: Skewness from which a target is also tried in logarithms: that of the exponential distribution
+#: is 2, that of a normal one 0; below 1 logarithms hardly change the order of errors.
+SKEWED = 1.0
 
 
 @dataclass(frozen=True)
@@ -47,7 +55,9 @@ class Candidate:
     the folds of the study, and gives its out-of-fold predictions on the way
     (:class:`separatrix.selection.tuning.Tunable`); ``share`` is its share of the work allowed.
     One ``on_request`` is compared only if named: others do as well on every table of the benchmark.
-    ``several`` are options for more than two classes. Where all rows are a stream, it follows from
+    ``several`` are options for more than two classes. ``logarithms`` says that it is also compared
+    as a model of the logarithm of a skewed target; ``log_offset`` is what is added to the target
+    before, None for a model of the target itself. Where all rows are a stream, it follows from
     ``stream``: "moments" of the classes, or further "passes"; ``stream_on_request`` only if named.
     ``rows_a_unit`` are those at which its comparison takes as long again as that of a simple one,
     ``fit_operations`` those of a single fit with given parameters, roughly.
@@ -71,6 +81,8 @@ class Candidate:
     share: float = 1.0
     on_request: bool = False
     several: dict[str, Any] = field(default_factory=dict)
+    logarithms: bool = False
+    log_offset: float | None = None
     stream: str = ""
     stream_on_request: bool = False
     rows_a_unit: float = math.inf
@@ -108,7 +120,26 @@ class Candidate:
     def make(self, folds: int) -> Any:
         """An unfitted estimator; ``folds`` are for those that tune a penalty."""
         cls = DECLARATIONS[self.model].load()
-        return cls(**self.options, **({"cv": folds} if self.folds else {}))
+        model = cls(**self.options, **({"cv": folds} if self.folds else {}))
+        if self.log_offset is None:
+            return model
+        return DECLARATIONS["LogTargetRegressor"].load()(model, offset=self.log_offset)
+
+    @property
+    def folds_parameter(self) -> str:
+        """The parameter that takes the folds of one that tunes a penalty."""
+        return "cv" if self.log_offset is None else "estimator__cv"
+
+    def of_logarithms(self, offset: float) -> Candidate:
+        """The same as a model of the logarithm of the target."""
+        return replace(
+            self,
+            name=f"{LOG}{self.name}",
+            label=f"{self.label}, logarithm of the target",
+            from_moments=False,
+            tuned=(),
+            log_offset=offset,
+        )
 
 
 def power(operations: float) -> str:
@@ -148,20 +179,49 @@ def _candidate(declared: Declaration) -> Candidate:
     )
 
 
+def logarithm_offset(y: Floats, w: Floats) -> float | None:
+    """What to add to a target before its logarithm is taken; None where it should not be.
+
+    It is skewed, and its logarithms are less so; of counts, which may be zero, it is 1.
+    """
+    y = y[w > 0]
+    counts = bool((y >= 0.0).all() and (y == np.floor(y)).all())
+    offset = 1.0 if counts and len(y) and y.min() == 0.0 else 0.0
+    if not len(y) or not (y + offset > 0.0).all():
+        return None
+    skewness = abs(_skewness(y))
+    return offset if skewness > max(SKEWED, abs(_skewness(np.log(y + offset)))) else None
+
+
+def _skewness(values: Floats) -> float:
+    """Third moment in standard deviations; 0 of a constant."""
+    z = values - values.mean()
+    deviation = float(np.sqrt((z**2).mean()))
+    return float(((z / deviation) ** 3).mean()) if deviation > 0.0 else 0.0
+
+
 def candidates(
-    task: str, requested: Sequence[str] | None, size: Size
+    task: str, requested: Sequence[str] | None, size: Size, log_offset: float | None = None
 ) -> tuple[list[Candidate], list[str]]:
-    """Those to compare, the baseline always among them; and a message on each that is left out."""
+    """Those to compare, the baseline always among them; and a message on each that is left out.
+
+    With ``log_offset``, models of the logarithm of the target are among them.
+    """
     known = compared_models(task)
+    offset = log_offset or 0.0
     if requested is None:
         usual = [c for c in known.values() if not c.on_request]
+        if log_offset is not None:
+            usual += [c.of_logarithms(offset) for c in usual if c.logarithms]
         reasons = {c.name: c.reason_against(size) for c in usual}
         messages = [left_out(name, reason) for name, reason in reasons.items() if reason]
         return [c.with_size(size) for c in usual if not reasons[c.name]], messages
-    wanted = {c.name: c for c in (_candidate_named(name, task, known) for name in requested)}
+    plain = [name for name in requested if name in known or name.removeprefix(LOG) not in known]
+    logged = [known[n.removeprefix(LOG)].of_logarithms(offset) for n in requested if n not in plain]
+    wanted = {c.name: c for c in (_candidate_named(name, task, known) for name in plain)}
     others = [c for name, c in wanted.items() if name not in known]
     ordered = [c for name, c in known.items() if name in {BASELINE, *wanted}]
-    return [c.with_size(size) for c in (*ordered, *others)], []
+    return [c.with_size(size) for c in (*ordered, *logged, *others)], []
 
 
 def _candidate_named(name: str, task: str, known: Mapping[str, Candidate]) -> Candidate:

@@ -18,15 +18,27 @@ from threadpoolctl import threadpool_limits
 
 from separatrix.arrays import Floats, Ints
 from separatrix.estimators.base import codes_of
-from separatrix.messages import InputError, SeparatrixWarning
+from separatrix.messages import InputError, SeparatrixWarning, warn
 from separatrix.rows.schema import to_array, unit_weights
 from separatrix.selection.averaging import Average
 from separatrix.selection.tuning import Tuning, TuningData
 from separatrix.statistics.moments import prepare
 from separatrix.study.candidates import BASELINE, Candidate
 from separatrix.study.design import RowFolds, error_on, thin, truth_of
-from separatrix.study.measure import average, metric_value, standard_error
-from separatrix.study.options import Paired, RowLosses, StudyOptions, choose, difference
+from separatrix.study.measure import (
+    LARGER_IS_BETTER,
+    average,
+    metric_value,
+    standard_error,
+)
+from separatrix.study.options import (
+    METRIC_NAMES,
+    Paired,
+    RowLosses,
+    StudyOptions,
+    choose,
+    difference,
+)
 from separatrix.study.progress import Step
 from separatrix.study.result import Choice, CrossValidatedScore, Difference, Entry, LearningCurve
 
@@ -234,19 +246,28 @@ class RowComparison(Comparison):
             secondary=None if self.secondary is None else losses.score(self.secondary),
         )
 
-    def reference(self, losses: CandidateLosses, winner: str, n_folds: int) -> Entry:
-        """The line of a reference that is not a candidate, against the winner on the same rows."""
-        losses = losses.at(self.losses[winner].rows)
-        other = self.losses[winner].at(losses.rows)
-        chosen = other.score(self.metric)
-        apart = difference(other.by_metric[self.metric], losses.by_metric[self.metric], losses.w)
+    def reference(
+        self, losses: CandidateLosses, winner: str, own: CandidateLosses, n_folds: int
+    ) -> Entry:
+        """The line of a reference that is not a candidate, against the winner on the same rows.
+
+        ``own`` are the losses of the winner.
+        """
+        losses = losses.at(own.rows)
+        own = own.at(losses.rows)
+        chosen, score = own.score(self.metric).mean, losses.score(self.metric).mean
+        apart = difference(own.by_metric[self.metric], losses.by_metric[self.metric], losses.w)
         verdict = "neither better nor worse than"
         if abs(apart.mean) > 2.0 * apart.standard_error:
             verdict = "better than" if apart.mean > 0 else "worse than"
         rows = f"{n_folds} fold" + ("s" if n_folds > 1 else "")
+        size = ""
+        if self.metric not in LARGER_IS_BETTER and chosen > 0.0 and score != chosen:
+            share = 100.0 * abs(score / chosen - 1.0)
+            size = f": its {score:.4g} is {share:.0f} % {'less' if score < chosen else 'more'}"
         note = (
             f"Reference, not a candidate: on the rows of {rows} it is {verdict} {winner}, which "
-            f"has {chosen.mean:.4g} there."
+            f"has {chosen:.4g} there{size}."
         )
         return self.line(NAME, LABEL, losses, note)
 
@@ -254,13 +275,18 @@ class RowComparison(Comparison):
 # -------------------------------------------------------------------------------------------------
 # An average of the candidates: weights on the simplex from their out-of-fold predictions.
 #
-# The weights that judge a fold come from the other folds. The average is taken where it beats the
-# best candidate by more than one standard error of the difference; its weights then come from all
-# folds.
+# The weights that judge a fold come from the other folds, so that its loss may be compared with
+# those of the candidates. For accuracy it is taken where it has the least; its weights then come
+# from all folds.
 
 
 #: Candidates with less weight are not worth a fit of their own.
 MIN_WEIGHT = 0.01
+#: Share of the loss that an average must save: for less, one model is easier to keep than several.
+WORTH_AVERAGING = 0.005
+#: Candidates with more than so many times the loss of the best have no part in an average: their
+#: few large errors would decide its weights, fold by fold.
+FAR_WORSE = 2.0
 
 
 @dataclass(frozen=True)
@@ -275,14 +301,16 @@ class AveragedCandidates:
 
     @property
     def helps(self) -> bool:
-        """Whether the average is better than the best candidate by more than chance explains."""
-        return self.gain.mean > max(self.gain.standard_error, 0.0)
+        """Whether the average is better than the best candidate, and worth several models."""
+        values, w = next(iter(self.losses.by_metric.values())), self.losses.w
+        return self.gain.mean > WORTH_AVERAGING * abs(average(values, w))
 
     def chosen(self, choice: Choice) -> Choice:
         """The choice of the average instead of a candidate."""
+        measure = METRIC_NAMES.get(choice.metric, choice.metric)
         why = (
-            f"The weighted average beats the best model, {choice.best}, by more than one standard "
-            f"error of the difference ({self._gain})."
+            f"The weighted average has a smaller cross-validated {measure} than the best model, "
+            f"{choice.best} (by {self._gain})."
         )
         return replace(choice, winner=AVERAGE, reason=why)
 
@@ -337,7 +365,7 @@ class Averageable(Protocol):
         """The candidates and their losses."""
 
     def average(self, best: str) -> AveragedCandidates | None:
-        """The average of the candidates; None if there are too few."""
+        """The average of the candidates; None if there are too few, or several sets of folds."""
 
 
 @dataclass(frozen=True)
@@ -350,19 +378,25 @@ class ComparisonOutcome:
 
 
 def choose_winner(compared: Averageable, options: StudyOptions) -> ComparisonOutcome:
-    """Choose a candidate, or an average of several where that is asked for and better."""
+    """Choose a candidate, or for accuracy an average of several; and what the other goal takes."""
     comparison = compared.comparison
-    choice = comparison.choose(options.rule)
-    if not options.average or choice.winner == BASELINE:
-        return ComparisonOutcome(choice, comparison.entries)
-    averaged = compared.average(choice.best)
-    if averaged is None:
-        return ComparisonOutcome(choice, comparison.entries)
-    line = comparison.line(AVERAGE, AVERAGE_LABEL, averaged.losses, str(averaged))
-    entries = (*comparison.entries, line)
-    if not averaged.helps:
+    choice, entries = comparison.choose(options.rule), comparison.entries
+    if choice.winner == BASELINE:
         return ComparisonOutcome(choice, entries)
-    return ComparisonOutcome(averaged.chosen(choice), entries, averaged)
+    averaged = compared.average(choice.best)
+    line = None
+    if averaged is not None:
+        line = comparison.line(AVERAGE, AVERAGE_LABEL, averaged.losses, str(averaged))
+    better = averaged if averaged is not None and averaged.helps else None
+    if options.goal == "accuracy":
+        entries = entries if line is None else (*entries, line)
+        choice = choice if better is None else better.chosen(choice)
+    elif better is not None:
+        choice = replace(choice, other_rule_winner=AVERAGE)
+    if choice.other_rule_winner != choice.winner:
+        lines = {entry.name: entry for entry in (*entries, *([] if line is None else [line]))}
+        choice = replace(choice, other=lines[choice.other_rule_winner])
+    return ComparisonOutcome(choice, entries, better if choice.winner == AVERAGE else None)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -489,6 +523,8 @@ MANY_TERMS = 300
 MUCH_WORK = 3e7
 #: Rows that a slow model is fitted to, and rows that any is scored on, at most.
 MAX_SLOW_ROWS, MAX_SCORED = 3_000, 2_000
+#: A training error below this share of the validation error says that every row is passed through.
+EXACT_SHARE = 0.01
 
 
 def learning_curve(
@@ -536,6 +572,22 @@ def learning_curve(
     if len(sizes) < 2:
         return None
     return LearningCurve(tuple(sizes), np.array(train), np.array(validation), metric)
+
+
+def warn_of_exact_fit(curve: LearningCurve | None, name: str, baseline: float) -> None:
+    """SEP021 where the error of training rows is next to none, and that of others is not.
+
+    ``baseline`` is the error of the baseline, by which the second is measured.
+    """
+    if curve is None:
+        return
+    train, validation = float(curve.train[-1].mean()), float(curve.validation[-1].mean())
+    if train < EXACT_SHARE * validation and validation > EXACT_SHARE * baseline:
+        warn(
+            "SEP021",
+            f"{name} has an error of {train:.2g} on its training rows and of {validation:.2g} on "
+            "rows left out: it passes through every training row.",
+        )
 
 
 # -------------------------------------------------------------------------------------------------

@@ -353,8 +353,9 @@ class RowFolds:
             return model.fit_tuned(rows.take(training), tuning)
         shared = candidate.folds and candidate.task == REGRESSION and row_folds.k > 1
         if shared and isinstance(rows, ArrayRows):
-            model.set_params(cv=list(row_folds.pairs().pairs))
-            return model.fit(rows.take(training)).set_params(cv=row_folds.k)
+            name = candidate.folds_parameter
+            model.set_params(**{name: list(row_folds.pairs().pairs)})
+            return model.fit(rows.take(training)).set_params(**{name: row_folds.k})
         return model.fit(rows.take(training))
 
 

@@ -147,6 +147,19 @@ def _list(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
+def about_logarithms(compared: Sequence[Candidate], models: Sequence[str] | None) -> list[str]:
+    """That models of the logarithm of the target are compared, unasked."""
+    offset = next((c.log_offset for c in compared if c.log_offset is not None), None)
+    if models is not None or offset is None:
+        return []
+    what = "The target is positive and skewed" if not offset else "The target counts, and is skewed"
+    plus = f" plus {offset:g}" if offset else ""
+    return [
+        f"{what}: models of its logarithm{plus} are compared as well, their predictions without "
+        "bias in units of the target (override: `models`)."
+    ]
+
+
 def about_classes(classes: Sequence[str]) -> list[str]:
     """Which of two classes counts as positive."""
     if len(classes) != 2:

@@ -127,18 +127,13 @@ class Validation:
         """How often all candidates are compared."""
         return self.repeats + (self.folds if self.nested else 0)
 
-    def refuse_for(self, *, time: str | None, average: bool) -> None:
-        """Leave-one-out against the order of time, and weights that are learned on one split."""
+    def refuse_for(self, *, time: str | None) -> None:
+        """Leave-one-out against the order of time."""
         if self.leave_one_out and time is not None:
             raise InputError(
                 "leaving out one row at a time would predict it from later rows.",
                 column=time,
                 remedy="Give a number of `folds`: each is then predicted from earlier rows alone.",
-            )
-        if average and self.repeats > 1:
-            raise InputError(
-                "Weights of an average are learned on one set of folds.",
-                remedy="Leave out `repeats` or `average`.",
             )
 
     def refuse_for_moments(self) -> None:
@@ -194,26 +189,30 @@ NUMBER_METRICS = ("rmse", "mae", "r2")
 
 @dataclass(frozen=True)
 class StudyOptions:
-    """Metric, rule and effort of a study; ``costs`` and ``reject`` of classification alone.
+    """Metric, goal and effort of a study; ``costs`` and ``reject`` of classification alone.
 
     ``level`` is that of predictive intervals, of regression models that have them.
-    ``reference`` asks for a reference that is not a candidate, ``average`` for an average of the
-    candidates where it is better than the best of them. ``validation`` says how they are judged.
+    ``reference`` asks for a reference that is not a candidate. ``validation`` says how candidates
+    are judged.
     """
 
     metric: str | None = None
-    rule: str = "one_se"
+    goal: str = "simplicity"
     effort: Effort = field(default_factory=Effort)
     costs: Any = None
     reject: float | None = None
     reference: bool = True
-    average: bool = False
     level: float = LEVEL
     validation: Validation = field(default_factory=Validation)
 
+    @property
+    def rule(self) -> str:
+        """The rule by which the goal chooses among the candidates."""
+        return GOALS[self.goal]
+
     def metric_for(self, task: str) -> str:
         """The metric that decides, checked against the task."""
-        check_option("rule", self.rule, RULES)
+        check_option("goal", self.goal, tuple(GOALS))
         known = CLASS_METRICS if task == CLASSIFICATION else NUMBER_METRICS
         if self.metric is None:
             return known[0]
@@ -257,7 +256,9 @@ class StudyOptions:
 # means with their standard errors do not.
 
 
-RULES = ("one_se", "best")
+#: The rule of each goal: the simplest model that is as good as the best, or the best itself, and
+#: beside it the average of the candidates.
+GOALS = {"simplicity": "one_se", "accuracy": "best"}
 #: Standard errors of the difference by which the baseline must be beaten: chance alone beats it
 #: half of the time.
 BASELINE_ERRORS = 2.0

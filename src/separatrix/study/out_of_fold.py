@@ -29,6 +29,7 @@ from separatrix.study.candidates import BASELINE, Candidate
 from separatrix.study.class_scores import DecisionCosts
 from separatrix.study.comparison import (
     AVERAGE,
+    FAR_WORSE,
     AveragedCandidates,
     CandidateLosses,
     ComparisonOutcome,
@@ -42,6 +43,7 @@ from separatrix.study.comparison import (
     reference_predictions,
     score_candidates,
     tuning_data,
+    warn_of_exact_fit,
 )
 from separatrix.study.describe import describe
 from separatrix.study.design import (
@@ -200,12 +202,14 @@ def study_rows(design: StudyDesign, selection: ModelSelection) -> Study:
         step(f"fitting {choice.winner} to all training rows")
         winner = selection.fit(compared, chosen)
         step("reference")
-        reference = compared.reference(choice.best) if options.reference else None
+        reference = compared.reference(chosen) if options.reference else None
         step("scoring on the test set")
         test = selection.predict(winner, folds.table.take(folds.test))
         record = selection.record(design, winner, test)
         step("learning curve")
         curve = winner.curve(folds, selection.curve, design.parts.seed)
+    plain = next((s.value for s in record["baseline_test"] if s.metric == selection.curve), 0.0)
+    _, exact = with_warnings(lambda: warn_of_exact_fit(curve, winner.name, plain))
     encoding, description = winner.encoding, describe(winner.model)
     about = inferred.about_model(encoding, description.stored_rows)
     classes = len(selection.classes) or 1
@@ -227,7 +231,7 @@ def study_rows(design: StudyDesign, selection: ModelSelection) -> Study:
         model=winner.model,
         description=description,
         messages=(*design.messages, *selection.messages, *winner.messages, *about),
-        warnings=(*design.warnings, *winner.warnings, *record.pop("warnings", ())),
+        warnings=(*design.warnings, *winner.warnings, *exact, *record.pop("warnings", ())),
         test_predictions=test,
         learning_curve=curve,
         training=training_rows(winner.core, winner.model, folds, encoding, classes),
@@ -247,7 +251,7 @@ class ComparedRows:
     data: TuningData
     moments: MomentFolds | None = None
 
-    def reference(self, winner: str) -> Entry | None:
+    def reference(self, chosen: ComparisonOutcome) -> Entry | None:
         """Gradient-boosted trees against the winner; None where they would take too long."""
         reference_found = reference_predictions(self.data)
         if reference_found is None:
@@ -262,13 +266,23 @@ class ComparedRows:
             reference_found.predictions,
             kind,
         )
-        losses = self.selection.losses(answers)
-        return self.comparison.reference(losses, winner, reference_found.n_folds)
+        losses, choice = self.selection.losses(answers), chosen.choice
+        name = choice.best if choice.winner == BASELINE else choice.winner
+        own = self.comparison.losses[name] if chosen.averaged is None else chosen.averaged.losses
+        return self.comparison.reference(losses, name, own, reference_found.n_folds)
 
     def average(self, best: str) -> AveragedCandidates | None:
-        """The average of all candidates with probabilities, or numbers; None of fewer than two."""
+        """The average of all candidates with probabilities, or numbers; None of fewer than two.
+
+        Weights are learned on one set of folds: there is none of repeated ones.
+        """
         comparison = self.comparison
-        complete = {name: self.predictions[name] for name in comparison.complete}
+        if self.selection.options.validation.repeats > 1:
+            return None
+        losses = comparison.paired(comparison.metric)
+        most = FAR_WORSE * losses.mean(best)
+        near = [name for name in comparison.complete if losses.mean(name) <= most]
+        complete = {name: self.predictions[name] for name in near}
         complete = {name: f for name, f in complete.items() if f.values is not None}
         if len(complete) < 2 or best not in complete:
             return None

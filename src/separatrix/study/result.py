@@ -63,8 +63,10 @@ class Difference:
 class Choice:
     """The winner, the ``rule`` and ``metric`` that chose it, and why.
 
-    ``best`` has the least loss; ``other_rule_winner`` is what the other rule would have taken.
-    ``differences`` of every candidate are those from the best.
+    The rule is ``"one_se"`` for simplicity and ``"best"`` for accuracy. ``best`` has the least
+    loss; ``other_rule_winner`` is what the other goal would have taken, and ``other`` its line of
+    the leaderboard, where it is another model. ``differences`` of every candidate are those from
+    the best.
     """
 
     winner: str
@@ -74,6 +76,17 @@ class Choice:
     best: str = ""
     other_rule_winner: str = ""
     differences: dict[str, Difference] = field(default_factory=dict)
+    other: Entry | None = None
+
+    @property
+    def goal(self) -> str:
+        """What was aimed at: "simplicity" or "accuracy"."""
+        return "simplicity" if self.rule == "one_se" else "accuracy"
+
+    @property
+    def other_goal(self) -> str:
+        """The goal that was not aimed at."""
+        return "accuracy" if self.rule == "one_se" else "simplicity"
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from separatrix.rows.sampling import Both, RowSample
 from separatrix.statistics.moments import Grouped, Moments
 from separatrix.storage import StoredMoments
 from separatrix.study import inferred, tasks
-from separatrix.study.candidates import Size, candidates, refuse_memory
+from separatrix.study.candidates import Size, candidates, logarithm_offset, refuse_memory
 from separatrix.study.checks import check_stream, check_table
 from separatrix.study.classification import ClassificationSelection
 from separatrix.study.conformal import calibrate_study
@@ -60,10 +60,9 @@ def run_study(
     task: str | None = None,
     models: Sequence[str] | None = None,
     metric: str | None = None,
-    rule: str = "one_se",
+    goal: str = "simplicity",
     effort: str = "normal",
     reference: bool | None = None,
-    average: bool = False,
     costs: Any = None,
     reject: float | None = None,
     level: float = LEVEL,
@@ -80,8 +79,8 @@ def run_study(
 
     The rows are split into a test set and folds. Every candidate is cross-validated on the folds;
     the winner is the simplest whose loss is not worse than the best one's by more than one standard
-    error of the difference, or the baseline where none beats it by two. It is fitted to all folds
-    and scored on the test set, once. Probabilities are calibrated where that lowers the log loss. A
+    error of the difference, or the baseline where none beats it by two; for accuracy it is the best
+    or its average with others. It is fitted to all folds and scored on the test set, once. Probabilities are calibrated where that lowers the log loss. A
     table too large for memory, or one of which there are only moments, is studied from moments.
 
     Parameters
@@ -97,18 +96,16 @@ def run_study(
     metric : str, default=None
         What decides. Of classes: "log_loss", "error", "auc", "f1", "balanced_error" or "cost". Of
         numbers: "rmse", "mae" or "r2". None takes the first.
-    rule : {"one_se", "best"}, default="one_se"
-        The simplest model within one standard error of the difference from the best (and 5 % of its
-        loss), or the best itself.
+    goal : {"simplicity", "accuracy"}, default="simplicity"
+        "simplicity" takes the simplest model within one standard error of the difference from the
+        best (and 5 % of its loss). "accuracy" takes the best, or an average of it with others where
+        that has less loss still: non-negative weights that sum to one, learned out of fold. The
+        choice says what the other goal would take, and its score (``choice.other``).
     effort : {"quick", "normal", "thorough"}, default="normal"
         Limit on the work of every candidate, counted in operations: larger searches, more rows.
     reference : bool, default=None
         Whether gradient-boosted trees are shown beside the candidates, as what could be reached by
         another kind of model; they are never chosen. None shows them unless `models` are named.
-    average : bool, default=False
-        Whether an average of the candidates is tried, with non-negative weights that sum to one,
-        learned out of fold; it wins where it beats the best by more than one standard error of the
-        difference.
     costs : dict or array-like, default=None
         Misclassification costs, {truth: {answer: cost}} or a matrix by class in order. The model
         then predicts what has the least expected cost.
@@ -166,12 +163,11 @@ def run_study(
     metadata = Metadata(source, command)
     options = StudyOptions(
         metric,
-        rule,
+        goal,
         Effort(effort),
         costs,
         reject,
         models is None if reference is None else reference,
-        average,
         level,
         Validation.of(folds, repeats, nested),
     )
@@ -223,7 +219,7 @@ def _study_rows(
     table, task, messages = _with_task(table, task)
     options.refuse_for(task)
     validation = options.validation
-    validation.refuse_for(time=table.schema.time, average=options.average)
+    validation.refuse_for(time=table.schema.time)
     table = _within_work(table, options.effort, parts.folds)
     columns = profile(table)
     folds = _split(table, parts, validation.leave_one_out)
@@ -237,10 +233,15 @@ def _study_rows(
         options.effort.work,
         memory,
     )
-    compared, omitted = candidates(task, models, size)
+    offset = None
+    if task == REGRESSION:
+        block = table.block.take(folds.training)
+        offset = logarithm_offset(block.y[:, 0], block.weights)
+    compared, omitted = candidates(task, models, size, offset)
     refuse_memory(compared, size, physical_memory())
     checked, warned = with_warnings(lambda: check_table(table))
     messages += inferred.about(table, columns, folds, parts) + checked + omitted
+    messages += inferred.about_logarithms(compared, models)
     messages += validation.about(len(compared), table.schema.group)
     work = [candidate.share for candidate in compared if candidate.tunable]
     work *= validation.comparisons

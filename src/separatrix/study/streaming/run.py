@@ -185,18 +185,13 @@ def stream_candidates(models: Sequence[str] | None) -> list[Candidate]:
 
 
 def refuse_stream_options(options: StudyOptions, rows: Rows | None = None) -> None:
-    """What needs all rows at once: averages, metrics of pairs of rows, imputation by regression."""
+    """What needs all rows at once: metrics of pairs of rows, imputation by regression."""
     metric = options.metric_for(CLASSIFICATION)
     if metric not in STREAM_METRICS:
         raise InputError(
             f"{metric!r} is not a mean over rows, and these are read as a stream.",
             remedy=f"Compare by {', '.join(map(repr, STREAM_METRICS))}; the others are measured on "
             "the test set.",
-        )
-    if options.average:
-        raise InputError(
-            "An average of the candidates needs their predictions of all rows in memory.",
-            remedy="Leave `average` out.",
         )
     if rows is not None and rows.schema.missing == "regress":
         raise InputError(
