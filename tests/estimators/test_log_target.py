@@ -13,14 +13,14 @@ from separatrix.selection.tuning import TuningData
 
 
 @pytest.fixture
-def prices(rng):
+def incomes(rng):
     x = rng.normal(size=(300, 3))
     y = np.exp(4.0 + x @ [0.5, -0.3, 0.0] + 0.6 * rng.normal(size=300))
     return x, y
 
 
-def test_it_is_least_squares_of_logarithms_with_the_mean_of_the_target(prices) -> None:
-    x, y = prices
+def test_it_is_least_squares_of_logarithms_with_the_mean_of_the_target(incomes) -> None:
+    x, y = incomes
     w = np.random.default_rng(1).integers(1, 4, len(y)).astype(float)
     model = sx.LogTargetRegressor(sx.LinearRegression()).fit(x, y, w)
     reference = LinearRegression().fit(x, np.log(y), w)
@@ -32,16 +32,16 @@ def test_it_is_least_squares_of_logarithms_with_the_mean_of_the_target(prices) -
     assert plain.predict(x) == pytest.approx(np.exp(reference.predict(x)))
 
 
-def test_units_of_the_target_do_not_matter(prices) -> None:
-    x, y = prices
+def test_units_of_the_target_do_not_matter(incomes) -> None:
+    x, y = incomes
     own = sx.LogTargetRegressor(sx.LinearRegression()).fit(x, y).predict(x)
     for unit in (1e-8, 1e8):
         scaled = sx.LogTargetRegressor(sx.LinearRegression()).fit(x, unit * y).predict(x)
         assert scaled == pytest.approx(unit * own, rel=1e-9)
 
 
-def test_zeros_need_an_offset(prices) -> None:
-    x, y = prices
+def test_zeros_need_an_offset(incomes) -> None:
+    x, y = incomes
     counts = np.floor(y / 30.0)
     with pytest.raises(InputError, match="goes down to 0"):
         sx.LogTargetRegressor(sx.LinearRegression()).fit(x, counts)
@@ -49,8 +49,8 @@ def test_zeros_need_an_offset(prices) -> None:
     assert model.predict(x).mean() == pytest.approx(counts.mean())
 
 
-def test_the_factor_of_a_fold_comes_from_the_others(prices) -> None:
-    x, y = prices
+def test_the_factor_of_a_fold_comes_from_the_others(incomes) -> None:
+    x, y = incomes
     folds = Folds.from_labels(np.arange(300) % 5)
     model = sx.LogTargetRegressor(sx.SVRSearch())
     before = model.tune(TuningData(x, y, np.ones(300), folds, 0, "squared", 1e8))
@@ -65,8 +65,8 @@ def test_the_factor_of_a_fold_comes_from_the_others(prices) -> None:
     assert before.without(1).factor == before.factors[1]
 
 
-def test_a_study_takes_logarithms_where_they_predict_better(prices) -> None:
-    x, _ = prices
+def test_a_study_takes_logarithms_where_they_predict_better(incomes) -> None:
+    x, _ = incomes
     y = np.exp(4.0 + x @ [1.0, -0.6, 0.0] + 0.2 * np.random.default_rng(2).normal(size=300))
     table = {"a": x[:, 0], "b": x[:, 1], "c": x[:, 2]}
     study = sx.run_study(sx.scan(table | {"y": y}, target="y"), models=["linear", "log_linear"])

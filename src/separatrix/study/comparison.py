@@ -283,7 +283,7 @@ class RowComparison(Comparison):
 #: Candidates with less weight are not worth a fit of their own.
 MIN_WEIGHT = 0.01
 #: Share of the loss that an average must save: for less, one model is easier to keep than several.
-WORTH_AVERAGING = 0.005
+LEAST_GAIN = 0.005
 #: Candidates with more than so many times the loss of the best have no part in an average: their
 #: few large errors would decide its weights, fold by fold.
 FAR_WORSE = 2.0
@@ -303,7 +303,7 @@ class AveragedCandidates:
     def helps(self) -> bool:
         """Whether the average is better than the best candidate, and worth several models."""
         values, w = next(iter(self.losses.by_metric.values())), self.losses.w
-        return self.gain.mean > WORTH_AVERAGING * abs(average(values, w))
+        return self.gain.mean > LEAST_GAIN * abs(average(values, w))
 
     def chosen(self, choice: Choice) -> Choice:
         """The choice of the average instead of a candidate."""

@@ -80,8 +80,9 @@ def run_study(
     The rows are split into a test set and folds. Every candidate is cross-validated on the folds;
     the winner is the simplest whose loss is not worse than the best one's by more than one standard
     error of the difference, or the baseline where none beats it by two; for accuracy it is the best
-    or its average with others. It is fitted to all folds and scored on the test set, once. Probabilities are calibrated where that lowers the log loss. A
-    table too large for memory, or one of which there are only moments, is studied from moments.
+    or its average with others. It is fitted to all folds and scored on the test set, once.
+    Probabilities are calibrated where that lowers the log loss. A table too large for memory, or
+    one of which there are only moments, is studied from moments.
 
     Parameters
     ----------
