@@ -38,7 +38,7 @@ from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.messages import InputError, check_option, warn
 from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import ArrayRows
-from separatrix.rows.schema import Encoding, to_array
+from separatrix.rows.schema import LARGEST, Encoding, refuse_beyond, to_array
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.moments import EPS
 from separatrix.threads import on_one_blas_thread
@@ -411,9 +411,12 @@ class LinearDiscriminantAnalysis(
         check_is_fitted(self)
         x = self._design(X)
         scalings = self.scalings_[:, : self._n_features_out]
-        if self.solver == "eigen":
-            return np.asarray(x @ scalings)
-        return np.asarray(x @ scalings - self.xbar_ @ scalings)
+        coordinates = np.asarray(x @ scalings)
+        if self.solver != "eigen":
+            coordinates = coordinates - self.xbar_ @ scalings
+        if not np.isfinite(coordinates).all():
+            refuse_beyond(LARGEST, x, self.encoding_.names)
+        return coordinates
 
     def _covariances(self) -> Floats:
         self._require_products()
