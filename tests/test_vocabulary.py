@@ -77,9 +77,13 @@ def parts_of(identifier: str) -> list[str]:
     return [p.lower() for p in re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", identifier)]
 
 
+#: Terms of the field that hold such a word: identifiers may be made of them.
+TERMS = re.compile("held_out|kernel_machines|recursive_feature_machine|RecursiveFeatureMachine")
+
+
 @cache
 def is_retired(name: str) -> bool:
-    return bool(RETIRED.keys() & set(parts_of(name.replace("held_out", ""))))
+    return bool(RETIRED.keys() & set(parts_of(TERMS.sub("", name))))
 
 
 def retired_in(text: str, foreign: frozenset[str] | set[str] = frozenset()) -> set[str]:

@@ -1,0 +1,1 @@
+"""Kernel machines: ridge and logistic regression on a Gram matrix."""
