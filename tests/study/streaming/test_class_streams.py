@@ -191,7 +191,6 @@ def test_costs_decide_on_a_stream(file) -> None:
     [
         ({"models": ["svm"]}, "svm needs all rows in memory"),
         ({"metric": "auc"}, "'auc' is not a mean over rows"),
-        ({"average": True}, "An average of the candidates needs"),
         ({"test": 0.0}, "too few to hold out a test set"),
     ],
 )
