@@ -29,6 +29,7 @@ HEADINGS = {
     "perceptron": "Perceptrons",
     "svm": "Support vector machines",
     "neighbors": "Neighbors and smoothers",
+    "metric_learning": "Learned metrics",
     "cluster": "Clusters",
     "bayes": "Bayesian models and Gaussian processes",
     "hypotheses": "Hypotheses: boxes, balls, version spaces",

@@ -153,6 +153,9 @@ from separatrix.logistic.sigmoid_regression import (
 )
 from separatrix.messages import InputError as InputError
 from separatrix.messages import SeparatrixWarning as SeparatrixWarning
+from separatrix.metric_learning.neighborhood_components import (
+    NeighborhoodComponentsAnalysis as NeighborhoodComponentsAnalysis,
+)
 from separatrix.neighbors.k_neighbors import KNeighborsClassifier as KNeighborsClassifier
 from separatrix.neighbors.k_neighbors import KNeighborsRegressor as KNeighborsRegressor
 from separatrix.neighbors.kernel_smoothers import KernelVoteClassifier as KernelVoteClassifier

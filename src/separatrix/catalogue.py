@@ -524,6 +524,9 @@ _ROWS = (
     Declaration("UnionOfBoxes", "hypotheses.box_classifier", CLASSIFICATION),
     Declaration("BallClassifier", "hypotheses.enclosing", CLASSIFICATION),
     Declaration("EllipsoidClassifier", "hypotheses.enclosing", CLASSIFICATION),
+    # -- metric learning
+    Declaration("NeighborhoodComponentsAnalysis", "metric_learning.neighborhood_components",
+        TRANSFORM, twin="neighbors"),
     # -- models around others
     Declaration("CalibratedClassifier", "probability.calibrated", CLASSIFICATION,
         example=lambda sx: sx.CalibratedClassifier(sx.GaussianNB())),

@@ -25,7 +25,7 @@ from separatrix.rows.sources.stream import BatchedRows
 from separatrix.storage.codec import encode
 from separatrix.study.describe import describe
 from tests.drop_in.plugin import same_named
-from tests.registry import CLUSTERERS, HIERARCHIES, REGISTRY
+from tests.registry import CLUSTERERS, HIERARCHIES, METRIC_LEARNERS, REGISTRY
 
 ROOT = Path(__file__).parents[2]
 MODELS = ROOT / "docs" / "models.md"
@@ -41,8 +41,12 @@ of_rows = [d for d in DECLARATIONS.values() if d.task != "calibration"]
 each_of_rows = pytest.mark.parametrize("declared", of_rows, ids=lambda d: d.name)
 
 
+def learns_classes(declared: Declaration) -> bool:
+    return getattr(declared.make(), "_learns", declared.task) in ("classes", "classification")
+
+
 def target(declared: Declaration) -> np.ndarray:
-    return LABELS if declared.task == "classification" else Y
+    return LABELS if learns_classes(declared) else Y
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +89,7 @@ def test_tables_beyond_memory_are_read_block_by_block(
 
     monkeypatch.setattr(Rows, "collect", refuse)
     monkeypatch.setattr(BatchedRows, "read", refuse)
-    kind = "classes" if declared.task == "classification" else "numbers"
+    kind = "classes" if learns_classes(declared) else "numbers"
     rows = sx.scan(tables[kind], target="t")
     model = declared.make().set_params(**(declared.stream or {}))
     if declared.stream is None:
@@ -161,9 +165,11 @@ def test_every_model_of_a_study_is_described(declared: Declaration) -> None:
 
 
 def test_every_model_has_a_row_of_laws() -> None:
-    known = {type(row.make()).__name__ for row in (*REGISTRY, *CLUSTERERS, *HIERARCHIES)}
+    rows = (*REGISTRY, *CLUSTERERS, *HIERARCHIES, *METRIC_LEARNERS)
+    known = {type(row.make()).__name__ for row in rows}
     tasks = ("regression", "classification", "clustering")
-    assert {d.name for d in of_rows if d.task in tasks} - known == set()
+    named = {d.name for d in of_rows if d.task in tasks or d.family == "metric_learning"}
+    assert named - known == set()
 
 
 def test_no_other_list_of_classes_exists() -> None:

@@ -21,9 +21,10 @@ from tests.registry import (
 )
 from tests.registry.cluster import CLUSTERERS, HIERARCHIES
 from tests.registry.kernels import KERNELS
+from tests.registry.metric_learning import METRIC_LEARNERS
 from tests.registry.row import Row
 
-__all__ = ["CLUSTERERS", "HIERARCHIES", "KERNELS", "LOSSES", "REGISTRY", "Row"]
+__all__ = ["CLUSTERERS", "HIERARCHIES", "KERNELS", "LOSSES", "METRIC_LEARNERS", "REGISTRY", "Row"]
 
 _FAMILIES = (
     linear, discriminant, logistic, perceptron, neighbors, svm, estimators, probability,

@@ -20,20 +20,22 @@ ZERO_EIGENVALUE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Elliptical(Euclidean):
-    """Euclidean distance after a linear map, given by a positive semi-definite matrix.
+    """Euclidean distance after a linear map, given by it or by a positive semi-definite matrix.
 
-        d(x, z) = √((x − z)ᵀ M (x − z))
+        d(x, z) = √((x − z)ᵀ M (x − z)) = ‖L(x − z)‖,     M = LᵀL
 
     Parameters
     ----------
-    M : array of shape (d, d)
+    M : array of shape (d, d), optional
         Symmetric, with no negative eigenvalue. With a rotation R and a scaling S, M = RᵀS²R. A
         zero eigenvalue makes points along its eigenvector indistinguishable (a pseudometric).
+    components : array of shape (r, d), optional
+        L, in place of M.
 
     Attributes
     ----------
-    root : array of shape (d, d)
-        L with M = LLᵀ.
+    root : array of shape (d, r)
+        Lᵀ; of M given, a square matrix.
 
     See Also
     --------
@@ -47,10 +49,16 @@ class Elliptical(Euclidean):
     2.0
     """
 
-    M: Floats
+    M: Floats | None = None
+    components: Floats | None = None
     root: Floats = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        if self.components is not None:
+            self._take(np.asarray(self.components, dtype=float))
+            return
+        if self.M is None:
+            raise InputError("Elliptical needs a matrix.", remedy="Give M, or components.")
         m = _symmetric(self.M, "M")
         scale, values, vectors = _scaled_eigh(m)
         if values.size and values[0] < -1e-10 * max(values[-1], 1.0):
@@ -63,9 +71,17 @@ class Elliptical(Euclidean):
         root = scale[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
         object.__setattr__(self, "root", root)
 
+    def _take(self, components: Floats) -> None:
+        if components.ndim != 2 or not np.isfinite(components).all():
+            raise InputError("The components of a metric are a matrix of finite numbers.")
+        object.__setattr__(self, "components", components)
+        object.__setattr__(self, "M", components.T @ components)
+        object.__setattr__(self, "root", np.ascontiguousarray(components.T))
+
     @property
     def is_metric(self) -> bool:
         """Whether M is positive definite."""
+        assert self.M is not None
         _, values, _ = _scaled_eigh(self.M)
         return bool((values > ZERO_EIGENVALUE).all())
 

@@ -208,6 +208,13 @@ class RowsEstimator(BaseEstimator):
     classes_: NDArray[Any]  # of a classifier, sorted
     _rows: Rows | None = None  # training rows of the last fit in this process, for leverage
 
+    @property
+    def _learns(self) -> str:
+        """What its targets are: "classes", "numbers", or "" for none."""
+        if isinstance(self, ClassifierMixin):
+            return "classes"
+        return "numbers" if isinstance(self, RegressorMixin) else ""
+
     def _use_of_frames(self) -> str:
         """Data frames are encoded ("encode"), matrices ("matrix"), or passed on ("objects")."""
         return "encode"
@@ -495,7 +502,7 @@ def reads_tables(fit: Fit) -> Fit:
 
     def fit_any(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(X, Rows):
-            is_class = isinstance(self, ClassifierMixin)
+            is_class = self._learns == "classes"
             return fit(self, with_classes(X) if is_class else X, *args, **kwargs)
         if is_frame(X) and getattr(self, "_structures", False):
             return fit(self, items_of(X), *args, **kwargs)
@@ -536,13 +543,11 @@ def training_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
 def with_target(model: Any, rows: InMemory, y: Any, sample_weight: Any) -> Rows:
     """Rows with the targets and weights that were given beside them."""
     block = replace(rows.block, w=check_sample_weight(sample_weight, len(rows)))
-    if not isinstance(model, ClassifierMixin | RegressorMixin):
+    if not model._learns:
         return InMemory(rows.schema, block)
     require_labels(model, y)
     check_consistent_length(np.empty((len(rows), 0)), y)
-    values, columns, terms = (
-        _classes(y) if isinstance(model, ClassifierMixin) else _numbers(model, y)
-    )
+    values, columns, terms = _classes(y) if model._learns == "classes" else _numbers(model, y)
     names = _explain_unused([c.name for c in columns], rows.schema)
     columns = tuple(replace(c, name=names[c.name]) for c in columns)
     terms = tuple(replace(t, column=names[t.column]) for t in terms)

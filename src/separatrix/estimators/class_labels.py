@@ -72,10 +72,12 @@ def rows_with_codes(
     known: Any = None,
     closed: bool = False,
     reset: bool = True,
+    one_class: bool = False,
 ) -> ArrayRows:
     """Training rows from arrays, whose parts are integer class codes.
 
-    The cost does not depend on the number of classes. A row of weight zero may have any code.
+    The cost does not depend on the number of classes. A row of weight zero may have any code. All
+    rows may be of ``one_class``, where that is said.
     """
     expect_labels(model, X, y)
     codes = np.empty(0, dtype=np.int64)
@@ -83,7 +85,8 @@ def rows_with_codes(
     def encode(labels: Any) -> tuple[Floats, list[Term]]:
         nonlocal codes
         model.classes_ = present_labels(labels, sample_weight, known, closed)
-        two_or_more(model.classes_.tolist())
+        if not one_class:
+            two_or_more(model.classes_.tolist())
         codes = label_positions(labels, model.classes_)
         return np.empty((len(labels), 0)), []
 
@@ -106,12 +109,13 @@ def label_terms(labels: NDArray[Any], column: str = "y") -> Terms:
     return Terms(tuple(Term(column, str(label)) for label in labels.tolist()))
 
 
-def class_terms(model: Any, rows: Rows, targets: Terms) -> Terms:
+def class_terms(model: Any, rows: Rows, targets: Terms, *, one_class: bool = False) -> Terms:
     """The one-hot terms in the order of ``classes_``."""
     levels = classes(targets)
     if not hasattr(model, "classes_"):
         model.classes_ = class_labels(rows.schema.targets[0], levels)
-    two_or_more(model.classes_.tolist())
+    if not one_class:
+        two_or_more(model.classes_.tolist())
     return label_terms(model.classes_, rows.schema.targets[0].name)
 
 
@@ -235,15 +239,22 @@ class CodedRows:
 
 
 def coded_rows(
-    model: Any, X: Any, y: Any, sample_weight: Any, class_weight: Any = None
+    model: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    class_weight: Any = None,
+    *,
+    one_class: bool = False,
 ) -> CodedRows:
-    """Coded rows of the arguments of ``fit``; sets ``classes_``."""
+    """Coded rows of the arguments of ``fit``; sets ``classes_``, which may be ``one_class``."""
     if not isinstance(X, Rows):
-        coded = coded_arrays(rows_with_codes(model, X, y, sample_weight))
+        arrays = rows_with_codes(model, X, y, sample_weight, one_class=one_class)
+        coded = coded_arrays(arrays)
     else:
         rows = class_rows(model, X, y, sample_weight)
         prepared = prepare(rows)
-        terms = class_terms(model, rows, prepared.targets)
+        terms = class_terms(model, rows, prepared.targets, one_class=one_class)
         block = prepared.rows.collect()
         coded = _positive_weight(block, block.codes(terms), prepared.encoding)
     return _with_class_weights(coded, class_weight, model.classes_)

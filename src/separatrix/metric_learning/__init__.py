@@ -1,0 +1,1 @@
+"""Metrics that are learned: neighborhood components, large margins, gradients of smooth models."""

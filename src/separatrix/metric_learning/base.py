@@ -1,0 +1,54 @@
+"""What all learned metrics share: a linear map of the rows, and the metric that it defines.
+
+d(x, z) = ‖L (x − z)‖ = √((x − z)ᵀ M (x − z)),     M = LᵀL
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.arrays import Floats
+from separatrix.distances.elliptical import Elliptical
+from separatrix.estimators.base import RowsEstimator
+from separatrix.formula import nodes
+from separatrix.matrices.products import multiply
+from separatrix.optimize.convex import Certificate
+from separatrix.threads import on_one_blas_thread
+
+
+class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowsEstimator):
+    """A transformer whose ``components_`` are the linear map L of a learned metric."""
+
+    _sparse_ok = False
+    _learns = "classes"
+    components_: Floats
+    certificate_: Certificate
+
+    @property
+    def metric_(self) -> Elliptical:
+        """The metric ‖L (x − z)‖ of rows in the units of the table."""
+        check_is_fitted(self, "components_")
+        return Elliptical(components=self.components_)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    @on_one_blas_thread
+    def transform(self, X: Any) -> Floats:
+        """L x of every row: Euclidean distances are then those of the metric."""
+        check_is_fitted(self, "components_")
+        return np.asarray(multiply(self._design(X), self.components_.T))
+
+    def transform_formula(self) -> nodes.Node:
+        """L x."""
+        return nodes.Affine(nodes.design_of(self), self.components_.T)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
