@@ -69,7 +69,7 @@ def test_a_fit_continues_and_calls_back() -> None:
         model.fit(x[:, :2], y)
 
 
-def test_progress_is_printed_where_asked_for(capsys) -> None:
+def test_progress_is_printed_on_request(capsys) -> None:
     x, y = load_iris(return_X_y=True)
     with pytest.warns(sx.SeparatrixWarning, match="SEP003"):
         sx.NeighborhoodComponentsAnalysis(max_iter=2, verbose=1).fit(x, y)

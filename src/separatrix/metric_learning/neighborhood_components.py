@@ -331,7 +331,7 @@ def _principal_components(x: Floats, w: Floats, p: int) -> Floats:
             remedy="Give fewer, or init='identity'.",
         )
     centered = x - w @ x / w.sum()
-    return _signed(linalg.svd(np.sqrt(w)[:, None] * centered, full_matrices=False)[2][:p])
+    return _orient(linalg.svd(np.sqrt(w)[:, None] * centered, full_matrices=False)[2][:p])
 
 
 def _discriminants(x: Floats, codes: Ints, w: Floats, p: int) -> Floats:
@@ -359,10 +359,10 @@ def _discriminants(x: Floats, codes: Ints, w: Floats, p: int) -> Floats:
         )
     whitening = directions[varies].T / values[varies] / scale[:, None]
     between = np.sqrt(weights)[:, None] * (means - weights @ means / weights.sum())
-    return _signed((whitening @ linalg.svd(between @ whitening, full_matrices=False)[2].T).T[:p])
+    return _orient((whitening @ linalg.svd(between @ whitening, full_matrices=False)[2].T).T[:p])
 
 
-def _signed(directions: Floats) -> Floats:
+def _orient(directions: Floats) -> Floats:
     """Directions whose largest entry is positive."""
     largest = np.abs(directions).argmax(axis=1)
     return np.asarray(
