@@ -12,18 +12,7 @@ from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Matrix
-from separatrix.bayes.laplace import (
-    QUADRATURE_ERROR,
-    LaplacePosterior,
-    PosteriorOptions,
-    _hermite,
-    _logistic_density,
-    fit_posterior,
-    probit_mean,
-    sigmoid_mean,
-    softmax_mean,
-    softmax_probit,
-)
+from separatrix.bayes import laplace
 from separatrix.bayes.sampling import (
     LogisticSamples,
     Progress,
@@ -148,9 +137,9 @@ class BayesianLogisticRegression(ProbabilisticLinearClassifier):
         rows = class_rows(self, X, y, sample_weight)
         data = LogisticRows.of(rows)
         targets = class_terms(self, rows, data.targets)
-        solution = fit_posterior(data, targets, options)
+        solution = laplace.fit_posterior(data, targets, options)
         self._accept(solution, data.encoding, flat=False)
-        self.posterior_: LaplacePosterior = solution.posterior
+        self.posterior_: laplace.LaplacePosterior = solution.posterior
         self.prior_scale_ = float(solution.posterior.prior_scale)
         self.log_evidence_ = float(solution.log_evidence)
         self.coef_std_, self.intercept_std_ = solution.posterior.standard_deviations()
@@ -189,10 +178,10 @@ class BayesianLogisticRegression(ProbabilisticLinearClassifier):
         probit = self.approximation == "probit"
         if len(self.classes_) == 2:
             m, v = mean[:, 0], covariance[:, 0, 0]
-            integral = probit_mean if probit else sigmoid_mean
+            integral = laplace.probit_mean if probit else laplace.sigmoid_mean
             return np.column_stack([integral(-m, v), integral(m, v)])
         basis = self.posterior_.coordinates.basis
-        return (softmax_probit if probit else softmax_mean)(mean, covariance, basis)
+        return (laplace.softmax_probit if probit else laplace.softmax_mean)(mean, covariance, basis)
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Logarithms of the predictive probabilities."""
@@ -206,10 +195,10 @@ class BayesianLogisticRegression(ProbabilisticLinearClassifier):
         """
         mean, covariance = self._logits(X)
         if len(self.classes_) == 2:
-            return np.full(len(mean), QUADRATURE_ERROR)
+            return np.full(len(mean), laplace.QUADRATURE_ERROR)
         basis = self.posterior_.coordinates.basis
-        fine = softmax_mean(mean, covariance, basis)
-        coarse = softmax_mean(mean, covariance, basis, coarse=True)
+        fine = laplace.softmax_mean(mean, covariance, basis)
+        coarse = laplace.softmax_mean(mean, covariance, basis, coarse=True)
         return np.asarray(np.abs(fine - coarse).max(axis=1))
 
     @on_one_blas_thread
@@ -294,7 +283,7 @@ class BayesianLogisticRegression(ProbabilisticLinearClassifier):
         check_is_fitted(self)
         return self.posterior_.logits(self._design(X))
 
-    def _options(self) -> PosteriorOptions:
+    def _options(self) -> laplace.PosteriorOptions:
         """The parameters, checked."""
         scale = self.prior_scale
         if scale is not None and not 0.0 < scale < np.inf:
@@ -310,7 +299,7 @@ class BayesianLogisticRegression(ProbabilisticLinearClassifier):
             raise InputError(f"max_iter={self.max_iter!r} must be at least 1.")
         check_option("approximation", self.approximation, APPROXIMATIONS)
         given = None if scale is None else float(scale)
-        return PosteriorOptions(
+        return laplace.PosteriorOptions(
             given, float(self.intercept_scale), bool(self.fit_intercept), int(self.max_iter)
         )
 
@@ -481,7 +470,7 @@ class PosteriorProbabilities(nodes.Node):
     """Probabilities averaged over a normal posterior: by quadrature, or by the probit function."""
 
     x: nodes.Node
-    posterior: LaplacePosterior
+    posterior: laplace.LaplacePosterior
     probit: bool
     averaged: Callable[[Floats], Floats]
     stage: ClassVar[str] = "probabilities"
@@ -517,9 +506,9 @@ class PosteriorProbabilities(nodes.Node):
 def mean_sigmoid(mean: Value, variance: Value) -> Value:
     """E σ(f), f ~ N(m, s²), by the same quadrature (n x 1)."""
     sd = variance.sqrt()
-    points, weights = _hermite(64)
+    points, weights = laplace._hermite(64)
     narrow = (mean + sd * points[None, :]).sigmoid() @ weights[:, None]
-    u, slope = _logistic_density()
+    u, slope = laplace._logistic_density()
     wide = (sd > 0.0).where(sd, 1.0)
     tail = ((-mean.abs() - u[None, :]) / wide).normal_cdf() @ slope[:, None]
     wide_mean = (mean <= 0.0).where(tail, 1.0 - tail)

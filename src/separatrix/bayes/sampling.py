@@ -16,13 +16,8 @@ from scipy.special import expit, ndtri
 from scipy.stats import rankdata
 
 from separatrix.arrays import Floats, Matrix
+from separatrix.bayes import loops
 from separatrix.bayes.laplace import LaplacePosterior
-from separatrix.bayes.loops import (
-    MOST_COLUMNS,
-    add_log_sums,
-    polya_gamma_variables,
-    to_probabilities,
-)
 from separatrix.geometry.class_scores import softmax
 from separatrix.matrices.products import multiply
 from separatrix.messages import InputError, check_option
@@ -181,7 +176,7 @@ class PolyaGammaChain:
         z, out = self.target.z, np.empty((count, len(self.theta)))
         omega = np.empty(len(z))
         for i in range(count):
-            polya_gamma_variables(z @ self.theta, self.counts, self.state, omega)
+            loops.polya_gamma_variables(z @ self.theta, self.counts, self.state, omega)
             q = (z.T * omega) @ z
             q[np.diag_indices_from(q)] += self.target.precision
             factor = np.linalg.cholesky(q)
@@ -425,7 +420,7 @@ class Potential:
         """Ψ of every θ (q x p)."""
         out: Floats = np.sum(thetas * (0.5 * self.precision * thetas - self.linear), axis=1)
         for rows in self._chunks(len(thetas)):
-            add_log_sums(self._scores(thetas, rows), self.w[rows], out)
+            loops.add_log_sums(self._scores(thetas, rows), self.w[rows], out)
         return out
 
     def gradient(self, theta: Floats) -> Floats:
@@ -433,7 +428,7 @@ class Potential:
         sums = np.zeros((len(self.differences), self.z.shape[1]))
         for rows in self._chunks(1):
             scores = self._scores(theta[None], rows)
-            to_probabilities(scores, self.w[rows])
+            loops.to_probabilities(scores, self.w[rows])
             sums += scores[0] @ self.z[rows]
         by_theta = (self.differences.T @ sums).ravel() + self.precision * theta - self.linear
         return np.asarray(by_theta @ self.factor)
@@ -444,7 +439,7 @@ class Potential:
 
     def _chunks(self, points: int) -> list[slice]:
         # Scores computed at a time, which stay in cache.
-        size = min(max(65_536 // (points * len(self.differences)), 64), MOST_COLUMNS)
+        size = min(max(65_536 // (points * len(self.differences)), 64), loops.MOST_COLUMNS)
         return [slice(start, start + size) for start in range(0, len(self.z), size)]
 
     def _scores(self, thetas: Floats, rows: slice) -> Floats:

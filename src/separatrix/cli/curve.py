@@ -8,18 +8,7 @@ from typing import Any
 
 import click
 
-from separatrix.cli.options import (
-    column_options,
-    command_line,
-    json_option,
-    name_of,
-    python_code,
-    scan_table,
-    stem_of,
-    was_given,
-    with_file,
-    with_flags,
-)
+from separatrix.cli import options
 from separatrix.cli.output import print_json
 from separatrix.cli.progress import progress
 from separatrix.messages import InputError
@@ -53,8 +42,8 @@ from separatrix.messages import InputError
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the split."
 )
-@column_options
-@json_option
+@options.column_options
+@options.json_option
 @click.pass_context
 def curve(
     context: click.Context,
@@ -86,8 +75,8 @@ def curve(
     from separatrix.cli.curve_results import print_curves, write_curves
     from separatrix.cli.places import ready
 
-    place = ready(out if out is not None else Path(f"{stem_of(table)}-curve"))
-    rows = scan_table(table, target, weight=weight, group=group, ids=ids, **reading)
+    place = ready(out if out is not None else Path(f"{options.stem_of(table)}-curve"))
+    rows = options.scan_table(table, target, weight=weight, group=group, ids=ids, **reading)
     from separatrix.study.curves import run_curve
 
     with progress(quiet=as_json) as report:
@@ -98,17 +87,17 @@ def curve(
                 folds=folds,
                 seed=seed,
                 progress=report,
-                source=table if table.startswith("sample:") else name_of(table),
-                command=command_line(context),
+                source=table if table.startswith("sample:") else options.name_of(table),
+                command=options.command_line(context),
             )
         except InputError as problem:
-            raise with_file(problem, table) from problem
-        study = replace(study, messages=tuple(map(with_flags, study.messages)))
+            raise options.with_file(problem, table) from problem
+        study = replace(study, messages=tuple(map(options.with_flags, study.messages)))
         document = write_curves(study, place)
     if as_json:
         print_json({**document, "directory": str(place)})
         return
-    given = [n for n in ("task", "folds", "seed") if was_given(context, n)]
+    given = [n for n in ("task", "folds", "seed") if options.was_given(context, n)]
     arguments = [f"{name}={context.params[name]!r}" for name in given]
-    python = python_code(context, "run_curve", arguments, target=target)
+    python = options.python_code(context, "run_curve", arguments, target=target)
     print_curves(study, place, python, report.announced)

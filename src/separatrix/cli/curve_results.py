@@ -10,15 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.cli import output
 from separatrix.cli.failure import SCHEMA_VERSION
-from separatrix.cli.output import (
-    OutputColumn,
-    print_lines,
-    print_messages,
-    print_next,
-    print_table,
-    say,
-)
 from separatrix.cli.places import REPORT, RESULT
 from separatrix.cli.results import all_or_nothing
 from separatrix.formatting import score_info, score_text
@@ -42,13 +35,15 @@ def write_curves(study: CurveStudy, place: Path) -> dict[str, Any]:
 
 def print_curves(study: CurveStudy, place: Path, python: str, announced: Sequence[str]) -> None:
     """Results to standard output; messages, files and next steps to standard error."""
-    print_messages([text for text in study.messages if text not in announced], study.warnings)
+    output.print_messages(
+        [text for text in study.messages if text not in announced], study.warnings
+    )
     curves = study.curves
     mean, best = curves.mean, curves.best
-    print_table(
+    output.print_table(
         [
-            OutputColumn("training rows", right=True),
-            *(OutputColumn(name, right=True) for name in curves.names),
+            output.OutputColumn("training rows", right=True),
+            *(output.OutputColumn(name, right=True) for name in curves.names),
         ],
         [
             (f"{size:,.0f}", *(_cell(mean[i, j], curves.metric, j == best[i]) for j in _all(mean)))
@@ -56,10 +51,10 @@ def print_curves(study: CurveStudy, place: Path, python: str, announced: Sequenc
         ],
         caption=f"{score_info(curves.metric).short} on rows left out; * least of its line",
     )
-    print_lines([study.summary, *(advice.sentence for advice in study.advice)])
-    print_next([REPORT, RESULT], place, None, python)
+    output.print_lines([study.summary, *(advice.sentence for advice in study.advice)])
+    output.print_next([REPORT, RESULT], place, None, python)
     fit = study.command.replace("separatrix curve", "separatrix fit", 1)
-    say(f"Next: {fit or 'separatrix fit ' + shlex.quote(study.source)}")
+    output.say(f"Next: {fit or 'separatrix fit ' + shlex.quote(study.source)}")
 
 
 def _all(mean: Any) -> range:

@@ -11,13 +11,7 @@ import numpy as np
 from scipy import sparse
 
 import separatrix
-from separatrix.catalogue import (
-    CALIBRATION,
-    CLASSIFICATION,
-    DECLARATIONS,
-    REGRESSION,
-    Declaration,
-)
+from separatrix import catalogue
 from separatrix.compilation import watch
 
 #: What is called after ``fit``, where a model has it.
@@ -51,7 +45,7 @@ HEAVY = ("svm", "cluster", "linear", "logistic", "neighbors", "bayes", "study")
 
 def families() -> list[str]:
     """The folders that models live in, those with most to compile first."""
-    others = {declared.family for declared in DECLARATIONS.values()} | set(FUNCTIONS)
+    others = {declared.family for declared in catalogue.DECLARATIONS.values()} | set(FUNCTIONS)
     return [*HEAVY, *sorted(others - {*HEAVY, ""})]
 
 
@@ -61,7 +55,7 @@ def compile_family(family: str) -> Compiled:
     loops, seconds = watch.count, watch.seconds
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for declared in DECLARATIONS.values():
+        for declared in catalogue.DECLARATIONS.values():
             if declared.family == family:
                 for options, table in cases(declared):
                     fit(declared, options, table)
@@ -70,7 +64,7 @@ def compile_family(family: str) -> Compiled:
     return Compiled(family, watch.count - loops, watch.seconds - seconds, watch.stored)
 
 
-def cases(declared: Declaration) -> Iterator[tuple[Mapping[str, Any], FirstFitTable]]:
+def cases(declared: catalogue.Declaration) -> Iterator[tuple[Mapping[str, Any], FirstFitTable]]:
     """The fits that lead to all loops of a class: parameters and tables."""
     for options in ({}, *declared.variants):
         for table in tables():
@@ -78,7 +72,7 @@ def cases(declared: Declaration) -> Iterator[tuple[Mapping[str, Any], FirstFitTa
                 yield options, table
 
 
-def fit(declared: Declaration, options: Mapping[str, Any], table: FirstFitTable) -> None:
+def fit(declared: catalogue.Declaration, options: Mapping[str, Any], table: FirstFitTable) -> None:
     """Fit a model to a table and predict; it may refuse a kind of table: it has no loops then."""
     with suppress(*(() if table.name == "plain" else (TypeError, ValueError))):
         use(declared.make().set_params(**options), declared.task, table)
@@ -88,12 +82,14 @@ def use(estimator: Any, task: str, table: FirstFitTable) -> None:
     """Fit an estimator of a task to a table, and ask it for all that it answers."""
     if estimator.__sklearn_tags__().input_tags.positive_only:
         table = table._replace(x=abs(table.x))
-    if task == CALIBRATION:  # from scores of one class, or of each
+    if task == catalogue.CALIBRATION:  # from scores of one class, or of each
         each = isinstance(estimator, separatrix.TemperatureCalibration)
         scores = np.column_stack([-table.y, table.y]) if each else table.y
         estimator.fit(scores, table.y > 0).predict(scores)
         return
-    targets = {CLASSIFICATION: (table.labels,), REGRESSION: (table.y,)}.get(task, ())
+    targets = {catalogue.CLASSIFICATION: (table.labels,), catalogue.REGRESSION: (table.y,)}.get(
+        task, ()
+    )
     estimator.fit(table.x, *targets)
     for method in METHODS:
         if hasattr(estimator, method):

@@ -11,23 +11,13 @@ from separatrix.cli.options import with_flags
 from separatrix.cli.output import OutputColumn, print_lines, print_messages, print_next, print_table
 from separatrix.cli.places import MODEL, PREDICTIONS, REPORT, RESULT
 from separatrix.formatting import number, score_info, score_text
-from separatrix.study.result import (
-    Choice,
-    CrossValidatedScore,
-    Decision,
-    Entry,
-    Nested,
-    Repeats,
-    Score,
-    ScoresOfClass,
-    Study,
-)
+from separatrix.study import result
 
 #: Scores that follow from others, or have a sentence of their own.
 NOT_LISTED = ("accuracy", "cost", "coverage", "risk")
 
 
-def print_summary(study: Study, place: Path, python: str, announced: Sequence[str]) -> None:
+def print_summary(study: result.Study, place: Path, python: str, announced: Sequence[str]) -> None:
     """Results to standard output; messages, files and next steps to standard error.
 
     Messages that were ``announced`` before the work are not repeated.
@@ -41,7 +31,7 @@ def print_summary(study: Study, place: Path, python: str, announced: Sequence[st
     print_next([MODEL, REPORT, *stored, RESULT], place, place / MODEL, python)
 
 
-def scheme_text(study: Study) -> str:
+def scheme_text(study: result.Study) -> str:
     """How models were validated, in a few words."""
     if study.validation == "leave_one_out":
         return "leave-one-out"
@@ -49,7 +39,7 @@ def scheme_text(study: Study) -> str:
     return "" if repeats is None else f"{repeats.n_repeats} × {repeats.n_folds} folds"
 
 
-def print_leaderboard(entries: Sequence[Entry], winner: str, scheme: str = "") -> None:
+def print_leaderboard(entries: Sequence[result.Entry], winner: str, scheme: str = "") -> None:
     """Cross-validated errors, the chosen model marked; of classes both metrics."""
     first = entries[0]
     columns = [
@@ -78,7 +68,7 @@ def print_leaderboard(entries: Sequence[Entry], winner: str, scheme: str = "") -
     )
 
 
-def _with_error(score: Entry | CrossValidatedScore) -> str:
+def _with_error(score: result.Entry | result.CrossValidatedScore) -> str:
     """A mean ± its standard error, both to the digits that the error leaves significant."""
     mean, error = score.mean, score.standard_error
     if math.isnan(mean):
@@ -91,7 +81,7 @@ def _with_error(score: Entry | CrossValidatedScore) -> str:
     return f"{mean:,.{decimals}f} ± {error:,.{decimals}f}".replace("-", "−")
 
 
-def verdict(study: Study) -> list[str]:
+def verdict(study: result.Study) -> list[str]:
     """The chosen model, its test scores, the cost of its decisions, and the certificate."""
     shown = [s for s in study.test if s.metric not in NOT_LISTED]
     first = shown[0]
@@ -112,7 +102,7 @@ def verdict(study: Study) -> list[str]:
     ]
 
 
-def _summarize_test(study: Study) -> str:
+def _summarize_test(study: result.Study) -> str:
     """What the scores are of."""
     if study.stream is not None and study.stream.simulated:
         return f"Simulated rows with the moments of the test set ({study.n_test} rows)"
@@ -124,7 +114,7 @@ def chosen(winner: str, reason: str) -> str:
     return f"Chosen: {winner}. {re.sub(f'^{winner} ', 'It ', reason)}"
 
 
-def _other_rule(choice: Choice | None) -> str:
+def _other_rule(choice: result.Choice | None) -> str:
     """What the other goal would have taken, where that is another model, and its score."""
     if choice is None or choice.other_rule_winner in ("", choice.winner):
         return ""
@@ -134,7 +124,7 @@ def _other_rule(choice: Choice | None) -> str:
     return f" With --goal {choice.other_goal}: {choice.other_rule_winner}{score}."
 
 
-def _reference(entry: Entry | None) -> list[str]:
+def _reference(entry: result.Entry | None) -> list[str]:
     """The reference, which is not a candidate, against the winner."""
     if entry is None:
         return []
@@ -142,7 +132,7 @@ def _reference(entry: Entry | None) -> list[str]:
     return [f"{entry.label.capitalize()} ({entry.name}): {score}. {entry.note}"]
 
 
-def _by_class(scores_of_class: Sequence[ScoresOfClass]) -> list[str]:
+def _by_class(scores_of_class: Sequence[result.ScoresOfClass]) -> list[str]:
     """Precision and recall of each of a few classes."""
     # Classes up to which each has its precision and recall here; the page has them all.
     if not 0 < len(scores_of_class) <= 6:
@@ -155,7 +145,7 @@ def _by_class(scores_of_class: Sequence[ScoresOfClass]) -> list[str]:
     return [f"By class: {'; '.join(each)}."]
 
 
-def _decisions(decision: Decision) -> str:
+def _decisions(decision: result.Decision) -> str:
     """Cost of the decisions of least expected cost on the test set."""
     costs = f"mean cost {_value(decision.cost)}"
     without = f"{score_text(decision.cost_without.value, 'cost')} for the most probable class"
@@ -169,11 +159,11 @@ def _decisions(decision: Decision) -> str:
     )
 
 
-def _score(score: Score) -> str:
+def _score(score: result.Score) -> str:
     return f"{score_info(score.metric).short} {_value(score)}"
 
 
-def _value(score: Score) -> str:
+def _value(score: result.Score) -> str:
     value, low, high = (score_text(v, score.metric) for v in (score.value, score.low, score.high))
     return f"{value} [{low}, {high}]"
 
@@ -182,13 +172,13 @@ def _value(score: Score) -> str:
 # What ``fit`` prints about repeats and nested selection.
 
 
-def summarize_validation(study: Study) -> list[str]:
+def summarize_validation(study: result.Study) -> list[str]:
     """A line on the repeats, and one on the outer loop, where there are any."""
     lines = [] if study.repeats is None else [_repeats(study.repeats, study.winner)]
     return lines if study.nested is None else [*lines, _summarize_nested(study.nested)]
 
 
-def _repeats(repeats: Repeats, winner: str) -> str:
+def _repeats(repeats: result.Repeats, winner: str) -> str:
     winner_score = next((score for score in repeats.scores if score.name == winner), None)
     if winner_score is None:
         return repeats.summary
@@ -204,7 +194,7 @@ def _repeats(repeats: Repeats, winner: str) -> str:
     return f"{text}."
 
 
-def _summarize_nested(nested: Nested) -> str:
+def _summarize_nested(nested: result.Nested) -> str:
     if not nested.folds:
         return nested.summary
     name = score_info(nested.metric).short

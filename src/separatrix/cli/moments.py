@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from separatrix.cli.options import (
-    cluster_option,
-    describe_travel,
-    json_option,
-    reading_options,
-    scan_table,
-    split_options,
-    travel_document,
-    with_flags,
-)
+from separatrix.cli import options
 from separatrix.cli.output import print_json, say
 from separatrix.cli.places import ready_file
 from separatrix.messages import InputError
@@ -39,11 +30,11 @@ min_rows_option = click.option(
 @click.argument("table")
 @click.option("--target", metavar="COLUMN", required=True, help="The column to predict.")
 @click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="File to write.")
-@split_options
-@reading_options
-@cluster_option
+@options.split_options
+@options.reading_options
+@options.cluster_option
 @min_rows_option
-@json_option
+@options.json_option
 def summarize(
     table: str,
     target: str,
@@ -66,7 +57,7 @@ def summarize(
       separatrix fit a.moments
     """
     out = ready_file(out)
-    rows = scan_table(table, target, **reading)
+    rows = options.scan_table(table, target, **reading)
     from separatrix.rows.parts import Parts
     from separatrix.storage import save_moments
     from separatrix.storage import summarize as summarized
@@ -80,10 +71,10 @@ def summarize(
     if as_json:
         about: dict[str, Any] = {"rows": sum(counts.values()), "parts": counts}
         about |= {"classes": classes_of(stored), "min_rows": min_rows}
-        print_json({"moments": str(out), **about, **travel_document(rows)})
+        print_json({"moments": str(out), **about, **options.travel_document(rows)})
         return
-    for note in (*rows.notes, *many, *describe_travel(rows)):
-        say(f"· {with_flags(note)}")
+    for note in (*rows.notes, *many, *options.describe_travel(rows)):
+        say(f"· {options.with_flags(note)}")
     click.echo(str(out))
     file = shlex.quote(str(out))
     say(f"Next: separatrix fit {file}, or separatrix merge {file} OTHER.moments -o ALL.moments")
@@ -102,7 +93,7 @@ def classes_of(stored: StoredMoments) -> dict[str, int]:
 @click.argument("files", nargs=-1, required=True)
 @click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="File to write.")
 @min_rows_option
-@json_option
+@options.json_option
 def merge(files: tuple[str, ...], out: Path, min_rows: int, as_json: bool) -> None:
     """Merge the moments in FILES: their sum is the moments of all rows.
 

@@ -12,18 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from separatrix.cli import options
 from separatrix.cli.ids import ALL, Ids, copied_columns
-from separatrix.cli.options import (
-    as_written,
-    cluster_option,
-    describe_travel,
-    json_option,
-    level_option,
-    table_at,
-    text_options,
-    travel_document,
-    with_flags,
-)
 from separatrix.cli.output import print_json, say
 from separatrix.cli.places import MODEL, PREDICTIONS, RESULT, ready_file
 from separatrix.messages import InputError
@@ -53,10 +43,10 @@ if TYPE_CHECKING:
     type=click.Choice(["missing", "zeros", "error"]),
     help="A level that training did not have; else as the model was fitted (missing).",
 )
-@level_option
-@text_options
-@cluster_option
-@json_option
+@options.level_option
+@options.text_options
+@options.cluster_option
+@options.json_option
 def predict(
     model: str,
     table: str,
@@ -90,8 +80,8 @@ def predict(
         from separatrix.rows.notations import text_options as checked
         from separatrix.rows.scan import rows_like
 
-        text = checked(**as_written(written))
-        rows: Any = rows_like(table_at(table), schema, unseen=unseen, text=text)
+        text = checked(**options.as_written(written))
+        rows: Any = rows_like(options.table_at(table), schema, unseen=unseen, text=text)
         if cluster is not None:
             from separatrix.rows.distributed import read_by_workers
 
@@ -128,7 +118,7 @@ def _predict(
             for column, values in zip(columns, _plain(first, ids.take(n), last), strict=True):
                 column += values
         named = dict(zip([*before, *ids.columns, *after], columns, strict=True))
-        about = {"predictions": named, "warnings": warned, **travel_document(rows)}
+        about = {"predictions": named, "warnings": warned, **options.travel_document(rows)}
         print_json({"model": type(fitted).__name__, **about})
         return
     count = 0
@@ -137,10 +127,15 @@ def _predict(
             write(first, last, n)
             count += n
     if as_json:
-        about = {"out": str(out), "rows": count, "warnings": warned, **travel_document(rows)}
+        about = {
+            "out": str(out),
+            "rows": count,
+            "warnings": warned,
+            **options.travel_document(rows),
+        }
         print_json({"model": type(fitted).__name__, **about})
         return
-    for sentence in describe_travel(rows):
+    for sentence in options.describe_travel(rows):
         say(f"· {sentence}")
     if out is not None:
         say(f"Wrote {count:,} predictions to {out}")
@@ -202,7 +197,7 @@ def _predict_batches(
             for text in dict.fromkeys(str(w.message) for w in caught):
                 if text not in warned:
                     warned.append(text)
-                    say(f"! {with_flags(text)}", quiet=quiet)
+                    say(f"! {options.with_flags(text)}", quiet=quiet)
             caught.clear()
 
         for n, last in rows.each(_answer(fitted, rows.schema, extra)):

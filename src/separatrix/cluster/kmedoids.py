@@ -11,18 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
-from separatrix.cluster.base import (
-    IterativeClusterer,
-    MetricClusterer,
-    cluster_names,
-    nearest_cluster,
-)
-from separatrix.cluster.initialization import (
-    build_medoids,
-    kmedoids_plusplus,
-    lexicographic_order,
-    random_medoids,
-)
+from separatrix.cluster import base, initialization
 from separatrix.cluster.loops import linkage as loops
 from separatrix.distances.base import Metric
 from separatrix.distances.names import PrecomputedDistances
@@ -36,9 +25,9 @@ from separatrix.rows.schema import n_items, take_items, unit_weights
 from separatrix.threads import MIN_PIECES, on_one_blas_thread, parallel_map, pieces
 
 INITIALIZATIONS = {
-    "k-medoids++": kmedoids_plusplus,
-    "build": build_medoids,
-    "random": random_medoids,
+    "k-medoids++": initialization.kmedoids_plusplus,
+    "build": initialization.build_medoids,
+    "random": initialization.random_medoids,
 }
 #: Most rows whose distances are all stored (four bytes each); above, samples of rows are used.
 MAX_ROWS, SAMPLE_ROWS, N_SAMPLES = 12_000, 4_000, 5
@@ -60,7 +49,7 @@ class _MedoidSearch:
 
 @describe_parameters
 class KMedoids(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricClusterer, IterativeClusterer
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, base.MetricClusterer, base.IterativeClusterer
 ):
     """K-medoids clustering by partitioning around medoids (PAM).
 
@@ -168,7 +157,9 @@ default="k-medoids++"
         weight = unit_weights(given, n_items(points))
         self._check_parameters(int((weight > 0).sum()))
         precomputed = isinstance(self.metric_, PrecomputedDistances)
-        order = np.arange(len(weight)) if precomputed else lexicographic_order(points)
+        order = (
+            np.arange(len(weight)) if precomputed else initialization.lexicographic_order(points)
+        )
         rows = order[weight[order] > 0]
         rng = self._generator()
         search = self._search if len(rows) <= MAX_ROWS else self._search_samples
@@ -320,8 +311,10 @@ default="k-medoids++"
     def formula(self) -> nodes.ClassFormula:
         """The nearest medoid."""
         x, k = self._query_node(), len(self.cluster_centers_)
-        distances = nodes.Distances(x, self.cluster_centers_, self.metric_, names=cluster_names(k))
-        return replace(nearest_cluster(distances, k), distance=nodes.Least(distances))
+        distances = nodes.Distances(
+            x, self.cluster_centers_, self.metric_, names=base.cluster_names(k)
+        )
+        return replace(base.nearest_cluster(distances, k), distance=nodes.Least(distances))
 
 
 # -------------------------------------------------------------------------------------------------

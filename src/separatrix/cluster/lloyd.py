@@ -23,18 +23,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from separatrix.arrays import Floats, Ints
+from separatrix.cluster.loops import kmeans
 from separatrix.cluster.loops import kmeans as small_tables
-from separatrix.cluster.loops.kmeans import (
-    BATCH,
-    LANES,
-    UNMOVED,
-    Centers,
-    KMeansRows,
-    KMeansState,
-    assign_pieces,
-    center_rows,
-    nearest_and_gain,
-)
 from separatrix.messages import InputError
 from separatrix.rows.schema import Block, unit_weights
 from separatrix.statistics.moments import Moments, Standardizer, not_finite, zero_if_constant
@@ -117,7 +107,9 @@ def _small(x: Floats, w: Floats | None, start: Floats, max_iter: int) -> LloydRe
         if not converged:
             some, before = totals.counts > 0, centers.copy()
             centers[some] = totals.sums[some] / totals.weight[some, None]
-            converged = bool(np.abs(centers - before).max() <= UNMOVED * np.abs(centers).max())
+            converged = bool(
+                np.abs(centers - before).max() <= kmeans.UNMOVED * np.abs(centers).max()
+            )
     inertia = float((weight * work[0]).sum()) * unit**2
     return LloydResult(centers * unit + mean, label, totals.weight, inertia, iterations, converged)
 
@@ -185,7 +177,7 @@ class BoundedLloyd:
         )
         self.groups = groups = len(self.centers.group_drift) - 1
         lower = np.full((n, groups), -np.inf, dtype=np.float32)
-        self.state = KMeansState(
+        self.state = kmeans.KMeansState(
             np.zeros(n, dtype=np.int32),
             np.full(n, np.inf, dtype=np.float32),
             lower,
@@ -212,10 +204,10 @@ class BoundedLloyd:
         for at, x, w in self.table.batches(start, stop):
             yield at, (x - self.mean) / self.unit, w
 
-    def _center_all(self) -> KMeansRows:
+    def _center_all(self) -> kmeans.KMeansRows:
         """All rows, laid out for the loops."""
         n, d = self.table.x.shape
-        points = KMeansRows(
+        points = kmeans.KMeansRows(
             np.empty((n, d)), np.empty((n, d), np.float32), np.empty(n, np.float32), np.empty(n)
         )
 
@@ -257,7 +249,9 @@ class BoundedLloyd:
         self._collect_sums(np.flatnonzero(moved).tolist())
         return int(moved.sum())
 
-    def _assign(self, cuts: Ints, points: KMeansRows, state: KMeansState, parts: Floats) -> Ints:
+    def _assign(
+        self, cuts: Ints, points: kmeans.KMeansRows, state: kmeans.KMeansState, parts: Floats
+    ) -> Ints:
         """Assign the rows of all pieces; how many moved in each.
 
         There is one call of the loop for each thread, which takes pieces without the interpreter.
@@ -265,10 +259,11 @@ class BoundedLloyd:
         counter, moved = np.zeros(1, dtype=np.int64), np.zeros((len(cuts) - 1, 2), dtype=np.int64)
 
         def assign() -> None:
-            assign_pieces(
+            kmeans.assign_pieces(
                 counter, cuts, self.rounding, self.centers.max_square, *points, *state,
-                *self.centers[2:-1], parts, moved, np.empty(BATCH + 1, dtype=np.int64),
-                np.empty(BATCH + 1, dtype=np.float32), np.empty(self.groups, dtype=np.float32),
+                *self.centers[2:-1], parts, moved, np.empty(kmeans.BATCH + 1, dtype=np.int64),
+                np.empty(kmeans.BATCH + 1, dtype=np.float32),
+                np.empty(self.groups, dtype=np.float32),
             )  # fmt: skip
 
         on_threads(assign, len(moved))
@@ -276,7 +271,9 @@ class BoundedLloyd:
             moved[0, 0] += self._assign_tied(points, state, parts[0])
         return moved[:, 0]
 
-    def _assign_tied(self, points: KMeansRows, state: KMeansState, part: Floats) -> int:
+    def _assign_tied(
+        self, points: kmeans.KMeansRows, state: kmeans.KMeansState, part: Floats
+    ) -> int:
         """Assign the rows that single precision does not decide; how many moved.
 
         Distances are from differences; of equally near centers the first is taken.
@@ -313,11 +310,11 @@ class BoundedLloyd:
         """Assign the rows of a piece, which are centered a batch at a time; how many moved."""
         total, own = 0, self.state
         for at, x, w in self.table.batches(self.cuts[number], self.cuts[number + 1]):
-            points = KMeansRows(
+            points = kmeans.KMeansRows(
                 np.empty(x.shape), np.empty(x.shape, np.float32), np.empty(len(x), np.float32), w
             )
-            state = KMeansState(own.label[at], own.upper[at], own.lower[at], own.lowest[at])
-            center_rows(
+            state = kmeans.KMeansState(own.label[at], own.upper[at], own.lower[at], own.lowest[at])
+            kmeans.center_rows(
                 x, self.mean, self.unit, state.label, state.upper, state.lowest,
                 self.centers.drift, self.centers.group_drift[-1], *points[:3],
             )  # fmt: skip
@@ -335,7 +332,7 @@ class BoundedLloyd:
         new[nonempty] = self.totals[nonempty, :-2] / self.totals[nonempty, -2, None]
         self._move_centers(new)
         moved = np.abs(before - new).max()
-        return float(moved) if moved > UNMOVED * np.sqrt(self.centers.max_square) else 0.0
+        return float(moved) if moved > kmeans.UNMOVED * np.sqrt(self.centers.max_square) else 0.0
 
     def recompute(self) -> float:
         """Recompute sums and means from all rows; the largest change of a center."""
@@ -430,22 +427,22 @@ def _down(bound: Floats) -> Floats:
 # Centers of K-means laid out for the search: in groups of near ones, sixteen to a tile.
 
 
-def center_layout(centers: Floats, max_groups: int) -> Centers:
+def center_layout(centers: Floats, max_groups: int) -> kmeans.Centers:
     """Centers in groups of near ones, each group an integral number of tiles."""
     k, d = centers.shape
-    wanted = -(-k // LANES)
+    wanted = -(-k // kmeans.LANES)
     per_group = -(-wanted // max_groups)
     groups = -(-wanted // per_group)
-    lanes = groups * per_group * LANES
-    order = proximity_order(centers, np.arange(k), per_group * LANES)
+    lanes = groups * per_group * kmeans.LANES
+    order = proximity_order(centers, np.arange(k), per_group * kmeans.LANES)
     lane_of, center_of = np.zeros(k, dtype=np.int64), np.zeros(lanes, dtype=np.int64)
     lane_of[order] = np.arange(k)
     center_of[:k] = order
-    tiles = np.zeros((lanes // LANES, d + 1, LANES), dtype=np.float32)
+    tiles = np.zeros((lanes // kmeans.LANES, d + 1, kmeans.LANES), dtype=np.float32)
     tiles[:, d] = np.inf
-    layout = Centers(
+    layout = kmeans.Centers(
         np.zeros((k, d)),
-        lane_of // (per_group * LANES),
+        lane_of // (per_group * kmeans.LANES),
         np.zeros((k, d + 1), dtype=np.float32),
         tiles,
         lane_of,
@@ -458,11 +455,11 @@ def center_layout(centers: Floats, max_groups: int) -> Centers:
     return layout
 
 
-def fill_tiles(layout: Centers, centers: Floats) -> None:
+def fill_tiles(layout: kmeans.Centers, centers: Floats) -> None:
     """Write the centers into their lanes."""
     layout.exact[:] = layout.single[:, :-1] = centers
     layout.single[:, -1] = 0.5 * (centers**2).sum(axis=1)
-    tile, lane = np.divmod(layout.lane_of, LANES)
+    tile, lane = np.divmod(layout.lane_of, kmeans.LANES)
     layout.tiles[tile, :, lane] = layout.single
 
 
@@ -598,7 +595,7 @@ class WideLloyd:
 
         def compare(rows: slice) -> None:
             product = products[:, rows].sum(axis=0) if len(products) > 1 else products[0, rows]
-            nearest_and_gain(
+            kmeans.nearest_and_gain(
                 product, square[rows], self.norms, no_weights, weight[rows], label[rows],
                 near[rows],
                 margin[rows], gain[rows],
@@ -635,7 +632,7 @@ class WideLloyd:
         new[nonempty] = self.totals[nonempty] / weights[nonempty, None]
         self._move_centers(new)
         moved = np.abs(before - new).max()
-        return float(moved) if moved > UNMOVED * np.sqrt(self.norms.max()) else 0.0
+        return float(moved) if moved > kmeans.UNMOVED * np.sqrt(self.norms.max()) else 0.0
 
     def recompute(self) -> float:
         """Recompute sums and means from all rows; the largest change of a center."""
@@ -800,7 +797,7 @@ def nearest_from_products(
     label = np.empty(n, dtype=np.int32)
     near, gain, margin = np.empty(n), np.empty(n), np.empty(n)
     cluster_weights = np.full(k, np.inf) if known is None else known
-    nearest_and_gain(product, squares, norms, cluster_weights, w, label, near, margin, gain)
+    kmeans.nearest_and_gain(product, squares, norms, cluster_weights, w, label, near, margin, gain)
     return label, near, gain, margin
 
 

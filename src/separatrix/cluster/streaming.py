@@ -17,13 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from separatrix.arrays import Floats, Ints
-from separatrix.cluster.lloyd import (
-    ColumnSpread,
-    LloydResult,
-    membership,
-    nearest_and_gains,
-    nearest_from_products,
-)
+from separatrix.cluster import lloyd
 from separatrix.cluster.loops.kmeans import UNMOVED
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.loops import add_column
@@ -46,7 +40,7 @@ def streaming_lloyd(
     *,
     max_iter: int,
     variance: float,
-) -> LloydResult:
+) -> lloyd.LloydResult:
     """Lloyd iterations from ``start`` (standardized) until no center moves; without labels."""
     centers, iterations, converged = start, 0, False
     while iterations < max_iter:
@@ -62,13 +56,13 @@ def streaming_lloyd(
             break
     final = rows.reduce(ClusterSums(centers, standardizer))
     no_labels = np.zeros(0, dtype=np.int32)
-    return LloydResult(
+    return lloyd.LloydResult(
         centers, no_labels, final.cluster_weights, final.inertia, iterations, converged
     )
 
 
 def certify_kmeans(
-    rows: Rows, standardizer: Standardizer | None, lloyd_result: LloydResult, variance: float
+    rows: Rows, standardizer: Standardizer | None, lloyd_result: lloyd.LloydResult, variance: float
 ) -> Certificate:
     """Nearest centers and means recomputed from the rows in double precision.
 
@@ -157,8 +151,8 @@ class ClusterSums:
             if not w.all():
                 x, w = x[w > 0], w[w > 0]
             z = np.ascontiguousarray(x - origin)
-            label, square, gain = nearest_and_gains(z, centers, w, self.known)
-            self.shift += membership(label[:, None], w[:, None], k) @ z
+            label, square, gain = lloyd.nearest_and_gains(z, centers, w, self.known)
+            self.shift += lloyd.membership(label[:, None], w[:, None], k) @ z
             weights += np.bincount(label, w, minlength=k)
             self.inertia += float(w @ square)
             if self.known is not None and len(x):
@@ -180,7 +174,7 @@ class ClusterSums:
 
         def nearest(piece: int) -> tuple[NDArray[np.int32], Floats, Floats]:
             at, part = rows.cuts[piece], rows.parts[piece]
-            found = nearest_from_products(
+            found = lloyd.nearest_from_products(
                 part @ by_column, rows.square[at], norms, w[at], self.known
             )
             label, square, gain, _ = found
@@ -354,7 +348,7 @@ def _row_hashes(x: Floats, seed: int) -> NDArray[np.uint64]:
 # rows whenever one joins or leaves it, so that no rounding errors accumulate in the means.
 
 
-def sparse_lloyd(x: Any, w: Floats, start: Floats, *, max_iter: int) -> LloydResult:
+def sparse_lloyd(x: Any, w: Floats, start: Floats, *, max_iter: int) -> lloyd.LloydResult:
     """Lloyd iterations of CSR rows of positive weight from the centers ``start`` (k x d)."""
     iterations, converged = 0, False
     with one_blas_thread():  # set once, not by every step
@@ -373,7 +367,9 @@ def sparse_lloyd(x: Any, w: Floats, start: Floats, *, max_iter: int) -> LloydRes
         losses = state.losses()
     weights = np.asarray(np.bincount(state.label, w, minlength=len(start)), dtype=float)
     label = state.label.astype(np.int32)
-    return LloydResult(state.centers, label, weights, float(losses.sum()), iterations, converged)
+    return lloyd.LloydResult(
+        state.centers, label, weights, float(losses.sum()), iterations, converged
+    )
 
 
 class _SparseLloyd:
@@ -496,7 +492,7 @@ MIN_WORK = 200_000
 MIN_SPARSE, MAX_FRACTION, MAX_DENSE = 1_000_000, 0.25, 50_000_000
 
 
-def dense_if_small(x: Any, spread: ColumnSpread) -> Any:
+def dense_if_small(x: Any, spread: lloyd.ColumnSpread) -> Any:
     """A sparse matrix filled in where that is as cheap, or where products would lose digits."""
     size = x.shape[0] * x.shape[1]
     # Squared norm of the mean over the variance, beyond which products of rows lose digits.

@@ -17,18 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.arrays import Floats, Ints
+from separatrix.cluster import kmedoids
 from separatrix.cluster.initialization import kernel_plusplus, lexicographic_order, seed_generator
 from separatrix.cluster.kernel_kmeans import KernelKMeans
 from separatrix.cluster.kernel_lloyd import GramBlocks, kernel_lloyd
 from separatrix.cluster.kmeans import KMeans
-from separatrix.cluster.kmedoids import (
-    KMedoids,
-    Singles,
-    _alternate,
-    _Assignment,
-    _swap,
-    pairwise_distances,
-)
 from separatrix.cluster.lloyd import lloyd, nearest_centers
 from separatrix.distances.vectors import Euclidean
 
@@ -83,15 +76,15 @@ def kmeans_sweeps(
     return [*(sweeps[:-1] if settled else sweeps), last]
 
 
-def medoid_distances(z: Floats) -> tuple[Singles, Ints]:
+def medoid_distances(z: Floats) -> tuple[kmedoids.Singles, Ints]:
     """Distances of all pairs, relative to a unit, of the rows in the order that is returned."""
     order = lexicographic_order(z)
-    return pairwise_distances(Euclidean(), z, order), order
+    return kmedoids.pairwise_distances(Euclidean(), z, order), order
 
 
 def kmedoids_sweeps(
     z: Floats,
-    distances: tuple[Singles, Ints],
+    distances: tuple[kmedoids.Singles, Ints],
     k: int,
     init: Any = "k-medoids++",
     seed: int = 0,
@@ -100,17 +93,17 @@ def kmedoids_sweeps(
     """States of ``KMedoids(k, init=init, n_init=1, random_state=seed)`` on the rows ``z``."""
     distance, order = distances
     weight = np.ones(len(z))
-    model = KMedoids(k, init=init, n_init=1, random_state=seed)
+    model = kmedoids.KMedoids(k, init=init, n_init=1, random_state=seed)
     medoids = model._initial_medoids(distance, weight, order, model._generator())
     sweeps = [_medoid_sweep(z, order, medoids, "start")]
-    assignment = _Assignment(distance, weight)
+    assignment = kmedoids._Assignment(distance, weight)
     for step in ("move", "swap"):
         for _ in range(max_iter):  # each step depends on the medoids alone
             before = medoids.copy()
             if step == "move":
-                medoids, _, n_moved = _alternate(assignment, medoids, 1)
+                medoids, _, n_moved = kmedoids._alternate(assignment, medoids, 1)
             else:
-                _, n_moved = _swap(assignment, medoids, 1)
+                _, n_moved = kmedoids._swap(assignment, medoids, 1)
             if not np.array_equal(before, medoids):
                 sweeps.append(_medoid_sweep(z, order, medoids, step))
             if n_moved:

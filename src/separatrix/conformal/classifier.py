@@ -26,15 +26,9 @@ from separatrix.conformal.base import (
     positive_rows,
     row_blocks,
 )
+from separatrix.estimators import wrapped
 from separatrix.estimators.base import codes_of, with_every_class
 from separatrix.estimators.class_labels import two_or_more
-from separatrix.estimators.wrapped import (
-    LabeledRows,
-    fit_wrapped,
-    labeled_rows,
-    require_classifier,
-    warn_once,
-)
 from separatrix.formula import nodes
 from separatrix.formula.values import NoFormula, Value
 from separatrix.messages import InputError, check_option
@@ -178,14 +172,14 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit and calibrate by ``X`` and labels ``y``, or :class:`~separatrix.rows.rows.Rows`."""
         given, rows, score = self._read(X, y, sample_weight)
-        with warn_once():
+        with wrapped.warn_once():
             if self.method == "split":
                 train, test = self._split(rows)
-                model = fit_wrapped(self.estimator, rows.take(train))
+                model = wrapped.fit_wrapped(self.estimator, rows.take(train))
                 p = self._values(model, rows.take(test).x, score)
                 scores = self._scored(score, p, test, np.zeros(len(test), np.int64), [[model]])
             else:
-                model = fit_wrapped(self.estimator, rows)
+                model = wrapped.fit_wrapped(self.estimator, rows)
                 folds = self._labels(given, self.labels_)
                 scores = self._left_out(score, model, rows, folds)
         return self._accept(rows, scores, model)
@@ -209,17 +203,17 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
 
     def _read(
         self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[LabeledRows, LabeledRows, ClassScore]:
+    ) -> tuple[wrapped.LabeledRows, wrapped.LabeledRows, ClassScore]:
         """Rows as given and those that count, and the score; sets ``classes_`` and ``labels_``."""
         self._check_method()
-        require_classifier(self.estimator)
+        wrapped.require_classifier(self.estimator)
         if self.method == "jackknife-minmax":
             raise InputError(
                 "Sets of labels have no least and largest end: jackknife-minmax is for numbers.",
                 remedy="Use method='jackknife+'.",
             )
         score = self._score()
-        given = labeled_rows(self, X, y, sample_weight)
+        given = wrapped.labeled_rows(self, X, y, sample_weight)
         rows = positive_rows(given)
         self.classes_ = np.unique(rows.y)
         two_or_more(self.classes_.tolist())
@@ -266,7 +260,7 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
         return ConformityScores(scores, folds, indices, models, fits)
 
     def _left_out(
-        self, score: ClassScore, model: Any, rows: LabeledRows, labels: Ints
+        self, score: ClassScore, model: Any, rows: wrapped.LabeledRows, labels: Ints
     ) -> ConformityScores:
         """Rows scored by the fits without them: in closed form, or by one fit for each fold."""
         n = len(rows.y)
@@ -278,7 +272,9 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
         p, models = np.empty((n, len(self.classes_))), []
         for fold in range(int(labels.max()) + 1):
             test = np.flatnonzero(labels == fold)
-            models.append([fit_wrapped(self.estimator, rows.take(np.flatnonzero(labels != fold)))])
+            models.append(
+                [wrapped.fit_wrapped(self.estimator, rows.take(np.flatnonzero(labels != fold)))]
+            )
             p[test] = self._values(models[-1][0], rows.take(test).x, score)
         return self._scored(score, p, every, labels, models)
 
@@ -320,7 +316,7 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
         self, X: Any, y: Any = None, *, level: float = 0.9, sample_weight: Any = None
     ) -> Coverage:
         """The proportion of new rows whose label is in its set; by category, or by class."""
-        rows = positive_rows(labeled_rows(self, X, y, sample_weight))
+        rows = positive_rows(wrapped.labeled_rows(self, X, y, sample_weight))
         sets = self.predict_set(rows.x, level=level)
         codes = codes_of(rows.y, self.classes_)
         inside = (codes >= 0) & sets[np.arange(len(codes)), np.maximum(codes, 0)]

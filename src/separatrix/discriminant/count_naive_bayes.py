@@ -13,16 +13,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.estimators import class_labels
 from separatrix.estimators.base import RowsEstimator, reads_tables, validate_data
-from separatrix.estimators.class_labels import (
-    coded_rows,
-    expect_labels,
-    known_classes,
-    label_positions,
-    label_scores,
-    present_labels,
-    two_or_more,
-)
 from separatrix.formula import nodes
 from separatrix.geometry.class_scores import log_softmax, softmax
 from separatrix.matrices.products import products
@@ -61,7 +53,7 @@ class CountNaiveBayes(ClassifierMixin, RowsEstimator):
         self._check_parameters()
         self.__dict__.pop("encoding_", None)
         if isinstance(X, Rows):
-            coded = coded_rows(self, X, y, sample_weight)
+            coded = class_labels.coded_rows(self, X, y, sample_weight)
             self.encoding_ = coded.encoding
             rows: Labeled = coded.x, coded.codes, coded.w
         else:
@@ -79,7 +71,7 @@ class CountNaiveBayes(ClassifierMixin, RowsEstimator):
         """
         self._check_parameters()
         first = not hasattr(self, "feature_count_")
-        known_classes(self, X, None)  # refuses tables
+        class_labels.known_classes(self, X, None)  # refuses tables
         known = stated_classes(self, classes)
         rows = self._check_labeled(X, y, sample_weight, known=known, reset=first)
         weight, counts = self._sums(*rows)
@@ -92,7 +84,7 @@ class CountNaiveBayes(ClassifierMixin, RowsEstimator):
         self, X: Any, y: Any, sample_weight: Any, *, known: Any = None, reset: bool = True
     ) -> Labeled:
         """Rows as they are, their class codes and weights; sets ``classes_``."""
-        expect_labels(self, X, y)
+        class_labels.expect_labels(self, X, y)
         if is_frame(X):
             if odd_column(X) is not None:
                 self._odd_rows(X, y, sample_weight)  # refuses
@@ -102,9 +94,9 @@ class CountNaiveBayes(ClassifierMixin, RowsEstimator):
         )
         _refuse_dates(x)
         w = check_sample_weight(sample_weight, x.shape[0])
-        self.classes_ = present_labels(labels, w, known, closed=known is not None)
-        two_or_more(self.classes_.tolist())
-        return x, label_positions(labels, self.classes_), w
+        self.classes_ = class_labels.present_labels(labels, w, known, closed=known is not None)
+        class_labels.two_or_more(self.classes_.tolist())
+        return x, class_labels.label_positions(labels, self.classes_), w
 
     def _sums(self, x: Matrix, codes: Ints, w: Floats | None) -> tuple[Floats, Floats]:
         """The weight of every class, and the sums of its columns."""
@@ -222,7 +214,7 @@ class CountNaiveBayes(ClassifierMixin, RowsEstimator):
     @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of every row."""
-        return label_scores(self.predict_joint_log_proba(X), self.classes_)
+        return class_labels.label_scores(self.predict_joint_log_proba(X), self.classes_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -19,13 +19,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from separatrix.arrays import Floats, Ints, Matrix
-from separatrix.geometry.class_scores import (
-    ClassScores,
-    DiagonalScores,
-    LinearScores,
-    ProjectedScores,
-    QuadraticScores,
-)
+from separatrix.geometry import class_scores
 from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
 from separatrix.matrices.gram import row_gram
 from separatrix.messages import InputError
@@ -69,13 +63,13 @@ def fit_matrices(problem: GaussianProblem) -> GaussianFit:
     maps = maps if shared else triangular_maps(maps)
     if not shared and len(maps) < len(m.weight):
         maps = np.repeat(maps, len(m.weight), axis=0)
-    scores: ClassScores
+    scores: class_scores.ClassScores
     if shared:
         scores = linear_scores(problem, maps[0])
     else:
         white_means = ((problem.means - m.grand_mean)[:, None, :] @ maps)[:, 0, :]
         offset = problem.log_priors - white.log_volume + _log_volume_of(basis)
-        scores = QuadraticScores(m.grand_mean, maps, white_means, offset)
+        scores = class_scores.QuadraticScores(m.grand_mean, maps, white_means, offset)
     covariance = covariance[0] if shared else covariance
     rank = basis.shape[1]
     unused = () if problem.tol is None or degenerate else unused_columns(problem, covariance, rank)
@@ -124,12 +118,14 @@ def _freedom(m: ClassMoments) -> int:
     return int(m.count.sum() - np.count_nonzero(m.count))
 
 
-def linear_scores(problem: GaussianProblem, whitening: Floats) -> LinearScores:
+def linear_scores(problem: GaussianProblem, whitening: Floats) -> class_scores.LinearScores:
     """Scores of classes with one covariance Σ: A Aᵀ = Σ⁻¹ for the map A (d x r)."""
     center = problem.center
     white = (problem.means - center) @ whitening
     offset = problem.log_priors - 0.5 * np.einsum("kr,kr->k", white, white)
-    return LinearScores(center, white @ whitening.T, offset, center @ whitening @ whitening.T)
+    return class_scores.LinearScores(
+        center, white @ whitening.T, offset, center @ whitening @ whitening.T
+    )
 
 
 def _log_volume_of(basis: Floats) -> float:
@@ -336,7 +332,7 @@ class GaussianFit:
     Σw − (μ − c) in standard deviations, relative to that of μ − c.
     """
 
-    scores: ClassScores
+    scores: class_scores.ClassScores
     covariance: Floats
     rank: int
     condition: float
@@ -395,24 +391,24 @@ def fit_diagonals(problem: GaussianProblem) -> GaussianFit:
     used = np.where(constant, FLOOR * total, variance)
     ratio = np.where(varies, used / unit**2, 1.0)
     inverse = np.where(varies, 1.0 / np.sqrt(np.where(varies, used, 1.0)), 0.0)
-    scores: ClassScores
+    scores: class_scores.ClassScores
     if shared:
         scores = _linear_scores(problem, inverse[0])
     else:
         log_volume = np.log(np.where(varies, np.sqrt(used), 1.0)).sum(axis=1)
-        scores = DiagonalScores(means, inverse, problem.log_priors - log_volume)
+        scores = class_scores.DiagonalScores(means, inverse, problem.log_priors - log_volume)
     condition = float((ratio.max(axis=1, initial=1.0) / ratio.min(axis=1, initial=1.0)).max())
     covariance = variance[0] if shared else variance
     rank, degenerate = int(varies.sum()), bool(constant.any())
     return GaussianFit(scores, covariance, rank, condition, 0.0, degenerate)
 
 
-def _linear_scores(problem: GaussianProblem, inverse: Floats) -> LinearScores:
+def _linear_scores(problem: GaussianProblem, inverse: Floats) -> class_scores.LinearScores:
     """Scores of classes with the same standard deviations, given by their inverse."""
     center = problem.center
     white = (problem.means - center) * inverse
     offset = problem.log_priors - 0.5 * np.einsum("kd,kd->k", white, white)
-    return LinearScores(center, white * inverse, offset, center * inverse**2)
+    return class_scores.LinearScores(center, white * inverse, offset, center * inverse**2)
 
 
 def _column_mean(variance: Floats) -> Floats:
@@ -577,7 +573,7 @@ def _solve_shrunken(
     coef[:, varies] = solved / unit
     square = np.einsum("kd,kd->k", right[:k], solved[:k])
     offset = problem.log_priors - 0.5 * square
-    scores = LinearScores(center, coef[:k], offset, coef[k])
+    scores = class_scores.LinearScores(center, coef[:k], offset, coef[k])
     condition = _largest(lambda v: correlation @ v, len(unit)) * _largest(
         lambda v: cholesky_solve(factor, v), len(unit)
     )
@@ -692,7 +688,7 @@ def _fit_shared(problem: GaussianProblem, block: Block) -> GaussianFit | None:
     offset = problem.log_priors - 0.5 * (inner[:k] ** 2 / values**2).sum(axis=1)
     white = (g @ vectors) / values
     error = float(np.abs(white.T @ white - np.eye(len(values))).max(initial=0.0))
-    scores = LinearScores(center, coef[:k], offset, coef[k])
+    scores = class_scores.LinearScores(center, coef[:k], offset, coef[k])
     condition = float(values.max() / values.min())
     unused = unused_columns(problem, None, len(values))
     return GaussianFit(scores, m.within, len(values), condition, error, unused=unused)
@@ -733,13 +729,15 @@ def _span_moments(t: Floats, block: Block, problem: GaussianProblem) -> ClassMom
     return moments
 
 
-def _outside(scores: object, center: Floats, projection: Floats) -> LinearScores | ProjectedScores:
+def _outside(
+    scores: object, center: Floats, projection: Floats
+) -> class_scores.LinearScores | class_scores.ProjectedScores:
     """Scores of coordinates as scores of rows."""
-    if isinstance(scores, LinearScores):
+    if isinstance(scores, class_scores.LinearScores):
         offset = scores.offset - scores.coef @ scores.center
-        return LinearScores(center, scores.coef @ projection.T, offset)
-    assert isinstance(scores, QuadraticScores)
-    return ProjectedScores(center, projection, scores)
+        return class_scores.LinearScores(center, scores.coef @ projection.T, offset)
+    assert isinstance(scores, class_scores.QuadraticScores)
+    return class_scores.ProjectedScores(center, projection, scores)
 
 
 # -------------------------------------------------------------------------------------------------

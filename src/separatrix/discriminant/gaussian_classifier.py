@@ -25,13 +25,8 @@ from separatrix.discriminant.covariances import (
     is_wide,
     weighted_rows,
 )
+from separatrix.estimators import class_labels
 from separatrix.estimators.base import RowsEstimator, number_type, reads_tables
-from separatrix.estimators.class_labels import (
-    class_rows,
-    class_terms,
-    known_classes,
-    rows_with_codes,
-)
 from separatrix.formula import nodes
 from separatrix.geometry.class_scores import ClassScores, Postprocess, log_softmax, softmax
 from separatrix.geometry.hyperplane import Quadric, real_roots
@@ -95,9 +90,9 @@ class GaussianClassifier(ClassifierMixin, RowsEstimator):
         """Class moments, the encoding of columns, and covariances that need more than moments."""
         structure = self._structure()
         if isinstance(X, Rows):
-            rows = class_rows(self, X, y, sample_weight)
+            rows = class_labels.class_rows(self, X, y, sample_weight)
             return *self._table_moments(rows, structure), None
-        coded = rows_with_codes(self, X, y, sample_weight)
+        coded = class_labels.rows_with_codes(self, X, y, sample_weight)
         return self._rows_moments(coded, structure), identity(coded.schema), None
 
     def _require_rows(self, moments: ClassMoments) -> None:
@@ -106,7 +101,9 @@ class GaussianClassifier(ClassifierMixin, RowsEstimator):
     def _table_moments(self, rows: Rows, structure: str) -> tuple[ClassMoments, Encoding]:
         """Class moments of a table; sets ``classes_``."""
         prepared = prepare_classes(rows)
-        parts = [prepared.of(term) for term in class_terms(self, rows, prepared.targets)]
+        parts = [
+            prepared.of(term) for term in class_labels.class_terms(self, rows, prepared.targets)
+        ]
         return ClassMoments.from_moments(structure, parts), prepared.encoding
 
     def _rows_moments(self, rows: ArrayRows, structure: str) -> ClassMoments:
@@ -356,9 +353,11 @@ class IncrementalGaussianClassifier(GaussianClassifier):
         first = not hasattr(self, "class_moments_")
         self._number_type = np.result_type(number_type(X), np.float32 if first else self.means_)
         before = None if first else self.classes_
-        known = known_classes(self, X, classes)
+        known = class_labels.known_classes(self, X, classes)
         closed = classes is not None
-        rows = rows_with_codes(self, X, y, sample_weight, known=known, closed=closed, reset=first)
+        rows = class_labels.rows_with_codes(
+            self, X, y, sample_weight, known=known, closed=closed, reset=first
+        )
         moments = self._array_moments(rows, structure)
         if before is not None:
             self._require_products()

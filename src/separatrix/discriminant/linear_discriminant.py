@@ -13,22 +13,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats
+from separatrix.discriminant import gaussian_classifier, leave_one_out
 from separatrix.discriminant.covariances import (
     CovarianceShrinkage,
     shrunk_covariances,
     total_standardizer,
-)
-from separatrix.discriminant.gaussian_classifier import (
-    GaussianOptions,
-    IncrementalGaussianClassifier,
-    Statistics,
-    class_priors,
-)
-from separatrix.discriminant.leave_one_out import (
-    QuadraticFits,
-    SharedFits,
-    quadratic_fits,
-    shared_fits,
 )
 from separatrix.estimators.class_labels import CodedRows, coded_rows
 from separatrix.estimators.linear_classifier import LinearClassifier
@@ -129,7 +118,7 @@ def _from_portions(model: Any) -> bool:
     return True
 
 
-class EstimatedCovariances(IncrementalGaussianClassifier):
+class EstimatedCovariances(gaussian_classifier.IncrementalGaussianClassifier):
     """Gaussian classes with scikit-learn's ``shrinkage`` and ``covariance_estimator``."""
 
     _solvers: tuple[str, ...] = ()
@@ -148,7 +137,7 @@ class EstimatedCovariances(IncrementalGaussianClassifier):
         if abs(total - 1.0) > 1e-5:
             warn("SEP014", f"priors add up to {total:.6g}, and were divided by it.")
 
-    def _statistics(self, X: Any, y: Any, sample_weight: Any) -> Statistics:
+    def _statistics(self, X: Any, y: Any, sample_weight: Any) -> gaussian_classifier.Statistics:
         self._check_parameters()
         choice = self._choice()
         if not choice.needs_rows:
@@ -308,13 +297,15 @@ class LinearDiscriminantAnalysis(
     def _choice(self) -> CovarianceChoice:
         return CovarianceChoice(self.solver, self.shrinkage, self.covariance_estimator)
 
-    def _options(self) -> GaussianOptions:
+    def _options(self) -> gaussian_classifier.GaussianOptions:
         replaced = bool(self.shrinkage) or self.covariance_estimator is not None
         tol = self.tol or None
         if self.solver != "svd":
             tol = None if replaced else 0.0  # only what is singular is left out
         shrinkage = CovarianceShrinkage()
-        return GaussianOptions("shared", shrinkage, self.priors, tol, likeliest=not replaced)
+        return gaussian_classifier.GaussianOptions(
+            "shared", shrinkage, self.priors, tol, likeliest=not replaced
+        )
 
     def _structure(self) -> str:
         by_class = self.solver != "svd" or (self.store_covariance and self.priors is not None)
@@ -326,14 +317,16 @@ class LinearDiscriminantAnalysis(
 
     def leave_one_out_fits(
         self, X: Any, y: Any = None, sample_weight: Any = None
-    ) -> SharedFits | None:
+    ) -> leave_one_out.SharedFits | None:
         """Probabilities without each of the training rows; None if they need refits."""
         if self.solver != "svd" or self.certificate_.rank != self.means_.shape[1]:
             return None
-        return shared_fits(self, X, y, sample_weight, None if self.priors is None else self.priors_)
+        return leave_one_out.shared_fits(
+            self, X, y, sample_weight, None if self.priors is None else self.priors_
+        )
 
     def _class_priors(self, weight: Floats) -> Floats:
-        return class_priors(self.priors, weight, rescaled=True)
+        return gaussian_classifier.class_priors(self.priors, weight, rescaled=True)
 
     def _require_rows(self, moments: ClassMoments) -> None:
         if moments.count.sum() <= len(self.classes_):
@@ -615,24 +608,26 @@ class QuadraticDiscriminantAnalysis(EstimatedCovariances):
         """Whether the covariances are not those of maximum likelihood, nor these plus r I."""
         return bool(self.shrinkage) or self.covariance_estimator is not None
 
-    def _options(self) -> GaussianOptions:
+    def _options(self) -> gaussian_classifier.GaussianOptions:
         shrinkage = CovarianceShrinkage(ridge=self.reg_param if self.solver == "svd" else 0.0)
-        return GaussianOptions("full", shrinkage, self.priors, likeliest=not self._replaced)
+        return gaussian_classifier.GaussianOptions(
+            "full", shrinkage, self.priors, likeliest=not self._replaced
+        )
 
     def _fits_wide(self, structure: str) -> bool:
         return super()._fits_wide(structure) and not (self._replaced or self.store_covariance)
 
     def leave_one_out_fits(
         self, X: Any, y: Any = None, sample_weight: Any = None
-    ) -> QuadraticFits | None:
+    ) -> leave_one_out.QuadraticFits | None:
         """Probabilities without each of the training rows; None if they need refits."""
         if self._replaced or self.reg_param:
             return None
         given = None if self.priors is None else self.priors_
-        return quadratic_fits(self, X, y, sample_weight, given)
+        return leave_one_out.quadratic_fits(self, X, y, sample_weight, given)
 
     def _class_priors(self, weight: Floats) -> Floats:
-        return class_priors(self.priors, weight, rescaled=True)
+        return gaussian_classifier.class_priors(self.priors, weight, rescaled=True)
 
     def _require_rows(self, moments: ClassMoments) -> None:
         if (moments.count == 1).any():

@@ -15,14 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.arrays import Floats, Ints
 from separatrix.discriminant.gaussian_classifier import class_priors
 from separatrix.discriminant.gaussian_discriminant import prior_by_column
+from separatrix.estimators import class_labels
 from separatrix.estimators.base import RowsEstimator, reads_tables, validate_data
-from separatrix.estimators.class_labels import (
-    class_rows,
-    class_terms,
-    known_classes,
-    label_terms,
-    rows_with_codes,
-)
 from separatrix.formula import nodes
 from separatrix.formula.values import Value
 from separatrix.geometry.class_scores import log_softmax, softmax
@@ -150,10 +144,12 @@ class NaiveBayes(ClassifierMixin, RowsEstimator):
         self._check()
         if isinstance(X, Rows):
             return self._fit_table(X, y, sample_weight)
-        rows = rows_with_codes(self, X, y, sample_weight)
+        rows = class_labels.rows_with_codes(self, X, y, sample_weight)
         self.from_table_ = False
         schema = with_kinds(rows.schema, self.kinds)
-        return self._fit_moments(matrix_moments(rows, schema, label_terms(self.classes_)), schema)
+        return self._fit_moments(
+            matrix_moments(rows, schema, class_labels.label_terms(self.classes_)), schema
+        )
 
     @on_one_blas_thread
     def partial_fit(
@@ -162,12 +158,14 @@ class NaiveBayes(ClassifierMixin, RowsEstimator):
         """Fit to these rows and all rows given before; ``classes`` lists all possible labels."""
         self._check()
         first = not hasattr(self, "column_moments_")
-        known = known_classes(self, X, classes)
+        known = class_labels.known_classes(self, X, classes)
         closed = classes is not None
-        rows = rows_with_codes(self, X, y, sample_weight, known=known, closed=closed, reset=first)
+        rows = class_labels.rows_with_codes(
+            self, X, y, sample_weight, known=known, closed=closed, reset=first
+        )
         self.from_table_ = False
         schema = with_kinds(rows.schema, self.kinds)
-        moments = matrix_moments(rows, schema, label_terms(self.classes_))
+        moments = matrix_moments(rows, schema, class_labels.label_terms(self.classes_))
         return self._fit_moments(moments if first else self.column_moments_ + moments, schema)
 
     def _fit_table(self, X: Rows, y: Any, sample_weight: Any) -> Self:
@@ -175,7 +173,7 @@ class NaiveBayes(ClassifierMixin, RowsEstimator):
             raise InputError(
                 "A table has kinds of its own.", remedy="Give them to scan(…, kinds={…})."
             )
-        rows = class_rows(self, X, y, sample_weight)
+        rows = class_labels.class_rows(self, X, y, sample_weight)
         raw = rows.rows if isinstance(rows, EncodedRows) else rows
         self.from_table_ = not isinstance(raw, ArrayRows)
         m = ClassColumnMoments()
@@ -184,7 +182,7 @@ class NaiveBayes(ClassifierMixin, RowsEstimator):
         else:
             m = raw.reduce(m)
         present = Terms(tuple(t for t, w in zip(m.targets, m.weight, strict=True) if w > 0))
-        terms = class_terms(self, rows, present)
+        terms = class_labels.class_terms(self, rows, present)
         m = m.aligned(m.terms, m.targets.union(terms))
         at = [m.targets.position[term] for term in terms]
         parts = (part[at] for part in (m.weight, m.observed, m.mean, m.scatter))
@@ -198,7 +196,7 @@ class NaiveBayes(ClassifierMixin, RowsEstimator):
     # -- from moments to densities -------------------------------------------------------------
 
     def _fit_moments(self, moments: ClassColumnMoments, schema: Schema) -> Self:
-        terms = label_terms(self.classes_, moments.targets.items[0].column)
+        terms = class_labels.label_terms(self.classes_, moments.targets.items[0].column)
         self.column_moments_ = m = moments.aligned(moments.terms, terms)
         self.class_count_ = m.weight
         self.class_prior_ = class_priors(self.priors, m.weight)

@@ -11,24 +11,11 @@ import numpy as np
 from scipy import sparse
 
 from separatrix.arrays import Floats, Ints
+from separatrix.distances import vectors
 from separatrix.distances.base import Metric, as_dense_matrix, as_square
 from separatrix.distances.elliptical import Elliptical, Mahalanobis, StandardizedEuclidean
 from separatrix.distances.gower import Gower, NanEuclidean
 from separatrix.distances.sequences import Edit, Hamming
-from separatrix.distances.vectors import (
-    BooleanDistance,
-    BrayCurtis,
-    Canberra,
-    Chebyshev,
-    Correlation,
-    Cosine,
-    Euclidean,
-    Haversine,
-    JaccardDistance,
-    Manhattan,
-    Minkowski,
-    SquaredEuclidean,
-)
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.schema import n_items, take_items
 
@@ -177,24 +164,24 @@ def require_square(distances: Any) -> None:
 
 
 NAMES: dict[str, Callable[[], Metric]] = {
-    "euclidean": Euclidean,
-    "l2": Euclidean,
-    "sqeuclidean": SquaredEuclidean,
-    "squared_euclidean": SquaredEuclidean,
-    "manhattan": Manhattan,
-    "cityblock": Manhattan,
-    "l1": Manhattan,
-    "chebyshev": Chebyshev,
-    "infinity": Chebyshev,
-    "minkowski": Minkowski,
-    "p": Minkowski,
+    "euclidean": vectors.Euclidean,
+    "l2": vectors.Euclidean,
+    "sqeuclidean": vectors.SquaredEuclidean,
+    "squared_euclidean": vectors.SquaredEuclidean,
+    "manhattan": vectors.Manhattan,
+    "cityblock": vectors.Manhattan,
+    "l1": vectors.Manhattan,
+    "chebyshev": vectors.Chebyshev,
+    "infinity": vectors.Chebyshev,
+    "minkowski": vectors.Minkowski,
+    "p": vectors.Minkowski,
     "hamming": lambda: Hamming(relative=True),
-    "cosine": Cosine,
-    "correlation": Correlation,
-    "canberra": Canberra,
-    "braycurtis": BrayCurtis,
-    "jaccard": JaccardDistance,
-    "haversine": Haversine,
+    "cosine": vectors.Cosine,
+    "correlation": vectors.Correlation,
+    "canberra": vectors.Canberra,
+    "braycurtis": vectors.BrayCurtis,
+    "jaccard": vectors.JaccardDistance,
+    "haversine": vectors.Haversine,
     "seuclidean": StandardizedEuclidean,
     "nan_euclidean": NanEuclidean,
     "mahalanobis": Mahalanobis,
@@ -203,7 +190,7 @@ NAMES: dict[str, Callable[[], Metric]] = {
     "levenshtein": Edit,
     "precomputed": PrecomputedDistances,
     **{
-        kind: partial(BooleanDistance, kind)
+        kind: partial(vectors.BooleanDistance, kind)
         for kind in (
             *("dice", "matching", "rogerstanimoto", "russellrao"),
             *("sokalmichener", "sokalsneath", "yule"),
@@ -231,8 +218,8 @@ def metric_from(metric: Any) -> Metric:
 
 #: Names of parameters as scikit-learn has them: name of the metric → class, parameter → ours.
 _PARAMETERS: dict[str, tuple[Callable[..., Metric], dict[str, str]]] = {
-    "minkowski": (Minkowski, {"p": "p", "w": "w"}),
-    "p": (Minkowski, {"p": "p", "w": "w"}),
+    "minkowski": (vectors.Minkowski, {"p": "p", "w": "w"}),
+    "p": (vectors.Minkowski, {"p": "p", "w": "w"}),
     "seuclidean": (StandardizedEuclidean, {"V": "variances"}),
     "mahalanobis": (Mahalanobis, {"V": "covariance"}),
 }

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from separatrix.arrays import Floats, Ints
-from separatrix.distances import loops
+from separatrix.distances import loops, vectors
 from separatrix.distances import loops as kd_tree
 from separatrix.distances.base import Metric, PreparedMetric, center_and_reach
 from separatrix.distances.loops import (
@@ -26,16 +26,6 @@ from separatrix.distances.loops import (
     sort_heap,
 )
 from separatrix.distances.names import PrecomputedDistances, metric_from, require_square
-from separatrix.distances.vectors import (
-    LARGEST,
-    Chebyshev,
-    Cosine,
-    Euclidean,
-    Manhattan,
-    Minkowski,
-    SquaredEuclidean,
-    beyond_squares,
-)
 from separatrix.matrices.loops import sparse_gram_rows
 from separatrix.messages import InputError
 from separatrix.rows.schema import n_items
@@ -150,7 +140,7 @@ class TreeOrExhaustiveSearch:
         self._metric, self._points, self._name = metric, points, name
         self._tree: KDTree | None = None
         #: Squares of such coordinates leave the range of numbers; the metric itself scales them.
-        self._scaled = name == "euclidean" and beyond_squares(points)
+        self._scaled = name == "euclidean" and vectors.beyond_squares(points)
         # In more dimensions than this a k-d tree prunes almost nothing.
         few = len(points) < MIN_TREE_POINTS or points.shape[1] > 24
         if not few and not self._scaled:
@@ -211,7 +201,7 @@ class TreeOrExhaustiveSearch:
             return np.ones(len(x), dtype=np.bool_)
         if self._name != "euclidean":
             return np.zeros(len(x), dtype=np.bool_)
-        return np.abs(x).max(axis=1, initial=0.0) > LARGEST
+        return np.abs(x).max(axis=1, initial=0.0) > vectors.LARGEST
 
     def _is_small(self, x: Floats) -> bool:
         """Whether so few distances are needed that nothing is worth compiling."""
@@ -243,12 +233,14 @@ class TreeOrExhaustiveSearch:
 class EuclideanSearch:
     """Metrics that are Euclidean after a map (whitening, unit vectors), or a function of that."""
 
-    def __init__(self, metric: SquaredEuclidean, points: Floats) -> None:
+    def __init__(self, metric: vectors.SquaredEuclidean, points: Floats) -> None:
         self._metric = metric
         self._center = np.zeros(points.shape[1])
-        if self._maps and not beyond_squares(points):
+        if self._maps and not vectors.beyond_squares(points):
             self._center = points.mean(axis=0)
-        self.search = TreeOrExhaustiveSearch(Euclidean(), self._transform(points), "euclidean")
+        self.search = TreeOrExhaustiveSearch(
+            vectors.Euclidean(), self._transform(points), "euclidean"
+        )
 
     def nearest(self, x: Any, k: int) -> Neighbors:
         """The k nearest points of every row of x."""
@@ -265,7 +257,7 @@ class EuclideanSearch:
     @property
     def _maps(self) -> bool:
         """Whether there is a linear map; without one the coordinates stay exact."""
-        return type(self._metric).transform is not SquaredEuclidean.transform
+        return type(self._metric).transform is not vectors.SquaredEuclidean.transform
 
     def _transform(self, x: Floats) -> Floats:
         return self._metric.transform(x - self._center) if self._maps else self._metric.embed(x)
@@ -274,7 +266,7 @@ class EuclideanSearch:
 class DirectionSearch(EuclideanSearch):
     """Cosine distances: Euclidean ones of unit vectors, unless some row is zero."""
 
-    def __init__(self, metric: Cosine, points: Floats) -> None:
+    def __init__(self, metric: vectors.Cosine, points: Floats) -> None:
         super().__init__(metric, points)
         self._pairs = ExhaustiveSearch(metric.prepare(points))
         self._zeros = not points.any(axis=1).all()
@@ -399,21 +391,21 @@ def _lists(pairs: list[tuple[Any, Any, Floats]], n: int) -> NeighborLists:
 
 
 def _search(metric: Metric, validated: Any, points: Any) -> NeighborIndex:
-    if isinstance(metric, Minkowski) and metric.p in (1.0, 2.0, np.inf):
+    if isinstance(metric, vectors.Minkowski) and metric.p in (1.0, 2.0, np.inf):
         scaled = metric.scaled(validated)
         search = _search(metric.unweighted(), scaled, scaled)
         return search if metric.w is None else MappedSearch(search, _scaling(metric))
-    if isinstance(metric, Cosine):
+    if isinstance(metric, vectors.Cosine):
         return DirectionSearch(metric, validated)
-    if isinstance(metric, SquaredEuclidean):
+    if isinstance(metric, vectors.SquaredEuclidean):
         return EuclideanSearch(metric, validated)
-    if isinstance(metric, Manhattan):
-        name = "chebyshev" if isinstance(metric, Chebyshev) else "manhattan"
+    if isinstance(metric, vectors.Manhattan):
+        name = "chebyshev" if isinstance(metric, vectors.Chebyshev) else "manhattan"
         return TreeOrExhaustiveSearch(metric, validated, name)
     return ExhaustiveSearch(metric.prepare(points))
 
 
-def _scaling(metric: Minkowski) -> Callable[[Any], Any]:
+def _scaling(metric: vectors.Minkowski) -> Callable[[Any], Any]:
     return lambda x: metric.scaled(metric.validate(x))
 
 
@@ -796,20 +788,22 @@ BLOCK_ENTRIES = 1 << 20
 
 def stays_sparse(x: Any, metric: Metric) -> bool:
     """Whether a search of these rows is better off without a dense copy."""
-    if not sparse.issparse(x) or not isinstance(_plain(metric), SquaredEuclidean):
+    if not sparse.issparse(x) or not isinstance(_plain(metric), vectors.SquaredEuclidean):
         return False
     entries = x.shape[0] * x.shape[1]
     if entries < MANY_ENTRIES or x.nnz > MOST_STORED * entries:
         return False
-    return type(_plain(metric)) in (Euclidean, SquaredEuclidean, Cosine) and not beyond_squares(
-        x.data
-    )
+    return type(_plain(metric)) in (
+        vectors.Euclidean,
+        vectors.SquaredEuclidean,
+        vectors.Cosine,
+    ) and not vectors.beyond_squares(x.data)
 
 
 def _plain(metric: Metric) -> Metric:
     """Minkowski's distance with p = 2 and no weights is Euclidean."""
-    if isinstance(metric, Minkowski) and metric.p == 2 and metric.w is None:
-        return Euclidean()
+    if isinstance(metric, vectors.Minkowski) and metric.p == 2 and metric.w is None:
+        return vectors.Euclidean()
     return metric
 
 
@@ -818,7 +812,7 @@ class SparseSearch:
 
     def __init__(self, points: Any, metric: Metric) -> None:
         plain = _plain(metric)
-        assert isinstance(plain, SquaredEuclidean)
+        assert isinstance(plain, vectors.SquaredEuclidean)
         self._metric = plain
         self._points = self._map(points)
         self._squares = _squared_norms(self._points)
@@ -875,7 +869,7 @@ class SparseSearch:
         if not x.has_canonical_format:
             x = x.copy()
             x.sum_duplicates()
-        if not isinstance(self._metric, Cosine):
+        if not isinstance(self._metric, vectors.Cosine):
             return x
         length = np.sqrt(_squared_norms(x))
         unit = np.repeat(np.where(length > 0, length, 1.0), np.diff(x.indptr))
@@ -917,7 +911,7 @@ class SparseSearch:
         self, rows: Any, points: Any, squares: Floats, one_zero: Any, both_zero: Any
     ) -> None:
         """Rows without a direction are orthogonal to all others, by cosine distance."""
-        if isinstance(self._metric, Cosine) and (rows.any() or points.any()):
+        if isinstance(self._metric, vectors.Cosine) and (rows.any() or points.any()):
             squares[:] = np.where(rows | points, one_zero, squares)
             squares[:] = np.where(rows & points, both_zero, squares)
 

@@ -21,17 +21,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats
+from separatrix.estimators import wrapped
 from separatrix.estimators.base import codes_of, with_every_class
-from separatrix.estimators.wrapped import (
-    LabeledRows,
-    fit_wrapped,
-    fitted_to_numbers,
-    joint_certificate,
-    labeled_rows,
-    numbered_rows,
-    takes_structures,
-    warn_once,
-)
 from separatrix.formula import nodes
 from separatrix.formula.values import NoFormula
 from separatrix.messages import InputError, check_option
@@ -39,14 +30,7 @@ from separatrix.optimize.convex import Certificate
 from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import unit_weights
-from separatrix.selection.averaging import (
-    Average,
-    corrected_aics,
-    evidence_weights,
-    log_evidences,
-    log_loss_average,
-    squared_error_average,
-)
+from separatrix.selection import averaging
 from separatrix.selection.folds import Folds, fold_router, folds_of, named_folds, route_params
 from separatrix.statistics.moments import Moments
 
@@ -88,7 +72,7 @@ class MixtureOfModels(MetaEstimatorMixin, BaseEstimator):
 
     @property
     def _structures(self) -> bool:
-        return any(takes_structures(model) for model in self.estimators or ())
+        return any(wrapped.takes_structures(model) for model in self.estimators or ())
 
     def formula(self) -> nodes.Formula:
         """Σₘ aₘ ŷₘ, or the most probable class by Σₘ aₘ pₘ."""
@@ -101,17 +85,17 @@ class MixtureOfModels(MetaEstimatorMixin, BaseEstimator):
         names = nodes.probability_names(self.classes_)
         return nodes.by_probability(nodes.WeightedSum(parts, weights, names=names), self.classes_)
 
-    def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> LabeledRows:
+    def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> wrapped.LabeledRows:
         """Rows with labels or numbers, as the models take them."""
-        read = labeled_rows if self._of_classes else numbered_rows
+        read = wrapped.labeled_rows if self._of_classes else wrapped.numbered_rows
         return read(self, X, y, sample_weight)
 
-    def _fit_models(self, rows: LabeledRows) -> list[Any]:
+    def _fit_models(self, rows: wrapped.LabeledRows) -> list[Any]:
         """The models, fitted to all rows."""
-        fit = fit_wrapped if self._of_classes else fitted_to_numbers
+        fit = wrapped.fit_wrapped if self._of_classes else wrapped.fitted_to_numbers
         return [fit(model, rows) for model in self._models()]
 
-    def _stacking(self, models: list[Any], rows: LabeledRows, cv: Any) -> Average:
+    def _stacking(self, models: list[Any], rows: wrapped.LabeledRows, cv: Any) -> averaging.Average:
         """Weights of least loss out of fold; the models are those fitted to all rows."""
         if self._of_classes:
             return stacked_classes(self._models(), rows, models[0].classes_, cv)
@@ -237,8 +221,8 @@ def class_probabilities(model: Any, X: Any, classes: NDArray[Any]) -> Floats:
 
 
 def stacked_classes(
-    models: list[Any], rows: LabeledRows, classes: NDArray[Any], cv: Any
-) -> Average:
+    models: list[Any], rows: wrapped.LabeledRows, classes: NDArray[Any], cv: Any
+) -> averaging.Average:
     """The mixture of least log loss out of fold."""
     used, codes = rows.positive_weight, codes_of(rows.y, classes)
     train_codes, copied = codes[used], lambda: rows.copies(used)
@@ -247,17 +231,17 @@ def stacked_classes(
     def true_class(train: Any, test: Any) -> Floats:
         parts = [rows.split(model, used[train], used[test]) for model in models]
         columns = [
-            class_probabilities(fit_wrapped(model, code), outside.x, classes)
+            class_probabilities(wrapped.fit_wrapped(model, code), outside.x, classes)
             for model, (code, outside) in zip(models, parts, strict=True)
         ]
         code = codes[used[test]]
         return np.stack([p[np.arange(len(code)), code] for p in columns], axis=1)
 
     p = np.concatenate(folds.map(true_class))
-    return log_loss_average(p, _weights_of_tests(rows, used, folds)[1])
+    return averaging.log_loss_average(p, _weights_of_tests(rows, used, folds)[1])
 
 
-def stacked_numbers(models: list[Any], rows: LabeledRows, cv: Any) -> Average:
+def stacked_numbers(models: list[Any], rows: wrapped.LabeledRows, cv: Any) -> averaging.Average:
     """The average of least squared error out of fold."""
     used = rows.positive_weight
     folds = folds_of(cv, len(rows.y), rows=used, copied=lambda: rows.copies(used))
@@ -265,25 +249,25 @@ def stacked_numbers(models: list[Any], rows: LabeledRows, cv: Any) -> Average:
     def predictions(train: Any, test: Any) -> Floats:
         parts = [rows.split(model, used[train], used[test]) for model in models]
         columns = [
-            fitted_to_numbers(model, predicted).predict(outside.x)
+            wrapped.fitted_to_numbers(model, predicted).predict(outside.x)
             for model, (predicted, outside) in zip(models, parts, strict=True)
         ]
         return np.stack(columns, axis=1)
 
     block = np.concatenate(folds.map(predictions))
     tests, w = _weights_of_tests(rows, used, folds)
-    return squared_error_average(block, rows.y[tests], w)
+    return averaging.squared_error_average(block, rows.y[tests], w)
 
 
 def _weights_of_tests(
-    rows: LabeledRows, used: NDArray[np.int64], folds: Folds
+    rows: wrapped.LabeledRows, used: NDArray[np.int64], folds: Folds
 ) -> tuple[NDArray[np.int64], Floats]:
     """The test rows of all folds in their order, and their weights."""
     tests = used[np.concatenate([test for _, test in folds.pairs])]
     return tests, unit_weights(None if rows.w is None else rows.w[tests], len(tests))
 
 
-def stacking_certificate(average: Average) -> Certificate:
+def stacking_certificate(average: averaging.Average) -> Certificate:
     """That the weights are optimal."""
     # A bound on the loss left to gain, relative to the loss, at which weights count as optimal.
     tolerance = 1e-5
@@ -318,16 +302,16 @@ class StackedModels(MixtureOfModels):
         cv = named_folds(self.cv, X, y, route_params(self, params, None)["split"])
         self._models()
         rows = self._read_rows(X, y, sample_weight)
-        with warn_once():
+        with wrapped.warn_once():
             models = self._fit_models(rows)
             return self.from_fitted(models, self._stacking(models, rows, cv))
 
-    def from_fitted(self, models: Sequence[Any], average: Average) -> Self:
+    def from_fitted(self, models: Sequence[Any], average: averaging.Average) -> Self:
         """Average models that are fitted already, with weights that were found before."""
         self._accept_models(models)
         self.weights_ = np.asarray(average.weights, dtype=float)
         weights = stacking_certificate(average)
-        self.certificate_ = joint_certificate(
+        self.certificate_ = wrapped.joint_certificate(
             f"Average of {len(self.estimators_)} models", [weights, *self.estimators_]
         )
         return self
@@ -527,7 +511,7 @@ class ModelAverage(MixtureOfModels):
         check_option("weights", self.weights, WEIGHTS)
         self._models()
         fewest = 4  # rows for AICc of the least model, a mean with a variance: n > k + 1
-        with warn_once():
+        with wrapped.warn_once():
             if isinstance(X, Moments):
                 return self.from_fitted(self._fitted_to_moments(X))
             cv = named_folds(self.cv, X, y, route_params(self, params, None)["split"])
@@ -556,11 +540,15 @@ class ModelAverage(MixtureOfModels):
         """Weights by evidence, or by AICc in its place."""
         refuse_incomparable(models)
         by_evidence = self.weights == "evidence"
-        scores = log_evidences(models) if by_evidence else -0.5 * corrected_aics(models)
-        self.weights_ = evidence_weights(scores, self.prior_weights)
+        scores = (
+            averaging.log_evidences(models)
+            if by_evidence
+            else -0.5 * averaging.corrected_aics(models)
+        )
+        self.weights_ = averaging.evidence_weights(scores, self.prior_weights)
         return self._accept(models, scores, "their evidence" if by_evidence else "AICc", models)
 
-    def _stacking(self, models: list[Any], rows: LabeledRows, cv: Any) -> Average:
+    def _stacking(self, models: list[Any], rows: wrapped.LabeledRows, cv: Any) -> averaging.Average:
         if self.prior_weights is not None:
             raise InputError(
                 "Stacking has no prior_weights: the folds alone decide.",
@@ -568,7 +556,7 @@ class ModelAverage(MixtureOfModels):
             )
         return super()._stacking(models, rows, cv)
 
-    def _stack(self, models: Sequence[Any], average: Average) -> Self:
+    def _stack(self, models: Sequence[Any], average: averaging.Average) -> Self:
         self.weights_ = np.asarray(average.weights, dtype=float)
         proof = stacking_certificate(average)
         nothing = np.full(len(models), np.nan)
@@ -580,5 +568,5 @@ class ModelAverage(MixtureOfModels):
         self._accept_models(models)
         self.log_scores_ = scores
         claim = f"Average of {len(models)} models by {by}"
-        self.certificate_: Certificate = joint_certificate(claim, certified)
+        self.certificate_: Certificate = wrapped.joint_certificate(claim, certified)
         return self

@@ -9,15 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from separatrix.arrays import Floats
-from separatrix.estimators.base import (
-    MomentEstimator,
-    RowsEstimator,
-    TrainingData,
-    check_labels,
-    labels_in_order,
-    reads_tables,
-    refuse_missing_labels,
-)
+from separatrix.estimators import base
 from separatrix.formula import nodes
 from separatrix.optimize.convex import Certificate, Solution
 from separatrix.parameters import describe_parameters
@@ -27,7 +19,7 @@ from separatrix.statistics.moments import Moments, prepare
 from separatrix.threads import on_one_blas_thread
 
 
-class MeanRegressor(RegressorMixin, MomentEstimator):
+class MeanRegressor(RegressorMixin, base.MomentEstimator):
     """Baseline regressor: predicts the mean of the training targets.
 
         min over a of Σ w (y − a)²
@@ -53,7 +45,7 @@ class MeanRegressor(RegressorMixin, MomentEstimator):
     array([3.])
     """
 
-    def _solve(self, data: TrainingData) -> Solution:
+    def _solve(self, data: base.TrainingData) -> Solution:
         source = data.source
         if isinstance(source, Moments):
             return _mean(source, source.d)
@@ -81,7 +73,7 @@ def _mean(m: Moments, d: int) -> Solution:
 
 
 @describe_parameters
-class MostFrequentClassifier(ClassifierMixin, RowsEstimator):
+class MostFrequentClassifier(ClassifierMixin, base.RowsEstimator):
     """Baseline classifier: predicts the most frequent class of the training rows.
 
         argmax over k of P(class k),     weights counted as repeated rows
@@ -109,14 +101,14 @@ class MostFrequentClassifier(ClassifierMixin, RowsEstimator):
 
     _any_size = True
 
-    @reads_tables
+    @base.reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows` with a discrete target."""
-        refuse_missing_labels(y)
+        base.refuse_missing_labels(y)
         labels: list[Any] = []
 
         def indicators(values: Any) -> tuple[Floats, list[Term]]:
-            check_labels(values)
+            base.check_labels(values)
             label, codes = np.unique(values, return_inverse=True)
             labels.append(label)
             return np.eye(len(label))[codes], [Term("y", level=str(v)) for v in label]
@@ -128,7 +120,7 @@ class MostFrequentClassifier(ClassifierMixin, RowsEstimator):
             prepared = prepare(rows)
             m, encoding = prepared.moments, prepared.encoding
         levels = [str(term.level) for term in m.targets]
-        label = labels[0] if labels else labels_in_order(rows.schema.targets[0], levels)
+        label = labels[0] if labels else base.labels_in_order(rows.schema.targets[0], levels)
         order = np.argsort(label)
         self.classes_, self.class_prior_ = label[order], m.y_mean[order]
         self.encoding_ = encoding

@@ -21,13 +21,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats
-from separatrix.estimators.wrapped import (
-    LabeledRows,
-    Wrapper,
-    fitted_to_numbers,
-    joint_certificate,
-    numbered_rows,
-)
+from separatrix.estimators import wrapped
 from separatrix.formula import nodes
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Certificate
@@ -41,7 +35,7 @@ LARGEST_EXPONENT = 600.0
 
 
 @describe_parameters
-class LogTargetRegressor(RegressorMixin, Wrapper):
+class LogTargetRegressor(RegressorMixin, wrapped.Wrapper):
     """Any regression model, fitted to the logarithm of a positive target.
 
         log(y + offset) = f(x) + ε,      ŷ(x) = s exp(f(x)) − offset
@@ -105,20 +99,20 @@ class LogTargetRegressor(RegressorMixin, Wrapper):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`."""
-        rows = numbered_rows(self, _in_double(X), y, sample_weight)
-        model = fitted_to_numbers(self.estimator, self._in_logarithms(rows))
+        rows = wrapped.numbered_rows(self, _in_double(X), y, sample_weight)
+        model = wrapped.fitted_to_numbers(self.estimator, self._in_logarithms(rows))
         fitted = np.ravel(model.predict(rows.x))
         w = unit_weights(rows.w, len(rows.y))
         return self._accept(model, smearing_factor(rows.y + self.offset, fitted, w))
 
-    def _in_logarithms(self, rows: LabeledRows) -> LabeledRows:
+    def _in_logarithms(self, rows: wrapped.LabeledRows) -> wrapped.LabeledRows:
         """The same rows with log(y + offset) as their target."""
         z = self.logarithm(rows.y)
         x = rows.x
         if isinstance(x, InMemory):
             x = x.with_hashes()
             x.block = replace(x.block, y=z[:, None])
-        return LabeledRows(x, z, rows.w)
+        return wrapped.LabeledRows(x, z, rows.w)
 
     def logarithm(self, y: Floats) -> Floats:
         """log(y + offset); refuses a target that has none."""
@@ -139,7 +133,9 @@ class LogTargetRegressor(RegressorMixin, Wrapper):
             self.__dict__.pop(name, None)
             if hasattr(model, name):
                 setattr(self, name, getattr(model, name))
-        self.certificate_ = joint_certificate("Model of the logarithm of the target", [model])
+        self.certificate_ = wrapped.joint_certificate(
+            "Model of the logarithm of the target", [model]
+        )
         return self
 
     def predict(self, X: Any) -> Floats:
@@ -196,7 +192,7 @@ class LogTargetRegressor(RegressorMixin, Wrapper):
 
     def fit_tuned(self, rows: Any, tuning: LogTargetTuning) -> Self:
         """Fit to all rows with the parameters and the factor that were found out of fold."""
-        read = numbered_rows(self, rows, None, None)
+        read = wrapped.numbered_rows(self, rows, None, None)
         model = self.estimator.fit_tuned(self._in_logarithms(read).x, tuning.inner)
         return self._accept(model, tuning.factor)
 

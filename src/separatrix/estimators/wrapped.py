@@ -24,18 +24,7 @@ from sklearn.utils import _safe_indexing, assert_all_finite, column_or_1d, get_t
 from sklearn.utils.validation import has_fit_parameter
 
 from separatrix.arrays import Floats
-from separatrix.estimators.base import (
-    RowsEstimator,
-    check_labels,
-    classes,
-    in_words,
-    labels_in_order,
-    one_number,
-    refuse_missing_labels,
-    refuse_targets,
-    require_labels,
-    with_classes,
-)
+from separatrix.estimators import base
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.parts import Hashes
@@ -105,17 +94,17 @@ def columns_of(x: Any, index: NDArray[Any]) -> Any:
 def labeled_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> LabeledRows:
     """Rows, labels and weights given to ``fit``; a table brings its own labels and weights."""
     if isinstance(X, Rows):
-        refuse_targets(y, sample_weight)
-        rows = with_classes(X).read()
-        levels = classes(rows.block.targets)
-        labels = labels_in_order(rows.schema.targets[0], levels)
+        base.refuse_targets(y, sample_weight)
+        rows = base.with_classes(X).read()
+        levels = base.classes(rows.block.targets)
+        labels = base.labels_in_order(rows.schema.targets[0], levels)
         return LabeledRows(rows, labels[rows.block.y.argmax(axis=1)], rows.block.w)
-    require_labels(model, y)
-    refuse_missing_labels(y)
-    with in_words(y=y):
+    base.require_labels(model, y)
+    base.refuse_missing_labels(y)
+    with base.in_words(y=y):
         labels = column_or_1d(y, warn=True)
         assert_all_finite(labels, input_name="y")
-    check_labels(labels)
+    base.check_labels(labels)
     X, labels = indexable(X, labels)
     return LabeledRows(X, np.asarray(labels), check_sample_weight(sample_weight, len(labels)))
 
@@ -123,12 +112,12 @@ def labeled_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> LabeledRows:
 def numbered_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> LabeledRows:
     """Rows with one number each as target, and weights, given to ``fit``."""
     if isinstance(X, Rows):
-        refuse_targets(y, sample_weight)
+        base.refuse_targets(y, sample_weight)
         rows = X.read()
-        one_number(rows.block.targets)
+        base.one_number(rows.block.targets)
         return LabeledRows(rows, rows.block.y[:, 0], rows.block.w)
-    require_labels(model, y)
-    with in_words(y=y):
+    base.require_labels(model, y)
+    with base.in_words(y=y):
         numbers = column_or_1d(y, warn=True, dtype=np.float64)
         assert_all_finite(numbers, input_name="y")
     X, numbers = indexable(X, numbers)
@@ -183,7 +172,7 @@ def fitted_to_numbers(estimator: Any, rows: LabeledRows) -> Any:
 def _fitted_copy(estimator: Any, rows: LabeledRows) -> Any:
     model = clone(estimator)
     if isinstance(rows.x, Rows):
-        if not isinstance(model, RowsEstimator | WrappedClassifier):
+        if not isinstance(model, base.RowsEstimator | WrappedClassifier):
             raise InputError(
                 f"{type(model).__name__} reads matrices, and a table was given.",
                 remedy="Give X and y, or a model of this library.",

@@ -9,24 +9,12 @@ from typing import Any
 import numpy as np
 
 from separatrix.arrays import Floats
+from separatrix.formula import nodes
 from separatrix.formula.inputs import InputColumn, InputTable
-from separatrix.formula.nodes import (
-    Affine,
-    At,
-    ClassFormula,
-    EncodedColumns,
-    Formula,
-    Joined,
-    KernelSum,
-    Node,
-    NumberFormula,
-    RawTerms,
-    Standardization,
-)
 from separatrix.rows.schema import Kind
 
 
-def nodes_of(formula: Formula, *, inner: bool = True) -> Iterator[Node]:
+def nodes_of(formula: nodes.Formula, *, inner: bool = True) -> Iterator[nodes.Node]:
     """Every node once; those of an ``inner`` formula at computed rows included."""
     seen: set[int] = set()
     stack: list[Any] = [formula]
@@ -34,30 +22,35 @@ def nodes_of(formula: Formula, *, inner: bool = True) -> Iterator[Node]:
         one = stack.pop()
         if isinstance(one, tuple):
             stack += reversed(one)
-        if not isinstance(one, Node | NumberFormula | ClassFormula) or id(one) in seen:
+        if (
+            not isinstance(one, nodes.Node | nodes.NumberFormula | nodes.ClassFormula)
+            or id(one) in seen
+        ):
             continue
         seen.add(id(one))
-        if isinstance(one, Node):
+        if isinstance(one, nodes.Node):
             yield one
         parts = [part.name for part in fields(one)]
-        if isinstance(one, At) and not inner:
+        if isinstance(one, nodes.At) and not inner:
             parts.remove("then")
         stack += [getattr(one, name) for name in reversed(parts)]
 
 
-def reading_of(formula: Formula) -> InputTable:
+def reading_of(formula: nodes.Formula) -> InputTable:
     """The columns that a formula reads: as a table, or as a matrix."""
     given = nodes_of(formula, inner=False)
-    sources = [node for node in given if isinstance(node, EncodedColumns | RawTerms)]
+    sources = [node for node in given if isinstance(node, nodes.EncodedColumns | nodes.RawTerms)]
     columns: dict[str, InputColumn] = {}
     fills: dict[str, float] = {}
     for each in sources:
-        for column in each.inputs.columns if isinstance(each, EncodedColumns) else each.columns:
+        for column in (
+            each.inputs.columns if isinstance(each, nodes.EncodedColumns) else each.columns
+        ):
             columns.setdefault(column.name, column)
-        if isinstance(each, EncodedColumns):
+        if isinstance(each, nodes.EncodedColumns):
             fills |= {t.column: t.fill for t in each.inputs.terms if t.level is None}
     refuses = all(c.refuses_missing for c in columns.values())
-    levels = any(isinstance(each, RawTerms) for each in sources)
+    levels = any(isinstance(each, nodes.RawTerms) for each in sources)
     is_table = any(each.is_table for each in sources)
     found = tuple(
         column
@@ -68,12 +61,12 @@ def reading_of(formula: Formula) -> InputTable:
     return InputTable(found, not is_table and (refuses or levels), is_table)
 
 
-def stored_points(formula: Formula) -> int:
+def stored_points(formula: nodes.Formula) -> int:
     """How many stored points a row is compared with."""
     return sum(node.stored_points() for node in nodes_of(formula))
 
 
-def typical_points(formula: Formula, columns: int) -> Floats | None:
+def typical_points(formula: nodes.Formula, columns: int) -> Floats | None:
     """Points (m x columns) among which the rows were in training, as many as any node knows.
 
     They are in the units of the design. Where nothing but coefficients is known, the points are one
@@ -83,16 +76,20 @@ def typical_points(formula: Formula, columns: int) -> Floats | None:
     slopes: Floats | None = None
     for node in nodes_of(formula):
         x = getattr(node, "x", None)
-        if isinstance(node, Affine) and isinstance(x, EncodedColumns) and slopes is None:
+        if (
+            isinstance(node, nodes.Affine)
+            and isinstance(x, nodes.EncodedColumns)
+            and slopes is None
+        ):
             slopes = _one_unit_away(node, x)
         points = node.typical_points()
         if points is None or points.shape[1] != columns or not len(points):
             continue
-        if isinstance(x, Standardization):
+        if isinstance(x, nodes.Standardization):
             factor = np.ravel(x.factor)
             unit = np.where(factor > 0.0, 1.0 / np.where(factor > 0.0, factor, 1.0), 0.0)
             points = points * unit + np.ravel(x.center)
-        elif not isinstance(x, EncodedColumns | None):
+        elif not isinstance(x, nodes.EncodedColumns | None):
             continue
         points = points[np.isfinite(points).all(axis=1)]
         if found is None or len(points) > len(found):
@@ -101,7 +98,7 @@ def typical_points(formula: Formula, columns: int) -> Floats | None:
     return known if known is not None and known.shape[1] == columns else found
 
 
-def _one_unit_away(node: Affine, design: EncodedColumns) -> Floats:
+def _one_unit_away(node: nodes.Affine, design: nodes.EncodedColumns) -> Floats:
     """Typical values, changed so much that a score changes by one."""
     by_name = design.inputs.by_name
     middle = [0.0 if t.level or t.missing else by_name[t.column].typical or t.fill
@@ -119,17 +116,17 @@ def _one_unit_away(node: Affine, design: EncodedColumns) -> Floats:
 class LinearScore:
     """Σ coef · term + constant, over the terms of a design."""
 
-    design: EncodedColumns
+    design: nodes.EncodedColumns
     coef: Floats
     constant: float
 
 
-def linear_score(node: Node, column: int) -> LinearScore | None:
+def linear_score(node: nodes.Node, column: int) -> LinearScore | None:
     """A column as a linear function of the design; None where it is none."""
     matrix, constant, found = np.zeros((0, 1)), 0.0, node
     weights: Floats | None = None  # of the columns of the node that is looked at
-    while not isinstance(found, EncodedColumns):
-        if isinstance(found, Affine):
+    while not isinstance(found, nodes.EncodedColumns):
+        if isinstance(found, nodes.Affine):
             matrix = found.matrix if weights is None else found.matrix @ weights[:, None]
             column = column if weights is None else 0
             shift = np.broadcast_to(np.ravel(found.constant), (found.matrix.shape[1],))
@@ -137,7 +134,7 @@ def linear_score(node: Node, column: int) -> LinearScore | None:
             weights = matrix[:, column]
             if found.center is not None:
                 constant -= float(np.ravel(found.center) @ weights)
-        elif isinstance(found, Standardization):
+        elif isinstance(found, nodes.Standardization):
             if weights is None:
                 weights = np.eye(len(np.ravel(found.factor)))[column]
             weights = weights * np.ravel(found.factor)
@@ -154,18 +151,18 @@ def linear_score(node: Node, column: int) -> LinearScore | None:
 class KernelScore:
     """Σ weight · κ(center, x) + constant, in parts that share centers."""
 
-    parts: tuple[tuple[KernelSum, Floats], ...]
+    parts: tuple[tuple[nodes.KernelSum, Floats], ...]
     constant: float
 
 
-def kernel_score(node: Node, column: int) -> KernelScore | None:
+def kernel_score(node: nodes.Node, column: int) -> KernelScore | None:
     """A column as a sum over stored centers; None where it is none."""
-    if isinstance(node, KernelSum):
+    if isinstance(node, nodes.KernelSum):
         intercept = np.broadcast_to(np.ravel(node.intercept), (node.weights.shape[1],))
         return KernelScore(((node, node.weights[:, column]),), float(intercept[column]))
-    if not isinstance(node, Affine) or not isinstance(node.x, Joined):
+    if not isinstance(node, nodes.Affine) or not isinstance(node.x, nodes.Joined):
         return None
-    sums = [part for part in node.x.parts if isinstance(part, KernelSum)]
+    sums = [part for part in node.x.parts if isinstance(part, nodes.KernelSum)]
     if len(sums) < len(node.x.parts):
         return None
     taken, parts = node.matrix[:, column], []

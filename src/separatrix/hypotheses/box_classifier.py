@@ -12,15 +12,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
+from separatrix.estimators import class_labels
 from separatrix.estimators.base import RowsEstimator, reads_tables
-from separatrix.estimators.class_labels import (
-    class_rows,
-    class_terms,
-    coded_arrays,
-    coded_rows,
-    known_classes,
-    rows_with_codes,
-)
 from separatrix.formula import nodes
 from separatrix.hypotheses.claims import Claims, boxes_formula
 from separatrix.hypotheses.version_space import (
@@ -183,7 +176,7 @@ class BoxClassifier(ClassifierMixin, Claims, RowsEstimator):
             spaces = consistent_spaces(self, X)
             if spaces is not None:
                 return self._accept(*spaces)
-        coded = coded_rows(self, X, y, sample_weight)
+        coded = class_labels.coded_rows(self, X, y, sample_weight)
         return self._fit_rows(Examples(dense(coded.x), coded.codes, coded.w), coded.encoding)
 
     @on_one_blas_thread
@@ -198,11 +191,11 @@ class BoxClassifier(ClassifierMixin, Claims, RowsEstimator):
         seen: Examples | None = getattr(self, "examples_", None)
         if seen is None:
             self.__dict__.pop("classes_", None)
-        known = known_classes(self, X, classes)
-        rows = rows_with_codes(
+        known = class_labels.known_classes(self, X, classes)
+        rows = class_labels.rows_with_codes(
             self, X, y, sample_weight, known=known, closed=known is not None, reset=seen is None
         )
-        coded = coded_arrays(rows)
+        coded = class_labels.coded_arrays(rows)
         new = Examples(dense(coded.x), coded.codes, coded.w)
         self.examples_ = new if seen is None else seen + new
         return self._fit_rows(self.examples_, coded.encoding)
@@ -381,7 +374,7 @@ class UnionOfBoxes(ClassifierMixin, Claims, RowsEstimator):
             value = getattr(self, name)
             if not isinstance(value, int | np.integer) or value < 1:
                 raise InputError(f"{name}={value!r} must be a whole number above zero.")
-        coded = coded_rows(self, X, y, sample_weight)
+        coded = class_labels.coded_rows(self, X, y, sample_weight)
         self.encoding_ = coded.encoding
         x = dense(coded.x)
         labels = range(len(self.classes_))
@@ -622,9 +615,9 @@ def consistent_spaces(model: Any, X: Rows) -> tuple[list[ClassSpace], Encoding, 
     """
     if isinstance(X, InMemory):
         return None
-    rows = class_rows(model, X, None, None)
+    rows = class_labels.class_rows(model, X, None, None)
     prepared = prepare(rows)
-    terms = class_terms(model, rows, prepared.targets)
+    terms = class_labels.class_terms(model, rows, prepared.targets)
     first = prepared.rows.reduce(ClassExtremes())
     second = prepared.rows.reduce(OtherClasses(first.faces))
     if second.inside:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from separatrix.arrays import Floats, Ints
+from separatrix.kernels import stationary
 from separatrix.kernels.algebra import Power, Product, Sum
 from separatrix.kernels.base import (
     Array,
@@ -21,14 +22,6 @@ from separatrix.kernels.base import (
     copy_to,
 )
 from separatrix.kernels.learning import Bounded, Fixed
-from separatrix.kernels.stationary import (
-    Constant,
-    Gaussian,
-    Matern,
-    Periodic,
-    RationalQuadratic,
-    White,
-)
 from separatrix.kernels.vectors import Linear, Polynomial, Sigmoid
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.schema import n_items, to_array, unit_weights
@@ -61,7 +54,7 @@ def kernel_from(
     if kernel == "poly":
         return Polynomial(degree, float(coef0), _gamma(gamma, x, sample_weight))
     if kernel == "rbf":
-        return Gaussian(float(np.sqrt(0.5 / _gamma(gamma, x, sample_weight))))
+        return stationary.Gaussian(float(np.sqrt(0.5 / _gamma(gamma, x, sample_weight))))
     if kernel == "sigmoid":
         return Sigmoid(_gamma(gamma, x, sample_weight), float(coef0))
     if callable(kernel):
@@ -188,36 +181,36 @@ def _square_bounds(bounds: Any) -> Any:
 
 
 def _constant(k: Any) -> Kernel:
-    return _limit(Constant(float(k.constant_value)), constant=k.constant_value_bounds)
+    return _limit(stationary.Constant(float(k.constant_value)), constant=k.constant_value_bounds)
 
 
 def _white(k: Any) -> Kernel:
-    return _limit(White(float(k.noise_level)), variance=k.noise_level_bounds)
+    return _limit(stationary.White(float(k.noise_level)), variance=k.noise_level_bounds)
 
 
 def _gaussian(k: Any) -> Kernel:
-    return _limit(Gaussian(_bandwidth(k.length_scale)), bandwidth=k.length_scale_bounds)
+    return _limit(stationary.Gaussian(_bandwidth(k.length_scale)), bandwidth=k.length_scale_bounds)
 
 
 def _matern(k: Any) -> Kernel:
-    matern = Matern(_bandwidth(k.length_scale), float(k.nu))
+    matern = stationary.Matern(_bandwidth(k.length_scale), float(k.nu))
     return _limit(matern, bandwidth=k.length_scale_bounds)
 
 
 def _rational_quadratic(k: Any) -> Kernel:
-    rational_quadratic = RationalQuadratic(float(k.length_scale), float(k.alpha))
+    rational_quadratic = stationary.RationalQuadratic(float(k.length_scale), float(k.alpha))
     return _limit(rational_quadratic, bandwidth=k.length_scale_bounds, alpha=k.alpha_bounds)
 
 
 def _periodic(k: Any) -> Kernel:
-    periodic = Periodic(float(k.length_scale), float(k.periodicity))
+    periodic = stationary.Periodic(float(k.length_scale), float(k.periodicity))
     return _limit(periodic, bandwidth=k.length_scale_bounds, period=k.periodicity_bounds)
 
 
 def _dot_product(k: Any) -> Kernel:
     if float(k.sigma_0) == 0.0:
         return Linear()
-    offset = Constant(float(k.sigma_0) ** 2)
+    offset = stationary.Constant(float(k.sigma_0) ** 2)
     return _limit(offset, constant=_square_bounds(k.sigma_0_bounds)) + Linear()
 
 
@@ -232,7 +225,7 @@ def _pairwise(k: Any) -> Kernel | None:
         bounds = k.gamma_bounds
         if not isinstance(bounds, str) and not _customary(bounds):
             bounds = np.sqrt(0.5 / np.asarray(bounds, dtype=float))[::-1]
-        return _limit(Gaussian(float(np.sqrt(0.5 / gamma))), bandwidth=bounds)
+        return _limit(stationary.Gaussian(float(np.sqrt(0.5 / gamma))), bandwidth=bounds)
     constant = float(options.pop("coef0", 1.0))
     if k.metric in ("poly", "polynomial") and set(options) <= {"degree"} and constant >= 0.0:
         degree = options.get("degree", 3)

@@ -13,14 +13,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, check_X_y, column_or_1d
 
 from separatrix.arrays import Floats, Ints, Matrix
-from separatrix.linear.working_sets import (
-    InnerProducts,
-    PathPoint,
-    SparseColumns,
-    StoppingRule,
-    solve_path,
-    solve_sparse_path,
-)
+from separatrix.linear import working_sets
 from separatrix.matrices.gram import column_squares, unit_columns
 from separatrix.matrices.products import (
     DenseProducts,
@@ -28,13 +21,7 @@ from separatrix.matrices.products import (
     sparse_variances,
 )
 from separatrix.messages import InputError, warn
-from separatrix.optimize.convex import (
-    Certificate,
-    ElasticNetPenalty,
-    Squared,
-    certify_primal_dual,
-    joint_certificate,
-)
+from separatrix.optimize import convex
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Block
 from separatrix.selection import rules
@@ -91,12 +78,12 @@ class Scales:
             return np.zeros(0, dtype=np.int64)
         return np.flatnonzero(zero_if_constant(self.x_scale, self.x_mean))
 
-    def penalty(self, options: ElasticNetOptions) -> ElasticNetPenalty:
+    def penalty(self, options: ElasticNetOptions) -> convex.ElasticNetPenalty:
         """ℓ and q of the nonconstant columns for α = 1."""
         scale = self.x_scale[self.nonconstant]
         v = np.ones_like(scale) if options.standardize else 1.0 / scale
         sigma = self.y_scale or 1.0
-        return ElasticNetPenalty(
+        return convex.ElasticNetPenalty(
             options.l1_ratio / sigma * v, (1.0 - options.l1_ratio) * v**2, options.positive
         )
 
@@ -128,7 +115,7 @@ class ElasticNetPath:
 class ElasticNetProblem:
     """The elastic net of one target, for any α."""
 
-    products: InnerProducts | SparseColumns
+    products: working_sets.InnerProducts | working_sets.SparseColumns
     scales: Scales
     options: ElasticNetOptions
 
@@ -154,7 +141,10 @@ class ElasticNetProblem:
         return np.geomspace(top, top * eps, size)
 
     def path(
-        self, alphas: Sequence[float] | Floats, stopping: StoppingRule, start: Floats | None = None
+        self,
+        alphas: Sequence[float] | Floats,
+        stopping: working_sets.StoppingRule,
+        start: Floats | None = None,
     ) -> ElasticNetPath:
         """Solve at each of ``alphas``, in the order given; descending is fastest.
 
@@ -162,10 +152,14 @@ class ElasticNetProblem:
         """
         penalty = self.scales.penalty(self.options)
         levels, warm_start = [float(a) for a in alphas], self._standardize(start)
-        if isinstance(self.products, SparseColumns):
-            path_points = solve_sparse_path(self.products, penalty, levels, stopping, warm_start)
+        if isinstance(self.products, working_sets.SparseColumns):
+            path_points = working_sets.solve_sparse_path(
+                self.products, penalty, levels, stopping, warm_start
+            )
         else:
-            path_points = solve_path(self.products, penalty, levels, stopping, warm_start)
+            path_points = working_sets.solve_path(
+                self.products, penalty, levels, stopping, warm_start
+            )
         points = tuple(path_points)
         return self._in_table_units(points, stopping)
 
@@ -174,7 +168,7 @@ class ElasticNetProblem:
         return None if coef is None else coef[at] * s.x_scale[at] / (s.y_scale or 1.0)
 
     def _in_table_units(
-        self, points: tuple[PathPoint, ...], stopping: StoppingRule
+        self, points: tuple[working_sets.PathPoint, ...], stopping: working_sets.StoppingRule
     ) -> ElasticNetPath:
         s, nonconstant = self.scales, self.scales.nonconstant
         coefs = np.zeros((len(points), len(s.x_mean)))
@@ -372,7 +366,7 @@ def _from_sparse(
     nonconstant = scales.nonconstant
     if len(nonconstant) < len(mean):
         a = a[:, nonconstant]
-    columns = SparseColumns(a, mean[nonconstant], scales.x_scale[nonconstant], v, t)
+    columns = working_sets.SparseColumns(a, mean[nonconstant], scales.x_scale[nonconstant], v, t)
     return ElasticNetProblem(columns, scales, options)
 
 
@@ -438,7 +432,9 @@ def elastic_net_path(
     start = None
     if coef_init is not None:
         start = check_array(coef_init, ensure_2d=False).astype(float).ravel()
-    path = problem.path(grid, StoppingRule(settings.tol, sweeps=settings.max_iter), start)
+    path = problem.path(
+        grid, working_sets.StoppingRule(settings.tol, sweeps=settings.max_iter), start
+    )
     if not path.converged.all():
         warn("SEP003", f"{np.count_nonzero(~path.converged)} points of the path stopped early.")
     coefs = path.coefs.T.astype(np.float32 if single else float)
@@ -471,13 +467,13 @@ class Residuals:
 
 def certify_elastic_net(
     source: Moments | Block, coef: Floats, alpha: float, options: ElasticNetOptions
-) -> Certificate:
+) -> convex.Certificate:
     """The certificate of ``coef`` (d x k); objectives and gaps of the k targets add up.
 
     Without penalty (α = 0, b ≥ 0) no dual point is at hand, and only the KKT residual is shown.
     """
     certificate = replace(
-        joint_certificate(certify_targets(source, coef, alpha, options)),
+        convex.joint_certificate(certify_targets(source, coef, alpha, options)),
         statistic="moments" if isinstance(source, Moments) else "the rows",
         notes=(f"{np.count_nonzero(coef)} of {coef.size} coefficients are not zero.",),
     )
@@ -488,7 +484,7 @@ def certify_elastic_net(
 
 def certify_targets(
     source: Moments | Block, coef: Floats, alpha: float, options: ElasticNetOptions
-) -> list[Certificate]:
+) -> list[convex.Certificate]:
     """The certificate of each target by itself."""
     parts = []
     for target in range(coef.shape[1]):
@@ -503,14 +499,14 @@ def certify_targets(
 
 def _certify_target(
     residuals: Residuals, b: Floats, alpha: float, options: ElasticNetOptions
-) -> Certificate:
+) -> convex.Certificate:
     v = residuals.x_scale if options.standardize else np.ones_like(residuals.x_scale)
     rho = options.l1_ratio
     # the residual enters by its length alone: as if it were the residual of a single row
     length = np.sqrt([residuals.square])
-    return certify_primal_dual(
-        Squared(),
-        ElasticNetPenalty(alpha * rho * v, alpha * (1.0 - rho) * v**2, options.positive),
+    return convex.certify_primal_dual(
+        convex.Squared(),
+        convex.ElasticNetPenalty(alpha * rho * v, alpha * (1.0 - rho) * v**2, options.positive),
         np.ones(1),
         length,
         length,

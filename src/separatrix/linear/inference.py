@@ -13,13 +13,7 @@ from scipy import stats
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
-from separatrix.estimators.inference import (
-    CoefficientTable,
-    Diagnostics,
-    ModelQuality,
-    no_summary,
-    p_phrase,
-)
+from separatrix.estimators import inference
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.convex import Certificate, LeastSquares
 from separatrix.rows.rows import ArrayRows, Rows
@@ -47,7 +41,7 @@ class FTest(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Summary(CoefficientTable):
+class Summary(inference.CoefficientTable):
     """Coefficients of least squares with their inference; prints as a table.
 
     ``variance_inflation`` of a coefficient is 1 / (1 − R²) of its column on the others: the factor
@@ -140,16 +134,16 @@ class Summary(CoefficientTable):
         known = np.isfinite(self.variance_inflation).any()
         return {"VIF": self.variance_inflation} if known else {}
 
-    def diagnostics(self) -> Diagnostics:
+    def diagnostics(self) -> inference.Diagnostics:
         """R², σ̂, tests of the whole model, and what belongs to rows if those are known."""
         rows, quality = self._influence, self._quality()
         if rows is None:
-            return Diagnostics(self.r_squared, self.sigma, quality=quality)
+            return inference.Diagnostics(self.r_squared, self.sigma, quality=quality)
         each = (rows.residuals, rows.fitted, rows.leverage, rows.cooks_distance)
-        return Diagnostics(self.r_squared, self.sigma, *each, quality)
+        return inference.Diagnostics(self.r_squared, self.sigma, *each, quality)
 
-    def _quality(self) -> ModelQuality:
-        return ModelQuality(
+    def _quality(self) -> inference.ModelQuality:
+        return inference.ModelQuality(
             self.adjusted_r_squared,
             self.f_statistic,
             self.f_p_value,
@@ -173,7 +167,7 @@ class Summary(CoefficientTable):
             "",
             f"R² {self.r_squared:.6g} (adjusted {self.adjusted_r_squared:.6g}), "
             f"σ̂ {self.sigma:.6g} on {self.degrees_of_freedom:g} degrees of freedom, "
-            f"F {self.f_statistic:.6g} ({p_phrase(self.f_p_value)})",
+            f"F {self.f_statistic:.6g} ({inference.p_phrase(self.f_p_value)})",
             f"AIC {self.aic:.6g}, BIC {self.bic:.6g}, condition number {self.condition:.3g}",
             self.certificate,
         ]
@@ -218,7 +212,7 @@ class InferenceMixin:
         if covariance == "classical":
             return table
         if not self._has_robust_errors:
-            no_summary(f"covariance={covariance!r} is that of LinearRegression.")
+            inference.no_summary(f"covariance={covariance!r} is that of LinearRegression.")
         errors = table._rows().robust_errors(covariance)
         known = np.isfinite(table.standard_errors)
         return replace(table, standard_errors=np.where(known, errors, np.nan))
@@ -236,14 +230,14 @@ class InferenceMixin:
         check_is_fitted(self)
         table = summarize(self, None, level, output)
         if not np.isfinite(table.standard_errors).all():
-            no_summary(
+            inference.no_summary(
                 "the columns are linearly dependent, and a new row need not share the dependence. "
                 "Leave out the dependent columns."
             )
         rows = self._new_rows(X)
         new = self._influence(rows, output, table.sigma**2, as_fitted=False)
         if new is None:
-            no_summary("this model keeps no statistics for intervals.")
+            inference.no_summary("this model keeps no statistics for intervals.")
         half = table.law.isf((1 - level) / 2) * table.sigma
         half = half * np.sqrt(np.maximum(new.single_leverage, 0.0) + (kind == "prediction"))
         return np.stack([new.fitted - half, new.fitted + half], axis=1)
@@ -293,10 +287,14 @@ def summarize(
 ) -> Summary:
     """Build the :class:`Summary` of one output of a fitted model."""
     if model.positive:
-        no_summary("estimates of coefficients constrained to be ≥ 0 are not normally distributed.")
+        inference.no_summary(
+            "estimates of coefficients constrained to be ≥ 0 are not normally distributed."
+        )
     e = model.fit_statistics_
     if e is None:
-        no_summary("with fewer rows than columns there are no residual degrees of freedom.")
+        inference.no_summary(
+            "with fewer rows than columns there are no residual degrees of freedom."
+        )
     coef, intercept = np.atleast_2d(model.coef_)[output], np.atleast_1d(model.intercept_)[output]
     freedom = e.weight - e.parameters
     if freedom <= 0:

@@ -20,16 +20,7 @@ from separatrix.estimators.base import (
     TrainingData,
     reads_tables,
 )
-from separatrix.linear.elastic_net import (
-    ElasticNetOptions,
-    ElasticNetPath,
-    ElasticNetProblem,
-    certify_elastic_net,
-    certify_targets,
-    elastic_net_path,
-    elastic_net_problem,
-    lasso_path,
-)
+from separatrix.linear import elastic_net
 from separatrix.linear.least_squares import center_rows
 from separatrix.linear.routes import Route, absolute_route, from_rows
 from separatrix.linear.spectrum import RidgeOptions, ridge_from_block, solve_least_squares
@@ -144,9 +135,9 @@ class ElasticNetBase(RegressorMixin, MomentEstimator):
             return 100 if hasattr(self, "alphas") else int(bool(getattr(self, "alpha", 1.0)))
         return int(float(alphas)) if isinstance(alphas, Real) else np.size(alphas)
 
-    def _options(self) -> ElasticNetOptions:
+    def _options(self) -> elastic_net.ElasticNetOptions:
         check_parameters(self)
-        return ElasticNetOptions(
+        return elastic_net.ElasticNetOptions(
             l1_ratio=float(self.l1_ratio),
             fit_intercept=bool(self.fit_intercept),
             positive=bool(self.positive),
@@ -261,7 +252,7 @@ class ElasticNet(ElasticNetBase):
         self.standardize = standardize
 
     #: Coefficients at every penalty of a grid, without intercept: :func:`elastic_net_path`.
-    path = staticmethod(elastic_net_path)
+    path = staticmethod(elastic_net.elastic_net_path)
 
     @reads_tables
     def fit(
@@ -362,7 +353,7 @@ class Lasso(ElasticNet):
 
     l1_ratio = 1.0
     #: Coefficients at every penalty of a grid, without intercept: :func:`lasso_path`.
-    path = staticmethod(lasso_path)
+    path = staticmethod(elastic_net.lasso_path)
 
     def __init__(
         self,
@@ -513,7 +504,7 @@ class LassoPathBase(ElasticNetBase):
         return self._rows.collect()
 
     @abstractmethod
-    def _best(self, path: ElasticNetPath, data: TrainingData) -> int:
+    def _best(self, path: elastic_net.ElasticNetPath, data: TrainingData) -> int:
         """Index of the penalty to predict with."""
 
     def _accept(self, solution: Solution, encoding: Encoding, *, flat: bool) -> None:
@@ -523,7 +514,7 @@ class LassoPathBase(ElasticNetBase):
     def _solve(self, data: TrainingData) -> Solution:
         """The path over all rows, and its selected point solved to the KKT tolerance as well."""
         source, options = data.source, self._options()
-        problem = elastic_net_problem(source, options)
+        problem = elastic_net.elastic_net_problem(source, options)
         grid = rules.number_or_values(
             "alphas",
             100 if self.alphas is None else self.alphas,
@@ -646,7 +637,7 @@ class LassoPath(LassoPathBase):
         self.positive = positive
         self.standardize = standardize
 
-    def _best(self, path: ElasticNetPath, data: TrainingData) -> int:
+    def _best(self, path: elastic_net.ElasticNetPath, data: TrainingData) -> int:
         check_option("criterion", self.criterion, ("aic", "bic"))
         freedom, weight = path.freedom + float(self.fit_intercept), data.source.weight
         self.aic_ = rules.aic(path.rss, freedom, weight)
@@ -751,7 +742,7 @@ class LassoCV(LassoPathBase):
 
     fits_moments = False  # folds need rows
     #: Coefficients at every penalty of a grid, without intercept: :func:`lasso_path`.
-    path = staticmethod(lasso_path)
+    path = staticmethod(elastic_net.lasso_path)
 
     def __init__(
         self,
@@ -809,14 +800,16 @@ class LassoCV(LassoPathBase):
     def _read(self, rows: Rows) -> tuple[TrainingData, Encoding]:
         return TrainingData.with_folds(rows, self._folds)
 
-    def _best(self, path: ElasticNetPath, data: TrainingData) -> int:
+    def _best(self, path: elastic_net.ElasticNetPath, data: TrainingData) -> int:
         check_option("rule", self.rule, rules.RULES)
         options, folds = self._options(), data.folds(self._folds)
         stopping = StoppingRule(options.tol, sweeps=options.max_iter)
 
         def test_error(fold: tuple[Source, Source]) -> Floats:
             train, test = fold
-            path_on_fold = elastic_net_problem(train, options).path(path.alphas, stopping)
+            path_on_fold = elastic_net.elastic_net_problem(train, options).path(
+                path.alphas, stopping
+            )
             return rules.validation_error(test, path_on_fold.coefs, path_on_fold.intercepts)
 
         errors = parallel_map(test_error, folds)
@@ -837,7 +830,10 @@ class ElasticNetSolution(Solution):
 
 
 def solve_elastic_net(
-    data: TrainingData, alpha: float, options: ElasticNetOptions, start: Floats | None = None
+    data: TrainingData,
+    alpha: float,
+    options: elastic_net.ElasticNetOptions,
+    start: Floats | None = None,
 ) -> Solution:
     """Solve for every target; α = 0 without sign constraint is least squares.
 
@@ -855,9 +851,9 @@ def solve_elastic_net(
 def solve_penalized(
     source: Source,
     alpha: float,
-    options: ElasticNetOptions,
+    options: elastic_net.ElasticNetOptions,
     start: Floats | None = None,
-    problem: ElasticNetProblem | None = None,
+    problem: elastic_net.ElasticNetProblem | None = None,
 ) -> ElasticNetSolution:
     """Solve for every target with α > 0, or with coefficients ≥ 0, and certify.
 
@@ -867,7 +863,7 @@ def solve_penalized(
     solutions = [
         _solve_target(
             source,
-            problem or elastic_net_problem(source, options, target),
+            problem or elastic_net.elastic_net_problem(source, options, target),
             alpha,
             target,
             None if start is None else start[:, target],
@@ -875,10 +871,12 @@ def solve_penalized(
         for target in range(len(source.targets))
     ]
     coef = np.stack([b for b, _, _ in solutions], axis=1)
-    certificate = certify_elastic_net(source, coef, alpha, options)
+    certificate = elastic_net.certify_elastic_net(source, coef, alpha, options)
     gaps = np.array([certificate.gap])
     if coef.shape[1] > 1:
-        gaps = np.array([part.gap for part in certify_targets(source, coef, alpha, options)])
+        gaps = np.array(
+            [part.gap for part in elastic_net.certify_targets(source, coef, alpha, options)]
+        )
     sweeps = max(n for _, _, n in solutions)
     if not certificate.holds:
         _warn(certificate, sweeps, options)
@@ -897,7 +895,7 @@ def solve_non_negative(
     source: Source, alpha: float, *, fit_intercept: bool, standardize: bool = False
 ) -> Solution:
     """Least squares or ridge, Σ w (y − a − b·x)² + α ‖b‖², with coefficients ≥ 0."""
-    options = ElasticNetOptions(
+    options = elastic_net.ElasticNetOptions(
         l1_ratio=0.0, fit_intercept=fit_intercept, positive=True, standardize=standardize
     )
     claim = "Least squares: no other coefficients ≥ 0 fit these rows better"
@@ -907,7 +905,7 @@ def solve_non_negative(
     return replace(solution, certificate=replace(solution.certificate, claim=claim))
 
 
-def _warn(certificate: Certificate, sweeps: int, options: ElasticNetOptions) -> None:
+def _warn(certificate: Certificate, sweeps: int, options: elastic_net.ElasticNetOptions) -> None:
     """Warn with the reason why the tolerance was not reached."""
     left = f"a duality gap of {certificate.gap:.1e} is left of an objective of "
     left += f"{certificate.primal:.3g}"
@@ -926,7 +924,11 @@ def _warn(certificate: Certificate, sweeps: int, options: ElasticNetOptions) -> 
 
 
 def _solve_target(
-    source: Source, problem: ElasticNetProblem, alpha: float, target: int, start: Floats | None
+    source: Source,
+    problem: elastic_net.ElasticNetProblem,
+    alpha: float,
+    target: int,
+    start: Floats | None,
 ) -> tuple[Floats, float, int]:
     """Coefficients, intercept and number of sweeps."""
     options = problem.options
@@ -940,7 +942,7 @@ def _solve_target(
 
 
 def _ridge(
-    block: Block, problem: ElasticNetProblem, alpha: float, target: int
+    block: Block, problem: elastic_net.ElasticNetProblem, alpha: float, target: int
 ) -> tuple[Floats, float, int]:
     """Without ℓ₁ part no column can be left out: solve in the space of the rows instead."""
     options = RidgeOptions(problem.options.fit_intercept, problem.options.standardize)
@@ -950,7 +952,7 @@ def _ridge(
 
 
 def _non_negative(
-    source: Source, problem: ElasticNetProblem, target: int
+    source: Source, problem: elastic_net.ElasticNetProblem, target: int
 ) -> tuple[Floats, float, int]:
     """Without penalty, coefficients ≥ 0: an active-set method on equilibrated columns."""
     s = problem.scales
@@ -962,7 +964,9 @@ def _non_negative(
     return coef, float(s.y_mean - coef @ s.x_mean), 1
 
 
-def _factor(source: Source, options: ElasticNetOptions, target: int) -> tuple[Floats, Floats]:
+def _factor(
+    source: Source, options: elastic_net.ElasticNetOptions, target: int
+) -> tuple[Floats, Floats]:
     """A and c with AᵀA = XᵀX and Aᵀc = Xᵀy, about the means."""
     if isinstance(source, Block):
         x, y, *_ = center_rows(source, options.fit_intercept)

@@ -15,16 +15,7 @@ from sklearn.base import RegressorMixin, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from separatrix.arrays import Floats, Ints
-from separatrix.estimators.base import (
-    LinearModel,
-    RowsEstimator,
-    TrainingData,
-    is_flat,
-    numeric,
-    numeric_rows,
-    reads_tables,
-    validate_data,
-)
+from separatrix.estimators import base
 from separatrix.estimators.inference import no_summary
 from separatrix.formula import nodes
 from separatrix.geometry.hyperplane import Hyperplane
@@ -35,18 +26,9 @@ from separatrix.linear.spectrum import RidgeOptions
 from separatrix.messages import InputError, did_you_mean
 from separatrix.optimize.convex import LeastSquares
 from separatrix.parameters import describe_parameters
+from separatrix.rows import schema
 from separatrix.rows.expansion import Expansion, exponents_of, name_of
 from separatrix.rows.rows import ArrayRows, MappedRows, Rows, column_means
-from separatrix.rows.schema import (
-    Block,
-    Encoding,
-    Kind,
-    Term,
-    check_sample_weight,
-    identity,
-    is_frame,
-    unit_weights,
-)
 from separatrix.selection.tuning import Tuning, TuningData, best_by_fold
 from separatrix.statistics.moments import FieldStatistic, Moments, Standardizer, prepare
 from separatrix.threads import on_one_blas_thread
@@ -56,7 +38,7 @@ CHUNK_VALUES = 2_000_000
 
 
 @describe_parameters
-class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
+class PolynomialRegression(InferenceMixin, RegressorMixin, base.LinearModel):
     """Polynomial regression by least squares.
 
         min over b, a of Σ w (y − a − Σ bₑ xᵉ)²,     all products xᵉ of degree 1 to ``degree``
@@ -133,7 +115,7 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
         self.set_params(**tuning.parameters)
         return self.fit(rows)
 
-    @reads_tables
+    @base.reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`."""
         if int(self.degree) != self.degree or self.degree < 1:
@@ -144,7 +126,7 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
             raise InputError(f"alpha={self.alpha!r}.", remedy="Use a number from 0.")
         source = self._training_rows(X, y, sample_weight)
         prepared = prepare(source)
-        numeric(prepared.targets)
+        base.numeric(prepared.targets)
         terms = prepared.moments.terms.items
         expansion = self._expansion(prepared.rows, terms, prepared.encoding)
         self.exponents_, self.term_names_ = expansion.exponents, expansion.names
@@ -152,7 +134,7 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
         self.chebyshev_ = expansion.chebyshev
         self._rows = self._expand(prepared.rows)
         self.moments_ = self._rows.reduce(Moments())
-        return self._update(prepared.encoding, flat=is_flat(source, y))
+        return self._update(prepared.encoding, flat=base.is_flat(source, y))
 
     @on_one_blas_thread
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -162,12 +144,12 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
         """
         if not hasattr(self, "moments_"):
             return self.fit(X, y, sample_weight)
-        rows = numeric_rows(self._training_rows(X, y, sample_weight, reset=False))
+        rows = base.numeric_rows(self._training_rows(X, y, sample_weight, reset=False))
         self._rows = None
         self.moments_ = self.moments_ + self._expand(rows).reduce(Moments())
-        return self._update(identity(rows.schema), flat=is_flat(rows, y))
+        return self._update(schema.identity(rows.schema), flat=base.is_flat(rows, y))
 
-    def _update(self, encoding: Encoding, *, flat: bool) -> Self:
+    def _update(self, encoding: schema.Encoding, *, flat: bool) -> Self:
         """Solve from the moments of the Chebyshev basis; state the fit for monomials as well."""
         fit_intercept, m = bool(self.fit_intercept), self.moments_
         expansion = self._fitted_expansion()
@@ -186,11 +168,13 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
         self._accept(powers, encoding, flat=flat)
         return self
 
-    def _update_penalized(self, expansion: Expansion, encoding: Encoding, *, flat: bool) -> Self:
+    def _update_penalized(
+        self, expansion: Expansion, encoding: schema.Encoding, *, flat: bool
+    ) -> Self:
         """Ridge regression on the terms of the basis."""
         m, options = self.moments_, RidgeOptions(bool(self.fit_intercept), standardize=True)
         penalty = np.full(m.y_mean.shape, float(self.alpha))
-        solution = solve_ridge(TrainingData(m), penalty, options)
+        solution = solve_ridge(base.TrainingData(m), penalty, options)
         self.basis_coef_, self.basis_intercept_ = solution.coef, solution.intercept
         whole = np.concatenate([solution.intercept[None, :], solution.coef])
         powers = np.asarray(expansion.to_powers() @ whole)
@@ -205,7 +189,9 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
             no_summary("estimates that a penalty shrinks have no standard errors of this kind.")
         return super().summary(*args, **kwargs)
 
-    def _expansion(self, rows: Rows, terms: Sequence[Term], encoding: Encoding) -> Expansion:
+    def _expansion(
+        self, rows: Rows, terms: Sequence[schema.Term], encoding: schema.Encoding
+    ) -> Expansion:
         """The terms, and the range to which each column is scaled."""
         return polynomial_expansion(
             rows,
@@ -247,8 +233,8 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
     def relative_square_error(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Σ w (y − ŷ)² / Σ w (y − ȳ)², over all targets together; 1 − R² for one target."""
         y = np.asarray(y, dtype=float)
-        w = check_sample_weight(sample_weight, len(y))
-        weight = unit_weights(w, len(y))
+        w = schema.check_sample_weight(sample_weight, len(y))
+        weight = schema.unit_weights(w, len(y))
         total = float(np.sum(weight @ (y - np.average(y, axis=0, weights=weight)) ** 2))
         if total == 0.0:
             raise InputError(
@@ -294,8 +280,8 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
 
 def polynomial_expansion(
     rows: Rows,
-    terms: Sequence[Term],
-    encoding: Encoding,
+    terms: Sequence[schema.Term],
+    encoding: schema.Encoding,
     degree: int,
     *,
     interaction_only: bool = False,
@@ -303,7 +289,7 @@ def polynomial_expansion(
 ) -> Expansion:
     """The terms of a polynomial by degree, and the range to which each column is scaled."""
     extremes = rows.reduce(Extremes())
-    boolean = {c.name for c in encoding.schema.columns if c.kind is Kind.BOOLEAN}
+    boolean = {c.name for c in encoding.schema.columns if c.kind is schema.Kind.BOOLEAN}
     indicator = np.array([t.level is not None or t.missing or t.column in boolean for t in terms])
     highest = [1 if flag else degree for flag in indicator]
     exponents = exponents_of(terms, highest, degree, interaction_only=interaction_only)
@@ -328,7 +314,7 @@ class Extremes(FieldStatistic):
         self.low: Floats | float = np.inf
         self.high: Floats | float = -np.inf
 
-    def update(self, block: Block) -> None:
+    def update(self, block: schema.Block) -> None:
         """Add the rows of a block."""
         weighted = block if block.w is None else block.take(np.flatnonzero(block.w > 0))
         step = max(64, 1_000_000 // max(len(block.terms), 1))
@@ -461,7 +447,7 @@ def _standardized_terms(data: TuningData, degree: int) -> Floats:
     x = np.asarray(data.x, dtype=float)
     low, high = x.min(axis=0), x.max(axis=0)
     indicator = ((x == 0.0) | (x == 1.0)).all(axis=0)
-    names = [Term(f"x{j}") for j in range(x.shape[1])]
+    names = [schema.Term(f"x{j}") for j in range(x.shape[1])]
     highest = np.where(indicator, 1, degree).tolist()
     exponents = exponents_of(names, highest, degree, interaction_only=False)
     half = np.where(indicator | (high == low), 1.0, (high - low) / 2)
@@ -542,7 +528,7 @@ FUNCTIONS = {
 BasisFunctions = dict[str, Callable[[Floats], Any]]
 
 
-class BasisExpansion(TransformerMixin, RowsEstimator):
+class BasisExpansion(TransformerMixin, base.RowsEstimator):
     """Basis expansion: any linear model of φ(x) is a nonlinear model of x.
 
         φ(x) = (φ₁(x), …, φₘ(x))
@@ -589,17 +575,17 @@ class BasisExpansion(TransformerMixin, RowsEstimator):
     def __init__(self, functions: Sequence[Any] = ("linear", "squares")) -> None:
         self.functions = functions
 
-    @reads_tables
+    @base.reads_tables
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Read the names of the columns of ``X`` (a matrix or Rows); ``y`` is not used."""
         if isinstance(X, Rows):
             self._name_columns(X)
             self.encoding_ = prepare(X).encoding
         else:
-            x = validate_data(self, X, dtype=np.float64)
+            x = base.validate_data(self, X, dtype=np.float64)
             names = getattr(self, "feature_names_in_", None)
-            means = column_means(x, None) if is_frame(X) else None
-            self.encoding_ = identity(ArrayRows(x, names=names, placeholders=means).schema)
+            means = column_means(x, None) if schema.is_frame(X) else None
+            self.encoding_ = schema.identity(ArrayRows(x, names=names, placeholders=means).schema)
         self.term_names_ = tuple(self._functions(self.encoding_.terms.items))
         return self
 
@@ -618,17 +604,19 @@ class BasisExpansion(TransformerMixin, RowsEstimator):
         check_is_fitted(self)
         if self.encoding_.is_identity:
             given = _check_feature_names_in(self, input_features)
-            return np.array(list(self._functions([Term(str(n)) for n in given])), dtype=object)
+            return np.array(
+                list(self._functions([schema.Term(str(n)) for n in given])), dtype=object
+            )
         return np.array(self.term_names_, dtype=object)
 
-    def _functions(self, columns: Sequence[Term]) -> BasisFunctions:
+    def _functions(self, columns: Sequence[schema.Term]) -> BasisFunctions:
         basis_functions: BasisFunctions = {}
         if isinstance(self.functions, str) or not isinstance(self.functions, Iterable):
             raise InputError(
                 f"functions={self.functions!r} is not a list of functions.",
                 remedy="Use a list such as ['linear', 'squares', ('jump', 0.5)].",
             )
-        boolean = {c.name for c in self.encoding_.schema.columns if c.kind is Kind.BOOLEAN}
+        boolean = {c.name for c in self.encoding_.schema.columns if c.kind is schema.Kind.BOOLEAN}
         for item in self.functions:
             for name, function in _terms_of(item, columns, boolean).items():
                 basis_functions.setdefault(name, function)
@@ -642,7 +630,7 @@ class BasisExpansion(TransformerMixin, RowsEstimator):
         return nodes.Basis(nodes.design_of(self), functions)
 
 
-def _terms_of(item: Any, columns: Sequence[Term], boolean: set[str]) -> BasisFunctions:
+def _terms_of(item: Any, columns: Sequence[schema.Term], boolean: set[str]) -> BasisFunctions:
     """The terms of one entry of ``functions``."""
     kind, *numbers = (item,) if isinstance(item, str) or callable(item) else tuple(item)
     if callable(kind):
@@ -672,7 +660,9 @@ def _enough(kind: str, numbers: Sequence[float]) -> bool:
     return kind == "cosine" or (kind == "jump") == bool(numbers)
 
 
-def _powers(kind: str, degree: int, columns: Sequence[Term], boolean: set[str]) -> BasisFunctions:
+def _powers(
+    kind: str, degree: int, columns: Sequence[schema.Term], boolean: set[str]
+) -> BasisFunctions:
     """Products and powers by their exponents; an indicator is its own square and gets none."""
     indicator = [t.level is not None or t.missing or t.column in boolean for t in columns]
     highest = [1 if flag else degree for flag in indicator]
@@ -697,7 +687,7 @@ def _below(a: float, column: Floats) -> Floats:
 
 
 def _by_column(
-    before: str, after: str, function: Callable[[Any], Any], columns: Sequence[Term]
+    before: str, after: str, function: Callable[[Any], Any], columns: Sequence[schema.Term]
 ) -> BasisFunctions:
     """One function of every column, named by what stands before and after the column's name."""
     return {

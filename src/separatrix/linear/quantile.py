@@ -13,13 +13,8 @@ from sklearn.base import RegressorMixin
 from separatrix.arrays import Floats, Ints
 from separatrix.estimators.base import LinearModel, one_number, reads_tables
 from separatrix.messages import InputError, check_option, warn
+from separatrix.optimize import interior_point
 from separatrix.optimize.convex import Certificate, Solution, Status
-from separatrix.optimize.interior_point import (
-    SLICE_ROWS,
-    EpsilonInsensitiveProblem,
-    PrimalDualPoint,
-    follow_central_path,
-)
 from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Block
@@ -273,7 +268,7 @@ def solve_tilted(rows: Rows, moments: Moments, options: TiltedOptions) -> Soluti
         np.zeros(0),
     )
     if table.objective(beta) > 0:
-        interior = follow_central_path(
+        interior = interior_point.follow_central_path(
             TiltedProblem(table), beta, tol=0.01 * options.tol, max_iter=options.max_iter
         )
         vertex = optimal_vertex(
@@ -818,8 +813,8 @@ class QuantileProblem:
         """Certificate of β by a feasible dual point, in the units of y and of the weights."""
         r, balance = self.residuals(beta), self.z.T @ u
         primal, gap, off = 0.0, float(np.abs(balance * beta).sum()), 0.0
-        for start in range(0, len(r), SLICE_ROWS):
-            rows = slice(start, start + SLICE_ROWS)
+        for start in range(0, len(r), interior_point.SLICE_ROWS):
+            rows = slice(start, start + interior_point.SLICE_ROWS)
             certificates = self._certify_rows(r[rows], u[rows], self.high[rows], self.low[rows])
             primal, gap, off = (
                 primal + certificates[0],
@@ -843,7 +838,7 @@ class QuantileProblem:
         )
 
 
-class TiltedProblem(EpsilonInsensitiveProblem):
+class TiltedProblem(interior_point.EpsilonInsensitiveProblem):
     """The program of a table for the interior-point method: boxes from −l to h."""
 
     z: AugmentedDesign  # type: ignore[assignment]
@@ -864,7 +859,7 @@ class TiltedProblem(EpsilonInsensitiveProblem):
         """The sum of the losses."""
         return self.table.objective(beta)
 
-    def start(self, beta: Floats) -> PrimalDualPoint:
+    def start(self, beta: Floats) -> interior_point.PrimalDualPoint:
         """u = 0, inside every box, with multipliers that match the costs."""
         cost = self.reduced_cost(beta)
         shift = max(float(np.abs(cost).mean()), 1e-3)
@@ -872,4 +867,4 @@ class TiltedProblem(EpsilonInsensitiveProblem):
         if self.epsilon:
             v = np.tile(0.5 * np.minimum(self.upper[0], self.upper[1]), (2, 1))
         p, q = np.maximum(cost, 0.0) + shift, np.maximum(-cost, 0.0) + shift
-        return PrimalDualPoint(v, self.upper - v, p, q, beta)
+        return interior_point.PrimalDualPoint(v, self.upper - v, p, q, beta)

@@ -19,15 +19,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from separatrix.arrays import Floats, Ints
-from separatrix.linear.loops import (
-    descend,
-    drop,
-    duality_gap,
-    gap_on_gram,
-    gather,
-    solve_upper,
-    sparse_sweep,
-)
+from separatrix.linear import loops
 from separatrix.matrices.products import SparseProducts
 from separatrix.optimize.convex import ElasticNetPenalty
 
@@ -184,7 +176,7 @@ def _solve_at(
         sweeps += solve_on_gram(problem, inner, stopping.kkt, max(stopping.sweeps - sweeps, 1))
         grad, rss = working.products.gradient(working.beta, l1)
         all_coefs[index] = working.beta
-        primal, gap = duality_gap(rss, grad, all_coefs, l1, l2, positive)
+        primal, gap = loops.duality_gap(rss, grad, all_coefs, l1, l2, positive)
         size = grad if positive else np.abs(grad)
         kkt = max(stopping.kkt, rounding(working.beta, 1))
         violation = np.max(np.where(working.inside, 0.0, size - l1), initial=0.0)
@@ -207,7 +199,7 @@ def _point_if_solved(
     grad, rss = working.products.gradient(working.beta, l1)
     coefs = np.zeros(len(grad))
     coefs[working.index] = working.beta
-    primal, gap = duality_gap(rss, grad, coefs, l1, l2, positive)
+    primal, gap = loops.duality_gap(rss, grad, coefs, l1, l2, positive)
     size = grad if positive else np.abs(grad)
     violation = np.where(coefs, np.abs(grad - l2 * coefs - np.sign(coefs) * l1), size - l1)
     kkt = max(stopping.kkt, rounding(working.beta, 1))
@@ -316,7 +308,7 @@ class _CoordinateDescent:
         c, a = self.columns, self.columns.products.by_column
         past: list[tuple[Floats, Floats, float]] = []
         for sweeps in range(1, most + 1):
-            worst, self.shift = sparse_sweep(
+            worst, self.shift = loops.sparse_sweep(
                 indices, a.indptr, a.indices, a.data, c.mean, c.scale, l1, l2, positive,
                 self.beta, self.r, self.shift,
             )  # fmt: skip
@@ -432,7 +424,7 @@ def _solve_sparse_at(
         sweeps += point.solve(indices, l1, l2, positive, enough, max(most, 1))
         residual = point.residual
         grad, square = point.columns.gradient(residual), float(residual @ residual)
-        primal, gap = duality_gap(square, grad, point.beta, l1, l2, positive)
+        primal, gap = loops.duality_gap(square, grad, point.beta, l1, l2, positive)
         used = point.beta[indices]
         size, beta = grad if positive else np.abs(grad), point.beta
         nearest = np.where(beta, np.abs(grad - l2 * beta - np.sign(beta) * l1), size - l1)
@@ -519,7 +511,7 @@ def solve_on_gram(problem: GramProblem, gap: float, kkt: float, max_sweeps: int)
     for round_ in range(60):
         most = min(MORE_SWEEPS if round_ else GRAM_SWEEPS, max_sweeps - n_solved)
         gap, kkt = max(gap, rounding(p.beta, 2)), max(kkt, rounding(p.beta, 1))
-        sweeps, stop = descend(
+        sweeps, stop = loops.descend(
             p.gram, p.target, p.grad, p.beta, p.l1, p.l2, p.positive, most, gap, kkt
         )
         n_solved += int(sweeps)
@@ -543,7 +535,7 @@ def add_one_by_one(p: GramProblem, gap: float, kkt: float, max_steps: int) -> in
         j = int(np.argmax(violation))
         if (
             violation[j] <= kkt
-            and gap_on_gram(p.target, p.grad, p.beta, p.l1, p.l2, p.positive) <= gap
+            and loops.gap_on_gram(p.target, p.grad, p.beta, p.l1, p.l2, p.positive) <= gap
         ):
             return step
         if violation[j] > 0.0:
@@ -571,7 +563,7 @@ def support_step(p: GramProblem) -> None:
         return
     k, l2 = len(support), p.l2[support]
     hessian = np.zeros((k, k))
-    gather(p.gram, support, l2, DAMPING, hessian)
+    loops.gather(p.gram, support, l2, DAMPING, hessian)
     # the upper triangle by rows is the lower one by columns, and the factor is written over it
     _, info = lapack.dpotrf(hessian.T, lower=True, clean=False, overwrite_a=True)
     if info:
@@ -596,7 +588,7 @@ def _newton_with_drops(r: Floats, b: Floats, grad: Floats, l1: Floats, l2: Float
         here = b[at]
         residual = grad[at] - l2[at] * here - np.copysign(l1[at], here)
         move = residual.copy()
-        solve_upper(r, len(at), move)
+        loops.solve_upper(r, len(at), move)
         reach = np.full(len(at), np.inf)  # part of the step after which a coefficient is zero
         np.divide(-here, move, out=reach, where=here * move < 0.0)
         first = int(np.argmin(reach))
@@ -606,5 +598,5 @@ def _newton_with_drops(r: Floats, b: Floats, grad: Floats, l1: Floats, l2: Float
         if reach[first] >= 1.0:
             break
         b[at[first]] = 0.0
-        drop(r, len(at), first)
+        loops.drop(r, len(at), first)
         at = np.delete(at, first)

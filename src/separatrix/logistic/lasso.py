@@ -17,13 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from separatrix.arrays import Floats, Ints
-from separatrix.logistic.loops import (
-    dense_moments,
-    dense_sweep,
-    sparse_moments,
-    sparse_sweep,
-    two_class_model,
-)
+from separatrix.logistic import loops
 from separatrix.logistic.newton import DescentResult, size_of
 from separatrix.logistic.problem import LogisticOptions, LogisticProblem, LossEvaluation, gap_at
 from separatrix.logistic.wide import WideLogistic
@@ -238,7 +232,7 @@ class LassoRows:
         def part(rows: slice) -> float:
             if k == 1:
                 return float(
-                    two_class_model(
+                    loops.two_class_model(
                         scores[0, rows],
                         move[0, rows],
                         t,
@@ -373,7 +367,9 @@ class _DenseColumns:
     def moments(self, h: Floats, total: float) -> tuple[Floats, Floats]:
         count, n = self.columns.shape
         first, second = np.empty(count), np.empty(count)
-        _in_parts(count, n, lambda i, j: dense_moments(i, j, self.columns, h, total, first, second))
+        _in_parts(
+            count, n, lambda i, j: loops.dense_moments(i, j, self.columns, h, total, first, second)
+        )
         return first, second
 
     def sweep(
@@ -387,7 +383,7 @@ class _DenseColumns:
     ) -> float:
         m = model
         return float(
-            dense_sweep(
+            loops.dense_sweep(
                 order, self.columns, m.first, m.second, l1, l2, m.h, m.u, theta, move, m.state
             )
         )
@@ -430,7 +426,7 @@ class _SparseColumns:
         _in_parts(
             self.count,
             4 * entries,
-            lambda i, j: sparse_moments(
+            lambda i, j: loops.sparse_moments(
                 i, j, self.indptr, self.indices, self.data, h, total, first, second
             ),
         )
@@ -447,7 +443,9 @@ class _SparseColumns:
     ) -> float:
         m, here = model, (self.indptr, self.indices, self.data)
         return float(
-            sparse_sweep(order, *here, m.first, m.second, l1, l2, m.h, m.u, theta, move, m.state)
+            loops.sparse_sweep(
+                order, *here, m.first, m.second, l1, l2, m.h, m.u, theta, move, m.state
+            )
         )
 
     def times(self, theta: Floats) -> Floats:

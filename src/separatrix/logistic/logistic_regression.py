@@ -13,15 +13,8 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats
-from separatrix.estimators import linear_classifier
+from separatrix.estimators import class_labels, linear_classifier
 from separatrix.estimators.base import number_type, reads_tables
-from separatrix.estimators.class_labels import (
-    class_rows,
-    class_terms,
-    weighted_rows,
-    weighted_samples,
-    weights_by_class,
-)
 from separatrix.estimators.inference import CoefficientTable, no_summary, p_phrase
 from separatrix.estimators.linear_classifier import (
     ProbabilisticLinearClassifier,
@@ -68,15 +61,19 @@ class LogisticClassifier(ProbabilisticLinearClassifier):
         """Training rows whose weights are multiplied by those of their classes."""
         given = self.class_weight
         if given is None or (y is None and not isinstance(X, Rows)):
-            return class_rows(self, X, y, sample_weight)
+            return class_labels.class_rows(self, X, y, sample_weight)
         if isinstance(X, Rows):
-            return weighted_rows(class_rows(self, X, y, sample_weight), given)
-        return class_rows(self, X, y, weighted_samples(y, sample_weight, given))
+            return class_labels.weighted_rows(
+                class_labels.class_rows(self, X, y, sample_weight), given
+            )
+        return class_labels.class_rows(
+            self, X, y, class_labels.weighted_samples(y, sample_weight, given)
+        )
 
     def _read(self, rows: Rows, options: LogisticOptions) -> tuple[LogisticRows, Terms]:
         """Encoded rows, and the indicators in the order of ``classes_``, which are set here."""
         data = LogisticRows.of(rows)
-        terms = class_terms(self, rows, data.targets)
+        terms = class_labels.class_terms(self, rows, data.targets)
         max_l1_classes = 500  # classes up to which an ℓ₁ penalty is solved for all scores at once
         if options.has_l1 and len(self.classes_) > max_l1_classes:
             raise InputError(
@@ -114,7 +111,9 @@ class LogisticClassifier(ProbabilisticLinearClassifier):
         factor = np.ones(data.n_classes)
         if self.class_weight is not None:
             total = np.bincount(data.y, data.w, data.n_classes).astype(np.float64)
-            factor = weights_by_class(self.class_weight, list(range(data.n_classes)), total)
+            factor = class_labels.weights_by_class(
+                self.class_weight, list(range(data.n_classes)), total
+            )
         return RidgeFolds.of(data, x, factor, points, intercept=bool(self.fit_intercept))
 
     def _options(self, C: float) -> LogisticOptions:

@@ -19,14 +19,8 @@ from sklearn.utils.metadata_routing import UNUSED, process_routing
 
 from separatrix.arrays import Floats, Ints
 from separatrix.estimators.base import reads_tables
+from separatrix.logistic import logistic_regression
 from separatrix.logistic.fit import fit_logistic, starting_point
-from separatrix.logistic.logistic_regression import (
-    LIBLINEAR,
-    UNSET,
-    LogisticClassifier,
-    LogisticRegression,
-    check_parameters,
-)
 from separatrix.logistic.path import shared_products, solve_path, training_rows
 from separatrix.logistic.problem import LogisticOptions, constant_start
 from separatrix.messages import InputError, warn, warn_as
@@ -67,7 +61,7 @@ def warn_of_defaults(model: Any) -> None:
         for name in _CHANGES
         if isinstance(getattr(model, name), str) and getattr(model, name) == LATER
     ]
-    if model.penalty != UNSET:
+    if model.penalty != logistic_regression.UNSET:
         warn_as(FutureWarning, "'penalty' was deprecated: use l1_ratios, such as (0.0,) for 'l2'.")
     elif model.l1_ratios is None:
         warn_as(FutureWarning, "'l1_ratios=None' was deprecated: use numbers from 0 to 1.")
@@ -76,7 +70,7 @@ def warn_of_defaults(model: Any) -> None:
 
 
 @describe_parameters
-class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
+class LogisticRegressionCV(CallbackSupportMixin, logistic_regression.LogisticClassifier):
     """Logistic regression with C, and the ratio of penalties, of the best cross-validated score.
 
         min over W, a of C Σ w (log Σₖ e^sₖ − s_y) + ρ ‖W‖₁ + ½ (1 − ρ) ‖W‖²,   s = W x + a
@@ -193,7 +187,7 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
         fit_intercept: bool = True,
         cv: Any = None,
         dual: bool = False,
-        penalty: Any = UNSET,
+        penalty: Any = logistic_regression.UNSET,
         scoring: Any = LATER,
         solver: str = "lbfgs",
         tol: float = 1e-4,
@@ -242,7 +236,7 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
         rows, weights = self._training(X, y, sample_weight)
         model = self._model(1.0, 0.0)
         targets = self._read(rows, model._options(1.0))[1]
-        if self.solver == LIBLINEAR and len(self.classes_) > 2:
+        if self.solver == logistic_regression.LIBLINEAR and len(self.classes_) > 2:
             raise InputError(
                 "The 'liblinear' solver does not support multiclass classification.",
                 remedy="Leave solver at its default.",
@@ -312,12 +306,14 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
             raise InputError(f"l1_ratios={self.l1_ratios!r} must lie between 0 and 1.")
         if self.penalty is None:
             raise InputError("penalty=None has nothing to choose.", remedy="Say Cs=[np.inf].")
-        check_parameters(self._model(1.0, 0.0))
+        logistic_regression.check_parameters(self._model(1.0, 0.0))
         return Cs, ratios
 
-    def _model(self, C: float, ratio: float) -> LogisticRegression:
-        return LogisticRegression(
-            penalty=self.penalty if self.penalty in (UNSET, "l1", "l2", "elasticnet") else "",
+    def _model(self, C: float, ratio: float) -> logistic_regression.LogisticRegression:
+        return logistic_regression.LogisticRegression(
+            penalty=self.penalty
+            if self.penalty in (logistic_regression.UNSET, "l1", "l2", "elasticnet")
+            else "",
             C=C,
             l1_ratio={"l1": 1.0, "l2": 0.0}.get(self.penalty, ratio),
             dual=self.dual,
@@ -467,7 +463,7 @@ def scored_path(
     test: Ints,
     fold: tuple[Encoding, list[FoldPoint]],
     options: LogisticOptions,
-    model: LogisticRegression,
+    model: logistic_regression.LogisticRegression,
     score: Score,
 ) -> LogisticFoldPath:
     """Score the fits of a fold on its test rows by ``model``."""

@@ -9,12 +9,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.arrays import Floats, Ints
-from separatrix.logistic.fit import (
-    StartingPoint,
-    many_columns,
-    minimize,
-    starting_point,
-)
+from separatrix.logistic import fit
 from separatrix.logistic.lasso import l1_solver
 from separatrix.logistic.newton import DescentResult
 from separatrix.logistic.problem import (
@@ -55,7 +50,7 @@ class PathPoints:
     certified: bool
 
 
-def penalty_grid(start: StartingPoint, number: int, eps: float, l1_ratio: float) -> Floats:
+def penalty_grid(start: fit.StartingPoint, number: int, eps: float, l1_ratio: float) -> Floats:
     """Values of C, evenly spaced on a log scale; at the first all coefficients are zero.
 
     1/C₀ = max over columns of |gradient of the constant model| / (ρ · penalty_scale)
@@ -70,7 +65,7 @@ def penalty_grid(start: StartingPoint, number: int, eps: float, l1_ratio: float)
 
 
 def solve_path(
-    start: StartingPoint, Cs: Floats, options: LogisticOptions
+    start: fit.StartingPoint, Cs: Floats, options: LogisticOptions
 ) -> Iterator[tuple[LogisticProblem, DescentResult]]:
     """The problem and its minimum at every C, in increasing order.
 
@@ -78,7 +73,7 @@ def solve_path(
     two, at most as far ahead as those are apart.
     """
     theta = last = constant_start(start.problem, start.priors)
-    solve = l1_solver(start.problem) if options.l1_ratio > 0.0 else minimize
+    solve = l1_solver(start.problem) if options.l1_ratio > 0.0 else fit.minimize
     logs = np.log(np.asarray(Cs, dtype=float))
     steps = np.diff(logs, prepend=[logs[0], logs[0]])
     for C, before, step in zip(Cs, steps[:-1], steps[1:], strict=True):
@@ -90,7 +85,7 @@ def solve_path(
         yield problem, solution
 
 
-def certified_path(start: StartingPoint, Cs: Floats, options: LogisticOptions) -> PathPoints:
+def certified_path(start: fit.StartingPoint, Cs: Floats, options: LogisticOptions) -> PathPoints:
     """Solve and certify at every C, in increasing order."""
     points, certified = [], True
     for C, (problem, solution) in zip(Cs, solve_path(start, Cs, options), strict=True):
@@ -108,7 +103,7 @@ def certified_path(start: StartingPoint, Cs: Floats, options: LogisticOptions) -
 
 def shared_products(rows: InMemory) -> Products | None:
     """Products with the columns of wide or sparse rows, which all folds share; None for others."""
-    if not isinstance(rows, ArrayRows) or not many_columns(*rows.block.x.shape):
+    if not isinstance(rows, ArrayRows) or not fit.many_columns(*rows.block.x.shape):
         return None
     x = products(rows.block.x)
     if isinstance(x, SparseProducts):
@@ -168,7 +163,7 @@ def fold_losses(
     """Mean log loss of the test rows at every C, with the path fitted to the training rows."""
     train, test = fold
     data = training_rows(rows, train, x)
-    start = starting_point(data, targets, options)
+    start = fit.starting_point(data, targets, options)
     if not (start.priors > 0.0).all():
         missing = targets.items[int(np.argmin(start.priors))].level
         raise InputError(

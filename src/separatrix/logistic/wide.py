@@ -12,14 +12,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from separatrix.arrays import Floats, Ints
-from separatrix.logistic.loops import (
-    entropy_of_scores,
-    fused_rows,
-    residuals_of_scores,
-    slopes_along,
-    softmax_rows,
-    standard_copy,
-)
+from separatrix.logistic import loops
 from separatrix.logistic.newton import DescentResult
 from separatrix.logistic.problem import (
     ROUNDING,
@@ -153,7 +146,7 @@ class WideLogistic(LogisticProblem):
             sums = self.transposed_times(residual)
         else:
             flat = residual[:, 0]
-            value, margin = residuals_of_scores(scores[:, 0], self.sign, self.w, flat)
+            value, margin = loops.residuals_of_scores(scores[:, 0], self.sign, self.w, flat)
             sums = self.transposed_times(flat)
         return self._point(theta, scores, value, sums.reshape(theta.shape), margin)
 
@@ -217,7 +210,7 @@ class WideLogistic(LogisticProblem):
         if scores.shape[1] > 1:
             nothing = np.empty_like(scores)
             return residuals_of_classes(scores, self.codes, self.w, nothing)[1]
-        return float(entropy_of_scores(np.ascontiguousarray(scores[:, 0]), self.w))
+        return float(loops.entropy_of_scores(np.ascontiguousarray(scores[:, 0]), self.w))
 
 
 def wide_problem(
@@ -309,7 +302,7 @@ def single_precision(x: Floats, w: Floats) -> SinglePrecision:
     def part(rows: slice) -> tuple[Floats, Floats]:
         sums, squares = np.zeros(d), np.zeros(d)
         part = np.ascontiguousarray(x[rows])
-        standard_copy(part, shift, factor, w[rows], z[rows], sums, squares)
+        loops.standard_copy(part, shift, factor, w[rows], z[rows], sums, squares)
         return sums, squares
 
     copied = parallel_map(part, pieces(n, max(1, MIN_VALUES // max(d, 1))))
@@ -350,7 +343,7 @@ class StandardizedRows:
         def part(rows: slice) -> tuple[float, float, Floats]:
             gradient = np.zeros(d, number)
             x = np.ascontiguousarray(self.x[rows])
-            loss = fused_rows(
+            loss = loops.fused_rows(
                 x, center, point, constant, self.sign[rows], self.w[rows], scores[rows], gradient
             )
             return loss[0], loss[1], gradient
@@ -426,7 +419,7 @@ class ClassRows:
                 s, r = scores[:m], residual[:m]
                 np.matmul(z, point, out=s)
                 s += shift
-                loss = softmax_rows(s, self.codes[here], self.w[here], r)
+                loss = loops.softmax_rows(s, self.codes[here], self.w[here], r)
                 value, entropy = value + loss[0], entropy + loss[1]
                 margin = min(margin, loss[2])
                 gradient += z.T @ r
@@ -455,7 +448,7 @@ def residuals_of_classes(
     """
 
     def part(rows: slice) -> tuple[float, float, float]:
-        loss = softmax_rows(scores[rows], codes[rows], w[rows], residual[rows])
+        loss = loops.softmax_rows(scores[rows], codes[rows], w[rows], residual[rows])
         return loss[0], loss[1], loss[2]
 
     n, k = scores.shape
@@ -680,7 +673,7 @@ class _QuasiNewtonDescent:
         scores = np.ascontiguousarray(here.scores[:, 0])
         t, low, high = 1.0, 0.0, np.inf
         for _ in range(30):
-            first, second = slopes_along(scores, move, t, problem.sign, problem.w)
+            first, second = loops.slopes_along(scores, move, t, problem.sign, problem.w)
             first, second = first + linear + t * square, second + square
             low, high = (t, high) if first < 0.0 else (low, t)
             new = t - first / second if second > 0.0 else np.inf
@@ -701,7 +694,7 @@ def _balance_intercepts(problem: WideLogistic, descent_point: DescentPoint) -> F
         return theta
     scores, shift = np.ascontiguousarray(descent_point.scores[:, 0]), 0.0
     for _ in range(5):
-        first, second = slopes_along(scores, ones, shift, problem.sign, problem.w)
+        first, second = loops.slopes_along(scores, ones, shift, problem.sign, problem.w)
         if not second > 0.0:
             return descent_point.theta
         shift -= first / second

@@ -19,27 +19,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from separatrix.arrays import Floats, Ints
+from separatrix.distances import names
 from separatrix.distances.axioms import MAX_SAMPLE, distance_concentration
 from separatrix.distances.base import Metric
 from separatrix.distances.gower import NanEuclidean
-from separatrix.distances.names import (
-    FunctionMetric,
-    PrecomputedDistances,
-    metric_from,
-    metric_with,
-    space_evenly,
-)
 from separatrix.distances.search import NearestNeighborSearch, NeighborLists, as_graph, stays_sparse
+from separatrix.estimators import metric_inputs
 from separatrix.estimators.base import numeric
 from separatrix.estimators.class_labels import coded_items, coded_rows
-from separatrix.estimators.metric_inputs import (
-    PointsEstimator,
-    as_dense,
-    as_objects,
-    holds_objects,
-    metric_of_table,
-    with_missing,
-)
 from separatrix.formula.values import NoFormula
 from separatrix.kernels import Gaussian
 from separatrix.messages import InputError, check_option, warn
@@ -54,7 +41,7 @@ from separatrix.threads import parallel_map, pieces, thread_limit
 _TREES = ("KDTree", "BallTree", "KDTree64", "BallTree64", "KDTree32", "BallTree32")
 
 
-class InstanceBasedModel(PointsEstimator):
+class InstanceBasedModel(metric_inputs.PointsEstimator):
     """``points_`` are the training points of positive weight, ``sample_weight_`` their weights."""
 
     metric: Any
@@ -64,29 +51,29 @@ class InstanceBasedModel(PointsEstimator):
 
     def _chosen_metric(self) -> Metric:
         """The metric, before it has learned anything from the rows."""
-        return metric_from(self.metric)
+        return names.metric_from(self.metric)
 
     def _fit_points(self, x: Any, w: Floats, rows: Ints, n_samples: int) -> None:
         """Store the points of positive weight, which are the given ``rows`` of ``n_samples``."""
         metric = self._chosen_metric()
         self.precomputed_columns_ = None
-        if isinstance(metric, PrecomputedDistances):
+        if isinstance(metric, names.PrecomputedDistances):
             x = self._precomputed_points(x, rows, n_samples)
         elif not self._fitted_to_objects:
-            keep = sparse.issparse(x) and isinstance(metric, FunctionMetric)
+            keep = sparse.issparse(x) and isinstance(metric, names.FunctionMetric)
             keep = self._searches and not self.standardize and (keep or stays_sparse(x, metric))
-            x = sparse.csr_array(x, copy=True) if keep else as_dense(x)
+            x = sparse.csr_array(x, copy=True) if keep else metric_inputs.as_dense(x)
         if not n_items(x):
             raise InputError("There are no rows of positive weight to store.")
         self.points_ = self._fit_standardize(x, w, numeric=metric.of_vectors)
         self.sample_weight_ = w
-        metric = metric_of_table(metric, vars(self).get("encoding_"))
+        metric = metric_inputs.metric_of_table(metric, vars(self).get("encoding_"))
         self.metric_ = metric.fitted(self.points_, w)
         # With fewer columns distances do not concentrate.
         if isinstance(x, np.ndarray) and min(x.shape) >= 20:
             if isinstance(metric, NanEuclidean):
                 return
-            sample = self.points_[space_evenly(len(x), MAX_SAMPLE)]
+            sample = self.points_[names.space_evenly(len(x), MAX_SAMPLE)]
             concentration = distance_concentration(sample, self.metric_)
             if concentration.concentrated:
                 warn("SEP008", str(concentration))
@@ -106,7 +93,7 @@ class InstanceBasedModel(PointsEstimator):
             )
         self.precomputed_columns_ = np.asarray(rows, dtype=np.int64)
         chosen = x if len(rows) == n_samples else x[:, rows]
-        return as_graph(chosen).copy() if sparse.issparse(x) else as_dense(chosen)
+        return as_graph(chosen).copy() if sparse.issparse(x) else metric_inputs.as_dense(chosen)
 
     def _left_out(self, targets: NDArray[Any]) -> tuple[LeftOut, Any]:
         """The training rows that differ, to be left out with their copies, and their points."""
@@ -138,13 +125,13 @@ def chosen_items(x: Any, rows: Ints) -> Any:
 def fit_classes(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
     """Fit to points with classes; ``codes_`` are those of the stored points, by position."""
     X = stored_points(X)
-    if holds_objects(model._chosen_metric(), X):
-        coded = coded_items(model, as_objects(X), y, sample_weight)
+    if metric_inputs.holds_objects(model._chosen_metric(), X):
+        coded = coded_items(model, metric_inputs.as_objects(X), y, sample_weight)
     else:
         coded = coded_rows(model, X, y, sample_weight)
         model.encoding_ = coded.encoding
         if model._skips_missing and not coded.encoding.is_identity:
-            raw = with_missing(coded.encoding, X.collect())
+            raw = metric_inputs.with_missing(coded.encoding, X.collect())
             coded = replace(coded, x=raw[coded.rows])
     model.codes_ = coded.codes
     model._fit_points(coded.x, coded.w, coded.rows, coded.n_samples)
@@ -153,7 +140,7 @@ def fit_classes(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
 def fit_targets(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
     """Fit to points with numbers; ``targets_`` (n x k) are those of the stored points."""
     X = stored_points(X)
-    if holds_objects(model._chosen_metric(), X):
+    if metric_inputs.holds_objects(model._chosen_metric(), X):
         x, given = model._read_points(X, sample_weight, objects=True)
         check_consistent_length(x, y)
         targets, w = np.asarray(y, dtype=np.float64), unit_weights(given, len(x))
@@ -167,7 +154,7 @@ def fit_targets(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
             table, model.encoding_ = prepared.rows, prepared.encoding
         block = table.collect()
         if model._skips_missing and not model.encoding_.is_identity:
-            block = replace(block, x=with_missing(model.encoding_, X.collect()))
+            block = replace(block, x=metric_inputs.with_missing(model.encoding_, X.collect()))
         numeric(block.targets)
         model.flat_ = isinstance(X, Rows) or np.asarray(y).ndim == 1
         x, w, targets = block.x, block.weights, block.y
@@ -227,7 +214,7 @@ class NeighborsModel(InstanceBasedModel):
     def _chosen_metric(self) -> Metric:
         """The metric with its parameters."""
         name, parameters = self._effective_metric()
-        return metric_with(name, parameters)
+        return names.metric_with(name, parameters)
 
     def _effective_metric(self) -> tuple[Any, dict[str, Any]]:
         """The metric and its parameters; "minkowski" by the name that its exponent has."""
@@ -495,7 +482,7 @@ class NeighborsClassifier(ClassifierMixin, InstanceBasedModel):
 
     def _fit_outputs(self, X: Any, y: NDArray[Any], sample_weight: Any) -> None:
         """Several targets, a column of y for each."""
-        if holds_objects(self._chosen_metric(), X):
+        if metric_inputs.holds_objects(self._chosen_metric(), X):
             raise InputError("Objects have one target.", remedy="Fit a model for each target.")
         check_classification_targets(y)
         self.outputs_2d_ = True

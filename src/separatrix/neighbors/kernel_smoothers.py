@@ -18,13 +18,7 @@ from separatrix.estimators.base import reads_tables
 from separatrix.formula import nodes
 from separatrix.kernels import Gaussian
 from separatrix.messages import InputError
-from separatrix.neighbors.base import (
-    InstanceBasedModel,
-    as_targets,
-    fit_classes,
-    fit_targets,
-    gaussian_weights,
-)
+from separatrix.neighbors import base
 from separatrix.optimize.convex import Certificate
 from separatrix.parameters import describe_parameters
 from separatrix.rows.schema import take_items
@@ -32,7 +26,7 @@ from separatrix.selection.leave_one_out import LeftOut
 from separatrix.threads import on_one_blas_thread
 
 
-class KernelSmoother(InstanceBasedModel):
+class KernelSmoother(base.InstanceBasedModel):
     """f(x) = Σ pᵢ yᵢ with pᵢ ∝ wᵢ exp(−d(x, xᵢ)²/2h²), which sum to one over the training rows."""
 
     bandwidth: Any
@@ -81,7 +75,7 @@ class KernelSmoother(InstanceBasedModel):
         points, x = self.metric_.prepare(self.points_), self._query_points(X)
         out = np.empty((len(x), len(self.points_)))
         for part, distances in points.blocks(x):
-            weights = gaussian_weights(distances, self.bandwidth_) * self.sample_weight_
+            weights = base.gaussian_weights(distances, self.bandwidth_) * self.sample_weight_
             out[part] = weights / weights.sum(axis=1, keepdims=True)
         return out
 
@@ -161,7 +155,7 @@ class KernelVoteClassifier(ClassifierMixin, KernelSmoother):
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
-        fit_classes(self, X, y, sample_weight)
+        base.fit_classes(self, X, y, sample_weight)
         self._fit_bandwidth(self.codes_.astype(str), self._one_hot_targets(), log_loss)
         return self
 
@@ -243,7 +237,7 @@ class NadarayaWatson(RegressorMixin, KernelSmoother):
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and targets ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
-        fit_targets(self, X, y, sample_weight)
+        base.fit_targets(self, X, y, sample_weight)
         self._fit_bandwidth(self.targets_, self.targets_, squared_loss)
         return self
 
@@ -251,7 +245,7 @@ class NadarayaWatson(RegressorMixin, KernelSmoother):
     def predict(self, X: Any) -> Floats:
         """The kernel-weighted mean."""
         check_is_fitted(self)
-        return as_targets(self, self._smooth(X, self.targets_))
+        return base.as_targets(self, self._smooth(X, self.targets_))
 
     def formula(self) -> nodes.NumberFormula:
         """The mean of all rows with Gaussian weights."""
@@ -298,7 +292,7 @@ def log_loss(probability: Floats, target: Floats) -> Floats:
 
 def kernel_mean(distances: Floats, w: Floats, y: Floats, h: float) -> Floats:
     """Σ w κ y / Σ w κ with κ = exp(−d²/2h²), relative to the nearest point against underflow."""
-    weights = gaussian_weights(distances, h)
+    weights = base.gaussian_weights(distances, h)
     weights *= w
     return np.asarray(weights @ y / weights.sum(axis=1, keepdims=True))
 

@@ -10,15 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.base import reads_tables
 from separatrix.estimators.metric_inputs import holds_objects
-from separatrix.neighbors.base import (
-    KNeighborsQueries,
-    RadiusQueries,
-    check_mode,
-    check_n_neighbors,
-    check_radius,
-    chosen_items,
-    stored_points,
-)
+from separatrix.neighbors import base
 from separatrix.optimize.convex import Certificate
 from separatrix.parameters import describe_parameters
 from separatrix.rows.schema import n_items, unit_weights
@@ -28,12 +20,12 @@ from separatrix.threads import on_one_blas_thread
 def fit_unlabeled(model: Any, X: Any) -> None:
     """Fit a search among points without targets."""
     model._check_search()
-    X = stored_points(X)
+    X = base.stored_points(X)
     objects = holds_objects(model._chosen_metric(), X)
     x, given = model._read_points(X, None, objects=objects)
     w = unit_weights(given, n_items(x))
     rows = np.flatnonzero(w > 0)
-    model._fit_points(chosen_items(x, rows), w[rows], rows, n_items(x))
+    model._fit_points(base.chosen_items(x, rows), w[rows], rows, n_items(x))
     model._build_search()
     model.certificate_ = Certificate(
         f"The search among {n_items(model.points_)} rows is exact", promised=()
@@ -41,7 +33,7 @@ def fit_unlabeled(model: Any, X: Any) -> None:
 
 
 @describe_parameters
-class NearestNeighbors(KNeighborsQueries, RadiusQueries):
+class NearestNeighbors(base.KNeighborsQueries, base.RadiusQueries):
     """Exact search for the nearest rows, or objects of any kind.
 
     Parameters
@@ -126,9 +118,9 @@ class NearestNeighbors(KNeighborsQueries, RadiusQueries):
         """Index ``X``: a matrix, Rows, or a list of objects that the metric compares."""
         self.__dict__.pop("n_neighbors_", None)
         if self.n_neighbors is not None:
-            self.n_neighbors_ = check_n_neighbors(self.n_neighbors)
+            self.n_neighbors_ = base.check_n_neighbors(self.n_neighbors)
         if self.radius is not None:
-            check_radius(self.radius)
+            base.check_radius(self.radius)
         fit_unlabeled(self, X)
         return self
 
@@ -157,7 +149,7 @@ class _GraphTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
 
 @describe_parameters
-class KNeighborsTransformer(_GraphTransformer, KNeighborsQueries):
+class KNeighborsTransformer(_GraphTransformer, base.KNeighborsQueries):
     """The graph of the k nearest training rows, as a sparse matrix.
 
         A[i, j] = d(xᵢ, zⱼ) if zⱼ is among the nearest training rows of xᵢ
@@ -233,8 +225,8 @@ class KNeighborsTransformer(_GraphTransformer, KNeighborsQueries):
     @reads_tables
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Index ``X``: a matrix, Rows, or a list of objects that the metric compares."""
-        check_mode(self.mode)
-        check_n_neighbors(self.n_neighbors)
+        base.check_mode(self.mode)
+        base.check_n_neighbors(self.n_neighbors)
         fit_unlabeled(self, X)
         return self
 
@@ -242,12 +234,12 @@ class KNeighborsTransformer(_GraphTransformer, KNeighborsQueries):
     def transform(self, X: Any) -> Any:
         """The graph from the rows of X to their nearest training rows."""
         check_is_fitted(self, "points_")
-        k = check_n_neighbors(self.n_neighbors) + (self.mode == "distance")
+        k = base.check_n_neighbors(self.n_neighbors) + (self.mode == "distance")
         return self.kneighbors_graph(X, k, self.mode)
 
 
 @describe_parameters
-class RadiusNeighborsTransformer(_GraphTransformer, RadiusQueries):
+class RadiusNeighborsTransformer(_GraphTransformer, base.RadiusQueries):
     """The graph of all training rows within a radius, as a sparse matrix.
 
         A[i, j] = d(xᵢ, zⱼ) if d(xᵢ, zⱼ) ≤ radius
@@ -321,8 +313,8 @@ class RadiusNeighborsTransformer(_GraphTransformer, RadiusQueries):
     @reads_tables
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Index ``X``: a matrix, Rows, or a list of objects that the metric compares."""
-        check_mode(self.mode)
-        check_radius(self.radius)
+        base.check_mode(self.mode)
+        base.check_radius(self.radius)
         fit_unlabeled(self, X)
         return self
 

@@ -15,15 +15,7 @@ from separatrix.estimators.base import reads_tables
 from separatrix.formula import nodes
 from separatrix.formula.values import NoFormula
 from separatrix.messages import InputError
-from separatrix.neighbors.base import (
-    NeighborsClassifier,
-    RadiusQueries,
-    as_targets,
-    check_radius,
-    check_weights,
-    distance_weights,
-    fit_targets,
-)
+from separatrix.neighbors import base
 from separatrix.optimize.convex import Certificate
 from separatrix.parameters import describe_parameters
 from separatrix.threads import on_one_blas_thread
@@ -32,15 +24,15 @@ from separatrix.threads import on_one_blas_thread
 # Predictions by all training points within a radius: their weights, and labels where none is.
 
 
-class RadiusPredictor(RadiusQueries):
+class RadiusPredictor(base.RadiusQueries):
     """Σ vᵢ yᵢ / Σ vᵢ over the training points within a radius, with v from their distances."""
 
     weights: Any
 
     def _check_parameters(self) -> None:
         self._check_search()
-        check_weights(self.weights)
-        check_radius(self.radius)
+        base.check_weights(self.weights)
+        base.check_radius(self.radius)
 
     def _fit_search(self) -> None:
         self._build_search()
@@ -58,7 +50,7 @@ class RadiusPredictor(RadiusQueries):
         values = np.empty(len(weights))
         for start, stop in zip(near.starts, near.starts[1:], strict=False):
             if stop > start:
-                values[start:stop] = distance_weights(
+                values[start:stop] = base.distance_weights(
                     self.weights, near.distances[None, start:stop]
                 )
         return near, weights * values
@@ -106,7 +98,7 @@ def wide_enough(columns: NDArray[Any], label: Any) -> NDArray[Any]:
 
 
 @describe_parameters
-class RadiusNeighborsClassifier(NeighborsClassifier, RadiusPredictor):
+class RadiusNeighborsClassifier(base.NeighborsClassifier, RadiusPredictor):
     """Classification by a weighted vote of all training rows within a radius.
 
         P(c | x) = Σ vᵢ 1{yᵢ = c} / Σ vᵢ,     over d(x, xᵢ) ≤ radius
@@ -369,7 +361,7 @@ class RadiusNeighborsRegressor(RegressorMixin, RadiusPredictor):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and targets ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         self._check_parameters()
-        fit_targets(self, X, y, sample_weight)
+        base.fit_targets(self, X, y, sample_weight)
         self._fit_search()
         return self
 
@@ -390,7 +382,7 @@ class RadiusNeighborsRegressor(RegressorMixin, RadiusPredictor):
                 UserWarning,
                 2,
             )
-        return as_targets(self, np.where(empty, np.nan, sums / np.where(empty, 1.0, total)))
+        return base.as_targets(self, np.where(empty, np.nan, sums / np.where(empty, 1.0, total)))
 
     def formula(self) -> nodes.NumberFormula:
         """The weighted mean within the radius; NaN where there are none."""

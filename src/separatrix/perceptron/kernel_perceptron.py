@@ -15,17 +15,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
+from separatrix.estimators import class_labels
 from separatrix.estimators.base import KernelModel, reads_tables
-from separatrix.estimators.class_labels import (
-    CodedRows,
-    coded_arrays,
-    coded_items,
-    coded_rows,
-    known_classes,
-    label_scores,
-    outputs_of,
-    rows_with_codes,
-)
 from separatrix.formula import nodes
 from separatrix.geometry.hyperplane import KernelExpansion
 from separatrix.kernels import Precomputed
@@ -35,13 +26,8 @@ from separatrix.kernels.structures import as_list
 from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import Certificate, Status
 from separatrix.parameters import describe_parameters
+from separatrix.perceptron import perceptron
 from separatrix.perceptron.loops import next_mistake
-from separatrix.perceptron.perceptron import (
-    MistakeTrace,
-    TrainingOptions,
-    certify_mistakes,
-    epoch_orders,
-)
 from separatrix.threads import on_one_blas_thread
 
 
@@ -165,20 +151,20 @@ class KernelPerceptron(ClassifierMixin, KernelModel):
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` (rows, Rows, or a list for kernels on structures) and labels ``y``."""
-        options = TrainingOptions(self.order, self.max_epochs, self.average, self.pocket)
+        options = perceptron.TrainingOptions(self.order, self.max_epochs, self.average, self.pocket)
         if not self.cache_size > 0:
             raise InputError(f"cache_size={self.cache_size!r} must be positive megabytes.")
         if self._structures:
-            coded = coded_items(self, X, y, sample_weight)
+            coded = class_labels.coded_items(self, X, y, sample_weight)
         else:
-            coded = coded_rows(self, X, y, sample_weight)
+            coded = class_labels.coded_rows(self, X, y, sample_weight)
             self.encoding_ = coded.encoding
         items = coded.x
         self._set_kernel(items)
         if isinstance(self.kernel_, Precomputed) and len(coded.rows) < coded.n_samples:
             items = items[:, coded.rows]
         mercer = check_mercer(self.kernel_, items)
-        output_class = outputs_of(len(self.classes_))
+        output_class = class_labels.outputs_of(len(self.classes_))
         gram = GramCache(self.kernel_.prepare(items), self.cache_size, float(self.fit_intercept))
         random = check_random_state(self.random_state)
         result = train_kernel(gram, coded.codes, output_class, coded.w, options, random)
@@ -203,12 +189,12 @@ class KernelPerceptron(ClassifierMixin, KernelModel):
         first ones.
         """
         begun = hasattr(self, "expansion_")
-        known = known_classes(self, X, classes)
+        known = class_labels.known_classes(self, X, classes)
         if self._structures:
-            coded = coded_items(self, X, y, sample_weight, known=known)
+            coded = class_labels.coded_items(self, X, y, sample_weight, known=known)
         else:
-            coded = coded_arrays(
-                rows_with_codes(
+            coded = class_labels.coded_arrays(
+                class_labels.rows_with_codes(
                     self,
                     X,
                     y,
@@ -222,10 +208,10 @@ class KernelPerceptron(ClassifierMixin, KernelModel):
         before = self.expansion_ if begun else None
         if before is None:
             self._set_kernel(coded.x)
-        output_class = outputs_of(len(self.classes_))
+        output_class = class_labels.outputs_of(len(self.classes_))
         gram = GramCache(self.kernel_.prepare(coded.x), self.cache_size, float(self.fit_intercept))
         start = None if before is None else before.scores(coded.x)
-        once = TrainingOptions(max_epochs=1)
+        once = perceptron.TrainingOptions(max_epochs=1)
         result = train_kernel(gram, coded.codes, output_class, coded.w, once, start=start)
         mistakes = self.mistakes_ if begun else 0
         self._store(result, gram, coded.x, coded)
@@ -237,7 +223,7 @@ class KernelPerceptron(ClassifierMixin, KernelModel):
         wrong = int((signs * result.scores <= 0.0).any(axis=1).sum())
         notes = [f"{int(self.mistakes_.sum())} mistakes in all."]
         self.certificate_ = replace(
-            certify_mistakes("Kernel perceptron", wrong, gram.n, notes, np.inf, 1),
+            perceptron.certify_mistakes("Kernel perceptron", wrong, gram.n, notes, np.inf, 1),
             claim=f"Kernel perceptron: {wrong} of the last {gram.n} rows are misclassified",
         )
         return self
@@ -256,7 +242,11 @@ class KernelPerceptron(ClassifierMixin, KernelModel):
         return True
 
     def _store(
-        self, result: KernelTrainingResult, gram: GramCache, items: Any, coded: CodedRows
+        self,
+        result: KernelTrainingResult,
+        gram: GramCache,
+        items: Any,
+        coded: class_labels.CodedRows,
     ) -> None:
         n = coded.n_samples
         alpha = np.zeros((n, result.coefficients.shape[1]))
@@ -267,7 +257,7 @@ class KernelPerceptron(ClassifierMixin, KernelModel):
         centers = coded.rows if isinstance(self.kernel_, Precomputed) else items
         self.expansion_ = KernelExpansion(self.kernel_, centers, result.coefficients, intercept, n)
         empty = np.zeros(0)
-        self.trace_ = MistakeTrace(result.mistakes, gram.n, result.status, empty, empty)
+        self.trace_ = perceptron.MistakeTrace(result.mistakes, gram.n, result.status, empty, empty)
         self.mistakes_ = result.mistakes.sum(axis=0)
         self.n_kernel_rows_, self.cache_megabytes_ = gram.computed, gram.peak_megabytes
         self.n_iter_ = len(result.mistakes)
@@ -300,7 +290,7 @@ class KernelPerceptron(ClassifierMixin, KernelModel):
                 "there is no margin and no bound on the number of mistakes."
             )
         bound, outputs = self.mistake_bound_, margins.shape[1]
-        return certify_mistakes("Kernel perceptron", wrong, n, notes, bound, outputs)
+        return perceptron.certify_mistakes("Kernel perceptron", wrong, n, notes, bound, outputs)
 
     @on_one_blas_thread
     def decision_function(self, X: Any) -> Floats:
@@ -312,7 +302,7 @@ class KernelPerceptron(ClassifierMixin, KernelModel):
     @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row: by the sign of the score, or by the largest one."""
-        return label_scores(self.decision_function(X), self.classes_)
+        return class_labels.label_scores(self.decision_function(X), self.classes_)
 
     def formula(self) -> nodes.ClassFormula:
         """Sums of kernel values of the rows that were mistaken."""
@@ -386,7 +376,7 @@ class _DualVariables:
         codes: Ints,
         output_class: Ints,
         rate: Floats,
-        options: TrainingOptions,
+        options: perceptron.TrainingOptions,
         start: Floats | None = None,
     ) -> None:
         self.rate, self.options = rate, options
@@ -438,7 +428,7 @@ def train_kernel(
     codes: Ints,
     output_class: Ints,
     rate: Floats,
-    options: TrainingOptions,
+    options: perceptron.TrainingOptions,
     random: np.random.RandomState | None = None,
     start: Floats | None = None,
 ) -> KernelTrainingResult:
@@ -449,7 +439,7 @@ def train_kernel(
     dual = _DualVariables(codes, output_class, rate, options, start)
     history: list[Ints] = []
     status, seen = Status.LIMIT, 0
-    for order in epoch_orders(options, gram.n, random):
+    for order in perceptron.epoch_orders(options, gram.n, random):
         mistakes = np.zeros(len(output_class), dtype=np.int64)
         position = np.zeros(2, dtype=np.int64)
         while next_mistake(dual.scores, codes, output_class, order, position):

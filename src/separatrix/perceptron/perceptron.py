@@ -14,17 +14,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from separatrix.arrays import Floats, Ints, Matrix
-from separatrix.estimators import linear_classifier
+from separatrix.estimators import class_labels, linear_classifier
 from separatrix.estimators.base import reads_tables
-from separatrix.estimators.class_labels import (
-    CodedRows,
-    coded_arrays,
-    coded_rows,
-    known_classes,
-    outputs_of,
-    rows_with_codes,
-    weights_by_class,
-)
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.convex import Certificate, Solution, Status
@@ -213,7 +204,7 @@ class Perceptron(LinearClassifier):
         if not self._textbook:
             return self._fit_stochastic(X, y, coef_init, intercept_init, sample_weight)
         options = self._options()
-        given = coded_rows(self, X, y, sample_weight, self.class_weight)
+        given = class_labels.coded_rows(self, X, y, sample_weight, self.class_weight)
         standardizer = None
         if self.standardize:
             standardizer = Standardizer.from_rows(given.x, given.w, keep_mean=True)
@@ -240,9 +231,9 @@ class Perceptron(LinearClassifier):
         """Train one epoch on these rows from the present weights; the first call names classes."""
         begun = hasattr(self, "state_" if self._textbook else "t_")
         before = self.classes_ if begun else None
-        known = known_classes(self, X, classes)
-        given = coded_arrays(
-            rows_with_codes(self, X, y, sample_weight, known=known, reset=not begun)
+        known = class_labels.known_classes(self, X, classes)
+        given = class_labels.coded_arrays(
+            class_labels.rows_with_codes(self, X, y, sample_weight, known=known, reset=not begun)
         )
         if before is not None and len(before) != len(self.classes_):
             new = sorted(set(self.classes_.tolist()) - set(before.tolist()))
@@ -276,13 +267,13 @@ class Perceptron(LinearClassifier):
     ) -> Self:
         """Train as scikit-learn does."""
         before = (self.coef_, self.intercept_) if self.warm_start and hasattr(self, "t_") else None
-        given = coded_rows(self, X, y, sample_weight)
+        given = class_labels.coded_rows(self, X, y, sample_weight)
         if before is not None and coef_init is None:
             coef_init, intercept_init = before
         trained = train_epochs(self, given, coef_init, intercept_init)
         return self._adopt_stochastic(trained, given, last=False)
 
-    def _adopt_stochastic(self, trained: Any, given: CodedRows, *, last: bool) -> Self:
+    def _adopt_stochastic(self, trained: Any, given: class_labels.CodedRows, *, last: bool) -> Self:
         for name in ("trace_", "state_", "mistakes_", "mistake_bound_"):
             self.__dict__.pop(name, None)
         coef, intercept = np.array(trained.coef_), np.array(trained.intercept_)
@@ -320,11 +311,13 @@ class Perceptron(LinearClassifier):
             self.order or "given", epochs, self.average, self.pocket, self.store_weights
         )
 
-    def _training(self, given: CodedRows, standardizer: Standardizer | None) -> PerceptronRows:
+    def _training(
+        self, given: class_labels.CodedRows, standardizer: Standardizer | None
+    ) -> PerceptronRows:
         return training_rows(
             given.x,
             given.codes,
-            outputs_of(len(self.classes_)),
+            class_labels.outputs_of(len(self.classes_)),
             self.eta0 * given.w,
             bool(self.fit_intercept),
             standardizer,
@@ -369,14 +362,20 @@ SHARED = (
 )  # fmt: skip
 
 
-def stochastic_perceptron(model: Any, given: CodedRows, place: Ints) -> StochasticPerceptron:
+def stochastic_perceptron(
+    model: Any, given: class_labels.CodedRows, place: Ints
+) -> StochasticPerceptron:
     """scikit-learn's perceptron with the parameters of ``model``; classes by their ``place``."""
     weight = model.class_weight
     if weight is not None and not isinstance(weight, str):
         labels = model.classes_.tolist()
         total = np.bincount(given.codes, given.w, len(labels)).astype(np.float64)
         weight = dict(
-            zip(place.tolist(), weights_by_class(weight, labels, total).tolist(), strict=True)
+            zip(
+                place.tolist(),
+                class_labels.weights_by_class(weight, labels, total).tolist(),
+                strict=True,
+            )
         )
     shared = {name: getattr(model, name) for name in SHARED}
     if _as_column(model, given):
@@ -384,7 +383,7 @@ def stochastic_perceptron(model: Any, given: CodedRows, place: Ints) -> Stochast
     return StochasticPerceptron(**shared, class_weight=weight)
 
 
-def _as_column(model: Any, given: CodedRows) -> bool:
+def _as_column(model: Any, given: class_labels.CodedRows) -> bool:
     """Whether the intercept is the coefficient of a column of ones."""
     return sparse.issparse(given.x) and bool(model.fit_intercept) and model.penalty is None
 
@@ -402,7 +401,7 @@ def _by_appearance(codes: Ints, k: int) -> Ints:
 
 
 def train_epochs(
-    model: Any, given: CodedRows, coef: Floats | None, intercept: Floats | None
+    model: Any, given: class_labels.CodedRows, coef: Floats | None, intercept: Floats | None
 ) -> StochasticPerceptron:
     """Epochs until the loss no longer improves, from these weights or from zero."""
     place = _by_appearance(given.codes, len(model.classes_))
@@ -413,7 +412,7 @@ def train_epochs(
     if _as_column(model, given):
         x = _with_ones(x)
         if coef is not None or intercept is not None:
-            outputs = len(outputs_of(len(place)))
+            outputs = len(class_labels.outputs_of(len(place)))
             coef = np.zeros((outputs, x.shape[1] - 1)) if coef is None else np.atleast_2d(coef)
             base = np.zeros(outputs) if intercept is None else np.ravel(intercept)
             coef, intercept = np.column_stack([coef, base]), None
@@ -432,7 +431,7 @@ def _without_column(trained: StochasticPerceptron) -> StochasticPerceptron:
     return trained
 
 
-def train_once(model: Any, given: CodedRows, begun: bool) -> StochasticPerceptron:
+def train_once(model: Any, given: class_labels.CodedRows, begun: bool) -> StochasticPerceptron:
     """One epoch from the present weights of ``model``, or from zero."""
     every = np.arange(len(model.classes_))
     trained, x, column = stochastic_perceptron(model, given, every), given.x, False
@@ -450,11 +449,13 @@ def train_once(model: Any, given: CodedRows, begun: bool) -> StochasticPerceptro
     return _without_column(trained) if column else trained
 
 
-def certify_epochs(trained: StochasticPerceptron, given: CodedRows, *, last: bool) -> Certificate:
+def certify_epochs(
+    trained: StochasticPerceptron, given: class_labels.CodedRows, *, last: bool
+) -> Certificate:
     """The misclassified rows, counted: of all, or of the ``last`` that were given."""
     coef, n = trained.coef_, len(given.codes)
     scores = np.asarray(given.x @ coef.T) + trained.intercept_
-    positive = given.codes[:, None] == outputs_of(len(trained.classes_))
+    positive = given.codes[:, None] == class_labels.outputs_of(len(trained.classes_))
     wrong = int((np.where(positive, scores, -scores) <= 0.0).any(axis=1).sum())
     epochs = int(trained.n_iter_)
     notes = [f"{epochs} epoch{'s' * (epochs > 1)}."]

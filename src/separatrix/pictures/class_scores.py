@@ -13,27 +13,8 @@ from separatrix.arrays import Floats
 from separatrix.formatting import join_words, number, plural
 from separatrix.messages import InputError
 from separatrix.parameters import describe_parameters
+from separatrix.pictures import points, style
 from separatrix.pictures.display import Display
-from separatrix.pictures.points import (
-    BESIDE,
-    annotate,
-    bin_edges,
-    fill_band,
-    mark_point,
-    reference_line,
-)
-from separatrix.pictures.style import (
-    BLUE,
-    MUTED,
-    ORANGE,
-    SERIES,
-    SKY,
-    TALL,
-    WIDTH,
-    label_text,
-    style_axes,
-    text_color,
-)
 from separatrix.probability.reliability import Reliability, reliability
 from separatrix.probability.roc import RocCurve, roc_curve
 
@@ -47,7 +28,7 @@ _DASHES: tuple[Any, ...] = ("-", (0, (5, 2)))
 def _roc_axes(ax: Any, *, fontsize: float = 9) -> None:
     ax.set_xlim(-0.01, 1.01)
     ax.set_ylim(-0.01, 1.02)
-    style_axes(ax)
+    style.style_axes(ax)
     ax.set_xlabel("false positive rate")
     ax.set_ylabel("true positive rate")
     ax.legend(frameon=False, fontsize=fontsize, loc="lower right", labelspacing=0.3)
@@ -154,21 +135,21 @@ class RocDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         curve = self.curve
-        ax.plot([0, 1], [0, 1], color=MUTED, linewidth=0.9)
+        ax.plot([0, 1], [0, 1], color=style.MUTED, linewidth=0.9)
         if self.fold_areas is not None:
             self._band(ax, *self.fold_areas)
         ax.plot(
             curve.fpr[curve.hull],
             curve.tpr[curve.hull],
-            color=ORANGE,
+            color=style.ORANGE,
             linewidth=1.2,
             linestyle=(0, (4, 3)),
             label=f"convex hull (AUC {curve.hull_area:.3f})",
         )
-        ax.plot(curve.fpr, curve.tpr, color=BLUE, label=f"ROC curve (AUC {curve.area:.3f})")
+        ax.plot(curve.fpr, curve.tpr, color=style.BLUE, label=f"ROC curve (AUC {curve.area:.3f})")
         if self.operating_point is not None:
             label = f"threshold {number(self.threshold or 0.0, 3)}"
-            mark_point(ax, *self.operating_point, label, color=BLUE)
+            points.mark_point(ax, *self.operating_point, label, color=style.BLUE)
         _roc_axes(ax)
 
     def _band(self, ax: Any, low: float, high: float) -> None:
@@ -177,7 +158,7 @@ class RocDisplay(Display):
         heights = np.array([fold.tpr_at(grid) for fold in self.folds])
         x, *ends = (np.append(0.0, v) for v in (grid, heights.min(axis=0), heights.max(axis=0)))
         label = f"{len(self.folds)} folds (AUC {low:.3f} to {high:.3f})"
-        fill_band(ax, x, *ends, label=label)
+        points.fill_band(ax, x, *ends, label=label)
 
 
 @describe_parameters
@@ -268,14 +249,14 @@ class OneVsRestRocDisplay(Display):
         )
 
     def _draw(self, ax: Any) -> None:
-        ax.plot([0, 1], [0, 1], color=MUTED, linewidth=0.9)
+        ax.plot([0, 1], [0, 1], color=style.MUTED, linewidth=0.9)
         for i, (curve, label) in enumerate(zip(self.curves, self.labels, strict=True)):
             ax.plot(
                 curve.fpr,
                 curve.tpr,
-                color=SERIES[i % len(SERIES)],
-                linestyle=_DASHES[i // len(SERIES) % 2],
-                label=f"{label_text(label, 18)} (AUC {curve.area:.3f})",
+                color=style.SERIES[i % len(style.SERIES)],
+                linestyle=_DASHES[i // len(style.SERIES) % 2],
+                label=f"{style.label_text(label, 18)} (AUC {curve.area:.3f})",
             )
         _roc_axes(ax, fontsize=9 if len(self.labels) <= 5 else 7.5)
 
@@ -347,14 +328,14 @@ class PrecisionRecallDisplay(Display):
         )
 
     def _draw(self, ax: Any) -> None:
-        reference_line(ax, self.prevalence)
-        annotate(ax, "prevalence", (0, self.prevalence), (3, 3), color=MUTED)
+        points.reference_line(ax, self.prevalence)
+        points.annotate(ax, "prevalence", (0, self.prevalence), (3, 3), color=style.MUTED)
         # A lower threshold without further true positives only loses precision: left out.
         rises = np.append(True, np.diff(self.curve.tpr) > 0)
-        ax.step(self.curve.tpr[rises], self.curve.precision[rises], where="pre", color=BLUE)
+        ax.step(self.curve.tpr[rises], self.curve.precision[rises], where="pre", color=style.BLUE)
         ax.set_xlim(-0.01, 1.01)
         ax.set_ylim(0, 1.03)
-        style_axes(ax)
+        style.style_axes(ax)
         ax.set_xlabel("recall")
         ax.set_ylabel("precision")
 
@@ -426,7 +407,7 @@ class CalibrationDisplay(Display):
     axis_label: str = "predicted probability"
 
     title: ClassVar[str] = "Calibration curve"
-    figure_size: ClassVar[tuple[float, float]] = TALL
+    figure_size: ClassVar[tuple[float, float]] = style.TALL
 
     @classmethod
     def from_predictions(
@@ -536,23 +517,23 @@ class CalibrationDisplay(Display):
         )
 
     def _draw(self, ax: Any) -> None:
-        ax.plot([0, 1], [0, 1], color=MUTED, linewidth=0.9)
+        ax.plot([0, 1], [0, 1], color=style.MUTED, linewidth=0.9)
         for i, curve in enumerate(self.curves):
             self._curve(ax, i, curve)
         self._histogram(ax)
         ax.set_xlim(-0.01, 1.01)
         ax.set_ylim(_FLOOR, 1.03)
-        style_axes(ax)
+        style.style_axes(ax)
         ax.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1.0])
         ax.set_xlabel(self.axis_label)
         ax.set_ylabel("observed frequency")
         ax.legend(frameon=False, fontsize=8.5, loc="upper left", handlelength=1.6)
 
     def _curve(self, ax: Any, i: int, curve: Reliability) -> None:
-        color = SERIES[i % len(SERIES)]
+        color = style.SERIES[i % len(style.SERIES)]
         for at, (low, high) in zip(curve.predicted, self.confidence_intervals(i), strict=True):
             ax.plot([at, at], [low, high], color=color, linewidth=1.0, alpha=0.6)
-        name = f"{label_text(self.labels[i], 18)}: " if self.labels[i] else ""
+        name = f"{style.label_text(self.labels[i], 18)}: " if self.labels[i] else ""
         ax.plot(
             curve.predicted,
             curve.observed,
@@ -567,17 +548,19 @@ class CalibrationDisplay(Display):
         edges = np.linspace(0, 1, BARS + 1)
         top = max(float(h.max()) for h in self.histograms) or 1.0
         for i, counts in enumerate(self.histograms):
-            color = SERIES[i % len(SERIES)]
+            color = style.SERIES[i % len(style.SERIES)]
             height = _FLOOR + (_CEILING - _FLOOR) * counts / top
             if len(self.histograms) == 1:
                 ax.stairs(height, edges, baseline=_FLOOR, fill=True, color=color, alpha=0.35)
             ax.stairs(height, edges, baseline=_FLOOR, color=color, linewidth=1.0)
         text = f"histogram (highest bar {100 * top:.0f} % of the rows)"
-        annotate(ax, text, (0.5, _CEILING / 2), ha="center", va="center", color=MUTED)
+        points.annotate(ax, text, (0.5, _CEILING / 2), ha="center", va="center", color=style.MUTED)
 
 
 def _axis_label(name: Any) -> str:
-    return "predicted probability" if name is None else f"probability of {label_text(name, 20)}"
+    return (
+        "predicted probability" if name is None else f"probability of {style.label_text(name, 20)}"
+    )
 
 
 def _positive(y: Any, positive: Any) -> Any:
@@ -656,29 +639,32 @@ class ClassHistogramDisplay(Display):
     def size(self) -> tuple[float, float]:
         """One strip for each class."""
         strips = min(max(len(self.labels), 2), _MAX_CLASSES)
-        return WIDTH, 0.7 + strips * (1.15 if strips < 4 else 0.6)
+        return style.WIDTH, 0.7 + strips * (1.15 if strips < 4 else 0.6)
 
     def _draw(self, ax: Any) -> None:
         labels = list(self.labels)[:_MAX_CLASSES]
         bins = int(np.clip(2 * np.sqrt(self.values.size), 8, BINS))
-        edges = bin_edges(self.values, bins)
-        ax.axvline(0.0, color=text_color(ax), linewidth=1.0)
+        edges = points.bin_edges(self.values, bins)
+        ax.axvline(0.0, color=style.text_color(ax), linewidth=1.0)
         on_right = -edges[0] < edges[-1]  # the side with more room
         for i, label in enumerate(labels):
-            count, color = np.histogram(self._of_class(i), edges)[0], SERIES[i % len(SERIES)]
+            count, color = (
+                np.histogram(self._of_class(i), edges)[0],
+                style.SERIES[i % len(style.SERIES)],
+            )
             height = 0.76 * count / max(count.max(initial=1), 1)
             ax.stairs(height - i, edges, baseline=-i, fill=True, color=color, alpha=0.35)
             ax.stairs(height - i, edges, baseline=-i, color=color, linewidth=1.2)
-            ax.axhline(-i, color=MUTED, linewidth=0.6)
-            text = f"{label_text(label)}  ({self.wrong(i):,} misclassified)"
+            ax.axhline(-i, color=style.MUTED, linewidth=0.6)
+            text = f"{style.label_text(label)}  ({self.wrong(i):,} misclassified)"
             at = (0.99 if on_right else 0.01, 0.97 - i)
             side = "right" if on_right else "left"
-            annotate(ax, text, at, (0, 0), BESIDE, ha=side, va="top", color=color)
+            points.annotate(ax, text, at, (0, 0), points.BESIDE, ha=side, va="top", color=color)
         ax.set_ylim(-len(labels) + 0.98, 1.02)
         ax.set_yticks([])
-        style_axes(ax, grid=None)
+        style.style_axes(ax, grid=None)
         ax.spines["left"].set_visible(False)
-        side = "true class" if self.own_class else label_text(self.labels[-1], 14)
+        side = "true class" if self.own_class else style.label_text(self.labels[-1], 14)
         ax.set_xlabel(f"{self.axis}{', ' if self.unit else ''}{self.unit} (positive: {side})")
 
 
@@ -930,18 +916,18 @@ class MarginDisplay(Display):
         heights = np.histogram(np.clip(self.margins, low, high), edges)[0]
         middle = (edges[1:] + edges[:-1]) / 2
         groups = (
-            (-np.inf, 0.0, ORANGE, "misclassified"),
-            (0.0, 1.0, SKY, "inside the margin"),
-            (1.0, np.inf, BLUE, "outside the margin"),
+            (-np.inf, 0.0, style.ORANGE, "misclassified"),
+            (0.0, 1.0, style.SKY, "inside the margin"),
+            (1.0, np.inf, style.BLUE, "outside the margin"),
         )
         for (start, stop, color, name), count in zip(groups, self.counts, strict=True):
             in_bin = np.where((middle >= start) & (middle < stop), heights, 0)
             ax.stairs(in_bin, edges, fill=True, color=color, alpha=0.55, label=f"{name}: {count:,}")
         for at in (-1.0, 0.0, 1.0):
             if low <= at <= high:
-                look = {"color": text_color(ax) if at == 0 else MUTED, "linewidth": 1.0}
+                look = {"color": style.text_color(ax) if at == 0 else style.MUTED, "linewidth": 1.0}
                 ax.axvline(at, linestyle="-" if at == 0 else (0, (4, 3)), **look)
-        style_axes(ax, grid="y")
+        style.style_axes(ax, grid="y")
         ax.set_xlim(low, high)
         ax.set_xlabel("margin y f(x)")
         ax.set_ylabel("rows")

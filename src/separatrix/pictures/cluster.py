@@ -13,6 +13,7 @@ from separatrix.arrays import Floats, Ints
 from separatrix.formatting import join_words, number, plural
 from separatrix.messages import InputError
 from separatrix.parameters import describe_parameters
+from separatrix.pictures import style
 from separatrix.pictures.display import Display
 from separatrix.pictures.inputs import column_names, labeled_rows
 from separatrix.pictures.points import (
@@ -25,19 +26,6 @@ from separatrix.pictures.points import (
     reference_line,
     row_names,
     scatter,
-)
-from separatrix.pictures.style import (
-    BLUE,
-    GRID,
-    MUTED,
-    ORANGE,
-    PAPER,
-    TALL,
-    WIDTH,
-    group_style,
-    label_text,
-    style_axes,
-    text_color,
 )
 
 if TYPE_CHECKING:
@@ -152,7 +140,7 @@ class SilhouetteDisplay(Display):
     @property
     def size(self) -> tuple[float, float]:
         """Taller for more clusters."""
-        return WIDTH, float(np.clip(1.6 + 0.4 * len(self.silhouette.clusters), 2.8, 6.4))
+        return style.WIDTH, float(np.clip(1.6 + 0.4 * len(self.silhouette.clusters), 2.8, 6.4))
 
     def _draw(self, ax: Any) -> None:
         silhouette = self.silhouette
@@ -164,7 +152,7 @@ class SilhouetteDisplay(Display):
             steps = min(len(coefficients), max(400 // len(silhouette.clusters), 4))
             at = ((np.arange(steps) + 0.5) * len(coefficients) / steps).astype(int)
             edges = top + np.linspace(0, len(coefficients), steps + 1)
-            look = {"color": group_style(i)[0], "alpha": 0.6}
+            look = {"color": style.group_style(i)[0], "alpha": 0.6}
             ax.stairs(coefficients[at], edges, orientation="horizontal", fill=True, **look)
             middles.append(top + len(coefficients) / 2)
             top += len(coefficients) + space
@@ -174,7 +162,7 @@ class SilhouetteDisplay(Display):
         ax.set_ylim(max(top - space, 1), 0)
         low, high = float(silhouette.samples.min()), float(silhouette.samples.max())
         ax.set_xlim(min(-0.05, 1.05 * low), min(max(0.5, 1.08 * high), 1.0))
-        style_axes(ax, grid="x")
+        style.style_axes(ax, grid="x")
         ax.spines["left"].set_visible(False)
         ax.set_xlabel("silhouette")
 
@@ -182,7 +170,7 @@ class SilhouetteDisplay(Display):
         # Clusters that are labeled.
         silhouette, step = self.silhouette, max(1, -(-len(middles) // 24))
         names = [
-            f"{label_text(silhouette.clusters[i], 10)} ({len(self.of_cluster(i)):,}): "
+            f"{style.label_text(silhouette.clusters[i], 10)} ({len(self.of_cluster(i)):,}): "
             f"{number(float(silhouette.by_cluster[i]), 2)}"
             for i in range(len(middles))
         ]
@@ -337,10 +325,10 @@ class DendrogramDisplay(Display):
         inverted = [s for s in tree.inversions if n + s in position and s >= n - self.shown]
         if inverted:
             at = [position[n + s] for s in inverted], tree.heights[inverted]
-            look = {"mfc": "none", "mec": text_color(ax), "mew": 1.0, "linestyle": "none"}
+            look = {"mfc": "none", "mec": style.text_color(ax), "mew": 1.0, "linestyle": "none"}
             ax.plot(*at, "v", ms=5, label="inversion", **look)
             ax.legend(frameon=False, fontsize=8.5, loc="upper right")
-        style_axes(ax, grid="y")
+        style.style_axes(ax, grid="y")
         ax.set_xlim(-0.9, self.shown - 0.1)
         ax.set_ylim(0, 1.06 * float(tree.heights.max()) or 1.0)
         self._cut_line(ax)
@@ -389,12 +377,14 @@ class DendrogramDisplay(Display):
         return np.arange(len(self.dendrogram) - 1) < made
 
     def _color(self, leaf: int, below_cut: bool) -> str:
-        return group_style(int(self.labels[leaf]))[0] if below_cut else MUTED
+        return style.group_style(int(self.labels[leaf]))[0] if below_cut else style.MUTED
 
     def _cut_line(self, ax: Any) -> None:
         if self.cut_height is None:
             return
-        ax.axhline(self.cut_height, color=text_color(ax), linewidth=1.0, linestyle=(0, (4, 3)))
+        ax.axhline(
+            self.cut_height, color=style.text_color(ax), linewidth=1.0, linestyle=(0, (4, 3))
+        )
         text = plural(self.clusters, "cluster")
         annotate(ax, text, (1, self.cut_height), (-2, 3), BESIDE, ha="right")
 
@@ -407,7 +397,7 @@ class DendrogramDisplay(Display):
             return
         if self.shown == n:
             labels = row_names(self.leaf_labels, n)
-            names = [label_text(labels[node], 14) for node in bottom]
+            names = [style.label_text(labels[node], 14) for node in bottom]
             ax.set_xlabel("" if self.leaf_labels is not None else "row number")
         else:
             names = [f"{tree.sizes[node - n]:,}" if node >= n else "1" for node in bottom]
@@ -543,18 +533,22 @@ class ElbowDisplay(Display):
 
         look = {"marker": "o", "ms": 4.5}
         ax.plot(
-            self.n_clusters, self.within, color=BLUE, label="within-cluster sum of squares", **look
+            self.n_clusters,
+            self.within,
+            color=style.BLUE,
+            label="within-cluster sum of squares",
+            **look,
         )
         ax.plot(
             self.n_clusters,
             self.silhouettes,
-            color=ORANGE,
+            color=style.ORANGE,
             linestyle=(0, (5, 2)),
             label="mean silhouette",
-            mfc=PAPER,
+            mfc=style.PAPER,
             **look,
         )
-        style_axes(ax)
+        style.style_axes(ax)
         if self.chosen is not None:
             mark_value(ax, self.chosen, "chosen")
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -649,7 +643,7 @@ class ClusterProfileDisplay(Display):
             extreme = np.argsort(-np.abs(self.means[i]), kind="stable")[:2]
             columns = join_words(
                 [
-                    f"{label_text(self.names[j], 20)} {_format_signed(self.means[i, j])}"
+                    f"{style.label_text(self.names[j], 20)} {_format_signed(self.means[i, j])}"
                     for j in extreme
                 ]
             )
@@ -671,7 +665,7 @@ class ClusterProfileDisplay(Display):
     @property
     def size(self) -> tuple[float, float]:
         """One line for each column."""
-        return WIDTH, float(np.clip(1.1 + 0.24 * len(self.shown_columns), 2.2, 6.0))
+        return style.WIDTH, float(np.clip(1.1 + 0.24 * len(self.shown_columns), 2.2, 6.0))
 
     @property
     def shown_clusters(self) -> Ints:
@@ -689,18 +683,18 @@ class ClusterProfileDisplay(Display):
             # Light enough for text on light and dark pages.
             alpha = 0.55 * abs(level) / shades
             at = np.argwhere(shade == level)[:, [1, 1, 0, 0]] + [-0.5, 0.5, -0.5, 0.5]
-            fill_boxes(ax, at, ORANGE if level > 0 else BLUE, alpha)
+            fill_boxes(ax, at, style.ORANGE if level > 0 else style.BLUE, alpha)
         if cells.size <= _NUMBERED and len(clusters) <= _NUMBERED_CLUSTERS:
             for (row, i), value in np.ndenumerate(cells):
                 ax.text(i, row, _format_signed(value), ha="center", va="center", fontsize=8.5)
         k = len(clusters)
         for edge in np.arange(k - 1) + 0.5:
-            ax.axvline(edge, color=GRID, linewidth=0.7)
+            ax.axvline(edge, color=style.GRID, linewidth=0.7)
         ax.set_xlim(-0.5, k - 0.5)
         ax.set_ylim(len(columns) - 0.5, -0.5)
-        ax.set_yticks(range(len(columns)), [label_text(self.names[j], 20) for j in columns])
+        ax.set_yticks(range(len(columns)), [style.label_text(self.names[j], 20) for j in columns])
         heads = [
-            label_text(self.clusters[i], 10)
+            style.label_text(self.clusters[i], 10)
             + (f"\n{plural(self.sizes[i], 'row')}" if k <= 5 else "")
             for i in clusters.tolist()
         ]
@@ -758,7 +752,7 @@ class ClusterProjectionDisplay(Display):
     max_points: int = MAX_POINTS
 
     title: ClassVar[str] = "Clusters, projected"
-    figure_size: ClassVar[tuple[float, float]] = TALL
+    figure_size: ClassVar[tuple[float, float]] = style.TALL
 
     @classmethod
     def from_rows(
@@ -796,7 +790,7 @@ class ClusterProjectionDisplay(Display):
     def description(self) -> str:
         """The axes, the fraction of scatter that they explain, and the sizes of the clusters."""
         first, second = (
-            join_words([label_text(name, 20) for name in self.main_columns(i)]) or "nothing"
+            join_words([style.label_text(name, 20) for name in self.main_columns(i)]) or "nothing"
             for i in (0, 1)
         )
         total, between = self.projection.total, self.projection.between
@@ -820,24 +814,25 @@ class ClusterProjectionDisplay(Display):
             if not len(point):
                 continue
             limit = 0 if len(points) > self.max_points else len(point)
-            color, marker = group_style(i)
+            color, marker = style.group_style(i)
             scatter(ax, *point.T, max_points=limit, color=color, marker=marker, groups=k)
         if k <= 24:  # rows that are labeled
             for i in np.unique(self.codes).tolist():
                 ax.text(
                     *points[self.codes == i].mean(axis=0),
-                    label_text(self.clusters[i], 12),
+                    style.label_text(self.clusters[i], 12),
                     ha="center",
                     va="center",
                     fontsize=9,
                     fontweight="bold",
-                    color=text_color(ax),
-                    bbox={"facecolor": PAPER, "alpha": 0.75, "linewidth": 0, "pad": 1.5},
+                    color=style.text_color(ax),
+                    bbox={"facecolor": style.PAPER, "alpha": 0.75, "linewidth": 0, "pad": 1.5},
                 )
-        style_axes(ax)
+        style.style_axes(ax)
         for i, (axis, limit) in enumerate(((ax.xaxis, 16), (ax.yaxis, 12))):
             columns = (
-                ", ".join(label_text(name, limit) for name in self.main_columns(i)) or "nothing"
+                ", ".join(style.label_text(name, limit) for name in self.main_columns(i))
+                or "nothing"
             )
             axis.set_label_text(f"direction {i + 1}: mostly {columns}")
 
@@ -908,10 +903,12 @@ class DistanceConcentrationDisplay(Display):
         relative = self.concentration.distances / (self.mean or 1.0)
         top = max(float(relative.max()), 1.25)
         counts, edges = np.histogram(relative, np.linspace(0, top, 48 + 1))  # bins of the histogram
-        ax.stairs(counts, edges, fill=True, color=BLUE, alpha=0.55)
-        ax.axvline(1.0, color=text_color(ax), linewidth=1.0)
-        ax.axvline(self.concentration.nearest, color=ORANGE, linewidth=1.6, linestyle=(0, (4, 2)))
-        style_axes(ax, grid="y")
+        ax.stairs(counts, edges, fill=True, color=style.BLUE, alpha=0.55)
+        ax.axvline(1.0, color=style.text_color(ax), linewidth=1.0)
+        ax.axvline(
+            self.concentration.nearest, color=style.ORANGE, linewidth=1.6, linestyle=(0, (4, 2))
+        )
+        style.style_axes(ax, grid="y")
         ax.set_xlim(0, top)
         for at, text, side in (
             (1.0, "mean", "left"),

@@ -13,20 +13,10 @@ from separatrix.arrays import Floats
 from separatrix.formatting import join_words, number, plural
 from separatrix.messages import InputError
 from separatrix.parameters import describe_parameters
+from separatrix.pictures import style
 from separatrix.pictures.display import Display
 from separatrix.pictures.inputs import require_fitted
 from separatrix.pictures.points import annotate, mark_point, reference_line
-from separatrix.pictures.style import (
-    BLUE,
-    MUTED,
-    ORANGE,
-    PAPER,
-    WIDTH,
-    label_text,
-    log_axis,
-    percent_axis,
-    style_axes,
-)
 
 if TYPE_CHECKING:
     from separatrix.bayes.bayesian_logistic_regression import PosteriorComparison
@@ -116,16 +106,16 @@ class EvidenceWeightDisplay(Display):
     @property
     def size(self) -> tuple[float, float]:
         """As tall as the list is long."""
-        return WIDTH, 1.05 + 0.26 * max(4, len(self.shown))
+        return style.WIDTH, 1.05 + 0.26 * max(4, len(self.shown))
 
     def _draw(self, ax: Any) -> None:
         position = -np.arange(len(self.shown), dtype=float)
-        ax.barh(position, self.weights[self.shown], height=0.62, color=BLUE)
-        ax.set_yticks(position, [label_text(self.names[i], 20) for i in self.shown])
+        ax.barh(position, self.weights[self.shown], height=0.62, color=style.BLUE)
+        ax.set_yticks(position, [style.label_text(self.names[i], 20) for i in self.shown])
         ax.set_ylim(position[-1] - 0.7, 0.7)
         ax.set_xlim(0.0, 1.0)
-        style_axes(ax, grid="x")
-        percent_axis(ax.xaxis)
+        style.style_axes(ax, grid="x")
+        style.percent_axis(ax.xaxis)
         ax.set_xlabel("probability given the rows")
 
 
@@ -179,12 +169,12 @@ class EvidenceCurveDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         c = self.curve
-        ax.plot(c.lambdas, c.log_evidence, color=BLUE)
+        ax.plot(c.lambdas, c.log_evidence, color=style.BLUE)
         top = float(max(c.log_evidence.max(), c.best_log_evidence))
         low = max(float(c.log_evidence.min()), top - 60.0)
         ax.set_ylim(low - 0.05 * (top - low) - 1e-9, top + 0.12 * (top - low) + 1e-9)
-        style_axes(ax)
-        log_axis(ax)
+        style.style_axes(ax)
+        style.log_axis(ax)
         if c.lambdas.min() <= c.best_lambda <= c.lambdas.max():
             at = (c.best_lambda, c.best_log_evidence)
             mark_point(ax, *at, "maximum")
@@ -270,15 +260,15 @@ class LaplaceComparisonDisplay(Display):
     @property
     def size(self) -> tuple[float, float]:
         """As tall as the list is long."""
-        return WIDTH, 1.05 + 0.26 * max(4, len(self.shown))
+        return style.WIDTH, 1.05 + 0.26 * max(4, len(self.shown))
 
     def _draw(self, ax: Any) -> None:
         c, shown = self.comparison, self.shown
         position = -np.arange(len(shown), dtype=float)
         reference_line(ax, 0.0, horizontal=False)
         pairs = (
-            (0.16, BLUE, c.laplace_mean, c.laplace_interval),
-            (-0.16, ORANGE, c.sample_mean, c.sample_interval),
+            (0.16, style.BLUE, c.laplace_mean, c.laplace_interval),
+            (-0.16, style.ORANGE, c.sample_mean, c.sample_interval),
         )
         for at, j in zip(position, shown, strict=True):
             for offset, color, mean, interval in pairs:
@@ -286,12 +276,12 @@ class LaplaceComparisonDisplay(Display):
                 middle = (mean[j] - c.laplace_mean[j]) / c.laplace_std[j]
                 ax.plot(ends, [at + offset] * 2, color=color, linewidth=1.4)
                 ax.plot([middle], [at + offset], "o", ms=4.5, mfc=color, mec=color)
-        ax.set_yticks(position, [label_text(c.labels[j], 20) for j in shown])
+        ax.set_yticks(position, [style.label_text(c.labels[j], 20) for j in shown])
         ax.set_ylim(position[-1] - 0.7, 0.7)
-        style_axes(ax, grid="x")
+        style.style_axes(ax, grid="x")
         ax.spines["left"].set_visible(False)
         ax.set_xlabel("standard deviations from the maximum")
-        for right, text, color in ((0, "Laplace", BLUE), (54, "draws", ORANGE)):
+        for right, text, color in ((0, "Laplace", style.BLUE), (54, "draws", style.ORANGE)):
             annotate(ax, text, (0, 1), (right, 4), "axes fraction", color=color)
 
 
@@ -441,7 +431,7 @@ class RelevanceDisplay(Display):
     @property
     def size(self) -> tuple[float, float]:
         """As tall as the list is long."""
-        return WIDTH, 0.95 + 0.22 * max(4, len(self.shown))
+        return style.WIDTH, 0.95 + 0.22 * max(4, len(self.shown))
 
     def _draw(self, ax: Any) -> None:
         shown, position = self.shown, -np.arange(len(self.shown), dtype=float)
@@ -451,23 +441,25 @@ class RelevanceDisplay(Display):
         ends = None if self.intervals is None else self.unit[:, None] / self.intervals[:, ::-1]
         reach = [largest, *np.maximum(values[shown], floor)]
         for at, j in zip(position, shown, strict=True):
-            color = BLUE if known[j] else MUTED
+            color = style.BLUE if known[j] else style.MUTED
             if ends is not None:
                 low, high = np.nan_to_num(ends[j], nan=floor, posinf=values[j])
                 reach += [max(float(low), floor), float(high)]
                 ax.plot(np.maximum([low, high], floor), [at, at], color=color, linewidth=1.4)
-            fill, value = color if known[j] else PAPER, max(float(values[j]), floor)
+            fill, value = color if known[j] else style.PAPER, max(float(values[j]), floor)
             ax.plot([value], [at], "o", ms=5, mfc=fill, mec=color, mew=1.2)
-        log_axis(ax)
+        style.log_axis(ax)
         ax.set_xlim(min(reach) / 1.6, 1.6 * max(reach))
-        ax.set_yticks(position, [label_text(self.names[j], 20) for j in shown])
+        ax.set_yticks(position, [style.label_text(self.names[j], 20) for j in shown])
         ax.set_ylim(position[-1] - 0.7, 0.7)
-        style_axes(ax, grid="x")
+        style.style_axes(ax, grid="x")
         ax.spines["left"].set_visible(False)
         ax.set_xlabel("standard deviations per length scale (log)")
         raw = ax.secondary_yaxis("right")
         raw.set_yticks(position, [number(self.length_scales[j], 3) for j in shown])
-        raw.tick_params(length=0, labelcolor=MUTED)
+        raw.tick_params(length=0, labelcolor=style.MUTED)
         raw.spines["right"].set_visible(False)
         raw.patch.set_visible(False)
-        annotate(ax, "length scale", (1, 1), (0, 3), "axes fraction", color=MUTED, ha="center")
+        annotate(
+            ax, "length scale", (1, 1), (0, 3), "axes fraction", color=style.MUTED, ha="center"
+        )

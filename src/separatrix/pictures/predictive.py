@@ -13,6 +13,7 @@ from separatrix.arrays import Floats, Ints
 from separatrix.formatting import join_words, number, plural
 from separatrix.messages import InputError
 from separatrix.parameters import describe_parameters
+from separatrix.pictures import style
 from separatrix.pictures.columns import short_name, value_axis, value_text
 from separatrix.pictures.display import Display
 from separatrix.pictures.inputs import column_names, like
@@ -28,16 +29,6 @@ from separatrix.pictures.points import (
     row_names,
     running_mean,
     scatter,
-)
-from separatrix.pictures.style import (
-    BLUE,
-    MUTED,
-    ORANGE,
-    TALL,
-    label_text,
-    percent_axis,
-    style_axes,
-    text_color,
 )
 from separatrix.rows.schema import unit_weights
 
@@ -256,18 +247,22 @@ class PredictiveBandDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         fill_band(
-            ax, self.x, *self.intervals.T, color=ORANGE, label=f"{level_text(self.level)} interval"
+            ax,
+            self.x,
+            *self.intervals.T,
+            color=style.ORANGE,
+            label=f"{level_text(self.level)} interval",
         )
         if self.points is not None and len(self.points):
             at, y = np.asarray(self.points, dtype=float).T
             scatter(ax, at, y, max_points=self.max_points)
-            ax.plot([], [], "o", ms=3.4, mew=0, color=BLUE, label="actual")
-        ax.plot(self.x, self.mean, color=ORANGE, label="predicted")
+            ax.plot([], [], "o", ms=3.4, mew=0, color=style.BLUE, label="actual")
+        ax.plot(self.x, self.mean, color=style.ORANGE, label="predicted")
         ax.margins(x=0.02)
-        style_axes(ax)
+        style.style_axes(ax)
         value_axis(ax.xaxis, self.display)
-        ax.set_xlabel(label_text(self.column, 40))
-        ax.set_ylabel(label_text(self.target, 30))
+        ax.set_xlabel(style.label_text(self.column, 40))
+        ax.set_ylabel(style.label_text(self.target, 30))
         ax.legend(frameon=False, fontsize=8.5, loc="best", handlelength=1.6)
 
 
@@ -328,7 +323,7 @@ class PredictiveIntervalDisplay(Display):
     display: str = ""
 
     title: ClassVar[str] = "Predictive intervals, row by row"
-    figure_size: ClassVar[tuple[float, float]] = TALL
+    figure_size: ClassVar[tuple[float, float]] = style.TALL
 
     def __post_init__(self) -> None:
         self.actual, self.predicted, self.intervals = (
@@ -404,20 +399,27 @@ class PredictiveIntervalDisplay(Display):
         low, high = self.intervals[shown].T
         half = 0.36
         boxes = np.stack([place - half, place + half, low, high], axis=1)
-        fill_boxes(ax, boxes, ORANGE, 0.22)
-        ax.plot(place, self.predicted[shown], color=ORANGE, linewidth=1.2, label="predicted")
+        fill_boxes(ax, boxes, style.ORANGE, 0.22)
+        ax.plot(place, self.predicted[shown], color=style.ORANGE, linewidth=1.2, label="predicted")
         out, y = self.outside[shown], self.actual[shown]
         size = 3.4 if shown.size > 60 else 4.2
         if not out.all():
             ax.plot(
-                place[~out], y[~out], "o", ms=size, mew=0, color=BLUE, alpha=0.8, label="actual"
+                place[~out],
+                y[~out],
+                "o",
+                ms=size,
+                mew=0,
+                color=style.BLUE,
+                alpha=0.8,
+                label="actual",
             )
         if out.any():
             name = f"actual, outside the {level_text(self.level)} interval"
-            ax.plot(place[out], y[out], "s", ms=size, mew=0, color=text_color(ax), label=name)
+            ax.plot(place[out], y[out], "s", ms=size, mew=0, color=style.text_color(ax), label=name)
         ax.autoscale_view()
         ax.set_xlim(0, shown.size + 1)
-        style_axes(ax, grid="y")
+        style.style_axes(ax, grid="y")
         value_axis(ax.yaxis, self.display)
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.set_xlabel("rows by increasing prediction")
@@ -479,7 +481,7 @@ class CoverageDisplay(Display):
     n_rows: float
 
     title: ClassVar[str] = "Coverage of predictive intervals"
-    figure_size: ClassVar[tuple[float, float]] = TALL
+    figure_size: ClassVar[tuple[float, float]] = style.TALL
 
     def __post_init__(self) -> None:
         self.levels = np.asarray(self.levels, dtype=float).ravel()
@@ -567,24 +569,24 @@ class CoverageDisplay(Display):
         return self.confidence_intervals[:, 0] > self.levels
 
     def _draw(self, ax: Any) -> None:
-        ax.plot([0, 1], [0, 1], color=MUTED, linewidth=0.9)
+        ax.plot([0, 1], [0, 1], color=style.MUTED, linewidth=0.9)
         off = self._too_narrow | self._too_wide
-        ax.plot(self.levels, self.coverage, color=BLUE, linewidth=1.2)
+        ax.plot(self.levels, self.coverage, color=style.BLUE, linewidth=1.2)
         for level, value, ends, away in zip(
             self.levels, self.coverage, self.confidence_intervals, off, strict=True
         ):
-            color = ORANGE if away else BLUE
+            color = style.ORANGE if away else style.BLUE
             ax.plot([level, level], ends, color=color, linewidth=1.0, alpha=0.7)
             ax.plot([level], [value], "s" if away else "o", ms=4.5, color=color)
-        look: dict[str, Any] = {"color": MUTED, "fontsize": 8.5}
+        look: dict[str, Any] = {"color": style.MUTED, "fontsize": 8.5}
         annotate(ax, "intervals too wide", (0.03, 0.96), (0, 0), "axes fraction", va="top", **look)
         annotate(ax, "too narrow", (0.97, 0.04), (0, 0), "axes fraction", ha="right", **look)
         ax.set_xlim(-0.01, 1.02)
         ax.set_ylim(-0.02, 1.03)
-        style_axes(ax)
+        style.style_axes(ax)
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_ticks([0, 0.2, 0.4, 0.6, 0.8, 1.0])
-            percent_axis(axis)
+            style.percent_axis(axis)
         ax.set_xlabel("nominal level of the interval")
         ax.set_ylabel("targets within the interval")
 
@@ -713,19 +715,19 @@ class PITDisplay(Display):
         bars = len(self.proportions)
         low, high = self.expected
         edges = np.linspace(0, 1, bars + 1)
-        ax.axhspan(low, high, color=MUTED, alpha=0.18, linewidth=0)
-        ax.axhline(1.0 / bars, color=MUTED, linewidth=0.9)
-        for away, color in ((False, BLUE), (True, ORANGE)):
+        ax.axhspan(low, high, color=style.MUTED, alpha=0.18, linewidth=0)
+        ax.axhline(1.0 / bars, color=style.MUTED, linewidth=0.9)
+        for away, color in ((False, style.BLUE), (True, style.ORANGE)):
             heights = np.where(self._outside == away, self.proportions, 0.0)
             if heights.any():
                 ax.stairs(heights, edges, fill=True, color=color, alpha=0.45)
-        ax.stairs(self.proportions, edges, color=BLUE, linewidth=1.0)
+        ax.stairs(self.proportions, edges, color=style.BLUE, linewidth=1.0)
         ax.set_ylim(0, 1.06 * max(float(self.proportions.max()), high))
         ax.set_xlim(-0.01, 1.01)
-        look = {"ha": "right", "color": MUTED}
+        look = {"ha": "right", "color": style.MUTED}
         annotate(ax, "gray: 95 % of bars expected", (1, 1), (0, 3), "axes fraction", **look)
-        style_axes(ax, grid="y")
-        percent_axis(ax.yaxis)
+        style.style_axes(ax, grid="y")
+        style.percent_axis(ax.yaxis)
         ax.set_xlabel("F(y), predictive probability of a smaller target")
         ax.set_ylabel("proportion of the rows")
 
@@ -816,12 +818,12 @@ class StandardizedResidualDisplay(Display):
     def _draw(self, ax: Any) -> None:
         reference_line(ax, 0.0)
         for end in (-WITHIN, WITHIN):
-            ax.axhline(end, color=MUTED, linewidth=0.9, linestyle=(0, (4, 3)))
+            ax.axhline(end, color=style.MUTED, linewidth=0.9, linestyle=(0, (4, 3)))
         scatter(ax, self.predicted, self.residuals, max_points=self.max_points)
         trend = running_mean(self.predicted, self.residuals)
         if trend is not None:
-            ax.plot(*trend, color=ORANGE)
+            ax.plot(*trend, color=style.ORANGE)
         mark_largest(ax, self.predicted, self.residuals, self.residuals, self.row_labels)
-        style_axes(ax)
+        style.style_axes(ax)
         ax.set_xlabel("predicted value")
         ax.set_ylabel("residual in predicted deviations")

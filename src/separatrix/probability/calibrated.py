@@ -9,19 +9,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
+from separatrix.estimators import wrapped
 from separatrix.estimators.base import codes_of
 from separatrix.estimators.class_labels import (
     two_or_more,
-)
-from separatrix.estimators.wrapped import (
-    LabeledRows,
-    WrappedClassifier,
-    decision_scores,
-    fit_wrapped,
-    joint_certificate,
-    joint_scores,
-    labeled_rows,
-    warn_once,
 )
 from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option
@@ -45,7 +36,7 @@ JOINT = "temperature"
 
 
 @describe_parameters
-class CalibratedClassifier(WrappedClassifier):
+class CalibratedClassifier(wrapped.WrappedClassifier):
     """Classifier with calibrated probabilities: p = calibration(score).
 
     Every fold is scored by a copy of the estimator fitted to the other folds; one calibration is
@@ -106,10 +97,10 @@ class CalibratedClassifier(WrappedClassifier):
         """
         check_option("method", self.method, (*_METHODS, JOINT))
         cv = named_folds(self.cv, X, y, route_params(self, params, None)["split"])
-        rows = labeled_rows(self, X, y, sample_weight)
+        rows = wrapped.labeled_rows(self, X, y, sample_weight)
         two_or_more(np.unique(rows.y[rows.positive_weight]).tolist())
-        with warn_once():
-            self._expose(fit_wrapped(self.estimator, rows))
+        with wrapped.warn_once():
+            self._expose(wrapped.fit_wrapped(self.estimator, rows))
             scores, codes, w = self._out_of_fold(rows, cv)
         return self.from_fitted(self.estimator_, scores, codes, w)
 
@@ -125,17 +116,19 @@ class CalibratedClassifier(WrappedClassifier):
         check_option("method", self.method, (*_METHODS, JOINT))
         self._expose(model)
         if self.method == JOINT:
-            joint = TemperatureCalibration().fit(joint_scores(model, scores), codes, w)
+            joint = TemperatureCalibration().fit(wrapped.joint_scores(model, scores), codes, w)
             self.calibrations_ = [joint]
         else:
             self.calibrations_ = calibrations(self.method, scores, codes, len(self.classes_), w)
-        self.certificate_ = joint_certificate(
+        self.certificate_ = wrapped.joint_certificate(
             f"Calibrated ({self.method}) on {len(codes)} out-of-fold scores",
             [*self.calibrations_, self.estimator_],
         )
         return self
 
-    def _out_of_fold(self, rows: LabeledRows, cv: Any) -> tuple[Floats, Ints, Floats | None]:
+    def _out_of_fold(
+        self, rows: wrapped.LabeledRows, cv: Any
+    ) -> tuple[Floats, Ints, Floats | None]:
         """Scores of each fold by a model fitted to the others, class codes and weights."""
         weighted, codes = rows.positive_weight, codes_of(rows.y, self.classes_)
         if cv is None or isinstance(cv, int | np.integer):
@@ -148,10 +141,10 @@ class CalibratedClassifier(WrappedClassifier):
         tests = weighted[np.concatenate([test for _, test in folds.pairs])]
         return np.concatenate(scores), codes[tests], None if rows.w is None else rows.w[tests]
 
-    def _test_scores(self, rows: LabeledRows, train: Ints, test: Ints) -> Floats:
+    def _test_scores(self, rows: wrapped.LabeledRows, train: Ints, test: Ints) -> Floats:
         """Scores of the test rows of a fold by the estimator fitted to its training rows."""
         train_rows, test_rows = rows.split(self.estimator, train, test)
-        model = fit_wrapped(self.estimator, train_rows)
+        model = wrapped.fit_wrapped(self.estimator, train_rows)
         if len(model.classes_) != len(self.classes_):
             known = set(model.classes_.tolist())
             absent = next(c for c in self.classes_.tolist() if c not in known)
@@ -159,15 +152,15 @@ class CalibratedClassifier(WrappedClassifier):
                 f"Class {absent!r} is absent from the training rows of a fold.",
                 remedy="Choose folds that contain every class, or give cv as a number.",
             )
-        return decision_scores(model, test_rows.x)
+        return wrapped.decision_scores(model, test_rows.x)
 
     def predict_proba(self, X: Any) -> Floats:
         """One probability for each class in ``classes_``; rows sum to one."""
         check_is_fitted(self)
-        scores = decision_scores(self.estimator_, X)
+        scores = wrapped.decision_scores(self.estimator_, X)
         first = self.calibrations_[0]
         if isinstance(first, TemperatureCalibration):
-            return first.predict(joint_scores(self.estimator_, scores))
+            return first.predict(wrapped.joint_scores(self.estimator_, scores))
         return calibrated_probabilities(self.calibrations_, scores)
 
     def predict(self, X: Any) -> NDArray[Any]:

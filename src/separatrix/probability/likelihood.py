@@ -18,13 +18,7 @@ import numpy as np
 
 from separatrix.arrays import Floats
 from separatrix.matrices.products import Products
-from separatrix.probability.loops import (
-    binary_dual,
-    binary_hessian,
-    binary_loss,
-    dual_probabilities,
-    softmax_loss,
-)
+from separatrix.probability import loops
 from separatrix.rows.rows import ArrayRows, InMemory, Rows
 from separatrix.rows.schema import Block, Encoding, Terms, identity, scratch
 from separatrix.statistics.class_moments import CHUNK_ROWS, ClassMoments
@@ -118,11 +112,11 @@ class LogisticGradient(FieldStatistic):
             scores = z @ self.point
             residual, variance = np.empty_like(scores), np.empty(len(scores))
             if self.design.n_scores == 1:
-                value, margin = binary_loss(
+                value, margin = loops.binary_loss(
                     scores[:, 0], indicators[:, 1], w, residual[:, 0], variance
                 )
             else:
-                value, margin = softmax_loss(scores, indicators, w, residual)
+                value, margin = loops.softmax_loss(scores, indicators, w, residual)
                 variance = class_variances(scores, residual)
             self.value += value
             self.margin = min(self.margin, margin)
@@ -158,7 +152,7 @@ class LogisticHessian(LogisticGradient):
         point, gradient = self.point[:, 0].copy(), np.zeros(width)
         gram = np.zeros((padded, padded))
         for x, indicators, w in self.design.raw_chunks(block):
-            value, margin = binary_hessian(x, indicators, w, center, point, gradient, gram)
+            value, margin = loops.binary_hessian(x, indicators, w, center, point, gradient, gram)
             self.value += value
             self.margin = min(self.margin, margin)
         self.gradient += gradient[:, None]
@@ -222,19 +216,19 @@ class LogisticDual(FieldStatistic):
         for z, indicators, w in self.design.chunks(block):
             base, move = self._all_scores(z @ self.point), self._all_scores(z @ self.step)
             there, residual = base - move, np.empty_like(base)
-            value, margin = softmax_loss(there, indicators, w, residual)
+            value, margin = loops.softmax_loss(there, indicators, w, residual)
             self.value += value
             self.margin = min(self.margin, margin)
             self.gradient += z.T @ residual[:, -self.point.shape[1] :]
-            softmax_loss(base, indicators, w, residual)
-            self.entropy += dual_probabilities(base, move, indicators, w)
+            loops.softmax_loss(base, indicators, w, residual)
+            self.entropy += loops.dual_probabilities(base, move, indicators, w)
             self.dual_gradient += z.T @ base[:, -self.point.shape[1] :]
 
     def _update_binary(self, block: Block) -> None:
         point, step = self.point[:, 0].copy(), self.step[:, 0].copy()
         gradient, dual_gradient = np.zeros(len(point)), np.zeros(len(point))
         for x, indicators, w in self.design.raw_chunks(block):
-            value, entropy, margin = binary_dual(
+            value, entropy, margin = loops.binary_dual(
                 x, indicators, w, self.design.center, point, step, gradient, dual_gradient
             )
             self.value += value

@@ -23,16 +23,8 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
 
 from separatrix.arrays import Floats, Ints
+from separatrix.estimators import class_labels
 from separatrix.estimators.base import RowsEstimator, reads_tables, validate_data
-from separatrix.estimators.class_labels import (
-    class_rows,
-    class_terms,
-    coded_items,
-    known_classes,
-    outputs_of,
-    refuse_singletons,
-    rows_with_codes,
-)
 from separatrix.estimators.wrapped import (
     LabeledRows,
     columns_of,
@@ -122,21 +114,21 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, RowsEstimator):
         """Design, class codes and weights of the rows with positive weight."""
         self.pairwise_indices_ = None
         if self._structures:
-            coded = coded_items(self, X, y, sample_weight)
+            coded = class_labels.coded_items(self, X, y, sample_weight)
             return LabeledRows(coded.x, coded.codes, None if sample_weight is None else coded.w)
         if isinstance(X, Rows):
-            table = class_rows(self, X, y, sample_weight)
+            table = class_labels.class_rows(self, X, y, sample_weight)
             prepared = prepare(table)
-            terms = class_terms(self, table, prepared.targets)
+            terms = class_labels.class_terms(self, table, prepared.targets)
             block = prepared.rows.collect()
             block = block.aligned(block.terms, terms)
             self.encoding_, codes = prepared.encoding, block.y.argmax(axis=1)
         else:
-            rows = rows_with_codes(self, X, y, sample_weight)
+            rows = class_labels.rows_with_codes(self, X, y, sample_weight)
             block, self.encoding_ = rows.block, identity(rows.schema)
             assert block.parts is not None
             codes = block.parts
-        refuse_singletons(len(codes), self.classes_)
+        class_labels.refuse_singletons(len(codes), self.classes_)
         all_rows = LabeledRows(block.x, codes, block.w)
         weighted = all_rows.positive_weight
         if is_pairwise(self.estimator) or len(weighted) == len(codes):
@@ -324,8 +316,8 @@ class OneVsRest(BinaryEnsemble):
         """Train every classifier on these rows too; the first call names the classes."""
         begun = hasattr(self, "estimators_")
         before = self.classes_ if begun else None
-        rows = rows_with_codes(
-            self, X, y, None, known=known_classes(self, X, classes), reset=not begun
+        rows = class_labels.rows_with_codes(
+            self, X, y, None, known=class_labels.known_classes(self, X, classes), reset=not begun
         )
         if before is not None and len(before) != len(self.classes_):
             self.classes_ = before
@@ -333,7 +325,7 @@ class OneVsRest(BinaryEnsemble):
                 "A class is new, and training began without it.",
                 remedy="Name all classes in the first call: partial_fit(X, y, classes=…).",
             )
-        outputs = outputs_of(len(self.classes_))
+        outputs = class_labels.outputs_of(len(self.classes_))
         if not begun:
             self.estimators_ = [clone(self.estimator) for _ in outputs]
         self.encoding_ = identity(rows.schema)

@@ -10,13 +10,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats
+from separatrix.estimators import wrapped
 from separatrix.estimators.base import known_codes
-from separatrix.estimators.wrapped import (
-    WrappedClassifier,
-    fit_wrapped,
-    joint_certificate,
-    labeled_rows,
-)
 from separatrix.formula import nodes
 from separatrix.formula.values import NoFormula
 from separatrix.messages import InputError
@@ -61,7 +56,7 @@ def labels_with_reject(classes: NDArray[Any], reject_label: Any = None) -> NDArr
     return labels
 
 
-class RejectOption(WrappedClassifier):
+class RejectOption(wrapped.WrappedClassifier):
     """Classifier that predicts at least expected cost, and rejects where that is cheaper.
 
         prediction = argmin over j of Σᵢ pᵢ cost[i, j],     rejection being one of the j
@@ -132,7 +127,7 @@ class RejectOption(WrappedClassifier):
                 remedy="Wrap it: RejectOption(CalibratedClassifier(…)).",
             )
         return self.from_fitted(
-            fit_wrapped(self.estimator, labeled_rows(self, X, y, sample_weight))
+            wrapped.fit_wrapped(self.estimator, wrapped.labeled_rows(self, X, y, sample_weight))
         )
 
     def from_fitted(self, model: Any) -> Self:
@@ -141,7 +136,7 @@ class RejectOption(WrappedClassifier):
         label = reject_label_of(self.classes_, self.reject_label)
         self.costs_ = costs_of(self.costs, self.classes_, label)
         self.labels_ = labels_with_reject(self.classes_, self.reject_label)
-        self.certificate_ = joint_certificate(
+        self.certificate_ = wrapped.joint_certificate(
             "The decision of least expected cost: optimal where the probabilities are right",
             [self.estimator_],
         )

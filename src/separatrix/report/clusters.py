@@ -16,16 +16,7 @@ from separatrix.report.tables import MAX_LINES, Cell, Line, ReportTable, certifi
 from separatrix.report.verdict import Tile
 from separatrix.rows.schema import Kind
 from separatrix.storage.files import write_text
-from separatrix.study.cluster.result import (
-    CLEAR,
-    CLEAR_SILHOUETTE,
-    FAMILIES,
-    NEGLIGIBLE,
-    STABLE,
-    Cluster,
-    ClusterStudy,
-    two,
-)
+from separatrix.study.cluster import result
 
 METHODS = {
     "kmeans": "K-means: every row with the nearest mean",
@@ -39,17 +30,17 @@ METHODS = {
 }
 
 
-def render_clusters(study: ClusterStudy) -> str:
+def render_clusters(study: result.ClusterStudy) -> str:
     """The page as text. The same study gives the same bytes."""
     return render_template("clusters.html.j2", _context(study))
 
 
-def write_clusters(study: ClusterStudy, path: str | os.PathLike[str]) -> None:
+def write_clusters(study: result.ClusterStudy, path: str | os.PathLike[str]) -> None:
     """Write the page, whole or not at all."""
     write_text(path, render_clusters(study))
 
 
-def _context(study: ClusterStudy) -> dict[str, Any]:
+def _context(study: result.ClusterStudy) -> dict[str, Any]:
     return {
         "study": study,
         "source": PurePath(study.source).name or study.source,
@@ -73,10 +64,10 @@ def _context(study: ClusterStudy) -> dict[str, Any]:
             }
         ),
         "limits": {
-            "negligible": NEGLIGIBLE,
-            "clear_effect": CLEAR,
-            "silhouette": CLEAR_SILHOUETTE,
-            "stable": STABLE,
+            "negligible": result.NEGLIGIBLE,
+            "clear_effect": result.CLEAR,
+            "silhouette": result.CLEAR_SILHOUETTE,
+            "stable": result.STABLE,
         },
         "shown_rows": shown_rows(study),
         "commands": _commands(study),
@@ -84,11 +75,11 @@ def _context(study: ClusterStudy) -> dict[str, Any]:
     }
 
 
-def _verdict(study: ClusterStudy) -> list[str]:
+def _verdict(study: result.ClusterStudy) -> list[str]:
     return [study.verdict.summary, study.reason]
 
 
-def _tiles(study: ClusterStudy) -> list[Tile]:
+def _tiles(study: result.ClusterStudy) -> list[Tile]:
     test, halves = study.structure, study.stability.mean
     answer = {"distinct": "Yes", "overlapping": "Overlapping", "none": "No"}
     groups = answer.get(study.verdict.groups, study.verdict.headline)
@@ -97,15 +88,15 @@ def _tiles(study: ClusterStudy) -> list[Tile]:
         Tile(groups, "Distinct groups", "separated and stable"),
         Tile(str(study.k), "Clusters", "requested" if study.requested else chosen),
         Tile(
-            two(test.silhouette) if test.silhouette > -1 else "–",
+            result.two(test.silhouette) if test.silhouette > -1 else "–",
             "Separation",
-            f"silhouette; {two(test.expected)} without groups",
+            f"silhouette; {result.two(test.expected)} without groups",
         ),
-        Tile("–" if halves != halves else two(halves), "Stability", "adjusted Rand index"),
+        Tile("–" if halves != halves else result.two(halves), "Stability", "adjusted Rand index"),
     ]
 
 
-def _commands(study: ClusterStudy) -> list[tuple[str, str]]:
+def _commands(study: result.ClusterStudy) -> list[tuple[str, str]]:
     typed = []
     if not study.hierarchical:
         typed.append(
@@ -114,7 +105,7 @@ def _commands(study: ClusterStudy) -> list[tuple[str, str]]:
     return [*typed, ("Create this report again", study.command)] if study.command else typed
 
 
-def _python(study: ClusterStudy) -> str:
+def _python(study: result.ClusterStudy) -> str:
     lines = ["import separatrix", "", 'model = separatrix.load("model.sx")']
     if not study.hierarchical:
         lines.append('clusters = model.predict(separatrix.scan("new.csv"))')
@@ -123,7 +114,7 @@ def _python(study: ClusterStudy) -> str:
     return "\n".join(lines)
 
 
-def shown_rows(study: ClusterStudy) -> str:
+def shown_rows(study: result.ClusterStudy) -> str:
     """Which rows the pictures show, where they do not show all."""
     if len(study.plotted.clusters) == study.n_rows:
         return ""
@@ -136,7 +127,7 @@ def shown_rows(study: ClusterStudy) -> str:
 # The tables of a page on clusters.
 
 
-def cluster_table(study: ClusterStudy) -> ReportTable:
+def cluster_table(study: result.ClusterStudy) -> ReportTable:
     """Every cluster: size, proportion, silhouette."""
     lines = tuple(
         Line(
@@ -154,7 +145,7 @@ def cluster_table(study: ClusterStudy) -> ReportTable:
     return ReportTable(heads, lines)
 
 
-def profile_table(study: ClusterStudy) -> ReportTable:
+def profile_table(study: result.ClusterStudy) -> ReportTable:
     """A line for each column: its mean, or over-represented levels, in every cluster."""
     shown = study.clusters[:12]
     lines = []
@@ -176,7 +167,7 @@ def profile_table(study: ClusterStudy) -> ReportTable:
     return ReportTable(tuple(heads), tuple(lines), note)
 
 
-def _levels(cluster: Cluster, name: str) -> str:
+def _levels(cluster: result.Cluster, name: str) -> str:
     """Over-represented levels with their lift; the most frequent one where there are none."""
     proportions, lifts = cluster.levels[name], cluster.lifts.get(name, {})
     if lifts:
@@ -193,7 +184,7 @@ def _percent(value: float) -> str:
     return f"{100 * value:.0f}\u202f%"
 
 
-def trial_table(study: ClusterStudy) -> ReportTable:
+def trial_table(study: result.ClusterStudy) -> ReportTable:
     """Every number of clusters that was tried."""
     lines = tuple(
         Line(
@@ -217,11 +208,11 @@ def trial_table(study: ClusterStudy) -> ReportTable:
     return ReportTable(heads, lines)
 
 
-def reference_table(study: ClusterStudy) -> ReportTable:
+def reference_table(study: result.ClusterStudy) -> ReportTable:
     """What the same search found in tables without clusters."""
     lines = tuple(
         Line(
-            FAMILIES[reference.name],
+            result.FAMILIES[reference.name],
             (
                 figure(len(reference.silhouettes), f"{len(reference.silhouettes)}"),
                 figure(median(reference.silhouettes), _two(median(reference.silhouettes))),
@@ -243,4 +234,4 @@ def reference_table(study: ClusterStudy) -> ReportTable:
 
 def _two(value: float) -> str:
     """A silhouette: two decimals."""
-    return two(value) if math.isfinite(value) else number(value)
+    return result.two(value) if math.isfinite(value) else number(value)

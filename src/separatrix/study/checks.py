@@ -13,19 +13,12 @@ from numpy.typing import NDArray
 
 from separatrix.arrays import Floats, Ints
 from separatrix.messages import warn
+from separatrix.rows import split
 from separatrix.rows.parts import column_of
 from separatrix.rows.rows import InMemory
 from separatrix.rows.sampling import RowSample
 from separatrix.rows.schema import Schema, to_array
 from separatrix.rows.sources.columns import Levels
-from separatrix.rows.split import (
-    TOGETHER,
-    Copies,
-    class_codes,
-    column_positions,
-    count_copies,
-    varying_content,
-)
 from separatrix.study.design import with_warnings
 from separatrix.study.result import Predictions
 
@@ -49,7 +42,7 @@ def check_table(table: InMemory) -> list[str]:
             warn("SEP011", suspicion.text)
         else:
             messages.append(suspicion.text[0].upper() + suspicion.text[1:])
-    codes = class_codes(table.block)
+    codes = split.class_codes(table.block)
     return messages if codes is None else messages + about_rare(_levels(table)[codes])
 
 
@@ -62,12 +55,12 @@ def check_stream(sample: RowSample) -> None:
     about = "" if sample.exact else "about "
     warn(
         "SEP009",
-        f"{about}{count_copies(sample.copies, sample.rows)}. {TOGETHER}",
+        f"{about}{split.count_copies(sample.copies, sample.rows)}. {split.TOGETHER}",
     )
 
 
 def _target(table: InMemory) -> Target:
-    codes = class_codes(table.block)
+    codes = split.class_codes(table.block)
     name = table.schema.targets[0].name
     return Target(name, table.block.y[:, 0] if codes is None else None, codes)
 
@@ -80,7 +73,7 @@ def _copies(table: InMemory) -> list[str]:
     """Warn of copies; a message where rows must repeat because there are few values."""
     if table.keys.groups is not None or table.keys.times is not None:
         return []
-    copies = Copies(table.block, varying_content(table.block, table.hashes))
+    copies = split.Copies(table.block, split.varying_content(table.block, table.hashes))
     if not copies.rows:
         return []
     n = len(copies.hashes)
@@ -90,7 +83,7 @@ def _copies(table: InMemory) -> list[str]:
             "chance has it with so few values; they are split like any other rows."
         ]
     if copies.suspicion:
-        warn("SEP009", f"{copies.suspicion} {TOGETHER}")
+        warn("SEP009", f"{copies.suspicion} {split.TOGETHER}")
     return []
 
 
@@ -225,7 +218,7 @@ class ColumnValues:
 def columns_of(table: InMemory, names: Container[str] | None = None) -> Iterator[ColumnValues]:
     """The feature columns that vary, one after the other; only those in ``names`` where given."""
     block = table.block
-    for name, at in column_positions(block.terms).items():
+    for name, at in split.column_positions(block.terms).items():
         if names is not None and name not in names:
             continue
         column_values = column_of(to_array(block.x[:, at]), block.terms, at)

@@ -17,14 +17,7 @@ from separatrix.messages import InputError
 from separatrix.probability.costs import Costs, costs_of
 from separatrix.probability.reject import RejectOption
 from separatrix.rows.schema import unit_weights
-from separatrix.study.measure import (
-    auc_score,
-    average,
-    mean_score,
-    placements,
-    proportion_score,
-    rate_score,
-)
+from separatrix.study import measure
 from separatrix.study.result import Decision, Predictions, Score, ScoresOfClass
 
 # -------------------------------------------------------------------------------------------------
@@ -159,9 +152,9 @@ def _area(mine: NDArray[np.bool_], score: Floats, w: Floats) -> Floats:
     if up <= 0 or down <= 0:
         return np.full(len(mine), math.nan)
     place = np.empty(len(mine))
-    place[mine] = placements(score[mine], score[~mine], w[~mine])
-    place[~mine] = 1.0 - placements(score[~mine], score[mine], w[mine])
-    area = average(place[mine], w[mine])
+    place[mine] = measure.placements(score[mine], score[~mine], w[~mine])
+    place[~mine] = 1.0 - measure.placements(score[~mine], score[mine], w[mine])
+    area = measure.average(place[mine], w[mine])
     return np.asarray(area + (place - area) * w.sum() / np.where(mine, up, down))
 
 
@@ -281,10 +274,10 @@ def evaluate(decisions: DecisionCosts, known: NDArray[Any], test: Predictions) -
     return Decision(
         costs_among,
         decisions.reject_label,
-        mean_score("cost", costs, w),
-        proportion_score("coverage", covered, w),
-        mean_score("risk", costs[covered], w[covered]) if (w[covered] > 0).any() else none,
-        mean_score("cost", plain, w),
+        measure.mean_score("cost", costs, w),
+        measure.proportion_score("coverage", covered, w),
+        measure.mean_score("risk", costs[covered], w[covered]) if (w[covered] > 0).any() else none,
+        measure.mean_score("cost", plain, w),
     )
 
 
@@ -316,9 +309,9 @@ def scores_on_test(
     p, answers = test.probabilities, codes_of(test.predicted, classes)
     if decision is not None:
         answers = _most_probable(test, classes)
-    accuracy = proportion_score("accuracy", truth == answers, w)
+    accuracy = measure.proportion_score("accuracy", truth == answers, w)
     error = Score("error", 1 - accuracy.value, 1 - accuracy.high, 1 - accuracy.low)
-    scores = [] if p is None else [mean_score("log_loss", log_losses(p, truth), w)]
+    scores = [] if p is None else [measure.mean_score("log_loss", log_losses(p, truth), w)]
     scores += [error, accuracy, *_over_classes(truth, answers, w, len(classes))]
     scores += _test_areas(test, truth, answers, w, len(classes))
     if decision is not None:
@@ -364,7 +357,7 @@ def _over_classes(truth: Ints, answers: Ints, w: Floats, k: int) -> list[Score]:
         return [balanced, _test_f1(truth == 1, answers == 1, w)]
     named = np.union1d(present, answers[w > 0])
     macro = mean_of_terms("f1", [_test_f1(truth == c, answers == c, w) for c in named])
-    normal = rate_score("f1", 1.0 - row_losses("f1", truth, None, answers, w), w)
+    normal = measure.rate_score("f1", 1.0 - row_losses("f1", truth, None, answers, w), w)
     return [balanced, wider(macro, normal)]
 
 
@@ -381,7 +374,7 @@ def _test_areas(test: Predictions, truth: Ints, answers: Ints, w: Floats, k: int
     """The area under the ROC curve, of the scores of two classes; nothing where not defined."""
     if k == 2 and test.scores is not None:
         margin = np.asarray(test.scores, dtype=float).reshape(len(truth), -1)
-        score = auc_score(
+        score = measure.auc_score(
             truth == 1, margin[:, -1] - (margin[:, 0] if margin.shape[1] > 1 else 0), w
         )
         return [] if math.isnan(score.value) else [score]
@@ -390,21 +383,21 @@ def _test_areas(test: Predictions, truth: Ints, answers: Ints, w: Floats, k: int
         return []
     assert test.probabilities is not None
     present = np.unique(truth[(w > 0) & (truth >= 0)])
-    terms = [auc_score(truth == c, test.probabilities[:, c], w) for c in present]
-    return [wider(rate_score("auc", 1.0 - losses, w), mean_of_terms("auc", terms))]
+    terms = [measure.auc_score(truth == c, test.probabilities[:, c], w) for c in present]
+    return [wider(measure.rate_score("auc", 1.0 - losses, w), mean_of_terms("auc", terms))]
 
 
 def _area_of(p: Floats | None, mine: NDArray[np.bool_], code: int, w: Floats) -> Score:
     if p is None:
         return Score("auc", math.nan, math.nan, math.nan)
-    return auc_score(mine, p[:, code], w)
+    return measure.auc_score(mine, p[:, code], w)
 
 
 def _proportion(metric: str, hit: NDArray[np.bool_], among: NDArray[np.bool_], w: Floats) -> Score:
     """A proportion of some of the rows; NaN where there are none."""
     if not (w[among] > 0).any():
         return Score(metric, math.nan, math.nan, math.nan)
-    return proportion_score(metric, hit[among], w[among])
+    return measure.proportion_score(metric, hit[among], w[among])
 
 
 def _test_f1(mine: NDArray[np.bool_], called: NDArray[np.bool_], w: Floats) -> Score:

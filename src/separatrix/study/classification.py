@@ -15,12 +15,7 @@ from separatrix.arrays import Floats, Ints
 from separatrix.estimators.averages import AveragedClassifier
 from separatrix.estimators.base import codes_of
 from separatrix.messages import InputError
-from separatrix.probability.calibrated import (
-    JOINT,
-    CalibratedClassifier,
-    calibrated_probabilities,
-    calibrations,
-)
+from separatrix.probability import calibrated
 from separatrix.probability.calibrations import TemperatureCalibration
 from separatrix.probability.costs import Costs
 from separatrix.probability.reliability import expected_calibration_error
@@ -28,20 +23,9 @@ from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import unit_weights
 from separatrix.selection.averaging import Average, log_loss_average
 from separatrix.selection.folds import stratified_labels
-from separatrix.study import inferred
+from separatrix.study import class_scores, inferred, result
 from separatrix.study.candidates import BASELINE, Candidate
 from separatrix.study.checks import missed_classes
-from separatrix.study.class_scores import (
-    REJECT,
-    DecisionCosts,
-    about_costs,
-    decision_costs,
-    evaluate,
-    log_losses,
-    row_losses,
-    scores_by_class,
-    scores_on_test,
-)
 from separatrix.study.class_views import covariance_tests, margins_of, surface_of
 from separatrix.study.comparison import CandidateLosses
 from separatrix.study.design import (
@@ -61,12 +45,6 @@ from separatrix.study.out_of_fold import (
     Winner,
     aligned_probabilities,
 )
-from separatrix.study.result import (
-    CalibrationCheck,
-    CrossValidatedScore,
-    Difference,
-    Predictions,
-)
 from separatrix.study.tasks import CLASSIFICATION
 
 #: Shown beside the metric that decides; of all others it is the error rate.
@@ -85,7 +63,7 @@ class ClassificationSelection(ModelSelection):
         self,
         options: StudyOptions,
         classes: NDArray[Any],
-        costs: DecisionCosts | None,
+        costs: class_scores.DecisionCosts | None,
         messages: Sequence[str] = (),
     ) -> None:
         super().__init__(options)
@@ -97,9 +75,9 @@ class ClassificationSelection(ModelSelection):
         """Among the classes of the training rows, at the costs that are asked for."""
         labels = np.array(sorted(str(t.level) for t in design.table.block.targets), dtype=object)
         classes, messages = _known_classes(design, labels)
-        costs = decision_costs(options.costs, options.reject, labels)
+        costs = class_scores.decision_costs(options.costs, options.reject, labels)
         names = tuple(str(c) for c in classes)
-        messages += [*inferred.about_classes(names), *about_costs(costs, classes)]
+        messages += [*inferred.about_classes(names), *class_scores.about_costs(costs, classes)]
         return cls(options, classes, costs, messages)
 
     @property
@@ -126,7 +104,9 @@ class ClassificationSelection(ModelSelection):
             decide = costs if metric == "cost" else metric_costs(metric, out_of_fold)
             if decide is not None and p is not None:
                 answers = decide.decide(p)
-            values[metric] = row_losses(metric, out_of_fold.truth, p, answers, out_of_fold.w, costs)
+            values[metric] = class_scores.row_losses(
+                metric, out_of_fold.truth, p, answers, out_of_fold.w, costs
+            )
         return CandidateLosses(out_of_fold.rows, out_of_fold.fold, out_of_fold.w, values)
 
     def weigh(self, out_of_fold: OutOfFold, stacked: Floats, rows: Ints) -> Average:
@@ -152,7 +132,9 @@ class ClassificationSelection(ModelSelection):
             implied = metric_costs(self.metric, out_of_fold)
             if implied is None or name == BASELINE:
                 return winner
-            costs = DecisionCosts(out_of_fold.classes, implied, REJECT, None)
+            costs = class_scores.DecisionCosts(
+                out_of_fold.classes, implied, class_scores.REJECT, None
+            )
             text = f"Decisions are those that suit {self.metric!r}, not the most probable class."
             winner = replace(winner, messages=(*winner.messages, text))
         if out_of_fold.probabilities is None and out_of_fold.method is None:
@@ -162,11 +144,11 @@ class ClassificationSelection(ModelSelection):
             )
         return replace(winner, model=costs.from_fitted(winner.model), costs=costs)
 
-    def predict(self, winner: Winner, rows: InMemory) -> Predictions:
+    def predict(self, winner: Winner, rows: InMemory) -> result.Predictions:
         """Answers and probabilities of the whole model, scores of the estimator within."""
         return predictions(winner, rows, self.classes)
 
-    def judge(self, predictions: Predictions) -> Floats:
+    def judge(self, predictions: result.Predictions) -> Floats:
         """Losses of answers to other rows."""
         truth = codes_of(predictions.truth, self.classes)
         answers = codes_of(predictions.predicted, self.classes)
@@ -174,22 +156,26 @@ class ClassificationSelection(ModelSelection):
             rejected = np.asarray(predictions.predicted) == self.costs.reject_label
             answers = np.where(rejected, len(self.classes), answers)
         w = unit_weights(predictions.w, len(truth))
-        return row_losses(self.metric, truth, predictions.probabilities, answers, w, self.own_costs)
+        return class_scores.row_losses(
+            self.metric, truth, predictions.probabilities, answers, w, self.own_costs
+        )
 
-    def record(self, design: StudyDesign, winner: Winner, test: Predictions) -> dict[str, Any]:
+    def record(
+        self, design: StudyDesign, winner: Winner, test: result.Predictions
+    ) -> dict[str, Any]:
         """Scores, calibration, decisions, and what pictures of classes need."""
         folds, classes, costs = design.folds, self.classes, winner.costs
         model = with_warnings(lambda: folds.fit(design.baseline))[0]
         plain = Winner(model, model, winner.out_of_fold)
         baseline = predictions(plain, folds.table.take(folds.test), classes)
         decision, other = (
-            None if costs is None else evaluate(costs, classes, answers)
+            None if costs is None else class_scores.evaluate(costs, classes, answers)
             for answers in (test, baseline)
         )
         names = tuple(str(c) for c in classes)
         return {
-            "test": scores_on_test(test, classes, decision),
-            "baseline_test": scores_on_test(baseline, classes, other),
+            "test": class_scores.scores_on_test(test, classes, decision),
+            "baseline_test": class_scores.scores_on_test(baseline, classes, other),
             "warnings": missed_classes(test, names),
             "classes": names,
             "out_of_fold": () if winner.name == BASELINE else by_fold(winner.out_of_fold, folds),
@@ -198,14 +184,14 @@ class ClassificationSelection(ModelSelection):
             "covariance_tests": covariance_tests(folds, classes),
             "decision_surface": surface_of(winner.model, folds, test),
             "margins": margins_of(winner.core, folds),
-            "class_scores": scores_by_class(test, classes),
+            "class_scores": class_scores.scores_by_class(test, classes),
         }
 
 
-def predictions(winner: Winner, rows: InMemory, classes: NDArray[Any]) -> Predictions:
+def predictions(winner: Winner, rows: InMemory, classes: NDArray[Any]) -> result.Predictions:
     """Answers and probabilities of the whole model, scores of the estimator within."""
     model, core = winner.model, winner.core
-    return Predictions(
+    return result.Predictions(
         rows.row_ids,
         truth_of(rows),
         model.predict(rows),
@@ -248,7 +234,7 @@ def _known_classes(design: StudyDesign, labels: NDArray[Any]) -> tuple[NDArray[A
     ]
 
 
-def by_fold(out_of_fold: OutOfFold, folds: RowFolds) -> tuple[Predictions, ...]:
+def by_fold(out_of_fold: OutOfFold, folds: RowFolds) -> tuple[result.Predictions, ...]:
     """The folds of two classes, which are drawn as curves; of a large table an even selection."""
     if len(out_of_fold.classes) != 2:
         return ()
@@ -258,7 +244,7 @@ def by_fold(out_of_fold: OutOfFold, folds: RowFolds) -> tuple[Predictions, ...]:
         part = out_of_fold.take(at)
         rows = folds.table.take(part.rows)
         answers = (truth_of(rows), out_of_fold.classes[part.predicted], part.scores, rows.block.w)
-        shown.append(Predictions(rows.row_ids, *answers, part.probabilities))
+        shown.append(result.Predictions(rows.row_ids, *answers, part.probabilities))
     return tuple(shown)
 
 
@@ -270,7 +256,7 @@ def by_fold(out_of_fold: OutOfFold, folds: RowFolds) -> tuple[Predictions, ...]:
 
 
 #: Calibrations of two classes and of more; the first is that of models without probabilities.
-OF_TWO, OF_MANY = ("platt", "isotonic"), (JOINT, "platt", "isotonic")
+OF_TWO, OF_MANY = ("platt", "isotonic"), (calibrated.JOINT, "platt", "isotonic")
 #: One calibration a class: for more classes than this none is tried.
 MAX_CLASSES = 100
 #: Rows that a calibration is fitted to, at most: so many, or so many for each class.
@@ -307,7 +293,7 @@ def calibrate(candidate: Candidate, out_of_fold: OutOfFold) -> OutOfFold:
                 methods[method] = _cross_calibrate(out_of_fold, method)
     if len(methods) == 1:
         return replace(out_of_fold, method=default)
-    losses = {m: log_losses(p, out_of_fold.truth) for m, p in methods.items()}
+    losses = {m: class_scores.log_losses(p, out_of_fold.truth) for m, p in methods.items()}
     check = check_calibration(
         default,
         methods,
@@ -323,10 +309,10 @@ def calibrate(candidate: Candidate, out_of_fold: OutOfFold) -> OutOfFold:
 def check_calibration(
     default: str | None,
     methods: Iterable[str | None],
-    score: Callable[[str | None], CrossValidatedScore],
-    difference: Callable[[str | None, str | None], Difference],
+    score: Callable[[str | None], result.CrossValidatedScore],
+    difference: Callable[[str | None, str | None], result.Difference],
     error: Callable[[str | None], float],
-) -> CalibrationCheck:
+) -> result.CalibrationCheck:
     """Whether the best calibration is better than ``default`` by more than one standard error.
 
     ``score`` and ``difference`` are of log losses, ``error`` is the expected calibration error; a
@@ -337,7 +323,7 @@ def check_calibration(
     gain = difference(default, best)
     helps = gain.mean > max(gain.standard_error, 0.0)
     before, after = score(default), scores[best]
-    return CalibrationCheck(
+    return result.CalibrationCheck(
         best if helps else default,
         before,
         after if helps else before,
@@ -362,7 +348,9 @@ def with_calibration(candidate: Candidate, model: Any, out_of_fold: OutOfFold) -
         return model
     assert out_of_fold.scores is not None
     folds = len(out_of_fold.folds)
-    wrapped = CalibratedClassifier(candidate.make(folds), method=out_of_fold.method, cv=folds)
+    wrapped = calibrated.CalibratedClassifier(
+        candidate.make(folds), method=out_of_fold.method, cv=folds
+    )
     return wrapped.from_fitted(model, out_of_fold.scores, out_of_fold.truth, out_of_fold.w)
 
 
@@ -379,9 +367,9 @@ class CalibrationMap:
 
     def probabilities(self, scores: Floats) -> Floats:
         """A column for each class."""
-        if self.method == JOINT:
+        if self.method == calibrated.JOINT:
             return np.asarray(self.maps[0].predict(_joint_scores(scores, self.odds)))
-        return calibrated_probabilities(self.maps, scores)
+        return calibrated.calibrated_probabilities(self.maps, scores)
 
 
 def fitted_map(out_of_fold: OutOfFold, method: str, rows: Ints) -> CalibrationMap:
@@ -392,10 +380,12 @@ def fitted_map(out_of_fold: OutOfFold, method: str, rows: Ints) -> CalibrationMa
     some = thin(rows, max(MAX_ROWS, ROWS_PER_CLASS * k))
     scores, truth, w = out_of_fold.scores[some], out_of_fold.truth[some], out_of_fold.w[some]
     _refuse_absent(truth[w > 0], out_of_fold.classes)
-    if method == JOINT:
+    if method == calibrated.JOINT:
         joint = TemperatureCalibration().fit(_joint_scores(scores, out_of_fold.odds), truth, w)
         return CalibrationMap(method, [joint], out_of_fold.odds)
-    return CalibrationMap(method, list(calibrations(method, scores, truth, k, w)), out_of_fold.odds)
+    return CalibrationMap(
+        method, list(calibrated.calibrations(method, scores, truth, k, w)), out_of_fold.odds
+    )
 
 
 def _refuse_many(out_of_fold: OutOfFold) -> None:
@@ -445,9 +435,9 @@ def _calibration_error(out_of_fold: OutOfFold, p: Floats) -> float:
 
 def _calibration_summary(
     best: str | None,
-    before: CrossValidatedScore,
-    after: CrossValidatedScore,
-    gain: Difference,
+    before: result.CrossValidatedScore,
+    after: result.CrossValidatedScore,
+    gain: result.Difference,
     default: str | None,
     helps: bool,
 ) -> str:

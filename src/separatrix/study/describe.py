@@ -23,18 +23,7 @@ from separatrix.kernels.algebra import Product, Sum
 from separatrix.messages import InputError
 from separatrix.rows.schema import n_items
 from separatrix.statistics.moments import Moments
-from separatrix.study.description import (
-    BinarySVMFit,
-    ClassCoefficients,
-    Evidence,
-    ModelDescription,
-    NeighborSearch,
-    OddsRatios,
-    ProcessFit,
-    RegularizationPath,
-    StoredRows,
-    SVMSearch,
-)
+from separatrix.study import description
 from separatrix.study.design import thin
 
 #: Distances between rows that are stored with a study, at most.
@@ -48,12 +37,12 @@ def core_of(model: Any) -> Any:
     return model
 
 
-def describe(model: Any) -> ModelDescription:
+def describe(model: Any) -> description.ModelDescription:
     """Everything that pages and printers show of a fitted model."""
     core = core_of(model)
     linear = hasattr(core, "coef_")
     inferred = with_posterior(core, inference(core)) if linear else None
-    return ModelDescription(
+    return description.ModelDescription(
         name=type(core).__name__,
         parameters=_parameters(model),
         certificate=model.certificate_,
@@ -100,13 +89,13 @@ def _without_rows(inference: Inference) -> Inference:
     return replace(inference, residuals=None, fitted=None, leverage=None, cooks_distance=None)
 
 
-def _class_coefficients(core: Any) -> ClassCoefficients:
+def _class_coefficients(core: Any) -> description.ClassCoefficients:
     coef = np.atleast_2d(np.asarray(core.coef_, dtype=float))
     intercepts = np.ravel(np.asarray(core.intercept_, dtype=float))
-    return ClassCoefficients(names_of(core, coef.shape[1]), coef, intercepts)
+    return description.ClassCoefficients(names_of(core, coef.shape[1]), coef, intercepts)
 
 
-def _odds(core: Any) -> OddsRatios | None:
+def _odds(core: Any) -> description.OddsRatios | None:
     if not _has(core, "classes_", "coef_", "summary"):
         return None
     try:
@@ -115,7 +104,7 @@ def _odds(core: Any) -> OddsRatios | None:
         return None
     if not hasattr(summary, "likelihood_ratio"):
         return None
-    return OddsRatios(
+    return description.OddsRatios(
         tuple(str(name) for name in summary.names),
         summary.estimates,
         summary.standard_errors,
@@ -163,28 +152,32 @@ def _scale(core: Any) -> Floats | None:
     return np.asarray(np.sqrt(np.diag(moments.xx) / moments.weight))
 
 
-def _path(core: Any) -> RegularizationPath | None:
+def _path(core: Any) -> description.RegularizationPath | None:
     """The path of a model that tuned its penalty; of classes, that of two: 1/C is the penalty."""
     if _has(core, "alphas_", "coefs_", "alpha_"):
         errors = getattr(core, "mse_path_", None)
-        return RegularizationPath(core.alphas_, core.coefs_, float(core.alpha_), errors)
+        return description.RegularizationPath(core.alphas_, core.coefs_, float(core.alpha_), errors)
     if _has(core, "Cs_", "coefs_", "C_", "classes_") and len(core.classes_) == 2:
         coefs = np.reshape(core.coefs_, (len(core.Cs_), -1))
-        return RegularizationPath(1.0 / np.asarray(core.Cs_), coefs, 1.0 / core.C_)
+        return description.RegularizationPath(1.0 / np.asarray(core.Cs_), coefs, 1.0 / core.C_)
     return None
 
 
-def stored_rows(core: Any) -> StoredRows | None:
+def stored_rows(core: Any) -> description.StoredRows | None:
     """The training rows within a model; None for one that has none."""
     if hasattr(core, "points_") and not hasattr(core, "exemplar"):
         n = n_items(core.points_)
-        return StoredRows(n, n, support_vectors=False)
+        return description.StoredRows(n, n, support_vectors=False)
     if hasattr(core, "binaries_") or hasattr(core, "X_train_"):
         return process_rows(core)
     if _has(core, "kernel_", "svms_"):
-        return StoredRows(len(np.unique(core.support_)), core.n_samples_fit_, support_vectors=True)
+        return description.StoredRows(
+            len(np.unique(core.support_)), core.n_samples_fit_, support_vectors=True
+        )
     count = _rows_within(core)
-    return StoredRows(count, count, support_vectors=False, every=False) if count else None
+    return (
+        description.StoredRows(count, count, support_vectors=False, every=False) if count else None
+    )
 
 
 def _rows_within(core: Any) -> int:
@@ -198,10 +191,10 @@ def _rows_within(core: Any) -> int:
     return min(bounding, getattr(core, "n_samples_fit_", bounding))
 
 
-def _svm_search(core: Any) -> SVMSearch | None:
+def _svm_search(core: Any) -> description.SVMSearch | None:
     if not _has(core, "C_", "n_support_path_"):
         return None
-    return SVMSearch(
+    return description.SVMSearch(
         float(core.C_),
         core.Cs_,
         core.score_path_,
@@ -213,14 +206,14 @@ def _svm_search(core: Any) -> SVMSearch | None:
     )
 
 
-def _svms(core: Any) -> tuple[BinarySVMFit, ...]:
+def _svms(core: Any) -> tuple[description.BinarySVMFit, ...]:
     if hasattr(core, "certificates_"):  # a linear one, whose support vectors are not computed
-        return tuple(BinarySVMFit(certificate) for certificate in core.certificates_)
+        return tuple(description.BinarySVMFit(certificate) for certificate in core.certificates_)
     svms = getattr(core, "svms_", ())
-    return tuple(BinarySVMFit(svm.certificate, len(svm.support)) for svm in svms)
+    return tuple(description.BinarySVMFit(svm.certificate, len(svm.support)) for svm in svms)
 
 
-def _neighbors(core: Any) -> NeighborSearch | None:
+def _neighbors(core: Any) -> description.NeighborSearch | None:
     if not _has(core, "points_", "n_neighbors_", "leave_one_out"):
         return None
     counts, error, deviation = _errors_by_count(core)
@@ -233,7 +226,7 @@ def _neighbors(core: Any) -> NeighborSearch | None:
         )
     except InputError:  # too few rows to have a distribution of distances
         distances, spread, nearest = np.zeros(0), np.nan, np.nan
-    return NeighborSearch(
+    return description.NeighborSearch(
         int(core.n_neighbors_),
         counts,
         error,
@@ -259,25 +252,25 @@ def _errors_by_count(core: Any) -> tuple[Ints, Floats, Floats]:
 # What pages show of Bayesian models: evidence, noise, and posteriors of coefficients.
 
 
-def evidence_of(core: Any) -> Evidence | None:
+def evidence_of(core: Any) -> description.Evidence | None:
     """Log evidence and learned noise; None for a model that has no evidence."""
     if not hasattr(core, "log_evidence_"):
         return None
     if hasattr(core, "prior_scale_"):
         scale = f"prior scale {core.prior_scale_:.4g} log odds per standard deviation"
-        return Evidence(float(core.log_evidence_), settings=scale)
+        return description.Evidence(float(core.log_evidence_), settings=scale)
     if hasattr(core, "binaries_"):
-        return Evidence(float(core.log_evidence_)) if len(core.binaries_) == 1 else None
+        return description.Evidence(float(core.log_evidence_)) if len(core.binaries_) == 1 else None
     if hasattr(core, "kernel_"):
         noise = [value for label, value in _hyperparameters(core) if "noise" in label.name]
         deviation = float(np.sqrt(sum(noise)) * core.target_scale_[0])
-        return Evidence(float(core.log_evidence_), deviation)
+        return description.Evidence(float(core.log_evidence_), deviation)
     if _has(core, "coef_", "alpha_"):
-        return Evidence(float(core.log_evidence_), float(1.0 / np.sqrt(core.alpha_)))
-    return Evidence(float(core.log_evidence_))
+        return description.Evidence(float(core.log_evidence_), float(1.0 / np.sqrt(core.alpha_)))
+    return description.Evidence(float(core.log_evidence_))
 
 
-def process_of(core: Any) -> ProcessFit | None:
+def process_of(core: Any) -> description.ProcessFit | None:
     """The kernel and the length scales of a Gaussian process; None for any other model."""
     if hasattr(core, "binaries_"):
         return _class_process(core)
@@ -292,7 +285,7 @@ def process_of(core: Any) -> ProcessFit | None:
     if not lengths and fixed is not None and len(fixed) == len(core.encoding_.names):
         lengths = dict(zip(core.encoding_.names, fixed, strict=True))
     names = tuple(lengths)
-    return ProcessFit(
+    return description.ProcessFit(
         kernel_text(core.kernel_),
         names,
         np.array(list(lengths.values())),
@@ -302,17 +295,19 @@ def process_of(core: Any) -> ProcessFit | None:
     )
 
 
-def _class_process(core: Any) -> ProcessFit:
+def _class_process(core: Any) -> description.ProcessFit:
     """The kernel of the first process; the length scales that a comparison fixed, where it did."""
     kernel = core.binaries_[0].kernel
     fixed, names = _fixed_lengths(kernel) or (), tuple(core.encoding_.names)
     shared = bool(fixed) and len(fixed) == len(names)
     lengths = np.array(fixed if shared else [])
     ends = np.full((len(lengths), 2), np.nan)
-    return ProcessFit(kernel_text(kernel), names if shared else (), lengths, ends, None, shared)
+    return description.ProcessFit(
+        kernel_text(kernel), names if shared else (), lengths, ends, None, shared
+    )
 
 
-def process_rows(core: Any) -> StoredRows:
+def process_rows(core: Any) -> description.StoredRows:
     """The training rows within a process: all, or the inducing points that stand for them."""
     if hasattr(core, "binaries_"):
         n = max(binary.stored_rows for binary in core.binaries_)
@@ -320,8 +315,8 @@ def process_rows(core: Any) -> StoredRows:
         n = len(core.X_train_)
     else:
         state = core.inducing_
-        return StoredRows(len(state.points), state.count, support_vectors=False)
-    return StoredRows(n, n, support_vectors=False, every=False)
+        return description.StoredRows(len(state.points), state.count, support_vectors=False)
+    return description.StoredRows(n, n, support_vectors=False, every=False)
 
 
 def kernel_text(kernel: Kernel) -> str:

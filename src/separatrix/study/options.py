@@ -118,11 +118,6 @@ class Validation:
         return cls(TUNING_FOLDS if loo else int(folds), repeats, bool(nested), loo)
 
     @property
-    def is_usual(self) -> bool:
-        """Whether candidates are compared once, on folds, and no more."""
-        return self.repeats == 1 and not self.nested and not self.leave_one_out
-
-    @property
     def comparisons(self) -> int:
         """How often all candidates are compared."""
         return self.repeats + (self.folds if self.nested else 0)

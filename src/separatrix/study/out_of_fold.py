@@ -24,7 +24,7 @@ from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Encoding, unit_weights
 from separatrix.selection.averaging import Average
 from separatrix.selection.tuning import Tuning, TuningData
-from separatrix.study import inferred
+from separatrix.study import inferred, validation
 from separatrix.study.candidates import BASELINE, Candidate
 from separatrix.study.class_scores import DecisionCosts
 from separatrix.study.comparison import (
@@ -59,13 +59,6 @@ from separatrix.study.design import (
 from separatrix.study.options import StudyOptions
 from separatrix.study.progress import Step, stages, tell_inferred, work_of
 from separatrix.study.result import CalibrationCheck, Entry, LearningCurve, Predictions, Study
-from separatrix.study.validation import (
-    Selected,
-    choose_validated,
-    closed_form,
-    fold_models,
-    leave_out,
-)
 
 
 class ModelSelection:
@@ -180,13 +173,13 @@ class ModelSelection:
             winner = Winner(model, model, prediction, warnings=warned)
         return self.complete(winner, name)
 
-    def select(self, design: StudyDesign, step: Step) -> Selected:
+    def select(self, design: StudyDesign, step: Step) -> validation.Selected:
         """The whole of it on other rows: compare, choose, fit."""
         training = self.of_training(design)
         compared = training.compare(design, step)
         chosen = choose_winner(compared, self.options)
         winner = training.fit(compared, chosen)
-        return Selected(chosen, lambda rows: self.predict(winner, rows))
+        return validation.Selected(chosen, lambda rows: self.predict(winner, rows))
 
 
 def study_rows(design: StudyDesign, selection: ModelSelection) -> Study:
@@ -197,7 +190,9 @@ def study_rows(design: StudyDesign, selection: ModelSelection) -> Study:
     work = options.validation.stages(work, len(design.candidates), folds.k)
     with stages(design.progress, work) as step:
         compared = selection.compare(design, step)
-        compared, chosen, validated = choose_validated(compared, design, options, selection, step)
+        compared, chosen, validated = validation.choose_validated(
+            compared, design, options, selection, step
+        )
         choice = chosen.choice
         step(f"fitting {choice.winner} to all training rows")
         winner = selection.fit(compared, chosen)
@@ -479,17 +474,17 @@ def _left_out(
     candidate: Candidate, folds: RowFolds, classes: NDArray[Any], data: TuningData
 ) -> OutOfFold:
     """Every row predicted by a model of all others; folds are those that tuned it."""
-    models = fold_models(candidate, folds, data)
+    models = validation.fold_models(candidate, folds, data)
     found_besides: dict[str, Any] = {
         "hyperparameters": models.hyperparameters, "tuning": models.tuning
     }  # fmt: skip
-    values = closed_form(models, folds, data)
+    values = validation.closed_form(models, folds, data)
     if values is not None:
         kind = "probabilities" if len(classes) else "values"
         out_of_fold = _from_values(folds, classes, data, np.arange(data.n), values, kind)
         return replace(out_of_fold, **found_besides)
     source = folds.source(candidate)
-    parts = leave_out(
+    parts = validation.leave_out(
         models, folds, data, lambda model, at, fold: _predict(model, source, at, fold, classes)
     )
     return _join_folds(parts, **found_besides)

@@ -15,7 +15,7 @@ from separatrix.rows.schema import Kind, unit_weights
 from separatrix.selection.averaging import Average, squared_error_average
 from separatrix.statistics.moments import Grouped, Moments
 from separatrix.storage import StoredMoments
-from separatrix.study import inferred, tasks
+from separatrix.study import inferred, measure, result, tasks
 from separatrix.study.candidates import BASELINE, Candidate, Size, candidates
 from separatrix.study.comparison import (
     CandidateLosses,
@@ -42,13 +42,6 @@ from separatrix.study.design import (
     with_warnings,
 )
 from separatrix.study.explanation import display_of, with_features
-from separatrix.study.measure import (
-    mean_score,
-    proportion_score,
-    regression_scores,
-    row_losses,
-    scores_from_moments,
-)
 from separatrix.study.options import StudyOptions
 from separatrix.study.out_of_fold import (
     ComparedRows,
@@ -58,15 +51,6 @@ from separatrix.study.out_of_fold import (
     predictive_for,
 )
 from separatrix.study.progress import Step, stages, tell_compared, tell_inferred
-from separatrix.study.result import (
-    TEST_LEVELS,
-    IntervalScore,
-    Predictions,
-    PredictiveBand,
-    PredictiveCheck,
-    Study,
-    Uncertainty,
-)
 from separatrix.study.tasks import REGRESSION
 
 METRIC = "rmse"
@@ -102,7 +86,9 @@ class RegressionSelection(ModelSelection):
     def losses(self, out_of_fold: OutOfFold) -> CandidateLosses:
         """Losses of predictions by both metrics."""
         values = {
-            metric: row_losses(metric, out_of_fold.truth, out_of_fold.predicted, out_of_fold.w)
+            metric: measure.row_losses(
+                metric, out_of_fold.truth, out_of_fold.predicted, out_of_fold.w
+            )
             for metric in self.metrics
         }
         return CandidateLosses(out_of_fold.rows, out_of_fold.fold, out_of_fold.w, values)
@@ -129,29 +115,33 @@ class RegressionSelection(ModelSelection):
         """An unfitted average of models."""
         return AveragedRegressor(models, cv=folds)
 
-    def predict(self, winner: Winner, rows: InMemory) -> Predictions:
+    def predict(self, winner: Winner, rows: InMemory) -> result.Predictions:
         """Predictions, with the ends of intervals where there are distributions."""
         predictive = predictive_for(winner.model, rows)
         intervals = None if predictive is None else predictive.interval(self.options.level)
         truth, predicted = truth_of(rows), winner.model.predict(rows)
-        return Predictions(rows.row_ids, truth, predicted, None, rows.block.w, intervals=intervals)
+        return result.Predictions(
+            rows.row_ids, truth, predicted, None, rows.block.w, intervals=intervals
+        )
 
-    def judge(self, predictions: Predictions) -> Floats:
+    def judge(self, predictions: result.Predictions) -> Floats:
         """Losses of answers to other rows."""
         w = unit_weights(predictions.w, len(predictions.truth))
-        return row_losses(self.metric, predictions.truth, predictions.predicted, w)
+        return measure.row_losses(self.metric, predictions.truth, predictions.predicted, w)
 
-    def record(self, design: StudyDesign, winner: Winner, test: Predictions) -> dict[str, Any]:
+    def record(
+        self, design: StudyDesign, winner: Winner, test: result.Predictions
+    ) -> dict[str, Any]:
         """Scores, predictive distributions, and the path of ridge beside coefficients."""
         folds, model, name = design.folds, winner.model, winner.name
         baseline, _ = with_warnings(lambda: folds.fit(design.baseline))
         rows = folds.table.take(folds.test)
-        other = Predictions(rows.row_ids, test.truth, baseline.predict(rows), None, test.w)
+        other = result.Predictions(rows.row_ids, test.truth, baseline.predict(rows), None, test.w)
         out_of_fold, seed = winner.out_of_fold, design.parts.seed
         without = name in WITHOUT_PENALTY
         return {
-            "test": regression_scores(test.truth, test.predicted, test.w, seed),
-            "baseline_test": regression_scores(other.truth, other.predicted, other.w, seed),
+            "test": measure.regression_scores(test.truth, test.predicted, test.w, seed),
+            "baseline_test": measure.regression_scores(other.truth, other.predicted, other.w, seed),
             "ridge_path": ridge_path(_design_of(model, design)) if without else None,
             "uncertainty": uncertainty(
                 model, rows, self.options.level, check_predictive(folds, out_of_fold)
@@ -188,7 +178,7 @@ def ridge_path(source: Moments | ArrayRows) -> RegularizationPath:
 PLACES = 120
 
 
-def check_predictive(folds: RowFolds, found: OutOfFold) -> PredictiveCheck | None:
+def check_predictive(folds: RowFolds, found: OutOfFold) -> result.PredictiveCheck | None:
     """Out-of-fold rows under their predictive distributions, as a study stores them."""
     if found.judged is None:
         return None
@@ -196,15 +186,15 @@ def check_predictive(folds: RowFolds, found: OutOfFold) -> PredictiveCheck | Non
     part, judged = found.take(some), found.judged.take(some)
     numbers = folds.table.take(part.rows).row_ids
     weights = None if (found.w == 1.0).all() else part.w
-    return PredictiveCheck(numbers, part.predicted, judged.residuals, judged.pit, weights)
+    return result.PredictiveCheck(numbers, part.predicted, judged.residuals, judged.pit, weights)
 
 
 def uncertainty(
     model: Any,
     rows: InMemory,
     level: float,
-    check: PredictiveCheck | None,
-) -> Uncertainty | None:
+    check: result.PredictiveCheck | None,
+) -> result.Uncertainty | None:
     """Intervals and densities of the test rows; None for a model without distributions."""
     predictive = predictive_for(model, rows)
     if predictive is None:
@@ -212,15 +202,17 @@ def uncertainty(
     y = truth_of(rows)
     w = unit_weights(rows.block.w, len(y))
     scores = []
-    for level_drawn in sorted({*TEST_LEVELS, level}):
+    for level_drawn in sorted({*result.TEST_LEVELS, level}):
         low, high = predictive.interval(level_drawn).T
-        inside = proportion_score("interval_coverage", (y >= low) & (y <= high), w)
-        scores.append(IntervalScore(level_drawn, inside, float(np.average(high - low, weights=w))))
-    loss = mean_score("nlpd", -predictive.log_density(y), w)
-    return Uncertainty(level, tuple(scores), loss, check, _band(model, rows, level))
+        inside = measure.proportion_score("interval_coverage", (y >= low) & (y <= high), w)
+        scores.append(
+            result.IntervalScore(level_drawn, inside, float(np.average(high - low, weights=w)))
+        )
+    loss = measure.mean_score("nlpd", -predictive.log_density(y), w)
+    return result.Uncertainty(level, tuple(scores), loss, check, _band(model, rows, level))
 
 
-def _band(model: Any, rows: InMemory, level: float) -> PredictiveBand | None:
+def _band(model: Any, rows: InMemory, level: float) -> result.PredictiveBand | None:
     """The band along the only column of the table, if it is one of numbers that vary."""
     columns = [c for c in rows.schema.columns if c.kind is Kind.NUMERIC]
     block = rows.block
@@ -236,7 +228,7 @@ def _band(model: Any, rows: InMemory, level: float) -> PredictiveBand | None:
     )
     if predictive_distribution is None:
         return None
-    return PredictiveBand(
+    return result.PredictiveBand(
         columns[0].name,
         x,
         predictive_distribution.mean,
@@ -257,7 +249,7 @@ def study_moments(
     progress: Any,
     metadata: Metadata,
     messages: tuple[str, ...],
-) -> Study:
+) -> result.Study:
     """Compare the models that need only moments: of a table too large, or not to be shared.
 
     Regression alone: an error rate is not a function of moments.
@@ -285,7 +277,7 @@ def study_moments(
         model, warned = with_warnings(lambda: folds.fit(by_name[winner]))
         step("scoring on the test set")
         baseline = folds.fit(by_name[BASELINE])
-    return Study(
+    return result.Study(
         source=metadata.source,
         command=metadata.command,
         target=target.name,
@@ -299,8 +291,8 @@ def study_moments(
         winner=winner,
         reason=choice.reason,
         choice=choice,
-        test=scores_from_moments(test, mse(model, test)),
-        baseline_test=scores_from_moments(test, mse(baseline, test)),
+        test=measure.scores_from_moments(test, mse(model, test)),
+        baseline_test=measure.scores_from_moments(test, mse(baseline, test)),
         model=model,
         description=describe(model),
         messages=messages,

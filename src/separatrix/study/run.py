@@ -43,12 +43,7 @@ from separatrix.study.options import Effort, StudyOptions, Validation
 from separatrix.study.out_of_fold import study_rows
 from separatrix.study.regression import RegressionSelection, study_moments
 from separatrix.study.result import LEVEL, Study
-from separatrix.study.streaming.run import (
-    stream_target,
-    study_class_moments,
-    study_class_stream,
-    with_class_target,
-)
+from separatrix.study.streaming import run
 from separatrix.study.tasks import CLASSIFICATION, REGRESSION
 from separatrix.study.training_part import digest_of
 from separatrix.threads import one_blas_thread
@@ -176,7 +171,7 @@ def run_study(
         options.validation.refuse_for_moments()
         if rows.by_class is not None:
             options.refuse_for(CLASSIFICATION)
-            return study_class_moments(rows, models, options, progress, metadata, task)
+            return run.study_class_moments(rows, models, options, progress, metadata, task)
         options.refuse_for(REGRESSION)
         return study_moments(rows, models, options, progress, metadata, inferred.only_moments())
     parts = Parts(seed, test, options.validation.folds)
@@ -189,13 +184,13 @@ def run_study(
         with one_blas_thread():
             return _study_rows(rows.read(), parts, task, models, options, progress, metadata)
     options.validation.refuse_for_moments()
-    found = stream_target(rows, target, task)
+    found = run.stream_target(rows, target, task)
     message = (found.inferred.message,) if task is None else ()
     if (task or found.inferred.task) == CLASSIFICATION:
         options.refuse_for(CLASSIFICATION)
-        coded = with_class_target(in_small_blocks(rows), target, found.values)
+        coded = run.with_class_target(in_small_blocks(rows), target, found.values)
         messages = message + inferred.read_in_passes(rows, streamed)
-        return study_class_stream(
+        return run.study_class_stream(
             coded, parts, models, options, progress, metadata, messages, streamed, task
         )
     options.refuse_for(REGRESSION)

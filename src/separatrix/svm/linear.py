@@ -15,17 +15,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints, Matrix
-from separatrix.estimators import linear_classifier
+from separatrix.estimators import class_labels, linear_classifier
 from separatrix.estimators.base import reads_tables
-from separatrix.estimators.class_labels import (
-    CodedRows,
-    coded_rows,
-    label_scores,
-    outputs_of,
-    weighted_rows,
-    weighted_samples,
-    weights_by_class,
-)
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.estimators.wrapped import warn_once
 from separatrix.formula import nodes
@@ -38,13 +29,8 @@ from separatrix.probability.calibrated import (
 )
 from separatrix.probability.calibrations import BinaryCalibration
 from separatrix.rows.rows import Rows
+from separatrix.svm import crammer_singer, squared
 from separatrix.svm.base import LinearSVM
-from separatrix.svm.crammer_singer import (
-    MulticlassProblem,
-    certify_multiclass,
-    multiclass_problem,
-    solve_multiclass,
-)
 from separatrix.svm.problem import (
     STEPS,
     Budget,
@@ -62,12 +48,6 @@ from separatrix.svm.problem import (
     term_sizes,
 )
 from separatrix.svm.solver import BinarySVM, fit_linear_svm
-from separatrix.svm.squared import (
-    SquaredSolution,
-    solve_sparse,
-    solve_squared,
-    squared_entries,
-)
 from separatrix.svm.svr import check_epsilon, refuse_infinite_cost, regression_table
 from separatrix.threads import on_one_blas_thread, parallel_map
 
@@ -224,7 +204,7 @@ class LinearSVC(LinearClassifier, LinearSVM):
         self._check_combination()
         if self.probability:
             return self._fit_probabilities(X, y, sample_weight)
-        data = coded_rows(self, X, y, sample_weight)
+        data = class_labels.coded_rows(self, X, y, sample_weight)
         options = options_for(self, data.x, options)
         if self.multi_class == "crammer_singer":
             svms = self._all_classes(data, options)
@@ -266,14 +246,14 @@ class LinearSVC(LinearClassifier, LinearSVM):
                 remedy="Use loss='squared_hinge' with penalty='l1', and dual='auto'.",
             )
 
-    def _class_factors(self, data: CodedRows) -> Floats:
+    def _class_factors(self, data: class_labels.CodedRows) -> Floats:
         """The weight of every class."""
         if self.class_weight is None:
             return np.ones(len(self.classes_))
         total = np.bincount(data.codes, data.w, len(self.classes_)).astype(np.float64)
-        return weights_by_class(self.class_weight, self.classes_.tolist(), total)
+        return class_labels.weights_by_class(self.class_weight, self.classes_.tolist(), total)
 
-    def _each_class(self, data: CodedRows, options: SolverOptions) -> list[BinarySVM]:
+    def _each_class(self, data: class_labels.CodedRows, options: SolverOptions) -> list[BinarySVM]:
         """Each class against the rest, or the second of two against the first."""
         factor = self._class_factors(data)
         weighted = data.w * factor[data.codes]
@@ -306,14 +286,14 @@ class LinearSVC(LinearClassifier, LinearSVM):
             return fit_squared_svm(smooth, data.rows, options, claim=self._claim)
 
         with warn_once():
-            return parallel_map(one, outputs_of(len(names)).tolist())
+            return parallel_map(one, class_labels.outputs_of(len(names)).tolist())
 
-    def _all_classes(self, data: CodedRows, options: SolverOptions) -> list[BinarySVM]:
+    def _all_classes(self, data: class_labels.CodedRows, options: SolverOptions) -> list[BinarySVM]:
         """The classes at once; of two, the difference of their scores."""
         scaling = intercept_scaling(self)
         classes = len(self.classes_)
         cost = float(self.C) * data.w * self._class_factors(data)[data.codes]
-        problem = multiclass_problem(data.x, data.codes, cost, classes, scaling)
+        problem = crammer_singer.multiclass_problem(data.x, data.codes, cost, classes, scaling)
         steps = replace(options, max_iter=STEPS * options.max_iter)
         svms, coef = fit_all_classes(problem, data.rows, steps)
         intercept = np.zeros(classes)
@@ -333,9 +313,9 @@ class LinearSVC(LinearClassifier, LinearSVM):
         plain = clone(self).set_params(probability=False)
         if self.class_weight is not None:  # the calibration weights rows as the model does
             if isinstance(X, Rows):
-                X = weighted_rows(X, self.class_weight)
+                X = class_labels.weighted_rows(X, self.class_weight)
             elif y is not None:
-                sample_weight = weighted_samples(y, sample_weight, self.class_weight)
+                sample_weight = class_labels.weighted_samples(y, sample_weight, self.class_weight)
             plain.set_params(class_weight=None)
         calibrated = CalibratedClassifier(plain, method="platt").fit(X, y, sample_weight)
         parameters = self.get_params(deep=False)
@@ -363,7 +343,7 @@ class LinearSVC(LinearClassifier, LinearSVM):
         """The class of every row: by the sign of the score, the largest score, or probability."""
         check_is_fitted(self)
         scores = self.predict_proba(X) if self.probability else self.decision_function(X)
-        return label_scores(scores, self.classes_)
+        return class_labels.label_scores(scores, self.classes_)
 
     @property
     def _claim(self) -> str:
@@ -621,8 +601,8 @@ def _candidates(
         yield _SquaredHingeHyperplane(w, b, beta, proof, solution.status)
 
 
-def _solve(problem: SquaredProblem, tol: float, budget: Budget) -> SquaredSolution:
-    solve = solve_sparse if problem.penalty.l1.any() else solve_squared
+def _solve(problem: SquaredProblem, tol: float, budget: Budget) -> squared.SquaredSolution:
+    solve = squared.solve_sparse if problem.penalty.l1.any() else squared.solve_squared
     return solve(problem, tol, budget)
 
 
@@ -631,7 +611,7 @@ def _largest_slope(problem: SquaredProblem) -> float:
     d, penalty, x = problem.x.shape[1], problem.penalty, problem.x
     if penalty.l1.any():
         return float((abs(x) @ (1.0 / penalty.l1[:d])).max())
-    return float((squared_entries(x) @ (1.0 / penalty.l2[:d])).max())
+    return float((squared.squared_entries(x) @ (1.0 / penalty.l2[:d])).max())
 
 
 def _at_smaller_cost(
@@ -733,12 +713,12 @@ def certify_squared(
 
 
 def fit_all_classes(
-    problem: MulticlassProblem, rows: Ints, options: SolverOptions
+    problem: crammer_singer.MulticlassProblem, rows: Ints, options: SolverOptions
 ) -> tuple[list[BinarySVM], Floats]:
     """One record for each class, with the joint certificate, and the coefficients (d x K)."""
     budget = options.budget(len(problem.codes))
-    multiclass_solution = solve_multiclass(problem, options.tol, budget)
-    certificate = certify_multiclass(
+    multiclass_solution = crammer_singer.solve_multiclass(problem, options.tol, budget)
+    certificate = crammer_singer.certify_multiclass(
         problem, multiclass_solution.w, multiclass_solution.alpha, tolerance=max(options.tol, 1e-9)
     )
     g = problem.shifted_scores(multiclass_solution.w)

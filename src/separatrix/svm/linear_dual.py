@@ -31,18 +31,7 @@ from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
 from separatrix.matrices.gram import column_gram
 from separatrix.matrices.products import DenseProducts
 from separatrix.optimize.convex import Status
-from separatrix.svm.loops import (
-    CHUNK,
-    dense_epoch,
-    heavy_first,
-    in_single,
-    shuffle,
-    some_rows_gram,
-    some_rows_sum,
-    some_rows_times,
-    sparse_epoch,
-    with_own_columns,
-)
+from separatrix.svm import loops
 from separatrix.svm.problem import Budget, LinearProblem, SquaredProblem, SVMProblem
 from separatrix.threads import parallel_map, pieces
 
@@ -129,8 +118,8 @@ def _descend(problem: DualProblem, state: _State, rows: Ints, epochs: int) -> No
     state.scores = state.scores if epochs == 0 else None
     for turn in range(1, epochs + 1):
         before = state.beta[rows]
-        chunks = np.arange(-(-len(rows) // CHUNK))
-        state.seed = shuffle(chunks, len(chunks), state.seed)
+        chunks = np.arange(-(-len(rows) // loops.CHUNK))
+        state.seed = loops.shuffle(chunks, len(chunks), state.seed)
         problem.rows.epoch(problem.numbers, rows, chunks, problem.epsilon, problem.step, state)
         if turn > 1:
             beta_here, low, high = state.beta[rows], problem.low[rows], problem.high[rows]
@@ -647,7 +636,7 @@ class DenseDualRows:
         self, numbers: Floats, rows: Ints, chunks: Ints, epsilon: float, step: float, state: Any
     ) -> None:
         """One epoch of coordinate descent over some rows, which changes β, w and b of ``state``."""
-        state.b = dense_epoch(
+        state.b = loops.dense_epoch(
             self.x, numbers, rows, chunks, epsilon, state.beta, state.w, state.b, step
         )
 
@@ -789,7 +778,7 @@ class SparseDualRows:
         ends, light = np.empty_like(indptr[:-1]), np.empty(len(self.square))
 
         def part(rows: slice) -> None:
-            heavy_first(
+            loops.heavy_first(
                 rows.start, rows.stop, indptr, indices, data, label, self.heavy,
                 labels, values, ends, light,
             )  # fmt: skip
@@ -812,7 +801,7 @@ class SparseDualRows:
 
         def part(at: slice) -> Floats:
             out = np.zeros((self.heavy, self.heavy))
-            some_rows_gram(at.start, at.stop, rows, *self.double.heavy, r, out)
+            loops.some_rows_gram(at.start, at.stop, rows, *self.double.heavy, r, out)
             return out
 
         return np.asarray(sum(parallel_map(part, cuts)))
@@ -828,7 +817,7 @@ class SparseDualRows:
         label[: self.heavy] = np.arange(self.heavy)
         labels = np.empty(begins[-1], dtype=entries.indices.dtype)
         values = np.empty(begins[-1], dtype=entries.data.dtype)
-        width = with_own_columns(rows, *entries.rows, label, self.heavy, labels, values)
+        width = loops.with_own_columns(rows, *entries.rows, label, self.heavy, labels, values)
         heavy_ends = begins[:-1] + entries.heavy_ends[rows] - entries.begins[rows]
         light_entries = Entries(
             begins[:-1], heavy_ends, begins[1:], labels, values, max(int(width), 1)
@@ -840,7 +829,7 @@ class SparseDualRows:
     ) -> None:
         """One epoch of coordinate descent over some rows, which changes β, w and b of ``state``."""
         state.w = state.w.astype(self.single.data.dtype, copy=False)
-        state.b = sparse_epoch(
+        state.b = loops.sparse_epoch(
             *self.single.rows, numbers, rows, chunks, epsilon, state.beta, state.w, state.b, step
         )
 
@@ -880,7 +869,7 @@ def _in_single(indptr: Ints, data: Floats, mean: int) -> tuple[Any, Floats]:
     single, square = np.empty(len(data), dtype=np.float32), np.empty(len(indptr) - 1)
 
     def part(rows: slice) -> tuple[float, float]:
-        return in_single(rows.start, rows.stop, indptr, data, single, square)  # type: ignore[no-any-return]
+        return loops.in_single(rows.start, rows.stop, indptr, data, single, square)  # type: ignore[no-any-return]
 
     sizes = parallel_map(part, pieces(len(square), -(-_WORK // mean)))
     least, most = min(size[0] for size in sizes), max(size[1] for size in sizes)
@@ -891,11 +880,11 @@ def _times(entries: tuple[Any, ...], rows: Ints, v: Floats, mean: int) -> Floats
     """x·v of some rows, in pieces."""
     v, out = v.astype(entries[-1].dtype, copy=False), np.empty(len(rows))
     if len(rows) * mean < 2 * _WORK:  # conjugate gradients on few rows: no thread is worth asking
-        some_rows_times(0, len(rows), rows, *entries, v, out)
+        loops.some_rows_times(0, len(rows), rows, *entries, v, out)
         return out
 
     def part(at: slice) -> None:
-        some_rows_times(at.start, at.stop, rows, *entries, v, out)
+        loops.some_rows_times(at.start, at.stop, rows, *entries, v, out)
 
     parallel_map(part, pieces(len(rows), -(-_WORK // mean)))
     return out
@@ -906,7 +895,7 @@ def _sum(entries: tuple[Any, ...], rows: Ints, r: Floats, mean: int, width: int)
     r = r.astype(entries[-1].dtype, copy=False)
     if len(rows) * mean < 2 * _WORK:
         out = np.zeros(width, dtype=r.dtype)
-        some_rows_sum(0, len(rows), rows, *entries, r, out)
+        loops.some_rows_sum(0, len(rows), rows, *entries, r, out)
         return out
     most = int(np.clip(len(rows) * mean // (4 * width), 1, _PARTS))
     cuts = pieces(len(rows), -(-_WORK // mean), most)
@@ -914,7 +903,7 @@ def _sum(entries: tuple[Any, ...], rows: Ints, r: Floats, mean: int, width: int)
 
     def part(index: int) -> None:
         sums[index] = 0.0
-        some_rows_sum(cuts[index].start, cuts[index].stop, rows, *entries, r, sums[index])
+        loops.some_rows_sum(cuts[index].start, cuts[index].stop, rows, *entries, r, sums[index])
 
     parallel_map(part, range(len(cuts)))
     return _total(sums)

@@ -19,6 +19,7 @@ from separatrix.messages import InputError
 from separatrix.optimize.convex import Certificate, Status
 from separatrix.parameters import describe_parameters
 from separatrix.rows.schema import n_items, take_items, unit_weights
+from separatrix.svm import solver
 from separatrix.svm.base import KernelSVM
 from separatrix.svm.loops import nu_smo
 from separatrix.svm.problem import (
@@ -33,17 +34,6 @@ from separatrix.svm.problem import (
     cost_stages,
     linear_problem,
     regression_problem,
-)
-from separatrix.svm.solver import (
-    MOST_FREE,
-    WORKING_SET,
-    BinarySVM,
-    Buffers,
-    GramMatrix,
-    RowCache,
-    newton_rounds,
-    step_to_bound,
-    widest,
 )
 from separatrix.svm.svc import DEPRECATED, KernelClassifier
 from separatrix.svm.svr import KernelRegressor, refuse_infinite_cost
@@ -169,13 +159,13 @@ class NuSVC(KernelClassifier):
 
     def _fit_binary(
         self,
-        gram: GramMatrix,
+        gram: solver.GramMatrix,
         y: Floats,
         w: Floats,
         rows: Ints,
         options: SolverOptions,
         classes: tuple[str, str],
-    ) -> BinarySVM:
+    ) -> solver.BinarySVM:
         return fit_nu_svc(gram, y, w, check_nu(self.nu), rows, options, classes)
 
 
@@ -275,8 +265,8 @@ class NuSVR(KernelRegressor):
         self.time_budget = time_budget
 
     def _fit_numbers(
-        self, gram: GramMatrix, y: Floats, w: Floats, options: SolverOptions
-    ) -> BinarySVM:
+        self, gram: solver.GramMatrix, y: Floats, w: Floats, options: SolverOptions
+    ) -> solver.BinarySVM:
         refuse_infinite_cost(self)
         nu, cost = check_nu(self.nu), float(self.C) * w
         solution, self.epsilon_ = fit_nu_svr(gram, y, cost, nu, options)
@@ -462,14 +452,14 @@ def check_nu(nu: float) -> float:
 
 
 def fit_nu_svc(
-    gram: GramMatrix,
+    gram: solver.GramMatrix,
     y: Floats,
     w: Floats,
     nu: float,
     rows: Ints,
     options: SolverOptions,
     classes: tuple[str, str],
-) -> BinarySVM:
+) -> solver.BinarySVM:
     """The ν-SVC of labels ±1, its scores ±1 on the margin."""
     largest, budget = float(np.abs(gram.diagonal).max()), options.budget(gram.n)
     problem = nu_classification(y, w, nu, classes, largest)
@@ -491,8 +481,8 @@ def fit_nu_svc(
 
 
 def fit_nu_svr(
-    gram: GramMatrix, t: Floats, cost: Floats, nu: float, options: SolverOptions
-) -> tuple[BinarySVM, float]:
+    gram: solver.GramMatrix, t: Floats, cost: Floats, nu: float, options: SolverOptions
+) -> tuple[solver.BinarySVM, float]:
     """The ν-SVR of targets t, and the ε that it found.
 
     A large cost is reached by stages: w, b and ε no longer change beyond the last breakpoint, and
@@ -531,7 +521,9 @@ def fit_nu_svr(
     return best
 
 
-def fit_one_class(gram: GramMatrix, w: Floats, nu: float, options: SolverOptions) -> BinarySVM:
+def fit_one_class(
+    gram: solver.GramMatrix, w: Floats, nu: float, options: SolverOptions
+) -> solver.BinarySVM:
     """The one-class SVM; its intercept is −ρ."""
     largest, budget = float(np.abs(gram.diagonal).max()), options.budget(gram.n)
     problem = one_class(w, nu, largest)
@@ -559,7 +551,7 @@ def fit_one_class(gram: GramMatrix, w: Floats, nu: float, options: SolverOptions
     status = str(Status.SOLVED if solved else budget.status)
     every = np.arange(gram.n)
     n_iter = budget.n_iter
-    return BinarySVM(every, alpha, w, slack, -rho, square, certificate, n_iter, status, coef)
+    return solver.BinarySVM(every, alpha, w, slack, -rho, square, certificate, n_iter, status, coef)
 
 
 def _offset(problem: NuProblem, alpha: Floats, f: Floats) -> float:
@@ -568,7 +560,7 @@ def _offset(problem: NuProblem, alpha: Floats, f: Floats) -> float:
 
 
 def _record(
-    gram: GramMatrix,
+    gram: solver.GramMatrix,
     problem: SVMProblem,
     beta: Floats,
     f: Floats,
@@ -579,7 +571,7 @@ def _record(
     budget: Budget,
     solved: bool,
     coef: Floats | None = None,
-) -> BinarySVM:
+) -> solver.BinarySVM:
     """The solution as that of the problem with costs, its certificate completed by Σα = νΣc.
 
     ``coef`` is the w of the linear kernel, which large β may have lost in their sum.
@@ -607,7 +599,7 @@ def _record(
     slack = problem.slack(f + b)
     square = float(beta @ f) if coef is None else float(coef @ coef)
     record = (rows, beta, problem.cost, slack, b, square, certificate, budget.n_iter, status)
-    return BinarySVM(*record) if coef is None else BinarySVM(*record, coef)
+    return solver.BinarySVM(*record) if coef is None else solver.BinarySVM(*record, coef)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -740,7 +732,7 @@ def one_class(w: Floats, nu: float, largest: float) -> NuProblem:
 
 
 def solve_nu(
-    gram: GramMatrix, problem: NuProblem, options: SolverOptions, budget: Budget
+    gram: solver.GramMatrix, problem: NuProblem, options: SolverOptions, budget: Budget
 ) -> tuple[Floats, Floats, bool]:
     """γ, f = Kβ in double precision, and whether the tolerance was reached."""
     gamma = problem.start.copy()
@@ -757,7 +749,7 @@ def solve_nu(
 
 
 def _solve_whole(
-    gram: GramMatrix, problem: NuProblem, gamma: Floats, tol: float, budget: Budget
+    gram: solver.GramMatrix, problem: NuProblem, gamma: Floats, tol: float, budget: Budget
 ) -> Floats:
     """SMO and Newton steps in turn, to rounding if possible."""
     whole = np.ascontiguousarray(gram.square(np.arange(gram.n)), dtype=float)
@@ -787,14 +779,14 @@ def _newton_steps(gram: Floats, problem: NuProblem, gamma: Floats, budget: Budge
     """Newton steps, each of which may put coefficients on bounds."""
     size = max(int(problem.part.free(gamma).sum()), 1)
     full = 0
-    for _ in range(newton_rounds(size)):
+    for _ in range(solver.newton_rounds(size)):
         free = np.flatnonzero(problem.part.free(gamma))
-        if not 2 <= len(free) <= MOST_FREE or budget.exhausted:
+        if not 2 <= len(free) <= solver.MOST_FREE or budget.exhausted:
             return
         step = _newton(gram, problem, gamma, free)
         if step is None:
             return
-        if not step_to_bound(problem.part, gamma, free, step):
+        if not solver.step_to_bound(problem.part, gamma, free, step):
             full += 1
             if full == 3:  # the ridge shortens each step a little
                 return
@@ -828,11 +820,19 @@ def _newton(gram: Floats, problem: NuProblem, gamma: Floats, free: Ints) -> Floa
 
 
 def _solve_working_sets(
-    gram: GramMatrix, problem: NuProblem, gamma: Floats, options: SolverOptions, budget: Budget
+    gram: solver.GramMatrix,
+    problem: NuProblem,
+    gamma: Floats,
+    options: SolverOptions,
+    budget: Budget,
 ) -> Floats:
     """SMO on the coefficients of largest violation, kernel values in single precision at first."""
-    every, buffers, single = np.arange(gram.n), Buffers(gram, options.cache_size), gram.single
-    cache = RowCache(gram, every, buffers, single)
+    every, buffers, single = (
+        np.arange(gram.n),
+        solver.Buffers(gram, options.cache_size),
+        gram.single,
+    )
+    cache = solver.RowCache(gram, every, buffers, single)
     f, p = gram.times(problem.beta(gamma, gram.n)), problem.part
     exact, least, stalled = True, np.inf, 0
     while True:
@@ -849,7 +849,7 @@ def _solve_working_sets(
             f, exact = gram.times(problem.beta(gamma, gram.n)), True
             if problem.violation(gamma, f) > tol and single and not over:
                 single, least, stalled = False, np.inf, 0
-                cache = RowCache(gram, every, buffers, single)
+                cache = solver.RowCache(gram, every, buffers, single)
             continue
         _optimize(cache, problem, _working_set(problem, up, down), gamma, f, violation, budget)
         exact = False
@@ -858,14 +858,14 @@ def _solve_working_sets(
 def _working_set(problem: NuProblem, up: Floats, down: Floats) -> Ints:
     """The coefficients of least up and greatest down gradient of every group."""
     chosen = [
-        members[widest(up[members], down[members], WORKING_SET // problem.n_groups)]
+        members[solver.widest(up[members], down[members], solver.WORKING_SET // problem.n_groups)]
         for members in (np.flatnonzero(problem.group == g) for g in range(problem.n_groups))
     ]
     return np.concatenate(chosen)
 
 
 def _optimize(
-    cache: RowCache,
+    cache: solver.RowCache,
     problem: NuProblem,
     chosen: Ints,
     gamma: Floats,

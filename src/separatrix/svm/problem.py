@@ -26,18 +26,7 @@ from scipy import sparse
 from separatrix.arrays import Floats, Ints, Matrix
 from separatrix.matrices.gram import column_gram
 from separatrix.messages import InputError
-from separatrix.optimize.convex import (
-    Certificate,
-    ElasticNetPenalty,
-    EpsilonInsensitive,
-    Hinge,
-    Loss,
-    Penalty,
-    SquaredEpsilonInsensitive,
-    SquaredHinge,
-    Status,
-    certify_primal_dual,
-)
+from separatrix.optimize import convex
 
 #: Costs C κ(x, x), in units of the scores, that leave all digits to a solver: sums of β κ are then
 #: at most 10⁵ times the margin. Larger ones are reached in steps of this factor.
@@ -377,11 +366,11 @@ class Budget:
         return self.n_iter >= self.max_iter or self.out_of_time
 
     @property
-    def status(self) -> Status:
+    def status(self) -> convex.Status:
         """Why a solver stopped before it was done."""
         if self.out_of_time:
-            return Status.TIME
-        return Status.LIMIT if self.n_iter >= self.max_iter else Status.ROUNDING
+            return convex.Status.TIME
+        return convex.Status.LIMIT if self.n_iter >= self.max_iter else convex.Status.ROUNDING
 
 
 @dataclass(frozen=True)
@@ -448,7 +437,7 @@ class SquaredProblem:
     x: Matrix
     t: Floats
     cost: Floats
-    penalty: ElasticNetPenalty
+    penalty: convex.ElasticNetPenalty
     center: Floats
     epsilon: float | None = None
     intercept: bool = True
@@ -469,9 +458,13 @@ class SquaredProblem:
         return bool(self.intercept and not self.penalty.l1[-1] and not self.penalty.l2[-1])
 
     @cached_property
-    def loss(self) -> SquaredHinge | SquaredEpsilonInsensitive:
+    def loss(self) -> convex.SquaredHinge | convex.SquaredEpsilonInsensitive:
         """The loss by row."""
-        return SquaredHinge() if self.epsilon is None else SquaredEpsilonInsensitive(self.epsilon)
+        return (
+            convex.SquaredHinge()
+            if self.epsilon is None
+            else convex.SquaredEpsilonInsensitive(self.epsilon)
+        )
 
     def argument(self, scores: Floats) -> Floats:
         """The argument z of the loss: a margin, or a residual."""
@@ -560,7 +553,11 @@ def squared_problem(
     if intercept_scaling is not None:
         ridge = np.append(ridge, 1.0 / float(intercept_scaling) ** 2)
     zero = np.zeros(len(ridge))
-    penalty = ElasticNetPenalty(np.sqrt(ridge), zero) if l1 else ElasticNetPenalty(zero, ridge)
+    penalty = (
+        convex.ElasticNetPenalty(np.sqrt(ridge), zero)
+        if l1
+        else convex.ElasticNetPenalty(zero, ridge)
+    )
     problem = SquaredProblem(x, t, cost, penalty, np.zeros(x.shape[1]), epsilon, intercept)
     if problem.free_intercept and not sparse.issparse(x):
         mean = np.asarray(cost @ x) / float(cost.sum())
@@ -625,7 +622,7 @@ def certify_kernel_svm(
     tolerance: float,
     mercer: bool = True,
     claim: str = KERNEL_CLAIM,
-) -> Certificate:
+) -> convex.Certificate:
     """Certificate of the expansion Σ β κ(x, ·) + b with f = Kβ."""
     square = float(beta @ f)
     certificate = _certify(
@@ -633,7 +630,7 @@ def certify_kernel_svm(
     )
     if mercer:
         return certificate
-    return Certificate(
+    return convex.Certificate(
         INDEFINITE_CLAIM,
         primal=0.5 * square + _loss(problem, f + b),
         kkt=certificate.kkt,
@@ -650,7 +647,7 @@ def certify_linear_svm(
     *,
     tolerance: float,
     claim: str,
-) -> Certificate:
+) -> convex.Certificate:
     """Certificate of the hyperplane w·x + b with the dual coefficients β; ρw = Xᵀβ at the optimum.
 
     Each column of that condition is measured against the size of its terms.
@@ -662,13 +659,13 @@ def certify_linear_svm(
         w, v = np.append(w, b), np.append(v, beta.sum())
         ridge = np.append(ridge, problem.intercept_ridge)
         size = np.append(size, np.abs(beta).sum() + problem.intercept_ridge * abs(b))
-    penalty = ElasticNetPenalty(np.zeros_like(ridge), ridge)
+    penalty = convex.ElasticNetPenalty(np.zeros_like(ridge), ridge)
     return _certify(problem, penalty, beta, scores, b, w, v, tolerance, claim, size)
 
 
 def _certify(
     problem: SVMProblem,
-    penalty: Penalty,
+    penalty: convex.Penalty,
     beta: Floats,
     scores: Floats,
     b: float,
@@ -677,13 +674,15 @@ def _certify(
     tolerance: float,
     claim: str,
     v_scale: Floats | float = 1.0,
-) -> Certificate:
+) -> convex.Certificate:
     c = _finite_cost(problem, beta)
-    loss: Loss = EpsilonInsensitive(problem.epsilon) if problem.regression else Hinge()
+    loss: convex.Loss = (
+        convex.EpsilonInsensitive(problem.epsilon) if problem.regression else convex.Hinge()
+    )
     z = problem.t - scores if problem.regression else problem.t * scores
     with np.errstate(divide="ignore", invalid="ignore"):
         u = np.where(c > 0.0, (beta if problem.regression else -problem.t * beta) / c, 0.0)
-    certificate = certify_primal_dual(
+    certificate = convex.certify_primal_dual(
         loss,
         penalty,
         c,
@@ -706,7 +705,7 @@ def _certify(
     return replace(certificate, primal=primal, dual=dual, gap=max(primal - dual, 0.0))
 
 
-def is_better(proof: Certificate, other: Certificate) -> bool:
+def is_better(proof: convex.Certificate, other: convex.Certificate) -> bool:
     """Whether a point is better than another: certified, or of lower objective, or of less gap."""
     if proof.holds != other.holds:
         return proof.holds
@@ -716,7 +715,7 @@ def is_better(proof: Certificate, other: Certificate) -> bool:
     return badness(proof) < badness(other)
 
 
-def badness(proof: Certificate) -> tuple[bool, float, float]:
+def badness(proof: convex.Certificate) -> tuple[bool, float, float]:
     """A key that sorts certificates, the worst last."""
     gap = proof.relative_gap
     return not proof.holds, gap if np.isfinite(gap) else 0.0, proof.kkt

@@ -17,21 +17,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
+from separatrix.estimators import class_labels, wrapped
 from separatrix.estimators.base import codes_of, known_codes, reads_tables
-from separatrix.estimators.class_labels import (
-    coded_items,
-    coded_rows,
-    label_scores,
-    outputs_of,
-    refuse_singletons,
-)
-from separatrix.estimators.wrapped import (
-    LabeledRows,
-    fit_wrapped,
-    joint_certificate,
-    labeled_rows,
-    warn_once,
-)
 from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.convex import Certificate, Hinge, Status
@@ -101,11 +88,11 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
             check_option(name, getattr(self, name), ("ovo", "ovr"))
         self._recognize_items(X)
         if self._structures:
-            data = coded_items(self, X, y, sample_weight, self.class_weight)
+            data = class_labels.coded_items(self, X, y, sample_weight, self.class_weight)
         else:
-            data = coded_rows(self, X, y, sample_weight, self.class_weight)
+            data = class_labels.coded_rows(self, X, y, sample_weight, self.class_weight)
             self.encoding_ = data.encoding
-        refuse_singletons(len(data.codes), self.classes_)
+        class_labels.refuse_singletons(len(data.codes), self.classes_)
         self.class_weight_ = data.class_weight
         gram = self._gram_matrix(data.x, data.w, data.rows, data.n_samples, data.sample_weight)
         svms = self._fit_svms(gram, data.codes, data.w, options)
@@ -140,7 +127,7 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
             y, every = np.where(codes == c, 1.0, -1.0), np.arange(gram.n)
             return self._fit_binary(gram, y, w, every, options, (names[c], rest))
 
-        return [against_rest(c) for c in outputs_of(k)]
+        return [against_rest(c) for c in class_labels.outputs_of(k)]
 
     def _fit_pairs(
         self, gram: GramMatrix, codes: Ints, w: Floats, options: SolverOptions, names: list[str]
@@ -223,7 +210,7 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
                 "break_ties=True with decision_function_shape='ovo': pairs have no ties.",
                 remedy="break_ties must be False when decision_function_shape is 'ovo'.",
             )
-        return label_scores(self._from_scores(X, self._rank), self.classes_)
+        return class_labels.label_scores(self._from_scores(X, self._rank), self.classes_)
 
     @available_if(_has_hyperplane)  # type: ignore[untyped-decorator]
     def signed_distance(self, X: Any) -> Floats:
@@ -316,12 +303,12 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
             )
         self._fit_classes(X, y, sample_weight)
         if self._with_probabilities:
-            self._calibrate(labeled_rows(self, X, y, sample_weight))
+            self._calibrate(wrapped.labeled_rows(self, X, y, sample_weight))
         return self
 
     # -- calibration ------------------------------------------------------------------------------
 
-    def _calibrate(self, rows: LabeledRows) -> None:
+    def _calibrate(self, rows: wrapped.LabeledRows) -> None:
         """One Platt sigmoid for each binary SVM, from scores of rows that it was not fitted to."""
         scores, codes, w = self._out_of_fold(rows)
         self.calibrations_ = []
@@ -330,7 +317,7 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
             fit = PlattCalibration().fit(s[takes_part], positive[takes_part], weight)
             self.calibrations_.append(fit)
         claim = f"Calibrated (platt) on {len(codes)} out-of-fold scores"
-        joint = joint_certificate(claim, [*self.calibrations_, self])
+        joint = wrapped.joint_certificate(claim, [*self.calibrations_, self])
         certificate = self.certificate_
         self.certificate_ = (
             replace(certificate, notes=(*certificate.notes, f"{claim}.")) if joint.holds else joint
@@ -346,7 +333,7 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
         pairs = combinations(range(k), 2)
         return [(codes == i, (codes == i) | (codes == j)) for i, j in pairs]
 
-    def _out_of_fold(self, rows: LabeledRows) -> tuple[Floats, Ints, Floats | None]:
+    def _out_of_fold(self, rows: wrapped.LabeledRows) -> tuple[Floats, Ints, Floats | None]:
         """Scores (n x binary SVMs) of each fold by a model of the others, codes and weights."""
         weighted, codes = rows.positive_weight, codes_of(rows.y, self.classes_)
         plain = clone(self).set_params(probability=DEPRECATED)
@@ -354,7 +341,7 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
         # Folds of the scores that are calibrated.
         k = min(5, len(weighted if copied is None else np.unique(copied)))
         folds = folds_of(k, len(codes), rows=weighted, codes=codes[weighted], copied=lambda: copied)
-        with warn_once():
+        with wrapped.warn_once():
             scores = folds.map(
                 lambda train, test: self._fold_scores(
                     plain, rows, codes, weighted[train], weighted[test]
@@ -364,13 +351,13 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
         return np.concatenate(scores), codes[tests], None if rows.w is None else rows.w[tests]
 
     def _fold_scores(
-        self, plain: Any, rows: LabeledRows, codes: Ints, train: Ints, test: Ints
+        self, plain: Any, rows: wrapped.LabeledRows, codes: Ints, train: Ints, test: Ints
     ) -> Floats:
         """Scores of the test rows; ±1 where only one side of a binary SVM has training rows."""
         present = np.unique(codes[train])
         train_rows, test_rows = rows.split(self, train, test)
         if len(present) == len(self.classes_):
-            return np.asarray(fit_wrapped(plain, train_rows)._scores(test_rows.x))
+            return np.asarray(wrapped.fit_wrapped(plain, train_rows)._scores(test_rows.x))
         sides = [  # +1 or −1 if only that class of the pair has rows, 0 for neither
             float((positive & part)[train].any()) - float((~positive & part)[train].any())
             for positive, part in self._targets(codes)
@@ -380,7 +367,7 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
             known = set(present.tolist())
             pairs = combinations(range(len(self.classes_)), 2)
             known_pairs = [p for p, (i, j) in enumerate(pairs) if i in known and j in known]
-            scores[:, known_pairs] = fit_wrapped(plain, train_rows)._scores(test_rows.x)
+            scores[:, known_pairs] = wrapped.fit_wrapped(plain, train_rows)._scores(test_rows.x)
         return scores
 
     # -- probabilities ----------------------------------------------------------------------------

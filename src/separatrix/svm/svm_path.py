@@ -12,14 +12,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.estimators import class_labels
 from separatrix.estimators.base import KernelModel, reads_tables
-from separatrix.estimators.class_labels import (
-    CodedRows,
-    coded_items,
-    coded_rows,
-    label_scores,
-    outputs_of,
-)
 from separatrix.formula import nodes
 from separatrix.geometry.hyperplane import Hyperplane, KernelExpansion
 from separatrix.kernels import Kernel, Linear, Precomputed
@@ -168,7 +162,7 @@ class SVMPath(ClassifierMixin, KernelModel):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Trace the path of ``X`` and labels ``y``, or of :class:`~separatrix.rows.rows.Rows`."""
         self._check()
-        read = coded_items if self._structures else coded_rows
+        read = class_labels.coded_items if self._structures else class_labels.coded_rows
         coded = read(self, X, y, sample_weight, self.class_weight)
         most_rows = 15_000  # rows whose Gram matrix is computed at most
         if len(coded.codes) > most_rows:
@@ -359,7 +353,7 @@ class SVMPath(ClassifierMixin, KernelModel):
     @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row at ``C_``: by the sign of the score, or by the largest one."""
-        return label_scores(self.decision_function(X), self.classes_)
+        return class_labels.label_scores(self.decision_function(X), self.classes_)
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in super().__getstate__().items() if key != "_training"}
@@ -405,7 +399,7 @@ class PathTraining:
         """The path of each output over some of the rows; ``labels`` are the classes."""
         gram = self.gram if len(rows) == len(self.w) else self.gram[np.ix_(rows, rows)]
         found = []
-        for output in outputs_of(len(labels)):
+        for output in class_labels.outputs_of(len(labels)):
             y = np.where(self.codes[rows] == output, 1.0, -1.0)
             if (y[0] == y).all():
                 raise InputError(
@@ -429,7 +423,7 @@ class PathTraining:
         return coef, b - coef @ self.center
 
 
-def path_training(data: CodedRows, kernel: Kernel) -> PathTraining:
+def path_training(data: class_labels.CodedRows, kernel: Kernel) -> PathTraining:
     """The Gram matrix of coded rows; warns (SEP007) if the kernel is not Mercer on them."""
     x = data.x
     if isinstance(kernel, Precomputed):

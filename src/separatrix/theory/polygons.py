@@ -13,34 +13,26 @@ from typing import Any, ClassVar
 import numpy as np
 
 from separatrix.arrays import Floats
-from separatrix.theory.hypothesis_class import (
-    Hypothesis,
-    HypothesisClass,
-    Labels,
-    check_count,
-    integers,
-    positive_side,
-    repeated_point,
-)
+from separatrix.theory import hypothesis_class
 
 # -------------------------------------------------------------------------------------------------
 # Boxes with sides parallel to the axes; in one dimension, intervals.
 
 
 @dataclass(frozen=True)
-class BoxHypothesis(Hypothesis):
+class BoxHypothesis(hypothesis_class.Hypothesis):
     """The points x with low ≤ x ≤ high in every coordinate; empty where low > high."""
 
     low: Floats
     high: Floats
 
-    def contains(self, points: Any) -> Labels:
+    def contains(self, points: Any) -> hypothesis_class.Labels:
         """Which of the points lie in the box."""
         x = np.asarray(points, dtype=np.float64)
         return np.asarray(((x >= self.low) & (x <= self.high)).all(axis=1))
 
 
-class Boxes(HypothesisClass):
+class Boxes(hypothesis_class.HypothesisClass):
     """Boxes with sides parallel to the axes: lⱼ ≤ xⱼ ≤ uⱼ for every column j.
 
         consistent ⇔ the tightest box around the positive points holds no negative one
@@ -79,7 +71,7 @@ class Boxes(HypothesisClass):
     dimension: int
 
     def __init__(self, dimension: int = 2) -> None:
-        self.dimension = check_count(dimension, "dimension")
+        self.dimension = hypothesis_class.check_count(dimension, "dimension")
         self.bound = 2 * self.dimension
         self.argument = (
             f"Of {self.bound + 1} points, one that is lowest and one that is highest in each "
@@ -91,27 +83,27 @@ class Boxes(HypothesisClass):
         """Sides of a box: the strips between the tightest box and the true one."""
         return 2 * self.dimension
 
-    def tightest(self, points: Floats, labels: Labels) -> BoxHypothesis:
+    def tightest(self, points: Floats, labels: hypothesis_class.Labels) -> BoxHypothesis:
         """The smallest box around the positive points; empty if there are none."""
         positive = points[labels]
         return BoxHypothesis(
             positive.min(axis=0, initial=np.inf), positive.max(axis=0, initial=-np.inf)
         )
 
-    def consistent(self, points: Floats, labels: Labels) -> BoxHypothesis | None:
+    def consistent(self, points: Floats, labels: hypothesis_class.Labels) -> BoxHypothesis | None:
         """The tightest box around the positive points, unless it holds a negative one."""
         box = self.tightest(points, labels)
         return None if box.contains(points[~labels]).any() else box
 
-    def hard_labels(self, points: Floats) -> Iterator[Labels]:
+    def hard_labels(self, points: Floats) -> Iterator[hypothesis_class.Labels]:
         """The lowest and highest point of every column positive, the others negative."""
         labels = np.zeros(len(points), dtype=bool)
         labels[points.argmin(axis=0)] = labels[points.argmax(axis=0)] = True
         yield labels
 
-    def why_none(self, points: Floats, labels: Labels) -> str:
+    def why_none(self, points: Floats, labels: hypothesis_class.Labels) -> str:
         """The negative point that every box around the positive ones contains."""
-        twice = repeated_point(points, labels)
+        twice = hypothesis_class.repeated_point(points, labels)
         if twice is not None:
             return f"Point {twice + 1} is given twice, with both labels."
         inside = self.tightest(points, labels).contains(points) & ~labels
@@ -196,18 +188,20 @@ def _volume(box: BoxHypothesis) -> float:
 
 
 @dataclass(frozen=True)
-class Polygon(Hypothesis):
+class Polygon(hypothesis_class.Hypothesis):
     """The points x with normalᵢ · x ≤ offsetᵢ for every side i; whole numbers and fractions."""
 
     normals: tuple[Vector, ...]
     offsets: tuple[Fraction, ...]
 
-    def contains(self, points: Any) -> Labels:
+    def contains(self, points: Any) -> hypothesis_class.Labels:
         """Which of the points lie in the polygon."""
         x = np.asarray(points, dtype=np.float64)
         inside = np.ones(len(x), dtype=bool)
         for (u, v), offset in zip(self.normals, self.offsets, strict=True):
-            inside &= positive_side(x, list(x.T), (Fraction(-u), Fraction(-v)), offset)
+            inside &= hypothesis_class.positive_side(
+                x, list(x.T), (Fraction(-u), Fraction(-v)), offset
+            )
         return inside
 
     @property
@@ -225,7 +219,7 @@ class Polygon(Hypothesis):
         return np.array(found)
 
 
-class ConvexPolygons(HypothesisClass):
+class ConvexPolygons(hypothesis_class.HypothesisClass):
     """Convex polygons with at most k sides in the plane.
 
         consistent ⇔ k directions cut every negative point off the convex hull of the positive ones
@@ -263,7 +257,7 @@ class ConvexPolygons(HypothesisClass):
     name: ClassVar[str] = "convex polygons"
 
     def __init__(self, sides: int = 3) -> None:
-        self.sides = check_count(sides, "sides", 3)
+        self.sides = hypothesis_class.check_count(sides, "sides", 3)
         self.bound = 2 * self.sides + 1
         self.argument = (
             f"Of {self.bound + 1} points, one lies in the convex hull of the others, which no "
@@ -271,9 +265,9 @@ class ConvexPolygons(HypothesisClass):
             f"labels each of the {self.sides + 1} negative points needs a side of its own."
         )
 
-    def consistent(self, points: Floats, labels: Labels) -> Polygon | None:
+    def consistent(self, points: Floats, labels: hypothesis_class.Labels) -> Polygon | None:
         """A polygon with no point on its sides."""
-        whole, unit = integers(points)
+        whole, unit = hypothesis_class.integers(points)
         flat = [(x, y) for x, y in whole]
         positive = [p for p, y in zip(flat, labels, strict=True) if y]
         negative = [p for p, y in zip(flat, labels, strict=True) if not y]
@@ -290,9 +284,9 @@ class ConvexPolygons(HypothesisClass):
         normals = covering(wedges, self.sides)
         return None if normals is None else _around(positive, negative, normals, unit)
 
-    def hard_labels(self, points: Floats) -> Iterator[Labels]:
+    def hard_labels(self, points: Floats) -> Iterator[hypothesis_class.Labels]:
         """All but one positive for a point inside the hull; else alternating around it."""
-        flat = [(x, y) for x, y in integers(points)[0]]
+        flat = [(x, y) for x, y in hypothesis_class.integers(points)[0]]
         for i, point in enumerate(flat):
             others = flat[:i] + flat[i + 1 :]
             if others and wedge(point, others) is None:
@@ -305,9 +299,9 @@ class ConvexPolygons(HypothesisClass):
         yield labels
         yield ~labels
 
-    def why_none(self, points: Floats, labels: Labels) -> str:
+    def why_none(self, points: Floats, labels: hypothesis_class.Labels) -> str:
         """A negative point in the hull of the positive ones, or how many sides would do."""
-        flat = [(x, y) for x, y in integers(points)[0]]
+        flat = [(x, y) for x, y in hypothesis_class.integers(points)[0]]
         positive = [p for p, y in zip(flat, labels, strict=True) if y]
         for i in np.flatnonzero(~labels):
             if wedge(flat[i], positive) is None:

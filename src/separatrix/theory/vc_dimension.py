@@ -11,14 +11,7 @@ import numpy as np
 
 from separatrix.arrays import Floats
 from separatrix.messages import InputError
-from separatrix.theory.hypothesis_class import (
-    Hypothesis,
-    HypothesisClass,
-    Labels,
-    check_count,
-    check_labels,
-    check_points,
-)
+from separatrix.theory import hypothesis_class
 
 
 @dataclass(frozen=True)
@@ -75,7 +68,7 @@ class VCDimension:
     """
 
     dimension: int
-    hypotheses: HypothesisClass
+    hypotheses: hypothesis_class.HypothesisClass
     shattered: Shattering | None
     refuted: int
     exhaustive: bool
@@ -119,7 +112,7 @@ class VCDimension:
 
 
 def vc_dimension(
-    hypotheses: HypothesisClass,
+    hypotheses: hypothesis_class.HypothesisClass,
     *,
     n_arrangements: int = 100,
     max_points: int = 12,
@@ -181,8 +174,8 @@ def vc_dimension(
             remedy="Set dimension in the class, as in: dimension = 2.",
         )
     tries, most = (
-        check_count(n_arrangements, "n_arrangements"),
-        check_count(max_points, "max_points"),
+        hypothesis_class.check_count(n_arrangements, "n_arrangements"),
+        hypothesis_class.check_count(max_points, "max_points"),
     )
     search = _ShatteringSearch(hypotheses, tries, max_work, np.random.default_rng(random_state))
     best: Shattering | None = None
@@ -213,7 +206,11 @@ class _ShatteringSearch:
     """Arrangements of n points, one after another, within the work allowed."""
 
     def __init__(
-        self, hypotheses: HypothesisClass, tries: int, max_work: float, rng: np.random.Generator
+        self,
+        hypotheses: hypothesis_class.HypothesisClass,
+        tries: int,
+        max_work: float,
+        rng: np.random.Generator,
     ) -> None:
         self.hypotheses, self.tries, self.rng = hypotheses, tries, rng
         self.left = max_work
@@ -318,13 +315,13 @@ class Shattering:
 
     points: Floats
     shattered: bool
-    hypotheses: tuple[Hypothesis, ...] = ()
-    failing: Labels | None = None
+    hypotheses: tuple[hypothesis_class.Hypothesis, ...] = ()
+    failing: hypothesis_class.Labels | None = None
     reason: str = ""
     n_decided: int = 0
 
     @property
-    def labelings(self) -> Labels:
+    def labelings(self) -> hypothesis_class.Labels:
         """All labelings; bit i of the number of a labeling is the label of point i."""
         return labelings(len(self.points))
 
@@ -339,7 +336,7 @@ class Shattering:
         return f"{text} {self.reason}".rstrip()
 
 
-def shatters(hypotheses: HypothesisClass, points: Any) -> Shattering:
+def shatters(hypotheses: hypothesis_class.HypothesisClass, points: Any) -> Shattering:
     """Whether a hypothesis class shatters points, with the proof either way.
 
         shattered ⇔ each of the 2ⁿ labelings of the n points has a consistent hypothesis
@@ -384,14 +381,16 @@ def shatters(hypotheses: HypothesisClass, points: Any) -> Shattering:
     4 points are not shattered: no hypothesis is consistent with + − − +. Every box that contains
     the positive points contains point 2 too.
     """
-    return decide(hypotheses, check_points(hypotheses, points))
+    return decide(hypotheses, hypothesis_class.check_points(hypotheses, points))
 
 
-def decide(hypotheses: HypothesisClass, points: Floats, max_work: float = np.inf) -> Shattering:
+def decide(
+    hypotheses: hypothesis_class.HypothesisClass, points: Floats, max_work: float = np.inf
+) -> Shattering:
     """As :func:`shatters`; more than ``max_work`` labelings raise :class:`OutOfWork`."""
     n, decided = len(points), 0
     for hard in hypotheses.hard_labels(points):
-        labels = check_labels(hard, n)
+        labels = hypothesis_class.check_labels(hard, n)
         decided += 1
         if _consistent(hypotheses, points, labels) is None:
             return _refuse_shattering(hypotheses, points, labels, decided)
@@ -402,7 +401,7 @@ def decide(hypotheses: HypothesisClass, points: Floats, max_work: float = np.inf
         )
     if decided + 2**n > max_work:
         raise OutOfWork
-    hypothesis: list[Hypothesis | None] = [None] * 2**n
+    hypothesis: list[hypothesis_class.Hypothesis | None] = [None] * 2**n
     every = labelings(n)
     # singletons and their complements fail first where points are inside others
     few = np.minimum(every.sum(axis=1), n - every.sum(axis=1))
@@ -420,12 +419,14 @@ class OutOfWork(Exception):
     """More labelings than were allowed."""
 
 
-def labelings(n: int) -> Labels:
+def labelings(n: int) -> hypothesis_class.Labels:
     """All labelings of n points, 2ⁿ x n; bit i of the row number is the label of point i."""
     return np.asarray((np.arange(2**n)[:, None] >> np.arange(n)) & 1 == 1)
 
 
-def _consistent(hypotheses: HypothesisClass, points: Floats, labels: Labels) -> Hypothesis | None:
+def _consistent(
+    hypotheses: hypothesis_class.HypothesisClass, points: Floats, labels: hypothesis_class.Labels
+) -> hypothesis_class.Hypothesis | None:
     hypothesis = hypotheses.consistent(points, labels)
     if hypothesis is not None and not np.array_equal(
         np.asarray(hypothesis.contains(points)), labels
@@ -438,7 +439,10 @@ def _consistent(hypotheses: HypothesisClass, points: Floats, labels: Labels) -> 
 
 
 def _refuse_shattering(
-    hypotheses: HypothesisClass, points: Floats, labels: Labels, decided: int
+    hypotheses: hypothesis_class.HypothesisClass,
+    points: Floats,
+    labels: hypothesis_class.Labels,
+    decided: int,
 ) -> Shattering:
     reason = hypotheses.why_none(points, labels)
     return Shattering(points, False, failing=labels, reason=reason, n_decided=decided)

@@ -15,42 +15,19 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
+from separatrix.bayes.gaussian_process import laplace, model
 from separatrix.bayes.gaussian_process.formula import classes_formula
 from separatrix.bayes.gaussian_process.inducing import store_rows
 from separatrix.bayes.gaussian_process.inducing_search import check_count
-from separatrix.bayes.gaussian_process.laplace import (
-    BinaryProcess,
-    Kernels,
-    LaplaceEvidence,
-    SearchSpace,
-    certify,
-    fit_binary,
-    thetas_of,
-)
 from separatrix.bayes.gaussian_process.learning import Bounds, box_around, data_starts, lengths
-from separatrix.bayes.gaussian_process.model import (
-    SplitKernel,
-    check_memory,
-    kernel_of,
-    refuse_without_points,
-    width,
-)
 from separatrix.bayes.gaussian_process.tuning import TunableClasses
 from separatrix.bayes.gaussian_process.variational import (
     InducingBinary,
     certify_inducing,
     fit_inducing_binary,
 )
+from separatrix.estimators import class_labels
 from separatrix.estimators.base import RowsEstimator, reads_tables
-from separatrix.estimators.class_labels import (
-    class_rows,
-    class_terms,
-    coded_items,
-    coded_rows,
-    label_scores,
-    outputs_of,
-    refuse_singletons,
-)
 from separatrix.formula import nodes
 from separatrix.kernels import Constant, Gaussian, Kernel, natural_scales
 from separatrix.kernels.base import Items
@@ -145,7 +122,7 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, RowsEstimator):
     [[0.284, 0.716]]
     """
 
-    binaries_: Sequence[BinaryProcess | InducingBinary]
+    binaries_: Sequence[laplace.BinaryProcess | InducingBinary]
     certificate_: Certificate
 
     def __init__(
@@ -178,7 +155,7 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, RowsEstimator):
     @property
     def _structures(self) -> bool:
         """Whether the kernel compares Python objects."""
-        return self.kernel is not None and not kernel_of(self.kernel).of_vectors
+        return self.kernel is not None and not model.kernel_of(self.kernel).of_vectors
 
     def _use_of_frames(self) -> str:
         return "objects" if self._structures else "encode"
@@ -212,34 +189,36 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, RowsEstimator):
     def _fit_exact(self, X: Any, y: Any, sample_weight: Any, before: list[Kernel]) -> None:
         """Laplace's approximation of all rows."""
         if self._structures:
-            data = coded_items(self, X, y, sample_weight)
+            data = class_labels.coded_items(self, X, y, sample_weight)
         else:
-            data = coded_rows(self, X, y, sample_weight)
+            data = class_labels.coded_rows(self, X, y, sample_weight)
             self.encoding_ = data.encoding
-        refuse_singletons(len(data.codes), self.classes_)
+        class_labels.refuse_singletons(len(data.codes), self.classes_)
         x: Any = data.x if self._structures else np.ascontiguousarray(to_array(data.x))
-        kernel = self._given_kernel(width(x))
+        kernel = self._given_kernel(model.width(x))
         x, codes, w = single_rows(kernel, x, data.codes, data.w)
         parts = coded_parts(codes, len(self.classes_), pairs=self._has_pairs)
-        check_memory(max(len(rows) for rows, _ in parts))
+        model.check_memory(max(len(rows) for rows, _ in parts))
 
-        def fit_binary_part(i: int) -> BinaryProcess:
+        def fit_binary_part(i: int) -> laplace.BinaryProcess:
             rows, labels = parts[i]
             some = take_items(x, rows)
             previous = before[i] if len(before) == len(parts) else None
             search = self._search(kernel, some, w[rows], previous)
-            return fit_binary(kernel, some, labels, w[rows], search, int(self.max_iter_predict))
+            return laplace.fit_binary(
+                kernel, some, labels, w[rows], search, int(self.max_iter_predict)
+            )
 
         processes = parallel_map(fit_binary_part, range(len(parts)))
-        self.binaries_, self.certificate_ = processes, certify(processes)
+        self.binaries_, self.certificate_ = processes, laplace.certify(processes)
 
     def _fit_inducing(self, X: Any, y: Any, sample_weight: Any, before: list[Kernel]) -> None:
         """A variational bound of all rows, which are read block by block."""
         count = check_count(self.n_inducing)
-        refuse_without_points(self.kernel, self.optimizer)
-        table = class_rows(self, X, y, sample_weight)
+        model.refuse_without_points(self.kernel, self.optimizer)
+        table = class_labels.class_rows(self, X, y, sample_weight)
         prepared = prepare(table)
-        targets = class_terms(self, table, prepared.targets)
+        targets = class_labels.class_terms(self, table, prepared.targets)
         self.encoding_ = prepared.encoding
         kernel = self._given_kernel(len(self.encoding_.names))
         rows = store_rows(prepared.rows)
@@ -257,11 +236,11 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, RowsEstimator):
     def _given_kernel(self, columns: int) -> Kernel:
         if self.kernel is None:
             return Constant(1.0) * Gaussian((1.0,) * max(columns, 1))
-        return kernel_of(self.kernel)
+        return model.kernel_of(self.kernel)
 
     def _search(
         self, kernel: Kernel, x: Items, w: Floats, start_kernel: Kernel | None
-    ) -> SearchSpace | None:
+    ) -> laplace.SearchSpace | None:
         """Starts from the data's scales, from the kernel's own values, and at random."""
         if self.optimizer is None and self.kernel is not None:
             return None
@@ -277,7 +256,7 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, RowsEstimator):
     def kernel_(self) -> Any:
         """The kernel with its learned hyperparameters; of several classes one for each process."""
         check_is_fitted(self)
-        kernels = Kernels(binary.kernel for binary in self.binaries_)
+        kernels = laplace.Kernels(binary.kernel for binary in self.binaries_)
         return kernels[0] if len(self.classes_) == 2 else kernels
 
     @property
@@ -322,24 +301,29 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, RowsEstimator):
             raise NotImplementedError(
                 "Gradient of log-marginal-likelihood not implemented for multi-class GPC."
             )
-        exact = [one for one in self.binaries_ if isinstance(one, BinaryProcess)]
+        exact = [one for one in self.binaries_ if isinstance(one, laplace.BinaryProcess)]
         if len(exact) < len(self.binaries_):
             raise InputError(
                 "With inducing points there is no evidence at other hyperparameters.",
                 remedy="Leave n_inducing at None for the process of all rows.",
             )
-        steps, each = int(self.max_iter_predict), thetas_of(exact, np.asarray(theta, dtype=float))
+        steps, each = (
+            int(self.max_iter_predict),
+            laplace.thetas_of(exact, np.asarray(theta, dtype=float)),
+        )
         with one_blas_thread():
             evidences = [
-                LaplaceEvidence(one.kernel, one.x, one.y, one.w, steps)(gradient)
+                laplace.LaplaceEvidence(one.kernel, one.x, one.y, one.w, steps)(gradient)
                 for one, gradient in zip(exact, each, strict=True)
             ]
             if not clone_kernel:
                 anew = [
-                    fit_binary(one.kernel.with_theta(gradient), one.x, one.y, one.w, None, steps)
+                    laplace.fit_binary(
+                        one.kernel.with_theta(gradient), one.x, one.y, one.w, None, steps
+                    )
                     for one, gradient in zip(exact, each, strict=True)
                 ]
-                self.binaries_, self.certificate_ = anew, certify(anew)
+                self.binaries_, self.certificate_ = anew, laplace.certify(anew)
         if eval_gradient:
             return evidences[0]
         # NumPy's number, as scikit-learn's: arithmetic with single precision stays in double
@@ -371,7 +355,7 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, RowsEstimator):
         """The class of every row: the more probable of two, the most probable of several."""
         x = self._items(X)
         if len(self.classes_) == 2:
-            return label_scores(self.binaries_[0].latent_mean(x), self.classes_)
+            return class_labels.label_scores(self.binaries_[0].latent_mean(x), self.classes_)
         return np.asarray(self.classes_[self._probabilities(x).argmax(axis=1)])
 
     @on_one_blas_thread
@@ -424,14 +408,14 @@ def two_classes(targets: Terms, *, pairs: bool) -> list[TwoClasses]:
     """What every process tells apart: pairs of classes, or each from the rest (one of two)."""
     if pairs:
         return [TwoClasses(targets, j, i) for i, j in combinations(range(len(targets)), 2)]
-    return [TwoClasses(targets, c) for c in outputs_of(len(targets))]
+    return [TwoClasses(targets, c) for c in class_labels.outputs_of(len(targets))]
 
 
 def coded_parts(codes: Ints, n_classes: int, *, pairs: bool) -> list[tuple[Ints, Floats]]:
     """The same of class codes in memory: rows, and labels 0 or 1, of every process."""
     every = np.arange(len(codes))
     if not pairs:
-        return [(every, (codes == c).astype(float)) for c in outputs_of(n_classes)]
+        return [(every, (codes == c).astype(float)) for c in class_labels.outputs_of(n_classes)]
     chosen = [(every[(codes == i) | (codes == j)], j) for i, j in combinations(range(n_classes), 2)]
     return [(rows, (codes[rows] == j).astype(float)) for rows, j in chosen]
 
@@ -449,7 +433,7 @@ def search_of(
     optimizer: Any,
     *,
     tie: bool,
-) -> SearchSpace:
+) -> laplace.SearchSpace:
     """Starts from the data's scales, from given values, and at random (how many, and the seed).
 
     With ``tie`` length scales have one factor where rows are few.
@@ -464,11 +448,11 @@ def search_of(
     if tie and w.sum() < 10 * lengths(natural).sum():
         return tied_lengths(natural, lengths(natural), box)
     if optimizer is not None and given:
-        return SearchSpace([*given, *spread], box, optimizer)
-    return SearchSpace([*given, first, *spread, fast, slow], box, optimizer)
+        return laplace.SearchSpace([*given, *spread], box, optimizer)
+    return laplace.SearchSpace([*given, first, *spread, fast, slow], box, optimizer)
 
 
-def tied_lengths(natural: Kernel, is_length: np.ndarray, box: Bounds) -> SearchSpace:
+def tied_lengths(natural: Kernel, is_length: np.ndarray, box: Bounds) -> laplace.SearchSpace:
     """One factor for all length scales in place of one for each, where rows are few."""
     theta = natural.theta
     directions = np.eye(len(theta))[:, ~is_length]
@@ -478,7 +462,7 @@ def tied_lengths(natural: Kernel, is_length: np.ndarray, box: Bounds) -> SearchS
     high = np.append(high[~is_length], high[is_length].min())
     zero = np.zeros(len(low))
     shift = np.where(np.arange(len(low)) == len(low) - 1, np.log(3.0), 0.0)
-    return SearchSpace(
+    return laplace.SearchSpace(
         [zero, zero - shift, zero + shift], Bounds.of(low, high), None, theta, directions
     )
 
@@ -495,7 +479,7 @@ def limit_bounds(box: Bounds, natural: Kernel, *given: Floats) -> Bounds:
 
 def single_rows(kernel: Kernel, x: Items, codes: Ints, w: Floats) -> tuple[Items, Ints, Floats]:
     """Rows with weights; with white noise in f every copy of a row has an f of its own."""
-    if not SplitKernel(kernel).has_noise or (w == 1.0).all():
+    if not model.SplitKernel(kernel).has_noise or (w == 1.0).all():
         return x, codes, w
     if (w != np.round(w)).any():
         raise InputError(

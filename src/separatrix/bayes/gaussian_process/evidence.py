@@ -26,12 +26,7 @@ from separatrix.bayes.gaussian_process.model import SplitKernel, TrendBasis
 from separatrix.bayes.predictive import PredictiveDistribution
 from separatrix.kernels import Kernel
 from separatrix.kernels.base import Items
-from separatrix.matrices.cholesky import (
-    cholesky_factor,
-    cholesky_inverse,
-    cholesky_solve,
-    forward_substitution,
-)
+from separatrix.matrices import cholesky
 from separatrix.rows.schema import n_items, take_items
 from separatrix.threads import parallel_map, pieces
 
@@ -90,7 +85,7 @@ def factorize(kernel: Kernel, rows: ProcessRows, out: Floats | None = None) -> F
         c = split.gram(rows.x, c)
         noise = split.noise_variance(rows.x) + rows.noise
         c[np.diag_indices(rows.n)] += noise / rows.w
-        factor = cholesky_factor(c) if np.isfinite(c.diagonal()).all() else None
+        factor = cholesky.cholesky_factor(c) if np.isfinite(c.diagonal()).all() else None
     if factor is None:
         return None
     return _solve_split(split, rows, factor, noise)
@@ -100,7 +95,7 @@ def _solve_split(
     split: SplitKernel, rows: ProcessRows, factor: Floats, noise: Floats
 ) -> Factored | None:
     n, k, m = rows.n, rows.y.shape[1], rows.basis.shape[1]
-    both = cholesky_solve(factor, np.column_stack([rows.y, rows.basis]))
+    both = cholesky.cholesky_solve(factor, np.column_stack([rows.y, rows.basis]))
     alpha, projected = both[:, :k], both[:, k:]
     a = rows.basis.T @ projected
     try:
@@ -174,7 +169,7 @@ class LogEvidence:
 def evidence_gradient(factored: Factored, rows: ProcessRows) -> Floats:
     """The gradient by θ; the factor is overwritten."""
     k = rows.y.shape[1]
-    q = cholesky_inverse(factored.factor)
+    q = cholesky.cholesky_inverse(factored.factor)
     left = [factored.alpha]
     if len(factored.trend_factor):
         scaled = linalg.solve_triangular(factored.trend_factor, factored.projected.T, lower=True)
@@ -303,7 +298,7 @@ class ProcessPosterior:
                 if len(self.basis)
                 else rest
             )
-            return forward_substitution(fitting.factor, cross), np.asarray(r)
+            return cholesky.forward_substitution(fitting.factor, cross), np.asarray(r)
 
         return whiten
 
@@ -365,7 +360,7 @@ def leave_one_out(
     factored: Factored, rows: ProcessRows, center: Floats, scale: Floats
 ) -> LeaveOneOutPredictions:
     """Leave-one-out means and variances in units of the target, y = center + scale · y′."""
-    inverse = np.diagonal(cholesky_inverse(factored.factor.copy())).copy()
+    inverse = np.diagonal(cholesky.cholesky_inverse(factored.factor.copy())).copy()
     if len(factored.trend_factor):
         part = linalg.solve_triangular(factored.trend_factor, factored.projected.T, lower=True)
         inverse -= np.einsum("ij,ij->j", part, part)
@@ -420,7 +415,7 @@ class ProcessFits:
         if function is not None:
             parts += np.asarray(function.prepare_exact(model.X_train_).rows(new), dtype=float)
         rest = model.basis_.of_rows(new) - parts @ factored.projected
-        parts = cholesky_solve(factored.factor, parts.T).T
+        parts = cholesky.cholesky_solve(factored.factor, parts.T).T
         if len(factored.trend_factor):
             coefs = linalg.cho_solve((factored.trend_factor, True), rest.T)
             parts = parts + (factored.projected @ coefs).T

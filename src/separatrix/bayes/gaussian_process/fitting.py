@@ -15,6 +15,7 @@ from scipy import linalg, stats
 from sklearn.utils import check_random_state
 
 from separatrix.arrays import Floats
+from separatrix.bayes.gaussian_process import learning
 from separatrix.bayes.gaussian_process.evidence import (
     LOG_2PI,
     Factored,
@@ -22,16 +23,6 @@ from separatrix.bayes.gaussian_process.evidence import (
     ProcessRows,
     copies_term,
     factorize,
-)
-from separatrix.bayes.gaussian_process.learning import (
-    EvidenceSample,
-    Learned,
-    box_around,
-    data_starts,
-    learn,
-    natural_kernel,
-    radial_terms,
-    swap_scales,
 )
 from separatrix.bayes.gaussian_process.model import SplitKernel
 from separatrix.kernels import Constant, Kernel, Scaled, White
@@ -61,7 +52,7 @@ class FittedProcess:
     kernel: Kernel
     rows: ProcessRows
     found: Factored
-    learned: Learned | None
+    learned: learning.Learned | None
     jitter: float
 
 
@@ -71,7 +62,7 @@ def fit_process(kernel: Kernel, rows: ProcessRows, plan: Plan) -> FittedProcess:
     if plan.optimizer is not None and len(kernel.theta):
         learned = learn_kernel(kernel, rows, plan)
         if not np.isfinite(learned.value):
-            jitter = least_jitter(natural_kernel(kernel, rows), rows)
+            jitter = least_jitter(learning.natural_kernel(kernel, rows), rows)
             rows = rows.with_noise(jitter)
             learned = learn_kernel(kernel, rows, plan)
         kernel = kernel.with_theta(learned.theta)
@@ -98,36 +89,38 @@ def least_noise(kernel: Kernel, rows: ProcessRows, plan: Plan) -> float:
     Of kernels that are learned it is the variance that y suggests, else that of the kernel.
     """
     learns = plan.optimizer is not None and len(kernel.theta)
-    split = SplitKernel(natural_kernel(kernel, rows) if learns else kernel)
+    split = SplitKernel(learning.natural_kernel(kernel, rows) if learns else kernel)
     return 1e-10 * float(np.average(split.function_variance(rows.x), weights=rows.w))
 
 
-def learn_kernel(kernel: Kernel, rows: ProcessRows, plan: Plan) -> Learned:
+def learn_kernel(kernel: Kernel, rows: ProcessRows, plan: Plan) -> learning.Learned:
     """θ of the highest evidence, from the data's scales and the kernel's own values."""
-    natural = natural_kernel(kernel, rows)
-    first, fast, slow = data_starts(natural)
+    natural = learning.natural_kernel(kernel, rows)
+    first, fast, slow = learning.data_starts(natural)
     own = [kernel.theta] if plan.own_start else []
-    box = box_around(natural, first, *own)
+    box = learning.box_around(natural, first, *own)
     if callable(plan.optimizer):
         return _by_callable(kernel, rows, plan.optimizer, np.stack([box.low, box.high], axis=1))
     rng = check_random_state(plan.random_state)
     spread = [first + rng.uniform(-3.0, 3.0, len(first)) for _ in range(plan.n_restarts)]
     starts = [*own, first, *spread, fast, slow]
-    several = len(radial_terms(kernel)) > 1
+    several = len(learning.radial_terms(kernel)) > 1
     sizes = sample_sizes(rows.n, NEXT if several else SMALLEST)
     order = np.random.default_rng(0).permutation(rows.n)
     samples = [
-        EvidenceSample(LogEvidence(kernel, rows.take(np.sort(order[:size]))), rows.n / size)
+        learning.EvidenceSample(
+            LogEvidence(kernel, rows.take(np.sort(order[:size]))), rows.n / size
+        )
         for size in sizes
     ]
     # Gain in nats that the last step may leave: of small tables, and of others.
-    return learn(
+    return learning.learn(
         LogEvidence(kernel, rows),
         starts,
         box,
         samples=samples,
         least=2 + plan.n_restarts,
-        related=lambda theta: swap_scales(kernel, theta),
+        related=lambda theta: learning.swap_scales(kernel, theta),
         tolerance=1e-8 if sizes else 1e-13,
     )
 
@@ -146,7 +139,7 @@ def sample_sizes(n: int, smallest: int = SMALLEST) -> list[int]:
 
 def _by_callable(
     kernel: Kernel, rows: ProcessRows, optimizer: Callable[..., tuple[Floats, float]], bounds: Any
-) -> Learned:
+) -> learning.Learned:
     """The result of an optimizer of the caller, in scikit-learn's form."""
     evidence = LogEvidence(kernel, rows)
 
@@ -159,7 +152,7 @@ def _by_callable(
     theta = np.asarray(optimizer(minimize, kernel.theta, bounds=bounds)[0], dtype=float)
     value, gradient = evidence(theta)
     p = len(theta)
-    return Learned(
+    return learning.Learned(
         theta,
         value,
         gradient,
@@ -248,7 +241,7 @@ def plain_evidence(kernel: Kernel, rows: ProcessRows) -> float:
     return float(value - 0.5 * float(np.vdot(y, y)) + k * copies_term(rows.w, noise))
 
 
-def largest_slope(kernel: Kernel, rows: ProcessRows, learned: Learned) -> float:
+def largest_slope(kernel: Kernel, rows: ProcessRows, learned: learning.Learned) -> float:
     """The largest derivative of the evidence, in nats per standard error."""
     free = ~learned.at_limit
     if not free.any():
@@ -304,7 +297,7 @@ def _jitter_notes(jitter: float) -> list[str]:
     return [f"A noise variance of {jitter:.3g} was added to every row to factor the covariance."]
 
 
-def _curvature_notes(learned: Learned, labels: Sequence[str]) -> list[str]:
+def _curvature_notes(learned: learning.Learned, labels: Sequence[str]) -> list[str]:
     """Hyperparameters that the data do not determine."""
     notes = []
     ends = list(zip(labels, learned.at_limit, np.abs(learned.gradient), strict=True))
@@ -329,7 +322,7 @@ def _curvature_notes(learned: Learned, labels: Sequence[str]) -> list[str]:
     return notes
 
 
-def _optima_notes(learned: Learned) -> list[str]:
+def _optima_notes(learned: learning.Learned) -> list[str]:
     if not learned.others:
         return []
     values = ", ".join(f"{other.value:.6g}" for other in learned.others[:3])
@@ -416,7 +409,7 @@ def _word(kernel: Kernel, name: str) -> str:
 
 
 def hyperparameter_intervals(
-    kernel: Kernel, learned: Learned, columns: Sequence[str], level: float
+    kernel: Kernel, learned: learning.Learned, columns: Sequence[str], level: float
 ) -> tuple[HyperparameterInterval, ...]:
     """Intervals of all hyperparameters that were learned."""
     if not 0.0 < level < 1.0:

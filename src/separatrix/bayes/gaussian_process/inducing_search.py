@@ -17,6 +17,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from separatrix.arrays import Floats
+from separatrix.bayes.gaussian_process import learning
 from separatrix.bayes.gaussian_process.evidence import ProcessRows
 from separatrix.bayes.gaussian_process.fitting import Plan, learn_kernel, least_noise
 from separatrix.bayes.gaussian_process.inducing import (
@@ -32,14 +33,6 @@ from separatrix.bayes.gaussian_process.inducing import (
     movable,
     reduce_rows,
     sample_rows,
-)
-from separatrix.bayes.gaussian_process.learning import (
-    AscentEnd,
-    Bounds,
-    Learned,
-    box_around,
-    maximize,
-    natural_kernel,
 )
 from separatrix.bayes.gaussian_process.model import SplitKernel
 from separatrix.kernels import Kernel
@@ -217,14 +210,14 @@ class Searched:
     """Hyperparameters, inducing points and the last ascent."""
 
     points: Items
-    best: AscentEnd
+    best: learning.AscentEnd
     evaluations: int
 
     @property
-    def learned(self) -> Learned:
+    def learned(self) -> learning.Learned:
         """The last ascent as what was learned."""
         best = self.best
-        return Learned(
+        return learning.Learned(
             best.theta, best.value, best.gradient, best.curvature, best.at_limit, (),
             self.evaluations, best.status,
         )  # fmt: skip
@@ -234,7 +227,7 @@ def alternate(
     model: InducingModel,
     rows: SampleRows,
     theta: Floats,
-    box: Bounds,
+    box: learning.Bounds,
     count: int,
     curvature: Floats | None,
 ) -> Searched:
@@ -245,7 +238,7 @@ def alternate(
     for _ in range(1 if moves else 6):  # turns of choosing points and climbing, at most
         points = model.choose(theta, rows.x, count)
         objective = BoundOfRows(model, points, rows, single=rows.n > DOUBLE_ROWS)
-        best = maximize(
+        best = learning.maximize(
             objective, theta, box, curvature=curvature, tolerance=0.1 * level_gain * rows.weight,
             max_evaluations=8 if moves else 25,
         )  # fmt: skip
@@ -258,7 +251,7 @@ def alternate(
 
 
 def move_points(
-    model: InducingModel, rows: SampleRows, searched: Searched, box: Bounds, steps: int
+    model: InducingModel, rows: SampleRows, searched: Searched, box: learning.Bounds, steps: int
 ) -> Searched:
     """Hyperparameters and points climbed together, where the kernel has derivatives by points.
 
@@ -299,7 +292,7 @@ def move_points(
     return Searched(points, best, searched.evaluations + objective.evaluations)
 
 
-def _near(theta: Floats, box: Bounds) -> Floats:
+def _near(theta: Floats, box: learning.Bounds) -> Floats:
     """A start near θ that does not depend on its last digits."""
     steps = np.round((theta - box.low) / THETA_GRID)
     return np.asarray(np.minimum(box.low + THETA_GRID * steps, box.high))
@@ -335,7 +328,7 @@ class InducingFit:
     kernel: Kernel
     points: Items
     bound: CollapsedBound
-    learned: Learned | None
+    learned: learning.Learned | None
     sample_rows: int
     automatic: bool
     all_rows: bool = False
@@ -357,8 +350,8 @@ class InducingSearch(ABC):
         self.rows, self.sample, self.model = AllRows(rows), sample, model
         self.theta = model.kernel.theta
         self.curvature: Floats | None = None
-        self.box: Bounds | None = None
-        self.first: Learned | None = None
+        self.box: learning.Bounds | None = None
+        self.first: learning.Learned | None = None
         self.first_rows = 0
 
     @abstractmethod
@@ -399,7 +392,7 @@ class InducingSearch(ABC):
             )
             return self._finish_fit(searched.points, learned, some.n, automatic)
         objective = BoundOfRows(self.model, searched.points, self.rows, single=not small)
-        best = maximize(
+        best = learning.maximize(
             objective, self.theta, self.box, curvature=self._scale_by(weight),
             tolerance=1e-13 if small else 1e-6 * weight, max_evaluations=100 if small else steps,
         )  # fmt: skip
@@ -411,7 +404,7 @@ class InducingSearch(ABC):
     def _finish_fit(
         self,
         points: Items,
-        learned: Learned | None,
+        learned: learning.Learned | None,
         sample_rows: int,
         automatic: bool,
         bound: CollapsedBound | None = None,
@@ -506,12 +499,12 @@ class RegressionSearch(InducingSearch):
             return
         few = self._training(EXACT_ROWS)
         first = learn_kernel(model.kernel, few, plan)
-        natural = natural_kernel(model.kernel, self._training(SAMPLE_ROWS))
+        natural = learning.natural_kernel(model.kernel, self._training(SAMPLE_ROWS))
         self.theta = natural.theta
         if np.isfinite(first.value):
             self.first, self.first_rows, self.theta = first, len(few.w), first.theta
             self.curvature = first.curvature / few.w.sum()
-        self.box = box_around(natural, self.theta)
+        self.box = learning.box_around(natural, self.theta)
 
     def _training(self, count: int) -> ProcessRows:
         return training_rows(self.sample, self.model.targets, self.model.noise, count)
@@ -586,14 +579,14 @@ def _learning_note(fit: InducingFit) -> str:
     )
 
 
-def largest_slope(learned: Learned) -> float:
+def largest_slope(learned: learning.Learned) -> float:
     """The largest derivative where learning ended, in nats per standard error."""
     curvature = np.maximum(np.diagonal(learned.curvature), 1.0)
     slopes = np.abs(learned.gradient) / np.sqrt(curvature) * ~learned.at_limit
     return float(slopes.max(initial=0.0))
 
 
-def learned_where(learned: Sequence[Learned], bound: str) -> str:
+def learned_where(learned: Sequence[learning.Learned], bound: str) -> str:
     """Whether hyperparameters maximize a bound, or were learned by it in few steps."""
     # Derivative in nats per standard error up to which an ascent has ended.
     ended = max(largest_slope(candidate) for candidate in learned) <= 0.05

@@ -23,14 +23,8 @@ from scipy import linalg
 from scipy.special import erf, expit
 
 from separatrix.arrays import Floats, Ints
+from separatrix.bayes.gaussian_process import learning
 from separatrix.bayes.gaussian_process.inducing_search import largest_slope
-from separatrix.bayes.gaussian_process.learning import (
-    Bounds,
-    EvidenceSample,
-    Learned,
-    Objective,
-    learn,
-)
 from separatrix.kernels import Kernel
 from separatrix.kernels.base import Items, mirror_lower
 from separatrix.matrices.cholesky import cholesky_factor, cholesky_inverse, cholesky_solve
@@ -198,7 +192,7 @@ class BinaryProcess:
     slope: Floats
     evidence: float
     steps: int = 0
-    learned: Learned | None = None
+    learned: learning.Learned | None = None
     directions: Floats | None = None
 
     @classmethod
@@ -210,7 +204,7 @@ class BinaryProcess:
         w: Floats,
         start: Floats | None = None,
         max_steps: int = 100,
-        learned: Learned | None = None,
+        learned: learning.Learned | None = None,
         directions: Floats | None = None,
     ) -> BinaryProcess:
         """The process at these hyperparameters."""
@@ -288,7 +282,7 @@ class SearchSpace:
     """
 
     starts: Sequence[Floats]
-    box: Bounds
+    box: learning.Bounds
     optimizer: Callable[..., Any] | None = None
     origin: Floats | None = None
     directions: Floats | None = None
@@ -299,7 +293,7 @@ class SearchSpace:
             return u
         return np.asarray(self.origin + self.directions @ u)
 
-    def along(self, objective: Objective) -> Objective:
+    def along(self, objective: learning.Objective) -> learning.Objective:
         """The objective as a function of u."""
         directions = self.directions
         if directions is None:
@@ -355,9 +349,9 @@ def fit_binary(
         # Rows on which starts are compared.
         some = spread_rows(y, 256, np.random.default_rng(0).permutation(len(y)))
         part = LaplaceEvidence(kernel, take_items(x, some), y[some], w[some], max_steps)
-        samples = [EvidenceSample(search.along(part), len(y) / len(some))]
+        samples = [learning.EvidenceSample(search.along(part), len(y) / len(some))]
     # Gain in nats that the last step may leave: of small tables, and of others.
-    learned = learn(
+    learned = learning.learn(
         search.along(objective),
         search.starts,
         search.box,
@@ -401,7 +395,7 @@ def spread_rows(y: Floats, count: int, order: Ints) -> Ints:
     return np.sort(np.concatenate(chosen))
 
 
-def _by_callable(search: SearchSpace, objective: Objective) -> Floats:
+def _by_callable(search: SearchSpace, objective: learning.Objective) -> Floats:
     """By scikit-learn's protocol: optimizer(obj_func, initial_theta, bounds=bounds)."""
 
     def loss(theta: Floats, eval_gradient: bool = True) -> Any:

@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from separatrix.arrays import Floats
+from separatrix.bayes.gaussian_process import inducing
 from separatrix.bayes.gaussian_process.evidence import (
     Factored,
     LeaveOneOutPredictions,
@@ -36,16 +37,6 @@ from separatrix.bayes.gaussian_process.fitting import (
     least_noise,
 )
 from separatrix.bayes.gaussian_process.formula import process_formula
-from separatrix.bayes.gaussian_process.inducing import (
-    CollapsedBound,
-    InducingPoints,
-    InducingPosterior,
-    InducingSums,
-    Targets,
-    reduce_rows,
-    sample_rows,
-    store_rows,
-)
 from separatrix.bayes.gaussian_process.inducing_search import (
     SAMPLE_ROWS,
     InducingFit,
@@ -230,7 +221,7 @@ class InducingState:
     squares: Floats
 
     @classmethod
-    def of(cls, bound: CollapsedBound) -> InducingState:
+    def of(cls, bound: inducing.CollapsedBound) -> InducingState:
         """The sums of a bound."""
         sums = bound.sums
         return cls(
@@ -238,14 +229,14 @@ class InducingState:
             sums.gram, sums.inner, sums.squares,
         )  # fmt: skip
 
-    def bound(self, kernel: Kernel, targets: Targets) -> CollapsedBound:
+    def bound(self, kernel: Kernel, targets: inducing.Targets) -> inducing.CollapsedBound:
         """The bound with these sums."""
         function = SplitKernel(kernel).function
         assert function is not None
-        sums = InducingSums(InducingPoints.of(function, self.points), targets)
+        sums = inducing.InducingSums(inducing.InducingPoints.of(function, self.points), targets)
         sums.weight, sums.count, sums.trace = self.weight, self.count, self.trace
         sums.gram, sums.inner, sums.squares = self.gram, self.inner, self.squares
-        return CollapsedBound(sums, self.noise)
+        return inducing.CollapsedBound(sums, self.noise)
 
 
 class InducingRegression(ProcessPredictions):
@@ -273,12 +264,12 @@ class InducingRegression(ProcessPredictions):
         prepared = prepare(self._training_rows(X, y, sample_weight))
         numeric(prepared.moments.targets)
         self.encoding_ = prepared.encoding
-        rows = store_rows(prepared.rows)
+        rows = inducing.store_rows(prepared.rows)
         self._standardize_targets(prepared.moments)
         if self.trend == "none":
             self.basis_ = TrendBasis.of("none", None, None)
         else:
-            some = sample_rows(rows, SAMPLE_ROWS)
+            some = inducing.sample_rows(rows, SAMPLE_ROWS)
             self.basis_ = TrendBasis.of(self.trend, some.x, some.w)
         plan = Plan(
             self.kernel is not None,
@@ -301,9 +292,9 @@ class InducingRegression(ProcessPredictions):
             self.target_scale_ = np.where(spread > size, spread, 1.0)
 
     @property
-    def _targets(self) -> Targets:
+    def _targets(self) -> inducing.Targets:
         k = len(self.target_scale_)
-        return Targets(k, self.target_mean_, self.target_scale_, self.basis_)
+        return inducing.Targets(k, self.target_mean_, self.target_scale_, self.basis_)
 
     def _accept_inducing(self, fit: InducingFit) -> Self:
         for name in ("y_train_", "row_weight_", "row_noise_", "_found"):
@@ -312,7 +303,7 @@ class InducingRegression(ProcessPredictions):
         self.certificate_ = certify_inducing(fit)
         return self._accept_sums(fit.bound)
 
-    def _accept_sums(self, bound: CollapsedBound) -> Self:
+    def _accept_sums(self, bound: inducing.CollapsedBound) -> Self:
         k = bound.outputs
         self.inducing_ = InducingState.of(bound)
         self.X_train_ = bound.inducing.points
@@ -334,16 +325,16 @@ class InducingRegression(ProcessPredictions):
         rows = self._training_rows(X, y, sample_weight, reset=False)
         with one_blas_thread():
             before = self._inducing_bound
-            added = reduce_rows(rows, before.sums.fresh())
-            bound = CollapsedBound(before.sums + added, before.noise)
+            added = inducing.reduce_rows(rows, before.sums.fresh())
+            bound = inducing.CollapsedBound(before.sums + added, before.noise)
             fit = InducingFit(self.kernel_, bound.inducing.points, bound, None, 0, False)
             self.certificate_ = certify_inducing(fit, "hyperparameters and points of the first fit")
             return self._accept_sums(bound)
 
     @property
-    def _inducing_bound(self) -> CollapsedBound:
+    def _inducing_bound(self) -> inducing.CollapsedBound:
         """The bound of the last fit, or computed again after loading."""
-        collapsed_bound: CollapsedBound | None = self.__dict__.get("_bound")
+        collapsed_bound: inducing.CollapsedBound | None = self.__dict__.get("_bound")
         if collapsed_bound is None:
             if not self._is_inducing:
                 raise AttributeError("this process has no inducing points")
@@ -358,7 +349,7 @@ class InducingRegression(ProcessPredictions):
         if not self._is_inducing:
             return super()._posterior()
         split = SplitKernel(self.kernel_)
-        return InducingPosterior(self._inducing_bound, noise_level(split, self.X_train_))
+        return inducing.InducingPosterior(self._inducing_bound, noise_level(split, self.X_train_))
 
     @property
     def _is_inducing(self) -> bool:

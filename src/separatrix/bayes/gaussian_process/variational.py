@@ -28,6 +28,7 @@ from scipy import linalg
 from scipy.special import expit
 
 from separatrix.arrays import Floats
+from separatrix.bayes.gaussian_process import laplace
 from separatrix.bayes.gaussian_process.inducing import (
     CollapsedBound,
     GradientSums,
@@ -48,12 +49,6 @@ from separatrix.bayes.gaussian_process.inducing_search import (
     ReducibleRows,
     largest_slope,
     learned_where,
-)
-from separatrix.bayes.gaussian_process.laplace import (
-    SearchSpace,
-    averaged_sigmoid,
-    fit_binary,
-    spread_rows,
 )
 from separatrix.bayes.gaussian_process.learning import Learned
 from separatrix.bayes.gaussian_process.model import SplitKernel
@@ -385,11 +380,11 @@ class InducingBinary:
 
     def probabilities(self, x: Items) -> Floats:
         """P(class 1) of new rows."""
-        return averaged_sigmoid(*self.latent(x))
+        return laplace.averaged_sigmoid(*self.latent(x))
 
 
 #: Where to look for hyperparameters, from rows and their weights; None to leave them as they are.
-Searching = Callable[[Items, Floats], SearchSpace | None]
+Searching = Callable[[Items, Floats], laplace.SearchSpace | None]
 
 
 def fit_inducing_binary(
@@ -428,9 +423,9 @@ class ClassSearch(InducingSearch):
         if search is None or not len(self.theta):
             return
         # Rows whose evidence by Laplace's approximation learning starts from.
-        few = spread_rows(sample.y[:, 0], 400, np.arange(len(sample.w)))
+        few = laplace.spread_rows(sample.y[:, 0], 400, np.arange(len(sample.w)))
         x, y, w = take_items(sample.x, few), sample.y[few, 0], sample.w[few]
-        first = fit_binary(model.kernel, x, y, w, search)
+        first = laplace.fit_binary(model.kernel, x, y, w, search)
         self.first, self.first_rows, self.theta = first.learned, len(few), first.kernel.theta
         if search.directions is None:  # of tied length scales there are too few rows to learn more
             self.box = search.box

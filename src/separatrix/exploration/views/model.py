@@ -17,17 +17,7 @@ from separatrix.estimators.wrapped import schema_of
 from separatrix.exploration.session import MODEL, Session
 from separatrix.exploration.state import ViewState, brief, certificate_state, finite
 from separatrix.exploration.table import PageTable
-from separatrix.formula.nodes import (
-    Evaluation,
-    Formula,
-    GivenRows,
-    Nearest,
-    Node,
-    NumberFormula,
-    SmoothedVotes,
-    Votes,
-    formula_of,
-)
+from separatrix.formula import nodes
 from separatrix.formula.reading import kernel_score, linear_score, nodes_of, typical_points
 from separatrix.formula.values import NoFormula
 from separatrix.messages import InputError
@@ -184,10 +174,10 @@ class Stored:
     columns: tuple[dict[str, Any], ...]
 
     @cached_property
-    def formula(self) -> Formula | None:
+    def formula(self) -> nodes.Formula | None:
         """The formula of the model inside; None for one that has none."""
         try:
-            return formula_of(self.inner)
+            return nodes.formula_of(self.inner)
         except NoFormula:
             return None
 
@@ -296,7 +286,7 @@ def _ranges(inner: Any, schema: Schema) -> dict[str, tuple[float, float]]:
         low, high = moments.x_mean - 2.5 * deviation, moments.x_mean + 2.5 * deviation
     else:
         try:
-            points = typical_points(formula_of(inner), len(encoding.terms))
+            points = typical_points(nodes.formula_of(inner), len(encoding.terms))
         except NoFormula:
             points = None
         if points is None or len(points) < 2:
@@ -377,7 +367,7 @@ def terms(stored: Stored, row: Row, label: int) -> dict[str, Any] | None:
     node, names = _score_node(stored), [column["name"] for column in stored.columns]
     if node is None:
         return None
-    of = Evaluation(GivenRows(stored.rows([stored.reference, row])))
+    of = nodes.Evaluation(nodes.GivenRows(stored.rows([stored.reference, row])))
     scores = of(node).array
     several = scores.shape[1] > 1
     output = label if several else 0
@@ -408,10 +398,10 @@ def neighbors(stored: Stored, row: Row, _: int) -> dict[str, Any] | None:
     """The nearest training rows with their distances and weights."""
     if stored.formula is None:
         return None
-    near = next((n for n in nodes_of(stored.formula) if isinstance(n, Nearest)), None)
+    near = next((n for n in nodes_of(stored.formula) if isinstance(n, nodes.Nearest)), None)
     if near is None:
         return None
-    x = Evaluation(GivenRows(stored.rows([row])))(near.x)
+    x = nodes.Evaluation(nodes.GivenRows(stored.rows([row])))(near.x)
     found: Any = near.neighbors(x)
     distances, at, weights, _ = (value.array[0] for value in found)
     weights, targets = weights / weights.sum(), near.targets[at]
@@ -421,7 +411,7 @@ def neighbors(stored: Stored, row: Row, _: int) -> dict[str, Any] | None:
         codes = targets.argmax(axis=1)
         values = [labels[code] for code in codes]
     each = zip(at, distances, weights, values, codes, strict=True)
-    smooth = any(isinstance(node, SmoothedVotes) for node in nodes_of(stored.formula))
+    smooth = any(isinstance(node, nodes.SmoothedVotes) for node in nodes_of(stored.formula))
     return {
         "kind": "neighbors",
         "what": "weight of the vote" if labels else "weight in the mean",
@@ -436,8 +426,8 @@ def support(stored: Stored, row: Row, label: int) -> dict[str, Any] | None:
     node = _score_node(stored)
     if node is None:
         return None
-    of, sign, output, what = Evaluation(GivenRows(stored.rows([row]))), 1.0, 0, ""
-    if isinstance(node, Votes):
+    of, sign, output, what = nodes.Evaluation(nodes.GivenRows(stored.rows([row]))), 1.0, 0, ""
+    if isinstance(node, nodes.Votes):
         scores, labels = of(node).array[0], stored.inner.classes_
         other = int(np.argsort(scores)[-1 if np.argmax(scores) != label else -2])
         i, j = sorted((label, other))
@@ -497,10 +487,10 @@ def changes(stored: Stored, row: Row, label: int) -> dict[str, Any] | None:
     }
 
 
-def _score_node(stored: Stored) -> Node | None:
+def _score_node(stored: Stored) -> nodes.Node | None:
     """What the inner model's answer is decided by: its scores, or the number that it predicts."""
     formula = stored.formula
-    if isinstance(formula, NumberFormula):
+    if isinstance(formula, nodes.NumberFormula):
         return formula.mean
     return None if formula is None else formula.scores
 

@@ -10,18 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.export.onnx.graph import IR_VERSION, ML_OPSET, OPSET, Graph, GraphValue
+from separatrix.formula import nodes
 from separatrix.formula.inputs import DesignTerm, InputColumn, Inputs
-from separatrix.formula.nodes import (
-    ClassFormula,
-    EncodedColumns,
-    Evaluation,
-    Formula,
-    MatrixRows,
-    NumberFormula,
-    RawTerms,
-    RowSource,
-    formula_of,
-)
 from separatrix.formula.values import NoFormula
 from separatrix.rows.schema import Kind, Term
 
@@ -45,24 +35,24 @@ def built(model: Any, columns: tuple[InputColumn, ...] = (), *, level: float = 0
     ``level`` is that of intervals.
     """
     graph = Graph()
-    rows: RowSource
+    rows: nodes.RowSource
     if columns:
         rows = GraphTable(graph, columns)
     else:
-        rows = MatrixRows(graph.input("X", np.float64, ["N", int(model.n_features_in_)]))
-    formula = formula_of(model)
-    decided_by = _outputs(graph, formula, Evaluation(rows, level))
+        rows = nodes.MatrixRows(graph.input("X", np.float64, ["N", int(model.n_features_in_)]))
+    formula = nodes.formula_of(model)
+    decided_by = _outputs(graph, formula, nodes.Evaluation(rows, level))
     document = _document(graph, _metadata(model, formula, columns, level))
-    by_sign = isinstance(formula, ClassFormula) and formula.by_sign
+    by_sign = isinstance(formula, nodes.ClassFormula) and formula.by_sign
     return Built(document, decided_by, by_sign, formula.notes)
 
 
 def _metadata(
-    model: Any, formula: Formula, columns: tuple[InputColumn, ...], level: float
+    model: Any, formula: nodes.Formula, columns: tuple[InputColumn, ...], level: float
 ) -> dict[str, str]:
     """What the file says of itself, as JSON texts by key."""
     entries: dict[str, Any] = {"model": type(model).__name__}
-    if isinstance(formula, ClassFormula):
+    if isinstance(formula, nodes.ClassFormula):
         entries["classes"] = formula.labels.tolist()
     if _has_level(formula):
         entries["level"] = level
@@ -80,9 +70,9 @@ def _metadata(
     }
 
 
-def _has_level(formula: Formula) -> bool:
+def _has_level(formula: nodes.Formula) -> bool:
     """Whether intervals or sets are part of the answer."""
-    if isinstance(formula, ClassFormula):
+    if isinstance(formula, nodes.ClassFormula):
         return formula.members is not None
     return formula.deviation is not None or formula.interval is not None
 
@@ -114,19 +104,19 @@ def _document(graph: Graph, metadata: dict[str, str]) -> Any:
     return file
 
 
-def _outputs(graph: Graph, formula: Formula, of: Evaluation) -> str | None:
+def _outputs(graph: Graph, formula: nodes.Formula, of: nodes.Evaluation) -> str | None:
     """Give the answer as outputs; marked rows are NaN, and have a label out of range.
 
     The name of the tensor that decides labels, if any.
     """
-    if isinstance(formula, NumberFormula):
+    if isinstance(formula, nodes.NumberFormula):
         _number_outputs(graph, formula, of)
         return None
     _class_outputs(graph, formula, of)
     return None if formula.decided_by is None else str(of(formula.decided_by).name)
 
 
-def _refusal_of(of: Evaluation) -> GraphValue | None:
+def _refusal_of(of: nodes.Evaluation) -> GraphValue | None:
     """The rows that are refused, after all that reads columns was computed."""
     refused: GraphValue | None = None
     for each in of.rows.invalid:
@@ -134,7 +124,7 @@ def _refusal_of(of: Evaluation) -> GraphValue | None:
     return refused
 
 
-def _number_outputs(graph: Graph, formula: NumberFormula, of: Evaluation) -> None:
+def _number_outputs(graph: Graph, formula: nodes.NumberFormula, of: nodes.Evaluation) -> None:
     shape: list[Any] = ["N"] if formula.flat else ["N", None]
     mean = of(formula.mean)
     deviation = None if formula.deviation is None else of(formula.deviation)
@@ -162,7 +152,7 @@ def _reach(level: float) -> Any:
     return np.array([[-end, end]])
 
 
-def _class_outputs(graph: Graph, formula: ClassFormula, of: Evaluation) -> None:
+def _class_outputs(graph: Graph, formula: nodes.ClassFormula, of: nodes.Evaluation) -> None:
     kind = label_kind(formula.labels)
     stored = formula.labels if kind is str else formula.labels.astype(kind)
     chosen, beyond = of(formula.chosen), np.full((1, 1), len(formula.labels), dtype=np.int64)
@@ -212,7 +202,7 @@ class GraphTable:
         self._designs: dict[Inputs, GraphValue] = {}
         self._lacking: dict[str, GraphValue] = {}
 
-    def design(self, node: EncodedColumns) -> GraphValue:
+    def design(self, node: nodes.EncodedColumns) -> GraphValue:
         """Terms in the order of the design."""
         inputs = node.inputs
         if inputs not in self._designs:
@@ -221,7 +211,7 @@ class GraphTable:
             self._designs[inputs] = self._order(inputs.terms)
         return self._designs[inputs]
 
-    def levels(self, node: RawTerms) -> tuple[GraphValue, GraphValue]:
+    def levels(self, node: nodes.RawTerms) -> tuple[GraphValue, GraphValue]:
         """Values and indicators of levels, 0 where a value is missing; and 1 where there is one."""
         values, there = [], []
         for name in dict.fromkeys(term.column for term in node.terms):

@@ -18,15 +18,7 @@ from numpy.typing import NDArray
 
 from separatrix.arrays import Floats, Ints
 from separatrix.messages import InputError, warn
-from separatrix.rows.notations import (
-    AMONG_NUMBERS,
-    IN_EVERY_COLUMN,
-    SILENT,
-    clean_text,
-    to_days,
-    to_floats,
-    without_sentinels,
-)
+from separatrix.rows import notations
 from separatrix.rows.schema import PLAIN, Column, Kind, Notation
 
 if TYPE_CHECKING:
@@ -142,7 +134,7 @@ def numbers(
     slips: Counter[str] = Counter()
     values = _floats(array, name, location, notation, slips)
     if notation.sentinels:
-        values = without_sentinels(values, notation)
+        values = notations.without_sentinels(values, notation)
     if not len(values):
         return NumericValues(values, None)
     lowest, highest = float(values.min()), float(values.max())  # NaN if one value is
@@ -205,14 +197,18 @@ def _parse_numbers(
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    text = clean_text(array)
-    tokens = {"", *notation.na} | (set() if notation.na_given else AMONG_NUMBERS | SILENT)
+    text = notations.clean_text(array)
+    tokens = {"", *notation.na} | (
+        set() if notation.na_given else notations.AMONG_NUMBERS | notations.SILENT
+    )
     missing = pc.is_in(text, pa.array(sorted(tokens)))
     text = pc.if_else(missing, pa.scalar(None, pa.string()), text)
     if notation.dates:
-        values = to_days(text, notation.dates)
+        values = notations.to_days(text, notation.dates)
     else:
-        values = np.asarray(to_floats(text, notation).to_numpy(zero_copy_only=False), dtype=float)
+        values = np.asarray(
+            notations.to_floats(text, notation).to_numpy(zero_copy_only=False), dtype=float
+        )
     present = np.asarray(pc.is_valid(text))
     wrong = np.isnan(values) & present
     if notation.slips and 0 < 2 * np.count_nonzero(wrong) <= np.count_nonzero(present):
@@ -290,7 +286,7 @@ def levels(array: pa.Array, na: tuple[str, ...] | None = None) -> Levels:
 
     Texts in ``na`` are missing values; by default a question mark is.
     """
-    tokens = IN_EVERY_COLUMN if na is None else na
+    tokens = notations.IN_EVERY_COLUMN if na is None else na
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -22,15 +22,8 @@ from typing import TYPE_CHECKING, Any
 from separatrix.messages import InputError
 from separatrix.rows.notations import AMONG_NUMBERS, DELIMITERS, SILENT, TextOptions
 from separatrix.rows.schema import Kind
+from separatrix.rows.sources import places
 from separatrix.rows.sources.columns import Location, is_number, text_in_numbers
-from separatrix.rows.sources.places import (
-    Partitions,
-    chunks,
-    file_size,
-    is_packed,
-    is_plain,
-    opened_bytes,
-)
 from separatrix.rows.sources.source import (
     Contradiction,
     FileSource,
@@ -70,7 +63,7 @@ class CsvSource(FileSource):
         names: list[str] | None = None,
         options: TextOptions | None = None,
         expected: Iterable[str] = (),
-        partitions: Partitions | None = None,
+        partitions: places.Partitions | None = None,
     ) -> None:
         super().__init__(paths, names, partitions)
         self.kinds = dict(kinds)
@@ -93,8 +86,8 @@ class CsvSource(FileSource):
     def size(self, columns: int) -> float:  # noqa: ARG002
         """About the bytes of the table in memory, judged by the files."""
         # Text grows and shrinks when it becomes numbers; compressed text only grows.
-        growth = ((p, 6.0 if is_packed(p) else 2.0) for p in self.paths)
-        return sum(file_size(path) * factor for path, factor in growth)
+        growth = ((p, 6.0 if places.is_packed(p) else 2.0) for p in self.paths)
+        return sum(places.file_size(path) * factor for path, factor in growth)
 
     @cached_property
     def dialects(self) -> tuple[CSVDialect, ...]:
@@ -187,7 +180,7 @@ class CsvSource(FileSource):
         parsing = arrow_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True)
         try:
             path = self.paths[i]
-            file = path if is_plain(path) else opened_bytes(path)
+            file = path if places.is_plain(path) else places.opened_bytes(path)
             return arrow_csv.open_csv(file, reading, parsing, convert)
         except (pa.ArrowInvalid, pa.ArrowKeyError, OSError, UnicodeError) as reason:
             raise self._explain(i, types, reason) from reason
@@ -278,7 +271,7 @@ def _undecodable(path: str, shown: str, dialect: CSVDialect) -> InputError | Non
         return None
     before = 0
     longest_line = 16 << 20  # longest line that is looked into, in bytes; the parser takes less
-    with opened_bytes(path) as file:
+    with places.opened_bytes(path) as file:
         while line := file.readline(longest_line):
             if len(line) == longest_line:
                 return InputError(
@@ -309,7 +302,7 @@ def _row_at(path: str, dialect: CSVDialect, stop: int) -> int:
     """Number of the data row that begins at byte ``stop``, counting the first one as 1."""
 
     def lines() -> Iterator[str]:
-        with opened_bytes(path) as file:
+        with places.opened_bytes(path) as file:
             read = sum(len(file.readline()) for _ in range(dialect.skip))
             while read < stop:
                 line = file.readline()
@@ -323,7 +316,7 @@ def _row_at(path: str, dialect: CSVDialect, stop: int) -> int:
 def _records(path: str, dialect: CSVDialect) -> Iterator[list[str]]:
     """Header and data records; blank lines are skipped, as Arrow does."""
     encoding = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
-    with opened_bytes(path) as raw:
+    with places.opened_bytes(path) as raw:
         text = io.TextIOWrapper(raw, encoding=encoding, errors="replace", newline="")
         for _ in range(dialect.skip):
             text.readline()
@@ -397,7 +390,7 @@ def not_a_table(shown: str, reason: BaseException) -> InputError:
 
 def dialect_of(path: str, shown: str, options: TextOptions, expected: frozenset[str]) -> CSVDialect:
     """The layout of a file; ``expected`` are names of columns that the caller mentioned."""
-    with opened_bytes(path) as file:
+    with places.opened_bytes(path) as file:
         head = file.read(HEAD_BYTES)
     encoding = options.encoding or _encoding(path, head)
     notes = []
@@ -475,7 +468,7 @@ def _beyond_ascii(path: str, head: bytes) -> tuple[int, int, bool]:
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     valid, invalid, controls = 0, 0, False
     cut = False  # whether a character may continue in the next chunk
-    for chunk in chunks(path) if is_plain(path) else [head]:
+    for chunk in places.chunks(path) if places.is_plain(path) else [head]:
         if chunk.isascii() and not cut:
             continue
         text = decoder.decode(chunk)

@@ -14,20 +14,9 @@ from urllib.parse import quote
 
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.notations import Limits, TextOptions
+from separatrix.rows.sources import formats, source
 from separatrix.rows.sources.columns import Location
-from separatrix.rows.sources.formats import (
-    CellSource,
-    CellTypes,
-    array_of,
-    missing_texts,
-)
 from separatrix.rows.sources.places import Partitions, split_place
-from separatrix.rows.sources.source import (
-    FileSource,
-    LocatedBatch,
-    refuse_difference,
-    refuse_duplicates,
-)
 from separatrix.rows.sources.watch import Watch, describe_limit
 
 if TYPE_CHECKING:
@@ -132,14 +121,14 @@ _TABLES = (
     "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
 )
 _TYPES = {
-    "integer": CellTypes.INTEGER,
-    "real": CellTypes.NUMBER,
-    "text": CellTypes.TEXT,
-    "blob": CellTypes.BYTES,
+    "integer": formats.CellTypes.INTEGER,
+    "real": formats.CellTypes.NUMBER,
+    "text": formats.CellTypes.TEXT,
+    "blob": formats.CellTypes.BYTES,
 }
 
 
-class SqliteSource(CellSource):
+class SqliteSource(formats.CellSource):
     """One table or query of SQLite, of one file or of several alike."""
 
     by_file = ("selections",)
@@ -152,7 +141,7 @@ class SqliteSource(CellSource):
     ) -> None:
         super().__init__(paths, None, partitions)
         options = options or TextOptions()
-        self.na, self.limits = missing_texts(options), options.limits
+        self.na, self.limits = formats.missing_texts(options), options.limits
 
     @cached_property
     def selections(self) -> tuple[Selection, ...]:
@@ -165,19 +154,19 @@ class SqliteSource(CellSource):
         return tuple(dict.fromkeys(s.note for s in self.selections if s.note))
 
     @cached_property
-    def cells(self) -> dict[str, CellTypes]:
+    def cells(self) -> dict[str, formats.CellTypes]:
         """The columns, with the types of their cells."""
-        found: dict[str, CellTypes] = {}
+        found: dict[str, formats.CellTypes] = {}
         at_once = 200  # columns whose types one query finds
         for path, selected in zip(self.paths, self.selections, strict=True):
             with closing(guard(path, self.limits, selected.computed)) as database:
                 names = _columns(database, selected, path)
-                refuse_duplicates(names, path)
-                refuse_difference(list(found) or names, self.paths[0], names, path)
+                source.refuse_duplicates(names, path)
+                source.refuse_difference(list(found) or names, self.paths[0], names, path)
                 for start in range(0, len(names), at_once):
                     few = names[start : start + at_once]
                     for name, cells in zip(few, _cells(database, selected, few), strict=True):
-                        found[name] = found.get(name, CellTypes.NONE) | cells
+                        found[name] = found.get(name, formats.CellTypes.NONE) | cells
         return found
 
     def size(self, columns: int) -> float:
@@ -188,7 +177,7 @@ class SqliteSource(CellSource):
                 rows += int(database.all(f"SELECT count(*) FROM {selected.relation}")[0][0])
         return 8.0 * rows * columns
 
-    def file_batches(self, columns: list[str], rows: int) -> Iterator[LocatedBatch]:
+    def file_batches(self, columns: list[str], rows: int) -> Iterator[source.LocatedBatch]:
         """Yield batches in the order of the files."""
         import pyarrow as pa
 
@@ -199,9 +188,11 @@ class SqliteSource(CellSource):
             with closing(guard(path, self.limits, selected.computed)) as database:
                 for cells in database.batches(f"SELECT {wanted} FROM {selected.relation}", rows):
                     values = list(zip(*cells, strict=True))
-                    arrays = [array_of(v, t, self.na) for v, t in zip(values, types, strict=True)]
+                    arrays = [
+                        formats.array_of(v, t, self.na) for v, t in zip(values, types, strict=True)
+                    ]
                     batch = pa.RecordBatch.from_arrays(arrays, names=columns)
-                    yield LocatedBatch(batch, Location(shown, start))
+                    yield source.LocatedBatch(batch, Location(shown, start))
                     start += len(cells)
 
 
@@ -226,7 +217,7 @@ def _columns(database: Guarded, selected: Selection, path: str) -> list[str]:
         raise failed_query(reason, path) from reason
 
 
-def _cells(database: Guarded, selected: Selection, names: list[str]) -> list[CellTypes]:
+def _cells(database: Guarded, selected: Selection, names: list[str]) -> list[formats.CellTypes]:
     def mask(name: str) -> str:
         type_ = f"typeof({quote_name(name)})"
         marks = (f"{int(cells)}*max({type_}='{word}')" for word, cells in _TYPES.items())
@@ -234,7 +225,7 @@ def _cells(database: Guarded, selected: Selection, names: list[str]) -> list[Cel
 
     sums = ", ".join(map(mask, names))
     ((*counts,),) = database.all(f"SELECT {sums} FROM {selected.relation}")
-    return [CellTypes(int(mask or 0)) for mask in counts]
+    return [formats.CellTypes(int(mask or 0)) for mask in counts]
 
 
 # -------------------------------------------------------------------------------------------------
@@ -434,7 +425,7 @@ _DUCKDB_TABLES = (
 )
 
 
-class DuckdbSource(FileSource):
+class DuckdbSource(source.FileSource):
     """One table or query of DuckDB, of one file or of several alike."""
 
     by_file = ("selections",)
@@ -466,8 +457,8 @@ class DuckdbSource(FileSource):
             query = f"SELECT * FROM {selected.relation} LIMIT 0"
             with _answer(path, query, 1, self.limits, selected) as (reader, _):
                 schemas.append(reader.schema)
-            refuse_duplicates(schemas[-1].names, path)
-            refuse_difference(schemas[0].names, self.paths[0], schemas[-1].names, path)
+            source.refuse_duplicates(schemas[-1].names, path)
+            source.refuse_difference(schemas[0].names, self.paths[0], schemas[-1].names, path)
         return schemas[0]
 
     def size(self, columns: int) -> float:
@@ -479,7 +470,7 @@ class DuckdbSource(FileSource):
                 rows += int(watched(reader.read_all).column(0)[0].as_py())
         return 8.0 * rows * columns
 
-    def file_batches(self, columns: list[str], rows: int) -> Iterator[LocatedBatch]:
+    def file_batches(self, columns: list[str], rows: int) -> Iterator[source.LocatedBatch]:
         """Yield batches in the order of the files."""
         wanted = ", ".join(map(quote_name, columns))
         for (path, shown), selected in zip(self.files, self.selections, strict=True):
@@ -490,7 +481,7 @@ class DuckdbSource(FileSource):
                     watched.count(batch.num_rows)
                     for offset in range(0, batch.num_rows, rows):
                         piece = batch.slice(offset, rows)
-                        yield LocatedBatch(piece, Location(shown, start + offset))
+                        yield source.LocatedBatch(piece, Location(shown, start + offset))
                     start += batch.num_rows
 
 

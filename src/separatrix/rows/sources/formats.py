@@ -16,21 +16,8 @@ import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.rows.notations import SILENT, TextOptions
+from separatrix.rows.sources import places, source
 from separatrix.rows.sources.columns import Location, is_number
-from separatrix.rows.sources.places import (
-    Partitions,
-    file_size,
-    is_packed,
-    is_plain,
-    opened_bytes,
-    stored_bytes,
-)
-from separatrix.rows.sources.source import (
-    FileSource,
-    LocatedBatch,
-    refuse_difference,
-    refuse_duplicates,
-)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -195,7 +182,7 @@ def text_of(value: Any) -> str:
 _FILE, _FEATHER_1 = b"ARROW1", b"FEA1"
 
 
-class ArrowSource(FileSource):
+class ArrowSource(source.FileSource):
     """One table in one or more files of Arrow's format for files or for streams."""
 
     @cached_property
@@ -205,16 +192,16 @@ class ArrowSource(FileSource):
         for path in self.paths:
             with _open_file(path, None) as (schema, _):
                 schemas.append(schema)
-            refuse_difference(schemas[0].names, self.paths[0], schema.names, path)
+            source.refuse_difference(schemas[0].names, self.paths[0], schema.names, path)
         return schemas[0]
 
     def size(self, columns: int) -> float:
         """About the bytes of this many columns in memory, judged by the files."""
         part = columns / max(len(self.own.names), 1)
         # Buffers may be compressed in the file, numbers hardly grow.
-        return sum(3.0 * part * file_size(path) for path in self.paths)
+        return sum(3.0 * part * places.file_size(path) for path in self.paths)
 
-    def file_batches(self, columns: list[str], rows: int) -> Iterator[LocatedBatch]:
+    def file_batches(self, columns: list[str], rows: int) -> Iterator[source.LocatedBatch]:
         """Yield batches in the order of the files."""
         for path, shown in self.files:
             start = 0
@@ -222,7 +209,7 @@ class ArrowSource(FileSource):
                 for batch in batches:
                     for offset in range(0, batch.num_rows, rows):
                         piece = batch.slice(offset, rows).select(columns)
-                        yield LocatedBatch(piece, Location(shown, start + offset))
+                        yield source.LocatedBatch(piece, Location(shown, start + offset))
                     start += batch.num_rows
 
 
@@ -246,7 +233,7 @@ def _open_file(
             whole = magic == _FILE
             reader = pa.ipc.open_file(file) if whole else pa.ipc.open_stream(file)
             schema = reader.schema
-            refuse_duplicates(schema.names, path)
+            source.refuse_duplicates(schema.names, path)
             if columns is not None:
                 fields = [schema.get_field_index(name) for name in columns]
                 options = pa.ipc.IpcReadOptions(included_fields=sorted(fields))
@@ -262,9 +249,9 @@ def _source(path: str) -> Any:
     """The bytes of a file; those of a local one are mapped, so that few are in memory."""
     import pyarrow as pa
 
-    if is_plain(path):
+    if places.is_plain(path):
         return pa.memory_map(path, "r")
-    file = opened_bytes(path)
+    file = places.opened_bytes(path)
     return pa.PythonFile(file, mode="r") if file.seekable() else pa.BufferReader(file.read())
 
 
@@ -289,7 +276,7 @@ def _explain_damage(path: str, reason: BaseException) -> InputError:
 # Parquet files as a stream of batches.
 
 
-class ParquetSource(FileSource):
+class ParquetSource(source.FileSource):
     """One table in one or more Parquet files."""
 
     @cached_property
@@ -299,8 +286,8 @@ class ParquetSource(FileSource):
         for path in self.paths:
             with _open_parquet(path) as file:
                 schemas.append(file.schema_arrow)
-            refuse_duplicates(schemas[-1].names, path)
-            refuse_difference(schemas[0].names, self.paths[0], schemas[-1].names, path)
+            source.refuse_duplicates(schemas[-1].names, path)
+            source.refuse_difference(schemas[0].names, self.paths[0], schemas[-1].names, path)
         return schemas[0]
 
     def size(self, columns: int) -> float:
@@ -311,7 +298,7 @@ class ParquetSource(FileSource):
                 rows += file.metadata.num_rows
         return 8.0 * rows * columns
 
-    def file_batches(self, columns: list[str], rows: int) -> Iterator[LocatedBatch]:
+    def file_batches(self, columns: list[str], rows: int) -> Iterator[source.LocatedBatch]:
         """Yield batches in the order of the files."""
         import pyarrow as pa
 
@@ -320,7 +307,7 @@ class ParquetSource(FileSource):
             try:
                 with _open_parquet(path) as file:
                     for batch in file.iter_batches(rows, columns=columns):
-                        yield LocatedBatch(batch, Location(shown, start))
+                        yield source.LocatedBatch(batch, Location(shown, start))
                         start += batch.num_rows
             except (pa.ArrowException, OSError) as reason:
                 raise _damaged_parquet(shown, reason, start) from reason
@@ -331,7 +318,7 @@ def _open_parquet(path: str) -> pq.ParquetFile:
     import pyarrow.parquet as pq
 
     try:
-        file = path if is_plain(path) else stored_bytes(path)
+        file = path if places.is_plain(path) else places.stored_bytes(path)
         return pq.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
     except (pa.ArrowException, OSError) as reason:
         raise _damaged_parquet(path, reason, None) from reason
@@ -358,7 +345,7 @@ def _damaged_parquet(path: str, reason: Exception, row: int | None) -> InputErro
 MAX_BRACKETS = 64
 
 
-class CellSource(FileSource):
+class CellSource(source.FileSource):
     """Files whose columns have the types that their cells need together."""
 
     @cached_property
@@ -385,7 +372,7 @@ class JsonLinesSource(CellSource):
         self,
         paths: list[str],
         options: TextOptions | None = None,
-        partitions: Partitions | None = None,
+        partitions: places.Partitions | None = None,
     ) -> None:
         super().__init__(paths, None, partitions)
         self.na = missing_texts(options or TextOptions())
@@ -411,10 +398,10 @@ class JsonLinesSource(CellSource):
         """About the bytes of this many columns in memory, judged by the files."""
         part = columns / max(len(self.own.names), 1)
         # Keys repeat in every line: numbers take less room in memory than in the file.
-        growth = ((p, 6.0 if is_packed(p) else 1.0) for p in self.paths)
-        return sum(part * file_size(path) * factor for path, factor in growth)
+        growth = ((p, 6.0 if places.is_packed(p) else 1.0) for p in self.paths)
+        return sum(part * places.file_size(path) * factor for path, factor in growth)
 
-    def file_batches(self, columns: list[str], rows: int) -> Iterator[LocatedBatch]:
+    def file_batches(self, columns: list[str], rows: int) -> Iterator[source.LocatedBatch]:
         """Yield batches in the order of the files."""
         mixed = any(is_mixed(self.cells[name]) for name in columns)
         for path, shown in self.files:
@@ -425,7 +412,7 @@ class JsonLinesSource(CellSource):
                     batch = self._by_line(_objects(block, path, start), columns)
                 for offset in range(0, batch.num_rows, rows):
                     place = Location(shown, start + offset)
-                    yield LocatedBatch(batch.slice(offset, rows), place)
+                    yield source.LocatedBatch(batch.slice(offset, rows), place)
                 start += batch.num_rows
 
     def _by_arrow(self, block: bytes, columns: list[str]) -> pa.RecordBatch | None:
@@ -464,7 +451,7 @@ def _is_list(type_: pa.DataType) -> bool:
 
 def _blocks(path: str) -> Iterator[bytes]:
     """Whole lines, a few megabytes at a time."""
-    with opened_bytes(path) as file:
+    with places.opened_bytes(path) as file:
         first = True
         while block := _whole_lines(file, path):
             if first:

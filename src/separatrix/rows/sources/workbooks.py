@@ -17,24 +17,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.notations import Limits, TextOptions
+from separatrix.rows.sources import formats, places
 from separatrix.rows.sources.columns import Location
 from separatrix.rows.sources.csv import column_name, has_header
-from separatrix.rows.sources.formats import (
-    CellSource,
-    CellTypes,
-    array_of,
-    cells_of,
-    missing_texts,
-    text_of,
-)
 from separatrix.rows.sources.old_workbooks import try_workbook
-from separatrix.rows.sources.places import (
-    Partitions,
-    Unpacked,
-    explain_damage,
-    split_place,
-    stored_bytes,
-)
 from separatrix.rows.sources.source import (
     LocatedBatch,
     refuse_difference,
@@ -49,7 +35,7 @@ if TYPE_CHECKING:
 Row = list[Any]
 
 
-class WorkbookSource(CellSource):
+class WorkbookSource(formats.CellSource):
     """One sheet, of one workbook or of several alike."""
 
     of_this_process = ("sheets", "tables")
@@ -59,7 +45,7 @@ class WorkbookSource(CellSource):
         paths: list[str],
         options: TextOptions | None = None,
         expected: Iterable[str] = (),
-        partitions: Partitions | None = None,
+        partitions: places.Partitions | None = None,
     ) -> None:
         super().__init__(paths, None, partitions)
         self.options = options or TextOptions()
@@ -81,9 +67,9 @@ class WorkbookSource(CellSource):
         return self.sheets[0].named
 
     @cached_property
-    def cells(self) -> dict[str, CellTypes]:
+    def cells(self) -> dict[str, formats.CellTypes]:
         """The columns, with the types of their cells."""
-        found = dict.fromkeys(self.sheets[0].cells, CellTypes.NONE)
+        found = dict.fromkeys(self.sheets[0].cells, formats.CellTypes.NONE)
         for path, sheet in zip(self.paths, self.sheets, strict=True):
             refuse_difference(list(found), self.paths[0], list(sheet.cells), path)
             for name, cells in sheet.cells.items():
@@ -99,14 +85,14 @@ class WorkbookSource(CellSource):
         """The sheets with the types that all of them have in common."""
         import pyarrow as pa
 
-        na = missing_texts(self.options)
+        na = formats.missing_texts(self.options)
         tables = []
         for sheet in self.sheets:
             chunks: dict[str, list[pa.Array]] = {name: [] for name in self.own.names}
             for columns in sheet.columns():
                 for name, values in columns.items():
                     type_ = self.own.field(name).type
-                    chunks[name].append(array_of(values, type_, na))
+                    chunks[name].append(formats.array_of(values, type_, na))
             arrays = [pa.chunked_array(chunks[f.name], f.type) for f in self.own]
             tables.append(pa.Table.from_arrays(arrays, schema=self.own))
             sheet.release()
@@ -175,8 +161,8 @@ class _Sheet:
         while chunk := list(islice(rows, 10_000)):  # rows that are turned into columns at a time
             yield list(zip(*chunk, strict=True))
 
-    def _survey(self, width: int) -> list[CellTypes]:
-        found, self.rows = [CellTypes.NONE] * width, 0
+    def _survey(self, width: int) -> list[formats.CellTypes]:
+        found, self.rows = [formats.CellTypes.NONE] * width, 0
         for columns in self._body():
             self.rows += len(columns[0])
             found = [old | _cells(new) for old, new in zip(found, columns, strict=True)]
@@ -188,18 +174,18 @@ class _Sheet:
             yield {name: columns[j] for name, j in zip(self.cells, self._used, strict=True)}
 
 
-def _cells(values: tuple[Any, ...]) -> CellTypes:
+def _cells(values: tuple[Any, ...]) -> formats.CellTypes:
     """The types of some cells; a workbook has no integers, but numbers that are whole."""
-    cells = cells_of(values)
-    if CellTypes.NUMBER in cells and all(
+    cells = formats.cells_of(values)
+    if formats.CellTypes.NUMBER in cells and all(
         value.is_integer() and abs(value) < 2**53 for value in values if type(value) is float
     ):
-        cells = (cells & ~CellTypes.NUMBER) | CellTypes.INTEGER
+        cells = (cells & ~formats.CellTypes.NUMBER) | formats.CellTypes.INTEGER
     return cells
 
 
 def _texts(row: Row) -> list[str]:
-    return ["" if value is None else text_of(value).strip() for value in row]
+    return ["" if value is None else formats.text_of(value).strip() for value in row]
 
 
 def _before(head: list[Row]) -> int:
@@ -231,9 +217,9 @@ def _read(path: str, options: TextOptions, expected: frozenset[str]) -> _Sheet:
             file=path,
             remedy="Install it: pip install 'separatrix[excel]'.",
         ) from None
-    file, inside = split_place(path)
+    file, inside = places.split_place(path)
     try:
-        with stored_bytes(file) as raw:
+        with places.stored_bytes(file) as raw:
 
             def read() -> tuple[Any, list[str]]:
                 check_workbook(raw, file, options.limits)
@@ -334,13 +320,13 @@ def check_workbook(raw: IO[bytes], path: str, limits: Limits) -> None:
                 if cells > most:
                     raise _too_large(path, f"{cells:,} cells up to the last one", limits)
     except (zipfile.BadZipFile, NotImplementedError, OSError, RuntimeError, EOFError) as reason:
-        raise explain_damage(path, reason) from reason
+        raise places.explain_damage(path, reason) from reason
     raw.seek(0)
 
 
 def _tags(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: str) -> Iterator[bytes]:
     """The text of a part, cut between tags; nothing of it may declare entities."""
-    guard = Unpacked(archive.open(info), io.BytesIO(), lambda: info.compress_size, path)
+    guard = places.Unpacked(archive.open(info), io.BytesIO(), lambda: info.compress_size, path)
     rest = b""
     chunk = 1 << 20  # bytes that are read at a time
     while data := guard.read(chunk):

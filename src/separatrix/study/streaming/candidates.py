@@ -12,13 +12,7 @@ from numpy.typing import NDArray
 
 from separatrix.arrays import Floats, Ints
 from separatrix.catalogue import CS
-from separatrix.discriminant.regularized_discriminant import (
-    ClassFold,
-    ShrinkageFold,
-    grid_within,
-    shrinkage_grid,
-    tune_folds,
-)
+from separatrix.discriminant import regularized_discriminant
 from separatrix.geometry.class_scores import softmax
 from separatrix.logistic.logistic_regression import LogisticRegression
 from separatrix.logistic.tuning import LIKELIHOOD, LogisticPathLoss
@@ -30,14 +24,8 @@ from separatrix.rows.rows import EncodedRows, InMemory, MappedRows, Rows, S, Sel
 from separatrix.rows.schema import Block, Encoding, Schema, Term, Terms
 from separatrix.rows.split import TEST
 from separatrix.selection.tuning import Tuning, best_by_fold
+from separatrix.statistics import class_preparation
 from separatrix.statistics.class_moments import ClassMoments
-from separatrix.statistics.class_preparation import (
-    ClassMomentRows,
-    MomentsByClass,
-    joint_moments,
-    prepare_classes,
-    without_part,
-)
 from separatrix.statistics.moments import (
     Grouped,
     Moments,
@@ -143,14 +131,18 @@ def _fit_regularized(candidate: Candidate, data: ClassData, loss: str, work: flo
     tested = [np.flatnonzero((parts == f) & (w > 0.0)) for f in data.folds]
     blank = candidate.make(len(data.folds))
     sizes = sample.n, design.x.shape[1], len(data.targets), len(data.folds)
-    grid, note = grid_within(work, sizes, shrinkage_grid(blank.alphas, blank.betas))
+    grid, note = regularized_discriminant.grid_within(
+        work, sizes, regularized_discriminant.shrinkage_grid(blank.alphas, blank.betas)
+    )
     labeled = replace(design, parts=codes)
     tests = [
-        ShrinkageFold.of(ClassFold(_class_moments(data, f), labeled.take(at)), None)
+        regularized_discriminant.ShrinkageFold.of(
+            regularized_discriminant.ClassFold(_class_moments(data, f), labeled.take(at)), None
+        )
         for f, at in zip(data.folds, tested, strict=True)
     ]
     weight = np.array([w[at].sum() for at in tested])
-    tuning = tune_folds(tests, tested, weight, grid, loss, note)
+    tuning = regularized_discriminant.tune_folds(tests, tested, weight, grid, loss, note)
 
     def fit(tuned: Tuning, left_out: int | None = None) -> Any:
         rows = data.class_rows() if left_out is None else data.class_rows(left_out)
@@ -166,7 +158,9 @@ def _fit_regularized(candidate: Candidate, data: ClassData, loss: str, work: flo
 
 def _class_moments(data: ClassData, left_out: int) -> ClassMoments:
     """Class moments of the training rows of a fold, in the design of all."""
-    prepared = prepare_classes(EncodedRows(data.class_rows(left_out), data.encoding))
+    prepared = class_preparation.prepare_classes(
+        EncodedRows(data.class_rows(left_out), data.encoding)
+    )
     return ClassMoments.from_moments("full", [prepared.of(term) for term in data.targets])
 
 
@@ -320,7 +314,7 @@ class ClassData:
     rows: Rows
     schema: Schema
     parts: Parts
-    groups: Grouped[MomentsByClass]
+    groups: Grouped[class_preparation.MomentsByClass]
     sample: Block
     test_sample: Block
     simulated: bool = False
@@ -333,7 +327,7 @@ class ClassData:
     @cached_property
     def training(self) -> dict[Term, Moments]:
         """Moments of every class over all folds."""
-        return without_part(self.groups, TEST)
+        return class_preparation.without_part(self.groups, TEST)
 
     @cached_property
     def targets(self) -> Terms:
@@ -348,26 +342,30 @@ class ClassData:
     @cached_property
     def total(self) -> Moments:
         """Moments of all training rows."""
-        return joint_moments(self.training)
+        return class_preparation.joint_moments(self.training)
 
     @cached_property
     def test(self) -> Moments:
         """Moments of all test rows."""
-        return joint_moments(self.groups.parts.get(TEST, MomentsByClass()).parts)
+        return class_preparation.joint_moments(
+            self.groups.parts.get(TEST, class_preparation.MomentsByClass()).parts
+        )
 
     @cached_property
     def encoding(self) -> Encoding:
         """The design of all training rows, which models that tune share over the folds."""
-        return prepare_classes(self.class_rows()).encoding
+        return class_preparation.prepare_classes(self.class_rows()).encoding
 
     @cached_property
     def design(self) -> Moments:
         """Moments of the design of all training rows."""
         return design_moments(self.encoding, self.total)
 
-    def class_rows(self, left_out: int = TEST) -> ClassMomentRows:
+    def class_rows(self, left_out: int = TEST) -> class_preparation.ClassMomentRows:
         """Training rows without a fold, as moments of their classes."""
-        return ClassMomentRows(self.schema, without_part(self.groups, TEST, left_out))
+        return class_preparation.ClassMomentRows(
+            self.schema, class_preparation.without_part(self.groups, TEST, left_out)
+        )
 
     def weight(self, fold: int) -> float:
         """The weight of a fold."""
@@ -391,7 +389,7 @@ class ClassData:
     def require_classes(self) -> None:
         """Refuse folds whose training rows lack a class: nothing could be learned about it."""
         for fold in self.folds:
-            known = without_part(self.groups, TEST, fold)
+            known = class_preparation.without_part(self.groups, TEST, fold)
             for term in self.targets:
                 if term not in known or not known[term].weight:
                     raise InputError(

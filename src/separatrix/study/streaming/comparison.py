@@ -25,14 +25,9 @@ from separatrix.probability.costs import Costs
 from separatrix.rows.rows import InMemory, merge
 from separatrix.rows.schema import NO_TERMS, Block, Schema, Term, Terms
 from separatrix.statistics.moments import Moments
+from separatrix.study import classification
 from separatrix.study.candidates import BASELINE, Candidate
 from separatrix.study.class_scores import row_losses
-from separatrix.study.classification import (
-    CalibrationMap,
-    check_calibration,
-    fitted_map,
-    methods_for,
-)
 from separatrix.study.comparison import Comparison, Scored
 from separatrix.study.measure import metric_value
 from separatrix.study.out_of_fold import OutOfFold, aligned_probabilities
@@ -85,7 +80,7 @@ class Calibratable:
 
     fits: FoldFits
     sampled: OutOfFold
-    maps: dict[str, dict[int, CalibrationMap]]
+    maps: dict[str, dict[int, classification.CalibrationMap]]
     default: str = OWN
     why: str = ""
 
@@ -106,7 +101,7 @@ class Scorer:
 
     name: str
     models: dict[int, Any]
-    maps: dict[str, dict[int, CalibrationMap]]
+    maps: dict[str, dict[int, classification.CalibrationMap]]
 
     def probabilities(self, fold: int, rows: InMemory, classes: Any) -> dict[str, Floats | None]:
         """Probabilities of the rows of a fold by calibration; None where there are none."""
@@ -123,11 +118,17 @@ def calibratable(fits: FoldFits, data: ClassData) -> Calibratable:
     out_of_fold = sampled_predictions(fits, data)
     if fits.candidate.name == BASELINE:
         return Calibratable(fits, out_of_fold, {})
-    known, maps, why = methods_for(len(out_of_fold.classes), len(out_of_fold.truth)), {}, ""
+    known, maps, why = (
+        classification.methods_for(len(out_of_fold.classes), len(out_of_fold.truth)),
+        {},
+        "",
+    )
     for method in known:
         try:
             maps[method] = {
-                f: fitted_map(out_of_fold, method, np.flatnonzero(out_of_fold.fold != f))
+                f: classification.fitted_map(
+                    out_of_fold, method, np.flatnonzero(out_of_fold.fold != f)
+                )
                 for f in data.folds
             }
         except InputError as refusal:
@@ -346,7 +347,7 @@ def _check(calibratable: Calibratable, sums: OutOfFoldSums) -> CalibrationCheck 
     def column(method: str | None) -> str:
         return f"{calibratable.name} {method or OWN}"
 
-    return check_calibration(
+    return classification.check_calibration(
         default,
         calibratable.maps,
         lambda m: sums.score(column(m), "log_loss"),

@@ -27,33 +27,19 @@ from separatrix.rows.split import TEST
 from separatrix.statistics.class_preparation import ClassMomentsByPart
 from separatrix.statistics.moments import Moments
 from separatrix.storage import StoredMoments
-from separatrix.study import inferred, tasks
+from separatrix.study import classification, design, inferred, tasks
 from separatrix.study.candidates import BASELINE, Candidate, Size, candidates, compared_models
 from separatrix.study.checks import check_stream, missed_classes
 from separatrix.study.class_scores import DecisionCosts, about_costs, decision_costs
 from separatrix.study.class_views import covariance_tests, surface_of
-from separatrix.study.classification import (
-    ClassificationSelection,
-    by_fold,
-    predictions,
-    with_calibration,
-)
 from separatrix.study.comparison import LOSSES
 from separatrix.study.describe import describe
-from separatrix.study.design import (
-    MIN_TEST_ROWS,
-    MIN_TRAINING_ROWS,
-    Metadata,
-    RowFolds,
-    too_small,
-    training_rows,
-    with_warnings,
-)
 from separatrix.study.explanation import explain
 from separatrix.study.options import StudyOptions
 from separatrix.study.out_of_fold import Winner
 from separatrix.study.progress import stages, tell_compared, tell_inferred
 from separatrix.study.result import Choice, StreamRecord, Study
+from separatrix.study.streaming import scores
 from separatrix.study.streaming.candidates import (
     CLOSED_FORM_PASSES,
     DESCENT_PASSES,
@@ -64,12 +50,6 @@ from separatrix.study.streaming.candidates import (
     fits_by_passes,
 )
 from separatrix.study.streaming.comparison import OutOfFoldSums, StreamComparison, calibratable
-from separatrix.study.streaming.scores import (
-    SumsOverTestRows,
-    stream_class_scores,
-    stream_decision,
-    stream_scores,
-)
 from separatrix.study.tasks import (
     CLASSIFICATION,
     MOST_NUMBERED_CLASSES,
@@ -91,7 +71,7 @@ def study_class_stream(
     models: Sequence[str] | None,
     options: StudyOptions,
     progress: Any,
-    metadata: Metadata,
+    metadata: design.Metadata,
     messages: tuple[str, ...],
     reason: str,
     task: str | None = None,
@@ -113,7 +93,7 @@ def study_class_stream(
         once = stream.reduce(statistic)
         sample, copies = once.second.first, once.second.second
         data = _data(stream, parts, once.first, sample)
-        _, warned = with_warnings(lambda: check_stream(copies))
+        _, warned = design.with_warnings(lambda: check_stream(copies))
         study = study_class_data(data, wanted, options, progress, metadata, messages, reason, task)
         return replace(study, warnings=(*warned, *study.warnings))
 
@@ -123,7 +103,7 @@ def study_class_moments(
     models: Sequence[str] | None,
     options: StudyOptions,
     progress: Any,
-    metadata: Metadata,
+    metadata: design.Metadata,
     task: str | None = None,
 ) -> Study:
     """Compare what follows from moments of classes; their losses are those of simulated rows."""
@@ -161,7 +141,7 @@ def _data(
     """Everything that the first pass found; refuses what cannot be split."""
     some, test = sample.rows(test=False), sample.rows(test=True)
     if some is None or test is None:
-        raise too_small(sum(sample.count.values()))
+        raise design.too_small(sum(sample.count.values()))
     return ClassData(stream, stream.schema, parts, groups, some, test)
 
 
@@ -205,7 +185,7 @@ def study_class_data(
     wanted: Sequence[Candidate],
     options: StudyOptions,
     progress: Any,
-    metadata: Metadata,
+    metadata: design.Metadata,
     messages: tuple[str, ...],
     reason: str,
     task: str | None,
@@ -220,7 +200,7 @@ def study_class_data(
     tell_inferred(progress, messages, wanted)
     loss = LOSSES.get(metric, "log_loss")
     fits, refused = _fits(data, wanted, loss, options.effort.work)
-    selection = ClassificationSelection(options, data.classes, costs)
+    selection = classification.ClassificationSelection(options, data.classes, costs)
     compared = _compare(data, wanted, fits, refused, selection)
     choice, entries = compared.choose(options.rule), compared.entries
     tell_compared(progress, entries, choice.winner, choice.reason)
@@ -264,7 +244,7 @@ def _compare(
     wanted: Sequence[Candidate],
     found: list[FoldFits],
     refused: dict[str, str],
-    selection: ClassificationSelection,
+    selection: classification.ClassificationSelection,
 ) -> StreamComparison:
     """Score all candidates out of fold in one pass."""
     ready = [calibratable(fits, data) for fits in found]
@@ -282,10 +262,10 @@ def _compare(
 
 def _refuse_data(data: ClassData, task: str | None) -> list[str]:
     """Refuse too few rows, one class, or too many; what the requested ``task`` allows is said."""
-    if len(data.folds) < 2 or data.test.count < MIN_TEST_ROWS:
-        raise too_small(data.total.count + data.test.count)
-    if data.total.count < MIN_TRAINING_ROWS:
-        raise too_small(data.total.count + data.test.count)
+    if len(data.folds) < 2 or data.test.count < design.MIN_TEST_ROWS:
+        raise design.too_small(data.total.count + data.test.count)
+    if data.total.count < design.MIN_TRAINING_ROWS:
+        raise design.too_small(data.total.count + data.test.count)
     name = data.schema.targets[0].name
     known = [*data.training, *data.groups.parts[TEST].parts]
     if len(set(known)) == 1:
@@ -463,7 +443,7 @@ def simulated_data(schema: Schema, parts: Parts, groups: ClassMomentsByPart) -> 
     )  # fmt: skip
     is_test = np.asarray(block.parts) == TEST
     if not is_test.any() or is_test.all():
-        raise too_small(sum(m.count for _, _, m in cells))
+        raise design.too_small(sum(m.count for _, _, m in cells))
     sample, test = block.take(np.flatnonzero(~is_test)), block.take(np.flatnonzero(is_test))
     rows = InMemory(schema, block)
     return ClassData(rows, schema, parts, groups, sample, test, simulated=True)
@@ -491,20 +471,20 @@ def finish(
     data: ClassData,
     compared: StreamComparison,
     choice: Choice,
-    selection: ClassificationSelection,
-    metadata: Metadata,
+    selection: classification.ClassificationSelection,
+    metadata: design.Metadata,
     reason: str,
 ) -> Study:
     """Fit the winner, test it once, and describe it; the comparison is filled in by the caller."""
     winner = _fit_winner(data, compared, choice, selection)
-    baseline = with_warnings(compared.fits[BASELINE].fit)[0]
+    baseline = design.with_warnings(compared.fits[BASELINE].fit)[0]
     costs, costs_among = selection.costs, selection.own_costs
     data.announce("the test part")
     schema, targets = data.schema, data.targets
     tested = data.rows.reduce(
         Both(
-            SumsOverTestRows(schema, targets, winner.core, winner.model, costs_among),
-            SumsOverTestRows(schema, targets, baseline, baseline, costs_among),
+            scores.SumsOverTestRows(schema, targets, winner.core, winner.model, costs_among),
+            scores.SumsOverTestRows(schema, targets, baseline, baseline, costs_among),
         )
     )
     sums, base = tested.first, tested.second
@@ -512,10 +492,14 @@ def finish(
         for sums_of in (sums, base):
             sums_of.counted_as(data.test.count)
     decision = (
-        None if costs is None or costs_among is None else stream_decision(sums, costs, costs_among)
+        None
+        if costs is None or costs_among is None
+        else scores.stream_decision(sums, costs, costs_among)
     )
     base_decision = (
-        None if costs is None or costs_among is None else stream_decision(base, costs, costs_among)
+        None
+        if costs is None or costs_among is None
+        else scores.stream_decision(base, costs, costs_among)
     )
     names = tuple(str(c) for c in data.classes)
     description = describe(winner.model)
@@ -534,8 +518,8 @@ def finish(
         winner=choice.winner,
         reason=choice.reason,
         choice=choice,
-        test=stream_scores(sums, decision),
-        baseline_test=stream_scores(base, base_decision),
+        test=scores.stream_scores(sums, decision),
+        baseline_test=scores.stream_scores(base, base_decision),
         model=winner.model,
         description=description,
         messages=(
@@ -547,25 +531,28 @@ def finish(
         classes=names,
         calibration=winner.check,
         decision=decision,
-        class_scores=stream_class_scores(sums),
+        class_scores=scores.stream_class_scores(sums),
         stream=record,
     )
     return study if data.simulated else _with_sample(study, data, winner)
 
 
 def _fit_winner(
-    data: ClassData, compared: StreamComparison, choice: Choice, selection: ClassificationSelection
+    data: ClassData,
+    compared: StreamComparison,
+    choice: Choice,
+    selection: classification.ClassificationSelection,
 ) -> Winner:
     """The winner on all folds, with its calibration and the costs of its decisions."""
     data.announce(f"fitting {choice.winner} to all training rows")
     fits, found = compared.fits[choice.winner], compared.predictions[choice.winner]
-    core, warned = with_warnings(fits.fit)
-    model = with_calibration(fits.candidate, core, found)
+    core, warned = design.with_warnings(fits.fit)
+    model = classification.with_calibration(fits.candidate, core, found)
     winner = Winner(core, model, found, None, fits.candidate, warned)
     return selection.complete(winner, choice.winner)
 
 
-def _record(data: ClassData, sums: SumsOverTestRows, reason: str) -> StreamRecord:
+def _record(data: ClassData, sums: scores.SumsOverTestRows, reason: str) -> StreamRecord:
     weight, confidence, right = sums.bins
     safe = np.where(weight > 0, weight, 1.0)
     rankings = sums.rankings.values()
@@ -587,10 +574,14 @@ def _with_sample(study: Study, data: ClassData, winner: Winner) -> Study:
     block = concatenate([data.sample, data.test_sample])
     table = InMemory(data.schema, block)
     labels = np.asarray(block.parts)
-    folds = RowFolds(table, labels)
-    test = predictions(winner, table.take(np.flatnonzero(labels == TEST)), data.classes)
-    shown = by_fold(winner.out_of_fold, folds) if study.winner != BASELINE else ()
-    trained = training_rows(winner.core, winner.model, folds, winner.encoding, len(data.classes))
+    folds = design.RowFolds(table, labels)
+    test = classification.predictions(
+        winner, table.take(np.flatnonzero(labels == TEST)), data.classes
+    )
+    shown = classification.by_fold(winner.out_of_fold, folds) if study.winner != BASELINE else ()
+    trained = design.training_rows(
+        winner.core, winner.model, folds, winner.encoding, len(data.classes)
+    )
     missed = missed_classes(test, study.classes)
     study = replace(
         study,

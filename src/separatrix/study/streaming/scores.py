@@ -17,13 +17,7 @@ from separatrix.rows.rows import InMemory, merge
 from separatrix.rows.schema import NO_TERMS, Block, Schema, Term, Terms
 from separatrix.rows.split import TEST
 from separatrix.statistics.moments import Moments
-from separatrix.study.class_scores import (
-    DecisionCosts,
-    log_losses,
-    mean_of_terms,
-    row_losses,
-    wider,
-)
+from separatrix.study import class_scores
 from separatrix.study.design import scores_for
 from separatrix.study.measure import Z95
 from separatrix.study.out_of_fold import aligned_probabilities
@@ -118,14 +112,17 @@ def _over_classes(cells: ConfusionCells, k: int) -> list[Score]:
     rates = [
         cells.proportion("error", cells.answer != c, cells.truth == c) for c in present.tolist()
     ]
-    balanced = mean_of_terms("balanced_error", rates)
+    balanced = class_scores.mean_of_terms("balanced_error", rates)
     if k == 2 and present.min(initial=0) >= 0:
         return [balanced, cells.f1(1)]
     named = np.union1d(present, cells.answer)
-    macro = mean_of_terms("f1", [cells.f1(int(c)) for c in named])
-    losses = row_losses("f1", cells.truth, None, cells.answer, cells.w)
+    macro = class_scores.mean_of_terms("f1", [cells.f1(int(c)) for c in named])
+    losses = class_scores.row_losses("f1", cells.truth, None, cells.answer, cells.w)
     normal = cells.mean("f1", 1.0 - losses)
-    return [balanced, wider(macro, Score("f1", normal.value, normal.low, min(1.0, normal.high)))]
+    return [
+        balanced,
+        class_scores.wider(macro, Score("f1", normal.value, normal.low, min(1.0, normal.high))),
+    ]
 
 
 def _areas(sums: SumsOverTestRows) -> list[Score]:
@@ -134,7 +131,7 @@ def _areas(sums: SumsOverTestRows) -> list[Score]:
     terms = [term for term in terms if not math.isnan(term.value)]
     if not terms:
         return []
-    return [terms[0] if len(sums.targets) == 2 else mean_of_terms("auc", terms)]
+    return [terms[0] if len(sums.targets) == 2 else class_scores.mean_of_terms("auc", terms)]
 
 
 def stream_class_scores(sums: SumsOverTestRows) -> tuple[ScoresOfClass, ...]:
@@ -162,7 +159,7 @@ def stream_class_scores(sums: SumsOverTestRows) -> tuple[ScoresOfClass, ...]:
 
 
 def stream_decision(
-    sums: SumsOverTestRows, decisions: DecisionCosts, costs_among: Costs
+    sums: SumsOverTestRows, decisions: class_scores.DecisionCosts, costs_among: Costs
 ) -> Decision:
     """Cost, coverage and risk of the decisions on the test part."""
     made, plain = ConfusionCells.of(sums, 0), ConfusionCells.of(sums, 1)
@@ -239,7 +236,7 @@ class SumsOverTestRows:
 
     def _add_losses(self, truth: Ints, p: Floats, w: Floats) -> None:
         known = truth[:, None] == np.arange(p.shape[1])
-        x = np.column_stack([log_losses(p, truth), ((p - known) ** 2).sum(axis=1)])
+        x = np.column_stack([class_scores.log_losses(p, truth), ((p - known) ** 2).sum(axis=1)])
         terms = Terms((Term("log_loss"), Term("brier")))
         self.losses.update(Block(x, np.empty((len(w), 0)), w, terms, NO_TERMS))
         confidence = np.clip(p.max(axis=1), 0.0, 1.0)

@@ -11,17 +11,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from separatrix.verification.arithmetic import (
-    LOG_TWO,
-    ONE,
-    POINT,
-    determinant,
-    digits,
-    log,
-    product,
-    root_above,
-    solve_symmetric,
-)
+from separatrix.verification import arithmetic
 from separatrix.verification.claims.linear import Sums, sums_of
 from separatrix.verification.design import Blocks, Design, gather
 from separatrix.verification.stored import Record, Tensor
@@ -63,7 +53,9 @@ def _moments(model: Record, moments: Record, sums: list[Sums]) -> Claim:
     d = sums[0].d
     least = 16.0
     pooled = pooled_scatter(sums)
-    size = [root_above(pooled[j][j] / sum((s.weight for s in sums), ZERO)) for j in range(d)]
+    size = [
+        arithmetic.root_above(pooled[j][j] / sum((s.weight for s in sums), ZERO)) for j in range(d)
+    ]
     for name, source in (("means_", model), ("class_means_", model), ("mean", moments)):
         stored = source.get(name)
         if not isinstance(stored, Tensor):
@@ -71,16 +63,18 @@ def _moments(model: Record, moments: Record, sums: list[Sums]) -> Claim:
         for own, row in zip(sums, stored.rows, strict=True):
             for j, value in enumerate(row):
                 exact = own.mean(j + 1)
-                least = min(least, digits(Fraction(value) - exact, size[j] + abs(exact)))
+                least = min(least, arithmetic.digits(Fraction(value) - exact, size[j] + abs(exact)))
     scatter = moments["scatter"]
     for exact_matrix, stored_matrix in _matrices(scatter, sums, pooled):
         for j in range(d):
             for k, value in stored_matrix(j):
-                scale = root_above(exact_matrix[j][j]) * root_above(exact_matrix[k][k])
+                scale = arithmetic.root_above(exact_matrix[j][j]) * arithmetic.root_above(
+                    exact_matrix[k][k]
+                )
                 error = Fraction(value) - exact_matrix[j][k]
                 raw = sum((abs(s.matrix[j + 1][k + 1]) for s in sums), ZERO)
                 rounding = abs(error) <= raw / 10**14  # all that a constant column has
-                least = min(least, 16.0 if rounding else digits(error, scale))
+                least = min(least, 16.0 if rounding else arithmetic.digits(error, scale))
     sentence = (
         f"Means and products of every class agree with the recorded ones to {least:.0f} digits."
     )
@@ -107,7 +101,7 @@ def _matrices(scatter: Tensor, sums: list[Sums], pooled: list[list[Fraction]]) -
 def _is_full(scatter: Tensor, pooled: list[list[Fraction]]) -> bool:
     """Whether as many classes as columns have a pooled matrix: its diagonal fits."""
     pairs = [(Fraction(scatter.rows[j][j]), pooled[j][j]) for j in range(len(pooled))]
-    return all(digits(a - b, b) > 3 for a, b in pairs)
+    return all(arithmetic.digits(a - b, b) > 3 for a, b in pairs)
 
 
 def scatter_of(sums: Sums) -> list[list[Fraction]]:
@@ -125,7 +119,9 @@ def pooled_scatter(sums: list[Sums]) -> list[list[Fraction]]:
 def _priors(stored: list[float], sums: list[Sums]) -> Claim:
     total = sum((s.weight for s in sums), ZERO)
     pairs = zip(stored, sums, strict=True)
-    least = min(digits(Fraction(p) - s.weight / total, s.weight / total) for p, s in pairs)
+    least = min(
+        arithmetic.digits(Fraction(p) - s.weight / total, s.weight / total) for p, s in pairs
+    )
     sentence = f"Priors are the proportions of the classes, to {least:.0f} digits."
     return Claim("priors", PROVED if least >= 12 else REFUTED, sentence, least)
 
@@ -166,12 +162,12 @@ def _linear(model: Record, scores: Record, sums: list[Sums]) -> float | None:
     d = sums[0].d
     sigma = [[v / total for v in row] for row in pooled_scatter(sums)]
     means = [[s.mean(j + 1) for j in range(d)] for s in sums]
-    exact_solution = solve_symmetric(sigma, means)
+    exact_solution = arithmetic.solve_symmetric(sigma, means)
     if exact_solution.rank < d:
         return None
     b = exact_solution.x
     least = 16.0
-    unit = [root_above(sigma[j][j]) for j in range(d)]
+    unit = [arithmetic.root_above(sigma[j][j]) for j in range(d)]
     rows, center, offset = scores["coef"].rows, scores["center"].values, scores["offset"].values
     coef, intercept = model["coef_"].rows, model["intercept_"].values
     if len(coef) == 1:
@@ -182,15 +178,18 @@ def _linear(model: Record, scores: Record, sums: list[Sums]) -> float | None:
         for stored in (rows, coef):
             for j, value in enumerate(exact):
                 error = Fraction(stored[k][j]) - Fraction(stored[0][j]) - value
-                least = min(least, digits(error, max(abs(value), largest / unit[j] / 1000)))
+                least = min(
+                    least, arithmetic.digits(error, max(abs(value), largest / unit[j] / 1000))
+                )
         terms = [_half_square(b[i], means[i]) for i in (k, 0)]
         constant = terms[1] - terms[0] + log_fraction(sums[k].weight / sums[0].weight)
         scale = abs(terms[0]) + abs(terms[1]) + 1
         least = min(
-            least, digits(Fraction(intercept[k]) - Fraction(intercept[0]) - constant, scale)
+            least,
+            arithmetic.digits(Fraction(intercept[k]) - Fraction(intercept[0]) - constant, scale),
         )
         at = constant + sum((v * Fraction(c) for v, c in zip(exact, center, strict=True)), ZERO)
-        least = min(least, digits(Fraction(offset[k]) - Fraction(offset[0]) - at, scale))
+        least = min(least, arithmetic.digits(Fraction(offset[k]) - Fraction(offset[0]) - at, scale))
     return least
 
 
@@ -244,21 +243,23 @@ def _quadratic(model: Record, scores: Record, sums: list[Sums]) -> float | None:
         sigma = covariances[k]
         columns = [[a[j][c] for j in range(d)] for c in range(d)]
         for p, column in enumerate(columns):
-            image = product(sigma, column)
+            image = arithmetic.product(sigma, column)
             for q in range(p + 1):
                 value = sum((x * y for x, y in zip(columns[q], image, strict=True)), ZERO)
-                least = min(least, digits(value * temperature - int(p == q), Fraction(1)))
+                least = min(
+                    least, arithmetic.digits(value * temperature - int(p == q), Fraction(1))
+                )
             shift = sum(
                 (column[j] * (moments.mean(j + 1) - Fraction(center[j])) for j in range(d)), ZERO
             )
             error = Fraction(scores["means"].rows[k][p]) - shift
-            least = min(least, digits(error, max(abs(shift), Fraction(1))))
-        volume = determinant(sigma)
+            least = min(least, arithmetic.digits(error, max(abs(shift), Fraction(1))))
+        volume = arithmetic.determinant(sigma)
         if volume <= 0:
             return None
         constant = log_fraction(moments.weight / total) - log_fraction(volume) / 2
         error = Fraction(scores["offset"].values[k]) * temperature - constant
-        least = min(least, digits(error, abs(constant) + 1))
+        least = min(least, arithmetic.digits(error, abs(constant) + 1))
     return least
 
 
@@ -280,14 +281,19 @@ def _diagonal(model: Record, scores: Record, sums: list[Sums], design: Design) -
             if variance <= 0:
                 return None
             scale = Fraction(scores["scale"].rows[k][j])
-            least = min(least, digits(scale**2 * variance - 1, Fraction(1)))
+            least = min(least, arithmetic.digits(scale**2 * variance - 1, Fraction(1)))
             error = Fraction(model["covariance_"].rows[k][j]) - variance
-            least = min(least, digits(error, variance))
+            least = min(least, arithmetic.digits(error, variance))
             error = Fraction(scores["means"].rows[k][j]) - moments.mean(j + 1)
-            least = min(least, digits(error, abs(moments.mean(j + 1)) + root_above(variance)))
+            least = min(
+                least,
+                arithmetic.digits(
+                    error, abs(moments.mean(j + 1)) + arithmetic.root_above(variance)
+                ),
+            )
             constant -= log_fraction(variance) / 2
         error = Fraction(scores["offset"].values[k]) - constant
-        least = min(least, digits(error, abs(constant) + 1))
+        least = min(least, arithmetic.digits(error, abs(constant) + 1))
     return least
 
 
@@ -295,4 +301,7 @@ def log_fraction(value: Fraction) -> Fraction:
     """log of a positive fraction, to 90 binary digits."""
     exponent = value.numerator.bit_length() - value.denominator.bit_length()
     power = Fraction(2) ** exponent
-    return Fraction(log(int(value / power * ONE)) + exponent * LOG_TWO, 1 << POINT)
+    return Fraction(
+        arithmetic.log(int(value / power * arithmetic.ONE)) + exponent * arithmetic.LOG_TWO,
+        1 << arithmetic.POINT,
+    )

@@ -8,14 +8,7 @@ from fractions import Fraction
 from math import isinf
 from typing import Any
 
-from separatrix.verification.arithmetic import (
-    DualSearch,
-    exact_dot,
-    exact_sum,
-    fraction,
-    scale_to_integers,
-    solve_symmetric,
-)
+from separatrix.verification import arithmetic
 from separatrix.verification.claims.linear import coefficients, gap_claims, kkt_claims, number
 from separatrix.verification.design import Blocks, Design, class_positions, gather
 from separatrix.verification.stored import Record
@@ -146,10 +139,10 @@ def _ridge(model: Record, design: Design, weights: list[Fraction]) -> list[Fract
     if not _is_standardized(model):
         return [Fraction(1)] * len(design.columns)
     floats = [float(w) for w in weights]
-    total = exact_sum(floats)
+    total = arithmetic.exact_sum(floats)
     claims = []
     for column in design.columns:
-        mean = exact_dot(column, floats) / total
+        mean = arithmetic.exact_dot(column, floats) / total
         squares = sum(
             (w * (Fraction(x) - mean) ** 2 for w, x in zip(weights, column, strict=True)), ZERO
         )
@@ -219,7 +212,7 @@ def errors(rows: list[list[float]], w: list[float], b: float, t: list[float]) ->
     """Rows whose score is not of the sign of t, by exact sums."""
     count = 0
     for row, sign in zip(rows, t, strict=True):
-        score = exact_dot([*row, 1.0], [*w, b])
+        score = arithmetic.exact_dot([*row, 1.0], [*w, b])
         count += score <= 0 if sign > 0 else score >= 0
     return count
 
@@ -279,14 +272,14 @@ class ExactLinearProblem:
 
     def excesses(self, w: list[float], b: float) -> list[tuple[Fraction, int]]:
         """e of every row and the sign of its β."""
-        weights, shift = scale_to_integers([*w, b])
-        rows, down = scale_to_integers([v for row in self.x for v in row])
+        weights, shift = arithmetic.scale_to_integers([*w, b])
+        rows, down = arithmetic.scale_to_integers([v for row in self.x for v in row])
         d, total = len(w), shift + down
         found = []
         for i, t in enumerate(self.t):
             coefs = rows[i * d : (i + 1) * d]
             value = sum(a * c for a, c in zip(coefs, weights, strict=False)) + (weights[d] << down)
-            score = fraction(value, total)
+            score = arithmetic.fraction(value, total)
             if self.epsilon is None:
                 found.append((1 - (score if t > 0 else -score), 1 if t > 0 else -1))
             else:
@@ -348,7 +341,7 @@ class ExactLinearProblem:
         free = [i for i, (e, _) in enumerate(excess) if abs(e) <= ON_MARGIN]
         bounds = {i: self._bounds(i, excess[i][1]) for i in free}
         pull = self.pull(beta)
-        search = DualSearch(
+        search = arithmetic.DualSearch(
             [self.x[i] for i in free],
             [self.t[i] - excess[i][1] * float(self.epsilon or 0) for i in free],
             [float(bounds[i][0]) for i in free],
@@ -398,7 +391,7 @@ class ExactLinearProblem:
         symmetric = [
             [(gram[i][j] + gram[j][i]) / 2 for j in range(len(free))] for i in range(len(free))
         ]
-        return [_short(v) for v in solve_symmetric(symmetric, [right]).x[0]]
+        return [_short(v) for v in arithmetic.solve_symmetric(symmetric, [right]).x[0]]
 
     def _balance(self, beta: list[Fraction]) -> list[Fraction]:
         """β with Σβ = 0, by shrinking the largest coefficients of the heavier side."""

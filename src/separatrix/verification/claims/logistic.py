@@ -10,38 +10,11 @@ from math import isinf
 from operator import mul
 from typing import Any
 
-from separatrix.verification.arithmetic import (
-    LOG_ERROR,
-    ONE,
-    POINT,
-    dot,
-    exact_dot,
-    exact_sum,
-    exp_minus,
-    fraction,
-    log,
-    root_above,
-    root_below,
-    scale_to_integers,
-    solve_symmetric,
-)
+from separatrix.verification import arithmetic, verdict
+from separatrix.verification.claims import linear
 from separatrix.verification.claims.hyperplanes import class_factors
-from separatrix.verification.claims.linear import (
-    CoefficientPenalty,
-    coefficients,
-    gap_claims,
-    kkt_claims,
-)
 from separatrix.verification.design import Blocks, Design, gather
 from separatrix.verification.stored import Record, Tensor
-from separatrix.verification.verdict import (
-    CONSISTENT,
-    PROVED,
-    REFUTED,
-    UNCHECKED,
-    Claim,
-    claim_recorded,
-)
 
 #: The certificate promises a gap of ``tol``; coefficients are refined far below it.
 RECORDED = Fraction(1, 10**11)
@@ -51,11 +24,11 @@ ROUNDING = Fraction(1, 1 << 49)
 ON_BOUNDARY = Fraction(1, 10**11)
 
 
-def logistic(model: Record, blocks: Blocks) -> list[Claim]:
+def logistic(model: Record, blocks: Blocks) -> list[verdict.Claim]:
     """``LogisticRegression``, and paths and searches at the C that they chose."""
     if not model.params.get("refit", True):
         sentence = "Coefficients that are averages over folds minimize no objective."
-        return [Claim("duality gap", UNCHECKED, sentence)]
+        return [verdict.Claim("duality gap", verdict.UNCHECKED, sentence)]
     design = gather(blocks)
     known = model["classes_"].values
     codes = design.classes(known)
@@ -65,7 +38,7 @@ def logistic(model: Record, blocks: Blocks) -> list[Claim]:
         return [_separation(separation, design, codes, len(known))]
     weights = _weights(model, design, codes, len(known))
     likelihood = Likelihood.of(design.columns, codes, weights, len(known))
-    coef, intercept = coefficients(model)
+    coef, intercept = linear.coefficients(model)
     theta = [[*row, a] for row, a in zip(coef, intercept, strict=True)]
     loss, probabilities = likelihood.evaluate(theta, blocks)
     factor = Fraction(1) if isinf(C) else Fraction(C)
@@ -74,7 +47,7 @@ def logistic(model: Record, blocks: Blocks) -> list[Claim]:
     certificate = model["certificate_"]
     error = factor * likelihood.error
     claims = [
-        claim_recorded(
+        verdict.claim_recorded(
             "objective", "The objective", certificate["primal"], primal, ZERO, error=error
         )
     ]
@@ -82,10 +55,10 @@ def logistic(model: Record, blocks: Blocks) -> list[Claim]:
     gap = None if dual is None else primal - dual
     claims += _gap(certificate, primal, gap, model, error)
     kkt, allowed = _kkt(model, design, weights, likelihood, probabilities, penalties, coef)
-    return claims + kkt_claims(certificate, kkt, allowed, tolerance_of(model))
+    return claims + linear.kkt_claims(certificate, kkt, allowed, tolerance_of(model))
 
 
-def _separation(record: Record, design: Design, codes: list[int], k: int) -> Claim:
+def _separation(record: Record, design: Design, codes: list[int], k: int) -> verdict.Claim:
     """Margins (v_y − v_k)·(x, 1) of the stored direction, by exact signs.
 
     Where none is negative and some are positive the likelihood has no maximum.
@@ -96,30 +69,32 @@ def _separation(record: Record, design: Design, codes: list[int], k: int) -> Cla
         planes = [[0.0] * len(planes[0]), *planes]
     smallest = largest = None
     for row, code in zip(design.rows, codes, strict=True):
-        scores = [exact_dot([*row, 1.0], plane) for plane in planes]
+        scores = [arithmetic.exact_dot([*row, 1.0], plane) for plane in planes]
         margin = min(scores[code] - other for j, other in enumerate(scores) if j != code)
         smallest = margin if smallest is None else min(smallest, margin)
         top = max(scores[code] - other for j, other in enumerate(scores) if j != code)
         largest = top if largest is None else max(largest, top)
     if smallest is None or largest is None or largest <= 0:
-        return Claim("separation", REFUTED, "The stored direction separates no row.")
+        return verdict.Claim(
+            "separation", verdict.REFUTED, "The stored direction separates no row."
+        )
     if smallest > 0:
         sentence = "Every row is on its side: the likelihood has no maximum, and none is claimed."
-        return Claim("separation", PROVED, sentence)
+        return verdict.Claim("separation", verdict.PROVED, sentence)
     if record["complete"] or smallest < -ON_BOUNDARY * largest:
         sentence = f"A row is on the wrong side by {float(smallest / largest):.1e} of the largest."
-        return Claim("separation", REFUTED, sentence)
+        return verdict.Claim("separation", verdict.REFUTED, sentence)
     sentence = "No row is on the wrong side beyond rounding; some lie on the boundary."
-    return Claim("separation", CONSISTENT, sentence, 12.0)
+    return verdict.Claim("separation", verdict.CONSISTENT, sentence, 12.0)
 
 
 def _gap(
     certificate: Record, primal: Fraction, gap: Fraction | None, model: Record, error: Fraction
-) -> list[Claim]:
+) -> list[verdict.Claim]:
     if gap is None:
         sentence = "The probabilities of the model are not near a dual point."
-        return [Claim("duality gap", CONSISTENT, sentence, 0.0)]
-    return gap_claims(
+        return [verdict.Claim("duality gap", verdict.CONSISTENT, sentence, 0.0)]
+    return linear.gap_claims(
         certificate,
         primal,
         max(gap, ZERO),
@@ -141,7 +116,7 @@ def _kkt(
     weights: list[float],
     likelihood: Likelihood,
     probabilities: list[list[int]],
-    penalties: list[CoefficientPenalty | None],
+    penalties: list[linear.CoefficientPenalty | None],
     coef: list[list[float]],
 ) -> tuple[Fraction, Fraction]:
     """The largest derivative by a coefficient of a centered column of unit variance, per row.
@@ -153,10 +128,10 @@ def _kkt(
     total, pull = likelihood.total, likelihood.pull(probabilities)
     worst = rounding = ZERO
     for j, column in enumerate(design.columns):
-        mean = exact_dot(column, weights) / total
+        mean = arithmetic.exact_dot(column, weights) / total
         pairs = zip(map(Fraction, weights), map(Fraction, column), strict=True)
         square = sum((w * x * x for w, x in pairs), ZERO) / total
-        unit = root_above(max(square - mean * mean, ZERO))
+        unit = arithmetic.root_above(max(square - mean * mean, ZERO))
         size = max((abs(Fraction(row[j])) for row in coef), default=ZERO)
         rounding += ROUNDING * size * (abs(mean) + unit)
         for own, row in zip(pull, coef, strict=True):
@@ -174,7 +149,7 @@ def _dual(
     model: Record,
     likelihood: Likelihood,
     probabilities: list[list[int]],
-    penalties: list[CoefficientPenalty | None],
+    penalties: list[linear.CoefficientPenalty | None],
     factor: Fraction,
 ) -> Fraction | None:
     """D from below; None where no dual point was found."""
@@ -198,29 +173,31 @@ def _dual(
 
 def _penalties(
     model: Record, design: Design, weights: list[float]
-) -> list[CoefficientPenalty | None]:
+) -> list[linear.CoefficientPenalty | None]:
     """The penalty of every column and of the constant; None where there is none."""
     if isinf(_cost(model)):
         return [None] * (len(design.columns) + 1)
     ratio = Fraction(_chosen(model, "l1_ratio", 0.0) or 0.0)
-    coefficient_penalties: list[CoefficientPenalty | None] = []
-    total = exact_sum(weights)
+    coefficient_penalties: list[linear.CoefficientPenalty | None] = []
+    total = arithmetic.exact_sum(weights)
     for column in design.columns:
         square = Fraction(1)
         if model.params.get("standardize"):
-            mean = exact_dot(column, weights) / total
+            mean = arithmetic.exact_dot(column, weights) / total
             pairs = zip(map(Fraction, weights), map(Fraction, column), strict=True)
             square = sum((w * (x - mean) ** 2 for w, x in pairs), ZERO) / total
-        below, above = root_below(square), root_above(square)
+        below, above = arithmetic.root_below(square), arithmetic.root_above(square)
         if square == 1:
             below = above = Fraction(1)
         coefficient_penalties.append(
-            CoefficientPenalty(ratio * below, ratio * above, (1 - ratio) * square, False)
+            linear.CoefficientPenalty(ratio * below, ratio * above, (1 - ratio) * square, False)
         )
     return [*coefficient_penalties, None]
 
 
-def _penalty(penalties: list[CoefficientPenalty | None], coef: list[list[float]]) -> Fraction:
+def _penalty(
+    penalties: list[linear.CoefficientPenalty | None], coef: list[list[float]]
+) -> Fraction:
     total = ZERO
     for row in coef:
         for p, b in zip(penalties, row, strict=False):
@@ -286,8 +263,8 @@ class Likelihood:
         cls, columns: Sequence[Sequence[float]], codes: list[int], weights: list[float], k: int
     ) -> Likelihood:
         """From doubles; the last column is the constant."""
-        integers = [*map(scale_to_integers, columns), ([1] * len(codes), 0)]
-        w, shift = scale_to_integers(weights)
+        integers = [*map(arithmetic.scale_to_integers, columns), ([1] * len(codes), 0)]
+        w, shift = arithmetic.scale_to_integers(weights)
         planes = [1] if k == 2 else list(range(k))
         return cls([c for c, _ in integers], [s for _, s in integers], codes, w, shift, planes, k)
 
@@ -302,23 +279,23 @@ class Likelihood:
             for k, score in zip(self.planes, scores, strict=True):
                 s[k] = score[i]
             top = max(s)
-            e = [exp_minus(top - value) for value in s]
+            e = [arithmetic.exp_minus(top - value) for value in s]
             norm = sum(e)
-            total += self.weights[i] * (log(norm) + top - s[code] + ROW_ERROR)
-            p = [(value << POINT) // norm for value in e]
-            p[p.index(max(p))] += ONE - sum(p)
+            total += self.weights[i] * (arithmetic.log(norm) + top - s[code] + ROW_ERROR)
+            p = [(value << arithmetic.POINT) // norm for value in e]
+            p[p.index(max(p))] += arithmetic.ONE - sum(p)
             probabilities.append(p)
             if i % 512 == 0:
                 blocks.tell("likelihood of rows", i, len(self.codes))
-        return fraction(total, POINT + self.weight_shift), probabilities
+        return arithmetic.fraction(total, arithmetic.POINT + self.weight_shift), probabilities
 
     def _scores(self, theta: list[float]) -> list[int]:
         """θ·(x, 1) of every row in units of 2⁻⁹⁶, rounded down."""
-        b, shift = scale_to_integers(theta)
+        b, shift = arithmetic.scale_to_integers(theta)
         common = max(self.shifts) + shift
         factors = [v << (common - s - shift) for v, s in zip(b, self.shifts, strict=True)]
         rows = zip(*self.columns, strict=True)
-        up = POINT - common
+        up = arithmetic.POINT - common
         sums = [sum(map(mul, row, factors)) for row in rows]
         return [v << up if up >= 0 else v >> -up for v in sums]
 
@@ -327,12 +304,14 @@ class Likelihood:
         pulls = []
         for k in self.planes:
             r = [
-                w * ((ONE if code == k else 0) - p[k])
+                w * ((arithmetic.ONE if code == k else 0) - p[k])
                 for w, code, p in zip(self.weights, self.codes, probabilities, strict=True)
             ]
             pulls.append(
                 [
-                    fraction(dot(column, r), s + POINT + self.weight_shift)
+                    arithmetic.fraction(
+                        arithmetic.dot(column, r), s + arithmetic.POINT + self.weight_shift
+                    )
                     for column, s in zip(self.columns, self.shifts, strict=True)
                 ]
             )
@@ -351,7 +330,7 @@ class Likelihood:
         size, planes = len(free), len(self.planes)
         gram = self._gram(coarse, free, free)
         right = [-pull[a][j] for a in range(planes) for j in free]
-        delta = solve_symmetric(gram, [right]).x[0]
+        delta = arithmetic.solve_symmetric(gram, [right]).x[0]
         planes_moved = [delta[a * size : (a + 1) * size] for a in range(planes)]
         cross = self._gram(coarse, list(range(len(self.columns))), free)
         width = len(self.columns)
@@ -381,7 +360,7 @@ class Likelihood:
                 for d, j in zip(column, free, strict=True)
             ]
             rows = zip(*(self.columns[j] for j in free), strict=True)
-            steps.append([sum(map(mul, row, fixed)) >> (200 - POINT) for row in rows])
+            steps.append([sum(map(mul, row, fixed)) >> (200 - arithmetic.POINT) for row in rows])
         moved = []
         for i, p in enumerate(probabilities):
             q = coarse[i]
@@ -396,7 +375,7 @@ class Likelihood:
         return moved
 
     def _coarse(self, p: list[int]) -> list[int]:
-        q = [value >> (POINT - _COARSE) for value in p]
+        q = [value >> (arithmetic.POINT - _COARSE) for value in p]
         q[q.index(max(q))] += (1 << _COARSE) - sum(q)
         return q
 
@@ -412,8 +391,8 @@ class Likelihood:
                 for at, i in enumerate(left):
                     weighted = list(map(mul, weights, self.columns[i]))
                     rows[a * len(left) + at] += [
-                        fraction(
-                            dot(weighted, self.columns[j]),
+                        arithmetic.fraction(
+                            arithmetic.dot(weighted, self.columns[j]),
                             2 * _COARSE + self.weight_shift + self.shifts[i] + self.shifts[j],
                         )
                         for j in free
@@ -430,17 +409,17 @@ class Likelihood:
                     value > 1 << 4
                 ):  # smaller ones count for less than a row's error: every term is positive
                     entropy_of_row += (value - 2) * max(
-                        0, -log(value + 2) - LOG_ERROR - POINT
-                    ) >> POINT
+                        0, -arithmetic.log(value + 2) - arithmetic.LOG_ERROR - arithmetic.POINT
+                    ) >> arithmetic.POINT
             total += w * max(0, entropy_of_row - ROW_ERROR)
-        return fraction(total, POINT + self.weight_shift)
+        return arithmetic.fraction(total, arithmetic.POINT + self.weight_shift)
 
     @property
     def error(self) -> Fraction:
         """What fixed point may lose of the loss and of the entropy together."""
-        return 4 * self.total * Fraction(ROW_ERROR, ONE)
+        return 4 * self.total * Fraction(ROW_ERROR, arithmetic.ONE)
 
     @cached_property
     def total(self) -> Fraction:
         """Σ w."""
-        return fraction(sum(self.weights), self.weight_shift)
+        return arithmetic.fraction(sum(self.weights), self.weight_shift)
