@@ -20,6 +20,7 @@ _BESIDE = {
     "rows.parts": "Parts",
     "statistics.moments": "Moments",
     "statistics.triangular": "TriangularFactor",
+    "additive.base": "AdditiveTerm Curve AdditiveSummary",
     "bayes.sampling": "LogisticSamples",
     "bayes.bayesian_logistic_regression": "PosteriorComparison",
     "geometry.normal": "MultivariateNormal",

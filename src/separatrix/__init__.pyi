@@ -1,5 +1,9 @@
 # Types of the public names, for editors and type checkers: one import for every entry of HOMES.
 
+from separatrix.additive.base import AdditiveSummary as AdditiveSummary
+from separatrix.additive.base import AdditiveTerm as AdditiveTerm
+from separatrix.additive.base import Curve as Curve
+from separatrix.additive.regressor import AdditiveRegressor as AdditiveRegressor
 from separatrix.bayes.ard_regression import ARDRegression as ARDRegression
 from separatrix.bayes.averaging import EvidenceAveraging as EvidenceAveraging
 from separatrix.bayes.bayesian_logistic_regression import (

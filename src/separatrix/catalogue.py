@@ -387,6 +387,8 @@ _ROWS = (
         candidate=_candidate("least_absolute", 6, "least absolute deviations", on_request=True)),
     Declaration("QuantileRegressor", "linear.quantile", REGRESSION, view="quantile",
         twin="linear_model"),
+    # -- additive
+    Declaration("AdditiveRegressor", "additive.regressor", REGRESSION),
     # -- logistic
     Declaration("LogisticRegression", "logistic.logistic_regression", CLASSIFICATION,
         view="logistic", twin="linear_model", stream={}, verifier="logistic:logistic",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from separatrix.optimize.convex import EpsilonInsensitive, Huber, Squared, SquaredEpsilonInsensitive
 from tests.registry import (
+    additive,
     bayes,
     discriminant,
     estimators,
@@ -27,7 +28,7 @@ from tests.registry.row import Row
 __all__ = ["CLUSTERERS", "HIERARCHIES", "KERNELS", "LOSSES", "METRIC_LEARNERS", "REGISTRY", "Row"]
 
 _FAMILIES = (
-    linear, discriminant, logistic, perceptron, neighbors, svm, estimators, probability,
+    linear, additive, discriminant, logistic, perceptron, neighbors, svm, estimators, probability,
     bayes, hypotheses,
 )  # fmt: skip
 REGISTRY: list[Row] = [row for family in _FAMILIES for row in family.ROWS]

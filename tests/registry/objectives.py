@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.interpolate import BSpline
 from scipy.special import logsumexp
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -114,6 +115,50 @@ def polynomial_least_squares(model: Any, coef: Any, intercept: float, x: Any, y:
     """½ Σ (y − a − Σ b·x^e)², from the powers themselves."""
     powers = np.prod(x[:, None, :] ** model.exponents_, axis=2)
     return least_squares(model, coef, intercept, powers, y)
+
+
+def additive(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
+    """½ Σ (y − a − Σ f_j)² + ½ Σ λ b²."""
+    f, penalty = additive_scores(model, coef, x)
+    return 0.5 * float(np.sum((y - intercept - f[:, 0]) ** 2)) + penalty
+
+
+def additive_parameters(model: Any, _x: Any, _y: Any) -> tuple[Any, Any]:
+    """Natural coordinates of all blocks that were not left out, and the constants."""
+    kept = [term.coordinates[np.isfinite(_penalties(term))] for term in model.terms_]
+    return np.concatenate(kept), model.intercept_
+
+
+def _penalties(term: Any) -> Any:
+    sizes = [size for _, size in term.basis.blocks]
+    return np.repeat(term.penalties, sizes, axis=0)
+
+
+def additive_scores(model: Any, coef: Any, x: Any) -> tuple[Any, float]:
+    """Σ f_j of every row and output with B-splines of SciPy, and ½ Σ λ b²."""
+    f, penalty, start = np.zeros((len(x), len(np.atleast_1d(model.intercept_)))), 0.0, 0
+    for term in model.terms_:
+        each = _penalties(term)
+        kept, b = np.isfinite(each), np.zeros(each.shape)
+        b[kept] = coef[start : start + kept.sum()]
+        start += kept.sum()
+        penalty += 0.5 * float(np.sum(each[kept] * b[kept] ** 2))
+        f += _spline_values(term.basis, x) @ (term.basis.transform @ b)
+    return f, penalty
+
+
+def _spline_values(basis: Any, x: Any) -> Any:
+    """B-splines by their knots, equally spaced beyond the range; products of two columns."""
+    if hasattr(basis, "left"):
+        left, right = _spline_values(basis.left, x), _spline_values(basis.right, x)
+        return (left[:, :, None] * right[:, None, :]).reshape(len(x), -1)
+    degree = basis.size - len(basis.knots) + 1
+    first, last = np.diff(basis.knots)[[0, -1]]
+    steps = np.arange(1, degree + 1)
+    low, high = basis.knots[0] - first * steps[::-1], basis.knots[-1] + last * steps
+    knots = np.concatenate([low, basis.knots, high])
+    z = (x[:, basis.terms[0]] - basis.low) / basis.width
+    return BSpline(knots, np.eye(basis.size), degree)(z)
 
 
 # -- classification ----------------------------------------------------------------------------

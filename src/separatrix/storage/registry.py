@@ -40,6 +40,8 @@ _RECORDS = {
     "linear.spectrum": "DesignSpectrum",
     "linear.inference": "FitStatistics",
     "logistic.logistic_regression": "LogisticFitStatistics",
+    "additive.basis": "ColumnBasis PairBasis",
+    "additive.base": "AdditiveTerm",
     "logistic.problem": "Separation",
     "logistic.gradient_descent": "TrainingTrace",
     "discriminant.covariance_tests": "MardiaTest BoxTest",

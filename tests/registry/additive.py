@@ -1,0 +1,20 @@
+"""Additive models with smooth terms."""
+
+from __future__ import annotations
+
+import separatrix as sx
+from tests.registry import objectives as of
+from tests.registry.row import Row
+
+ROWS: list[Row] = [
+    Row(
+        "AdditiveRegressor",
+        lambda: sx.AdditiveRegressor(n_knots=6),
+        objective=of.additive,
+        parameters=of.additive_parameters,
+    ),
+    Row(
+        "AdditiveRegressor, a pair and a monotone column",
+        lambda: sx.AdditiveRegressor(n_knots=6, interactions=1, monotone={0: 1}),
+    ),
+]
