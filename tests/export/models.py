@@ -95,6 +95,8 @@ MODELS: dict[str, Callable[[], Any]] = {
     "two targets": lambda: sx.Ridge().fit(matrix()[0], np.stack([matrix()[1]] * 2, axis=1)),
     "baseline": lambda: numbers(sx.MeanRegressor()),
     "polynomial": lambda: numbers(sx.PolynomialRegression(degree=3, alpha=0.1)),
+    "additive": lambda: numbers(sx.AdditiveRegressor(n_knots=4, interactions=[(0, 1)])),
+    "table, additive": lambda: sx.AdditiveRegressor(n_knots=4).fit(rows("rent")),
     "bayesian ridge": lambda: numbers(sx.BayesianRidge()),
     "huber": lambda: numbers(sx.HuberRegressor()),
     "logistic": lambda: two(sx.LogisticRegression()),

@@ -125,8 +125,8 @@ def additive(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
 
 def additive_parameters(model: Any, _x: Any, _y: Any) -> tuple[Any, Any]:
     """Natural coordinates of all blocks that were not left out, and the constants."""
-    kept = [term.coordinates[np.isfinite(_penalties(term))] for term in model.terms_]
-    return np.concatenate(kept), model.intercept_
+    finite = [term.coordinates[np.isfinite(_penalties(term))] for term in model.terms_]
+    return np.concatenate(finite), model.intercept_
 
 
 def _penalties(term: Any) -> Any:
@@ -139,10 +139,10 @@ def additive_scores(model: Any, coef: Any, x: Any) -> tuple[Any, float]:
     f, penalty, start = np.zeros((len(x), len(np.atleast_1d(model.intercept_)))), 0.0, 0
     for term in model.terms_:
         each = _penalties(term)
-        kept, b = np.isfinite(each), np.zeros(each.shape)
-        b[kept] = coef[start : start + kept.sum()]
-        start += kept.sum()
-        penalty += 0.5 * float(np.sum(each[kept] * b[kept] ** 2))
+        finite, b = np.isfinite(each), np.zeros(each.shape)
+        b[finite] = coef[start : start + finite.sum()]
+        start += finite.sum()
+        penalty += 0.5 * float(np.sum(each[finite] * b[finite] ** 2))
         f += _spline_values(term.basis, x) @ (term.basis.transform @ b)
     return f, penalty
 

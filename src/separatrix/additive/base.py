@@ -15,7 +15,7 @@ from separatrix.additive.basis import (
     PAIR_INTERVALS,
     Basis,
     ColumnBasis,
-    Coordinates,
+    NaturalCoordinates,
     PairBasis,
     column_bases,
     spline_basis,
@@ -101,7 +101,7 @@ class AdditiveTerm:
     @cached_property
     def coef(self) -> Floats:
         """Coefficients of the functions (functions x outputs)."""
-        return np.asarray(_transform(self.basis) @ self.coordinates)
+        return np.asarray(transform_of(self.basis) @ self.coordinates)
 
     def add(self, x: Floats, out: Floats) -> None:
         """Add its values at the rows of a design."""
@@ -110,11 +110,13 @@ class AdditiveTerm:
 
     def deviations(self, x: Floats, output: int) -> Floats:
         """Posterior standard deviations of its values."""
-        z = self.basis.values(x) @ _transform(self.basis)
-        return np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", z, self.covariance[output], z), 0.0))
+        z = self.basis.values(x) @ transform_of(self.basis)
+        squares = np.einsum("ij,jk,ik->i", z, self.covariance[output], z, optimize=True)
+        return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
 
-def _transform(basis: Basis) -> Floats:
+def transform_of(basis: Basis) -> Floats:
+    """Natural coordinates as coefficients, which a fitted basis has."""
     assert basis.transform is not None
     return basis.transform
 
@@ -350,9 +352,7 @@ class AdditiveModel(RowsEstimator):
         x = nodes.design_of(self)
         constants = nodes.Constants(x, np.atleast_1d(np.asarray(self.intercept_, dtype=float)))
         parts = [t.basis.node(x, t.coef) for t in self.terms_ if t.coef.any()]
-        return nodes.WeightedSum(
-            (constants, *parts), np.ones(1 + len(parts)), names=tuple(names)
-        )
+        return nodes.WeightedSum((constants, *parts), np.ones(1 + len(parts)), names=tuple(names))
 
     # -- curves ------------------------------------------------------------------------------------
 
@@ -368,6 +368,8 @@ class AdditiveModel(RowsEstimator):
 
     def _output(self, label: Any) -> int:
         """The number of an output."""
+        if label is not None:
+            raise InputError(f"output={label!r}: there is one output only.", remedy="Leave it out.")
         return 0
 
     @on_one_blas_thread
@@ -501,8 +503,8 @@ def _places(basis: ColumnBasis, width: int, points: int = CURVE_POINTS) -> tuple
 # Inference: the posterior N(b̂, φ A⁻¹) of the coefficients, their penalties taken as known.
 
 
-def fitted_terms(
-    coordinates: Coordinates,
+def describe_terms(
+    coordinates: NaturalCoordinates,
     fits: Sequence[RidgeFit],
     grams: Sequence[Floats],
     noise: float,
@@ -519,7 +521,9 @@ def fitted_terms(
     for j, basis in enumerate(coordinates.bases):
         here = coordinates.of_term(j)
         coef = np.column_stack([unit * fit.coef[here] for fit in fits])
-        columns = [_tested(fit, gram, here, noise) for fit, gram in zip(fits, grams, strict=True)]
+        columns = [
+            _test_term(fit, gram, here, noise) for fit, gram in zip(fits, grams, strict=True)
+        ]
         covariance, freedom, statistic, rank = (np.array(c) for c in zip(*columns, strict=True))
         whole = statistic / np.maximum(rank, 1.0)
         if residual_freedom is None:
@@ -546,7 +550,7 @@ def fitted_terms(
     return tuple(terms)
 
 
-def _tested(
+def _test_term(
     fit: RidgeFit, gram: Floats, here: slice, noise: float
 ) -> tuple[Floats, float, float, float]:
     """Covariance of the coordinates of a term, its degrees of freedom, the statistic, its rank.
@@ -556,21 +560,21 @@ def _tested(
     """
     size = here.stop - here.start
     covariance = np.zeros((size, size))
-    inside = (fit.kept >= here.start) & (fit.kept < here.stop)
+    inside = (fit.active >= here.start) & (fit.active < here.stop)
     at = np.flatnonzero(inside)
     if not len(at):
         return covariance, 0.0, 0.0, 0.0
-    local = fit.kept[at] - here.start
+    local = fit.active[at] - here.start
     inverse = fit.covariance[np.ix_(at, at)]
     covariance[np.ix_(local, local)] = noise * inverse
-    freedom = float((1.0 - fit.penalty_of_coordinates[fit.kept[at]] * np.diag(inverse)).sum())
+    freedom = float((1.0 - fit.penalty_of_coordinates[fit.active[at]] * np.diag(inverse)).sum())
     rank = max(1.0, round(freedom))
     products = gram[here, here][np.ix_(local, local)]
     values, directions = linalg.eigh(products, check_finite=False)
     root = (directions * np.sqrt(np.maximum(values, 0.0))).T
     spread, axes = linalg.eigh(root @ (noise * inverse) @ root.T, check_finite=False)
     lead = np.argsort(spread)[::-1][: int(rank)]
-    along = axes[:, lead].T @ (root @ fit.coef[fit.kept[at]])
+    along = axes[:, lead].T @ (root @ fit.coef[fit.active[at]])
     known = spread[lead] > 0.0
     statistic = float((along[known] ** 2 / spread[lead][known]).sum())
     return covariance, freedom, statistic, rank
@@ -596,7 +600,7 @@ def _simultaneous(basis: ColumnBasis, covariance: Floats, x: Floats, level: floa
     κ being the length of the path of its direction on the unit sphere; of levels it is at most the
     sum over them.
     """
-    z = basis.values(x) @ _transform(basis)
+    z = basis.values(x) @ transform_of(basis)
     values, directions = linalg.eigh(covariance, check_finite=False)
     u = z @ (directions * np.sqrt(np.maximum(values, 0.0)))
     length = np.linalg.norm(u, axis=1)
@@ -612,7 +616,7 @@ def _simultaneous(basis: ColumnBasis, covariance: Floats, x: Floats, level: floa
 
     def beyond(c: float) -> float:
         tail = 2.0 * count * float(stats.norm.sf(c)) + kappa / np.pi * np.exp(-0.5 * c * c)
-        return tail - (1.0 - level)
+        return float(tail - (1.0 - level))
 
     least = float(stats.norm.isf((1.0 - level) / 2.0))
     if beyond(least) <= 0.0:

@@ -3,15 +3,15 @@
     f(x) = Σ_k c_k B_k(x)
 
 B_k are cubic B-splines on knots at quantiles of the distinct values of a column, piecewise linear
-functions through all values where these are few, or indicators of levels. They add up to one. Beyond
-the knots every function goes on as a line. The coefficients are put into natural coordinates,
+functions through all values where these are few, or indicators of levels. They add up to one.
+Beyond the knots every function goes on as a line. Coefficients are put into natural coordinates,
 
     f = b₀ · line + Σ_m b_m · curve_m,      roughness  Σ_i (h_i Δslope_i)² = Σ_m b_m²
 
-so that the penalty of a term is a multiple of the identity in each of its blocks: one for what is a
-line, one for what bends. Δslope_i is the change of slope at the i-th coefficient and h_i the distance
-of its neighbors: second differences, which are zero for lines on any knots. A pair of columns has the
-products of their functions, and so a block for each product of blocks.
+so that the penalty of a term is a multiple of the identity in each of its blocks: one for what is
+a line, one for what bends. Δslope_i is the change of slope at the i-th coefficient and h_i the
+distance of its neighbors: second differences, which are zero for lines on any knots. A pair of
+columns has the products of their functions, and so a block for each product of blocks.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class ColumnBasis:
         curves = self.transform.shape[1] - self.line
         return [(LINE, self.line), *([(CURVE, curves)] if curves else [])]
 
-    def standardized(self, x: Floats) -> Floats:
+    def standardize(self, x: Floats) -> Floats:
         """Z of a column of numbers."""
         return np.ascontiguousarray((x[:, self.terms[0]] - self.low) / self.width)
 
@@ -102,7 +102,7 @@ class ColumnBasis:
             return out
         assert self.table is not None
         loops.add_piecewise(
-            self.standardized(x), self.knots, np.ascontiguousarray(self.table @ coef), out
+            self.standardize(x), self.knots, np.ascontiguousarray(self.table @ coef), out
         )
         return out
 
@@ -111,27 +111,29 @@ class ColumnBasis:
         if not self.is_smooth:
             indicators = nodes.Columns(x, tuple(self.terms.tolist()))
             return nodes.Affine(indicators, coef[1:] - coef[:1], coef[0])
-        assert self.table is not None and self.knots is not None
+        assert self.table is not None
+        assert self.knots is not None
         column = int(self.terms[0])
-        return PiecewisePolynomials(
-            x, column, self.low, self.width, self.knots, self.table @ coef
-        )
+        return PiecewisePolynomials(x, column, self.low, self.width, self.knots, self.table @ coef)
 
-    def entries(self, x: Floats, offset: int, index: Ints, value: Floats) -> None:
+    def entries(self, x: Floats, offset: int, index: Any, value: Floats) -> None:
         """The functions that are not zero at the rows."""
         if not self.is_smooth:
             level = x[:, self.terms].argmax(axis=1) + 1
             index[:, 0] = offset + np.where(x[:, self.terms].any(axis=1), level, 0)
             value[:, 0] = 1.0
             return
-        assert self.table is not None and self.knots is not None
+        assert self.table is not None
+        assert self.knots is not None
         n_pieces = len(self.knots) - 1
         degree = self.size - n_pieces
         first = np.clip(np.arange(n_pieces + 2) - 1, 0, n_pieces - 1)
         at = first[:, None] + np.arange(degree + 1)
         table = np.take_along_axis(self.table, at[:, None, :], axis=2)
-        z = self.standardized(x)
-        loops.spline_entries(z, self.knots, first, np.ascontiguousarray(table), offset, index, value)
+        z = self.standardize(x)
+        loops.spline_entries(
+            z, self.knots, first, np.ascontiguousarray(table), offset, index, value
+        )
 
     @property
     def width_of_rows(self) -> int:
@@ -162,7 +164,7 @@ class ColumnBasis:
         """Coefficients of the function z."""
         assert self.knots is not None
         degree = self.size - len(self.knots) + 1
-        t = _extended(self.knots, degree)
+        t = _extend_knots(self.knots, degree)
         return np.array([t[k + 1 : k + degree + 1].mean() for k in range(self.size)])
 
     def _curves(self, place: Floats) -> Floats:
@@ -236,7 +238,7 @@ def spline_basis(
     return ColumnBasis(name, terms, low, width, knots, spline_table(knots, 3))
 
 
-def _extended(knots: Floats, degree: int) -> Floats:
+def _extend_knots(knots: Floats, degree: int) -> Floats:
     """The knots, and as many beyond each end as a basis of that degree needs."""
     steps = np.arange(1, degree + 1)
     before = knots[0] - (knots[1] - knots[0]) * steps[::-1]
@@ -245,7 +247,7 @@ def _extended(knots: Floats, degree: int) -> Floats:
 
 def spline_table(knots: Floats, degree: int) -> Floats:
     """B-splines as polynomials: (before, between and after the knots) x powers x functions."""
-    t, m = _extended(knots, degree), len(knots) - 1
+    t, m = _extend_knots(knots, degree), len(knots) - 1
     splines = BSpline(t, np.eye(m + degree), degree)
     table = np.zeros((m + 2, degree + 1, m + degree))
     for power in range(degree + 1):
@@ -304,7 +306,8 @@ class PairBasis:
     @cached_property
     def transform(self) -> Floats:
         """Natural coordinates as coefficients of the products."""
-        assert self.left.transform is not None and self.right.transform is not None
+        assert self.left.transform is not None
+        assert self.right.transform is not None
         return np.asarray(np.kron(self.left.transform, self.right.transform)[:, self._order[1]])
 
     def with_coordinates(self, gram: Floats) -> PairBasis:
@@ -340,7 +343,7 @@ class PairBasis:
         shape = (self.left.size, self.right.size, coef.shape[1])
         return BilinearForms(left, right, coef.reshape(shape))
 
-    def entries(self, x: Floats, offset: int, index: Ints, value: Floats) -> None:
+    def entries(self, x: Floats, offset: int, index: Any, value: Floats) -> None:
         """The products that are not zero at the rows."""
         sides = []
         for side in (self.left, self.right):
@@ -413,9 +416,7 @@ class SplineDesign:
         """Σ_k c_k B_k at every row (n x outputs)."""
         out, coef = np.empty((self.n, coef.shape[1])), np.ascontiguousarray(coef)
         self._over_rows(
-            lambda rows: loops.rows_times(
-                rows.start, rows.stop, self.index, self.value, coef, out
-            )
+            lambda rows: loops.rows_times(rows.start, rows.stop, self.index, self.value, coef, out)
         )
         return out
 
@@ -427,7 +428,7 @@ def _total(parts: list[Floats]) -> Floats:
     return total
 
 
-class Coordinates:
+class NaturalCoordinates:
     """Natural coordinates of several bases side by side, block by block."""
 
     def __init__(self, bases: Sequence[Basis]) -> None:

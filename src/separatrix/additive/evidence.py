@@ -20,13 +20,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg
 from scipy.optimize import nnls
 
-from separatrix.additive.basis import Coordinates
+from separatrix.additive.basis import NaturalCoordinates
 from separatrix.arrays import Floats, Ints
 from separatrix.optimize.convex import ROUNDING, Certificate
 
+Mask = NDArray[np.bool_]
 #: Least penalty, relative to the mean sum of squares of the coordinates of a block.
 LEAST_PENALTY = 1e-9
 #: Least variance of the noise, relative to that of the target.
@@ -61,12 +63,12 @@ class RidgeMoments:
 class RidgeFit:
     """Penalties (∞ for blocks that are left out), coefficients and what the evidence says.
 
-    ``covariance`` is A⁻¹ over the coordinates ``kept``.
+    ``covariance`` is A⁻¹ over the coordinates ``active``.
     """
 
     penalty: Floats
     coef: Floats
-    kept: Ints
+    active: Ints
     covariance: Floats
     deviance: float
     evidence: float
@@ -81,7 +83,7 @@ class RidgeFit:
 
 
 @dataclass(frozen=True)
-class _Point:
+class _EvidencePoint:
     """V at log penalties, with what its derivatives need."""
 
     rho: Floats
@@ -135,25 +137,25 @@ class EvidenceSearch:
         """Newton steps until V is flat, leaving out blocks on the way."""
         steps, slope, last = 0, 0.0, np.inf
         while steps <= most and np.isfinite(rho).any():
-            kept = np.isfinite(rho)
+            active = np.isfinite(rho)
             point = self._point(rho)
             gradient, hessian, freedom = self._derivatives(point)
             leaving = (freedom < NO_FREEDOM) & (gradient < 0.0)
             if leaving.any():
                 rho = rho.copy()
-                rho[np.flatnonzero(kept)[leaving]] = np.inf
+                rho[np.flatnonzero(active)[leaving]] = np.inf
                 continue
-            at_least = (rho[kept] <= self.lowest[kept]) & (gradient > 0.0)
+            at_least = (rho[active] <= self.lowest[active]) & (gradient > 0.0)
             slope = float(np.abs(np.where(at_least, 0.0, gradient)).max())
             if slope <= FLAT or steps >= most:
                 break
-            step = _newton_step(gradient, hessian, freedom, self.sizes[kept], at_least)
+            step = _newton_step(gradient, hessian, freedom, self.sizes[active], at_least)
             steps += 1
             if abs(float(gradient @ step)) < HIDDEN * max(1.0, abs(point.value)):
                 if slope > 0.5 * last:  # derivatives have no further digits
                     break
                 last, rho = slope, rho.copy()
-                rho[kept] = np.maximum(rho[kept] + step, self.lowest[kept])
+                rho[active] = np.maximum(rho[active] + step, self.lowest[active])
                 continue
             found = self._search_line(point, step, gradient)
             if found is None:  # no progress beyond rounding
@@ -161,22 +163,22 @@ class EvidenceSearch:
             rho = found
         return rho, steps, slope
 
-    def _search_line(self, point: _Point, step: Floats, gradient: Floats) -> Floats | None:
+    def _search_line(self, point: _EvidencePoint, step: Floats, gradient: Floats) -> Floats | None:
         """A shorter step where V would not fall; None where it falls by rounding errors at most."""
-        kept = np.isfinite(point.rho)
+        active = np.isfinite(point.rho)
         rounding = 1e-13 * max(1.0, abs(point.value))
         for halvings in range(12):
             rho = point.rho.copy()
-            rho[kept] = np.maximum(rho[kept] + step * 0.5**halvings, self.lowest[kept])
+            rho[active] = np.maximum(rho[active] + step * 0.5**halvings, self.lowest[active])
             new = self._point(rho)
-            expected = 1e-4 * float(gradient @ (rho[kept] - point.rho[kept]))
+            expected = 1e-4 * float(gradient @ (rho[active] - point.rho[active]))
             if new.value <= point.value + min(expected, 0.0) + rounding:
                 return None if np.array_equal(new.rho, point.rho) else rho
         return None
 
-    def _point(self, rho: Floats) -> _Point:
-        kept = np.isfinite(rho)[self.block]
-        m, at = self.m, np.flatnonzero(kept)
+    def _point(self, rho: Floats) -> _EvidencePoint:
+        active = np.isfinite(rho)[self.block]
+        m, at = self.m, np.flatnonzero(active)
         a = m.gram[np.ix_(at, at)]
         a[np.diag_indices_from(a)] += np.exp(rho[self.block[at]])
         factor, failed = linalg.lapack.dpotrf(a, lower=1, clean=1)
@@ -191,12 +193,12 @@ class EvidenceSearch:
         finite = np.isfinite(rho)
         prior = float(self.sizes[finite] @ rho[finite])
         fit = m.freedom * np.log(deviance or 1.0) if m.noise is None else deviance / m.noise
-        return _Point(rho, fit + size - prior, coef, deviance, factor)
+        return _EvidencePoint(rho, fit + size - prior, coef, deviance, factor)
 
-    def _derivatives(self, point: _Point) -> tuple[Floats, Floats, Floats]:
+    def _derivatives(self, point: _EvidencePoint) -> tuple[Floats, Floats, Floats]:
         """Gradient and Hessian of V in ρ, and the effective degrees of freedom of the blocks."""
-        m, kept = self.m, np.flatnonzero(np.isfinite(point.rho))
-        sizes, penalty = self.sizes[kept], np.exp(point.rho[kept])
+        m, active = self.m, np.flatnonzero(np.isfinite(point.rho))
+        sizes, penalty = self.sizes[active], np.exp(point.rho[active])
         starts = np.concatenate([[0], np.cumsum(sizes)])[:-1]
         inverse = invert(point.factor)
         traces = penalty * np.add.reduceat(np.diag(inverse), starts)
@@ -214,14 +216,14 @@ class EvidenceSearch:
             hessian -= weight / point.deviance * np.outer(squares, squares)
         return weight * squares + traces - sizes, hessian, sizes - traces
 
-    def _wanted_back(self, rho: Floats) -> Floats:
+    def _wanted_back(self, rho: Floats) -> Mask:
         """Blocks left out whose evidence rises with the first freedom they are given."""
         out = ~np.isfinite(rho)
         if not out.any():
             return out
         point, m = self._point(rho), self.m
-        kept, left = np.flatnonzero(~out[self.block]), np.flatnonzero(out[self.block])
-        between = m.gram[np.ix_(kept, left)]
+        active, left = np.flatnonzero(~out[self.block]), np.flatnonzero(out[self.block])
+        between = m.gram[np.ix_(active, left)]
         solved = linalg.solve_triangular(point.factor, between, lower=True, check_finite=False)
         spare = np.diag(m.gram)[left] - (solved**2).sum(axis=0)
         slope = m.cross[left] - between.T @ point.coef
@@ -238,13 +240,13 @@ class EvidenceSearch:
 
     def _fit(self, rho: Floats, slope: float, steps: int) -> RidgeFit:
         point = self._point(rho)
-        kept = np.flatnonzero(np.isfinite(rho)[self.block])
+        active = np.flatnonzero(np.isfinite(rho)[self.block])
         coef = np.zeros(len(self.block))
-        coef[kept] = point.coef
+        coef[active] = point.coef
         return RidgeFit(
             np.exp(rho),
             coef,
-            kept,
+            active,
             invert(point.factor),
             point.deviance,
             -0.5 * point.value,
@@ -263,7 +265,7 @@ def invert(factor: Floats) -> Floats:
 
 
 def _newton_step(
-    gradient: Floats, hessian: Floats, freedom: Floats, sizes: Ints, fixed: Floats
+    gradient: Floats, hessian: Floats, freedom: Floats, sizes: Ints, fixed: Mask
 ) -> Floats:
     """A step downhill where the Hessian is not positive definite too; longer towards infinity.
 
@@ -302,7 +304,7 @@ def solve_constrained(a: Floats, cross: Floats, constraints: Floats) -> tuple[Fl
     return linalg.cho_solve((factor, True), cross + constraints.T @ mu), mu
 
 
-def monotone_constraints(coordinates: Coordinates, signs: Mapping[str, int]) -> Floats:
+def monotone_constraints(coordinates: NaturalCoordinates, signs: Mapping[str, int]) -> Floats:
     """Differences of neighboring coefficients, each times the sign of its column.
 
     A spline whose coefficients do not fall does not fall itself.

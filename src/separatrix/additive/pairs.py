@@ -1,8 +1,8 @@
 """Which pairs of columns explain what the curves leave: a screen of all of them in one pass.
 
-Each column is cut into a few bins. With the sums R_c of residuals and W_c of weights in the cells of
-a pair, the part of Σ R_c²/W_c that neither column explains by itself is compared with what chance
-would leave, in standard deviations of chance.
+Each column is cut into a few bins. With the sums R_c of residuals and W_c of weights in the cells
+of a pair, the part of Σ R_c²/W_c that neither column explains by itself is compared with what
+chance would leave, in standard deviations of chance.
 """
 
 from __future__ import annotations
@@ -41,13 +41,11 @@ def best_pairs(
 
     def part(rows: slice) -> tuple[Floats, Floats]:
         sums, weights = np.zeros(shape), np.zeros(shape)
-        loops.add_cells(
-            rows.start, rows.stop, bins, counts, residual, weight, pairs, sums, weights
-        )
+        loops.add_cells(rows.start, rows.stop, bins, counts, residual, weight, pairs, sums, weights)
         return sums, weights
 
     parts = parallel_map(part, pieces(len(x), 20_000))
-    sums, weights = sum(p[0] for p in parts), sum(p[1] for p in parts)
+    sums, weights = (np.sum([part[i] for part in parts], axis=0) for i in (0, 1))
     gains = [
         _gain(
             sums[p, : counts[j] * counts[k]].reshape(counts[j], counts[k], -1),
@@ -57,6 +55,7 @@ def best_pairs(
     ]
     # Rounded, so that the order of equal ones does not hang on the last digits of sums.
     order = np.argsort(-np.round(gains, 6), kind="stable")[:count]
+    order = order[np.asarray(gains)[order] > 0.0]
     return [(int(j), int(k)) for j, k in pairs[order]]
 
 
@@ -69,7 +68,7 @@ def _bins(basis: ColumnBasis, x: Floats, w: Floats) -> np.ndarray[tuple[int], np
         place[order] = np.minimum(np.arange(basis.size), MOST_LEVELS - 1)
         return place[level]
     column = x[:, basis.terms[0]]
-    distinct, inverse = np.unique(column, return_inverse=True)
+    inverse = np.unique(column, return_inverse=True)[1]
     share = np.cumsum(np.bincount(inverse, w))
     share = (share - 0.5 * np.bincount(inverse, w)) / share[-1]
     # Shares are rounded, so that a distinct value has the same bin whatever the order of sums.
@@ -80,14 +79,14 @@ def _bins(basis: ColumnBasis, x: Floats, w: Floats) -> np.ndarray[tuple[int], np
 def _gain(sums: Floats, weights: Floats) -> float:
     """What cells explain beyond rows and columns, in standard deviations of chance."""
 
-    def explained(r: Floats, w: Floats) -> float:
+    def explain(r: Floats, w: Floats) -> float:
         some = w > 0.0
         return float((r[some] ** 2 / w[some]).sum())
 
-    total = explained(sums, weights)
+    total = explain(sums, weights)
     for axis in (0, 1):
-        total -= explained(sums.sum(axis=axis), weights.sum(axis=axis))
-    total += explained(sums.sum(axis=(0, 1)), weights.sum(axis=(0, 1)))
+        total -= explain(sums.sum(axis=axis), weights.sum(axis=axis))
+    total += explain(sums.sum(axis=(0, 1)), weights.sum(axis=(0, 1)))
     cells = int((weights > 0.0).sum()) / sums.shape[2]
     freedom = max(cells - sums.shape[0] - sums.shape[1] + 1.0, 1.0) * sums.shape[2]
-    return (total - freedom) / np.sqrt(2.0 * freedom)
+    return float((total - freedom) / np.sqrt(2.0 * freedom))

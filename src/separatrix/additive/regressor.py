@@ -11,8 +11,8 @@ from scipy.special import ndtri
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.additive.base import AdditiveModel, fitted_terms
-from separatrix.additive.basis import Basis, ColumnBasis, Coordinates, SplineDesign
+from separatrix.additive.base import AdditiveModel, describe_terms, transform_of
+from separatrix.additive.basis import Basis, ColumnBasis, NaturalCoordinates, SplineDesign
 from separatrix.additive.evidence import (
     NEARLY_FLAT,
     EvidenceSearch,
@@ -138,9 +138,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         solved = self._solve(bases, x, data)
         if self.interactions and len(curves) > 1:
             residual = (data.y - solved.values) * data.w / (solved.noise**0.5 or 1.0)
-            pairs = self._pairs(
-                self.encoding_, curves, x, residual[:, None], data.w[:, None]
-            )
+            pairs = self._pairs(self.encoding_, curves, x, residual[:, None], data.w[:, None])
             if pairs:
                 solved = self._solve([*bases, *pairs], x, data)
         return self._accept(solved, x, data)
@@ -157,12 +155,14 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         signs = self._signs(self.encoding_, [b for b in bases if isinstance(b, ColumnBasis)])
         if signs:
             fit = _with_slopes(fit, coordinates, signs, moments)
-            constraints = monotone_constraints(coordinates, signs)[:, fit.kept]
-            a = gram[np.ix_(fit.kept, fit.kept)] + np.diag(fit.penalty_of_coordinates[fit.kept])
-            kept, multipliers = solve_constrained(a, cross[fit.kept], constraints)
+            constraints = monotone_constraints(coordinates, signs)[:, fit.active]
+            a = gram[np.ix_(fit.active, fit.active)] + np.diag(
+                fit.penalty_of_coordinates[fit.active]
+            )
+            active, multipliers = solve_constrained(a, cross[fit.active], constraints)
             coef = np.zeros(len(gram))
-            coef[fit.kept] = kept
-            deviance = square - float(kept @ (2.0 * cross[fit.kept] - a @ kept))
+            coef[fit.active] = active
+            deviance = square - float(active @ (2.0 * cross[fit.active] - a @ active))
             fit = replace(fit, coef=coef, deviance=deviance)
         raw = coordinates.coefficients(fit.coef)
         values = design.times(raw[:, None])[:, 0] - float(center @ fit.coef)
@@ -173,12 +173,10 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
 
     def _accept(self, solved: _Solved, x: Floats, data: _Target) -> Self:
         fit, unit = solved.fit, data.scale
-        trace = float(
-            (fit.penalty_of_coordinates[fit.kept] * np.diag(fit.covariance)).sum()
-        )
-        total = 1.0 + len(fit.kept) - trace
+        trace = float((fit.penalty_of_coordinates[fit.active] * np.diag(fit.covariance)).sum())
+        total = 1.0 + len(fit.active) - trace
         residual_freedom = max(data.freedom + 1.0 - total, 1.0)
-        self.terms_ = fitted_terms(
+        self.terms_ = describe_terms(
             solved.coordinates,
             [fit],
             [solved.gram],
@@ -193,7 +191,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         self.log_evidence_ = float(fit.evidence)
         self.n_iter_ = max(1, fit.steps)
         self.coordinate_means_ = solved.center
-        self.kept_coordinates_, self.posterior_covariance_ = fit.kept, fit.covariance
+        self.penalized_coordinates_, self.posterior_covariance_ = fit.active, fit.covariance
         self.total_weight_ = data.total
         self.certificate_ = _certify(solved, data)
         if fit.slope > NEARLY_FLAT:
@@ -231,9 +229,9 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         step = 4_000  # rows whose coordinates are held at a time
         for start in range(0, len(x), step):
             part = x[start : start + step]
-            each = [t.basis.values(part) @ t.basis.transform for t in self.terms_]
+            each = [t.basis.values(part) @ transform_of(t.basis) for t in self.terms_]
             z = np.concatenate([np.zeros((len(part), 0)), *each], axis=1)
-            z = (z - self.coordinate_means_)[:, self.kept_coordinates_]
+            z = (z - self.coordinate_means_)[:, self.penalized_coordinates_]
             out[start : start + step] = np.einsum("ij,ij->i", z @ self.posterior_covariance_, z)
         return np.asarray(self.scale_**2 * (np.maximum(out, 0.0) + 1.0 / self.total_weight_))
 
@@ -286,7 +284,7 @@ class _Solved:
     """A solution in units of the standardized target."""
 
     design: SplineDesign
-    coordinates: Coordinates
+    coordinates: NaturalCoordinates
     gram: Floats
     center: Floats
     fit: RidgeFit
@@ -296,9 +294,7 @@ class _Solved:
     multipliers: Floats
 
 
-def natural_moments(
-    design: SplineDesign, w: Floats
-) -> tuple[Coordinates, Floats, Floats]:
+def natural_moments(design: SplineDesign, w: Floats) -> tuple[NaturalCoordinates, Floats, Floats]:
     """Natural coordinates, their centered products, and their means."""
     gram, total = design.gram(w), float(w.sum())
     mean = design.cross(w[:, None])[:, 0] / total
@@ -306,14 +302,14 @@ def natural_moments(
     for basis, start in zip(design.bases, design.offsets[:-1], strict=True):
         here = slice(int(start), int(start) + basis.size)
         bases.append(basis.with_coordinates(gram[here, here] / total))
-    coordinates = Coordinates(bases)
+    coordinates = NaturalCoordinates(bases)
     center = coordinates.cross(mean)
     centered = coordinates.gram(gram) - total * np.outer(center, center)
     return coordinates, centered, center
 
 
 def _with_slopes(
-    fit: RidgeFit, coordinates: Coordinates, signs: dict[str, int], moments: RidgeMoments
+    fit: RidgeFit, coordinates: NaturalCoordinates, signs: dict[str, int], moments: RidgeMoments
 ) -> RidgeFit:
     """Penalties with which monotone curves that bend may have a slope as well."""
     rho = np.log(fit.penalty)
@@ -334,14 +330,14 @@ def _certify(solved: _Solved, data: _Target) -> Certificate:
     raw = design.cross(weighted[:, None])[:, 0]
     imbalance = float(weighted.sum())
     gradient = imbalance * solved.center - solved.coordinates.cross(raw)
-    kept = fit.kept
+    active = fit.active
     size = float(np.sqrt(data.w @ data.y**2))
-    sizes = np.sqrt(np.maximum(np.diag(solved.gram)[kept], 0.0)) * size
+    sizes = np.sqrt(np.maximum(np.diag(solved.gram)[active], 0.0)) * size
     return certify_penalized(
         0.5 * unit**2 * float(weighted @ residual),
-        unit * gradient[kept],
-        unit * fit.coef[kept],
-        fit.penalty_of_coordinates[kept],
+        unit * gradient[active],
+        unit * fit.coef[active],
+        fit.penalty_of_coordinates[active],
         np.array([unit * imbalance]),
         claim="Penalized least squares of smooth curves, given their penalties",
         tolerance=TOLERANCE,
