@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 import separatrix as sx
-from separatrix.cli.fit_summary import verdict as printed
 from separatrix.formatting import spread_text, value_text
 from separatrix.report.tables import (
     class_table,
@@ -24,6 +23,7 @@ from separatrix.report.tables import (
 )
 from separatrix.report.verdict import other_choice, sentences
 from separatrix.study.result import Choice, Entry, Predictions
+from separatrix.study.summary import verdict as printed
 from tests.sketches import sketched_page
 
 pytestmark = pytest.mark.filterwarnings("ignore::separatrix.SeparatrixWarning")
@@ -190,10 +190,10 @@ def test_the_other_goal_is_named(many) -> None:
     other = Choice("lda", "one_se", "log_loss", "", "svm", "svm")
     text = other_choice(replace(study, choice=other))
     assert text == "The goal `accuracy`, which takes the smallest loss, would have chosen SVM."
-    assert "With --goal accuracy: svm." in " ".join(printed(replace(study, choice=other)))
+    assert 'With `goal="accuracy"`: svm.' in " ".join(printed(replace(study, choice=other)))
     same = replace(other, other_rule_winner="lda")
     assert other_choice(replace(study, choice=same)).endswith("the same model.")
-    assert "--goal" not in " ".join(printed(replace(study, choice=same)))
+    assert "goal=" not in " ".join(printed(replace(study, choice=same)))
 
 
 def test_the_reference_is_fenced_off(many) -> None:

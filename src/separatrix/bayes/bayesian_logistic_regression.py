@@ -28,6 +28,7 @@ from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifie
 from separatrix.formula import nodes
 from separatrix.formula.values import TILE, Value, concat
 from separatrix.messages import InputError, check_option, warn
+from separatrix.notebook import Shown
 from separatrix.parameters import describe_parameters
 from separatrix.probability.likelihood import LogisticRows
 from separatrix.rows.rows import InMemory, Rows
@@ -316,8 +317,8 @@ class BayesianLogisticRegression(ProbabilisticLinearClassifier):
 # The Laplace approximation beside draws from the exact posterior.
 
 
-@dataclass(frozen=True)
-class PosteriorComparison:
+@dataclass(frozen=True, repr=False)
+class PosteriorComparison(Shown):
     """Means and standard deviations of the Laplace approximation and of posterior draws.
 
         difference = (mean of draws − mean of approximation) / Monte Carlo standard error

@@ -47,7 +47,7 @@ from separatrix.threads import on_one_blas_thread
 # What the Bayesian linear models share: predictions with their distribution, and the posterior.
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PosteriorTable(CoefficientTable):
     """Posterior means and standard deviations of the coefficients, with credible intervals.
 
@@ -65,15 +65,13 @@ class PosteriorTable(CoefficientTable):
         """R² of the posterior mean, and the standard deviation of the noise."""
         return Diagnostics(self.r_squared, self.noise)
 
-    def __str__(self) -> str:
-        lines = [
-            *self.table_lines(),
-            "",
+    def fit_lines(self) -> list[str]:
+        """Quality of the fit, and its certificate."""
+        return [
             f"R² {self.r_squared:.6g}, noise {self.noise:.6g}, "
             f"log evidence {self.log_evidence:.6g}",
             self.certificate,
         ]
-        return "\n".join(lines)
 
 
 TOO_LARGE = "Intervals are not part of the export: the posterior is too large."

@@ -21,6 +21,7 @@ from separatrix.bayes.laplace import LaplacePosterior
 from separatrix.geometry.class_scores import softmax
 from separatrix.matrices.products import multiply
 from separatrix.messages import InputError, check_option
+from separatrix.notebook import Shown
 from separatrix.optimize.convex import Certificate
 from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import InMemory, Rows
@@ -493,8 +494,8 @@ class SamplingCertificate(Certificate):
 
 
 @describe_parameters
-@dataclass(frozen=True)
-class LogisticSamples:
+@dataclass(frozen=True, repr=False)
+class LogisticSamples(Shown):
     """Draws from the posterior of a logistic regression, chain by chain.
 
         p(θ | y) ≈ (1/S) Σ δ(θ − θₛ)

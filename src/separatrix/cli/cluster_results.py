@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,18 +16,15 @@ from separatrix.cli.ids import Ids
 from separatrix.cli.output import OutputColumn, print_lines, print_messages, print_next, print_table
 from separatrix.cli.places import ASSIGNMENTS, MODEL, REPORT, RESULT
 from separatrix.cli.results import all_or_nothing, as_csv
-from separatrix.formatting import number
 from separatrix.rows.rows import InMemory
-from separatrix.rows.schema import Kind, Schema
+from separatrix.rows.schema import Schema
 from separatrix.storage import save
 from separatrix.storage.files import atomic_file, write_text
 from separatrix.study.cluster.result import (
     Assignments,
-    Cluster,
     ClusterStudy,
+    cluster_grid,
     document_of,
-    standardized_levels,
-    two,
 )
 from separatrix.study.document import plain
 
@@ -83,48 +79,12 @@ def print_clusters(study: ClusterStudy, place: Path, python: str, announced: Seq
     """
     print_messages([text for text in study.messages if text not in announced], study.warnings)
     print_lines([study.verdict.summary])
-    headings = [OutputColumn(name, right=True) for name in ("cluster", "rows", "silhouette")]
-    print_table(
-        [*headings, OutputColumn("distinguishing columns")],
-        [
-            (
-                str(cluster.number),
-                f"{cluster.size:,}",
-                two(cluster.silhouette) if math.isfinite(cluster.silhouette) else "–",
-                distinguishing_columns(cluster, study),
-            )
-            for cluster in study.clusters
-        ],
-    )
+    grid = cluster_grid(study)
+    columns = [OutputColumn(head, right=j not in grid.left) for j, head in enumerate(grid.heads)]
+    print_table(columns, grid.lines)
     print_lines([study.reason, f"Certificate: {study.certificate}"])
     model = None if study.hierarchical else place / MODEL
     print_next([MODEL, REPORT, ASSIGNMENTS, RESULT], place, model, python)
-
-
-def distinguishing_columns(cluster: Cluster, study: ClusterStudy) -> str:
-    """The columns in which a cluster is farthest from the whole table, in their own units.
-
-    Means count by their distance in standard deviations, levels by that of their 0/1 column.
-    """
-    parts: list[tuple[float, str]] = []
-    booleans = {column.name for column in study.columns if column.kind is Kind.BOOLEAN}
-    for name, z in cluster.standardized_means.items():
-        if abs(z) >= 0.3:
-            mean, high = cluster.means[name], z > 0
-            text = f"{'high' if high else 'low'} ({number(mean, 3)})"
-            if name in booleans:
-                text = f"{'true' if high else 'false'} ({100 * (mean if high else 1 - mean):.0f} %)"
-            parts.append((abs(z), f"{name} {text}"))
-    distance = standardized_levels(study.clusters)
-    for name, lifts in cluster.lifts.items():
-        for level, lift in lifts.items():
-            share = cluster.levels[name][level]
-            text = f"{name} {level} ({100 * share:.0f} %, {lift:.1f}×)"
-            parts.append((distance[name, level][cluster.number], text))
-    parts.sort(key=lambda part: -part[0])
-    # Distinguishing columns that are listed for a cluster.
-    text = "; ".join(text for _, text in parts[:3]) or "near the mean in every column"
-    return f"outliers: {text}" if cluster.outliers else text
 
 
 # -------------------------------------------------------------------------------------------------

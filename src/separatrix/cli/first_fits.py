@@ -146,9 +146,13 @@ def _studies() -> None:
     for table in tables():
         if table.name in ("plain", "two"):
             for y, models in ((table.y, ["neighbors"]), (table.labels, ["neighbors", "bayes"])):
-                separatrix.run_study(separatrix.scan(table.x, target=y), models=models)
+                separatrix.run_study(
+                    separatrix.scan(table.x, target=y), models=models, verbose=False
+                )
     mixed = {"a": table.x[:90, 0].tolist(), "b": ["u", "v", "w"] * 30}
-    separatrix.run_clusters(separatrix.scan(mixed), k=2, method="kmedoids", metric="gower")
+    separatrix.run_clusters(
+        separatrix.scan(mixed), k=2, method="kmedoids", metric="gower", verbose=False
+    )
 
 
 #: What a family does beside fitting models.

@@ -198,8 +198,9 @@ def _progress(as_json: bool) -> Iterator[Silent]:
 
 def _refuse_to_store(leaderboard: Leaderboard, as_json: bool) -> Interrupted:
     """The comparison is done and its leaderboard printed; there is no model."""
-    from separatrix.cli.fit_summary import chosen, print_leaderboard
+    from separatrix.cli.fit_summary import print_leaderboard
     from separatrix.study.document import plain
+    from separatrix.study.summary import chosen
 
     if not as_json:
         with suppress(OSError):  # the terminal may be gone

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from separatrix.cli.options import with_flags
 from separatrix.cli.output import OutputColumn, print_lines, print_messages, print_next, print_table
 from separatrix.cli.places import MODEL, PREDICTIONS, REPORT, RESULT
-from separatrix.formatting import number, score_info, score_text
-from separatrix.study import result
-
-#: Scores that follow from others, or have a sentence of their own.
-NOT_LISTED = ("accuracy", "cost", "coverage", "risk")
+from separatrix.study.result import Entry, Study
+from separatrix.study.summary import CHOSEN, leaderboard, scheme_text, verdict
 
 
-def print_summary(study: result.Study, place: Path, python: str, announced: Sequence[str]) -> None:
+def print_summary(study: Study, place: Path, python: str, announced: Sequence[str]) -> None:
     """Results to standard output; messages, files and next steps to standard error.
 
     Messages that were ``announced`` before the work are not repeated.
@@ -26,181 +21,17 @@ def print_summary(study: result.Study, place: Path, python: str, announced: Sequ
     warnings = [with_flags(text) for text in study.warnings]
     print_messages(later, [text for text in warnings if text not in announced])
     print_leaderboard(study.leaderboard, study.winner, scheme_text(study))
-    print_lines(verdict(study))
+    # Other lines may hold columns and levels that are named like options.
+    lines = verdict(study)
+    print_lines([with_flags(line) if line.startswith(CHOSEN) else line for line in lines])
     stored = [PREDICTIONS] if study.test_predictions is not None else []
     print_next([MODEL, REPORT, *stored, RESULT], place, place / MODEL, python)
 
 
-def scheme_text(study: result.Study) -> str:
-    """How models were validated, in a few words."""
-    if study.validation == "leave_one_out":
-        return "leave-one-out"
-    repeats = study.repeats
-    return "" if repeats is None else f"{repeats.n_repeats} × {repeats.n_folds} folds"
-
-
-def print_leaderboard(entries: Sequence[result.Entry], winner: str, scheme: str = "") -> None:
-    """Cross-validated errors, the chosen model marked; of classes both metrics."""
-    first = entries[0]
-    columns = [
-        OutputColumn("model"),
-        OutputColumn(
-            f"{score_info(first.metric).short}, {scheme or f'{len(first.folds)} folds'}", right=True
-        ),
-    ]
-    if first.secondary is not None:
-        columns.append(OutputColumn(score_info(first.secondary.metric).short, right=True))
-    rows, chosen = [], None
-    for i, entry in enumerate(entries):
-        won = entry.name == winner
-        chosen = i if won else chosen
-        cells = [f"{'→' if won else ' '} {entry.name}", _with_error(entry)]
-        if first.secondary is not None:
-            cells.append("–" if entry.secondary is None else _with_error(entry.secondary))
-        mark = "*" if entry.calibrated else ""
-        rows.append([*cells, f"{entry.label}{mark}" if entry.folds else entry.note])
-    marked = any(entry.calibrated for entry in entries)
-    print_table(
-        [*columns, OutputColumn("method", cut=True)],
-        rows,
-        strong=chosen,
-        caption="* calibrated" if marked else "",
-    )
-
-
-def _with_error(score: result.Entry | result.CrossValidatedScore) -> str:
-    """A mean ± its standard error, both to the digits that the error leaves significant."""
-    mean, error = score.mean, score.standard_error
-    if math.isnan(mean):
-        return "–"
-    if score_info(score.metric).is_rate:
-        return f"{100 * mean:.1f} ± {100 * error:.1f} %"
-    if not 0 < error < math.inf or not 1e-4 <= max(abs(mean), error) < 1e7:
-        return f"{number(mean)} ± {number(error, 2)}"
-    decimals = max(0, 1 - math.floor(math.log10(error)))
-    return f"{mean:,.{decimals}f} ± {error:,.{decimals}f}".replace("-", "−")
-
-
-def verdict(study: result.Study) -> list[str]:
-    """The chosen model, its test scores, the cost of its decisions, and the certificate."""
-    shown = [s for s in study.test if s.metric not in NOT_LISTED]
-    first = shown[0]
-    baseline = next((s for s in study.baseline_test if s.metric == first.metric), None)
-    beside = (
-        "" if baseline is None else f" (baseline {score_text(baseline.value, baseline.metric)})"
-    )
-    scores = ", ".join(f"{_score(s)}{beside if s is first else ''}" for s in shown)
-    return [
-        *_reference(study.reference),
-        f"{chosen(study.winner, study.reason)}{_other_rule(study.choice)}",
-        *summarize_validation(study),
-        f"{_summarize_test(study)}: {scores}.",
-        *_by_class(study.class_scores),
-        *([] if study.decision is None else [_decisions(study.decision)]),
-        *(f"Rule for {rule}" for rule in study.description.rules),
-        f"Certificate: {study.description.certificate}",
-    ]
-
-
-def _summarize_test(study: result.Study) -> str:
-    """What the scores are of."""
-    if study.stream is not None and study.stream.simulated:
-        return f"Simulated rows with the moments of the test set ({study.n_test} rows)"
-    return f"Held-out test set ({study.n_test} rows, used once)"
-
-
-def chosen(winner: str, reason: str) -> str:
-    """The chosen model and why."""
-    return f"Chosen: {winner}. {re.sub(f'^{winner} ', 'It ', reason)}"
-
-
-def _other_rule(choice: result.Choice | None) -> str:
-    """What the other goal would have taken, where that is another model, and its score."""
-    if choice is None or choice.other_rule_winner in ("", choice.winner):
-        return ""
-    entry, score = choice.other, ""
-    if entry is not None:
-        score = f", {score_info(entry.metric).short} {_with_error(entry)}"
-    return f" With --goal {choice.other_goal}: {choice.other_rule_winner}{score}."
-
-
-def _reference(entry: result.Entry | None) -> list[str]:
-    """The reference, which is not a candidate, against the winner."""
-    if entry is None:
-        return []
-    score = f"{score_info(entry.metric).short} {_with_error(entry)}"
-    return [f"{entry.label.capitalize()} ({entry.name}): {score}. {entry.note}"]
-
-
-def _by_class(scores_of_class: Sequence[result.ScoresOfClass]) -> list[str]:
-    """Precision and recall of each of a few classes."""
-    # Classes up to which each has its precision and recall here; the page has them all.
-    if not 0 < len(scores_of_class) <= 6:
-        return []
-    each = (
-        f"{by_class.label} precision {score_text(by_class.precision.value, 'precision')}, "
-        f"recall {score_text(by_class.recall.value, 'recall')} of {number(by_class.support)} rows"
-        for by_class in scores_of_class
-    )
-    return [f"By class: {'; '.join(each)}."]
-
-
-def _decisions(decision: result.Decision) -> str:
-    """Cost of the decisions of least expected cost on the test set."""
-    costs = f"mean cost {_value(decision.cost)}"
-    without = f"{score_text(decision.cost_without.value, 'cost')} for the most probable class"
-    if decision.costs.reject_cost is None:
-        return f"Decisions of least expected cost: {costs} ({without})."
-    if math.isnan(decision.risk.value):
-        return f"With the reject option: every row is rejected; {costs} ({without})."
-    return (
-        f"With the reject option: coverage {_value(decision.coverage)}, risk "
-        f"{_value(decision.risk)}; {costs}, rejections included ({without})."
-    )
-
-
-def _score(score: result.Score) -> str:
-    return f"{score_info(score.metric).short} {_value(score)}"
-
-
-def _value(score: result.Score) -> str:
-    value, low, high = (score_text(v, score.metric) for v in (score.value, score.low, score.high))
-    return f"{value} [{low}, {high}]"
-
-
-# -------------------------------------------------------------------------------------------------
-# What ``fit`` prints about repeats and nested selection.
-
-
-def summarize_validation(study: result.Study) -> list[str]:
-    """A line on the repeats, and one on the outer loop, where there are any."""
-    lines = [] if study.repeats is None else [_repeats(study.repeats, study.winner)]
-    return lines if study.nested is None else [*lines, _summarize_nested(study.nested)]
-
-
-def _repeats(repeats: result.Repeats, winner: str) -> str:
-    winner_score = next((score for score in repeats.scores if score.name == winner), None)
-    if winner_score is None:
-        return repeats.summary
-    name = score_info(repeats.metric).short
-    text = (
-        f"{repeats.n_repeats} repeats of {repeats.n_folds} folds: {winner} is chosen in "
-        f"{winner_score.chosen}; "
-        f"{name} {score_text(winner_score.mean, repeats.metric)}, standard deviation over repeats "
-        f"{number(winner_score.spread, 2)}"
-    )
-    if math.isfinite(winner_score.corrected_error):
-        text += f", corrected standard error {number(winner_score.corrected_error, 2)}"
-    return f"{text}."
-
-
-def _summarize_nested(nested: result.Nested) -> str:
-    if not nested.folds:
-        return nested.summary
-    name = score_info(nested.metric).short
-    return (
-        f"The selection judged by an outer loop: {name} "
-        f"{score_text(nested.outer, nested.metric)} ± "
-        f"{number(nested.standard_error, 2)} outside, {score_text(nested.inner, nested.metric)} "
-        f"inside; optimism {number(nested.optimism, 2)}. {nested.summary}"
-    )
+def print_leaderboard(entries: Sequence[Entry], winner: str, scheme: str = "") -> None:
+    """Cross-validated errors, the chosen model marked."""
+    grid = leaderboard(entries, winner, scheme)
+    *numbers, method = grid.heads
+    columns = [OutputColumn(head, right=j not in grid.left) for j, head in enumerate(numbers)]
+    columns.append(OutputColumn(method, cut=True))
+    print_table(columns, grid.lines, strong=grid.strong, caption=grid.caption)

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from separatrix.arrays import Floats, Ints
 from separatrix.messages import InputError
+from separatrix.notebook import Shown
 from separatrix.rows.schema import check_sample_weight, unit_weights
 
 
-@dataclass(frozen=True)
-class ScatterDecomposition:
+@dataclass(frozen=True, repr=False)
+class ScatterDecomposition(Shown):
     """Traces of the scatter matrices: ``total`` = ``within.sum()`` + ``between``.
 
     ``within`` has one number per cluster, in the order of ``labels``; ``means`` and ``sizes`` (the

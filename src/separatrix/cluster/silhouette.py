@@ -19,13 +19,14 @@ from separatrix.distances.names import PrecomputedDistances, metric_from
 from separatrix.distances.vectors import Euclidean, SquaredEuclidean
 from separatrix.estimators.metric_inputs import points_of_table
 from separatrix.messages import InputError
+from separatrix.notebook import Shown
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import n_items, take_items
 from separatrix.threads import parallel_map, pieces
 
 
-@dataclass(frozen=True)
-class Silhouette:
+@dataclass(frozen=True, repr=False)
+class Silhouette(Shown):
     """``samples``: s of every point; ``by_cluster``: mean in each of ``clusters``; ``score``: mean.
 
     ``neighbor`` is the nearest other cluster of every point. A point alone in its cluster has

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.arrays import Floats, Ints
 from separatrix.estimators.wrapped import LabeledRows, Wrapper, is_pairwise, joint_certificate
 from separatrix.messages import InputError, check_option
+from separatrix.notebook import Shown
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.selection.folds import DEFAULT_FOLDS, folds_of
@@ -465,8 +466,8 @@ def shifted_quantiles(
 # covered with a probability of α/2, and the upper end that under which k or fewer are.
 
 
-@dataclass(frozen=True)
-class Coverage:
+@dataclass(frozen=True, repr=False)
+class Coverage(Shown):
     """How many of some rows were covered, at which level they should be.
 
     Parameters

@@ -21,11 +21,12 @@ from scipy import special
 from separatrix.arrays import Floats
 from separatrix.estimators.inference import p_phrase
 from separatrix.messages import InputError
+from separatrix.notebook import Shown
 from separatrix.statistics.moments import EPS, Moments, zero_if_constant
 
 
-@dataclass(frozen=True)
-class MardiaTest:
+@dataclass(frozen=True, repr=False)
+class MardiaTest(Shown):
     """Multivariate skewness and kurtosis with their p values under normality."""
 
     skewness: float
@@ -153,8 +154,8 @@ def _whiten(x: Floats, w: Floats) -> Floats:
     return np.asarray(centered @ (vectors[:, nonzero] / np.sqrt(values[nonzero])))
 
 
-@dataclass(frozen=True)
-class BoxTest:
+@dataclass(frozen=True, repr=False)
+class BoxTest(Shown):
     """Box's M with the p values of its χ² and F approximations.
 
     ``df`` are the degrees of freedom of χ² and the first of F, ``f_df`` the second of F;

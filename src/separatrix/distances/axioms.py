@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from separatrix.arrays import Floats
 from separatrix.distances.names import metric_from, sample_distances
 from separatrix.messages import InputError
+from separatrix.notebook import Shown
 from separatrix.rows.schema import n_items
 
 
-@dataclass(frozen=True)
-class MetricAxioms:
+@dataclass(frozen=True, repr=False)
+class MetricAxioms(Shown):
     """Which axioms hold on the sample, with the rows of a counterexample for each that fails.
 
     ``finite``: d(x, y) is a finite number. ``zero``: d(x, x) = 0. ``positive``: d(x, y) > 0 for
@@ -145,8 +146,8 @@ def _violated_triangle(d: Floats, tolerance: float) -> tuple[int, int, int] | No
 MAX_SAMPLE = 500
 
 
-@dataclass(frozen=True)
-class DistanceConcentration:
+@dataclass(frozen=True, repr=False)
+class DistanceConcentration(Shown):
     """Distances between all pairs of a sample, and how much they vary.
 
     ``spread`` is their standard deviation over their mean, ``nearest`` the median distance to the

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from separatrix.arrays import Floats
 from separatrix.messages import InputError
+from separatrix.notebook import Grid, Item, Sentence, Shown
 from separatrix.rows.schema import Encoding
 
 
@@ -49,8 +50,8 @@ class Diagnostics:
     quality: ModelQuality | None = None
 
 
-@dataclass(frozen=True)
-class CoefficientTable:
+@dataclass(frozen=True, repr=False)
+class CoefficientTable(Shown):
     """Estimates with standard errors, test statistics, p values and confidence intervals.
 
     Vectors start with the intercept where there is one. Coefficients that linearly dependent
@@ -112,28 +113,47 @@ class CoefficientTable:
             backend = "pandas" if find_spec("pandas") is not None else "pyarrow"
         return nw.from_dict(columns, backend=backend).to_native()
 
-    def table_lines(self) -> list[str]:
-        """The table as text: a line of headings, then one line per coefficient."""
-        width = max([len(name) for name in self.names] + [4])
+    def fit_lines(self) -> list[str]:
+        """Sentences on the whole fit, below the table; none unless a subclass has them."""
+        return []
+
+    def grid(self) -> Grid:
+        """The table: one line per coefficient."""
         extra = {name.replace("_", " "): column for name, column in self.extra_columns().items()}
-        heads = "".join(f" {name:>{max(len(name), 7) + 1}}" for name in extra)
-        lines = [
-            f"{'term':<{width}} {'estimate':>12} {'std error':>12} {self.letter:>9} {'p':>9}"
-            f"{heads}   {100 * self.level:g} % interval"
-        ]
+        heads = ("term", "estimate", "std error", self.letter, "p", *extra, self._interval_head)
+        lines = []
         for i, name in enumerate(self.names):
             low, high = self.intervals[i]
-            cells = "".join(
-                f" {_or_dash(column[i], '.5g'):>{max(len(head), 7) + 1}}"
-                for head, column in extra.items()
-            )
-            error, statistic = self.standard_errors[i], self.statistics[i]
-            lines.append(
-                f"{name:<{width}} {self.estimates[i]:>12.6g} {_or_dash(error, '.6g'):>12} "
-                f"{_or_dash(statistic, '.3f'):>9} {p_text(self.p_values[i]):>9}{cells}"
-                f"   {'–' if np.isnan(low) else f'[{low:.6g}, {high:.6g}]'}"
-            )
-        return lines
+            cells = [
+                name,
+                f"{self.estimates[i]:.6g}",
+                _or_dash(self.standard_errors[i], ".6g"),
+                _or_dash(self.statistics[i], ".3f"),
+                p_text(self.p_values[i]),
+                *(_or_dash(column[i], ".5g") for column in extra.values()),
+                "–" if np.isnan(low) else f"[{low:.6g}, {high:.6g}]",
+            ]
+            lines.append(cells)
+        return Grid(heads, lines, left=frozenset({0, len(heads) - 1}))
+
+    @property
+    def _interval_head(self) -> str:
+        return f"{100 * self.level:g} % interval"
+
+    def _display(self) -> list[Item]:
+        """The table, and the sentences on the fit."""
+        return [self.grid(), *(Sentence(line) for line in self.fit_lines())]
+
+    def __str__(self) -> str:
+        grid = self.grid()
+        names = max([len(name) for name in self.names] + [4])
+        extra = [max(len(head), 7) + 1 for head in grid.heads[5:-1]]
+        widths = [12, 12, 9, 9, *extra]
+        lines = []
+        for first, *cells, interval in (grid.heads, *grid.lines):
+            middle = "".join(f" {c:>{w}}" for c, w in zip(cells, widths, strict=True))
+            lines.append(f"{first:<{names}}{middle}   {interval}")
+        return "\n".join([*lines, "", *self.fit_lines()])
 
 
 def _or_dash(value: float, layout: str) -> str:

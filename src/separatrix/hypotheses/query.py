@@ -15,7 +15,9 @@ from sklearn.base import clone, is_clusterer, is_regressor
 from sklearn.utils import _safe_indexing
 
 from separatrix.arrays import Floats, Ints
+from separatrix.formatting import plural
 from separatrix.messages import InputError, check_option
+from separatrix.notebook import Grid, Item, Sentence, Shown
 from separatrix.rows.rows import Rows
 from separatrix.statistics.moments import Standardizer
 
@@ -28,8 +30,8 @@ REASONS = {
 }
 
 
-@dataclass(frozen=True)
-class Query:
+@dataclass(frozen=True, repr=False)
+class Query(Shown):
     """Rows worth labeling, the most telling first.
 
     Parameters
@@ -71,6 +73,13 @@ class Query:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def _display(self) -> list[Item]:
+        """The rows by position in the pool, each with its score."""
+        what = f"{plural(len(self), 'row')} worth labeling: {self.reason} ({self.strategy})."
+        lines = [(f"{r}", f"{s:.4g}") for r, s in zip(self.rows, self.scores, strict=True)]
+        grid = [Grid(("row of the pool", "score"), lines)] if lines else []
+        return [Sentence(what), *grid, *([Sentence(self.note)] if self.note else [])]
 
 
 def query(
@@ -353,8 +362,8 @@ def spread_out(scores: Floats, x: Floats | None, k: int) -> Ints:
 # Simulated labeling: how many labels are saved by asking where a model is uncertain.
 
 
-@dataclass(frozen=True)
-class ActiveCurve:
+@dataclass(frozen=True, repr=False)
+class ActiveCurve(Shown):
     """Errors on test rows against the number of labels, queried and drawn at random.
 
     Parameters

@@ -40,7 +40,7 @@ class FTest(NamedTuple):
     degrees_of_freedom: tuple[float, float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Summary(inference.CoefficientTable):
     """Coefficients of least squares with their inference; prints as a table.
 
@@ -161,17 +161,15 @@ class Summary(inference.CoefficientTable):
             )
         return self._influence
 
-    def __str__(self) -> str:
-        lines = [
-            *self.table_lines(),
-            "",
+    def fit_lines(self) -> list[str]:
+        """Quality of the fit, and its certificate."""
+        return [
             f"R² {self.r_squared:.6g} (adjusted {self.adjusted_r_squared:.6g}), "
             f"σ̂ {self.sigma:.6g} on {self.degrees_of_freedom:g} degrees of freedom, "
             f"F {self.f_statistic:.6g} ({inference.p_phrase(self.f_p_value)})",
             f"AIC {self.aic:.6g}, BIC {self.bic:.6g}, condition number {self.condition:.3g}",
             self.certificate,
         ]
-        return "\n".join(lines)
 
 
 class InferenceMixin:

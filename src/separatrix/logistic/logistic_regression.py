@@ -525,7 +525,7 @@ class LogisticFitStatistics:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LogisticSummary(CoefficientTable):
     """Coefficients of logistic regression with their inference; prints as a table.
 
@@ -559,10 +559,9 @@ class LogisticSummary(CoefficientTable):
         """Odds ratios e^b."""
         return {"odds_ratio": self.odds_ratios}
 
-    def __str__(self) -> str:
-        lines = [
-            *self.table_lines(),
-            "",
+    def fit_lines(self) -> list[str]:
+        """Quality of the fit, and its certificate."""
+        return [
             f"Compared with class {self.reference}. Log-likelihood {self.log_likelihood:.6g} "
             f"(constant model {self.null_log_likelihood:.6g}); likelihood ratio "
             f"{self.likelihood_ratio:.6g} on {self.degrees_of_freedom} degrees of freedom "
@@ -571,7 +570,6 @@ class LogisticSummary(CoefficientTable):
             *self._infinite(),
             self.certificate,
         ]
-        return "\n".join(lines)
 
     def _infinite(self) -> list[str]:
         """A line on the terms without a finite estimate."""

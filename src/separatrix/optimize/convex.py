@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from separatrix.arrays import Floats
 from separatrix.messages import InputError
+from separatrix.notebook import BAD, GOOD, MUTED, Sentence, Shown
 
 # -------------------------------------------------------------------------------------------------
 # Solutions and certificates: what every solver returns.
 
 
-@dataclass(frozen=True)
-class Certificate:
+@dataclass(frozen=True, repr=False)
+class Certificate(Shown):
     """Proof of optimality that can be checked from the data without solving again.
 
     gap = primal − dual bounds how far the objective can be above its minimum, and ``kkt`` is the
@@ -92,6 +93,12 @@ class Certificate:
 
     def __str__(self) -> str:
         return " ".join(self._sentences())
+
+    def _display(self) -> list[Sentence]:
+        """The claim, marked by whether it holds, and what was measured."""
+        claim, *measured = self._sentences()
+        badge = ("holds", GOOD) if self.holds else ("does not hold", BAD)
+        return [Sentence(claim, badge[1], badge[0]), Sentence(" ".join(measured), MUTED)]
 
     def _sentences(self) -> list[str]:
         sentences = [f"{self.claim}."]

@@ -11,6 +11,7 @@ from scipy.special import expit
 
 from separatrix.arrays import Floats
 from separatrix.messages import InputError
+from separatrix.notebook import Shown
 from separatrix.optimize.convex import Certificate, Solution, Status
 from separatrix.optimize.newton import (
     ARMIJO,
@@ -317,8 +318,8 @@ def _largest_eigenvalue(problem: Problem, x: Floats) -> float:
 # conjugate gradients   x ← x + t p,  p ← −∇f + β p      at most d steps on a quadratic function
 
 
-@dataclass(frozen=True)
-class DescentTrace:
+@dataclass(frozen=True, repr=False)
+class DescentTrace(Shown):
     """Every iterate of a descent, the start included: n steps have n + 1 entries.
 
     ``points`` (n + 1, d) are the iterates, ``values`` the function and ``gradient_norms`` the

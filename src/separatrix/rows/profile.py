@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -12,8 +12,10 @@ import numpy as np
 from scipy import sparse
 
 from separatrix.arrays import Floats, Matrix
-from separatrix.rows.rows import Rows, merge
-from separatrix.rows.schema import Block, Kind, Schema, Terms
+from separatrix.formatting import join_words, plural, value_text
+from separatrix.notebook import MOST_LINES, Details, Grid, Heading, Item
+from separatrix.rows.rows import InMemory, Rows, merge
+from separatrix.rows.schema import Block, Column, Kind, Schema, Terms
 
 #: Distinct numbers are counted up to this many.
 COUNTED_VALUES = 100
@@ -171,3 +173,68 @@ def _column(matrix: Matrix, j: int) -> Floats:
     if sparse.issparse(matrix):
         return np.ravel(matrix[:, [j]].toarray())
     return np.asarray(matrix[:, j])
+
+
+# -------------------------------------------------------------------------------------------------
+# What rows show of themselves.
+
+
+#: Rows that a preview describes at most: it is to take no time.
+PREVIEWED_ROWS = 10_000
+#: Levels that a preview names.
+PREVIEWED_LEVELS = 4
+
+
+def preview(rows: Rows) -> list[Item]:
+    """The columns with their kinds and, of rows in memory, missing values, ranges and levels."""
+    schema = rows.schema
+    columns = f"{plural(len(schema.columns), 'column')}"
+    targets = f", target {join_words([c.name for c in schema.targets])}" * bool(schema.targets)
+    if not isinstance(rows, InMemory):
+        lines = [(c.name, c.display or str(c.kind), _levels(c.levels)) for c in _all(schema)]
+        grid = Grid(("column", "kind", "levels"), lines, frozenset({0, 1, 2}))
+        return [Heading(f"A table of {columns}{targets}, read block by block"), grid, *_notes(rows)]
+    some = len(rows) > PREVIEWED_ROWS
+    seen = rows.take(slice(0, PREVIEWED_ROWS)) if some else rows
+    # Wide tables show their first and last columns, and are not described for that.
+    described = {c.name: c for c in profile(seen)} if len(_all(schema)) <= MOST_LINES else {}
+    described_lines = []
+    for column in _all(schema):
+        c = described.get(column.name)
+        missing = "" if c is None else f"{c.missing:,}" if c.missing else "–"
+        described_lines.append(
+            (column.name, column.display or str(column.kind), missing, _values(c))
+        )
+    return [
+        Heading(f"{plural(len(rows), 'row')} of {columns}{targets}"),
+        Grid(
+            ("column", "kind", "missing", "values"),
+            described_lines,
+            frozenset({0, 1, 3}),
+            caption=f"Of the first {PREVIEWED_ROWS:,} rows." if some else "",
+        ),
+        *_notes(rows),
+    ]
+
+
+def _all(schema: Schema) -> list[Column]:
+    return [*schema.columns, *schema.targets]
+
+
+def _notes(rows: Rows) -> list[Item]:
+    return [Details("What was inferred", [str(note) for note in rows.notes])] if rows.notes else []
+
+
+def _levels(levels: Sequence[str]) -> str:
+    more = len(levels) - PREVIEWED_LEVELS
+    return ", ".join(levels[:PREVIEWED_LEVELS]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _values(column: ColumnProfile | None) -> str:
+    """Levels, or a range."""
+    if column is None or not column.count:
+        return ""
+    if column.levels:
+        return _levels(list(column.levels))
+    low, high = (value_text(v, column.display) for v in (column.minimum, column.maximum))
+    return f"{low} to {high}" if math.isfinite(column.minimum) else ""

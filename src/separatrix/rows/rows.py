@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.notebook import Item, Shown
 from separatrix.rows.parts import Hashes, Parts, hash_block
 from separatrix.rows.schema import (
     Block,
@@ -60,7 +61,7 @@ def merge(a: dict[K, V], b: dict[K, V]) -> dict[K, V]:
 NO_KEYS = Keys()
 
 
-class Rows(ABC):
+class Rows(Shown, ABC):
     """A table as a stream of blocks: in memory, in files, or on a Dask cluster.
 
     A statistic is computed in one pass and merges with ``+``,
@@ -107,6 +108,11 @@ class Rows(ABC):
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
+
+    def _display(self) -> list[Item]:
+        from separatrix.rows.profile import preview
+
+        return preview(self)
 
     @abstractmethod
     def blocks(self) -> Iterator[Block]:

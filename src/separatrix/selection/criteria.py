@@ -12,6 +12,7 @@ from scipy.special import gammaln
 
 from separatrix.arrays import Floats, Ints
 from separatrix.messages import InputError
+from separatrix.notebook import Grid, Item, Shown
 from separatrix.selection import rules
 from separatrix.selection.folds import RefitRows, folds_of, same_task
 
@@ -441,8 +442,8 @@ class Criterion:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class CriteriaTable:
+@dataclass(frozen=True, repr=False)
+class CriteriaTable(Shown):
     """Criteria of complexity along a path, with the choice of each; prints as a table.
 
     Parameters
@@ -516,7 +517,19 @@ class CriteriaTable:
     def _valued(self) -> list[Criterion]:
         return [c for c in self.criteria if c.values is not None]
 
-    def __str__(self) -> str:
+    def _display(self) -> list[Item]:
+        """The values along the path, and the choice of each criterion."""
+        chosen = [
+            (c.name, "–" if c.chosen is None else self._label_of(c.chosen), c.note)
+            for c in self.criteria
+        ]
+        heads = ("criterion", self.figures.parameter, "")
+        return [self._grid(), Grid(heads, chosen, left=frozenset({0, 2}))]
+
+    def _label_of(self, point: int) -> str:
+        return _label(self.figures.values[point])
+
+    def _grid(self) -> Grid:
         valued, shown = self._valued, self._shown()
         heads = [self.figures.parameter, "df", *(c.name for c in valued)]
         freedom = self.figures.freedom
@@ -527,7 +540,11 @@ class CriteriaTable:
             cells = [_number(_values(c)[i]) for c in valued]
             cells_marked = [f"{cell}{mark}" for cell, mark in zip(cells, marks, strict=True)]
             lines.append([_label(self.figures.values[i]), df, *cells_marked])
-        text = _align_table([heads, *lines])
+        return Grid(heads, lines)
+
+    def __str__(self) -> str:
+        grid, shown = self._grid(), self._shown()
+        text = _align_table([list(line) for line in (grid.heads, *grid.lines)])
         if len(shown) < len(self.figures.values):
             text.append(f"{len(self.figures.values) - len(shown)} points between are not shown.")
         return "\n".join([*text, "", *self._choices()])
@@ -550,7 +567,7 @@ class CriteriaTable:
         for c in self.criteria:
             what = "–"
             if c.chosen is not None:
-                what = f"{self.figures.parameter} = {_label(self.figures.values[c.chosen])}"
+                what = f"{self.figures.parameter} = {self._label_of(c.chosen)}"
             sentence = f"{what}   {c.note}".rstrip()
             # Columns of the printed text.
             lines.append(

@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 from separatrix.arrays import Floats, Ints
 from separatrix.messages import InputError
+from separatrix.notebook import Shown
 from separatrix.rows.parts import Hashes, Parts
 from separatrix.rows.rows import ArrayRows, InMemory, Rows
 from separatrix.rows.scan import scan
@@ -191,8 +192,8 @@ class Extrapolation:
     determined: bool
 
 
-@dataclass(frozen=True)
-class LearningCurves:
+@dataclass(frozen=True, repr=False)
+class LearningCurves(Shown):
     """Error over complexity and amount of data, fold by fold; prints as a table.
 
     Parameters

@@ -17,6 +17,7 @@ from separatrix.linear.polynomial import CHUNK_VALUES, polynomial_expansion
 from separatrix.logistic.logistic_regression import LogisticRegression
 from separatrix.messages import InputError
 from separatrix.neighbors.k_neighbors import KNeighborsClassifier, KNeighborsRegressor
+from separatrix.notebook import Shown
 from separatrix.rows.expansion import Expansion
 from separatrix.rows.rows import EncodedRows, InMemory, MappedRows, Rows
 from separatrix.rows.schema import Term
@@ -37,6 +38,7 @@ from separatrix.selection.curves import (
 from separatrix.selection.folds import RefitRows
 from separatrix.statistics.moments import Grouped, Moments, prepare
 from separatrix.study import inferred, tasks
+from separatrix.study.announcement import listener_for
 from separatrix.study.checks import check_table
 from separatrix.study.comparison import mute_warnings
 from separatrix.study.design import reason_to_stream, truth_of, with_warnings
@@ -80,8 +82,8 @@ class Advice:
     high: float = np.nan
 
 
-@dataclass(frozen=True)
-class CurveStudy:
+@dataclass(frozen=True, repr=False)
+class CurveStudy(Shown):
     """Learning curves of a table, and what would help."""
 
     target: str
@@ -162,6 +164,7 @@ def run_curve(
     folds: int = 5,
     seed: int = 0,
     progress: Any = None,
+    verbose: bool = True,
     source: str = "",
     command: str = "",
 ) -> CurveStudy:
@@ -184,6 +187,9 @@ def run_curve(
         Seed of the split and of the choices of columns.
     progress : callable or scikit-learn callback, default=None
         Called with (stage, done, total).
+    verbose : bool, default=True
+        Whether what was inferred and the stage under way are shown, in a notebook or on standard
+        error, where no ``progress`` is given.
     source : str, default=""
         Name of the table, for the report.
     command : str, default=""
@@ -215,6 +221,7 @@ def run_curve(
     >>> [(advice.what, advice.answer) for advice in study.advice]
     [('more rows', 'no'), ('more columns', 'unclear'), ('a more flexible model', 'no')]
     """
+    progress = listener_for(progress, verbose)
     target = inferred.one_target(rows.schema)
     if task is not None:
         tasks.refuse_task(task, target)

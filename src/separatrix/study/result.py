@@ -12,6 +12,7 @@ from separatrix.arrays import Floats, Ints
 from separatrix.conformal.base import category_quantiles, checked_level, rows_needed
 from separatrix.discriminant.covariance_tests import BoxTest, MardiaTest
 from separatrix.messages import InputError
+from separatrix.notebook import Item, Shown
 from separatrix.probability.costs import Costs
 from separatrix.probability.decision_surface import DecisionFunctionSurface, DecisionSurface
 from separatrix.rows.profile import ColumnProfile
@@ -231,8 +232,8 @@ class LearningCurve:
     metric: str
 
 
-@dataclass(frozen=True)
-class Study:
+@dataclass(frozen=True, repr=False)
+class Study(Shown):
     """A comparison of models: the winner, fitted to all training rows, and its test scores.
 
     Attributes
@@ -315,6 +316,11 @@ class Study:
     repeats: Repeats | None = None
     nested: Nested | None = None
     stream: StreamRecord | None = None
+
+    def _display(self) -> list[Item]:
+        from separatrix.study.summary import display
+
+        return display(self)
 
 
 # -------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from separatrix.rows.sampling import Both, RowSample
 from separatrix.statistics.moments import Grouped, Moments
 from separatrix.storage import StoredMoments
 from separatrix.study import inferred, tasks
+from separatrix.study.announcement import listener_for
 from separatrix.study.candidates import Size, candidates, logarithm_offset, refuse_memory
 from separatrix.study.checks import check_stream, check_table
 from separatrix.study.classification import ClassificationSelection
@@ -67,6 +68,7 @@ def run_study(
     repeats: int = 1,
     nested: bool = False,
     progress: Any = None,
+    verbose: bool = True,
     source: str = "",
     command: str = "",
 ) -> Study:
@@ -123,6 +125,9 @@ def run_study(
         score, and how stable the choice is.
     progress : callable or scikit-learn callback, default=None
         Called with (stage, done, total).
+    verbose : bool, default=True
+        Whether what was inferred and the stage under way are shown, in a notebook or on standard
+        error, where no ``progress`` is given.
     source : str, default=""
         Name of the table, for the report.
     command : str, default=""
@@ -156,6 +161,7 @@ def run_study(
     >>> [f"{score.metric} {score.value:.2f}" for score in study.test]
     ['rmse 56.08', 'r2 0.49', 'mae 47.33']
     """
+    progress = listener_for(progress, verbose)
     metadata = Metadata(source, command)
     options = StudyOptions(
         metric,

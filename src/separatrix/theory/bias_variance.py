@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing
 
 from separatrix.arrays import Floats, Ints
 from separatrix.messages import InputError
+from separatrix.notebook import Shown
 from separatrix.parameters import describe_parameters
 from separatrix.selection.folds import copies_of
 
@@ -30,8 +31,8 @@ Interval = tuple[float, float]
 
 
 @describe_parameters
-@dataclass(frozen=True)
-class BiasVariance:
+@dataclass(frozen=True, repr=False)
+class BiasVariance(Shown):
     """Squared bias, variance and noise, as means over points x, with intervals.
 
     Parameters
@@ -413,8 +414,8 @@ def _weights(x: Floats, design: SamplingDesign, order: int) -> Floats:
 
 
 @describe_parameters
-@dataclass(frozen=True)
-class BootstrapBiasVariance:
+@dataclass(frozen=True, repr=False)
+class BootstrapBiasVariance(Shown):
     """An estimate of the variance, and of squared bias and noise together, on a table.
 
     Parameters

@@ -15,10 +15,11 @@ from scipy.stats import beta
 
 from separatrix.arrays import Floats
 from separatrix.messages import InputError
+from separatrix.notebook import Shown
 
 
-@dataclass(frozen=True)
-class SampleSize:
+@dataclass(frozen=True, repr=False)
+class SampleSize(Shown):
     """A number of rows that is enough, and the bound that says so.
 
     Parameters
@@ -254,8 +255,8 @@ def _fewest_rows(bound: _Bound, n: int, epsilon: float, delta: float) -> int:
 # How often learning fails: draw rows, fit the tightest hypothesis, count its errors.
 
 
-@dataclass(frozen=True)
-class PACSimulation:
+@dataclass(frozen=True, repr=False)
+class PACSimulation(Shown):
     """The observed proportion of failures beside the δ that bounds it.
 
     Parameters

@@ -11,11 +11,12 @@ import numpy as np
 
 from separatrix.arrays import Floats
 from separatrix.messages import InputError
+from separatrix.notebook import Shown
 from separatrix.theory import hypothesis_class
 
 
-@dataclass(frozen=True)
-class VCDimension:
+@dataclass(frozen=True, repr=False)
+class VCDimension(Shown):
     """What a search for the VC dimension found.
 
     Parameters
@@ -269,8 +270,8 @@ class _ShatteringSearch:
 MAX_POINTS = 16
 
 
-@dataclass(frozen=True)
-class Shattering:
+@dataclass(frozen=True, repr=False)
+class Shattering(Shown):
     """Whether points are shattered, with the proof either way.
 
     Parameters

@@ -8,6 +8,7 @@ from fractions import Fraction
 from math import isfinite
 from typing import Any
 
+from separatrix.notebook import BAD, GOOD, MUTED, Grid, Item, Sentence, Shown
 from separatrix.verification.arithmetic import as_float, digits
 
 PROVED, CONSISTENT, REFUTED, UNCHECKED = "proved", "consistent", "refuted", "not checked"
@@ -29,16 +30,20 @@ class Claim:
     digits: float | None = None
 
     def __str__(self) -> str:
-        shown = f"consistent to {self.digits:.0f} digits" if self._counted else self.verdict
-        return f"{self.name}: {shown}. {self.sentence}"
+        return f"{self.name}: {self.words}. {self.sentence}"
+
+    @property
+    def words(self) -> str:
+        """The verdict, with the digits to which numbers agree."""
+        return f"consistent to {self.digits:.0f} digits" if self._counted else self.verdict
 
     @property
     def _counted(self) -> bool:
         return self.verdict == CONSISTENT and self.digits is not None
 
 
-@dataclass(frozen=True)
-class Verification:
+@dataclass(frozen=True, repr=False)
+class Verification(Shown):
     """The outcome of :func:`separatrix.verify`.
 
     Parameters
@@ -114,6 +119,16 @@ class Verification:
         return "\n".join(
             [*lines, *(f"  {c}" for c in self.claims), *(f"  {n}" for n in self.notes)]
         )
+
+    def _display(self) -> list[Item]:
+        """The total verdict, then a line for each claim."""
+        tone = GOOD if self.holds else BAD
+        lines = [(c.name, c.words, c.sentence) for c in self.claims]
+        return [
+            Sentence(f"{self.model}, {self.n_rows:,} rows", tone, self.headline),
+            Grid(("claim", "verdict", "figures"), lines, left=frozenset({0, 1, 2})),
+            *(Sentence(note, MUTED) for note in self.notes),
+        ]
 
     def document(self) -> dict[str, Any]:
         """The outcome as JSON values."""

@@ -9,8 +9,11 @@ from typing import Any
 
 from separatrix.arrays import Floats, Ints
 from separatrix.cluster.scatter import ClusterProjection
+from separatrix.formatting import number, plural
+from separatrix.notebook import BAD, Details, Grid, Heading, Item, Sentence, Shown
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.profile import ColumnProfile
+from separatrix.rows.schema import Kind
 from separatrix.study.document import certificate_document, plain, record
 
 #: Methods of hierarchical clustering.
@@ -150,8 +153,8 @@ class PlottedRows:
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class ClusterStudy:
+@dataclass(frozen=True, repr=False)
+class ClusterStudy(Shown):
     """Result of :func:`separatrix.run_clusters`.
 
     ``verdict`` is the one answer to whether there are groups. ``requested`` is the number of
@@ -186,6 +189,9 @@ class ClusterStudy:
     source: str = ""
     command: str = ""
     max_clusters: int = 10
+
+    def _display(self) -> list[Item]:
+        return display(self)
 
     @property
     def verdict(self) -> Verdict:
@@ -338,3 +344,61 @@ def two(value: float) -> str:
     """Two decimals with a minus sign."""
     text = f"{value:.2f}"
     return "0.00" if text == "-0.00" else text.replace("-", "−")
+
+
+# -------------------------------------------------------------------------------------------------
+# What an analysis shows of itself.
+
+
+def display(study: ClusterStudy) -> list[Item]:
+    """The verdict, the clusters, why there are so many, and what was inferred."""
+    what = f"{plural(study.k, 'cluster')} of {plural(study.n_rows, 'row')}"
+    return [
+        Heading(f"{what} by {study.method}" + f", {study.source}" * bool(study.source)),
+        Sentence(study.verdict.summary),
+        cluster_grid(study),
+        Sentence(study.reason),
+        Sentence(f"Certificate: {study.certificate}"),
+        *(Sentence(text, BAD, "warning") for text in study.warnings),
+        Details("What was inferred", study.messages),
+    ]
+
+
+def cluster_grid(study: ClusterStudy) -> Grid:
+    """A line for each cluster: its size, its silhouette, and what distinguishes it."""
+    lines = [
+        (
+            str(cluster.number),
+            f"{cluster.size:,}",
+            two(cluster.silhouette) if math.isfinite(cluster.silhouette) else "–",
+            distinguishing_columns(cluster, study),
+        )
+        for cluster in study.clusters
+    ]
+    return Grid(("cluster", "rows", "silhouette", "distinguishing columns"), lines, frozenset({3}))
+
+
+def distinguishing_columns(cluster: Cluster, study: ClusterStudy) -> str:
+    """The columns in which a cluster is farthest from the whole table, in their own units.
+
+    Means count by their distance in standard deviations, levels by that of their 0/1 column.
+    """
+    parts: list[tuple[float, str]] = []
+    booleans = {column.name for column in study.columns if column.kind is Kind.BOOLEAN}
+    for name, z in cluster.standardized_means.items():
+        if abs(z) >= 0.3:
+            mean, high = cluster.means[name], z > 0
+            text = f"{'high' if high else 'low'} ({number(mean, 3)})"
+            if name in booleans:
+                text = f"{'true' if high else 'false'} ({100 * (mean if high else 1 - mean):.0f} %)"
+            parts.append((abs(z), f"{name} {text}"))
+    distance = standardized_levels(study.clusters)
+    for name, lifts in cluster.lifts.items():
+        for level, lift in lifts.items():
+            share = cluster.levels[name][level]
+            text = f"{name} {level} ({100 * share:.0f} %, {lift:.1f}×)"
+            parts.append((distance[name, level][cluster.number], text))
+    parts.sort(key=lambda part: -part[0])
+    # Distinguishing columns that are listed for a cluster.
+    text = "; ".join(text for _, text in parts[:3]) or "near the mean in every column"
+    return f"outliers: {text}" if cluster.outliers else text

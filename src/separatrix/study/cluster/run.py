@@ -23,6 +23,7 @@ from separatrix.rows.rows import EncodedRows, InMemory, Rows, merge
 from separatrix.rows.sampling import Both
 from separatrix.rows.schema import Block, Encoding, Kind, Schema, Term, Terms
 from separatrix.statistics.moments import Prepared, Standardizer, prepare
+from separatrix.study.announcement import listener_for
 from separatrix.study.cluster.result import Assignments, Cluster, ClusterStudy
 from separatrix.study.cluster.search import (
     ClusterDesign,
@@ -65,6 +66,7 @@ def run_clusters(
     standardize: bool = True,
     seed: int = 0,
     progress: Any = None,
+    verbose: bool = True,
     source: str = "",
     command: str = "",
 ) -> ClusterStudy:
@@ -95,6 +97,9 @@ def run_clusters(
         Seed of all random numbers.
     progress : callable or None, default=None
         Called with the stage, the number of stages done, and their total.
+    verbose : bool, default=True
+        Whether what was inferred and the stage under way are shown, in a notebook or on standard
+        error, where no ``progress`` is given.
     source : str, default=""
         Name of the table, for the report.
     command : str, default=""
@@ -126,6 +131,7 @@ def run_clusters(
     >>> study.k, [cluster.size for cluster in study.clusters], study.verdict.groups
     (2, [20, 20], 'distinct')
     """
+    progress = listener_for(progress, verbose)
     chosen = method_named(method, metric)
     why = reason_to_stream(rows)
     if why:
