@@ -122,6 +122,16 @@ class Gallery:
             self.missing.append(str(refusal))
 
 
+def lift_headline(galleries: dict[str, Gallery]) -> None:
+    """Take what is seen first out of its part of the page: how near, how often right."""
+    first = galleries["headline"] = Gallery()
+    seen = (PredictedActualDisplay, ConfusionMatrixDisplay, RocDisplay, OneVsRestRocDisplay)
+    for name in ("test", "diagnostics"):
+        here = galleries[name].pictures
+        first.pictures += [picture for picture in here if isinstance(picture, seen)]
+        galleries[name].pictures = [picture for picture in here if not isinstance(picture, seen)]
+
+
 def row_labels(rows: Any) -> list[str] | None:
     """Row numbers as people write them."""
     if rows is None:

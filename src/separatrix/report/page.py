@@ -127,7 +127,7 @@ def _context(study: Study) -> dict[str, Any]:
 def _galleries(study: Study) -> dict[str, Gallery]:
     """The pictures of every part of the page."""
     classification = study.task == "classification"
-    return {
+    galleries = {
         "columns": figures.columns(study),
         "importance": figures.importance(study),
         "dependence": figures.dependence(study),
@@ -141,6 +141,8 @@ def _galleries(study: Study) -> dict[str, Gallery]:
         "conformal": figures.draw_conformal(study),
         "learning": figures.learning(study),
     }
+    figures.lift_headline(galleries)
+    return galleries
 
 
 def _no_intervals(study: Study) -> str:

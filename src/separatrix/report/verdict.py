@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from pathlib import PurePath
 
 import numpy as np
 
-from separatrix.formatting import ScoreInfo, number, plural, score_info, score_text
+from separatrix.formatting import ScoreInfo, join_words, number, plural, score_info, score_text
 from separatrix.rows.schema import unit_weights
 from separatrix.study.candidates import BASELINE
 from separatrix.study.measure import average, standard_error
@@ -20,11 +19,12 @@ ABBREVIATIONS = {"gp", "lda", "qda", "rda", "svm", "svr"}
 
 @dataclass(frozen=True)
 class Tile:
-    """A headline number with its label."""
+    """A headline number, or a ``word``, with its label."""
 
     value: str
     label: str
     detail: str
+    word: bool = False
 
 
 def source_name(study: Study) -> str:
@@ -145,12 +145,7 @@ def _won(study: Study) -> str:
         return f"None of {tried} beats the baseline, which uses no column."
     if count < 2:
         return f"{display_name(study.winner).capitalize()} was fitted."
-    why = study.reason.strip().rstrip(".")
-    why = re.sub(rf"^{re.escape(study.winner)}\b", "it", why)
-    because = f": {why[0].lower()}{why[1:]}" if why else ""
-    return (
-        f"Of {plural(count, 'model')} compared, {display_name(study.winner)} was chosen{because}."
-    )
+    return f"Of {plural(count, 'model')} compared, {display_name(study.winner)} was chosen."
 
 
 def _describe_measures(study: Study) -> list[str]:
@@ -257,29 +252,51 @@ def _overlap(score: Score, base: Score) -> bool:
 
 
 def tiles(study: Study) -> list[Tile]:
-    """Test score, that of the baseline, one more score, and the certificate."""
-    pair = main_scores(study)
+    """The size of the error, whether the baseline is beaten, one more score, leading columns."""
     shown: list[Tile] = []
+    pair = main_scores(study)
     if pair is not None:
         score, base = pair
-        detail = _interval(score).strip(" ()")
         label = f"{score_info(score.metric).short} on {plural(study.n_test, 'test row')}"
-        shown.append(Tile(score_text(score.value, score.metric), label, detail))
-        if base is not None and not is_baseline(study.winner):
-            value = score_text(base.value, base.metric)
-            label = f"{score_info(base.metric).short} of the baseline"
-            shown.append(Tile(value, label, _interval(base).strip(" ()")))
+        shown.append(Tile(score_text(score.value, score.metric), label, _ends(score)))
+        if base is not None:
+            shown.append(_against_baseline(study, score, base))
         other = chosen_by(study)
         if other is None or other.metric == score.metric:
             other = next((s for s in study.test if s.metric != score.metric), None)
         if other is not None:
             value = score_text(other.value, other.metric)
-            shown.append(Tile(value, score_info(other.metric).short, _interval(other).strip(" ()")))
-    certificate = study.description.certificate
-    detail = ""
-    if math.isfinite(certificate.digits):
-        detail = f"about {certificate.digits:.0f} correct digits"
-    elif math.isfinite(certificate.gap):
-        detail = f"duality gap {number(certificate.gap, 2)}"
-    holds = "Holds" if certificate.holds else "Does not hold"
-    return [*shown, Tile(holds, "Certificate of the fit", detail)]
+            shown.append(Tile(value, score_info(other.metric).short, _ends(other)))
+    leading = leading_columns(study)
+    if leading:
+        rest = f"then {join_words(leading[1:])}" if leading[1:] else ""
+        shown.append(Tile(leading[0], "What matters most", rest, word=True))
+    return shown
+
+
+def _against_baseline(study: Study, score: Score, base: Score) -> Tile:
+    """Whether the model is better than the baseline, and by how much."""
+    label = "Better than the baseline"
+    beside = f"baseline {score_text(base.value, base.metric)}"
+    if is_baseline(study.winner):
+        return Tile("No", label, "no model is")
+    known = score_info(score.metric)
+    worse = score.value < base.value if known.higher_is_better else score.value > base.value
+    if worse:
+        return Tile("No", label, beside)
+    if _may_be_chance(study, score, base):
+        return Tile("Not shown", label, f"{beside}; may be chance")
+    return Tile("Yes", label, f"{beside}: {_comparison(score, base, known)}")
+
+
+def leading_columns(study: Study) -> list[str]:
+    """Up to three columns without which predictions of test rows are worse, beyond chance."""
+    importance = study.importance
+    if importance is None:
+        return []
+    pairs = zip(importance.columns, importance.low, strict=True)
+    return [name for name, low in pairs if low > 0.0][:3]
+
+
+def _ends(score: Score) -> str:
+    return _interval(score).strip(" ()")
