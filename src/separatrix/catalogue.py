@@ -468,6 +468,16 @@ _ROWS = (
         candidate=_candidate("linear_svm", 9, "linear SVM, C tuned", stream="passes",
             rows_a_unit=1000, fit_operations=_pairs(10.0), tunable=True, share=0.2, slow=True,
             on_request=True)),
+    # -- kernel machines
+    Declaration("RecursiveFeatureMachineRegressor", "kernel_machines.recursive_feature_machine",
+        REGRESSION, large=True,
+        candidate=_candidate("learned_metric", 11, "kernel ridge, metric learned", share=4.0,
+            logarithms=True, rows_a_unit=50, fit_operations=_pairs(30.0, cubes=1.0), tunable=True,
+            slow=True)),
+    Declaration("RecursiveFeatureMachineClassifier", "kernel_machines.recursive_feature_machine",
+        CLASSIFICATION, large=True,
+        candidate=_candidate("learned_metric", 15, "kernel machine, metric learned", share=4.0,
+            rows_a_unit=50, fit_operations=_pairs(30.0, cubes=1.0), tunable=True, slow=True)),
     # -- neighbors
     Declaration("KNeighborsClassifier", "neighbors.k_neighbors", CLASSIFICATION, view="neighbors",
         twin="neighbors", large=True,

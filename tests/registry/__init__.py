@@ -18,6 +18,7 @@ from tests.registry import (
     neighbors,
     perceptron,
     probability,
+    recursive_feature_machines,
     svm,
 )
 from tests.registry.cluster import CLUSTERERS, HIERARCHIES
@@ -29,7 +30,7 @@ __all__ = ["CLUSTERERS", "HIERARCHIES", "KERNELS", "LOSSES", "METRIC_LEARNERS", 
 
 _FAMILIES = (
     linear, additive, discriminant, logistic, perceptron, neighbors, svm, estimators, probability,
-    bayes, hypotheses,
+    bayes, hypotheses, recursive_feature_machines,
 )  # fmt: skip
 REGISTRY: list[Row] = [row for family in _FAMILIES for row in family.ROWS]
 

@@ -57,6 +57,7 @@ _RECORDS = {
     "bayes.bayesian_logistic_regression": "PosteriorComparison",
     "perceptron.perceptron": "PerceptronState MistakeTrace",
     "perceptron.perceptron_regressor": "ResidualTrace",
+    "kernel_machines.learned_metric": "ColumnMaps",
     "svm.path": "SVMTrace",
     "svm.solver": "BinarySVM",
     "neighbors.tuning": "LeaveOneOutErrors",

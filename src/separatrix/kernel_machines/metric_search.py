@@ -1,0 +1,182 @@
+"""What is chosen about a kernel machine with a learned metric, by predictions out of fold.
+
+    θ = (τ, spread, rounds, λ),      θ̂ = argmin Σ over folds of ‖y − ŷ_θ(x)‖²
+
+The columns' maps, the metric of every round and the fit come from the training rows of a fold
+alone: the leave-one-out errors of a metric that has seen the left-out row are far too small. The
+shapes of the kernel (τ and spread) are compared on a part of the rows; all rows, or as many as the
+work allows, then choose rounds and λ for the best. What predicts a fold is chosen on the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from separatrix.arrays import Floats, Ints
+from separatrix.kernel_machines.learned_metric import ColumnMaps, Shape, learn_rounds
+from separatrix.selection.folds import Folds
+from separatrix.selection.tuning import TuningData
+from separatrix.threads import parallel_map
+
+#: Kernels that are compared: along directions, along columns, and half of each; narrow and wide.
+SHAPES = (Shape(0.5, 2.0), Shape(0.0, 2.0), Shape(1.0, 2.0), Shape(0.5, 6.0), Shape(0.0, 6.0))
+#: Values of λ in units of the kernel's variance: from interpolation to noise only.
+ALPHAS = (0.004, 0.02, 0.1, 0.5, 2.5, 12.5)
+#: Rounds that are compared: later ones change the metric little.
+ROUNDS = 3
+#: Training rows of a fold on which shapes are compared.
+FIRST = 500
+#: Operations for a pair of rows beside those of its columns.
+PAIR = 60.0
+
+
+@dataclass(frozen=True)
+class Point:
+    """One combination of what is chosen."""
+
+    shape: Shape
+    rounds: int
+    alpha: float
+
+    def named(self) -> dict[str, Any]:
+        """As parameters of the estimators."""
+        return {
+            **{"share": self.shape.share, "spread": self.shape.spread},
+            **{"rounds": self.rounds, "alpha": self.alpha},
+        }
+
+
+@dataclass(frozen=True)
+class Found:
+    """Losses of all points on every fold, the chosen ones, and predictions out of fold (n x k)."""
+
+    points: tuple[Point, ...]
+    losses: Floats
+    best: int
+    by_fold: Ints
+    predictions: Floats
+    rows: Ints
+    n_train: int
+
+
+@dataclass(frozen=True)
+class MetricSearch:
+    """Rows with targets ``y`` (n x k), weights, folds, and an order that spreads them."""
+
+    x: Floats
+    y: Floats
+    w: Floats
+    folds: Folds
+    spread: Ints
+    work: float
+    shapes: Sequence[Shape] = SHAPES
+    rounds: Sequence[int] = tuple(range(ROUNDS + 1))
+    alphas: Sequence[float] = ALPHAS
+
+    def find(self) -> Found:
+        """Shapes on a part of the rows, then rounds and λ on all that can be afforded."""
+        largest = max(len(train) for train, _ in self.folds.pairs)
+        most = self._affordable()
+        first = min(FIRST, most, largest)
+        if min(largest, most) <= 1.5 * first:  # hardly fewer rows: one comparison is enough
+            first = min(largest, most)
+        compared = [Point(s, r, a) for s in self.shapes for r in self.rounds for a in self.alphas]
+        found = self._compare(compared, first)
+        if first == min(largest, most):
+            return found
+        kept: dict[Point, None] = {}
+        for i in {found.best, *found.by_fold.tolist()}:
+            at = list(self.alphas).index(found.points[i].alpha)
+            for a in self.alphas[max(at - 1, 0) : at + 2]:
+                kept |= {Point(found.points[i].shape, r, a): None for r in self.rounds}
+        return self._compare(list(kept), most, found)
+
+    def _affordable(self) -> int:
+        """Training rows of a fold with which three values of λ for one shape are within the work.
+
+        A factorization in single precision counts half.
+        """
+        d, fits = self.x.shape[1], len(self.folds) * len(self.rounds)
+        n = 100
+        while n < 20_000 and fits * (0.5 * n**3 + (PAIR + 6.0 * d) * n**2) < self.work:
+            n = int(1.1 * n)
+        return n
+
+    def _compare(self, points: list[Point], most: int, before: Found | None = None) -> Found:
+        """Losses of points on every fold; shapes of a fold are those chosen ``before``."""
+        shapes = list(dict.fromkeys(point.shape for point in points))
+        values = {shape: self._alphas_of(points, shape) for shape in shapes}
+        tasks = [(fold, shape) for shape in shapes for fold in range(len(self.folds))]
+        parts = parallel_map(lambda task: self._predict(*task, values[task[1]], most), tasks)
+        made = dict(zip(tasks, parts, strict=True))
+        losses = np.empty((len(points), len(self.folds)))
+        for i, point in enumerate(points):
+            for fold, (_, test) in enumerate(self.folds.pairs):
+                guess = self._of_point(made[fold, point.shape], values[point.shape], point)
+                w = self.w[test]
+                losses[i, fold] = w @ ((self.y[test] - guess) ** 2).sum(axis=1) / w.sum()
+        allowed = np.ones(losses.shape, dtype=bool)
+        chosen_shape = None
+        if before is not None:  # each fold keeps the shape that the others chose
+            chosen = [before.points[i].shape for i in before.by_fold]
+            allowed = np.array([[p.shape == s for s in chosen] for p in points])
+            chosen_shape = before.points[before.best].shape
+        weights = np.array([self.w[test].sum() for _, test in self.folds.pairs])
+        others = (losses @ weights)[:, None] - losses * weights
+        by_fold = np.where(allowed, others, np.inf).argmin(axis=0)
+        total = losses @ weights
+        if chosen_shape is not None:
+            total = np.where([p.shape == chosen_shape for p in points], total, np.inf)
+        predictions, rows = [], []
+        for fold, (_, test) in enumerate(self.folds.pairs):
+            point = points[by_fold[fold]]
+            predictions.append(self._of_point(made[fold, point.shape], values[point.shape], point))
+            rows.append(test)
+        return Found(
+            tuple(points), losses, int(total.argmin()), by_fold,
+            np.concatenate(predictions), np.concatenate(rows), most,
+        )  # fmt: skip
+
+    @staticmethod
+    def _alphas_of(points: list[Point], shape: Shape) -> list[float]:
+        return sorted({point.alpha for point in points if point.shape == shape})
+
+    def _of_point(self, made: Floats, alphas: list[float], point: Point) -> Floats:
+        return np.asarray(made[list(self.rounds).index(point.rounds), alphas.index(point.alpha)])
+
+    def _predict(self, fold: int, shape: Shape, alphas: list[float], most: int) -> Floats:
+        """ŷ of the test rows of a fold for all rounds and λ: (rounds, λ, rows, k)."""
+        train, test = self.folds.pairs[fold]
+        if len(train) > most:
+            member = np.zeros(len(self.w), dtype=bool)
+            member[train] = True
+            train = np.sort(self.spread[member[self.spread]][:most])
+        w = self.w[train]
+        maps = ColumnMaps.of(self.x[train], w)
+        z, new = maps.apply(self.x[train]), maps.apply(self.x[test])
+        center = w @ self.y[train] / w.sum()
+        k, right = len(center), self.y[train] - center
+        out = []
+        for number, fit in enumerate(
+            learn_rounds(z, right, w, shape, max(self.rounds), np.float32)
+        ):
+            if number not in self.rounds:
+                continue
+            solved = [fit.solve(alpha) for alpha in alphas]
+            coef = np.concatenate([coef for coef, _ in solved], axis=1)
+            values = fit.centers.dot(fit.centers.rows(new), coef.astype(np.float32))
+            values = values.reshape(len(test), len(alphas), k).transpose(1, 0, 2)
+            offsets = np.array([offset for _, offset in solved])[:, None, :]
+            out.append(values + (offsets + center))
+        return np.array(out, dtype=np.float64)
+
+
+def search_of(data: TuningData, y: Floats, **choices: Any) -> MetricSearch:
+    """The search on the folds of a comparison."""
+    x = np.asarray(data.x, dtype=np.float64)
+    w = np.asarray(data.w, dtype=np.float64)
+    return MetricSearch(x, y, w, data.folds, data._by_spread, data.work, **choices)

@@ -1,0 +1,681 @@
+"""Kernel machines that learn their metric, for numbers and for classes.
+
+    f(x) = b + Σⱼ aⱼ κ_M(zⱼ, x),      M ← average of ∇f ∇fᵀ over the rows, round by round
+
+The kernel and the rounds are those of :mod:`separatrix.kernel_machines.learned_metric`; what is not
+given is chosen out of fold (:mod:`separatrix.kernel_machines.metric_search`). Each fit is exact
+given its metric, and certified as such.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+
+from separatrix.arrays import Floats, Ints
+from separatrix.estimators.base import RowsEstimator, one_number, reads_tables
+from separatrix.estimators.class_labels import coded_rows
+from separatrix.formula import nodes
+from separatrix.kernel_machines.centers import fit_centers
+from separatrix.kernel_machines.learned_metric import (
+    EXPONENT,
+    Centers,
+    ColumnMaps,
+    KernelFit,
+    MetricKernel,
+    Shape,
+    learn_rounds,
+    spread_rows,
+)
+from separatrix.kernel_machines.metric_search import (
+    ALPHAS,
+    ROUNDS,
+    SHAPES,
+    Found,
+    MetricSearch,
+    Point,
+    search_of,
+)
+from separatrix.kernels import Laplace
+from separatrix.messages import InputError
+from separatrix.optimize.convex import Certificate
+from separatrix.parameters import describe_parameters
+from separatrix.probability.calibrations import SigmoidMap, fit_platt
+from separatrix.probability.roc import BinaryScores
+from separatrix.rows.rows import ArrayRows
+from separatrix.rows.schema import Encoding, identity, to_array
+from separatrix.selection.folds import DEFAULT_FOLDS, Folds
+from separatrix.selection.tuning import THOROUGH, Tuning, TuningData
+from separatrix.statistics.moments import prepare
+from separatrix.threads import on_one_blas_thread
+
+#: Rows up to which the fit is exact: K in double precision is then at most 800 megabytes, twice.
+EXACT = 10_000
+#: Centers of fits to more rows, and rows on which their metric is learned.
+CENTERS, LEARNED_FROM = 4_000, 5_000
+#: What is taken where there are too few rows to choose.
+USUAL = Point(Shape(0.5, 2.0), 1, 0.1)
+#: Relative duality gap of an exact fit given its metric; relative residual of one with centers.
+TOLERANCE, TOLERANCE_OF_CENTERS = 1e-8, 1e-3
+
+
+#: Decimal places, in standard deviations, to which rows are put in order and compared: units of
+#: columns change the last digits of a double only.
+KEY_DECIMALS = 9
+
+
+@dataclass(frozen=True)
+class MachineRows:
+    """Rows in an order of their own, copies merged: x, weights, and targets center + unit · y."""
+
+    x: Floats
+    y: Floats
+    w: Floats
+    center: Floats
+    unit: float
+
+    @classmethod
+    def of(cls, x: Floats, y: Floats, w: Floats, center: Floats, unit: float) -> MachineRows:
+        """Neither the order of rows nor copies in place of weights change anything from here on."""
+        y = (y - center) / unit
+        keys = np.column_stack([y, ColumnMaps.of(x, w).apply(x)]).round(KEY_DECIMALS)
+        order = np.lexsort(keys.T[::-1])
+        x, y, w, keys = x[order], y[order], w[order], keys[order]
+        first = np.ones(len(w), dtype=bool)
+        first[1:] = (keys[1:] != keys[:-1]).any(axis=1)
+        starts = np.flatnonzero(first)
+        return cls(x[starts], y[starts], np.add.reduceat(w, starts), center, unit)
+
+    def folds(self, k: int) -> Folds:
+        """Rows dealt to the folds in turn, in the order of the targets."""
+        return Folds.from_labels(np.arange(len(self.w)) % k)
+
+    @property
+    def spread(self) -> Ints:
+        """An order of which every beginning is spread over the rows."""
+        golden = 0.5 * (np.sqrt(5.0) - 1.0)
+        return np.argsort((np.arange(len(self.w)) * golden) % 1.0, kind="stable")
+
+
+def _standard_units(y: Floats, w: Floats) -> tuple[Floats, float]:
+    """Mean and standard deviation of targets (n x 1); 1 of constants."""
+    center = w @ y / w.sum()
+    spread = float(np.sqrt(w @ ((y - center) ** 2).sum(axis=1) / w.sum()))
+    return center, spread if spread > 1e-12 * float(np.abs(center).max()) else 1.0
+
+
+class RecursiveFeatureMachine(RowsEstimator):
+    """A kernel machine with a learned metric: what those of numbers and of classes share."""
+
+    _sparse_ok = False
+    _calibrates = False  # needs predictions out of fold, whatever is given
+    share: float | None
+    spread: float | None
+    alpha: float | None
+    rounds: int | None
+    cv: int
+    max_exact: int
+    columns_: ColumnMaps
+    centers_: Floats
+    dual_coef_: Floats
+    metric_: Floats
+    certificate_: Certificate
+
+    # -- fit
+
+    def _fit_rows(self, rows: MachineRows, tuning: Tuning | None = None) -> None:
+        """Choose, then fit."""
+        if tuning is None:
+            self._fit_point(rows, self._choose(rows))
+            return
+        self._state_search(tuning.grid, tuning.losses)
+        self._fit_point(rows, point_of(tuning.parameters))
+
+    def _choose(self, rows: MachineRows) -> Point:
+        """The given parameters, and those that are not given by cross-validation."""
+        given = {"share": self.share, "spread": self.spread, "alpha": self.alpha}
+        usual, choices = USUAL.named(), self._choices()
+        k = min(int(self.cv), len(rows.w))
+        known = all(v is not None for v in (*given.values(), self.rounds))
+        if k < 2 or (known and not self._calibrates):
+            self._state_search((), np.zeros((0, 0)))
+            given["rounds"] = self.rounds
+            return point_of({n: usual[n] if v is None else v for n, v in given.items()})
+        search = MetricSearch(
+            rows.x, rows.y, rows.w, rows.folds(k), rows.spread, THOROUGH, **choices
+        )
+        found = search.find()
+        self._learn_from(found, rows)
+        self._state_search([p.named() for p in found.points], found.losses * rows.unit**2)
+        return found.points[found.best]
+
+    def _choices(self) -> dict[str, Any]:
+        """What is compared: one value of each parameter that is given."""
+        self._check_parameters()
+        shapes = tuple(
+            dict.fromkeys(
+                Shape(
+                    s.share if self.share is None else float(self.share),
+                    s.spread if self.spread is None else float(self.spread),
+                )
+                for s in SHAPES
+            )
+        )
+        rounds = range(ROUNDS + 1) if self.rounds is None else (int(self.rounds),)
+        alphas = ALPHAS if self.alpha is None else (float(self.alpha),)
+        return {"shapes": shapes, "rounds": tuple(rounds), "alphas": alphas}
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.cv, int | np.integer) or self.cv < 2:
+            raise InputError(f"cv={self.cv!r}.", remedy="Give a number of folds, 2 or more.")
+        if self.share is not None and not 0.0 <= self.share <= 1.0:
+            raise InputError(f"share={self.share!r}.", remedy="Give a number from 0 to 1.")
+        for name in ("spread", "alpha"):
+            value = getattr(self, name)
+            if value is not None and not 0.0 < value < np.inf:
+                raise InputError(f"{name}={value!r}.", remedy="Give a number above zero.")
+        if self.rounds is not None and not 0 <= self.rounds <= 100:
+            raise InputError(f"rounds={self.rounds!r}.", remedy="Give a whole number from 0.")
+        if not self.max_exact >= 10:
+            raise InputError(f"max_exact={self.max_exact!r}.", remedy="Give 10 rows or more.")
+
+    def _learn_from(self, found: Found, rows: MachineRows) -> None:
+        """What else is learned from the predictions out of fold."""
+
+    def _state_search(self, grid: Any, losses: Floats) -> None:
+        names = ("share", "spread", "rounds", "alpha")
+        self.cv_results_ = {name: np.array([p[name] for p in grid], dtype=float) for name in names}
+        self.cv_results_ |= {
+            "fold_losses": losses,
+            "mean_loss": losses.sum(1) / max(1, losses.shape[1]),
+        }
+
+    def _fit_point(self, rows: MachineRows, point: Point) -> None:
+        """The fit with chosen parameters: exact, or with centers on many rows."""
+        n, w = len(rows.w), rows.w
+        self.columns_ = ColumnMaps.of(rows.x, w)
+        z = self.columns_.apply(rows.x)
+        mean = w @ rows.y / w.sum()
+        right, unit = rows.y - mean, rows.unit
+        exact = n <= self.max_exact
+        some = np.arange(n) if exact else spread_rows(n, min(LEARNED_FROM, int(self.max_exact)))
+        *_, fit = learn_rounds(z[some], right[some], w[some], point.shape, point.rounds)
+        lam = point.alpha * fit.unit
+        found = f"The metric was found in {point.rounds} rounds and is not claimed to be optimal."
+        if exact:
+            (coef, offset), centers, where = fit.solve(point.alpha), fit.centers, z
+            mean = mean + offset
+            primal, gap = _gap(fit, coef, offset, lam)
+            certificate = Certificate(
+                "Kernel ridge regression, exact given its metric",
+                primal=primal * unit**2,
+                dual=(primal - gap) * unit**2,
+                gap=gap * unit**2,
+                tolerance=TOLERANCE,
+                scale=float(w @ (right**2).sum(axis=1)) * unit**2,
+                scale_of="the sum of squares about the mean",
+                notes=(found,),
+                promised=("gap",),
+            )
+        else:
+            chosen = spread_rows(n, min(CENTERS, int(self.max_exact)))
+            where = z[chosen]
+            solved = fit_centers(fit.kernel, z, right, w, where, lam)
+            coef, centers = solved.coef, solved.centers
+            certificate = Certificate(
+                f"Kernel ridge regression on {len(chosen):,} of {n:,} rows as centers, given its "
+                "metric, by conjugate gradients",
+                primal=solved.objective * unit**2,
+                kkt=solved.residual,
+                tolerance=TOLERANCE_OF_CENTERS,
+                notes=(found, f"It was learned from {len(some):,} rows."),
+                promised=("kkt",),
+            )
+        kernel = fit.kernel
+        self.rounds_, self.share_, self.spread_ = (
+            point.rounds,
+            point.shape.share,
+            point.shape.spread,
+        )
+        self.alpha_ = lam
+        self.metric_, self.turn_, self.scale_ = kernel.metric, kernel.turn, kernel.scale
+        self.middle_ = centers.middle
+        self.centers_ = where
+        self.dual_coef_ = coef * unit
+        self.intercept_ = mean * unit + rows.center
+        self.certificate_ = certificate
+        e, v = np.linalg.eigh(self.metric_)
+        v = v * np.where(v[np.abs(v).argmax(axis=0), np.arange(len(v))] < 0.0, -1.0, 1.0)
+        self.eigenvalues_, self.eigenvectors_ = e[::-1].copy(), v[:, ::-1].copy()
+
+    # -- predictions
+
+    @property
+    def _kernel(self) -> MetricKernel:
+        return MetricKernel(self.metric_, self.share_, self.turn_, self.scale_)
+
+    def _values(self, X: Any) -> Floats:
+        """f of new rows (n x k)."""
+        z = self.columns_.apply(np.asarray(to_array(self._design(X)), dtype=np.float64))
+        known = self.__dict__.get("_prepared")
+        if known is None or known[0] is not self.centers_:
+            known = self.__dict__["_prepared"] = (self.centers_, self._prepare())
+        centers = known[1]
+        return np.asarray(centers.dot(centers.rows(z), self.dual_coef_) + self.intercept_)
+
+    def _prepare(self) -> Centers:
+        kernel, z = self._kernel, self.centers_ - self.middle_
+        u, v = np.ascontiguousarray(z @ kernel.turn), np.ascontiguousarray(z * kernel.scale)
+        return Centers(kernel, self.middle_, u, v)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is computed again on demand is not stored."""
+        return {k: v for k, v in super().__getstate__().items() if k != "_prepared"}
+
+    @on_one_blas_thread
+    def transform(self, X: Any) -> Floats:
+        """Rows whose Euclidean distances are those of the learned metric, in bandwidths."""
+        z = self.columns_.apply(np.asarray(to_array(self._design(X)), dtype=np.float64))
+        return np.asarray((z - self.middle_) @ self.turn_)
+
+    def directions(self, count: int = 3) -> list[tuple[float, dict[str, float]]]:
+        """The leading eigenvectors of the metric: (share of the trace, column → loading)."""
+        names = self._column_names()
+        return [
+            (float(e), dict(zip(names, v.tolist(), strict=True)))
+            for e, v in zip(self.eigenvalues_[:count], self.eigenvectors_.T[:count], strict=True)
+        ]
+
+    def _column_names(self) -> tuple[str, ...]:
+        return tuple(str(name) for name in self.encoding_.names)
+
+    def _expansion(self, names: tuple[str, ...] = ()) -> nodes.Node:
+        """Σⱼ aⱼ κ(zⱼ, x) + b, both parts of κ in coordinates of their own."""
+        x = nodes.design_of(self)
+        used = [j for j, knots in enumerate(self.columns_.knots) if len(knots) > 1]
+        mapped = tuple(
+            nodes.Piecewise(
+                nodes.Columns(x, (j,)), self.columns_.knots[j], self.columns_.knots[j],
+                self.columns_.values[j], names=(f"{self._column_names()[j]} mapped",),
+            )
+            for j in used
+        )  # fmt: skip
+        if not used:
+            return nodes.Constants(x, self.intercept_, names=names)
+        z: nodes.Node = nodes.Joined(mapped)
+        middle, scale = self.middle_[used], self.scale_[used]
+        centers = self.centers_[:, used] - middle
+        parts: list[nodes.Node] = []
+        turned = nodes.Affine(z, self.turn_[used], 0.0, middle)
+        scaled = nodes.Standardization(z, middle, scale)
+        none = np.zeros_like(self.intercept_)
+        if self.share_ < 1.0:
+            kernel, a = Laplace(1.0, EXPONENT), (1.0 - self.share_) * self.dual_coef_
+            parts.append(
+                nodes.KernelSum(turned, kernel, centers @ self.turn_[used], a, self.intercept_)
+            )
+        if self.share_ > 0.0:
+            b = none if parts else self.intercept_
+            kernel, a = Laplace(1.0, norm=1), self.share_ * self.dual_coef_
+            parts.append(nodes.KernelSum(scaled, kernel, centers * scale, a, b))
+        if len(parts) == 1:
+            return replace(parts[0], names=names)
+        return nodes.WeightedSum(tuple(parts), np.ones(2), names=names)
+
+
+def _gap(fit: KernelFit, coef: Floats, offset: Floats, lam: float) -> tuple[float, float]:
+    """Objective Σ w ‖y − f − b‖² + λ ‖f‖² and its duality gap.
+
+    With ρ = y − b − K a − λ W⁻¹ a the gap is Σ w ρ², where λ a sums to zero: what it sums to, times
+    the offset that would undo it, is added. Kernel values are computed again.
+    """
+    w, values = fit.w, fit.centers.dot(fit.centers, coef)
+    error = fit.right - values - offset
+    residual = error - lam * coef / w[:, None]
+    primal = float((w @ error**2).sum() + lam * np.vdot(coef, values))
+    feasible = lam * np.abs(coef.sum(axis=0)) @ np.abs(error).max(axis=0)
+    return primal, float((w @ residual**2).sum() + feasible)
+
+
+def point_of(parameters: Mapping[str, Any]) -> Point:
+    """A combination from its parameters."""
+    shape = Shape(float(parameters["share"]), float(parameters["spread"]))
+    return Point(shape, int(parameters["rounds"]), float(parameters["alpha"]))
+
+
+# -------------------------------------------------------------------------------------------------
+# Numbers.
+
+
+@describe_parameters
+class RecursiveFeatureMachineRegressor(RegressorMixin, RecursiveFeatureMachine):
+    """Kernel ridge regression whose metric is learned from the gradients of its own fits.
+
+        f = argmin Σ w (y − f(x) − b)² + λ ‖f‖²  over functions of the kernel
+        κ(x, z) = (1 − τ) exp(−(‖x − z‖_M/h)^1.5) + τ exp(−Σⱼ √Mⱼⱼ |xⱼ − zⱼ|/g)
+        M ← Σ w ∇f ∇fᵀ / Σ w,  scaled to trace one, for a number of rounds
+
+    Columns are standardized, those with outliers ranked, and columns of two values become 0 and 1.
+    What is None is chosen by cross-validation with the metric learned inside each training fold.
+    The fit is exact, given its metric, up to ``max_exact`` rows; of more the metric is learned on
+    5,000 and all are fitted with 4,000 centers, by preconditioned conjugate gradients.
+
+    Parameters
+    ----------
+    share : float or None, default=None
+        τ, from 0 to 1: the share of the kernel along columns.
+    spread : float or None, default=None
+        Bandwidths h and g, in mean distances of two rows.
+    alpha : float or None, default=None
+        λ, in multiples of the mean of 1 − κ over pairs of rows.
+    rounds : int or None, default=None
+        Updates of the metric; 0 leaves it even.
+    cv : int, default=5
+        Folds that choose; rows are dealt to them in the order of the target.
+    max_exact : int, default=10000
+        Rows up to which the fit is exact.
+
+    Attributes
+    ----------
+    metric_ : ndarray of shape (d, d)
+        M, of trace one, in the coordinates of the mapped columns.
+    eigenvalues_, eigenvectors_ : ndarray of shape (d,) and (d, d)
+        Those of M, the largest first: the directions in which f varies. See :meth:`directions`.
+    rounds_, alpha_, share_, spread_ : int and float
+        What was chosen; ``alpha_`` is λ itself.
+    cv_results_ : dict of ndarray
+        Every combination compared, with its loss on each fold.
+    columns_ : ColumnMaps
+        The functions that map the columns.
+    centers_ : ndarray of shape (m, d)
+        Mapped rows z of the expansion.
+    dual_coef_, intercept_ : ndarray of shape (m, 1) and (1,)
+        Coefficients a and offset b.
+    certificate_ : Certificate
+        Duality gap of the fit given its metric.
+
+    See Also
+    --------
+    GaussianProcessRegressor : length scales by evidence.
+    SVRSearch : a Gaussian kernel with one bandwidth.
+
+    References
+    ----------
+    A. Radhakrishnan, D. Beaglehole, P. Pandit and M. Belkin, Mechanism for feature learning in
+    neural networks and backpropagation-free machine learning models, Science 383, 2024.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> X = np.random.default_rng(0).normal(size=(120, 4))
+    >>> y = np.sin(X[:, 0] + X[:, 1])
+    >>> model = sx.RecursiveFeatureMachineRegressor().fit(X, y)
+    >>> model.score(X, y) > 0.9
+    True
+    >>> [round(float(abs(v)), 1) for v in model.eigenvectors_[:2, 0]]
+    [0.7, 0.7]
+    """
+
+    def __init__(
+        self,
+        *,
+        share: float | None = None,
+        spread: float | None = None,
+        alpha: float | None = None,
+        rounds: int | None = None,
+        cv: int = DEFAULT_FOLDS,
+        max_exact: int = EXACT,
+    ) -> None:
+        self.share = share
+        self.spread = spread
+        self.alpha = alpha
+        self.rounds = rounds
+        self.cv = cv
+        self.max_exact = max_exact
+
+    @reads_tables
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose and fit, to ``X`` and numbers ``y`` or :class:`~separatrix.rows.rows.Rows`."""
+        self._check_parameters()
+        self._fit_rows(self._numbers(X, y, sample_weight))
+        return self
+
+    def _numbers(self, X: Any, y: Any, sample_weight: Any) -> MachineRows:
+        rows = self._training_rows(X, y, sample_weight)
+        if isinstance(rows, ArrayRows):
+            block, self.encoding_ = rows.block, identity(rows.schema)
+        else:
+            prepared = prepare(rows)
+            block, self.encoding_ = prepared.rows.collect(), prepared.encoding
+        one_number(block.targets)
+        w = np.asarray(block.weights, dtype=np.float64)
+        some = np.flatnonzero(w > 0.0)
+        x = np.asarray(to_array(block.x), dtype=np.float64)
+        x, target, w = x[some], np.asarray(block.y, dtype=np.float64)[some], w[some]
+        return MachineRows.of(x, target, w, *_standard_units(target, w))
+
+    @on_one_blas_thread
+    def tune(self, data: TuningData) -> Tuning:
+        """Compare on the folds; predictions are numbers."""
+        y = np.asarray(data.y, dtype=np.float64).reshape(len(data.w), 1)
+        center, unit = _standard_units(y, data.w)
+        found = search_of(data, (y - center) / unit, **self._choices()).find()
+        losses = found.losses * unit**2
+        return _tuning(found, losses, (found.predictions * unit + center)[:, 0], "values", data)
+
+    @on_one_blas_thread
+    def fit_tuned(self, rows: Any, tuning: Tuning) -> Self:
+        """Fit to all rows with the parameters that were chosen."""
+        self._fit_rows(self._numbers(rows, None, None), tuning)
+        return self
+
+    @on_one_blas_thread
+    def predict(self, X: Any) -> Floats:
+        """f(x) of every row."""
+        return self._values(X)[:, 0]
+
+    def formula(self) -> nodes.NumberFormula:
+        """Kernel sums over the centers, along directions and along columns."""
+        return nodes.regression(self._expansion(), self, flat=True)
+
+
+def _tuning(
+    found: Found, losses: Floats, predictions: Floats, kind: str, data: TuningData, **more: Any
+) -> Tuning:
+    note = ""
+    largest = max(len(train) for train, _ in data.folds.pairs)
+    if found.n_train < largest:
+        note = f"Tuned with {found.n_train:,} of {largest:,} training rows of a fold."
+    return Tuning(
+        found.points[found.best].named(), tuple(p.named() for p in found.points), losses,
+        found.by_fold, found.rows, predictions, kind, note, **more,
+    )  # fmt: skip
+
+
+# -------------------------------------------------------------------------------------------------
+# Classes.
+
+
+@describe_parameters
+class RecursiveFeatureMachineClassifier(ClassifierMixin, RecursiveFeatureMachine):
+    """Kernel machine of classes whose metric is learned from the gradients of its own fits.
+
+        f_k = kernel ridge regression of the indicator of class k, as in
+        :class:`RecursiveFeatureMachineRegressor`, all with one metric:
+        M ← Σ w Σₖ ∇f_k ∇f_kᵀ / Σ w
+        P(k | x) ∝ 1/(1 + exp(−αₖ f_k(x) − βₖ))
+
+    The sigmoids are fitted to predictions out of fold, which have not seen the rows.
+
+    Parameters
+    ----------
+    share : float or None, default=None
+        τ, from 0 to 1: the share of the kernel along columns.
+    spread : float or None, default=None
+        Bandwidths h and g, in mean distances of two rows.
+    alpha : float or None, default=None
+        λ, in multiples of the mean of 1 − κ over pairs of rows.
+    rounds : int or None, default=None
+        Updates of the metric; 0 leaves it even.
+    class_weight : dict, "balanced" or None, default=None
+    cv : int, default=5
+        Folds that choose and calibrate; rows of each class are dealt to them in turn.
+    max_exact : int, default=10000
+        Rows up to which the fit is exact.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+        The classes.
+    calibration_ : tuple of SigmoidMap
+        The sigmoid of the second of two classes, or of each.
+    metric_, eigenvalues_, eigenvectors_, rounds_, alpha_, share_, spread_, cv_results_ : object
+        As in :class:`RecursiveFeatureMachineRegressor`, like the further attributes there.
+    columns_, centers_, dual_coef_, intercept_, certificate_ : object
+        Likewise, with a column of coefficients for the second of two classes, or for each.
+
+    See Also
+    --------
+    RecursiveFeatureMachineRegressor : the same for numbers.
+    SVCSearch : a Gaussian kernel with one bandwidth.
+
+    References
+    ----------
+    A. Radhakrishnan, D. Beaglehole, P. Pandit and M. Belkin, Mechanism for feature learning in
+    neural networks and backpropagation-free machine learning models, Science 383, 2024.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = sx.RecursiveFeatureMachineClassifier().fit(X, y)
+    >>> model.score(X, y) > 0.95
+    True
+    >>> model.predict_proba(X[:1]).argmax()
+    np.int64(0)
+    """
+
+    _calibrates = True
+
+    def __init__(
+        self,
+        *,
+        share: float | None = None,
+        spread: float | None = None,
+        alpha: float | None = None,
+        rounds: int | None = None,
+        class_weight: Any = None,
+        cv: int = DEFAULT_FOLDS,
+        max_exact: int = EXACT,
+    ) -> None:
+        self.share = share
+        self.spread = spread
+        self.alpha = alpha
+        self.rounds = rounds
+        self.class_weight = class_weight
+        self.cv = cv
+        self.max_exact = max_exact
+
+    @reads_tables
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose and fit, to ``X`` and labels ``y`` or :class:`~separatrix.rows.rows.Rows`."""
+        self._check_parameters()
+        return self._fit_classes(X, y, sample_weight, None)
+
+    def _fit_classes(self, X: Any, y: Any, sample_weight: Any, tuning: Tuning | None) -> Self:
+        data = coded_rows(self, X, y, sample_weight, self.class_weight)
+        self.encoding_: Encoding = data.encoding
+        x = np.asarray(to_array(data.x), dtype=np.float64)
+        hot = _indicators(data.codes, len(self.classes_))
+        self.calibration_: tuple[SigmoidMap, ...] = ()
+        if tuning is not None:
+            self.calibration_ = tuning.start
+        rows = MachineRows.of(x, hot, data.w, np.zeros(hot.shape[1]), 1.0)
+        self._fit_rows(rows, tuning)
+        if not self.calibration_:  # nothing was predicted out of fold: f itself is a probability
+            self.calibration_ = (SigmoidMap(4.0, 0.5, 0.0),) * hot.shape[1]
+        return self
+
+    def _learn_from(self, found: Found, rows: MachineRows) -> None:
+        order = found.rows
+        self.calibration_ = _calibrate(found.predictions, rows.y[order], rows.w[order])
+
+    @on_one_blas_thread
+    def tune(self, data: TuningData) -> Tuning:
+        """Compare on the folds; predictions are probabilities, calibrated on the other folds."""
+        y = _indicators(np.asarray(data.y, dtype=np.int64), data.n_classes)
+        found = search_of(data, y, **self._choices()).find()
+        truth, w, fold = y[found.rows], data.w[found.rows], data.fold[found.rows]
+        starts, p = [], np.empty((len(found.rows), data.n_classes))
+        for number in range(len(data.folds)):
+            other, own = fold != number, fold == number
+            maps = _calibrate(found.predictions[other], truth[other], w[other])
+            starts.append(maps)
+            p[own] = _probabilities(maps, found.predictions[own])
+        start = _calibrate(found.predictions, truth, w)
+        return _tuning(
+            found, found.losses, p, "probabilities", data, start=start, starts=tuple(starts)
+        )
+
+    @on_one_blas_thread
+    def fit_tuned(self, rows: Any, tuning: Tuning) -> Self:
+        """Fit to all rows with the parameters that were chosen."""
+        return self._fit_classes(rows, None, None, tuning)
+
+    @on_one_blas_thread
+    def decision_function(self, X: Any) -> Floats:
+        """f of the second of two classes less a half, or of every class."""
+        values = self._values(X)
+        return values[:, 0] - 0.5 if len(self.classes_) == 2 else values
+
+    @on_one_blas_thread
+    def predict_proba(self, X: Any) -> Floats:
+        """Class probabilities in the order of ``classes_``."""
+        return _probabilities(self.calibration_, self._values(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of every row."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def formula(self) -> nodes.ClassFormula:
+        """Sigmoids of kernel sums over the centers."""
+        values = self._expansion()
+        p = nodes.calibrate_scores(self.calibration_, values, self.classes_)
+        names = nodes.score_names(self.classes_)
+        scores = replace(values, names=names)
+        if len(self.classes_) == 2:
+            scores = nodes.Affine(values, np.eye(1), -0.5, names=names)
+        return nodes.by_probability(p, self.classes_, scores)
+
+
+def _indicators(codes: Ints, k: int) -> Floats:
+    """Of the second of two classes, or of every class."""
+    hot = np.eye(k)[codes]
+    return hot[:, 1:] if k == 2 else hot
+
+
+def _calibrate(values: Floats, hot: Floats, w: Floats) -> tuple[SigmoidMap, ...]:
+    """Platt's sigmoid of each column; a class that is everywhere or nowhere keeps its rate."""
+    maps = []
+    for value, is_class in zip(values.T, hot.T > 0.5, strict=True):
+        if is_class.all() or not is_class.any():
+            maps.append(SigmoidMap(0.0, 0.0, 35.0 if is_class.all() else -35.0))
+            continue
+        rows = BinaryScores(np.ascontiguousarray(value), is_class, w, np.array([0, 1]), 1)
+        maps.append(fit_platt(rows)[0])
+    return tuple(maps)
+
+
+def _probabilities(maps: tuple[SigmoidMap, ...], values: Floats) -> Floats:
+    p = np.column_stack([m.probability(values[:, j]) for j, m in enumerate(maps)])
+    if p.shape[1] == 1:
+        return np.column_stack([1.0 - p, p])
+    total = p.sum(axis=1, keepdims=True)
+    return np.where(total > 0.0, p / np.where(total > 0.0, total, 1.0), 1.0 / p.shape[1])
