@@ -106,6 +106,12 @@ from separatrix.hypotheses.query import ActiveCurve as ActiveCurve
 from separatrix.hypotheses.query import Query as Query
 from separatrix.hypotheses.query import active_curve as active_curve
 from separatrix.hypotheses.query import query as query
+from separatrix.kernel_machines.recursive_feature_machine import (
+    RecursiveFeatureMachineClassifier as RecursiveFeatureMachineClassifier,
+)
+from separatrix.kernel_machines.recursive_feature_machine import (
+    RecursiveFeatureMachineRegressor as RecursiveFeatureMachineRegressor,
+)
 from separatrix.kernels import Bounded as Bounded
 from separatrix.kernels import Constant as Constant
 from separatrix.kernels import Fixed as Fixed

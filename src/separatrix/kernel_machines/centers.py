@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from separatrix.arrays import Floats
-from separatrix.kernel_machines.learned_metric import Centers, MetricKernel, strips
+from separatrix.kernel_machines.learned_metric import MetricCenters, MetricKernel, strips
 from separatrix.matrices.cholesky import cholesky_factor
 from separatrix.threads import parallel_map
 
@@ -33,7 +33,7 @@ class CentersFit:
     """
 
     coef: Floats
-    centers: Centers
+    centers: MetricCenters
     objective: float
     residual: float
 
@@ -43,7 +43,7 @@ def fit_centers(
 ) -> CentersFit:
     """The fit of centered targets (n x k) with the centers ``where`` (m x d)."""
     centers = kernel.prepare(where)
-    single = Centers(
+    single = MetricCenters(
         kernel, centers.middle, *(s.astype(np.float32) for s in (centers.u, centers.v))
     )
     rows = single.rows(z)
@@ -102,7 +102,7 @@ def _factor(matrix: Floats) -> Floats:
 
 
 def _sums(
-    centers: Centers, rows: Centers, w: Floats, coef: Floats | None, right: Any = None
+    centers: MetricCenters, rows: MetricCenters, w: Floats, coef: Floats | None, right: Any = None
 ) -> Floats:
     """K_mn W (K_nm a), or K_mn W y."""
 

@@ -110,7 +110,7 @@ def _column_map(x: Floats, w: Floats) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True)
-class Shape:
+class KernelShape:
     """What is chosen about a kernel beside its metric: τ, and bandwidths in mean distances."""
 
     share: float
@@ -127,7 +127,7 @@ class MetricKernel:
     scale: Floats
 
     @classmethod
-    def of(cls, metric: Floats, shape: Shape, z: Floats, w: Floats) -> MetricKernel:
+    def of(cls, metric: Floats, shape: KernelShape, z: Floats, w: Floats) -> MetricKernel:
         """Bandwidths from the mean distances of rows."""
         some = spread_rows(len(z), AVERAGED // 2)
         e, v = np.linalg.eigh(metric)
@@ -139,13 +139,13 @@ class MetricKernel:
         h, g = (shape.spread * mean if mean > 0.0 else 1.0 for mean in near)
         return cls(metric, shape.share, turn / h, scale / g)
 
-    def prepare(self, z: Floats, dtype: Any = np.float64) -> Centers:
+    def prepare(self, z: Floats, dtype: Any = np.float64) -> MetricCenters:
         """Rows as centers."""
         middle = z.mean(axis=0)
         z = z - middle
         u = np.ascontiguousarray(z @ self.turn, dtype=dtype)
         v = np.ascontiguousarray(z * self.scale, dtype=dtype)
-        return Centers(self, middle, u, v)
+        return MetricCenters(self, middle, u, v)
 
 
 def spread_rows(n: int, most: int) -> Ints:
@@ -170,7 +170,7 @@ def _distances(u: Array, v: Array, x: Array, y: Array) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class Centers:
+class MetricCenters:
     """Rows with which a kernel compares others."""
 
     kernel: MetricKernel
@@ -181,17 +181,19 @@ class Centers:
     def __len__(self) -> int:
         return len(self.u)
 
-    def take(self, rows: Any) -> Centers:
+    def take(self, rows: Any) -> MetricCenters:
         """Some of them."""
-        return Centers(self.kernel, self.middle, self.u[rows], self.v[rows])
+        return MetricCenters(self.kernel, self.middle, self.u[rows], self.v[rows])
 
-    def rows(self, z: Floats) -> Centers:
+    def rows(self, z: Floats) -> MetricCenters:
         """New rows in the same coordinates."""
         z = z - self.middle
         u = np.ascontiguousarray(z @ self.kernel.turn, dtype=self.u.dtype)
-        return Centers(self.kernel, self.middle, u, (z * self.kernel.scale).astype(self.v.dtype))
+        return MetricCenters(
+            self.kernel, self.middle, u, (z * self.kernel.scale).astype(self.v.dtype)
+        )
 
-    def parts(self, x: Centers, stop: int | None = None) -> tuple[Array, Array, Array]:
+    def parts(self, x: MetricCenters, stop: int | None = None) -> tuple[Array, Array, Array]:
         """Both parts of κ without their shares, and the Euclidean distances, up to a center."""
         square, city = _distances(x.u, x.v, self.u[:stop], self.v[:stop])
         distance = np.sqrt(square, out=square)
@@ -203,7 +205,7 @@ class Centers:
         np.exp(city, out=city)
         return round_part, city, distance
 
-    def values(self, x: Centers, stop: int | None = None) -> Array:
+    def values(self, x: MetricCenters, stop: int | None = None) -> Array:
         """κ of rows with the centers."""
         tau = self.kernel.share
         round_part, city, _ = self.parts(x, stop)
@@ -212,7 +214,7 @@ class Centers:
         round_part += city
         return round_part
 
-    def dot(self, x: Centers, coef: Array) -> Array:
+    def dot(self, x: MetricCenters, coef: Array) -> Array:
         """Σⱼ κ(x, zⱼ) aⱼ, strip by strip."""
         out = np.empty((len(x), coef.shape[1]), dtype=coef.dtype)
 
@@ -293,7 +295,7 @@ class KernelFit:
     """Kernel ridge regression with one kernel, for any λ: the offset is not penalized."""
 
     kernel: MetricKernel
-    centers: Centers
+    centers: MetricCenters
     right: Floats
     w: Floats
 
@@ -319,7 +321,7 @@ class KernelFit:
         if factor is None:
             if a.dtype == np.float64:
                 raise np.linalg.LinAlgError("K + λ W⁻¹ is not positive definite")
-            wide = KernelFit(self.kernel, _doubled(self.centers), self.right, self.w)
+            wide = KernelFit(self.kernel, _to_double(self.centers), self.right, self.w)
             return wide.solve(alpha)
         right = np.column_stack([self.right, np.ones(len(a))]).astype(a.dtype)
         solved = np.asarray(cholesky_solve(factor, right), dtype=np.float64)
@@ -335,13 +337,13 @@ class KernelFit:
         return even if not trace > 0.0 else (1.0 - FLOOR) * (m / trace) + FLOOR * even
 
 
-def _doubled(centers: Centers) -> Centers:
+def _to_double(centers: MetricCenters) -> MetricCenters:
     u, v = (side.astype(np.float64) for side in (centers.u, centers.v))
-    return Centers(centers.kernel, centers.middle, u, v)
+    return MetricCenters(centers.kernel, centers.middle, u, v)
 
 
 def learn_rounds(
-    z: Floats, right: Floats, w: Floats, shape: Shape, rounds: int, dtype: Any = np.float64
+    z: Floats, right: Floats, w: Floats, shape: KernelShape, rounds: int, dtype: Any = np.float64
 ) -> Iterator[KernelFit]:
     """The fit with the even metric, and after every round the one with the metric learned."""
     metric = np.eye(z.shape[1]) / z.shape[1]

@@ -17,13 +17,19 @@ from typing import Any
 import numpy as np
 
 from separatrix.arrays import Floats, Ints
-from separatrix.kernel_machines.learned_metric import ColumnMaps, Shape, learn_rounds
+from separatrix.kernel_machines.learned_metric import ColumnMaps, KernelShape, learn_rounds
 from separatrix.selection.folds import Folds
 from separatrix.selection.tuning import TuningData
 from separatrix.threads import parallel_map
 
 #: Kernels that are compared: along directions, along columns, and half of each; narrow and wide.
-SHAPES = (Shape(0.5, 2.0), Shape(0.0, 2.0), Shape(1.0, 2.0), Shape(0.5, 6.0), Shape(0.0, 6.0))
+SHAPES = (
+    KernelShape(0.5, 2.0),
+    KernelShape(0.0, 2.0),
+    KernelShape(1.0, 2.0),
+    KernelShape(0.5, 6.0),
+    KernelShape(0.0, 6.0),
+)
 #: Values of λ in units of the kernel's variance: from interpolation to noise only.
 ALPHAS = (0.004, 0.02, 0.1, 0.5, 2.5, 12.5)
 #: Rounds that are compared: later ones change the metric little.
@@ -35,10 +41,10 @@ PAIR = 60.0
 
 
 @dataclass(frozen=True)
-class Point:
+class SearchPoint:
     """One combination of what is chosen."""
 
-    shape: Shape
+    shape: KernelShape
     rounds: int
     alpha: float
 
@@ -51,10 +57,10 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """Losses of all points on every fold, the chosen ones, and predictions out of fold (n x k)."""
 
-    points: tuple[Point, ...]
+    points: tuple[SearchPoint, ...]
     losses: Floats
     best: int
     by_fold: Ints
@@ -73,27 +79,29 @@ class MetricSearch:
     folds: Folds
     spread: Ints
     work: float
-    shapes: Sequence[Shape] = SHAPES
+    shapes: Sequence[KernelShape] = SHAPES
     rounds: Sequence[int] = tuple(range(ROUNDS + 1))
     alphas: Sequence[float] = ALPHAS
 
-    def find(self) -> Found:
+    def find(self) -> SearchResult:
         """Shapes on a part of the rows, then rounds and λ on all that can be afforded."""
         largest = max(len(train) for train, _ in self.folds.pairs)
         most = self._affordable()
         first = min(FIRST, most, largest)
         if min(largest, most) <= 1.5 * first:  # hardly fewer rows: one comparison is enough
             first = min(largest, most)
-        compared = [Point(s, r, a) for s in self.shapes for r in self.rounds for a in self.alphas]
+        compared = [
+            SearchPoint(s, r, a) for s in self.shapes for r in self.rounds for a in self.alphas
+        ]
         found = self._compare(compared, first)
         if first == min(largest, most):
             return found
-        kept: dict[Point, None] = {}
+        nearby: dict[SearchPoint, None] = {}
         for i in {found.best, *found.by_fold.tolist()}:
             at = list(self.alphas).index(found.points[i].alpha)
             for a in self.alphas[max(at - 1, 0) : at + 2]:
-                kept |= {Point(found.points[i].shape, r, a): None for r in self.rounds}
-        return self._compare(list(kept), most, found)
+                nearby |= {SearchPoint(found.points[i].shape, r, a): None for r in self.rounds}
+        return self._compare(list(nearby), most, found)
 
     def _affordable(self) -> int:
         """Training rows of a fold with which three values of λ for one shape are within the work.
@@ -106,7 +114,9 @@ class MetricSearch:
             n = int(1.1 * n)
         return n
 
-    def _compare(self, points: list[Point], most: int, before: Found | None = None) -> Found:
+    def _compare(
+        self, points: list[SearchPoint], most: int, before: SearchResult | None = None
+    ) -> SearchResult:
         """Losses of points on every fold; shapes of a fold are those chosen ``before``."""
         shapes = list(dict.fromkeys(point.shape for point in points))
         values = {shape: self._alphas_of(points, shape) for shape in shapes}
@@ -136,19 +146,19 @@ class MetricSearch:
             point = points[by_fold[fold]]
             predictions.append(self._of_point(made[fold, point.shape], values[point.shape], point))
             rows.append(test)
-        return Found(
+        return SearchResult(
             tuple(points), losses, int(total.argmin()), by_fold,
             np.concatenate(predictions), np.concatenate(rows), most,
         )  # fmt: skip
 
     @staticmethod
-    def _alphas_of(points: list[Point], shape: Shape) -> list[float]:
+    def _alphas_of(points: list[SearchPoint], shape: KernelShape) -> list[float]:
         return sorted({point.alpha for point in points if point.shape == shape})
 
-    def _of_point(self, made: Floats, alphas: list[float], point: Point) -> Floats:
+    def _of_point(self, made: Floats, alphas: list[float], point: SearchPoint) -> Floats:
         return np.asarray(made[list(self.rounds).index(point.rounds), alphas.index(point.alpha)])
 
-    def _predict(self, fold: int, shape: Shape, alphas: list[float], most: int) -> Floats:
+    def _predict(self, fold: int, shape: KernelShape, alphas: list[float], most: int) -> Floats:
         """ŷ of the test rows of a fold for all rounds and λ: (rounds, λ, rows, k)."""
         train, test = self.folds.pairs[fold]
         if len(train) > most:

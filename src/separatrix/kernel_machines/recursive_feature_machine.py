@@ -24,11 +24,11 @@ from separatrix.formula import nodes
 from separatrix.kernel_machines.centers import fit_centers
 from separatrix.kernel_machines.learned_metric import (
     EXPONENT,
-    Centers,
     ColumnMaps,
     KernelFit,
+    KernelShape,
+    MetricCenters,
     MetricKernel,
-    Shape,
     learn_rounds,
     spread_rows,
 )
@@ -36,9 +36,9 @@ from separatrix.kernel_machines.metric_search import (
     ALPHAS,
     ROUNDS,
     SHAPES,
-    Found,
     MetricSearch,
-    Point,
+    SearchPoint,
+    SearchResult,
     search_of,
 )
 from separatrix.kernels import Laplace
@@ -56,10 +56,10 @@ from separatrix.threads import on_one_blas_thread
 
 #: Rows up to which the fit is exact: K in double precision is then at most 800 megabytes, twice.
 EXACT = 10_000
-#: Centers of fits to more rows, and rows on which their metric is learned.
+#: MetricCenters of fits to more rows, and rows on which their metric is learned.
 CENTERS, LEARNED_FROM = 4_000, 5_000
 #: What is taken where there are too few rows to choose.
-USUAL = Point(Shape(0.5, 2.0), 1, 0.1)
+USUAL = SearchPoint(KernelShape(0.5, 2.0), 1, 0.1)
 #: Relative duality gap of an exact fit given its metric; relative residual of one with centers.
 TOLERANCE, TOLERANCE_OF_CENTERS = 1e-8, 1e-3
 
@@ -70,7 +70,7 @@ KEY_DECIMALS = 9
 
 
 @dataclass(frozen=True)
-class MachineRows:
+class DistinctRows:
     """Rows in an order of their own, copies merged: x, weights, and targets center + unit · y."""
 
     x: Floats
@@ -80,7 +80,7 @@ class MachineRows:
     unit: float
 
     @classmethod
-    def of(cls, x: Floats, y: Floats, w: Floats, center: Floats, unit: float) -> MachineRows:
+    def of(cls, x: Floats, y: Floats, w: Floats, center: Floats, unit: float) -> DistinctRows:
         """Neither the order of rows nor copies in place of weights change anything from here on."""
         y = (y - center) / unit
         keys = np.column_stack([y, ColumnMaps.of(x, w).apply(x)]).round(KEY_DECIMALS)
@@ -128,7 +128,7 @@ class RecursiveFeatureMachine(RowsEstimator):
 
     # -- fit
 
-    def _fit_rows(self, rows: MachineRows, tuning: Tuning | None = None) -> None:
+    def _fit_rows(self, rows: DistinctRows, tuning: Tuning | None = None) -> None:
         """Choose, then fit."""
         if tuning is None:
             self._fit_point(rows, self._choose(rows))
@@ -136,7 +136,7 @@ class RecursiveFeatureMachine(RowsEstimator):
         self._state_search(tuning.grid, tuning.losses)
         self._fit_point(rows, point_of(tuning.parameters))
 
-    def _choose(self, rows: MachineRows) -> Point:
+    def _choose(self, rows: DistinctRows) -> SearchPoint:
         """The given parameters, and those that are not given by cross-validation."""
         given = {"share": self.share, "spread": self.spread, "alpha": self.alpha}
         usual, choices = USUAL.named(), self._choices()
@@ -159,7 +159,7 @@ class RecursiveFeatureMachine(RowsEstimator):
         self._check_parameters()
         shapes = tuple(
             dict.fromkeys(
-                Shape(
+                KernelShape(
                     s.share if self.share is None else float(self.share),
                     s.spread if self.spread is None else float(self.spread),
                 )
@@ -184,7 +184,7 @@ class RecursiveFeatureMachine(RowsEstimator):
         if not self.max_exact >= 10:
             raise InputError(f"max_exact={self.max_exact!r}.", remedy="Give 10 rows or more.")
 
-    def _learn_from(self, found: Found, rows: MachineRows) -> None:
+    def _learn_from(self, found: SearchResult, rows: DistinctRows) -> None:
         """What else is learned from the predictions out of fold."""
 
     def _state_search(self, grid: Any, losses: Floats) -> None:
@@ -195,7 +195,7 @@ class RecursiveFeatureMachine(RowsEstimator):
             "mean_loss": losses.sum(1) / max(1, losses.shape[1]),
         }
 
-    def _fit_point(self, rows: MachineRows, point: Point) -> None:
+    def _fit_point(self, rows: DistinctRows, point: SearchPoint) -> None:
         """The fit with chosen parameters: exact, or with centers on many rows."""
         n, w = len(rows.w), rows.w
         self.columns_ = ColumnMaps.of(rows.x, w)
@@ -268,10 +268,10 @@ class RecursiveFeatureMachine(RowsEstimator):
         centers = known[1]
         return np.asarray(centers.dot(centers.rows(z), self.dual_coef_) + self.intercept_)
 
-    def _prepare(self) -> Centers:
+    def _prepare(self) -> MetricCenters:
         kernel, z = self._kernel, self.centers_ - self.middle_
         u, v = np.ascontiguousarray(z @ kernel.turn), np.ascontiguousarray(z * kernel.scale)
-        return Centers(kernel, self.middle_, u, v)
+        return MetricCenters(kernel, self.middle_, u, v)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is computed again on demand is not stored."""
@@ -342,10 +342,10 @@ def _gap(fit: KernelFit, coef: Floats, offset: Floats, lam: float) -> tuple[floa
     return primal, float((w @ residual**2).sum() + feasible)
 
 
-def point_of(parameters: Mapping[str, Any]) -> Point:
+def point_of(parameters: Mapping[str, Any]) -> SearchPoint:
     """A combination from its parameters."""
-    shape = Shape(float(parameters["share"]), float(parameters["spread"]))
-    return Point(shape, int(parameters["rounds"]), float(parameters["alpha"]))
+    shape = KernelShape(float(parameters["share"]), float(parameters["spread"]))
+    return SearchPoint(shape, int(parameters["rounds"]), float(parameters["alpha"]))
 
 
 # -------------------------------------------------------------------------------------------------
@@ -446,7 +446,7 @@ class RecursiveFeatureMachineRegressor(RegressorMixin, RecursiveFeatureMachine):
         self._fit_rows(self._numbers(X, y, sample_weight))
         return self
 
-    def _numbers(self, X: Any, y: Any, sample_weight: Any) -> MachineRows:
+    def _numbers(self, X: Any, y: Any, sample_weight: Any) -> DistinctRows:
         rows = self._training_rows(X, y, sample_weight)
         if isinstance(rows, ArrayRows):
             block, self.encoding_ = rows.block, identity(rows.schema)
@@ -458,7 +458,7 @@ class RecursiveFeatureMachineRegressor(RegressorMixin, RecursiveFeatureMachine):
         some = np.flatnonzero(w > 0.0)
         x = np.asarray(to_array(block.x), dtype=np.float64)
         x, target, w = x[some], np.asarray(block.y, dtype=np.float64)[some], w[some]
-        return MachineRows.of(x, target, w, *_standard_units(target, w))
+        return DistinctRows.of(x, target, w, *_standard_units(target, w))
 
     @on_one_blas_thread
     def tune(self, data: TuningData) -> Tuning:
@@ -486,7 +486,12 @@ class RecursiveFeatureMachineRegressor(RegressorMixin, RecursiveFeatureMachine):
 
 
 def _tuning(
-    found: Found, losses: Floats, predictions: Floats, kind: str, data: TuningData, **more: Any
+    found: SearchResult,
+    losses: Floats,
+    predictions: Floats,
+    kind: str,
+    data: TuningData,
+    **more: Any,
 ) -> Tuning:
     note = ""
     largest = max(len(train) for train, _ in data.folds.pairs)
@@ -597,13 +602,13 @@ class RecursiveFeatureMachineClassifier(ClassifierMixin, RecursiveFeatureMachine
         self.calibration_: tuple[SigmoidMap, ...] = ()
         if tuning is not None:
             self.calibration_ = tuning.start
-        rows = MachineRows.of(x, hot, data.w, np.zeros(hot.shape[1]), 1.0)
+        rows = DistinctRows.of(x, hot, data.w, np.zeros(hot.shape[1]), 1.0)
         self._fit_rows(rows, tuning)
         if not self.calibration_:  # nothing was predicted out of fold: f itself is a probability
             self.calibration_ = (SigmoidMap(4.0, 0.5, 0.0),) * hot.shape[1]
         return self
 
-    def _learn_from(self, found: Found, rows: MachineRows) -> None:
+    def _learn_from(self, found: SearchResult, rows: DistinctRows) -> None:
         order = found.rows
         self.calibration_ = _calibrate(found.predictions, rows.y[order], rows.w[order])
 
