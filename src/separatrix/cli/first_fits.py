@@ -80,17 +80,20 @@ def fit(declared: catalogue.Declaration, options: Mapping[str, Any], table: Firs
 
 def use(estimator: Any, task: str, table: FirstFitTable) -> None:
     """Fit an estimator of a task to a table, and ask it for all that it answers."""
-    if estimator.__sklearn_tags__().input_tags.positive_only:
+    tags = estimator.__sklearn_tags__()
+    if tags.input_tags.positive_only:
         table = table._replace(x=abs(table.x))
     if task == catalogue.CALIBRATION:  # from scores of one class, or of each
         each = isinstance(estimator, separatrix.TemperatureCalibration)
         scores = np.column_stack([-table.y, table.y]) if each else table.y
         estimator.fit(scores, table.y > 0).predict(scores)
         return
-    targets = {catalogue.CLASSIFICATION: (table.labels,), catalogue.REGRESSION: (table.y,)}.get(
-        task, ()
-    )
-    estimator.fit(table.x, *targets)
+    if task == catalogue.REGRESSION:
+        estimator.fit(table.x, table.y)
+    elif task == catalogue.CLASSIFICATION or tags.target_tags.required:
+        estimator.fit(table.x, table.labels)
+    else:
+        estimator.fit(table.x)
     for method in METHODS:
         if hasattr(estimator, method):
             getattr(estimator, method)(table.x)

@@ -15,7 +15,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import (
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    RegressorMixin,
+    TransformerMixin,
+)
 
 from separatrix.arrays import Floats, Ints
 from separatrix.estimators.base import RowsEstimator, one_number, reads_tables
@@ -109,7 +114,7 @@ def _standard_units(y: Floats, w: Floats) -> tuple[Floats, float]:
     return center, spread if spread > 1e-12 * float(np.abs(center).max()) else 1.0
 
 
-class RecursiveFeatureMachine(RowsEstimator):
+class RecursiveFeatureMachine(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowsEstimator):
     """A kernel machine with a learned metric: what those of numbers and of classes share."""
 
     _sparse_ok = False
@@ -276,6 +281,10 @@ class RecursiveFeatureMachine(RowsEstimator):
     def __getstate__(self) -> dict[str, Any]:
         """What is computed again on demand is not stored."""
         return {k: v for k, v in super().__getstate__().items() if k != "_prepared"}
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.turn_.shape[1])
 
     @on_one_blas_thread
     def transform(self, X: Any) -> Floats:
