@@ -11,7 +11,7 @@ import pytest
 from scipy.special import erfc, expit, log_expit, ndtr
 
 from separatrix.export.export import json_text
-from separatrix.export.onnx.graph import Graph
+from separatrix.export.onnx.document import Graph
 from separatrix.export.program import Builder, Output
 from separatrix.export.scalars import ScalarValue, Unrolled, _order_program
 from separatrix.formula.inputs import InputColumn

@@ -131,7 +131,7 @@ def test_each_method_has_its_pictures(cluster_pages):
 
 
 def test_the_same_bytes_again_and_from_the_file(studies, cluster_pages, tmp_path):
-    from separatrix.cli.cluster_results import stored_study
+    from separatrix.cli.results import stored_study
 
     assert render_clusters(studies["even"]) == cluster_pages["even"]
     for study in studies.values():

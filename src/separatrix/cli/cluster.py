@@ -95,8 +95,8 @@ def cluster(
       separatrix cluster sample:diabetes -k 3 --method ward
       separatrix cluster sample:houses --method kmedoids --metric gower
     """
-    from separatrix.cli.cluster_results import write_clusters
     from separatrix.cli.places import ready
+    from separatrix.cli.results import write_clusters
 
     wanted = _number(number)
     place = ready(out if out is not None else Path(f"{stem_of(table)}-clusters"))
@@ -127,7 +127,7 @@ def cluster(
     if as_json:
         print_json({**document, "directory": str(place), **travel_document(rows)})
         return
-    from separatrix.cli.cluster_results import print_clusters
+    from separatrix.cli.results import print_clusters
 
     for sentence in describe_travel(rows):
         say(f"· {sentence}")

@@ -72,8 +72,8 @@ def curve(
       separatrix curve sample:wine --target cultivar --folds 10
       separatrix curve sample:houses --target price --json
     """
-    from separatrix.cli.curve_results import print_curves, write_curves
     from separatrix.cli.places import ready
+    from separatrix.cli.results import print_curves, write_curves
 
     place = ready(out if out is not None else Path(f"{options.stem_of(table)}-curve"))
     rows = options.scan_table(table, target, weight=weight, group=group, ids=ids, **reading)

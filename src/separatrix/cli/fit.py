@@ -174,7 +174,7 @@ def fit(
         about = {"directory": str(place), "gates": checked, **travel_document(source)}
         print_json({**document, **about})
         context.exit(1 if failed else 0)
-    from separatrix.cli.fit_summary import print_summary
+    from separatrix.cli.results import print_summary
 
     print_summary(study, place, _in_python(context, table, target), report.announced)
     if failed:
@@ -198,7 +198,7 @@ def _progress(as_json: bool) -> Iterator[Silent]:
 
 def _refuse_to_store(leaderboard: Leaderboard, as_json: bool) -> Interrupted:
     """The comparison is done and its leaderboard printed; there is no model."""
-    from separatrix.cli.fit_summary import print_leaderboard
+    from separatrix.cli.results import print_leaderboard
     from separatrix.study.document import plain
     from separatrix.study.summary import chosen
 

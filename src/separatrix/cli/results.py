@@ -1,27 +1,46 @@
-"""The files of a study: written under a temporary name, moved in place at the end."""
+"""What commands write (all files or none, under a temporary name) and what they print."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import shlex
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from separatrix.arrays import Floats, Ints
 from separatrix.cli.failure import SCHEMA_VERSION, Interrupted, ignore_interrupts
 from separatrix.cli.ids import Ids
+from separatrix.cli.options import with_flags
+from separatrix.cli.output import (
+    OutputColumn,
+    print_lines,
+    print_messages,
+    print_next,
+    print_table,
+    say,
+)
 from separatrix.cli.places import ASSIGNMENTS, MODEL, PREDICTIONS, REPORT, RESULT
+from separatrix.formatting import score_info, score_text
 from separatrix.messages import InputError
+from separatrix.rows.rows import InMemory
+from separatrix.rows.schema import Schema
 from separatrix.storage import save
-from separatrix.storage.files import cannot_write, write_text
-from separatrix.study.document import document_of, plain
-from separatrix.study.result import Predictions, Study
+from separatrix.storage.files import atomic_file, cannot_write, write_text
+from separatrix.study.document import plain
+from separatrix.study.result import Entry, Predictions, Study
+from separatrix.study.summary import CHOSEN, leaderboard, scheme_text, verdict
 from separatrix.temporary import lock, remove_leftovers, temporary
+
+if TYPE_CHECKING:
+    from separatrix.study.cluster.result import Assignments, ClusterStudy
+    from separatrix.study.curves import CurveStudy
 
 
 def write_all(study: Study, place: Path, ids: Ids) -> dict[str, Any]:
@@ -30,17 +49,57 @@ def write_all(study: Study, place: Path, ids: Ids) -> dict[str, Any]:
     Files of an earlier study in the same directory are replaced, any others are left alone.
     """
     from separatrix.report import write as write_report
-
-    document = {"schema_version": SCHEMA_VERSION, **document_of(study)}
+    from separatrix.study.document import document_of
 
     def write(partial: Path) -> None:
         save(study.model, partial / MODEL, study=replace(study, model=None))
         write_report(study, partial / REPORT)
         if study.test_predictions is not None:
             write_text(partial / PREDICTIONS, predictions(study, study.test_predictions, ids))
+
+    return _write_with_result(document_of(study), place, write)
+
+
+def write_curves(study: CurveStudy, place: Path) -> dict[str, Any]:
+    """Write everything to ``place``; the content of ``result.json``."""
+    from separatrix import report
+    from separatrix.study.curves import document_of
+
+    return _write_with_result(
+        document_of(study), place, lambda partial: report.write_curves(study, partial / REPORT)
+    )
+
+
+def write_clusters(study: ClusterStudy, place: Path, ids: Ids, rows: Any) -> dict[str, Any]:
+    """Write everything to ``place``; the content of ``result.json``.
+
+    Where the study has no list of all ``rows``, they are read once more, and written as they come.
+    """
+    from separatrix import report
+    from separatrix.study.cluster.result import document_of
+
+    def write(partial: Path) -> None:
+        save(study.model, partial / MODEL, study=stored_study(study))
+        report.write_clusters(study, partial / REPORT)
+        if study.assignments is not None:
+            write_text(partial / ASSIGNMENTS, assignments(study.assignments, ids))
+        else:
+            stream_assignments(study.model, rows, partial / ASSIGNMENTS, ids)
+
+    return _write_with_result(document_of(study), place, write)
+
+
+def _write_with_result(
+    result: dict[str, Any], place: Path, write: Callable[[Path], None]
+) -> dict[str, Any]:
+    """The files of ``write`` and ``result.json``, all or none; its content."""
+    document = {"schema_version": SCHEMA_VERSION, **result}
+
+    def write_both(partial: Path) -> None:
+        write(partial)
         write_text(partial / RESULT, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
 
-    all_or_nothing(place, write)
+    all_or_nothing(place, write_both)
     return document
 
 
@@ -128,3 +187,138 @@ def as_csv(columns: list[list[Any]], *, header: list[str] | None) -> str:
         out.writerow(header)
     out.writerows(zip(*columns, strict=True))
     return text.getvalue()
+
+
+# What is printed at the end
+# --------------------------
+
+
+def print_summary(study: Study, place: Path, python: str, announced: Sequence[str]) -> None:
+    """Results to standard output; messages, files and next steps to standard error.
+
+    Messages that were ``announced`` before the work are not repeated.
+    """
+    later = [text for text in study.messages if text not in announced]
+    warnings = [with_flags(text) for text in study.warnings]
+    print_messages(later, [text for text in warnings if text not in announced])
+    print_leaderboard(study.leaderboard, study.winner, scheme_text(study))
+    # Other lines may hold columns and levels that are named like options.
+    lines = verdict(study)
+    print_lines([with_flags(line) if line.startswith(CHOSEN) else line for line in lines])
+    stored = [PREDICTIONS] if study.test_predictions is not None else []
+    print_next([MODEL, REPORT, *stored, RESULT], place, place / MODEL, python)
+
+
+def print_leaderboard(entries: Sequence[Entry], winner: str, scheme: str = "") -> None:
+    """Cross-validated errors, the chosen model marked."""
+    grid = leaderboard(entries, winner, scheme)
+    *numbers, method = grid.heads
+    columns = [OutputColumn(head, right=j not in grid.left) for j, head in enumerate(numbers)]
+    columns.append(OutputColumn(method, cut=True))
+    print_table(columns, grid.lines, strong=grid.strong, caption=grid.caption)
+
+
+def print_curves(study: CurveStudy, place: Path, python: str, announced: Sequence[str]) -> None:
+    """Results to standard output; messages, files and next steps to standard error."""
+    print_messages([text for text in study.messages if text not in announced], study.warnings)
+    curves = study.curves
+    mean, best = curves.mean, curves.best
+    print_table(
+        [
+            OutputColumn("training rows", right=True),
+            *(OutputColumn(name, right=True) for name in curves.names),
+        ],
+        [
+            (
+                f"{size:,.0f}",
+                *(_cell(mean[i, j], curves.metric, j == best[i]) for j in range(mean.shape[1])),
+            )
+            for i, size in enumerate(curves.sizes)
+        ],
+        caption=f"{score_info(curves.metric).short} on rows left out; * least of its line",
+    )
+    print_lines([study.summary, *(advice.sentence for advice in study.advice)])
+    print_next([REPORT, RESULT], place, None, python)
+    fit = study.command.replace("separatrix curve", "separatrix fit", 1)
+    say(f"Next: {fit or 'separatrix fit ' + shlex.quote(study.source)}")
+
+
+def _cell(value: float, metric: str, least: bool) -> str:
+    text = score_text(value, metric) if np.isfinite(value) else "–"
+    return f"{text}*" if least else f"{text} "
+
+
+def print_clusters(study: ClusterStudy, place: Path, python: str, announced: Sequence[str]) -> None:
+    """Results to standard output; messages, files and next steps to standard error.
+
+    Messages that were ``announced`` before the work are not repeated.
+    """
+    from separatrix.study.cluster.result import cluster_grid
+
+    print_messages([text for text in study.messages if text not in announced], study.warnings)
+    print_lines([study.verdict.summary])
+    grid = cluster_grid(study)
+    columns = [OutputColumn(head, right=j not in grid.left) for j, head in enumerate(grid.heads)]
+    print_table(columns, grid.lines)
+    print_lines([study.reason, f"Certificate: {study.certificate}"])
+    model = None if study.hierarchical else place / MODEL
+    print_next([MODEL, REPORT, ASSIGNMENTS, RESULT], place, model, python)
+
+
+# Assignments of clusters
+# -----------------------
+
+
+def stored_study(study: ClusterStudy) -> ClusterStudy:
+    """What is stored in the model file beside the model: no list of all rows."""
+    return replace(study, model=None, assignments=None)
+
+
+def assignments(result: Assignments, ids: Ids) -> str:
+    """Every row as CSV: its number in the table, ids, cluster, silhouette, distance."""
+    rows = plain(result.row_ids)
+    beside = [[values[row - 1] for row in rows] for values in ids.take(max(rows, default=0))]
+    header, columns = ["row", *ids.columns, "cluster"], [rows, *beside, plain(result.clusters)]
+    for name, values in (("silhouette", result.silhouettes), ("distance", result.distances)):
+        if values is not None:
+            header.append(name)
+            columns.append(plain(values))
+    return as_csv(columns, header=header)
+
+
+#: Rows of a batch that are there, all rows of the batch, clusters, distances to the centers.
+Found = tuple[Ints, int, Ints, Floats]
+
+
+def stream_assignments(model: Any, rows: Any, path: Path, ids: Ids) -> None:
+    """Write number, ids, cluster and distance of every row, in the order of the table.
+
+    Rows are numbered from 1 over all files; those that are left out have a number and no line.
+    """
+    import pyarrow as pa
+    from pyarrow import csv
+
+    n_done, names = 0, ["row", *ids.columns, "cluster", "distance"]
+    plain = csv.WriteOptions(include_header=False, quoting_style="needed")
+    with atomic_file(path) as file:
+        file.write(as_csv([[] for _ in names], header=names).encode())
+        for at, n, clusters, distances in rows.each(_assign(model, rows.schema)):
+            beside = [values.take(pa.array(at)) for values in ids.take_arrow(n)]
+            table = pa.table([n_done + 1 + at, *beside, clusters, distances], names=names)
+            csv.write_csv(table, file, plain)
+            n_done += n
+
+
+def _assign(model: Any, schema: Schema) -> Callable[[Any], Found]:
+    """Clusters of a batch where it is read."""
+
+    def assign(decoded: Any) -> Found:
+        piece = InMemory(schema, decoded.block)
+        at = decoded.row_ids - decoded.start - 1
+        if not len(at):
+            return at, decoded.dropped, at, np.zeros(0)
+        labels = np.asarray(model.predict(piece), dtype=np.int64)
+        distances = model.transform(piece)[np.arange(len(at)), labels]
+        return at, len(at) + decoded.dropped, labels, distances
+
+    return assign

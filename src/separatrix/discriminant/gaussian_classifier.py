@@ -486,3 +486,17 @@ def certify(options: GaussianOptions, fit: GaussianFit, n_columns: int) -> Certi
         notes=tuple(notes),
         promised=() if fit.degenerate else ("kkt",),
     )
+
+
+def prior_by_column(given: Any, default: Floats, name: str) -> Floats:
+    """One number for each numeric column, as given or by ``default``."""
+    if given is None:
+        return default
+    values = np.asarray(given, dtype=float)
+    if values.shape not in ((), default.shape) or not np.isfinite(values).all():
+        raise InputError(
+            f"{name} must hold a finite number, or one for each of {len(default)} numeric columns."
+        )
+    if name == "prior_variance" and (values < 0).any():
+        raise InputError("prior_variance must not be negative.")
+    return np.broadcast_to(values, default.shape)

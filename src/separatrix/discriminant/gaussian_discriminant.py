@@ -275,17 +275,3 @@ def _add_moments(
     if structure == "pooled":
         return np.asarray((moved[:, None] * step).T @ step + k * s * spread)
     return np.asarray((moved[:, None] * step)[:, :, None] * step[:, None, :] + s * spread)
-
-
-def prior_by_column(given: Any, default: Floats, name: str) -> Floats:
-    """One number for each numeric column, as given or by ``default``."""
-    if given is None:
-        return default
-    values = np.asarray(given, dtype=float)
-    if values.shape not in ((), default.shape) or not np.isfinite(values).all():
-        raise InputError(
-            f"{name} must hold a finite number, or one for each of {len(default)} numeric columns."
-        )
-    if name == "prior_variance" and (values < 0).any():
-        raise InputError("prior_variance must not be negative.")
-    return np.broadcast_to(values, default.shape)

@@ -13,8 +13,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
-from separatrix.discriminant.gaussian_classifier import class_priors
-from separatrix.discriminant.gaussian_discriminant import prior_by_column
+from separatrix.discriminant.gaussian_classifier import class_priors, prior_by_column
 from separatrix.estimators import class_labels
 from separatrix.estimators.base import RowsEstimator, reads_tables, validate_data
 from separatrix.formula import nodes

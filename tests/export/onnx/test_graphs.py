@@ -12,9 +12,8 @@ import pytest
 
 import separatrix as sx
 from separatrix.export.check import answers_of
-from separatrix.export.onnx.check import agreement, roundings, run
 from separatrix.export.onnx.document import built
-from separatrix.export.onnx.export import onnx_file
+from separatrix.export.onnx.export import agreement, onnx_file, roundings, run
 from separatrix.formula.values import NoFormula
 
 ort = pytest.importorskip("onnxruntime")

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from separatrix.export.check import answers_of
-from separatrix.export.onnx.check import agreement, sample_matrix
 from separatrix.export.onnx.document import built
-from separatrix.export.onnx.export import onnx_file
+from separatrix.export.onnx.export import agreement, onnx_file, sample_matrix
 from separatrix.formula.values import NoFormula
 from tests.laws.test_formulas import fitted
 from tests.registry import CLUSTERERS, HIERARCHIES, REGISTRY, Row
