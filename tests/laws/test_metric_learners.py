@@ -52,8 +52,11 @@ def test_neighbors_exemplars_and_clusters_take_the_metric(row: Row) -> None:
         sx.KMedoids(2, metric=metric, init="build").fit(points).medoid_indices_
         for metric, points in ((model.metric_, x), ("precomputed", expected))
     ]
-    assert set(medoids[0]) == set(medoids[1])
-    assert sx.medoid(x, model.metric_).index == expected.sum(axis=1).argmin()
+    # near ties are decided by rounding: what the chosen rows reach is determined
+    reached = [expected[:, rows].min(axis=1).sum() for rows in medoids]
+    assert_allclose(reached[0], reached[1], rtol=1e-9)
+    sums = expected.sum(axis=1)
+    assert_allclose(sums[sx.medoid(x, model.metric_).index], sums.min(), rtol=1e-9)
     exemplars = sx.NearestExemplar(model.metric_, "medoid").fit(x, y)
     assert exemplars.score(x, y) > 0.4
     gram = sx.Gaussian(1.0).gram(model.transform(x))

@@ -94,7 +94,8 @@ def _column_map(x: Floats, w: Floats) -> tuple[Floats, Floats]:
     if abs(share @ z**3) <= 1.0 and share @ z**4 <= 6.0:
         beyond = deviation * unit
         return np.array([values[0] - beyond, values[-1] + beyond]), np.array([z[0] - 1, z[-1] + 1])
-    ranks = np.cumsum(share) - 0.5 * share
+    eps = np.finfo(float).eps
+    ranks = np.clip(np.cumsum(share) - 0.5 * share, eps, 1.0 - eps)
     scores = ndtri(ranks)
     mean = share @ scores
     scores = (scores - mean) / np.sqrt(share @ (scores - mean) ** 2)
@@ -131,7 +132,7 @@ class MetricKernel:
         """Bandwidths from the mean distances of rows."""
         some = spread_rows(len(z), AVERAGED // 2)
         e, v = np.linalg.eigh(metric)
-        turn = v * np.sqrt(np.maximum(e, 0.0))
+        turn = (v * np.sqrt(np.maximum(e, 0.0))) @ v.T  # unlike v, without a choice where e repeats
         scale = np.sqrt(np.diagonal(metric))
         rows, weights = z[some], w[some] / w[some].sum()
         square, city = _distances(rows @ turn, rows * scale, rows @ turn, rows * scale)
@@ -316,7 +317,9 @@ class KernelFit:
         """Coefficients a (n x k), which sum to zero, and offsets b for λ = ``alpha`` units."""
         a = self.gram.copy()
         at = np.arange(len(a))
-        a[at, at] += (alpha * self.unit / self.w).astype(a.dtype)
+        # of a heavy row λ/w is nothing: its equations hold to rounding
+        rounding = 10.0 * len(a) * np.finfo(np.float64).eps
+        a[at, at] += np.maximum(alpha * self.unit / self.w, rounding).astype(a.dtype)
         factor = cholesky_factor(a)
         if factor is None:
             if a.dtype == np.float64:

@@ -54,7 +54,7 @@ from separatrix.probability.calibrations import SigmoidMap, fit_platt
 from separatrix.probability.roc import BinaryScores
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Encoding, identity, to_array
-from separatrix.selection.folds import DEFAULT_FOLDS, Folds
+from separatrix.selection.folds import CV, DEFAULT_FOLDS, Folds, folds_of
 from separatrix.selection.tuning import THOROUGH, Tuning, TuningData
 from separatrix.statistics.moments import prepare
 from separatrix.threads import on_one_blas_thread
@@ -83,21 +83,37 @@ class DistinctRows:
     w: Floats
     center: Floats
     unit: float
+    given: Folds | None = None
 
     @classmethod
-    def of(cls, x: Floats, y: Floats, w: Floats, center: Floats, unit: float) -> DistinctRows:
-        """Neither the order of rows nor copies in place of weights change anything from here on."""
+    def of(
+        cls, x: Floats, y: Floats, w: Floats, center: Floats, unit: float, given: Folds | None
+    ) -> DistinctRows:
+        """Neither the order of rows nor copies in place of weights change anything from here on.
+
+        Copies are merged if they are on the same sides of all folds that are ``given``.
+        """
         y = (y - center) / unit
-        keys = np.column_stack([y, ColumnMaps.of(x, w).apply(x)]).round(KEY_DECIMALS)
+        sides = np.zeros((len(w), 0 if given is None else 2 * len(given)))
+        for fold, pair in enumerate(given.pairs if given is not None else ()):
+            for side, rows in enumerate(pair):
+                sides[rows, 2 * fold + side] = 1.0
+        keys = np.column_stack([y, ColumnMaps.of(x, w).apply(x), sides]).round(KEY_DECIMALS)
         order = np.lexsort(keys.T[::-1])
-        x, y, w, keys = x[order], y[order], w[order], keys[order]
+        x, y, w, keys, sides = x[order], y[order], w[order], keys[order], sides[order]
         first = np.ones(len(w), dtype=bool)
         first[1:] = (keys[1:] != keys[:-1]).any(axis=1)
         starts = np.flatnonzero(first)
-        return cls(x[starts], y[starts], np.add.reduceat(w, starts), center, unit)
+        w = np.add.reduceat(w, starts)
+        if given is not None:
+            ends = [np.flatnonzero(side) for side in sides[starts].T]
+            given = Folds(tuple(zip(ends[::2], ends[1::2], strict=True)), None)
+        return cls(x[starts], y[starts], w, center, unit, given)
 
     def folds(self, k: int) -> Folds:
-        """Rows dealt to the folds in turn, in the order of the targets."""
+        """Rows dealt to the folds in turn, in the order of the targets, or the given folds."""
+        if self.given is not None:
+            return self.given
         return Folds.from_labels(np.arange(len(self.w)) % k)
 
     @property
@@ -123,7 +139,7 @@ class RecursiveFeatureMachine(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     spread: float | None
     alpha: float | None
     rounds: int | None
-    cv: int
+    cv: CV
     max_exact: int
     columns_: ColumnMaps
     centers_: Floats
@@ -145,9 +161,9 @@ class RecursiveFeatureMachine(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         """The given parameters, and those that are not given by cross-validation."""
         given = {"share": self.share, "spread": self.spread, "alpha": self.alpha}
         usual, choices = USUAL.named(), self._choices()
-        k = min(int(self.cv), len(rows.w))
+        k = min(self.cv, len(rows.w)) if rows.given is None else len(rows.given)
         known = all(v is not None for v in (*given.values(), self.rounds))
-        if k < 2 or (known and not self._calibrates):
+        if k < 2 - (rows.given is not None) or (known and not self._calibrates):
             self._state_search((), np.zeros((0, 0)))
             given["rounds"] = self.rounds
             return point_of({n: usual[n] if v is None else v for n, v in given.items()})
@@ -176,7 +192,7 @@ class RecursiveFeatureMachine(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return {"shapes": shapes, "rounds": tuple(rounds), "alphas": alphas}
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.cv, int | np.integer) or self.cv < 2:
+        if isinstance(self.cv, int | np.integer) and self.cv < 2:
             raise InputError(f"cv={self.cv!r}.", remedy="Give a number of folds, 2 or more.")
         if self.share is not None and not 0.0 <= self.share <= 1.0:
             raise InputError(f"share={self.share!r}.", remedy="Give a number from 0 to 1.")
@@ -188,6 +204,12 @@ class RecursiveFeatureMachine(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             raise InputError(f"rounds={self.rounds!r}.", remedy="Give a whole number from 0.")
         if not self.max_exact >= 10:
             raise InputError(f"max_exact={self.max_exact!r}.", remedy="Give 10 rows or more.")
+
+    def _given_folds(self, n: int, rows: Ints, y: Any = None, codes: Any = None) -> Folds | None:
+        """The folds of a splitter or a list; a number of folds is dealt to distinct rows."""
+        if isinstance(self.cv, int | np.integer):
+            return None
+        return folds_of(self.cv, n, y, rows=rows, codes=codes)
 
     def _learn_from(self, found: SearchResult, rows: DistinctRows) -> None:
         """What else is learned from the predictions out of fold."""
@@ -266,21 +288,18 @@ class RecursiveFeatureMachine(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     def _values(self, X: Any) -> Floats:
         """f of new rows (n x k)."""
-        z = self.columns_.apply(np.asarray(to_array(self._design(X)), dtype=np.float64))
-        known = self.__dict__.get("_prepared")
-        if known is None or known[0] is not self.centers_:
-            known = self.__dict__["_prepared"] = (self.centers_, self._prepare())
-        centers = known[1]
+        z = self._mapped(X)
+        centers = self._prepare()
         return np.asarray(centers.dot(centers.rows(z), self.dual_coef_) + self.intercept_)
+
+    def _mapped(self, X: Any) -> Floats:
+        x = np.asarray(to_array(self._design(X)), dtype=np.float64)
+        return self.columns_.apply(x)
 
     def _prepare(self) -> MetricCenters:
         kernel, z = self._kernel, self.centers_ - self.middle_
         u, v = np.ascontiguousarray(z @ kernel.turn), np.ascontiguousarray(z * kernel.scale)
         return MetricCenters(kernel, self.middle_, u, v)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What is computed again on demand is not stored."""
-        return {k: v for k, v in super().__getstate__().items() if k != "_prepared"}
 
     @property
     def _n_features_out(self) -> int:
@@ -289,7 +308,7 @@ class RecursiveFeatureMachine(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     @on_one_blas_thread
     def transform(self, X: Any) -> Floats:
         """Rows whose Euclidean distances are those of the learned metric, in bandwidths."""
-        z = self.columns_.apply(np.asarray(to_array(self._design(X)), dtype=np.float64))
+        z = self._mapped(X)
         return np.asarray((z - self.middle_) @ self.turn_)
 
     def directions(self, count: int = 3) -> list[tuple[float, dict[str, float]]]:
@@ -384,8 +403,8 @@ class RecursiveFeatureMachineRegressor(RegressorMixin, RecursiveFeatureMachine):
         λ, in multiples of the mean of 1 − κ over pairs of rows.
     rounds : int or None, default=None
         Updates of the metric; 0 leaves it even.
-    cv : int, default=5
-        Folds that choose; rows are dealt to them in the order of the target.
+    cv : int, splitter or iterable of (train, test), default=5
+        Folds that choose; of a number, rows are dealt to them in the order of the target.
     max_exact : int, default=10000
         Rows up to which the fit is exact.
 
@@ -438,7 +457,7 @@ class RecursiveFeatureMachineRegressor(RegressorMixin, RecursiveFeatureMachine):
         spread: float | None = None,
         alpha: float | None = None,
         rounds: int | None = None,
-        cv: int = DEFAULT_FOLDS,
+        cv: CV = DEFAULT_FOLDS,
         max_exact: int = EXACT,
     ) -> None:
         self.share = share
@@ -467,7 +486,8 @@ class RecursiveFeatureMachineRegressor(RegressorMixin, RecursiveFeatureMachine):
         some = np.flatnonzero(w > 0.0)
         x = np.asarray(to_array(block.x), dtype=np.float64)
         x, target, w = x[some], np.asarray(block.y, dtype=np.float64)[some], w[some]
-        return DistinctRows.of(x, target, w, *_standard_units(target, w))
+        folds = self._given_folds(len(block.weights), some, target[:, 0])
+        return DistinctRows.of(x, target, w, *_standard_units(target, w), folds)
 
     @on_one_blas_thread
     def tune(self, data: TuningData) -> Tuning:
@@ -538,8 +558,8 @@ class RecursiveFeatureMachineClassifier(ClassifierMixin, RecursiveFeatureMachine
     rounds : int or None, default=None
         Updates of the metric; 0 leaves it even.
     class_weight : dict, "balanced" or None, default=None
-    cv : int, default=5
-        Folds that choose and calibrate; rows of each class are dealt to them in turn.
+    cv : int, splitter or iterable of (train, test), default=5
+        Folds that choose and calibrate; of a number, rows of each class are dealt to them in turn.
     max_exact : int, default=10000
         Rows up to which the fit is exact.
 
@@ -586,7 +606,7 @@ class RecursiveFeatureMachineClassifier(ClassifierMixin, RecursiveFeatureMachine
         alpha: float | None = None,
         rounds: int | None = None,
         class_weight: Any = None,
-        cv: int = DEFAULT_FOLDS,
+        cv: CV = DEFAULT_FOLDS,
         max_exact: int = EXACT,
     ) -> None:
         self.share = share
@@ -611,7 +631,8 @@ class RecursiveFeatureMachineClassifier(ClassifierMixin, RecursiveFeatureMachine
         self.calibration_: tuple[SigmoidMap, ...] = ()
         if tuning is not None:
             self.calibration_ = tuning.start
-        rows = DistinctRows.of(x, hot, data.w, np.zeros(hot.shape[1]), 1.0)
+        folds = self._given_folds(data.n_samples, data.rows, codes=data.codes)
+        rows = DistinctRows.of(x, hot, data.w, np.zeros(hot.shape[1]), 1.0, folds)
         self._fit_rows(rows, tuning)
         if not self.calibration_:  # nothing was predicted out of fold: f itself is a probability
             self.calibration_ = (SigmoidMap(4.0, 0.5, 0.0),) * hot.shape[1]
@@ -652,11 +673,14 @@ class RecursiveFeatureMachineClassifier(ClassifierMixin, RecursiveFeatureMachine
     @on_one_blas_thread
     def predict_proba(self, X: Any) -> Floats:
         """Class probabilities in the order of ``classes_``."""
-        return _probabilities(self.calibration_, self._values(X))
+        values = self._values(X)
+        return _probabilities(self.calibration_, values)
 
+    @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of every row."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        likely = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[likely])
 
     def formula(self) -> nodes.ClassFormula:
         """Sigmoids of kernel sums over the centers."""

@@ -145,9 +145,11 @@ class NeighborhoodComponentsAnalysis(MetricLearner):
         if not self.standardize:
             units = Standardizer(units.mean, np.ones_like(units.scale))
         start = self._start(x, coded, units)
-        neighborhoods = Neighborhoods.of(units.transform(x), coded.codes, coded.w)
-        best, status = self._climb(neighborhoods, start)
-        self.components_ = best * units.inverse_scale
+        z = units.transform(x)
+        size = _extreme_size(z)
+        neighborhoods = Neighborhoods.of(z / size, coded.codes, coded.w)
+        best, status = self._climb(neighborhoods, start * size)
+        self.components_ = best / size * units.inverse_scale
         self.certificate_ = neighborhoods.certificate(best, status)
         return self
 
@@ -307,6 +309,12 @@ class Neighborhoods:
 
 # -------------------------------------------------------------------------------------------------
 # Where the search starts.
+
+
+def _extreme_size(x: Floats) -> float:
+    """A power of two near the largest number, where fourth powers leave the range of a double."""
+    largest = float(np.abs(x).max(initial=0.0))
+    return 1.0 if 1e-70 < largest < 1e70 or not largest else float(np.exp2(np.frexp(largest)[1]))
 
 
 def _given_start(init: NDArray[Any], d: int, p: int | None) -> Floats:
