@@ -20,7 +20,7 @@ SOURCE = Path(separatrix.__file__).parent
 CLOCKS = {
     *("cli/progress.py", "pictures/drawing.py", "svm/problem.py", "svm/tuning.py"),
     *("compilation.py", "cli/compile.py"),  # what is shown, not what is computed
-    "verification/design.py",  # progress
+    *("verification/design.py", "study/announcement.py"),  # progress
     "rows/sources/databases.py",  # a query without an answer ends in a refusal
     "rows/sources/watch.py",  # as does any library that reads a table
     "temporary.py",  # how old the leftovers of a killed run are

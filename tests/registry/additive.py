@@ -16,5 +16,7 @@ ROWS: list[Row] = [
     Row(
         "AdditiveRegressor, a pair and a monotone column",
         lambda: sx.AdditiveRegressor(n_knots=6, interactions=1, monotone={0: 1}),
+        objective=of.additive,
+        parameters=of.additive_parameters,
     ),
 ]

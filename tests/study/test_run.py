@@ -225,12 +225,13 @@ def test_every_candidate_competes_on_the_samples(name) -> None:
     if found.task == "regression":
         assert names == {
             *("baseline", "linear", "ridge", "lasso", "bayes", "gp"),
-            *("huber", "polynomial", "neighbors", "svr"),
+            *("huber", "polynomial", "neighbors", "svr", "learned_metric"),
         }
     else:
         assert names == {
             *("baseline", "nearest_centroid", "naive_bayes", "lda"),
             *("logistic", "logistic_ridge", "bayes", "rda", "neighbors", "svm", "gp"),
+            "learned_metric",
         }
         assert found.test_predictions.scores.shape == (found.n_test, len(found.classes))
         assert found.test_predictions.probabilities.shape == (found.n_test, len(found.classes))

@@ -151,9 +151,9 @@ def test_folds_that_lack_a_class_are_refused(three) -> None:
     x, y = three
     labels = np.where(y == 2, 0, 1 + np.arange(150) % 2)
     data = TuningData(x, y, np.ones(150), Folds.from_labels(labels), 3)
-    with pytest.raises(InputError, match="fold 0 lack class 2"):
+    with pytest.raises(InputError, match="fold 0 have no row of class 2"):
         sx.SVCSearch().tune(data)
-    with pytest.raises(InputError, match="fold 0 lack class 2"):
+    with pytest.raises(InputError, match="fold 0 have no row of class 2"):
         sx.LinearSVCSearch().tune(data)
     with pytest.raises(InputError, match="loss='auc'"):
         sx.SVCSearch().tune(data_of(x, y, 3, loss="auc"))

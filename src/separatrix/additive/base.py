@@ -93,6 +93,11 @@ class AdditiveTerm:
     p_values: Floats
     marks: Floats
 
+    def __post_init__(self) -> None:
+        shape = (transform_of(self.basis).shape[1], len(self.basis.blocks))
+        if (len(self.coordinates), len(self.penalties)) != shape:
+            raise InputError("coordinates and penalties do not match the functions of the term.")
+
     @property
     def name(self) -> str:
         """The column, or both."""

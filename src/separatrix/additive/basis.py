@@ -30,6 +30,7 @@ from separatrix.additive import loops
 from separatrix.arrays import Floats, Ints
 from separatrix.formula import nodes
 from separatrix.formula.values import Value, concat
+from separatrix.messages import InputError
 from separatrix.rows.schema import Encoding
 from separatrix.threads import parallel_map, pieces
 
@@ -64,6 +65,13 @@ class ColumnBasis:
     levels: tuple[str, ...] = ()
     transform: Floats | None = None
     line: int = 0
+
+    def __post_init__(self) -> None:
+        n_knots = 0 if self.knots is None else len(self.knots)
+        if self.table is not None and len(self.table) != n_knots + 1:
+            raise InputError(f"{len(self.table)} pieces for {n_knots} knots.")
+        if self.transform is not None and len(self.transform) != self.size:
+            raise InputError(f"{len(self.transform)} coefficients for {self.size} functions.")
 
     @property
     def size(self) -> int:

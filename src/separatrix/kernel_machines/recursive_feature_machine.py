@@ -55,7 +55,7 @@ from separatrix.probability.roc import BinaryScores
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Encoding, identity, to_array
 from separatrix.selection.folds import CV, DEFAULT_FOLDS, Folds, folds_of
-from separatrix.selection.tuning import THOROUGH, Tuning, TuningData
+from separatrix.selection.tuning import THOROUGH, Tuning, TuningData, require_classes
 from separatrix.statistics.moments import prepare
 from separatrix.threads import on_one_blas_thread
 
@@ -645,6 +645,7 @@ class RecursiveFeatureMachineClassifier(ClassifierMixin, RecursiveFeatureMachine
     @on_one_blas_thread
     def tune(self, data: TuningData) -> Tuning:
         """Compare on the folds; predictions are probabilities, calibrated on the other folds."""
+        require_classes(data)
         y = _indicators(np.asarray(data.y, dtype=np.int64), data.n_classes)
         found = search_of(data, y, **self._choices()).find()
         truth, w, fold = y[found.rows], data.w[found.rows], data.fold[found.rows]

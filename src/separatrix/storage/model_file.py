@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from importlib.metadata import version
 from typing import Any
 
@@ -276,6 +277,11 @@ RECORDS = {
     "NaiveBayesDensity": ("mean k d", "variance k d", "probabilities k *"),
     "ClassMoments": ("weight k", "count k", "mean k d"),
     "ClassColumnMoments": ("weight k", "mean k d", "observed k d", "scatter k d"),
+    "ColumnBasis": ("terms t", "knots m finite", "table s p f finite", "transform f c finite"),
+    "AdditiveTerm": (
+        *("coordinates c o finite", "penalties b o", "covariance o c c finite", "marks *"),
+        *("freedom o finite", "statistics o finite", "ranks o finite", "p_values o finite"),
+    ),
     "BinarySVM": ("rows n", "C n", "beta n", "slack n"),
     "SVMTrace": (
         *("starts s", "b0 s", "b1 s", "y n", "w n", "origin n"),
@@ -297,6 +303,8 @@ ATTRIBUTES = (
     *("cluster_centers_ c d finite", "sizes_ c", "medoid_indices_ c", "exemplar_indices_ *"),
     *("exponents_ b d", "basis_coef_ b t finite", "basis_intercept_ t finite", "center_ d"),
     *("scale_ d", "weights_ m", "estimators_ m", "folds_ q", "category_codes_ q"),
+    *("coordinate_means_ z finite", "penalized_coordinates_ a <z"),
+    "posterior_covariance_ a a finite",
 )
 #: Data classes of an estimator whose letters are those of the estimator, by attribute.
 SHARED = {"standardizer_": "d", "posterior_": "d", "scores_": "dk"}
@@ -305,6 +313,8 @@ SHARED = {"standardizer_": "d", "posterior_": "d", "scores_": "dk"}
 def disagreement(model: Any, columns: int | None) -> str:
     """The first array that disagrees with the others or with ``columns``; empty if none does."""
     sizes: dict[str, int] = {} if columns is None else {"d": columns}
+    if "coordinate_means_" in vars(model):  # of the coordinates of all terms, side by side
+        sizes["z"] = sum(len(term.coordinates) for term in model.terms_)
     error = _check(model, ATTRIBUTES, sizes)
     if error:
         return error
@@ -323,14 +333,16 @@ def disagreement(model: Any, columns: int | None) -> str:
 
 
 def _parts(values: Any) -> Iterator[Any]:
-    """The data classes among some values and in the lists and tuples among them."""
+    """The data classes among some values, in the lists and tuples among them and in each other."""
     for value in values:
         if isinstance(value, list | tuple):
             yield from _parts(value)
         elif isinstance(value, dict):
             yield from _parts(list(value.values()))
-        elif type(value).__name__ in RECORDS:
-            yield value
+        elif is_dataclass(value):
+            if type(value).__name__ in RECORDS:
+                yield value
+            yield from _parts([getattr(value, field.name) for field in fields(value)])
 
 
 def _check(found: Any, schema: tuple[str, ...], sizes: dict[str, int]) -> str:

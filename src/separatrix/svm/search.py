@@ -25,7 +25,7 @@ from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import take_items
 from separatrix.selection.folds import copies_of
-from separatrix.selection.tuning import Tuning, TuningData
+from separatrix.selection.tuning import Tuning, TuningData, require_classes
 from separatrix.svm.base import MOST, SLOPE, coupled_scores
 from separatrix.svm.linear import LinearSVC
 from separatrix.svm.problem import STEPS, deadline_after
@@ -42,7 +42,6 @@ from separatrix.svm.tuning import (
     linear_classes,
     linear_fit_cost,
     predicted_at_full_size,
-    require_classes,
     sample,
     search_folds,
     search_rows,

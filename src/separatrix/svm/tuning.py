@@ -64,18 +64,6 @@ def _loss(sample: TuningSample, codes: Ints) -> ClassLoss:
     return ClassLoss(codes[tested], sample.w[tested], sample.fold[tested], sample.data.loss)
 
 
-def require_classes(data: TuningData) -> None:
-    """Refuse folds whose training rows lack a class."""
-    codes, w = np.asarray(data.y, dtype=np.int64), np.asarray(data.w, dtype=float)
-    for f, (train, _) in enumerate(data.folds.pairs):
-        sizes = np.bincount(codes[train], w[train], data.n_classes)
-        if (sizes <= 0.0).any():
-            raise InputError(
-                f"The training rows of fold {f} lack class {int(sizes.argmin())}.",
-                remedy="Use fewer folds, or folds that spread the rows of every class.",
-            )
-
-
 # -------------------------------------------------------------------------------------------------
 # The search for the parameters of support vector regression.
 #
