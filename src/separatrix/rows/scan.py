@@ -19,6 +19,7 @@ from separatrix.rows.sources.frames import as_table, refuse_name, table_of_array
 from separatrix.rows.sources.new_rows import rows_like as rows_like
 from separatrix.rows.sources.paths import is_path, open_paths
 from separatrix.rows.sources.source import Source, TableSource
+from separatrix.rows.sources.spooled import is_arrow_stream, open_arrow_stream
 from separatrix.rows.sources.stream import BLOCK_ROWS, TableRows
 
 
@@ -52,11 +53,14 @@ def scan(
 
     Parameters
     ----------
-    source : array, CSR matrix, data frame, dict of columns, path, Dask or Spark table
-        The table. A path may be a glob, a folder, a list of paths, or ``"-"`` (CSV on standard
-        input); files are CSV or JSON lines, also compressed, Parquet, Arrow, and, as
-        ``"file::name"``, sheets of workbooks, members of archives, and tables or queries of SQLite
-        and DuckDB.
+    source : array, CSR matrix, data frame, dict of columns, path, stream, Dask or Spark table
+        The table. A stream is what has ``__arrow_c_stream__``, such as a reader of record batches,
+        a relation of DuckDB or a cursor of ADBC, or a lazy frame of polars: it is read once, into a
+        temporary file; a dataset of PyArrow is read in every pass. A path may be a glob, a folder,
+        a list of paths, or ``"-"`` (CSV on standard input); files are CSV or JSON lines, also
+        compressed, Parquet, Arrow, and, as ``"file::name"``, sheets of workbooks, members of
+        archives, and tables or queries of SQLite and DuckDB, and of PostgreSQL as
+        ``"postgresql://user@host/database::name"``.
     target : str, list of str or array-like, default=None
         The target columns by name, or the values of the target. Rows without a target are left
         out, and counted in ``rows.dropped``.
@@ -148,11 +152,15 @@ def scan(
             return _scan_matrix(source, target, weight, options, block_rows)
         source, target, weight = _as_columns(source, target, weight)
     reader: Source
-    if is_path(source):
+    paths = is_path(source)
+    if paths or is_arrow_stream(source):
         named = options(
             _names(target), _name(weight), group=_name(group, "group"), time=_name(time, "time")
         )
-        reader = open_paths(source, named.kinds, text, named.mentioned)
+        if paths:
+            reader = open_paths(source, named.kinds, text, named.mentioned)
+        else:
+            reader = open_arrow_stream(source)
     else:
         table = as_table(source)
         table, target = with_column(table, target, "y")
@@ -284,7 +292,7 @@ def _names(target: Any) -> tuple[str, ...]:
     if isinstance(target, Sequence) and all(isinstance(name, str) for name in target):
         return tuple(target)
     raise InputError(
-        "The target of a file, Dask or Spark table must be given by name.",
+        "The target of a file, stream, Dask or Spark table must be given by name.",
         remedy="Use target='column' or a list of columns.",
     )
 
@@ -293,6 +301,6 @@ def _name(column: Any, role: str = "weight") -> str | None:
     if column is None or isinstance(column, str):
         return column
     raise InputError(
-        f"The {role} of a file, Dask or Spark table must be given by name.",
+        f"The {role} of a file, stream, Dask or Spark table must be given by name.",
         remedy=f"Use {role}='column'.",
     )

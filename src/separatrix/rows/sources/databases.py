@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from abc import abstractmethod
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -400,6 +401,80 @@ def _unreadable(path: str, reason: BaseException) -> InputError:
     )
 
 
+class QuerySource(source.FileSource):
+    """One table or query of a database that answers in Arrow, of one database or of several."""
+
+    by_file: tuple[str, ...] = ("selections",)
+
+    def __init__(
+        self,
+        paths: list[str],
+        options: TextOptions | None = None,
+        partitions: Partitions | None = None,
+    ) -> None:
+        super().__init__(paths, None, partitions)
+        self.limits = (options or TextOptions()).limits
+
+    @abstractmethod
+    def select(self, path: str) -> Selection:
+        """The table or query that is meant."""
+
+    @abstractmethod
+    def answer(
+        self, path: str, query: str, rows: int, selected: Selection
+    ) -> AbstractContextManager[tuple[pa.RecordBatchReader, Watch]]:
+        """The result of a query as a reader of batches, and what watches over its work."""
+
+    def expression(self, name: str) -> str:
+        """What is selected for a column."""
+        return quote_name(name)
+
+    @cached_property
+    def selections(self) -> tuple[Selection, ...]:
+        """The table or query of every database."""
+        return tuple(map(self.select, self.paths))
+
+    @property
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Which table was taken."""
+        return tuple(dict.fromkeys(s.note for s in self.selections if s.note))
+
+    @cached_property
+    def own(self) -> pa.Schema:  # type: ignore[override]
+        """Names and types of the columns; the files are checked to agree."""
+        schemas = []
+        for path, selected in zip(self.paths, self.selections, strict=True):
+            query = f"SELECT * FROM {selected.relation} LIMIT 0"
+            with self.answer(path, query, 1, selected) as (reader, _):
+                schemas.append(reader.schema)
+            source.refuse_duplicates(schemas[-1].names, path)
+            source.refuse_difference(schemas[0].names, self.paths[0], schemas[-1].names, path)
+        return schemas[0]
+
+    def size(self, columns: int) -> float:
+        """The bytes of this many columns of numbers in memory."""
+        rows = 0
+        for path, selected in zip(self.paths, self.selections, strict=True):
+            query = f"SELECT count(*) FROM {selected.relation}"
+            with self.answer(path, query, 1, selected) as (reader, watched):
+                rows += int(watched(reader.read_all).column(0)[0].as_py())
+        return 8.0 * rows * columns
+
+    def file_batches(self, columns: list[str], rows: int) -> Iterator[source.LocatedBatch]:
+        """Yield batches in the order of the files."""
+        wanted = ", ".join(map(self.expression, columns))
+        for (path, shown), selected in zip(self.files, self.selections, strict=True):
+            start = 0
+            query = f"SELECT {wanted} FROM {selected.relation}"
+            with self.answer(path, query, rows, selected) as (reader, watched):
+                while (batch := watched(partial(next, reader, None))) is not None:
+                    watched.count(batch.num_rows)
+                    for offset in range(0, batch.num_rows, rows):
+                        piece = batch.slice(offset, rows)
+                        yield source.LocatedBatch(piece, Location(shown, start + offset))
+                    start += batch.num_rows
+
+
 # -------------------------------------------------------------------------------------------------
 # Tables and queries of DuckDB, as a stream of batches.
 #
@@ -425,64 +500,18 @@ _DUCKDB_TABLES = (
 )
 
 
-class DuckdbSource(source.FileSource):
+class DuckdbSource(QuerySource):
     """One table or query of DuckDB, of one file or of several alike."""
 
-    by_file = ("selections",)
+    def select(self, path: str) -> Selection:
+        """The table or query that is meant."""
+        return _select_duckdb(path, self.limits)
 
-    def __init__(
-        self,
-        paths: list[str],
-        options: TextOptions | None = None,
-        partitions: Partitions | None = None,
-    ) -> None:
-        super().__init__(paths, None, partitions)
-        self.limits = (options or TextOptions()).limits
-
-    @cached_property
-    def selections(self) -> tuple[Selection, ...]:
-        """The table or query of every file."""
-        return tuple(_select_duckdb(path, self.limits) for path in self.paths)
-
-    @property
-    def notes(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Which table was taken."""
-        return tuple(dict.fromkeys(s.note for s in self.selections if s.note))
-
-    @cached_property
-    def own(self) -> pa.Schema:  # type: ignore[override]
-        """Names and types of the columns; the files are checked to agree."""
-        schemas = []
-        for path, selected in zip(self.paths, self.selections, strict=True):
-            query = f"SELECT * FROM {selected.relation} LIMIT 0"
-            with _answer(path, query, 1, self.limits, selected) as (reader, _):
-                schemas.append(reader.schema)
-            source.refuse_duplicates(schemas[-1].names, path)
-            source.refuse_difference(schemas[0].names, self.paths[0], schemas[-1].names, path)
-        return schemas[0]
-
-    def size(self, columns: int) -> float:
-        """The bytes of this many columns of numbers in memory."""
-        rows = 0
-        for path, selected in zip(self.paths, self.selections, strict=True):
-            query = f"SELECT count(*) FROM {selected.relation}"
-            with _answer(path, query, 1, self.limits, selected) as (reader, watched):
-                rows += int(watched(reader.read_all).column(0)[0].as_py())
-        return 8.0 * rows * columns
-
-    def file_batches(self, columns: list[str], rows: int) -> Iterator[source.LocatedBatch]:
-        """Yield batches in the order of the files."""
-        wanted = ", ".join(map(quote_name, columns))
-        for (path, shown), selected in zip(self.files, self.selections, strict=True):
-            start = 0
-            query = f"SELECT {wanted} FROM {selected.relation}"
-            with _answer(path, query, rows, self.limits, selected) as (reader, watched):
-                while (batch := watched(partial(next, reader, None))) is not None:
-                    watched.count(batch.num_rows)
-                    for offset in range(0, batch.num_rows, rows):
-                        piece = batch.slice(offset, rows)
-                        yield source.LocatedBatch(piece, Location(shown, start + offset))
-                    start += batch.num_rows
+    def answer(
+        self, path: str, query: str, rows: int, selected: Selection
+    ) -> AbstractContextManager[tuple[pa.RecordBatchReader, Watch]]:
+        """The result of a query as a reader of batches, and what watches over its work."""
+        return _answer(path, query, rows, self.limits, selected)
 
 
 @contextmanager

@@ -31,6 +31,7 @@ from separatrix.rows.sources.csv import CsvSource
 from separatrix.rows.sources.frames import as_table
 from separatrix.rows.sources.paths import is_path, open_paths
 from separatrix.rows.sources.source import Source, TableSource, head, refuse_duplicates
+from separatrix.rows.sources.spooled import is_arrow_stream, open_arrow_stream
 from separatrix.rows.sources.stream import TableRows
 
 
@@ -132,6 +133,8 @@ def _source(x: Any, schema: Schema, text: TextOptions) -> Source:
             )
         _refuse_width(matrix.shape[1], schema)
         source = TableSource(as_table({n: matrix[:, j] for j, n in enumerate(schema.names)}))
+    elif is_arrow_stream(x):
+        source = open_arrow_stream(x)
     else:
         source = TableSource(as_table(x))
     refuse_duplicates(source.arrow.names, source.name)

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import glob
 import itertools
-import shutil
-import sys
-import tempfile
-import weakref
 from collections.abc import Iterable, Mapping, Sequence, Set
-from contextlib import ExitStack
 from pathlib import Path
 
 from separatrix.messages import InputError, did_you_mean
@@ -34,8 +29,9 @@ from separatrix.rows.sources.places import (
     split_place,
     stored_bytes,
 )
+from separatrix.rows.sources.postgres import check_address, is_postgres
 from separatrix.rows.sources.source import FileSource
-from separatrix.temporary import lock, remove_leftovers, temporary
+from separatrix.rows.sources.spooled import open_standard_input
 
 
 def is_path(source: object) -> bool:
@@ -60,7 +56,7 @@ def open_paths(
     ``expected`` are names of columns that the caller mentioned.
     """
     if source == "-":
-        return _standard_input(kinds, options, expected)
+        return open_standard_input(kinds, options, expected)
     listed = [source] if isinstance(source, (str, Path)) else list(source)
     expected = frozenset(expected)
     found = [(place, root) for item in listed for place, root in _places(str(item))]
@@ -81,6 +77,8 @@ def open_paths(
 
 def _places(text: str) -> list[tuple[str, str]]:
     """Every table that a text names, with the folder below which it was found."""
+    if is_postgres(text):
+        return [(check_address(text), "")]
     file, inside = split_place(local_path(text))
     if is_remote(file):
         paths, root = _addresses(file)
@@ -162,34 +160,12 @@ def _not_found(path: str, full: Path) -> InputError:
     return InputError("There is no such file.", file=path, remedy=remedy)
 
 
-def _standard_input(
-    kinds: Mapping[str, Kind], options: TextOptions | None, expected: Iterable[str]
-) -> CsvSource:
-    """Spooled to a temporary file, since a table may be read more than once."""
-    place = Path(tempfile.gettempdir()) / "separatrix-input.csv"
-    remove_leftovers(place)
-    spool = temporary(place)
-    stack = ExitStack()
-    stack.callback(spool.unlink, missing_ok=True)
-    try:
-        spool.touch(0o600, exist_ok=False)  # nobody else may read it
-        with spool.open("wb") as file:
-            stack.enter_context(lock(spool))
-            shutil.copyfileobj(sys.stdin.buffer, file)
-    except BaseException:  # interrupted, or the disk is full: nothing stays behind
-        stack.close()
-        raise
-    source = CsvSource([str(spool)], kinds, ["standard input"], options, expected)
-    weakref.finalize(source, stack.close)
-    return source
-
-
 # -------------------------------------------------------------------------------------------------
 # Which format a file has, by its name, and the source that reads it.
 
 
 TEXT, JSON, PARQUET, ARROW = "text", "JSON lines", "Parquet", "Arrow"
-WORKBOOK, SQLITE, DUCKDB = "workbook", "SQLite", "DuckDB"
+WORKBOOK, SQLITE, DUCKDB, POSTGRES = "workbook", "SQLite", "DuckDB", "PostgreSQL"
 
 #: File formats by the end of the name.
 ENDS = {
@@ -219,6 +195,8 @@ def _by_name(place: str) -> str | None:
 
 def format_of(place: str) -> str:
     """The format of a table; that of a database by its first bytes."""
+    if is_postgres(place):
+        return POSTGRES
     file_format = _by_name(place)
     file, _ = split_place(place)
     if file_format is None:
@@ -285,6 +263,10 @@ def source_of(
         from separatrix.rows.sources.databases import SqliteSource
 
         return SqliteSource(places, options, partitions)
+    if format_ == POSTGRES:
+        from separatrix.rows.sources.postgres import PostgresSource
+
+        return PostgresSource(places, options, partitions)
     from separatrix.rows.sources.databases import DuckdbSource
 
     return DuckdbSource(places, options, partitions)
