@@ -84,6 +84,8 @@ from separatrix.estimators.averages import AveragedRegressor as AveragedRegresso
 from separatrix.estimators.averages import ModelAverage as ModelAverage
 from separatrix.estimators.baseline import MeanRegressor as MeanRegressor
 from separatrix.estimators.baseline import MostFrequentClassifier as MostFrequentClassifier
+from separatrix.estimators.extrapolation import ExtrapolationCheck as ExtrapolationCheck
+from separatrix.estimators.extrapolation import check_extrapolation as check_extrapolation
 from separatrix.estimators.log_target import LogTargetRegressor as LogTargetRegressor
 from separatrix.estimators.scaling import Center as Center
 from separatrix.estimators.scaling import Standardize as Standardize

@@ -271,3 +271,23 @@ def test_a_model_without_a_study_has_no_guarantee(command, here, model) -> None:
     ran = command("predict", "alone.sx", "new.csv", "--level", "0.9")
     assert ran.code == 0
     assert "No conformal intervals: the file holds no scores of test rows." in ran.err
+
+
+# -- rows unlike those of training -----------------------------------------------------------------
+
+
+def test_rows_beyond_the_training_rows_are_counted_and_can_be_marked(command, here, model) -> None:
+    within = "70,3,10,100,hill,true,gas\n"
+    (here / "new.csv").write_text(
+        HOUSE + within + "9000,3,10,100,hill,true,gas\n" + "70,3,10,100,moon,true,gas\n"
+    )
+    ran = command("predict", model, "new.csv", "--extrapolation")
+    assert [row["extrapolates"] for row in lines(ran.out)] == ["False", "True", "True"]
+    assert (
+        "! 2 rows beyond the ranges or levels of the training rows: area (1) and district (1). "
+        "To mark them: --extrapolation." in ran.err
+    )
+    ran = command("predict", model, "new.csv", "--json")
+    assert ran.document["extrapolation"] == {"rows": 2, "columns": {"area": 1, "district": 1}}
+    (here / "new.csv").write_text(HOUSE + within)
+    assert "beyond the ranges" not in command("predict", model, "new.csv").err

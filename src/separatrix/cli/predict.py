@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -43,6 +44,11 @@ if TYPE_CHECKING:
     type=click.Choice(["missing", "zeros", "error"]),
     help="A level that training did not have; else as the model was fitted (missing).",
 )
+@click.option(
+    "--extrapolation",
+    is_flag=True,
+    help="Mark rows beyond the ranges or levels of the training rows.",
+)
 @options.level_option
 @options.text_options
 @options.cluster_option
@@ -53,6 +59,7 @@ def predict(
     out: str | None,
     keep: tuple[str, ...],
     unseen: str | None,
+    extrapolation: bool,
     level: float,
     cluster: str | None,
     as_json: bool,
@@ -64,8 +71,9 @@ def predict(
     other columns are ignored, and a missing one is an error. Columns called id, or ending in it,
     are copied beside the predictions. Models with predictive distributions (bayes, gp) add the
     lower and the upper end of an interval. With --level every model that separatrix fit wrote adds
-    a conformal interval, or set of labels ("a|b"), from the test rows of its study. Numbers, dates
-    and missing values are read as they were written in training.
+    a conformal interval, or set of labels ("a|b"), from the test rows of its study. Rows beyond the
+    ranges of the training rows are counted; --extrapolation marks them. Numbers, dates and missing
+    values are read as they were written in training.
 
     \b
     Try:
@@ -89,6 +97,8 @@ def predict(
         extra = own_columns(fitted, level)
         if click.get_current_context().get_parameter_source("level") is ParameterSource.COMMANDLINE:
             extra = extra.join(conformal_columns(model, fitted, level, quiet=as_json))
+        if extrapolation:
+            extra = extra.join(Extra(["extrapolates"], fitted.extrapolates))
         _predict(fitted, rows, file, keep, extra, as_json)
     except InputError as problem:
         if problem.remedy is None or "kinds=" not in problem.remedy:
@@ -111,14 +121,20 @@ def _predict(
     for remark in _remarks(rows, ids.columns, everything=ALL in keep):
         say(f"· {remark}", quiet=as_json)
     warned: list[str] = []
-    predicted = _predict_batches(fitted, rows, extra, warned, quiet=as_json)
+    beyond: Counter[str] = Counter()
+    predicted = _predict_batches(fitted, rows, extra, warned, beyond, quiet=as_json)
     if as_json and out is None:
         columns: list[Any] = [[] for _ in (*before, *ids.columns, *after)]
         for first, last, n in predicted:
             for column, values in zip(columns, _plain(first, ids.take(n), last), strict=True):
                 column += values
         named = dict(zip([*before, *ids.columns, *after], columns, strict=True))
-        about = {"predictions": named, "warnings": warned, **options.travel_document(rows)}
+        about = {
+            "predictions": named,
+            "warnings": warned,
+            **_beyond_document(fitted, beyond),
+            **options.travel_document(rows),
+        }
         print_json({"model": type(fitted).__name__, **about})
         return
     count = 0
@@ -131,10 +147,13 @@ def _predict(
             "out": str(out),
             "rows": count,
             "warnings": warned,
+            **_beyond_document(fitted, beyond),
             **options.travel_document(rows),
         }
         print_json({"model": type(fitted).__name__, **about})
         return
+    if beyond:
+        say(f"! {_describe_beyond(beyond)}")
     for sentence in options.describe_travel(rows):
         say(f"· {sentence}")
     if out is not None:
@@ -178,12 +197,44 @@ def stored_model(model: str) -> tuple[Any, Any]:
     return fitted, schema
 
 
+#: What rows beyond any column are counted under, beside the names of columns.
+ANY = ""
+
+
+def _beyond_document(fitted: Any, beyond: Counter[str]) -> dict[str, Any]:
+    """Rows beyond the training rows, for the document; nothing of a model without ranges."""
+    from separatrix.estimators.extrapolation import keeps_ranges
+
+    if not keeps_ranges(fitted):
+        return {}
+    columns = {name: count for name, count in beyond.most_common() if name != ANY}
+    return {"extrapolation": {"rows": beyond[ANY], "columns": columns}}
+
+
+def _describe_beyond(beyond: Counter[str]) -> str:
+    from separatrix.estimators.extrapolation import count_columns
+    from separatrix.formatting import plural
+
+    columns = {name: count for name, count in beyond.most_common() if name != ANY}
+    return (
+        f"{plural(beyond[ANY], 'row')} beyond the ranges or levels of the training rows: "
+        f"{count_columns(columns)}. To mark them: --extrapolation."
+    )
+
+
 def _predict_batches(
-    fitted: Any, rows: Any, extra: Extra, warned: list[str], *, quiet: bool
+    fitted: Any,
+    rows: Any,
+    extra: Extra,
+    warned: list[str],
+    beyond: Counter[str],
+    *,
+    quiet: bool,
 ) -> Iterator[tuple[list[Any], list[Any], int]]:
     """Block by block: row numbers in the table, then prediction and extra columns, and how many.
 
-    Warnings are said once each, as they come, and added to ``warned``.
+    Warnings are said once each, as they come, and added to ``warned``; rows that extrapolate are
+    counted in ``beyond``.
     """
     import numpy as np
 
@@ -200,24 +251,32 @@ def _predict_batches(
                     say(f"! {options.with_flags(text)}", quiet=quiet)
             caught.clear()
 
-        for n, last in rows.each(_answer(fitted, rows.schema, extra)):
+        for n, last, outside in rows.each(_answer(fitted, rows.schema, extra)):
             n_done += n
+            beyond.update(outside)
             yield [np.arange(n_done - n + 1, n_done + 1)], last, n
             say_new()
         say_new()  # some come after the last row
 
 
-def _answer(fitted: Any, schema: Any, extra: Extra) -> Callable[[Any], tuple[int, list[Any]]]:
-    """Predictions for a batch where it is read: how many rows, and their columns."""
+def _answer(
+    fitted: Any, schema: Any, extra: Extra
+) -> Callable[[Any], tuple[int, list[Any], dict[str, int]]]:
+    """Predictions for a batch where it is read: how many rows, their columns, and which are new."""
 
-    def answer(decoded: Any) -> tuple[int, list[Any]]:
+    def answer(decoded: Any) -> tuple[int, list[Any], dict[str, int]]:
+        from separatrix.estimators.extrapolation import check_extrapolation, keeps_ranges
         from separatrix.rows.rows import InMemory
         from separatrix.threads import one_blas_thread
 
         n, piece = decoded.block.n, InMemory(schema, decoded.block)
         with one_blas_thread():  # the same bits whatever the number of processors
             last = [fitted.predict(piece), *extra.columns(piece)]
-        return n, last
+        if not keeps_ranges(fitted):
+            return n, last, {}
+        found = check_extrapolation(fitted, piece)
+        any_column = int(found.outside.sum())
+        return n, last, {ANY: any_column, **found.counts} if any_column else {}
 
     return answer
 

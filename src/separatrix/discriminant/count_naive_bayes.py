@@ -21,7 +21,7 @@ from separatrix.matrices.products import products
 from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import Certificate
 from separatrix.parameters import describe_parameters
-from separatrix.rows.rows import Rows
+from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import LARGEST, check_sample_weight, is_frame
 from separatrix.rows.sources.frames import odd_column, refuse_infinite, refuse_not_finite
 from separatrix.statistics.class_counts import class_counts, log_counts
@@ -96,6 +96,7 @@ class CountNaiveBayes(ClassifierMixin, RowsEstimator):
         w = check_sample_weight(sample_weight, x.shape[0])
         self.classes_ = class_labels.present_labels(labels, w, known, closed=known is not None)
         class_labels.two_or_more(self.classes_.tolist())
+        self._keep_range(ArrayRows(x, w=w), reset=reset)
         return x, class_labels.label_positions(labels, self.classes_), w
 
     def _sums(self, x: Matrix, codes: Ints, w: Floats | None) -> tuple[Floats, Floats]:

@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.arrays import Floats
 from separatrix.estimators import wrapped
 from separatrix.estimators.base import codes_of, with_every_class
+from separatrix.estimators.extrapolation import extrapolates
 from separatrix.formula import nodes
 from separatrix.formula.values import NoFormula
 from separatrix.messages import InputError, check_option
@@ -49,6 +50,7 @@ class MixtureOfModels(MetaEstimatorMixin, BaseEstimator):
     weights_: Floats
     certificate_: Certificate
     classes_: NDArray[Any]
+    extrapolates = extrapolates
 
     @property
     def _of_classes(self) -> bool:

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from separatrix.arrays import Floats, Matrix
 from separatrix.catalogue import DECLARATIONS
+from separatrix.estimators.extrapolation import extrapolates, training_range
 from separatrix.formula import nodes
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.kernels import Kernel, Precomputed, kernel_from
@@ -207,6 +208,7 @@ class RowsEstimator(BaseEstimator):
     encoding_: Encoding
     classes_: NDArray[Any]  # of a classifier, sorted
     _rows: Rows | None = None  # training rows of the last fit in this process, for leverage
+    _ranged: Rows | None = None  # those whose ranges were not needed so far
 
     @property
     def _learns(self) -> str:
@@ -218,6 +220,18 @@ class RowsEstimator(BaseEstimator):
     def _use_of_frames(self) -> str:
         """Data frames are encoded ("encode"), matrices ("matrix"), or passed on ("objects")."""
         return "encode"
+
+    @cached_property
+    def training_range_(self) -> Floats | None:
+        """The least and the greatest value of every column among the training rows.
+
+        NaN for columns without values; of a column of levels, whether its level is missing. None
+        after a fit to moments, or to a table beyond memory.
+        """
+        check_is_fitted(self)
+        return None if self._ranged is None else training_range(self._ranged)
+
+    extrapolates = extrapolates
 
     def _training_rows(
         self,
@@ -232,6 +246,39 @@ class RowsEstimator(BaseEstimator):
 
         ``encode_target`` turns class labels into numbers (n x k) with a term for each column.
         """
+        rows = self._valid_rows(X, y, sample_weight, encode_target, reset=reset)
+        self._keep_range(rows, reset=reset)
+        return rows
+
+    def _keep_range(self, rows: Rows, *, reset: bool) -> None:
+        """Keep the ranges of training rows; where sums check them, only when they are needed."""
+        begun = not reset and hasattr(self, "training_range_")
+        before = self.training_range_ if begun else None
+        self.__dict__.pop("training_range_", None)
+        self._ranged = None
+        if (
+            reset
+            and isinstance(rows, ArrayRows)
+            and self._found_by_sums(rows.block.x, rows.block.w)
+        ):
+            self._ranged = rows
+            return
+        ranges = training_range(rows) if before is not None or not begun else None
+        if before is not None and ranges is not None:
+            low, high = zip(before, ranges, strict=True)
+            ranges = np.vstack([np.fmin(*low), np.fmax(*high)])
+        self.training_range_ = ranges
+
+    def _valid_rows(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        encode_target: Callable[[Any], tuple[Floats, list[Term]]] | None = None,
+        *,
+        reset: bool,
+    ) -> Rows:
+        """The checked rows; nothing is kept of them."""
         if isinstance(X, Rows):
             refuse_targets(y, sample_weight)
             if not X.schema.targets:
@@ -373,8 +420,10 @@ class RowsEstimator(BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         """Training rows are not pickled: a model is not a copy of its data."""
+        if self._ranged is not None:
+            self.training_range_  # noqa: B018 - what is kept of them
         state = super().__getstate__()
-        return {key: value for key, value in state.items() if key != "_rows"}
+        return {key: value for key, value in state.items() if key not in ("_rows", "_ranged")}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -25,6 +25,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from separatrix.arrays import Floats
 from separatrix.estimators import base
+from separatrix.estimators.extrapolation import extrapolates
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.parts import Hashes
@@ -291,6 +292,7 @@ class Wrapper(MetaEstimatorMixin, BaseEstimator):
     """An estimator over another one (``estimator``), which takes what the inner one takes."""
 
     estimator: Any
+    extrapolates = extrapolates
 
     @property
     def _structures(self) -> bool:

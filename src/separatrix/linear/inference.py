@@ -258,7 +258,7 @@ class InferenceMixin:
 
     def _summary_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         """The rows over which leverages are computed."""
-        return self._training_rows(X, y, sample_weight, reset=False)  # type: ignore[attr-defined,no-any-return]
+        return self._valid_rows(X, y, sample_weight, reset=False)  # type: ignore[attr-defined,no-any-return]
 
     def _new_rows(self, X: Any) -> Rows:
         """New rows in the columns of the fit, with targets of zero."""

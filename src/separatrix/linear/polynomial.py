@@ -244,7 +244,7 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, base.LinearModel):
         return float(np.sum(weight @ (y - self.predict(X)) ** 2)) / total
 
     def _summary_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        source = self._training_rows(X, y, sample_weight, reset=False)
+        source = self._valid_rows(X, y, sample_weight, reset=False)
         return self._expand(prepare(source).rows)
 
     def _new_rows(self, X: Any) -> Rows:
