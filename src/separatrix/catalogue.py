@@ -469,6 +469,8 @@ _ROWS = (
             rows_a_unit=1000, fit_operations=_pairs(10.0), tunable=True, share=0.2, slow=True,
             on_request=True)),
     # -- kernel machines
+    Declaration("KernelRidge", "kernel_machines.kernel_ridge", REGRESSION, twin="kernel_ridge"),
+    Declaration("KernelRidgeCV", "kernel_machines.kernel_ridge", REGRESSION),
     Declaration("RecursiveFeatureMachineRegressor", "kernel_machines.recursive_feature_machine",
         REGRESSION, large=True,
         candidate=_candidate("learned_metric", 11, "kernel ridge, metric learned", share=4.0,

@@ -13,6 +13,7 @@ from tests.registry import (
     discriminant,
     estimators,
     hypotheses,
+    kernel_machines,
     linear,
     logistic,
     neighbors,
@@ -30,7 +31,7 @@ __all__ = ["CLUSTERERS", "HIERARCHIES", "KERNELS", "LOSSES", "METRIC_LEARNERS", 
 
 _FAMILIES = (
     linear, additive, discriminant, logistic, perceptron, neighbors, svm, estimators, probability,
-    bayes, hypotheses, recursive_feature_machines,
+    bayes, hypotheses, kernel_machines, recursive_feature_machines,
 )  # fmt: skip
 REGISTRY: list[Row] = [row for family in _FAMILIES for row in family.ROWS]
 

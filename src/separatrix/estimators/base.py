@@ -25,6 +25,7 @@ from separatrix.estimators.extrapolation import extrapolates, training_range
 from separatrix.formula import nodes
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.kernels import Kernel, Precomputed, kernel_from
+from separatrix.kernels.structures import as_list
 from separatrix.matrices.products import multiply
 from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import Certificate, Solution
@@ -48,6 +49,7 @@ from separatrix.rows.schema import (
     refuse_beyond,
     sizes_are_safe,
     to_array,
+    unit_weights,
 )
 from separatrix.rows.sources.columns import level_text
 from separatrix.rows.sources.frames import (
@@ -504,9 +506,8 @@ class KernelModel(RowsEstimator):
             return "objects"
         return "matrix" if self._precomputed else "encode"
 
-    def _set_kernel(self, x: Any, w: Floats | None = None) -> None:
-        """Set ``kernel_``; ``gamma="scale"`` is that of the weighted rows."""
-        self.kernel_ = kernel_from(
+    def _chosen_kernel(self, x: Any, w: Floats | None) -> Kernel:
+        return kernel_from(
             self.kernel,
             gamma=self.gamma,
             degree=self.degree,
@@ -514,6 +515,10 @@ class KernelModel(RowsEstimator):
             x=x,
             sample_weight=w,
         )
+
+    def _set_kernel(self, x: Any, w: Floats | None = None) -> None:
+        """Set ``kernel_``; ``gamma="scale"`` is that of the weighted rows."""
+        self.kernel_ = self._chosen_kernel(x, w)
         if self.kernel_.without_noise() is not self.kernel_:
             raise InputError(
                 f"The kernel of {type(self).__name__} contains white noise, White.",
@@ -524,6 +529,33 @@ class KernelModel(RowsEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._precomputed
         return tags
+
+
+# -------------------------------------------------------------------------------------------------
+# What ``fit`` of a kernel machine of numbers was given: rows of any source, or Python objects.
+
+
+def rows_or_items(
+    model: RowsEstimator, X: Any, y: Any, sample_weight: Any
+) -> tuple[Any, Floats, Floats]:
+    """All rows (n x d) or objects, targets (n x k) and weights; sets the encoding of the rows."""
+    if getattr(model, "_structures", False):
+        require_labels(model, y)
+        for name in ("feature_names_in_", "encoding_"):
+            model.__dict__.pop(name, None)
+        model.n_features_in_ = 1  # one object for each row
+        y = check_array(y, ensure_2d=False, dtype=np.float64)
+        check_consistent_length(X, y)
+        w = check_sample_weight(sample_weight, len(y))
+        return as_list(X), y.reshape(len(y), -1), unit_weights(w, len(y))
+    rows = model._training_rows(X, y, sample_weight)
+    if isinstance(rows, ArrayRows):
+        block, model.encoding_ = rows.block, identity(rows.schema)
+    else:
+        prepared = prepare(rows)
+        block, model.encoding_ = prepared.rows.collect(), prepared.encoding
+    numeric(block.targets)
+    return block.x, block.y, block.weights
 
 
 # -------------------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from separatrix.arrays import Floats, Ints
-from separatrix.matrices.cholesky import cholesky_factor, cholesky_inverse, cholesky_solve
+from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve, inverse_diagonal
 from separatrix.threads import on_one_blas_thread
 
 #: Rows of a matrix that are changed at a time, so that no second one is in memory.
@@ -417,12 +417,12 @@ class KernelFactor(RidgeSystem):
         return np.asarray(centered - self.alpha * self._solve(right, alphas))
 
     @cached_property
-    def _inverse_matrix(self) -> NDArray[Any]:
-        """The lower half of (QAQ + αI)⁻¹ in the basis."""
-        return cholesky_inverse(self.factor.copy())
+    def _inverse_diagonal(self) -> Floats:
+        """The diagonal of (QAQ + αI)⁻¹ in the basis."""
+        return inverse_diagonal(self.factor.copy()).astype(np.float64)
 
     def _diagonal(self, alphas: Floats) -> Floats:  # noqa: ARG002
-        diagonal = np.diagonal(self._inverse_matrix).astype(np.float64)
+        diagonal = self._inverse_diagonal
         u = self.basis.u
         if u is None:
             return diagonal[None]
@@ -440,7 +440,7 @@ class KernelFactor(RidgeSystem):
 
     def degrees_of_freedom(self, alphas: Floats) -> Floats:  # noqa: ARG002
         """Effective degrees of freedom n − α tr G, one more with an offset: (1,)."""
-        trace = float(np.trace(self._inverse_matrix))
+        trace = float(self._inverse_diagonal.sum())
         return np.array([len(self.factor) - self.alpha * trace + self.offset])
 
 

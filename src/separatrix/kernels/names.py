@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -11,7 +11,7 @@ from scipy import sparse
 
 from separatrix.arrays import Floats, Ints
 from separatrix.kernels import stationary
-from separatrix.kernels.algebra import Power, Product, Sum
+from separatrix.kernels.algebra import Normalized, Power, Product, Sum
 from separatrix.kernels.base import (
     Array,
     Hyperparameter,
@@ -101,6 +101,67 @@ def _variance(x: Any, w: Floats | None) -> float:
     mean = float(weight @ entries.data)
     stored = float(weight @ (entries.data - mean) ** 2)
     return stored + max(1.0 - float(weight.sum()), 0.0) * mean**2
+
+
+# -------------------------------------------------------------------------------------------------
+# Kernels as scikit-learn's ``pairwise_kernels`` takes them: further names, functions of two rows.
+
+
+PAIRWISE = (*NAMES, "polynomial", "laplacian", "cosine", "chi2", "additive_chi2")
+
+
+def pairwise_from(
+    kernel: Any,
+    *,
+    gamma: str | float | None = None,
+    degree: float = 3,
+    coef0: float = 1.0,
+    parameters: Mapping[str, Any] | None = None,
+    x: Items | None = None,
+    sample_weight: Floats | None = None,
+) -> Kernel:
+    """The kernel of a name, a function κ(x, z) of two rows with ``parameters``, or an object.
+
+    ``gamma`` None is 1/d, and 1 of chi2.
+    """
+    if isinstance(kernel, Kernel) or is_foreign(kernel):
+        return kernel_from(kernel)
+    if callable(kernel):
+        return Custom(PairwiseFunction(kernel, tuple((parameters or {}).items())))
+    if kernel not in PAIRWISE:
+        remedy = did_you_mean(str(kernel), PAIRWISE)
+        raise InputError(f"There is no kernel {kernel!r}.", remedy=remedy)
+    if kernel == "cosine":
+        return Normalized(Linear())
+    if kernel == "chi2":
+        chosen = 1.0 if gamma is None else _gamma(gamma, x, sample_weight)
+        return Custom(PairwiseFunction(kernel, (("gamma", chosen),)))
+    if kernel == "additive_chi2":
+        return Custom(PairwiseFunction(kernel))
+    gamma = "auto" if gamma is None else gamma
+    if kernel == "laplacian":
+        return stationary.Laplace(1.0 / _gamma(gamma, x, sample_weight), norm=1)
+    if kernel in ("poly", "polynomial") and degree != int(degree):
+        form = (("gamma", _gamma(gamma, x, sample_weight)), ("degree", degree), ("coef0", coef0))
+        return Custom(PairwiseFunction("poly", form))
+    kernel = "poly" if kernel == "polynomial" else kernel
+    return kernel_from(
+        kernel, gamma=gamma, degree=int(degree), coef0=coef0, x=x, sample_weight=sample_weight
+    )
+
+
+@dataclass(frozen=True)
+class PairwiseFunction:
+    """A name or a function of two rows that ``pairwise_kernels`` evaluates for all pairs."""
+
+    metric: Any
+    parameters: tuple[tuple[str, Any], ...] = ()
+
+    def __call__(self, x: Any, z: Any) -> Any:
+        """Of all pairs."""
+        from sklearn.metrics.pairwise import pairwise_kernels
+
+        return pairwise_kernels(x, z, metric=self.metric, **dict(self.parameters))
 
 
 # -------------------------------------------------------------------------------------------------

@@ -103,6 +103,20 @@ def cholesky_inverse(factor: NDArray[Any]) -> NDArray[Any]:
     return factor
 
 
+@on_one_blas_thread
+def inverse_diagonal(factor: NDArray[Any]) -> NDArray[Any]:
+    """The diagonal of A⁻¹ = WᵀW from L of A = L Lᵀ, which is overwritten: column sums of W²."""
+    n = len(factor)
+    if n <= 1280:
+        return np.diagonal(_at_once(factor)).copy()
+    total = np.zeros(n, dtype=factor.dtype)
+    for top in range(0, n, 192):
+        rows = slice(top, min(top + 192, n))
+        _invert_rows(factor, top, rows.stop)
+        total[: rows.stop] += np.square(np.tril(factor[rows, : rows.stop], top)).sum(axis=0)
+    return total
+
+
 def _at_once(factor: NDArray[Any]) -> NDArray[Any]:
     potri = linalg.get_lapack_funcs("potri", (factor,))
     # in Fortran order the factor is the upper triangle, and its upper triangle is our lower

@@ -250,6 +250,7 @@ RECORDS = {
     "SpannedEllipsoid": ("center d finite", "basis d r finite", "factor r r finite"),
     "AffineFits": ("own n finite", "center d finite", "change n d finite", "shift n finite"),
     "ProcessFits": ("own n finite", "error n finite"),
+    "KernelRidgeFits": ("own n finite", "change n n finite"),
     "SharedFits": (
         *("own n k finite", "whitening d d finite", "center d finite", "white n d finite"),
         *("means k d finite", "codes n <k", "counts k", "log_priors k k"),

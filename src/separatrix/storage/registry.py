@@ -58,6 +58,7 @@ _RECORDS = {
     "perceptron.perceptron": "PerceptronState MistakeTrace",
     "perceptron.perceptron_regressor": "ResidualTrace",
     "kernel_machines.learned_metric": "ColumnMaps",
+    "kernel_machines.kernel_ridge": "KernelRidgeFits",
     "svm.path": "SVMTrace",
     "svm.solver": "BinarySVM",
     "neighbors.tuning": "LeaveOneOutErrors",

@@ -182,6 +182,8 @@ def stored_rows(core: Any) -> description.StoredRows | None:
 
 def _rows_within(core: Any) -> int:
     """Training rows that are centers of a kernel expansion, or that bound the region of a class."""
+    if hasattr(core, "X_fit_"):
+        return n_items(core.X_fit_)
     if hasattr(core, "expansion_"):
         return n_items(core.expansion_.centers)
     if hasattr(core, "support_points_"):

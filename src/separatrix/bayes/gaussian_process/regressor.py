@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats
 from separatrix.bayes.gaussian_process import inducing
@@ -60,13 +60,19 @@ from separatrix.bayes.gaussian_process.model import (
 )
 from separatrix.bayes.gaussian_process.tuning import TunableProcess
 from separatrix.bayes.predictive import PredictiveDistribution
-from separatrix.estimators.base import RowsEstimator, numeric, reads_tables, require_labels
+from separatrix.estimators.base import (
+    RowsEstimator,
+    numeric,
+    reads_tables,
+    require_labels,
+    rows_or_items,
+)
 from separatrix.formula import nodes
 from separatrix.kernels import Kernel
 from separatrix.kernels.structures import as_list
 from separatrix.messages import InputError, check_option
-from separatrix.rows.rows import ArrayRows, Rows
-from separatrix.rows.schema import check_sample_weight, identity, take_items, to_array, unit_weights
+from separatrix.rows.rows import Rows
+from separatrix.rows.schema import take_items, to_array
 from separatrix.statistics.moments import Moments, prepare
 from separatrix.threads import on_one_blas_thread, one_blas_thread
 
@@ -538,7 +544,8 @@ class GaussianProcessRegressor(RegressorMixin, TunableProcess, InducingRegressio
         """Rows, targets (n x k), weights and known noise: copies merged, none of weight zero."""
         if not isinstance(X, Rows):
             require_labels(self, y)
-        x, y, weights = given_rows(self, X, y, sample_weight)
+        x, y, weights = rows_or_items(self, X, y, sample_weight)
+        x = x if self._structures else np.ascontiguousarray(to_array(x))
         k = y.shape[1]
         if self.n_targets is not None and self.n_targets != k:
             raise InputError(
@@ -682,29 +689,3 @@ class GaussianProcessRegressor(RegressorMixin, TunableProcess, InducingRegressio
     def formula(self) -> nodes.NumberFormula:
         """Posterior mean and standard deviation of y."""
         return process_formula(self)
-
-
-# -------------------------------------------------------------------------------------------------
-# What ``fit`` of a process was given: rows of numbers of any source, or Python objects.
-
-
-def given_rows(
-    model: RowsEstimator, X: Any, y: Any, sample_weight: Any
-) -> tuple[Any, Floats, Floats]:
-    """All rows (n x d) or objects, targets (n x k) and weights; sets the encoding of the rows."""
-    if getattr(model, "_structures", False):
-        for name in ("feature_names_in_", "encoding_"):
-            model.__dict__.pop(name, None)
-        model.n_features_in_ = 1  # one object for each row
-        y = check_array(y, ensure_2d=False, dtype=np.float64)
-        check_consistent_length(X, y)
-        w = check_sample_weight(sample_weight, len(y))
-        return as_list(X), y.reshape(len(y), -1), unit_weights(w, len(y))
-    rows = model._training_rows(X, y, sample_weight)
-    if isinstance(rows, ArrayRows):
-        block, model.encoding_ = rows.block, identity(rows.schema)
-    else:
-        prepared = prepare(rows)
-        block, model.encoding_ = prepared.rows.collect(), prepared.encoding
-    numeric(block.targets)
-    return np.ascontiguousarray(to_array(block.x)), block.y, block.weights
