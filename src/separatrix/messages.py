@@ -111,11 +111,12 @@ class SeparatrixWarning(UserWarning):
 
 @dataclass(frozen=True)
 class WarningEntry:
-    """The documentation entry of one warning code."""
+    """The documentation entry of one warning code: why it is raised, and what to do."""
 
     code: str
     title: str
     reason: str
+    remedy: str
 
 
 #: Every warning code, with the reason shown in the documentation.
@@ -127,29 +128,35 @@ WARNINGS: dict[str, WarningEntry] = {
             "dependent columns",
             "Some columns are linear combinations of others: the fitted values are unique, the "
             "coefficients are not; those of smallest norm were returned.",
+            "Remove the columns listed, or use Ridge (--models ridge).",
         ),
         WarningEntry(
             "SEP002",
             "ill-conditioned columns",
             "The columns are so nearly dependent that fewer than four digits of the coefficients "
             "are accurate.",
+            "Fit from the rows, or use Ridge.",
         ),
         WarningEntry(
             "SEP003",
             "not converged",
             "The solver stopped before it reached the tolerance, at its limit of iterations or at "
             "the limit of floating-point arithmetic; the certificate reports how close it came.",
+            "Raise max_iter or tol, or the penalty.",
         ),
         WarningEntry(
             "SEP004",
             "solution not unique",
             "The objective has more than one minimizer; one of them was returned.",
+            "Give more rows, or use LinearRegression; of KMeans, a smaller n_clusters.",
         ),
         WarningEntry(
             "SEP005",
             "unseen level",
             "A discrete column holds a level that was absent from training; it was treated as a "
             "missing value, or encoded as all zeros. Or a column of numbers or dates holds a text.",
+            'Fit again with rows of that level; unseen="error" (--unseen error) refuses it '
+            "instead.",
         ),
         WarningEntry(
             "SEP006",
@@ -157,66 +164,82 @@ WARNINGS: dict[str, WarningEntry] = {
             "A hyperplane separates the classes (completely, or but for rows on it), so the "
             "likelihood grows without bound along its normal and the maximum likelihood estimate "
             "does not exist.",
+            "Give a penalty, such as LogisticRegression(C=1), or more rows.",
         ),
         WarningEntry(
             "SEP007",
             "indefinite kernel",
             "The Gram matrix has a negative eigenvalue: the kernel is not an inner product, the "
             "problem is not convex, and the solution found may be a local one.",
+            "Use a Mercer kernel, such as Gaussian.",
         ),
         WarningEntry(
             "SEP008",
             "distance concentration",
             "All pairs of rows are about equally far apart, so that nearest neighbors are hardly "
             "nearer than other rows.",
+            "Leave out irrelevant columns, or use a linear model.",
         ),
         WarningEntry(
             "SEP009",
             "copied rows",
             "Rows are exact copies of others, more than chance explains; copies stay in one part "
             "of the split, so that no model is tested on a row that it was fitted to.",
+            "Remove the copies if they were made by mistake; give a column of weights (--weight) "
+            "if they stand for repeated observations.",
         ),
         WarningEntry(
             "SEP010",
             "target given away",
             "One column alone determines the target: a copy of it in another unit or code, or "
             "something that is known only after it. Scores then say nothing about new rows.",
+            "Leave the column out (--kind NAME=ignore), unless it is known whenever a prediction "
+            "is needed.",
         ),
         WarningEntry(
             "SEP011",
             "rows not independent",
             "Rows of one group, or rows that follow one another in time, resemble each other: a "
             "random split tests the model on near copies of its training rows.",
+            "Name the column: --group keeps the rows of a group in one part, --time tests on the "
+            "last rows.",
         ),
         WarningEntry(
             "SEP012",
             "class never found",
             "The model finds no test row of a rare class: its error rate is small because the "
             "class is.",
+            "State what a miss costs (--costs), choose by --metric balanced_error, or give more "
+            "rows of the class.",
         ),
         WarningEntry(
             "SEP013",
             "column left out",
             "A column of a data frame tells rows apart and says nothing about new ones (a number "
             "or a text of its own in every row), or has no value: the model does not use it.",
+            'Drop the column, or keep it all the same: scan(frame, kinds={"NAME": "discrete"}).',
         ),
         WarningEntry(
             "SEP014",
             "parameter adjusted",
             "The prior probabilities of the classes do not add up to 1 and were divided by their "
             "sum; or a smoothing below 1e-10 was raised to it (force_alpha=False).",
+            "Give probabilities that add up to 1, in the order of classes_; or a larger alpha.",
         ),
         WarningEntry(
             "SEP015",
             "graph in parts",
             "The graph of points that may merge is not connected; the nearest points of every two "
             "parts were joined, so that the tree has one root.",
+            "Nothing, if the parts are to merge last; else connect more neighbors, or cluster the "
+            "parts by themselves.",
         ),
         WarningEntry(
             "SEP016",
             "constant label",
             "Of several labels a row may have, one is the same in every training row: there is "
             "nothing to learn, and it is predicted for every row.",
+            "Leave the column out of y, or add rows that differ.",
         ),
         WarningEntry(
             "SEP017",
@@ -224,18 +247,24 @@ WARNINGS: dict[str, WarningEntry] = {
             "The covariance of a Gaussian process is not positive definite in floating-point "
             "numbers: rows are too near one another for the noise of the model. The least noise "
             "that makes it so was added, and the certificate gives it.",
+            "Give the model noise (alpha, or a kernel with White), or leave out rows that are "
+            "nearly copies.",
         ),
         WarningEntry(
             "SEP018",
             "chains not mixed",
             "Chains of posterior draws have not forgotten where they started (R̂ above 1.01), so "
             "that their means are not those of the posterior: draw more samples.",
+            "Draw more samples (four times as many halve R̂ − 1 or better), or take another "
+            "method; do not use means of these draws.",
         ),
         WarningEntry(
             "SEP019",
             "prior decides",
             "A parameter of a prior has units (a rate, a threshold), and in those of this table it "
             "decides the answer more than the rows do.",
+            "standardize=True measures them in the data's own units, so that nothing depends on "
+            "units.",
         ),
         WarningEntry(
             "SEP020",
@@ -243,6 +272,8 @@ WARNINGS: dict[str, WarningEntry] = {
             "Rows of one class agree in a column (or a combination of columns) in which classes "
             "differ: it tells them apart without error. A linear discriminant analysis divides by "
             "the spread within classes, which is zero there, and leaves the column out.",
+            "Ask whether the column is known before the class is; if so, take "
+            'GaussianDiscriminant("shared") or a logistic regression; else drop it.',
         ),
         WarningEntry(
             "SEP021",
@@ -250,6 +281,7 @@ WARNINGS: dict[str, WarningEntry] = {
             "The error of the chosen model on its training rows is less than a hundredth of that "
             "on rows left out: it passes through every row, and what it says of its own rows "
             "tells nothing of new ones.",
+            "Compare with a simpler model (--models), above all on few rows.",
         ),
     )
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import os
 import resource
 import shlex
@@ -35,6 +36,10 @@ def swapped(line: str, column: int, value: str) -> str:
 
 
 BAD = {
+    "a workbook called CSV": (b"PK\x03\x04" + bytes(200), ["not a text table", "workbook"]),
+    "compressed, not called so": (gzip.compress(text(*GOOD)), ["not a text table", "gzip"]),
+    "a program": (b"\x7fELF\x02\x01\x01" + bytes(9) + text(*GOOD), ["not a text table", "binary"]),
+    "noise": (np.random.default_rng(0).bytes(4000), ["not a text table", "Save it as CSV"]),
     "empty file": (b"", ["table.csv", "empty"]),
     "header alone": (text(), ["table.csv", "no rows"]),
     "one row": (text(*GOOD[:1]), ["table.csv", "1 row is too few"]),

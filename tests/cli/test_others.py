@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -165,6 +166,7 @@ def test_every_warning_is_explained(command) -> None:
         assert code in ran.out
         one = command("explain", code.lower())
         assert entry.reason in one.out
+        assert f"What to do: {entry.remedy}" in one.out
         assert f'filterwarnings("ignore", "{code}")' in one.out
     assert len(command("explain", "--json").document["warnings"]) == len(WARNINGS)
     ran = command("explain", "SEP0001")
@@ -270,3 +272,51 @@ def test_limits_of_the_system_in_words(command, monkeypatch, problem, words) -> 
     monkeypatch.setattr(separatrix.storage, "load_moments", fail)
     ran = command("merge", "a.moments", "-o", "b.moments")
     assert (ran.code, words in ran.err) == (2, True), ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--models", "laso"), "Did you mean 'lasso'"),
+        (("--models", "svm", "--task", "regression"), "'svm' is not a model for regression"),
+        (("--metric", "rsme"), "Did you mean 'rmse'"),
+        (("--metric", "auc", "--task", "regression"), "not compared by 'auc'"),
+        (("--task", "regresion"), "Did you mean 'regression'"),
+    ],
+)
+def test_names_are_checked_before_the_table_is_read(command, monkeypatch, words, message) -> None:
+    import separatrix.rows.scan
+
+    monkeypatch.setattr(separatrix.rows.scan, "scan", None)  # to call it would be a defect
+    ran = command("fit", "sample:diabetes", "--target", "progression", *words)
+    assert ran.code == 2
+    assert message in ran.err
+
+
+def test_columns_are_checked_before_values_are_read(command, monkeypatch) -> None:
+    import separatrix.rows.infer
+
+    monkeypatch.setattr(separatrix.rows.infer, "recognize", None)
+    for option in ("--target", "--weight", "--group", "--time", "--id"):
+        target = () if option == "--target" else ("--target", "progression")
+        ran = command("fit", "sample:diabetes", *target, option, "progresion")
+        assert ran.code == 2
+        assert "Did you mean 'progression'" in ran.err
+
+
+@pytest.mark.usefixtures("plain_page")
+def test_the_leaderboard_is_sorted_and_has_the_names_of_the_page(command, table) -> None:
+    ran = command("fit", table, "--target", "y", "--models", "SVR, Linear,nearest neighbors,gp")
+    assert ran.code == 2
+    assert "Did you mean 'neighbors'" in ran.err
+    ran = command("fit", table, "--target", "y", "--models", "SVR, Linear,neighbors,gp")
+    entries = ran.out[: ran.out.index("best mean")].splitlines()
+    lines = [line for line in entries if " ± " in line]
+    means = [float(re.search(r"([\d.]+) ±", line)[1]) for line in lines]
+    assert means == sorted(means)
+    assert lines[0].startswith("★") or lines[0].startswith(" ★")
+    assert sum("→" in line for line in lines) == 1
+    assert {"SVR", "GP", "linear", "neighbors", "baseline"} == {
+        line.replace("★", " ").replace("→", " ").split()[0] for line in lines
+    }
+    assert len({len(re.search(r"\.(\d+) ±", line)[1]) for line in lines}) == 1

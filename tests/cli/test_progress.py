@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import pty
 import re
+import struct
+import subprocess
+import sys
+import termios
+from contextlib import suppress
 
 import pytest
 
@@ -122,3 +130,30 @@ def test_plain_lines_carry_the_time_left(capsys) -> None:
     lines("second", 1, 2)
     lines("done", 2, 2)
     assert capsys.readouterr().err == "[1/2] first\n[2/2] second (about 2 min left)\n"
+
+
+@pytest.mark.usefixtures("plain_page")
+def test_lines_stand_where_the_bar_was(here, table) -> None:
+    code, screen = on_terminal("fit", table, "--target", "y", "--models", "linear")
+    assert code == 0
+    lines = screen.replace("\r", "\n").splitlines()
+    announced = [line for line in lines if "Regression, because" in line]
+    assert len(announced) == 1
+    # after the sequences that erase a line, nothing of the bar is left before the words
+    assert re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", announced[0]).startswith("· Regression")
+
+
+def on_terminal(*words: object) -> tuple[int, str]:
+    """The command in a terminal of 80 columns: exit code, and all that it wrote there."""
+    main, side = pty.openpty()
+    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
+    arguments = [sys.executable, "-m", "separatrix", *map(str, words)]
+    with subprocess.Popen(
+        arguments, stdout=side, stderr=side, env={**os.environ, "TERM": "xterm"}
+    ) as child:
+        os.close(side)
+        written = b""
+        with suppress(OSError):  # the other end is closed
+            while piece := os.read(main, 65536):
+                written += piece
+        return child.wait(60), written.decode()

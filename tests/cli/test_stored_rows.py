@@ -26,7 +26,7 @@ def test_rings_from_table_to_page(command, here, rings) -> None:
     models = "logistic,naive_bayes,rda,svm"
     ran = command("fit", rings, "--target", "y", "--models", models, "--out", "r")
     assert ran.code == 0, ran.err
-    assert "→ svm" in ran.out
+    assert "→ SVM" in ran.out
     assert " support vectors, of " in ran.err
     board = [s for s in ran.out.splitlines() if "±" in s and not s.startswith("Gradient")]
     assert len(board) == 5

@@ -139,6 +139,9 @@ def fit(
     """
 
     limits, names, parsed = parse_gates(gates), _names(models), parse_costs(costs)
+    from separatrix.study.options import check_names
+
+    check_names(options["task"], names, options["metric"])
     place = ready(out if out is not None else Path(f"{stem_of(table)}-separatrix"))
     study_options = {name: options.pop(name) for name in STUDY_OPTIONS}
     with _progress(as_json) as report:

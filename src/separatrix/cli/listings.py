@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
 
 from separatrix.cli.options import json_option
-from separatrix.cli.output import OutputColumn, print_json, print_table, say
+from separatrix.cli.output import OutputColumn, print_json, print_lines, print_table, say
 from separatrix.messages import WARNINGS, InputError, did_you_mean
 
 
@@ -60,13 +62,13 @@ def explain(code: str | None, as_json: bool) -> None:
             f"There is no warning {code!r}.", remedy=did_you_mean(wanted[0], sorted(WARNINGS))
         )
     if as_json:
-        entries = [
-            {"code": c, "title": WARNINGS[c].title, "reason": WARNINGS[c].reason} for c in wanted
-        ]
-        print_json({"warnings": entries})
+        print_json({"warnings": [asdict(WARNINGS[each]) for each in wanted]})
         return
     for each in wanted:
         entry = WARNINGS[each]
-        click.echo(f"{entry.code}  {entry.title}\n  {entry.reason}")
+        print_lines([f"{entry.code}  {entry.title}"])
+        print_lines([entry.reason, f"What to do: {entry.remedy}"])
         if code is not None:
-            click.echo(f'  Mute it: warnings.filterwarnings("ignore", "{entry.code}")')
+            print_lines([f'Mute it: warnings.filterwarnings("ignore", "{entry.code}")'])
+    if code is None:
+        say(f"Next: separatrix explain {wanted[0]}")

@@ -149,6 +149,12 @@ class Bar(Lines):
         super().__init__()
         self.bar, self.task = bar, task
 
+    def inferred(self, messages: Sequence[str], candidates: Sequence[str]) -> None:
+        """Lines stand where the bar was, which goes on below them."""
+        self.bar.stop()
+        super().inferred(messages, candidates)
+        self.bar.start()
+
     def __call__(self, stage: str, n_done: int, total: int) -> None:
         """A stage begins, after ``done`` of ``total``."""
         self.left.begin(n_done, total)

@@ -62,9 +62,10 @@ from separatrix.pictures import (
 )
 from separatrix.probability.decision_surface import DecisionFunctionSurface
 from separatrix.probability.roc import RocCurve, roc_curve
-from separatrix.report.tables import column_spreads, fold_interval, ordered_entries, shown_check
-from separatrix.report.verdict import chosen_by, counterpart, display_name, is_baseline, winner_of
+from separatrix.report.tables import column_spreads, fold_interval, shown_check
+from separatrix.report.verdict import chosen_by, counterpart, is_baseline, winner_of
 from separatrix.rows.schema import unit_weights
+from separatrix.study.candidates import display_name
 from separatrix.study.cluster.result import ClusterStudy, standardized_levels
 from separatrix.study.description import NeighborSearch, RegularizationPath, SVMSearch
 from separatrix.study.result import (
@@ -78,6 +79,7 @@ from separatrix.study.result import (
     Study,
     TrainingRows,
 )
+from separatrix.study.summary import best_first
 
 __all__ = [
     "Gallery",
@@ -146,7 +148,7 @@ def row_labels(rows: Any) -> list[str] | None:
 def comparison(study: Study) -> Gallery:
     """The folds of every candidate."""
     gallery = Gallery()
-    entries = [e for e in ordered_entries(study) if len(e.folds)]
+    entries = [e for e in best_first(study.leaderboard) if len(e.folds)]
     if entries:
         names = [display_name(e.name) for e in entries]
         scores = [np.asarray(e.folds, dtype=float) for e in entries]

@@ -19,7 +19,9 @@ from separatrix.pictures.drawing import to_svgs
 from separatrix.report import figures, tables, verdict
 from separatrix.report.figures import Gallery
 from separatrix.storage.files import write_text
+from separatrix.study.candidates import display_name
 from separatrix.study.result import Study
+from separatrix.study.summary import label_of
 
 _SHOWN_VERSIONS = ("separatrix", "numpy", "scipy", "scikit-learn", "matplotlib")
 
@@ -74,8 +76,8 @@ def _context(study: Study) -> dict[str, Any]:
         "model": study.description,
         "source": verdict.source_name(study),
         "reason": verdict.reason(study),
-        "name": verdict.display_name(study.winner),
-        "label": verdict.label_of(winner) if winner else "",
+        "name": display_name(study.winner),
+        "label": label_of(winner) if winner else "",
         "verdict": verdict.sentences(study),
         "tiles": verdict.tiles(study),
         "data": tables.data_table(study.columns, study.target),

@@ -26,9 +26,10 @@ from separatrix.formatting import (
 from separatrix.messages import WARNINGS
 from separatrix.optimize.convex import Certificate
 from separatrix.pictures.predictive import level_text
-from separatrix.report.verdict import counterpart, display_name, label_of
+from separatrix.report.verdict import counterpart
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.schema import Kind, unit_weights
+from separatrix.study.candidates import display_name
 from separatrix.study.description import BinarySVMFit, ClassCoefficients, OddsRatios
 from separatrix.study.result import (
     CoverageCheck,
@@ -40,6 +41,7 @@ from separatrix.study.result import (
     StreamRecord,
     Study,
 )
+from separatrix.study.summary import best_first, label_of
 
 #: Measures of one class against the others.
 MACRO = ("auc", "f1")
@@ -149,16 +151,6 @@ def data_sentence(n: int, columns: tuple[ColumnProfile, ...], target: str = "") 
     )
 
 
-def ordered_entries(study: Study) -> list[Entry]:
-    """Candidates, best mean first; those without a score last."""
-
-    def rank(entry: Entry) -> tuple[bool, float]:
-        sign = -1 if score_info(entry.metric).higher_is_better else 1
-        return not math.isfinite(entry.mean), sign * entry.mean
-
-    return sorted(study.leaderboard, key=rank)
-
-
 def leaderboard_table(study: Study) -> ReportTable:
     """Candidates with mean over the folds, 95 % interval, and tuned hyperparameters.
 
@@ -167,7 +159,7 @@ def leaderboard_table(study: Study) -> ReportTable:
     lines = []
     other = next((e.secondary.metric for e in study.leaderboard if e.secondary is not None), None)
     fenced = [] if study.reference is None else [study.reference]
-    for entry in (*ordered_entries(study), *fenced):
+    for entry in (*best_first(study.leaderboard), *fenced):
         tuned = [f"{key} = {_range(values)}" for key, values in entry.hyperparameters.items()]
         if entry.calibrated is not None:
             tuned.append(f"{entry.calibrated} calibration")
@@ -829,7 +821,7 @@ def repeats_table(study: Study) -> ReportTable | None:
 
 def _rank(study: Study) -> Callable[[RepeatedScore], int]:
     """The place of a candidate on the leaderboard, best first."""
-    names = [entry.name for entry in ordered_entries(study)]
+    names = [entry.name for entry in best_first(study.leaderboard)]
     return lambda score: names.index(score.name)
 
 

@@ -10,11 +10,9 @@ import numpy as np
 
 from separatrix.formatting import ScoreInfo, join_words, number, plural, score_info, score_text
 from separatrix.rows.schema import unit_weights
-from separatrix.study.candidates import BASELINE
+from separatrix.study.candidates import BASELINE, display_name
 from separatrix.study.measure import average, standard_error
 from separatrix.study.result import Entry, Predictions, Score, Study
-
-ABBREVIATIONS = {"gp", "lda", "qda", "rda", "svm", "svr"}
 
 
 @dataclass(frozen=True)
@@ -35,19 +33,6 @@ def source_name(study: Study) -> str:
 def winner_of(study: Study) -> Entry | None:
     """The leaderboard's line of the chosen model."""
     return next((e for e in study.leaderboard if e.name == study.winner), None)
-
-
-def display_name(name: str) -> str:
-    """A candidate's name in a sentence."""
-    return " ".join(word.upper() if word in ABBREVIATIONS else word for word in name.split("_"))
-
-
-def label_of(entry: Entry) -> str:
-    """What a candidate's label adds to its name."""
-    label = entry.label.strip()
-    if label.lower().startswith(display_name(entry.name).lower()):
-        label = label[len(entry.name) :]
-    return label.lstrip(" ,:–-")
 
 
 def is_baseline(name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,6 +16,8 @@ from separatrix.catalogue import DECLARATIONS, TASKS, Declaration, of_task
 from separatrix.messages import InputError, did_you_mean
 
 BASELINE = "baseline"
+#: Names that are abbreviations, and are shown in capitals.
+ABBREVIATIONS = {"gp", "lda", "qda", "rda", "svm", "svr"}
 #: The beginning of the name of a model of the logarithm of the target.
 LOG = "log_"
 #: Skewness from which a target is also tried in logarithms: that of the exponential distribution
@@ -179,6 +182,11 @@ def _candidate(declared: Declaration) -> Candidate:
     )
 
 
+def display_name(name: str) -> str:
+    """The name of a candidate for people: ``SVR``, ``learned metric``."""
+    return " ".join(word.upper() if word in ABBREVIATIONS else word for word in name.split("_"))
+
+
 def logarithm_offset(y: Floats, w: Floats) -> float | None:
     """What to add to a target before its logarithm is taken; None where it should not be.
 
@@ -209,6 +217,8 @@ def candidates(
     """
     known = compared_models(task)
     offset = log_offset or 0.0
+    if requested is not None:
+        requested = [_as_declared(name, known) for name in requested]
     if requested is None:
         usual = [c for c in known.values() if not c.on_request]
         if log_offset is not None:
@@ -222,6 +232,23 @@ def candidates(
     others = [c for name, c in wanted.items() if name not in known]
     ordered = [c for name, c in known.items() if name in {BASELINE, *wanted}]
     return [c.with_size(size) for c in (*ordered, *logged, *others)], []
+
+
+def _as_declared(name: str, known: Mapping[str, Candidate]) -> str:
+    """``SVR``, ``learned metric`` or ``Learned-Metric`` as the name that is declared."""
+    folded = re.sub(r"[\s-]+", "_", name.strip()).casefold()
+    return folded if folded.removeprefix(LOG) in known else name
+
+
+def check_models(requested: Sequence[str], tasks: Sequence[str]) -> None:
+    """Refuse a name that is that of no model of any of the tasks."""
+    known = {name: found for task in tasks for name, found in compared_models(task).items()}
+    for name in requested:
+        declared = DECLARATIONS.get(name)
+        if _as_declared(name, known).removeprefix(LOG) in known:
+            continue
+        if declared is None or declared.task not in tasks:
+            _candidate_named(name, tasks[0], known)
 
 
 def _candidate_named(name: str, task: str, known: Mapping[str, Candidate]) -> Candidate:

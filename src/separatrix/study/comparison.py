@@ -23,7 +23,7 @@ from separatrix.rows.schema import to_array, unit_weights
 from separatrix.selection.averaging import Average
 from separatrix.selection.tuning import Tuning, TuningData
 from separatrix.statistics.moments import prepare
-from separatrix.study.candidates import BASELINE, Candidate
+from separatrix.study.candidates import BASELINE, Candidate, display_name
 from separatrix.study.design import RowFolds, error_on, thin, truth_of
 from separatrix.study.measure import (
     LARGER_IS_BETTER,
@@ -266,8 +266,8 @@ class RowComparison(Comparison):
             share = 100.0 * abs(score / chosen - 1.0)
             size = f": its {score:.4g} is {share:.0f} % {'less' if score < chosen else 'more'}"
         note = (
-            f"Reference, not a candidate: on the rows of {rows} it is {verdict} {winner}, which "
-            f"has {chosen:.4g} there{size}."
+            f"Reference, not a candidate: on the rows of {rows} it is {verdict} "
+            f"{display_name(winner)}, which has {chosen:.4g} there{size}."
         )
         return self.line(NAME, LABEL, losses, note)
 
@@ -585,8 +585,8 @@ def warn_of_exact_fit(curve: LearningCurve | None, name: str, baseline: float) -
     if train < EXACT_SHARE * validation and validation > EXACT_SHARE * baseline:
         warn(
             "SEP021",
-            f"{name} has an error of {train:.2g} on its training rows and of {validation:.2g} on "
-            "rows left out: it passes through every training row.",
+            f"{display_name(name)} has an error of {train:.2g} on its training rows and of "
+            f"{validation:.2g} on rows left out: it passes through every training row.",
         )
 
 

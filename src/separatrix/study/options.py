@@ -12,11 +12,11 @@ import numpy as np
 from separatrix.arrays import Floats
 from separatrix.messages import InputError, check_option, did_you_mean
 from separatrix.selection.tuning import NORMAL, QUICK, THOROUGH
-from separatrix.study.candidates import BASELINE, power
+from separatrix.study.candidates import BASELINE, check_models, display_name, power
 from separatrix.study.class_scores import CLASS_METRICS
 from separatrix.study.measure import average, standard_error
 from separatrix.study.result import LEVEL, Choice, Difference
-from separatrix.study.tasks import CLASSIFICATION
+from separatrix.study.tasks import CLASSIFICATION, REGRESSION
 
 # -------------------------------------------------------------------------------------------------
 # How much work a study may do, counted in floating-point operations and never in seconds.
@@ -180,6 +180,20 @@ class Validation:
 
 #: What regression models may be compared by.
 NUMBER_METRICS = ("rmse", "mae", "r2")
+
+
+def check_names(task: str | None, models: Sequence[str] | None, metric: str | None) -> None:
+    """Refuse, before a table is read, names that would be unknown whatever is in it."""
+    if task is not None:
+        check_option("task", task, (REGRESSION, CLASSIFICATION))
+    check_models(models or (), (REGRESSION, CLASSIFICATION) if task is None else (task,))
+    known = dict.fromkeys((*CLASS_METRICS, *NUMBER_METRICS))
+    if task is not None:
+        known = dict.fromkeys(CLASS_METRICS if task == CLASSIFICATION else NUMBER_METRICS)
+    if metric is not None and metric not in known:
+        raise InputError(
+            f"Models are not compared by {metric!r}.", remedy=did_you_mean(metric, known)
+        )
 
 
 @dataclass(frozen=True)
@@ -398,19 +412,20 @@ def _reason(
     limit: str,
 ) -> str:
     measure = METRIC_NAMES.get(metric, metric)
+    shown = display_name(winner)
     if len(names) == 1:
-        return f"{winner} is the only model compared, and beats the baseline."
+        return f"{shown} is the only model compared, and beats the baseline."
     if rule == "best":
-        return f"{winner} has the smallest cross-validated {measure}."
+        return f"{shown} has the smallest cross-validated {measure}."
     if winner == best == names[0]:
-        return f"{winner} has the smallest cross-validated {measure}, and is the simplest model."
+        return f"{shown} has the smallest cross-validated {measure}, and is the simplest model."
     if winner == best:
         return (
-            f"{winner} has the smallest cross-validated {measure}, and no simpler model comes "
+            f"{shown} has the smallest cross-validated {measure}, and no simpler model comes "
             f"within one standard error of the difference and {limit}."
         )
     return (
-        f"{winner} is the simplest model whose cross-validated {measure} comes within one standard "
+        f"{shown} is the simplest model whose cross-validated {measure} comes within one standard "
         f"error of the difference ({difference.mean:.2g} ± {difference.standard_error:.2g}) of the "
-        f"best, {best}, and within {limit}."
+        f"best, {display_name(best)}, and within {limit}."
     )

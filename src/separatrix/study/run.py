@@ -40,7 +40,7 @@ from separatrix.study.design import (
     with_warnings,
 )
 from separatrix.study.explanation import explain
-from separatrix.study.options import Effort, StudyOptions, Validation
+from separatrix.study.options import Effort, StudyOptions, Validation, check_names
 from separatrix.study.out_of_fold import study_rows
 from separatrix.study.regression import RegressionSelection, study_moments
 from separatrix.study.result import LEVEL, Study
@@ -161,6 +161,7 @@ def run_study(
     >>> [f"{score.metric} {score.value:.2f}" for score in study.test]
     ['rmse 56.08', 'r2 0.49', 'mae 47.33']
     """
+    check_names(task, models, metric)
     progress = listener_for(progress, verbose)
     metadata = Metadata(source, command)
     options = StudyOptions(

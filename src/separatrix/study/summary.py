@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from separatrix.formatting import number, score_info, score_text
 from separatrix.notebook import BAD, Details, Grid, Heading, Item, Sentence
+from separatrix.study.candidates import display_name
 
 if TYPE_CHECKING:
     from separatrix.study.result import (
@@ -50,34 +51,67 @@ def display(study: Study) -> list[Item]:
 
 
 def leaderboard(entries: Sequence[Entry], winner: str, scheme: str = "") -> Grid:
-    """Cross-validated errors, the chosen model marked; of classes both metrics."""
-    first = entries[0]
+    """Cross-validated errors, best first, the chosen model marked; of classes both metrics."""
+    ordered = best_first(entries)
+    first = ordered[0]
     heads = ["model", f"{score_info(first.metric).short}, {scheme or f'{len(first.folds)} folds'}"]
     if first.secondary is not None:
         heads.append(score_info(first.secondary.metric).short)
-    lines, chosen = [], None
-    for i, entry in enumerate(entries):
+    lines, chosen, decimals = [], None, _decimals(first)
+    for i, entry in enumerate(ordered):
         won = entry.name == winner
         chosen = i if won else chosen
-        cells = [f"{'→' if won else ' '} {entry.name}", _with_error(entry)]
+        marks = ("★" if entry is first and entry.folds else " ") + ("→" if won else " ")
+        cells = [f"{marks} {display_name(entry.name)}", _with_error(entry, decimals)]
         if first.secondary is not None:
-            cells.append("–" if entry.secondary is None else _with_error(entry.secondary))
+            other = entry.secondary
+            cells.append("–" if other is None else _with_error(other, _decimals(first.secondary)))
         mark = "*" if entry.calibrated else ""
-        lines.append([*cells, f"{entry.label}{mark}" if entry.folds else entry.note])
-    caption = "* calibrated" if any(entry.calibrated for entry in entries) else ""
+        lines.append([*cells, f"{label_of(entry)}{mark}" if entry.folds else entry.note])
+    caption = "→ chosen   ★ best mean"
+    caption += "   * calibrated" if any(entry.calibrated for entry in entries) else ""
     return Grid([*heads, "method"], lines, frozenset({0, len(heads)}), chosen, caption)
 
 
-def _with_error(score: Entry | CrossValidatedScore) -> str:
-    """A mean ± its standard error, both to the digits that the error leaves significant."""
+def best_first(entries: Sequence[Entry]) -> list[Entry]:
+    """Candidates, best mean first; those without a score last."""
+
+    def rank(entry: Entry) -> tuple[bool, float]:
+        sign = -1 if score_info(entry.metric).higher_is_better else 1
+        return not math.isfinite(entry.mean), sign * entry.mean
+
+    return sorted(entries, key=rank)
+
+
+def label_of(entry: Entry) -> str:
+    """What a candidate's label adds to its name."""
+    label = entry.label.strip()
+    if label.lower().startswith(display_name(entry.name).lower()):
+        label = label[len(entry.name) :]
+    return label.lstrip(" ,:–-")
+
+
+def _decimals(score: Entry | CrossValidatedScore) -> int | None:
+    """Decimals of a mean as scores are written; None of one that is written without them."""
+    text = score_text(score.mean, score.metric)
+    whole = not math.isfinite(score.mean) or score.mean == round(score.mean)
+    return None if whole or "e" in text else len(text.partition(".")[2])
+
+
+def _with_error(score: Entry | CrossValidatedScore, decimals: int | None = None) -> str:
+    """A mean ± its standard error, to the decimals that the mean has wherever it is written.
+
+    ``decimals`` are those of a column of such numbers.
+    """
     mean, error = score.mean, score.standard_error
     if math.isnan(mean):
         return "–"
     if score_info(score.metric).is_rate:
         return f"{100 * mean:.1f} ± {100 * error:.1f} %"
-    if not 0 < error < math.inf or not 1e-4 <= max(abs(mean), error) < 1e7:
-        return f"{number(mean)} ± {number(error, 2)}"
-    decimals = max(0, 1 - math.floor(math.log10(error)))
+    if decimals is None:
+        decimals = _decimals(score)
+    if decimals is None or not max(abs(mean), error) < 1e7:
+        return f"{score_text(mean, score.metric)} ± {number(error, 2)}"
     return f"{mean:,.{decimals}f} ± {error:,.{decimals}f}".replace("-", "−")
 
 
@@ -111,7 +145,8 @@ def _summarize_test(study: Study) -> str:
 
 def chosen(winner: str, reason: str) -> str:
     """The chosen model and why."""
-    return f"{CHOSEN}{winner}. {re.sub(f'^{winner} ', 'It ', reason)}"
+    shown = display_name(winner)
+    return f"{CHOSEN}{shown}. {re.sub(f'^{re.escape(shown)} ', 'It ', reason)}"
 
 
 def _other_rule(choice: Choice | None) -> str:
@@ -121,7 +156,8 @@ def _other_rule(choice: Choice | None) -> str:
     entry, score = choice.other, ""
     if entry is not None:
         score = f", {score_info(entry.metric).short} {_with_error(entry)}"
-    return f' With `goal="{choice.other_goal}"`: {choice.other_rule_winner}{score}.'
+    other = display_name(choice.other_rule_winner)
+    return f' With `goal="{choice.other_goal}"`: {other}{score}.'
 
 
 def _reference(entry: Entry | None) -> list[str]:
@@ -184,8 +220,8 @@ def _repeats(repeats: Repeats, winner: str) -> str:
         return repeats.summary
     name = score_info(repeats.metric).short
     text = (
-        f"{repeats.n_repeats} repeats of {repeats.n_folds} folds: {winner} is chosen in "
-        f"{winner_score.chosen}; "
+        f"{repeats.n_repeats} repeats of {repeats.n_folds} folds: {display_name(winner)} is chosen "
+        f"in {winner_score.chosen}; "
         f"{name} {score_text(winner_score.mean, repeats.metric)}, standard deviation over repeats "
         f"{number(winner_score.spread, 2)}"
     )

@@ -392,6 +392,8 @@ def dialect_of(path: str, shown: str, options: TextOptions, expected: frozenset[
     """The layout of a file; ``expected`` are names of columns that the caller mentioned."""
     with places.opened_bytes(path) as file:
         head = file.read(HEAD_BYTES)
+    if options.encoding is None:
+        _refuse_binary(head, shown)
     encoding = options.encoding or _encoding(path, head)
     notes = []
     if options.encoding is None and not encoding.startswith("utf-8"):
@@ -450,13 +452,52 @@ def _with_names(
 # -- encoding --------------------------------------------------------------------------------------
 
 
-def _encoding(path: str, head: bytes) -> str:
+#: First bytes of files that are no text, and what they are.
+_BINARY = {
+    b"PK\3\4": "a zip archive or a workbook (.zip, .xlsx)",
+    b"PK\5\6": "an empty zip archive",
+    b"\x1f\x8b": "compressed by gzip (.gz)",
+    b"BZh": "compressed by bzip2 (.bz2)",
+    b"\xfd7zXZ\0": "compressed by xz (.xz)",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd (.zst)",
+    b"PAR1": "a Parquet file (.parquet)",
+    b"ARROW1": "an Arrow file (.arrow)",
+    b"SQLite format 3\0": "a database of SQLite (.sqlite)",
+    b"\xd0\xcf\x11\xe0": "a workbook of old Excel (.xls)",
+    b"%PDF-": "a PDF document",
+    b"\x89PNG": "a picture",
+}
+#: Bytes that text has no use for: control characters without tab, ends of lines and of files.
+_CONTROLS = bytes({*range(32), 127} - set(b"\t\n\v\f\r\x1a\x1b"))
+
+
+def _refuse_binary(head: bytes, shown: str) -> None:
+    """Refuse a file whose first bytes are those of another format, or of no text."""
+    kind = next((what for magic, what in _BINARY.items() if head.startswith(magic)), "")
+    zeros = b"\0" in head[:4096] and _of_two_bytes(head) is None
+    controls = len(head) - len(head.translate(None, _CONTROLS))
+    # one damaged byte is reported by its row; an eighth of random bytes are control characters
+    if not kind and not zeros and (controls <= len(head) / 50 or _of_two_bytes(head)):
+        return
+    remedy = "Save it as CSV, or give it the ending of its format."
+    raise InputError(f"is not a text table: it is {kind or 'binary'}.", file=shown, remedy=remedy)
+
+
+def _of_two_bytes(head: bytes) -> str | None:
+    """UTF-16, by its mark or because every other byte is zero; None for other encodings."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
     if b"\x00" in head[:4096]:
         even, odd = head[0:4096:2].count(0), head[1:4096:2].count(0)
         if max(even, odd) > len(head[:4096]) // 8 and min(even, odd) * 8 < max(even, odd):
             return "utf-16-le" if odd > even else "utf-16-be"
+    return None
+
+
+def _encoding(path: str, head: bytes) -> str:
+    wide = _of_two_bytes(head)
+    if wide is not None:
+        return wide
     valid, invalid, controls = _beyond_ascii(path, head)
     if invalid <= valid:  # UTF-8, perhaps with damage, which is reported by its row
         return "utf-8"
