@@ -63,7 +63,7 @@ def test_of_few_rows_the_standard_error_of_the_difference_decides_alone() -> Non
     losses = {"baseline": HARD[few] + 5.0, "linear": simple, "svr": HARD[few]}
     choice = choose(RowLosses(losses, ONES[few]), metric="error")
     assert choice.winner == "linear"
-    assert "of the best, svr, and within the standard error of its loss" in choice.reason
+    assert "of the best, SVR, and within the standard error of its loss" in choice.reason
 
 
 def test_fifty_states_are_too_few_for_a_kernel() -> None:
@@ -196,5 +196,5 @@ def test_a_model_that_passes_through_its_training_rows_is_called_so(rng) -> None
     study = sx.run_study(sx.scan(exact, target="y"), models=["linear"], reference=False)
     assert not any("SEP021" in text for text in study.warnings)
     curve = replace(study.learning_curve, train=np.zeros((2, 3)), validation=np.ones((2, 3)))
-    with pytest.warns(SeparatrixWarning, match="SEP021 svr has an error of 0 on its training"):
+    with pytest.warns(SeparatrixWarning, match="SEP021 SVR has an error of 0 on its training"):
         warn_of_exact_fit(curve, "svr", 2.0)
