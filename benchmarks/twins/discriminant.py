@@ -14,7 +14,7 @@ discriminant, naive_bayes = sklearn.discriminant_analysis, sklearn.naive_bayes
 
 def counts(x: Any) -> Any:
     """Counts of the size that texts have."""
-    return abs(x).round(1) * 10.0
+    return np.ceil(x) * 10.0 if hasattr(x, "nnz") else abs(x).round(1) * 10.0
 
 
 ENTRIES = (

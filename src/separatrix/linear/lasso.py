@@ -521,7 +521,8 @@ class LassoPathBase(ElasticNetBase):
             "For a fit without penalty use LinearRegression.",
         )
         grid = problem.grid(grid, float(self.eps)) if isinstance(grid, int) else grid[::-1]
-        path = problem.path(grid, StoppingRule(options.tol, sweeps=options.max_iter))
+        rule = StoppingRule(options.tol, sweeps=options.max_iter, freedom=True)
+        path = problem.path(grid, rule)
         if not path.converged.all():
             warn(
                 "SEP003",

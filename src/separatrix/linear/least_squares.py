@@ -453,30 +453,44 @@ def minimum_norm(independent: NDArray[np.bool_], basic: Floats, combination: Flo
 
 
 def solve_wide(block: Block, *, fit_intercept: bool) -> Solution:
-    """Least squares on no more rows than columns, by singular values of the rows.
+    """Least squares on no more rows than columns, by orthogonal factors of the rows.
 
-    The rank is determined on equilibrated columns. The minimum-norm solution in the table's units
-    is taken unless units differ so much that it would lose the fit; then that of the equilibrated
-    columns is.
+    With X S⁻¹ P = QR of equilibrated, pivoted columns, b fits best where the first rows of RPᵀS
+    send it to those of Qᵀy, as many as the rank. The minimum-norm b in the table's units is taken
+    unless units differ so much that it would lose the fit; then that of the equilibrated columns
+    is.
     """
     x, y, x_mean, y_mean, weight = center_rows(block, fit_intercept)
     root = np.sqrt(weight)
     scale = root * zero_if_constant(np.linalg.norm(x, axis=0) / root, x_mean)
     x[:, scale == 0] = 0.0
     scale[scale == 0] = 1.0
-    cutoff = max(x.shape) * EPS
-    equilibrated, _, rank, _ = linalg.lstsq(x / scale, y, cond=cutoff)
-    equilibrated = equilibrated / scale[:, None]
-    unscaled = linalg.lstsq(x, y, cond=cutoff)[0]
-    misfit = [np.linalg.norm(y - x @ b) for b in (equilibrated, unscaled)]
-    as_good = misfit[1] <= misfit[0] + 1e-10 * np.linalg.norm(y)
-    coef = unscaled if as_good else equilibrated
-    order = linalg.qr(x / scale, mode="r", pivoting=True)[1]
+    span, r, order = linalg.qr(x / scale, mode="economic", pivoting=True, check_finite=False)
+    size = np.abs(np.diag(r))
+    rank = int((size > max(x.shape) * EPS * size.max(initial=0.0)).sum())
+    span, map_of_coef = span[:, :rank], np.empty((x.shape[1], rank))
+    map_of_coef[order] = r[:rank].T
+    right = span.T @ y
+    coef = _least_norm_coef(map_of_coef * scale[:, None], right)
+    least = np.linalg.norm(y - span @ right)
+    if not np.linalg.norm(y - x @ coef) <= least + 1e-10 * np.linalg.norm(y):
+        coef = _least_norm_coef(map_of_coef, right) / scale[:, None]
     names = [str(term) for term in block.terms]
     residual = y - x @ coef
     dependent = [names[j] for j in sorted(order[rank:])]
-    certificate = certify_wide(x / scale, y, residual, int(rank), dependent)
+    certificate = certify_wide(x / scale, y, residual, span, dependent)
     return Solution(coef, y_mean - x_mean @ coef, certificate)
+
+
+def _least_norm_coef(map_of_coef: Floats, right: Floats) -> Floats:
+    """The b of least norm with Mᵀb = ``right``, for M (d x rank) of independent columns."""
+    if not map_of_coef.size:
+        return np.zeros((len(map_of_coef), right.shape[1]))
+    (reflectors, tau), factor = linalg.qr(map_of_coef, mode="raw", check_finite=False)
+    (d, rank), k = map_of_coef.shape, right.shape[1]
+    coef = np.zeros((d, k), order="F")
+    coef[:rank] = linalg.solve_triangular(factor[:rank], right, trans="T", check_finite=False)
+    return np.asarray(linalg.lapack.dormqr("L", "N", reflectors, tau, coef, 64 * k)[0])
 
 
 def center_rows(block: Block, fit_intercept: bool) -> tuple[Floats, Floats, Floats, Floats, float]:
@@ -546,16 +560,15 @@ def _newton_step(hessian: Floats, gradient: Floats) -> Floats:
 
 
 def certify_wide(
-    x: Floats, y: Floats, residual: Floats, rank: int, dependent: list[str]
+    x: Floats, y: Floats, residual: Floats, span: Floats, dependent: list[str]
 ) -> Certificate:
     """Certificate of least squares from equilibrated rows ``x``: Xᵀr = 0.
 
-    The gap is ½‖Pr‖², with P the projection onto the column space, which is spanned by ``rank``
-    eigenvectors of XXᵀ.
+    The gap is ½‖Pr‖², with P the projection onto the column space, of which ``span`` is an
+    orthonormal basis.
     """
     size = np.linalg.norm(y, axis=0)
     size[size == 0] = 1.0
-    span = linalg.eigh(x @ x.T, check_finite=False)[1][:, len(x) - rank :]
     primal = 0.5 * float((residual**2).sum())
     gap = 0.5 * float(((span.T @ residual) ** 2).sum())
     return Certificate(
@@ -567,7 +580,7 @@ def certify_wide(
         tolerance=TOLERANCE,
         scale=0.5 * float((y**2).sum()),
         scale_of=NULL_MODEL,
-        rank=rank,
+        rank=span.shape[1],
         statistic="the rows",
         dependent=tuple(dependent),
     )

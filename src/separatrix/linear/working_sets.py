@@ -74,12 +74,14 @@ class PathPoint:
 class StoppingRule:
     """Stopping criteria: relative duality gap, KKT residual of a coordinate, number of sweeps.
 
-    The gap is relative to the objective at b = 0, which is ½ since ‖y‖ = 1.
+    The gap is relative to the objective at b = 0, which is ½ since ‖y‖ = 1. With ``freedom`` the
+    degrees of freedom of a solution allow for its ℓ₂ part, which costs as much as a Newton step.
     """
 
     gap: float
     kkt: float = np.inf
     sweeps: int = 10_000
+    freedom: bool = False
 
     def is_reached(self, gap: float, beta: Floats) -> bool:
         """Whether the gap at ``beta`` is small enough, or of the size of rounding errors."""
@@ -188,7 +190,7 @@ def _solve_at(
             inner *= 0.1  # no column outside violates its condition: solve the set further
             if inner < 1e-16:
                 break
-    return _point(alpha, working, l2, (rss, primal, gap), sweeps), grad
+    return _point(alpha, working, l2, (rss, primal, gap), sweeps, stopping), grad
 
 
 def _point_if_solved(
@@ -205,20 +207,34 @@ def _point_if_solved(
     kkt = max(stopping.kkt, rounding(working.beta, 1))
     if not stopping.is_reached(gap, working.beta) or violation.max(initial=0.0) > kkt:
         return None
-    return _point(alpha, working, l2, (rss, primal, gap), 0)
+    return _point(alpha, working, l2, (rss, primal, gap), 0, stopping)
 
 
 def _point(
-    alpha: float, working: WorkingSet, l2: Floats, values: tuple[float, float, float], sweeps: int
+    alpha: float,
+    working: WorkingSet,
+    l2: Floats,
+    values: tuple[float, float, float],
+    sweeps: int,
+    rule: StoppingRule,
 ) -> PathPoint:
     """The solution on the working set; ``values`` are ‖r‖², the objective and its gap."""
     support = np.flatnonzero(working.beta)
     at = working.index[support]
-    freedom = float(len(support))
-    if l2[at].any():
-        gram = working.gram[support[:, None], support]
-        freedom = float(np.trace(np.linalg.solve(gram + np.diag(l2[at]), gram)))
+    gram = working.gram[support[:, None], support] if rule.freedom and l2[at].any() else None
+    freedom = _degrees_of_freedom(len(support), gram, l2[at])
     return PathPoint(alpha, at, working.beta[support], *values, freedom, sweeps)
+
+
+def _degrees_of_freedom(count: int, gram: Floats | None, l2: Floats) -> float:
+    """tr (G + Λ)⁻¹G = k − tr Λ(G + Λ)⁻¹ over k columns; k where their products are not given."""
+    if gram is None:
+        return float(count)
+    factor, info = lapack.dpotrf(gram + np.diag(l2), lower=True, overwrite_a=True)
+    if info:
+        return float(np.trace(np.linalg.lstsq(gram + np.diag(l2), gram, rcond=None)[0]))
+    inverse = lapack.dtrtri(factor, lower=True, overwrite_c=True)[0]
+    return count - float(np.einsum("ij,ij->j", inverse, inverse) @ l2)
 
 
 def _enlarge(working: WorkingSet, grad: Floats, penalty: ElasticNetPenalty, alpha: float) -> bool:
@@ -443,10 +459,8 @@ def _solve_sparse_at(
             enough *= 0.2
         indices = larger
     support = np.flatnonzero(point.beta)
-    freedom = float(len(support))
-    if l2[support].any():
-        gram = point.columns.gram(support)
-        freedom = float(np.trace(np.linalg.solve(gram + np.diag(l2[support]), gram)))
+    gram = point.columns.gram(support) if rule.freedom and l2[support].any() else None
+    freedom = _degrees_of_freedom(len(support), gram, l2[support])
     values = (square, primal, gap)
     return PathPoint(alpha, support, point.beta[support], *values, freedom, sweeps), grad, indices
 

@@ -202,11 +202,14 @@ def _compressed_times(compressed: Any, count: int, v: Floats) -> Floats:
 def _on_threads(loop: Any, compressed: Any, v: Floats, out: Floats, width: int) -> None:
     """Run a loop over compressed rows, cut so that every piece has about as many entries."""
     indptr, count = compressed.indptr, len(out)
+    # indices without a sign need no test for counting from the end
+    indices = compressed.indices.view(f"u{compressed.indices.itemsize}")
+    if indptr[-1] < 2 * _smallest(width):  # one piece
+        loop(0, count, indptr, indices, compressed.data, v, out)
+        return
     starts = [at.start for at in pieces(int(indptr[-1]), _smallest(width))]
     cuts = np.clip(np.searchsorted(indptr, starts), 0, count)
     bounds = np.unique([0, *cuts, count]).tolist()
-    # indices without a sign need no test for counting from the end
-    indices = compressed.indices.view(f"u{compressed.indices.itemsize}")
 
     def part(index: int) -> None:
         start, stop = bounds[index], bounds[index + 1]

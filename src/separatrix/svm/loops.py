@@ -8,6 +8,7 @@ import numpy as np
 
 from separatrix.compilation import compiled
 from separatrix.kernels.loops import larger, smaller
+from separatrix.optimize.loops import factorize, substitute
 
 # -------------------------------------------------------------------------------------------------
 # Sequential minimal optimization: the inner loop of kernel support vector machines.
@@ -755,3 +756,113 @@ def enter(kernel: Any, y: Any, free: Any, m: int, inverse: Any, i: int, along: A
     inverse[m + 1, m + 1] = 1.0 / schur
     free[m] = i
     return float(schur)
+
+
+# -------------------------------------------------------------------------------------------------
+# Squared losses of a small dense problem: Newton's method with an exact line search in one loop.
+#
+#     min over θ of ½ Σ ρ θ² + Σ c e²
+#
+# e is how far a score is from where it costs nothing: t max(0, 1 − t s) of a label t = ±1, or the
+# part of t − s beyond ±ε. ``epsilon`` is negative for labels.
+
+
+@compiled(inline="always")
+def _excess(t, score, epsilon):
+    if epsilon < 0.0:
+        return t * max(0.0, 1.0 - t * score)
+    residual = t - score
+    return max(0.0, residual - epsilon) - max(0.0, -residual - epsilon)
+
+
+@compiled
+def step_of_squares(scores, along, t, c, epsilon, linear, square):
+    """The step of least objective: the root of a derivative that increases piecewise linearly.
+
+    ``linear`` and ``square`` are the derivatives of the penalty along the step.
+    """
+    low, high, step, begin = 0.0, np.inf, 0.0, 0.0
+    for k in range(61):  # evaluations at most
+        first, second = linear + step * square, square
+        for i in range(len(t)):
+            e = _excess(t[i], scores[i] + step * along[i], epsilon)
+            if e != 0.0:
+                first -= 2.0 * c[i] * e * along[i]
+                second += 2.0 * c[i] * along[i] * along[i]
+        if k == 0:
+            begin, step = first, 1.0
+            if not begin < 0.0:
+                return 1.0
+            continue
+        # Derivative along a step that counts as zero, relative to the one at its beginning: where
+        # the active rows stay as they are, that of a full step is zero but for rounding.
+        if abs(first) <= 1e-3 * -begin:
+            break
+        if first < 0.0:
+            low = step
+        else:
+            high = step
+        step = step - first / second if second > 0.0 else np.inf
+        if not low < step < high:
+            step = 0.5 * (low + high) if high < np.inf else 2.0 * low
+    return step
+
+
+@compiled
+def minimize_squares(z, t, c, ridge, epsilon, theta, most):
+    """Newton steps from θ, in place, until the active rows stay as they are; returns their number.
+
+    Negative where the Hessian is singular up to rounding or the steps have run out.
+    """
+    n, m = z.shape
+    scores, along, excess = np.zeros(n), np.zeros(n), np.zeros(n)
+    gradient, delta, size = np.empty(m), np.empty(m), np.empty(m)
+    for i in range(n):
+        for j in range(m):
+            scores[i] += z[i, j] * theta[j]
+        excess[i] = _excess(t[i], scores[i], epsilon)
+    before, repeated = np.inf, False
+    for count in range(most):
+        value = 0.5 * (ridge * theta * theta).sum()
+        gradient[:] = ridge * theta
+        matrix = np.diag(ridge)
+        for i in range(n):
+            if excess[i] != 0.0:
+                value += c[i] * excess[i] ** 2
+                for j in range(m):
+                    gradient[j] -= 2.0 * c[i] * excess[i] * z[i, j]
+                    for k in range(j + 1):
+                        matrix[j, k] += 2.0 * c[i] * z[i, j] * z[i, k]
+        if value == 0.0 or (not value < before and count > 0):
+            return count
+        before = value
+        for j in range(m):
+            size[j] = 1.0 / np.sqrt(matrix[j, j]) if matrix[j, j] > 0.0 else 0.0
+        for j in range(m):
+            for k in range(j):
+                matrix[j, k] *= size[j] * size[k]
+            matrix[j, j] = 1.0 + 1e-15
+            delta[j] = -gradient[j] * size[j]
+        if not factorize(matrix) or min(np.diag(matrix)) < 1e-5:
+            return -1
+        substitute(matrix, delta)
+        delta *= size
+        linear, square = (ridge * theta * delta).sum(), (ridge * delta * delta).sum()
+        along[:] = 0.0
+        for i in range(n):
+            for j in range(m):
+                along[i] += z[i, j] * delta[j]
+        step = step_of_squares(scores, along, t, c, epsilon, linear, square)
+        theta += step * delta
+        same = True
+        for i in range(n):
+            scores[i] = 0.0
+            for j in range(m):
+                scores[i] += z[i, j] * theta[j]
+            e = _excess(t[i], scores[i], epsilon)
+            same = same and (e != 0.0) == (excess[i] != 0.0)
+            excess[i] = e
+        if same and repeated:
+            return count + 1
+        repeated = same
+    return -1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,8 @@ from separatrix.optimize.interior_point import (
     PrimalDualPoint,
     predictor_corrector_step,
 )
-from separatrix.svm.problem import Budget, LinearProblem
+from separatrix.optimize.loops import follow_path_of_hinges
+from separatrix.svm.problem import SMALL, Budget, LinearProblem
 
 # -------------------------------------------------------------------------------------------------
 # Active-set solver of the linear SVM in the primal: many rows, few columns.
@@ -231,6 +232,12 @@ def _follow(
     problem: HingeProblem, primal_dual_point: PrimalDualPoint, target: float, budget: Budget
 ) -> PrimalDualPoint:
     """Steps until gap and imbalance are within the target, or rounding prevents more."""
+    if problem.z.size * problem.z.shape[1] <= SMALL and not budget.exhausted:
+        v, s, p, q = (values[0].copy() for values in astuple(primal_dual_point)[:4])
+        beta, most = primal_dual_point.beta.copy(), min(budget.remaining, 1000)
+        hinges = (problem.z, problem.y, problem.ridge, problem.linear)
+        budget.n_iter += follow_path_of_hinges(*hinges, v, s, p, q, beta, target, most)
+        return PrimalDualPoint(v[None], s[None], p[None], q[None], beta)
     best, stalled = np.inf, 0
     while not budget.exhausted:
         merit = primal_dual_point.complementarity() + abs(

@@ -31,6 +31,9 @@ from separatrix.optimize import convex
 #: Costs C κ(x, x), in units of the scores, that leave all digits to a solver: sums of β κ are then
 #: at most 10⁵ times the margin. Larger ones are reached in steps of this factor.
 _MODERATE, _COST_STEP = 1e5, 1e3
+#: Multiplications of a Gram matrix of dense rows up to which calls of library functions take longer
+#: than it does, so that Newton's steps are one loop.
+SMALL = 200_000
 
 
 @dataclass(frozen=True)

@@ -544,10 +544,11 @@ def _not_separable(
 
 #: Columns up to which the primal is solved; rows up to which it is in the space that they span.
 COLUMNS, SPAN = 700, 1_200
-#: Multiplications of a step in the primal that are still fewer than the dual of full rows takes;
-#: those of the largest step that is worth it where the dual converges slowly, and steps of the dual
-#: that show whether it does: with far more rows than columns it rarely does.
-WORK, MOST, TRIAL, TALL_TRIAL = 7e9, 2e11, 400, 40
+#: Multiplications of the largest step in the primal that is worth it where the dual converges
+#: slowly, and steps of the dual that show whether it does with far more rows than columns, where it
+#: rarely does. Else it may take as many as there are rows or columns: a multiplication of theirs
+#: takes ten times as long as one of a Gram matrix, of which the primal makes some fifteen.
+MOST, TALL_TRIAL = 2e11, 40
 
 
 def few_columns(x: Matrix) -> bool:
@@ -587,16 +588,13 @@ def _solve_scaled(problem: LinearProblem, tol: float, budget: Budget) -> LinearS
         return solve_primal(problem, budget)
     if n <= SPAN:
         return _solve_in_span(problem, budget)
-    work = n * min(n, d) ** 2
-    if sparse.issparse(problem.x) or work > MOST:
+    if sparse.issparse(problem.x) or n * min(n, d) ** 2 > MOST:
         return _solve_by_rows(problem, tol, budget)
-    if work > WORK:
-        steps = TALL_TRIAL if n > 2 * d else TRIAL
-        trial = Budget(min(steps, budget.remaining), budget.deadline)
-        solution = _solve_by_rows(problem, tol, trial)
-        budget.n_iter += trial.n_iter
-        if solution.status == Status.SOLVED or budget.exhausted:
-            return solution
+    trial = Budget(min(TALL_TRIAL if n > 2 * d else min(n, d), budget.remaining), budget.deadline)
+    solution = _solve_by_rows(problem, tol, trial)
+    budget.n_iter += trial.n_iter
+    if solution.status == Status.SOLVED or budget.exhausted:
+        return solution
     return solve_primal(problem, budget) if d <= n else _solve_in_span(problem, budget)
 
 

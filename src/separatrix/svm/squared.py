@@ -37,7 +37,8 @@ from separatrix.optimize.linear_paths import RidgeRows
 from separatrix.optimize.loops import sweep
 from separatrix.optimize.newton import LinearSolver, backtrack, cholesky_solver
 from separatrix.svm.linear_dual import dual_of_squares, solve_dual
-from separatrix.svm.problem import STEPS, Budget, SquaredProblem
+from separatrix.svm.loops import minimize_squares, step_of_squares
+from separatrix.svm.problem import SMALL, STEPS, Budget, SquaredProblem
 from separatrix.svm.solver import divide_rows
 
 #: Coefficients up to which the Hessian is a matrix, of dense and of sparse rows; rows up to which
@@ -83,6 +84,17 @@ def _solve_columns(problem: SquaredProblem, tol: float, budget: Budget) -> Squar
     # Rows for each coefficient up to which the dual of many coefficients is solved.
     if not small and problem.n <= 2 * problem.size:
         return _solve_by_rows(problem, tol, budget)
+    dense, small_work = not sparse.issparse(problem.x), problem.n * problem.size**2 <= SMALL
+    if dense and small_work and not budget.exhausted:
+        theta, most = np.zeros(problem.size), min(budget.remaining, 1000)
+        epsilon = -1.0 if problem.epsilon is None else problem.epsilon
+        z = problem.x - problem.center
+        z = np.column_stack([z, np.ones(len(z))]) if problem.intercept else z
+        rows = (np.ascontiguousarray(z), np.asarray(problem.t, float), problem.cost)
+        count = minimize_squares(*rows, problem.penalty.l2, epsilon, theta, most)
+        if count >= 0:
+            budget.n_iter += count
+            return SquaredSolution(theta, Status.SOLVED)
     direction: Direction = Hessian(problem) if small else ConjugateGradients(problem)
     return _iterate(problem, direction, tol, budget)
 
@@ -149,30 +161,11 @@ def _gap(penalty: ElasticNetPenalty, gradient: Floats) -> float:
 def _line_search(
     problem: SquaredProblem, scores: Floats, along: Floats, theta: Floats, delta: Floats
 ) -> float:
-    """The step of least objective: the root of a derivative that increases piecewise linearly."""
-    c, ridge = problem.cost, problem.penalty.l2
+    """The step of least objective."""
+    ridge, epsilon = problem.penalty.l2, -1.0 if problem.epsilon is None else problem.epsilon
     linear, square = float((ridge * theta) @ delta), float(ridge @ delta**2)
-
-    def slope(step: float) -> tuple[float, float]:
-        excess = problem.excess(scores + step * along)
-        first = linear + step * square - 2.0 * float((c * excess) @ along)
-        return first, square + 2.0 * float(c[excess != 0.0] @ along[excess != 0.0] ** 2)
-
-    begin = slope(0.0)[0]
-    if not begin < 0.0:
-        return 1.0
-    low, high, step = 0.0, np.inf, 1.0
-    for _ in range(60):  # steps of a line search at most
-        first, second = slope(step)
-        # Derivative along a step that counts as zero, relative to the one at its beginning: where
-        # the active rows stay as they are, that of a full step is zero but for rounding.
-        if abs(first) <= 1e-3 * -begin:
-            break
-        low, high = (step, high) if first < 0.0 else (low, step)
-        step = step - first / second if second > 0.0 else np.inf
-        if not low < step < high:
-            step = 0.5 * (low + high) if np.isfinite(high) else 2.0 * low
-    return step
+    rows = (np.ascontiguousarray(values) for values in (scores, along, problem.t, problem.cost))
+    return float(step_of_squares(*rows, epsilon, linear, square))
 
 
 def squared_entries(x: Matrix) -> Any:
