@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import sklearn.discriminant_analysis
 import sklearn.naive_bayes
 

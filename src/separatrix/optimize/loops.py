@@ -112,15 +112,13 @@ def newton_changes(z, factor, residual, d, values, targets, infeasible, change_o
         change_p = (targets[0, i] - p[i] * change) / v[i]
         change_q = (targets[1, i] + q[i] * change) / s[i]
         changes[0, i], changes[1, i], changes[2, i] = change, change_p, change_q
-        fastest = max(
-            fastest, -change / v[i], change / s[i], -change_p / p[i], -change_q / q[i]
-        )
+        fastest = max(fastest, -change / v[i], change / s[i], -change_p / p[i], -change_q / q[i])
     return fastest
 
 
 @compiled
 def follow_path_of_hinges(z, y, ridge, linear, v, s, p, q, beta, goal, most):
-    """Mehrotra's steps, in place, until gap and imbalance are within the goal; returns their number.
+    """Mehrotra's steps, in place, until gap and imbalance are within the goal; how many there were.
 
     Ended by rounding, too: where the normal equations are singular or nothing gets better.
     """
