@@ -38,6 +38,11 @@ class Declaration:
     stream : dict or None
         Parameters with which ``fit`` reads tables beyond memory, block by block (``{}``: all),
         and so the partitions of Dask and Spark; None if it needs all rows in memory.
+    most_rows : float
+        Rows of a stream that it takes if it needs all in memory and compares them with each other;
+        no limit but that of memory otherwise.
+    beyond : str
+        What takes more rows than that: another class, or a parameter.
     moments : bool
         Whether ``fit`` takes :class:`Moments` in place of rows.
     verifier : str or callable
@@ -65,6 +70,8 @@ class Declaration:
         *,
         twin: str = "",
         stream: Mapping[str, Any] | None = None,
+        most_rows: float = float("inf"),
+        beyond: str = "",
         moments: bool = False,
         verifier: str | Callable[..., Any] = "",
         example: Callable[[Any], Any] | None = None,
@@ -79,6 +86,7 @@ class Declaration:
         self.task = task
         self.twin = twin
         self.stream = stream
+        self.most_rows, self.beyond = most_rows, beyond
         self.moments = moments
         self.verifier = verifier
         self.example = example
@@ -107,6 +115,12 @@ class Declaration:
         import separatrix
 
         return self.load()() if self.example is None else self.example(separatrix)
+
+    def streams(self, model: Any) -> bool:
+        """Whether ``fit`` of this estimator reads tables beyond memory, block by block."""
+        return self.stream is not None and all(
+            getattr(model, name, None) is not None for name in self.stream
+        )
 
     def free_of_units(self) -> dict[str, Any]:
         """Parameters with which the units of columns do not matter, where it has such."""
@@ -317,6 +331,9 @@ CS = tuple(10.0**power for power in (-4, -3, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5,
 #: Megabytes of kernel values that an SVM keeps: two fifths of what a study may take beside the
 #: table.
 KERNEL_CACHE = 200.0
+#: Rows of a stream that fits take in minutes: where each is compared with the support vectors,
+#: where a number is stored for each pair of rows (20 GB), and where their matrix is decomposed.
+_PAIRS, _SQUARE, _CUBE = 200_000, 50_000, 15_000
 _INFINITE = float("inf")
 #: A penalized model of standardized columns, its penalty tuned by cross-validation of moments.
 _PENALTY_TUNED = {"from_moments": True, "tuned": ("alpha_",), "folds": True}
@@ -441,7 +458,8 @@ _ROWS = (
     # -- perceptron
     Declaration("Perceptron", "perceptron.perceptron", CLASSIFICATION, view="perceptron",
         twin="linear_model", verifier="hyperplanes:perceptron", variants=({"average": True},)),
-    Declaration("KernelPerceptron", "perceptron.kernel_perceptron", CLASSIFICATION),
+    Declaration("KernelPerceptron", "perceptron.kernel_perceptron", CLASSIFICATION,
+        most_rows=_PAIRS, beyond="Perceptron"),
     Declaration("PerceptronRegressor", "perceptron.perceptron_regressor", REGRESSION),
     # -- svm
     Declaration("LinearSVC", "svm.linear", CLASSIFICATION, twin="svm",
@@ -449,18 +467,25 @@ _ROWS = (
             {"penalty": "l1", "dual": False}, {"multi_class": "crammer_singer"}), large=True),
     Declaration("LinearSVR", "svm.linear", REGRESSION, twin="svm", verifier="hyperplanes:regressor",
         variants=({"loss": "squared_epsilon_insensitive"},), large=True),
-    Declaration("SVC", "svm.svc", CLASSIFICATION, view="svm", twin="svm", verifier="svm:classifier",
+    Declaration("SVC", "svm.svc", CLASSIFICATION,
+        most_rows=_PAIRS, beyond="LinearSVC", view="svm", twin="svm", verifier="svm:classifier",
         variants=({"kernel": "linear"}, {"kernel": "poly"}), large=True),
-    Declaration("SVR", "svm.svr", REGRESSION, twin="svm", verifier="svm:regressor", large=True),
-    Declaration("NuSVC", "svm.nu", CLASSIFICATION, twin="svm", verifier="svm:classifier"),
-    Declaration("NuSVR", "svm.nu", REGRESSION, twin="svm", verifier="svm:regressor"),
-    Declaration("OneClassSVM", "svm.nu", OUTLIERS, twin="svm", verifier="svm:one_class"),
-    Declaration("SVMPath", "svm.svm_path", CLASSIFICATION),
-    Declaration("SVCSearch", "svm.search", CLASSIFICATION, verifier="svm:classifier",
+    Declaration("SVR", "svm.svr", REGRESSION,
+        most_rows=_PAIRS, beyond="LinearSVR", twin="svm", verifier="svm:regressor", large=True),
+    Declaration("NuSVC", "svm.nu", CLASSIFICATION,
+        most_rows=_PAIRS, beyond="LinearSVC", twin="svm", verifier="svm:classifier"),
+    Declaration("NuSVR", "svm.nu", REGRESSION,
+        most_rows=_PAIRS, beyond="LinearSVR", twin="svm", verifier="svm:regressor"),
+    Declaration("OneClassSVM", "svm.nu", OUTLIERS,
+        most_rows=_PAIRS, twin="svm", verifier="svm:one_class"),
+    Declaration("SVMPath", "svm.svm_path", CLASSIFICATION, most_rows=_SQUARE, beyond="LinearSVC"),
+    Declaration("SVCSearch", "svm.search", CLASSIFICATION,
+        most_rows=_PAIRS, beyond="LinearSVCSearch", verifier="svm:classifier",
         candidate=_candidate("svm", 13, "RBF SVM, tuned", rows_a_unit=50,
             fit_operations=_pairs(30.0), options={"cache_size": KERNEL_CACHE}, tunable=True,
             slow=True)),
-    Declaration("SVRSearch", "svm.search", REGRESSION, verifier="svm:regressor",
+    Declaration("SVRSearch", "svm.search", REGRESSION,
+        most_rows=_PAIRS, beyond="LinearSVR", verifier="svm:regressor",
         candidate=_candidate("svr", 9, "RBF ε-SVR, tuned", logarithms=True, rows_a_unit=50,
             fit_operations=_pairs(30.0), options={"cache_size": KERNEL_CACHE}, tunable=True,
             slow=True)),
@@ -469,8 +494,9 @@ _ROWS = (
             rows_a_unit=1000, fit_operations=_pairs(10.0), tunable=True, share=0.2, slow=True,
             on_request=True)),
     # -- kernel machines
-    Declaration("KernelRidge", "kernel_machines.kernel_ridge", REGRESSION, twin="kernel_ridge"),
-    Declaration("KernelRidgeCV", "kernel_machines.kernel_ridge", REGRESSION),
+    Declaration("KernelRidge", "kernel_machines.kernel_ridge", REGRESSION, most_rows=_CUBE,
+        twin="kernel_ridge"),
+    Declaration("KernelRidgeCV", "kernel_machines.kernel_ridge", REGRESSION, most_rows=_CUBE),
     Declaration("RecursiveFeatureMachineRegressor", "kernel_machines.recursive_feature_machine",
         REGRESSION, large=True,
         candidate=_candidate("learned_metric", 11, "kernel ridge, metric learned", share=4.0,
@@ -496,16 +522,20 @@ _ROWS = (
         twin="neighbors"),
     Declaration("RadiusNeighborsTransformer", "neighbors.nearest_neighbors", TRANSFORM,
         twin="neighbors"),
-    Declaration("KernelVoteClassifier", "neighbors.kernel_smoothers", CLASSIFICATION, view="vote"),
-    Declaration("NadarayaWatson", "neighbors.kernel_smoothers", REGRESSION, view="smoother"),
+    Declaration("KernelVoteClassifier", "neighbors.kernel_smoothers", CLASSIFICATION,
+        most_rows=_SQUARE, beyond="KNeighborsClassifier", view="vote"),
+    Declaration("NadarayaWatson", "neighbors.kernel_smoothers", REGRESSION,
+        most_rows=_SQUARE, beyond="KNeighborsRegressor", view="smoother"),
     Declaration("NearestExemplar", "neighbors.nearest_exemplar", CLASSIFICATION, view="exemplar"),
     # -- cluster
     Declaration("KMeans", "cluster.kmeans", CLUSTERING, twin="cluster", stream={},
         verifier="clusters:kmeans", example=lambda sx: sx.KMeans(3), large=True),
     Declaration("KMedoids", "cluster.kmedoids", CLUSTERING, example=lambda sx: sx.KMedoids(3)),
     Declaration("KernelKMeans", "cluster.kernel_kmeans", CLUSTERING,
+        most_rows=_SQUARE, beyond="KMeans",
         example=lambda sx: sx.KernelKMeans(3)),
-    Declaration("AgglomerativeClustering", "cluster.agglomerative", CLUSTERING, twin="cluster",
+    Declaration("AgglomerativeClustering", "cluster.agglomerative", CLUSTERING,
+        most_rows=_SQUARE, beyond="KMeans", twin="cluster",
         variants=({"linkage": "single"}, {"linkage": "complete"}, {"linkage": "average"},
             {"linkage": "centroid"})),
     # -- bayes
@@ -523,19 +553,22 @@ _ROWS = (
             several={"approximation": "probit"}, fit_operations=passes(10.0, besides=100000000.0),
             too_expensive=_posterior_cost)),
     Declaration("GaussianProcessRegressor", "bayes.gaussian_process.regressor", REGRESSION,
+        most_rows=_CUBE, beyond="n_inducing=256",
         view="process", twin="gaussian_process", stream={"n_inducing": 8},
         candidate=_process(10, share=0.5, besides=0.0) | {"logarithms": True}),
     Declaration("GaussianProcessClassifier", "bayes.gaussian_process.classifier", CLASSIFICATION,
+        most_rows=_CUBE, beyond="n_inducing=256",
         view="process", twin="gaussian_process", stream={"n_inducing": 8},
         candidate=_process(14, share=0.2, besides=300000000.0)),
     Declaration("EvidenceAveraging", "bayes.averaging", REGRESSION, moments=True,
         example=lambda sx: sx.EvidenceAveraging([sx.BayesianRidge(), sx.ARDRegression()])),
     # -- hypotheses
-    Declaration("BoxClassifier", "hypotheses.box_classifier", CLASSIFICATION, view="boxes",
+    Declaration("BoxClassifier", "hypotheses.box_classifier", CLASSIFICATION,
+        most_rows=_PAIRS, view="boxes",
         verifier="boxes:boxes",
         candidate=_candidate("boxes", 5, "a box for each class, fewest errors",
             options={"hypothesis": "short", "max_nodes": 1000}, on_request=True)),
-    Declaration("UnionOfBoxes", "hypotheses.box_classifier", CLASSIFICATION),
+    Declaration("UnionOfBoxes", "hypotheses.box_classifier", CLASSIFICATION, most_rows=_PAIRS),
     Declaration("BallClassifier", "hypotheses.enclosing", CLASSIFICATION),
     Declaration("EllipsoidClassifier", "hypotheses.enclosing", CLASSIFICATION),
     # -- metric learning

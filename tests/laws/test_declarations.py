@@ -198,13 +198,14 @@ def takes() -> str:
     ]
     for d in of_rows:
         cls, model = d.load(), d.make()
-        stream = "" if d.stream is None else "block by block"
+        most = "" if np.isinf(d.most_rows) else f", up to {d.most_rows:_.0f} rows".replace("_", " ")
+        stream = "block by block" if d.stream is not None else "in memory"
         given = ", ".join(f"`{name}=…`" for name in d.stream or {})
         studied = d.task in ("regression", "classification") and d.example is None
         cells = (
             f"`{d.name}`",
             mark[model.__sklearn_tags__().input_tags.sparse],
-            f"{stream} with {given}" if given else stream,
+            f"{stream} with {given}{most and ', else in memory'}{most}" if given else stream + most,
             mark[d.moments],
             mark[hasattr(cls, "partial_fit")],
             mark["sample_weight" in signature(cls.fit).parameters],

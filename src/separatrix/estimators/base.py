@@ -72,7 +72,7 @@ from separatrix.selection.folds import (
     warn_of_parted_copies,
 )
 from separatrix.statistics.moments import Moments, prepare
-from separatrix.threads import on_one_blas_thread, one_blas_thread, thread_limit
+from separatrix.threads import memory_budget, on_one_blas_thread, one_blas_thread, thread_limit
 
 
 class ColumnSums(Protocol):
@@ -583,6 +583,7 @@ def reads_tables(fit: Fit) -> Fit:
 
     def fit_any(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(X, Rows):
+            refuse_too_many(self, X)
             is_class = self._learns == "classes"
             return fit(self, with_classes(X) if is_class else X, *args, **kwargs)
         if is_frame(X) and getattr(self, "_structures", False):
@@ -595,6 +596,29 @@ def reads_tables(fit: Fit) -> Fit:
         return fit(*given.args, **given.kwargs)
 
     return cast(Fit, fit_table)
+
+
+def refuse_too_many(model: Any, rows: Rows) -> None:
+    """Refuse a stream that the fit would have to read whole, and that is too large for that."""
+    declared = DECLARATIONS.get(type(model).__name__)
+    if declared is None or declared.streams(model) or not isinstance(rows, BatchedRows):
+        return
+    columns = len(rows.schema.by_name)
+    by_memory = memory_budget() / (8.0 * columns)
+    most = min(declared.most_rows, by_memory)
+    about = rows.about_rows()
+    if about is not None and about <= most / 2:  # sizes are judged by files: right within twice
+        return
+    n = rows.count()
+    if n <= most:
+        return
+    why = "compares rows with each other" if most < by_memory else "needs all rows in memory"
+    instead = f"Use {declared.beyond}, or fit a sample" if declared.beyond else "Fit a sample"
+    limit = "" if most < by_memory else " SEPARATRIX_MEMORY=megabytes raises the limit."
+    raise InputError(
+        f"{declared.name} {why}: it takes {most:,.0f} rows of a stream, and this one has {n:,}.",
+        remedy=f"{instead}: rows.sample({min(int(most), 10_000):_d}).{limit}",
+    )
 
 
 def _has_encoding(model: Any, X: Any) -> bool:

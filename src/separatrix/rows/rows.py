@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.messages import InputError
 from separatrix.notebook import Item, Shown
 from separatrix.rows.parts import Hashes, Parts, hash_block
 from separatrix.rows.schema import (
@@ -136,6 +137,47 @@ class Rows(Shown, ABC):
     def read(self) -> InMemory:
         """Read the table into memory, where rows can be counted and taken by position."""
         return InMemory(self.schema, self.collect())
+
+    def sample(self, n: int, seed: int = 0) -> InMemory:
+        """Read ``n`` rows into memory, drawn at random in one pass.
+
+        Which rows are drawn depends on their content and the seed, and not on their order.
+        """
+        from separatrix.rows.sampling import RandomSample
+
+        if n < 1:
+            raise InputError(f"A sample of {n} rows was asked for.", remedy="Draw at least one.")
+        if self.schema.group or self.schema.time:
+            raise InputError(
+                "A sample does not know the groups and times of its rows.",
+                remedy="Scan the table without `group` and `time`, or draw from it yourself.",
+            )
+        drawn = self.reduce(RandomSample(n, seed)).drawn
+        if drawn is None:
+            raise InputError("The table has no rows.", remedy="Give at least one row.")
+        return InMemory(self.schema, drawn[0])
+
+    def count(self) -> int:
+        """The number of rows, in one pass."""
+        return self.reduce(RowCount()).n
+
+
+class RowCount:
+    """The number of rows."""
+
+    def __init__(self, n: int = 0) -> None:
+        self.n = n
+
+    def fresh(self) -> Self:
+        """No rows."""
+        return type(self)()
+
+    def update(self, block: Block) -> None:
+        """Add the rows of a block."""
+        self.n += block.n
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(self.n + other.n)
 
 
 class InMemory(Rows):

@@ -15,7 +15,49 @@ from separatrix.rows.schema import Block, concatenate
 # A random sample of the rows of a stream, by hash: it merges with ``+`` and has a seed.
 #
 #     the rows of smallest hash(content, ordinal among equal rows of the block, seed)
-#
+
+
+#: Rows, each with the hash that decides whether it is drawn.
+Drawn = tuple[Block, Hashes]
+
+
+def draw(block: Block, seed: int) -> Hashes:
+    """The hash of every row of a block."""
+    # another salt than that of the parts: theirs are ranges of words
+    return salted_words(distinguish_copies(hash_block(block)), -1 - seed)
+
+
+def keep_smallest(drawn: Drawn | None, block: Block, words: Hashes, size: int) -> Drawn:
+    """The ``size`` rows of the smallest hashes among those drawn and further ones."""
+    if drawn is not None:
+        block = concatenate([drawn[0], block])
+        words = np.concatenate([drawn[1], words])
+    order = np.argsort(words, kind="stable")[:size]
+    return block.take(order), words[order]
+
+
+class RandomSample:
+    """``size`` rows of a stream, which depend neither on their order nor on the blocks."""
+
+    def __init__(self, size: int, seed: int = 0, drawn: Drawn | None = None) -> None:
+        self.size, self.seed, self.drawn = size, seed, drawn
+
+    def fresh(self) -> Self:
+        """An empty sample with the same seed."""
+        return type(self)(self.size, self.seed)
+
+    def update(self, block: Block) -> None:
+        """Add the rows of a block."""
+        if block.n:
+            self.drawn = keep_smallest(self.drawn, block, draw(block, self.seed), self.size)
+
+    def __add__(self, other: Self) -> Self:
+        if other.drawn is None:
+            return self
+        drawn = keep_smallest(self.drawn, *other.drawn, self.size)
+        return type(self)(self.size, self.seed, drawn)
+
+
 # Rows of the test part and those of the folds are sampled apart, so that neither depends on how
 # many of the other there are. A table of no more rows than the sample is in it whole.
 
@@ -35,7 +77,7 @@ class Reservoir:
         self,
         seed: int = 0,
         test: int = -1,
-        samples: dict[bool, tuple[Block, Hashes]] | None = None,
+        samples: dict[bool, Drawn] | None = None,
         count: dict[bool, int] | None = None,
     ) -> None:
         self.seed, self.test = seed, test
@@ -49,8 +91,7 @@ class Reservoir:
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
         assert block.parts is not None, "the rows have no parts"
-        # another salt than that of the parts: theirs are ranges of words
-        words = salted_words(distinguish_copies(hash_block(block)), -1 - self.seed)
+        words = draw(block, self.seed)
         for is_test in (False, True):
             indices = np.flatnonzero((block.parts == self.test) == is_test)
             if not len(indices):
@@ -60,14 +101,9 @@ class Reservoir:
             indices = indices[np.argsort(words[indices], kind="stable")[:size]]
             self.samples[is_test] = self._join(is_test, block.take(indices), words[indices])
 
-    def _join(self, is_test: bool, block: Block, words: Hashes) -> tuple[Block, Hashes]:
+    def _join(self, is_test: bool, block: Block, words: Hashes) -> Drawn:
         """The sample with further rows, in the order of their hashes."""
-        if is_test not in self.samples:
-            return block, words
-        first, known = self.samples[is_test]
-        both, all_words = concatenate([first, block]), np.concatenate([known, words])
-        order = np.argsort(all_words, kind="stable")[: self._size(both)]
-        return both.take(order), all_words[order]
+        return keep_smallest(self.samples.get(is_test), block, words, self._size(block))
 
     def _size(self, block: Block) -> int:
         return max(100, min(ROWS, NUMBERS // max(1, len(block.terms))))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable
 from copy import copy
@@ -36,6 +35,7 @@ from separatrix.statistics.moments import (
 from separatrix.study.candidates import BASELINE, Candidate, Size
 from separatrix.study.result import TrainingRows
 from separatrix.study.tasks import REGRESSION
+from separatrix.threads import memory_budget
 
 M = TypeVar("M")
 
@@ -424,8 +424,6 @@ def too_small(n: int) -> InputError:
 # Whether a table can be read into memory whole, or must be studied from one pass.
 
 
-#: Never read more than this into memory.
-MAX_BYTES = 4 << 30
 #: A study in memory takes at most so many times the table as numbers, and so much beside: half of
 #: that is the interpreter with its libraries and compiled loops.
 TABLES, BESIDE, LIBRARIES = 3.0, 1e9, 0.5e9
@@ -458,16 +456,3 @@ def in_small_blocks(rows: Rows) -> Rows:
 def study_memory(rows: int, columns: int) -> float:
     """Bytes that a study of a table in memory may take beside the table and the libraries."""
     return (TABLES - 1.0) * 8.0 * rows * columns + BESIDE - LIBRARIES
-
-
-def memory_budget() -> float:
-    """Bytes that a table may take: ``SEPARATRIX_MEMORY`` (in MB), else a quarter of the memory."""
-    limit = os.environ.get("SEPARATRIX_MEMORY")
-    if limit:
-        return float(limit) * 1e6
-    return min(physical_memory() / 4, MAX_BYTES)
-
-
-def physical_memory() -> float:
-    """Bytes that this computer has."""
-    return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))

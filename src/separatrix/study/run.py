@@ -32,7 +32,6 @@ from separatrix.study.design import (
     RowFolds,
     StudyDesign,
     in_small_blocks,
-    physical_memory,
     reason_to_stream,
     study_memory,
     too_small,
@@ -47,7 +46,7 @@ from separatrix.study.result import LEVEL, Study
 from separatrix.study.streaming import run
 from separatrix.study.tasks import CLASSIFICATION, REGRESSION
 from separatrix.study.training_part import digest_of
-from separatrix.threads import one_blas_thread
+from separatrix.threads import one_blas_thread, physical_memory
 
 
 def run_study(

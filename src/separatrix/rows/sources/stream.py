@@ -17,7 +17,14 @@ from separatrix.rows.rows import InMemory, Rows, S
 from separatrix.rows.schema import Block, Schema
 from separatrix.rows.sources.columns import Counts, add_counts, warn_unseen
 from separatrix.rows.sources.reader import BatchReader, DecodedBatch, join
-from separatrix.rows.sources.source import Contradiction, LocatedBatch, Source, batch_rows
+from separatrix.rows.sources.source import (
+    Contradiction,
+    FileSource,
+    LocatedBatch,
+    Source,
+    TableSource,
+    batch_rows,
+)
 from separatrix.rows.travel import Travel
 from separatrix.threads import on_threads
 
@@ -39,6 +46,10 @@ class BatchedRows(Rows):
     @property
     def travel(self) -> Travel | None:
         """What came from other machines; None where there are none."""
+        return None
+
+    def about_rows(self) -> float | None:
+        """About how many rows a pass reads, 0 where they are in memory; None if nothing tells."""
         return None
 
     @abstractmethod
@@ -172,6 +183,15 @@ class TableRows(BatchedRows):
     def name(self) -> str | None:
         """The name of the source in messages."""
         return self.source.name
+
+    def about_rows(self) -> float | None:
+        """About how many rows a pass reads, 0 where they are in memory; None if nothing tells."""
+        if isinstance(self.source, TableSource):
+            return 0.0
+        if not isinstance(self.source, FileSource):
+            return None
+        columns = len(self.schema.by_name)
+        return self.source.size(columns) / (8.0 * columns)
 
     def under(self, schema: Schema, notes: tuple[str, ...]) -> TableRows:
         """The same table under another schema."""
