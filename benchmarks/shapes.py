@@ -5,7 +5,7 @@
 Each family of :mod:`twins` names its estimators, the twin of each, the arguments of both, the
 shapes it takes and its objective, the smaller the better. Where the twin stops at an objective that
 is more than a millionth worse, its ``tol`` is divided by ten until it does not or a fit takes more
-than ten seconds, and that fit is timed. Runs are interleaved, and the best of several counts.
+than three seconds, and that fit is timed. Runs are interleaved, and the best of several counts.
 Printed is a table in Markdown: seconds of the twin over our own, with our seconds.
 """
 
@@ -40,7 +40,7 @@ def same_objective(entry: Entry, arguments: dict[str, Any], own: Any, x: Any, y:
     goal = entry.objective(own, x, y) * (1.0 + 1e-6)
     for _ in range(8):
         seconds, model = seconds_of(lambda: twin.fit(x, y))
-        if entry.objective(model, x, y) <= goal or seconds > 10.0:
+        if entry.objective(model, x, y) <= goal or seconds > 3.0:
             break
         twin.set_params(tol=0.1 * twin.tol)
         if isinstance(getattr(twin, "max_iter", None), int):

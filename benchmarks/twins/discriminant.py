@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import sklearn.discriminant_analysis
 import sklearn.naive_bayes
 
@@ -15,7 +14,7 @@ discriminant, naive_bayes = sklearn.discriminant_analysis, sklearn.naive_bayes
 
 def counts(x: Any) -> Any:
     """Counts of the size that texts have."""
-    return np.ceil(x) * 10.0 if hasattr(x, "nnz") else abs(x).round(1) * 10.0
+    return x.ceil() if hasattr(x, "nnz") else abs(x).round(1) * 10.0
 
 
 ENTRIES = (

@@ -28,6 +28,8 @@ from separatrix.study.design import thin
 
 #: Distances between rows that are stored with a study, at most.
 MOST_DISTANCES = 5_000
+#: Rows of which all pairs are compared for the page alone.
+MOST_ROWS = 10_000
 
 
 def core_of(model: Any) -> Any:
@@ -240,13 +242,19 @@ def _neighbors(core: Any) -> description.NeighborSearch | None:
 
 
 def _errors_by_count(core: Any) -> tuple[Ints, Floats, Floats]:
-    """Leave-one-out errors of every number of neighbors; none for weights that are not counts."""
+    """Leave-one-out errors of every number of neighbors; none for weights that are not counts.
+
+    Of many rows, those alone that were computed to choose the number.
+    """
+    none = np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0)
+    if not hasattr(core, "leave_one_out_") and core.n_samples_fit_ > MOST_ROWS:
+        return none
     try:
         leave_one_out = (
             core.leave_one_out_ if hasattr(core, "leave_one_out_") else core.leave_one_out()
         )
     except InputError:
-        return np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0)
+        return none
     return leave_one_out.n_neighbors, leave_one_out.error, leave_one_out.standard_error
 
 

@@ -35,9 +35,9 @@ from separatrix.svm import loops
 from separatrix.svm.problem import Budget, LinearProblem, SquaredProblem, SVMProblem
 from separatrix.threads import parallel_map, pieces
 
-#: Epochs before the first system, before the next ones (half of both where rows have little in
-#: common), and at most where a step was refused.
-FIRST, NEXT, MOST = 8, 4, 128
+#: Epochs between systems (half as many where rows have little in common), and at most: where rows
+#: are many times the columns, or a step was refused. Twice as many come before the first system.
+NEXT, MOST = 8, 128
 #: The reduction of the residual by conjugate gradients: at first, and once bounds are nearly right.
 REDUCTION, BETTER = 0.3, 0.05
 #: Rounds without a smaller gap after which rounding prevents more.
@@ -84,8 +84,10 @@ def solve_dual(problem: DualProblem, tol: float, budget: Budget) -> DualPoint:
         DualPreconditioner(problem.rows, problem.diagonal, problem.inverse_shared),
     )
     best = DualPoint(state.beta, state.w, 0.0)
-    first, later = (FIRST, NEXT) if problem.rows.alike else (FIRST // 2, NEXT // 2)
-    epochs, stalled, settled = first, 0, False
+    # the more rows for each column, the slower are conjugate gradients beside coordinate descent
+    later = int(np.clip(NEXT * (problem.n // len(state.w)), NEXT, MOST // 2))
+    later = later if problem.rows.alike else later // 4
+    epochs, stalled, settled = 2 * later, 0, False
     while stalled < STALLED and not budget.exhausted:
         if stalled == STALLED // 2 and problem.rows.in_double():
             stalled = 0
