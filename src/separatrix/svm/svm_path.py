@@ -299,9 +299,26 @@ class SVMPath(ClassifierMixin, KernelModel):
         """Values of C, and their errors (m x folds)."""
         data = self._data
         folds = path_folds(data, cv if cv is not None else self.cv)
+        reaches: list[float] = []
+
+        def traces(rows: Ints) -> list[SVMTrace]:
+            paths = self._traces(rows)
+            reaches.append(min(path.end for path in paths))
+            return paths
+
         if len(self.classes_) == 2:
-            return errors_for_all_C(data, folds, self._traces, self.C_max_)
-        return errors_at_breakpoints(data, folds, self._traces, self.paths_, self.C_max_)
+            errors = errors_for_all_C(data, folds, traces, self.C_max_)
+        else:
+            errors = errors_at_breakpoints(data, folds, traces, self.paths_, self.C_max_)
+        if min(reaches) < self.C_max_:
+            early = sum(reach < self.C_max_ for reach in reaches)
+            warn(
+                "SEP003",
+                f"the paths of {early} of {len(reaches)} folds end before C = {self.C_max_:.4g}, "
+                f"the first at C = {min(reaches):.4g}: beyond, their errors are those at the end. "
+                "Choose C by SVCSearch.",
+            )
+        return errors
 
     def path_figures(
         self,
