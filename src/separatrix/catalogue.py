@@ -245,6 +245,9 @@ MAX_POLYNOMIAL_TERMS = 500
 MAX_COVARIANCE_TERMS = 1_000
 #: Rows times squared coefficients beyond which a posterior of all of them takes too long.
 MAX_POSTERIOR_WORK = 3e7
+#: Functions of a curve at most, and coefficients of all curves beyond which each step of the search
+#: for their penalties takes a second.
+FUNCTIONS_OF_A_CURVE, MAX_CURVE_COEFFICIENTS = 18, 1_200
 #: Rows whose neighbors are always looked for, in all folds.
 FEWEST_QUERIES = 500
 #: Newton steps of a Huber regression, about; each is a product XᵀWX.
@@ -279,6 +282,19 @@ def _posterior_cost(size: Any) -> str:
 
 def _huber_operations(size: Any) -> float:
     return float(size.folds * HUBER_STEPS * size.numbers * size.terms)
+
+
+def _curves_cost(size: Any) -> str:
+    count = FUNCTIONS_OF_A_CURVE * (size.terms - size.levels) + size.levels
+    if count <= MAX_CURVE_COEFFICIENTS:
+        return ""
+    return f"the curves of {size.terms:,} columns have about {count:,} coefficients"
+
+
+def _curves_operations(size: Any) -> float:
+    """Two dozen factorizations of a matrix of the coefficients, and its moments."""
+    count = FUNCTIONS_OF_A_CURVE * (size.terms - size.levels) + size.levels
+    return float(24.0 * count**3 + size.rows * (4.0 * size.terms) ** 2)
 
 
 def _search_operations(size: Any) -> float:
@@ -393,7 +409,7 @@ _ROWS = (
     Declaration("TotalLeastSquares", "linear.total_least_squares", REGRESSION, stream={}),
     Declaration("PolynomialRegression", "linear.polynomial", REGRESSION, view="polynomial",
         stream={},
-        candidate=_candidate("polynomial", 7, "ridge on products, tuned", tunable=True,
+        candidate=_candidate("polynomial", 8, "ridge on products, tuned", tunable=True,
             too_expensive=_polynomial_cost, copies=_term_copies, fit_operations=_product_passes)),
     Declaration("BasisExpansion", "linear.polynomial", TRANSFORM, stream={}),
     Declaration("HuberRegressor", "linear.huber", REGRESSION, view="huber", twin="linear_model",
@@ -405,7 +421,9 @@ _ROWS = (
     Declaration("QuantileRegressor", "linear.quantile", REGRESSION, view="quantile",
         twin="linear_model"),
     # -- additive
-    Declaration("AdditiveRegressor", "additive.regressor", REGRESSION),
+    Declaration("AdditiveRegressor", "additive.regressor", REGRESSION,
+        candidate=_candidate("additive", 7, "smooth curves", logarithms=True,
+            too_expensive=_curves_cost, fit_operations=_curves_operations)),
     # -- logistic
     Declaration("LogisticRegression", "logistic.logistic_regression", CLASSIFICATION,
         view="logistic", twin="linear_model", stream={}, verifier="logistic:logistic",
@@ -486,7 +504,7 @@ _ROWS = (
             slow=True)),
     Declaration("SVRSearch", "svm.search", REGRESSION,
         most_rows=_PAIRS, beyond="LinearSVR", verifier="svm:regressor",
-        candidate=_candidate("svr", 9, "RBF ε-SVR, tuned", logarithms=True, rows_a_unit=50,
+        candidate=_candidate("svr", 10, "RBF ε-SVR, tuned", logarithms=True, rows_a_unit=50,
             fit_operations=_pairs(30.0), options={"cache_size": KERNEL_CACHE}, tunable=True,
             slow=True)),
     Declaration("LinearSVCSearch", "svm.search", CLASSIFICATION, verifier="hyperplanes:classifier",
@@ -499,7 +517,7 @@ _ROWS = (
     Declaration("KernelRidgeCV", "kernel_machines.kernel_ridge", REGRESSION, most_rows=_CUBE),
     Declaration("RecursiveFeatureMachineRegressor", "kernel_machines.recursive_feature_machine",
         REGRESSION, large=True,
-        candidate=_candidate("learned_metric", 11, "kernel ridge, metric learned", share=4.0,
+        candidate=_candidate("learned_metric", 12, "kernel ridge, metric learned", share=4.0,
             logarithms=True, rows_a_unit=50, fit_operations=_pairs(30.0, cubes=1.0), tunable=True,
             slow=True)),
     Declaration("RecursiveFeatureMachineClassifier", "kernel_machines.recursive_feature_machine",
@@ -511,7 +529,7 @@ _ROWS = (
         twin="neighbors", large=True,
         candidate=_neighbors(12)),
     Declaration("KNeighborsRegressor", "neighbors.k_neighbors", REGRESSION, twin="neighbors",
-        candidate=_neighbors(8)),
+        candidate=_neighbors(9)),
     Declaration("RadiusNeighborsClassifier", "neighbors.radius_neighbors", CLASSIFICATION,
         twin="neighbors"),
     Declaration("RadiusNeighborsRegressor", "neighbors.radius_neighbors", REGRESSION,
@@ -555,7 +573,7 @@ _ROWS = (
     Declaration("GaussianProcessRegressor", "bayes.gaussian_process.regressor", REGRESSION,
         most_rows=_CUBE, beyond="n_inducing=256",
         view="process", twin="gaussian_process", stream={"n_inducing": 8},
-        candidate=_process(10, share=0.5, besides=0.0) | {"logarithms": True}),
+        candidate=_process(11, share=0.5, besides=0.0) | {"logarithms": True}),
     Declaration("GaussianProcessClassifier", "bayes.gaussian_process.classifier", CLASSIFICATION,
         most_rows=_CUBE, beyond="n_inducing=256",
         view="process", twin="gaussian_process", stream={"n_inducing": 8},

@@ -28,6 +28,7 @@ from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.convex import Certificate
 from separatrix.parameters import describe_parameters
+from separatrix.rows.schema import to_array
 from separatrix.statistics.moments import prepare
 from separatrix.threads import on_one_blas_thread
 
@@ -206,7 +207,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """b₀ + Σ f_j(x_j) + Σ f_jk for every row; with the standard deviation of its target."""
         check_is_fitted(self, "terms_")
-        x = np.asarray(self._design(X), dtype=float)
+        x = np.asarray(to_array(self._design(X)), dtype=float)
         mean = self._add_terms(x)[:, 0]
         return (mean, np.sqrt(self._variances(x) + self.scale_**2)) if return_std else mean
 
@@ -217,7 +218,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         check_option("kind", kind, ("prediction", "confidence"))
         if not 0.0 < level < 1.0:
             raise InputError(f"level={level!r} must be between 0 and 1.")
-        x = np.asarray(self._design(X), dtype=float)
+        x = np.asarray(to_array(self._design(X)), dtype=float)
         variance = self._variances(x) + (self.scale_**2 if kind == "prediction" else 0.0)
         half = float(ndtri(0.5 + level / 2.0)) * np.sqrt(variance)
         mean = self._add_terms(x)[:, 0]

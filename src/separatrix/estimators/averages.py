@@ -271,11 +271,12 @@ def _weights_of_tests(
 
 def stacking_certificate(average: averaging.Average) -> Certificate:
     """That the weights are optimal."""
+    gap = np.nan if average.gap is None else average.gap
     # A bound on the loss left to gain, relative to the loss, at which weights count as optimal.
     tolerance = 1e-5
     return Certificate(
         "The weights minimize the loss of the average out of fold",
-        gap=average.gap / max(abs(average.value), tolerance),
+        gap=gap / max(abs(average.value), tolerance),
         tolerance=tolerance,
         promised=("gap",),
     )
@@ -312,10 +313,12 @@ class StackedModels(MixtureOfModels):
         """Average models that are fitted already, with weights that were found before."""
         self._accept_models(models)
         self.weights_ = np.asarray(average.weights, dtype=float)
-        weights = stacking_certificate(average)
-        self.certificate_ = wrapped.joint_certificate(
-            f"Average of {len(self.estimators_)} models", [weights, *self.estimators_]
-        )
+        claim, parts = f"Average of {len(self.estimators_)} models", list(models)
+        if average.gap is None:
+            claim += " with weights that are not optimized"
+        else:
+            parts.insert(0, stacking_certificate(average))
+        self.certificate_ = wrapped.joint_certificate(claim, parts)
         return self
 
 

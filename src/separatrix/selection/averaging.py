@@ -25,11 +25,14 @@ from separatrix.selection.folds import SMALLEST
 
 @dataclass(frozen=True)
 class Average:
-    """Weights by model, the objective (a mean over rows), and a bound on what is left to gain."""
+    """Weights by model, the objective (a mean over rows), and a bound on what is left to gain.
+
+    The bound is None of weights that are not meant to minimize anything.
+    """
 
     weights: Floats
     value: float
-    gap: float
+    gap: float | None
 
 
 def log_loss_average(probabilities: Floats, w: Floats) -> Average:
@@ -78,6 +81,31 @@ def squared_error_average(predictions: Floats, y: Floats, w: Floats) -> Average:
     error = residuals @ a
     slope = 2.0 * residuals.T @ error
     return Average(a, float(error @ error), float(max(slope @ a - slope.min(), 0.0)))
+
+
+#: Models that are averaged with equal weights, at most: five differ enough to cancel errors.
+MOST_ALIKE = 5
+#: Standard errors of the difference up to which a model counts as good as the best.
+ALIKE_ERRORS = 2.0
+
+
+def equal_average(losses: Floats, w: Floats) -> Average:
+    """Equal weights for models as good as the best; ``losses`` are rows x models.
+
+    These are the best five, those apart that are worse than the best by more than two standard
+    errors of the difference. Where rows are few, weights that minimize a loss follow chance, and
+    the choice of one model does so still more.
+    """
+    share = w / w.sum()
+    means = share @ losses
+    order = np.argsort(means, kind="stable")[:MOST_ALIKE]
+    apart = losses[:, order] - losses[:, order[:1]]
+    mean = share @ apart
+    errors = np.sqrt(share**2 @ (apart - mean) ** 2)
+    alike = order[mean <= ALIKE_ERRORS * errors]
+    weights = np.zeros(losses.shape[1])
+    weights[alike] = 1.0 / len(alike)
+    return Average(weights, float("nan"), None)
 
 
 def evidence_weights(log_evidence: Any, prior_weights: Any = None) -> Floats:

@@ -30,7 +30,7 @@ class Size:
     """What the cost of a fit depends on: rows, columns of the design, classes (1 for numbers).
 
     ``work`` is what a candidate may take in operations, ``memory`` in bytes; ``folds`` are those of
-    the comparison.
+    the comparison, ``levels`` those of the columns that stand for a level.
     """
 
     rows: int
@@ -39,6 +39,7 @@ class Size:
     folds: int = 5
     work: float = math.inf
     memory: float = math.inf
+    levels: int = 0
 
     @property
     def numbers(self) -> float:

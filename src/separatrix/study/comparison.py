@@ -20,7 +20,7 @@ from separatrix.arrays import Floats, Ints
 from separatrix.estimators.base import codes_of
 from separatrix.messages import InputError, SeparatrixWarning, warn
 from separatrix.rows.schema import to_array, unit_weights
-from separatrix.selection.averaging import Average
+from separatrix.selection.averaging import Average, equal_average
 from separatrix.selection.tuning import Tuning, TuningData
 from separatrix.statistics.moments import prepare
 from separatrix.study.candidates import BASELINE, Candidate, display_name
@@ -273,25 +273,29 @@ class RowComparison(Comparison):
 
 
 # -------------------------------------------------------------------------------------------------
-# An average of the candidates: weights on the simplex from their out-of-fold predictions.
+# An average of the candidates, by their out-of-fold predictions.
 #
-# The weights that judge a fold come from the other folds, so that its loss may be compared with
-# those of the candidates. For accuracy it is taken where it has the least; its weights then come
-# from all folds.
+#     Σₘ aₘ ŷₘ,   a ≥ 0, Σ a = 1:     equal weights of those as good as the best, or least loss
+#
+# What judges a fold comes from the others: the weights, and as well the best candidate beside which
+# the average is judged. The least of many losses is smaller than what its candidate has elsewhere.
 
 
 #: Candidates with less weight are not worth a fit of their own.
 MIN_WEIGHT = 0.01
 #: Share of the loss that an average must save: for less, one model is easier to keep than several.
 LEAST_GAIN = 0.005
-#: Candidates with more than so many times the loss of the best have no part in an average: their
-#: few large errors would decide its weights, fold by fold.
+#: Candidates with more than so many times the loss of the best have no part in weights of least
+#: loss: their few large errors would decide them, fold by fold.
 FAR_WORSE = 2.0
 
 
 @dataclass(frozen=True)
 class AveragedCandidates:
-    """Weights by name, out-of-fold predictions of the average, and what it gains on the best."""
+    """Weights by name, out-of-fold predictions of the average, and what it gains.
+
+    ``gain`` is that on the best candidate, chosen without the fold that judges it.
+    """
 
     average: Average
     weights: Mapping[str, float]
@@ -300,23 +304,27 @@ class AveragedCandidates:
     gain: Difference
 
     @property
+    def loss(self) -> float:
+        """The mean loss that is compared."""
+        return average(next(iter(self.losses.by_metric.values())), self.losses.w)
+
+    @property
     def helps(self) -> bool:
-        """Whether the average is better than the best candidate, and worth several models."""
-        values, w = next(iter(self.losses.by_metric.values())), self.losses.w
-        return self.gain.mean > LEAST_GAIN * abs(average(values, w))
+        """Whether the average is better than the choice of one, and worth several models."""
+        return len(self.weights) > 1 and self.gain.mean > LEAST_GAIN * abs(self.loss)
 
     def chosen(self, choice: Choice) -> Choice:
         """The choice of the average instead of a candidate."""
         measure = METRIC_NAMES.get(choice.metric, choice.metric)
         why = (
-            f"The weighted average has a smaller cross-validated {measure} than the best model, "
-            f"{choice.best} (by {self._gain})."
+            f"Chosen without a fold and judged on it, the weighted average has a smaller {measure} "
+            f"than the best model (by {self._gain})."
         )
         return replace(choice, winner=AVERAGE, reason=why)
 
     def __str__(self) -> str:
         parts = ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights.items())
-        return f"{parts} (gain on the best model: {self._gain})"
+        return f"{parts} (gain on choosing the best model without each fold: {self._gain})"
 
     @property
     def _gain(self) -> str:
@@ -328,33 +336,60 @@ def average_candidates(
     fold: Ints,
     weigh: Callable[[Floats, Ints], Average],
     losses_of: Callable[[Floats], CandidateLosses],
-    best: Floats,
 ) -> AveragedCandidates:
     """Average predictions of the same rows, one array by candidate.
 
-    ``weigh(stacked, rows)`` finds weights from some of the rows; ``losses_of`` gives the losses of
-    averaged predictions, of which the first metric is compared with ``best``, those of the best
-    candidate.
+    ``weigh(stacked, rows)`` finds weights of least loss from some of the rows; ``losses_of`` gives
+    the losses of predictions, of which the first metric decides.
     """
     names, stacked = list(predictions), np.stack(list(predictions.values()))
-    mixed = np.empty_like(stacked[0])
-    for number in np.unique(fold):
-        inside = fold == number
-        weights = weigh(stacked, np.flatnonzero(~inside)).weights
-        mixed[inside] = np.tensordot(weights, stacked[:, inside], 1)
-    losses = losses_of(mixed)
-    values = next(iter(losses.by_metric.values()))
-    average = weigh(stacked, np.arange(len(fold)))
-    keep = average.weights >= MIN_WEIGHT
-    share = np.where(keep, average.weights, 0.0)
-    share = share / share.sum()
-    return AveragedCandidates(
-        Average(share[keep], average.value, average.gap),
-        {name: float(a) for name, a in zip(names, share, strict=True) if a > 0},
-        mixed,
-        losses,
-        difference(best, values, losses.w),
-    )
+    scored = [losses_of(p) for p in stacked]
+    w = scored[0].w
+    losses = np.stack([next(iter(s.by_metric.values())) for s in scored], axis=1)
+
+    def best(rows: Ints) -> Average:
+        means = w[rows] @ losses[rows]
+        return Average((np.arange(len(names)) == means.argmin()).astype(float), np.nan, None)
+
+    def least(rows: Ints) -> Average:
+        means = w[rows] @ losses[rows]
+        near = means <= FAR_WORSE * means.min()
+        found = weigh(stacked[near], rows)
+        weights = np.zeros(len(names))
+        weights[near] = found.weights
+        return Average(weights, found.value, found.gap)
+
+    def equal(rows: Ints) -> Average:
+        return equal_average(losses[rows], w[rows])
+
+    def judge(rule: Callable[[Ints], Average]) -> tuple[Floats, CandidateLosses]:
+        mixed = np.empty_like(stacked[0])
+        for number in np.unique(fold):
+            inside = fold == number
+            mixed[inside] = np.tensordot(
+                rule(np.flatnonzero(~inside)).weights, stacked[:, inside], 1
+            )
+        return mixed, losses_of(mixed)
+
+    single = next(iter(judge(best)[1].by_metric.values()))
+    found = []
+    for rule in (equal, least):
+        mixed, mixed_losses = judge(rule)
+        whole = rule(np.arange(len(fold)))
+        keep = whole.weights >= MIN_WEIGHT
+        share = np.where(keep, whole.weights, 0.0)
+        share = share / share.sum()
+        values = next(iter(mixed_losses.by_metric.values()))
+        found.append(
+            AveragedCandidates(
+                Average(share[keep], whole.value, whole.gap),
+                {name: float(a) for name, a in zip(names, share, strict=True) if a > 0},
+                mixed,
+                mixed_losses,
+                difference(single, values, mixed_losses.w),
+            )
+        )
+    return min(found, key=lambda averaged: averaged.loss)
 
 
 class Averageable(Protocol):

@@ -29,7 +29,6 @@ from separatrix.study.candidates import BASELINE, Candidate
 from separatrix.study.class_scores import DecisionCosts
 from separatrix.study.comparison import (
     AVERAGE,
-    FAR_WORSE,
     AveragedCandidates,
     CandidateLosses,
     ComparisonOutcome,
@@ -274,10 +273,7 @@ class ComparedRows:
         comparison = self.comparison
         if self.selection.options.validation.repeats > 1:
             return None
-        losses = comparison.paired(comparison.metric)
-        most = FAR_WORSE * losses.mean(best)
-        near = [name for name in comparison.complete if losses.mean(name) <= most]
-        complete = {name: self.predictions[name] for name in near}
+        complete = {name: self.predictions[name] for name in comparison.complete}
         complete = {name: f for name, f in complete.items() if f.values is not None}
         if len(complete) < 2 or best not in complete:
             return None
@@ -290,7 +286,6 @@ class ComparedRows:
             first.fold,
             lambda stacked, some: self.selection.weigh(first, stacked, some),
             lambda mixed: self.selection.losses(first.with_values(mixed)),
-            self.selection.losses(first).by_metric[comparison.metric],
         )
 
 

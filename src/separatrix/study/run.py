@@ -234,6 +234,7 @@ def _study_rows(
         folds.k,
         options.effort.work,
         memory,
+        sum(term.level is not None for term in table.block.terms),
     )
     offset = None
     if task == REGRESSION:
