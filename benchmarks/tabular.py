@@ -215,7 +215,9 @@ def catboost(x: pd.DataFrame, y: Any, new: pd.DataFrame, classes: bool) -> Predi
 
 
 def _strings(x: pd.DataFrame, texts: list[str]) -> pd.DataFrame:
-    return x.assign(**{name: x[name].astype(str).astype(object) for name in texts})
+    return pd.DataFrame(
+        {name: x[name].astype(str).astype(object) if name in texts else x[name] for name in x}
+    )
 
 
 def xrfm(x: pd.DataFrame, y: Any, new: pd.DataFrame, classes: bool) -> Prediction:

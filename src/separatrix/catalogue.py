@@ -245,9 +245,8 @@ MAX_POLYNOMIAL_TERMS = 500
 MAX_COVARIANCE_TERMS = 1_000
 #: Rows times squared coefficients beyond which a posterior of all of them takes too long.
 MAX_POSTERIOR_WORK = 3e7
-#: Functions of a curve at most, and coefficients of all curves beyond which each step of the search
-#: for their penalties takes a second.
-FUNCTIONS_OF_A_CURVE, MAX_CURVE_COEFFICIENTS = 18, 1_200
+#: Functions of a curve, and steps of the search for the penalties of all curves, usually.
+FUNCTIONS_OF_A_CURVE, CURVE_STEPS = 18, 20
 #: Rows whose neighbors are always looked for, in all folds.
 FEWEST_QUERIES = 500
 #: Newton steps of a Huber regression, about; each is a product XᵀWX.
@@ -284,17 +283,12 @@ def _huber_operations(size: Any) -> float:
     return float(size.folds * HUBER_STEPS * size.numbers * size.terms)
 
 
-def _curves_cost(size: Any) -> str:
-    count = FUNCTIONS_OF_A_CURVE * (size.terms - size.levels) + size.levels
-    if count <= MAX_CURVE_COEFFICIENTS:
-        return ""
-    return f"the curves of {size.terms:,} columns have about {count:,} coefficients"
-
-
-def _curves_operations(size: Any) -> float:
-    """Two dozen factorizations of a matrix of the coefficients, and its moments."""
-    count = FUNCTIONS_OF_A_CURVE * (size.terms - size.levels) + size.levels
-    return float(24.0 * count**3 + size.rows * (4.0 * size.terms) ** 2)
+def _curve_operations(size: Any) -> float:
+    """Steps of the search for the penalties, each a factorization and an inverse; and moments."""
+    numbers = size.terms - size.levels
+    count = FUNCTIONS_OF_A_CURVE * numbers + size.levels
+    one = CURVE_STEPS * float(count) ** 3 + float(size.rows) * (4.0 * numbers + 10.0) ** 2
+    return float(size.folds * one)
 
 
 def _search_operations(size: Any) -> float:
@@ -422,8 +416,8 @@ _ROWS = (
         twin="linear_model"),
     # -- additive
     Declaration("AdditiveRegressor", "additive.regressor", REGRESSION,
-        candidate=_candidate("additive", 7, "smooth curves", logarithms=True,
-            too_expensive=_curves_cost, fit_operations=_curves_operations)),
+        candidate=_candidate("additive", 7, "smooth curves", logarithms=True, share=4.0,
+            operations=_curve_operations, fit_operations=passes(20.0))),
     # -- logistic
     Declaration("LogisticRegression", "logistic.logistic_regression", CLASSIFICATION,
         view="logistic", twin="linear_model", stream={}, verifier="logistic:logistic",

@@ -189,7 +189,7 @@ def test_the_other_goal_is_named(many) -> None:
     study = replace(many, leaderboard=(*many.leaderboard, replace(first, name="svm")))
     other = Choice("lda", "one_se", "log_loss", "", "svm", "svm")
     text = other_choice(replace(study, choice=other))
-    assert text == "The goal `accuracy`, which takes the smallest loss, would have chosen SVM."
+    assert text == "`--goal accuracy`, which takes the smallest loss, would have chosen SVM."
     assert 'With `goal="accuracy"`: SVM.' in " ".join(printed(replace(study, choice=other)))
     same = replace(other, other_rule_winner="lda")
     assert other_choice(replace(study, choice=same)).endswith("the same model.")

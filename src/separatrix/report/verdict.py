@@ -100,9 +100,9 @@ def other_choice(study: Study) -> str:
     several = len([e for e in study.leaderboard if not is_baseline(e.name)]) > 1
     if choice is None or not several or is_baseline(choice.winner) or not choice.other_rule_winner:
         return ""
-    what = "`accuracy`, which takes the smallest loss,"
+    what = "`--goal accuracy`, which takes the smallest loss,"
     if choice.rule == "best":
-        what = "`simplicity`, which takes the simplest model that is as good as the best,"
+        what = "`--goal simplicity`, which takes the simplest model that is as good as the best,"
     same = choice.other_rule_winner == choice.winner
     other = "the same model" if same else display_name(choice.other_rule_winner)
     entry = choice.other
@@ -112,7 +112,7 @@ def other_choice(study: Study) -> str:
         score = f"{score_info(entry.metric).short} {score_text(entry.mean, entry.metric)}"
         other += f", with a cross-validated {score}{beside}"
         other += f": {entry.note}" if entry.note else ""
-    return f"The goal {what} would have chosen {other}."
+    return f"{what} would have chosen {other}."
 
 
 def reference_text(study: Study) -> str:

@@ -106,8 +106,9 @@ class Candidate:
         if reason:
             return reason
         shape = f"{size.rows:,} rows of {size.terms:,} columns"
-        if work > size.work:
-            return f"{shape} are {power(work)} operations, and it may take {power(size.work)}"
+        most = self.share * size.work
+        if work > most:
+            return f"{shape} are {power(work)} operations, and it may take {power(most)}"
         if self.memory(size) > size.memory:
             return (
                 f"{shape} as it needs them take {self.memory(size) / 1e9:.1f} GB, and a study of "

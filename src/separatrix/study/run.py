@@ -95,9 +95,10 @@ def run_study(
         numbers: "rmse", "mae" or "r2". None takes the first.
     goal : {"simplicity", "accuracy"}, default="simplicity"
         "simplicity" takes the simplest model within one standard error of the difference from the
-        best (and 5 % of its loss). "accuracy" takes the best, or an average of it with others where
-        that has less loss still: non-negative weights that sum to one, learned out of fold. The
-        choice says what the other goal would take, and its score (``choice.other``).
+        best (and 5 % of its loss). "accuracy" takes the best, or an average where that has less
+        loss on folds that chose neither: of those as good as the best with equal weights, or with
+        the weights of least loss. The choice says what the other goal would take, and its score
+        (``choice.other``).
     effort : {"quick", "normal", "thorough"}, default="normal"
         Limit on the work of every candidate, counted in operations: larger searches, more rows.
     reference : bool, default=None
