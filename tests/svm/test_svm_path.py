@@ -110,7 +110,7 @@ def test_rows_that_nearly_depend_on_one_another_do_not_end_the_path(seed: int) -
 def test_nearly_all_paths_of_nearly_dependent_rows_reach_C_max() -> None:
     """What rounding does differs between machines: of all, a few end, and are right up to there."""
     ended = 0
-    for gram, y in itertools.chain.from_iterable(map(nearly_dependent, (11, *range(100, 110))):
+    for gram, y in itertools.chain.from_iterable(map(nearly_dependent, (11, *range(100, 110)))):
         path = trace_svm(gram, y, np.ones(len(y)), C_max=1e3, max_changes=10_000)
         Cs = np.array([C for C in (1e-3, 0.7, 30.0, 500.0) if path.end >= C])
         assert gaps_along(path, gram, Cs).max(initial=0.0) < 1e-7
