@@ -609,7 +609,7 @@ def refuse_too_many(model: Any, rows: Rows) -> None:
     about = rows.about_rows()
     if about is not None and about <= most / 2:  # sizes are judged by files: right within twice
         return
-    n = rows.count()
+    n = rows.count_rows()
     if n <= most:
         return
     why = "compares rows with each other" if most < by_memory else "needs all rows in memory"

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.arrays import Floats, Matrix
+from separatrix.arrays import Floats, Ints, Matrix
 from separatrix.rows.schema import to_array
 from separatrix.threads import parallel_map, pieces
 
@@ -290,6 +290,15 @@ def log_softmax(scores: Floats) -> Floats:
     s -= s.max(axis=0)
     s -= np.log(np.exp(s).sum(axis=0))
     return _by_row(scores, s)
+
+
+def most_probable(p: Floats) -> tuple[Ints, Floats]:
+    """The class of the largest probability of every row, the first among equals, and that."""
+    by_class = _by_class(p)
+    if len(by_class) == 2:
+        return (by_class[1] > by_class[0]).astype(np.int64), np.maximum(by_class[0], by_class[1])
+    best = by_class.argmax(axis=0)
+    return best, by_class[best, np.arange(len(best))]
 
 
 def _by_class(scores: Floats) -> Floats:

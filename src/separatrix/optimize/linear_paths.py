@@ -26,6 +26,9 @@ from separatrix.statistics.moments import FieldStatistic, Moments, Standardizer
 ALL = -2
 #: Passes at most.
 MAX_PASSES = 15
+#: Decrease of the mean loss that a further step must promise: of a fit that is compared with
+#: others, whose losses are known to a few digits, and of the one that is chosen.
+COMPARED, CHOSEN = 1e-9, 1e-10
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,7 @@ class Descent:
     step: Floats | None = None
     size: float = 1.0
     promised: float = np.inf
+    tolerance: float = COMPARED
     done: bool = False
 
     @property
@@ -153,8 +157,7 @@ class Descent:
         self.theta, self.value, self.gradient, self.validation = point, value, gradient, validation
         self.step, self.size = self.memory.direction(gradient, self.solve), 1.0
         self.promised = float(np.sum(self.step * gradient))
-        # Decrease of the mean loss that a further step must promise.
-        self.done = self.promised <= 1e-10 * self.weight
+        self.done = self.promised <= self.tolerance * self.weight
 
     @property
     def residual(self) -> float:
@@ -184,6 +187,13 @@ class LinearPaths:
         column = 2 if kind == "error" else 1
         return np.asarray(validation[:, :, column] / np.maximum(validation[:, :, 0], 1e-300))
 
+    def finish(self, rows: Rows, point: int) -> int:
+        """Solve the problem of all folds to the end; the number of further passes."""
+        descent = self.descents[point, ALL]
+        descent.tolerance = CHOSEN
+        descent.done = descent.promised <= CHOSEN * descent.weight
+        return descend(rows, self.design, [descent])
+
     def undo_scaling(self, point: int, fold: int) -> tuple[Floats, Floats]:
         """Coefficients (scores x d) and intercepts for encoded rows."""
         theta = self.descents[point, fold].theta
@@ -202,28 +212,98 @@ class PathJob:
     penalties: Floats
     weights: dict[int, float]
 
-    def start(self, sample: Block, design: LinearDesign) -> dict[tuple[int, int], Descent]:
-        """Every problem at the solution of its sample, by penalty and fold."""
-        mean = sum(self.weights.values()) / len(self.weights)
-        whole = design.sample(sample, mean, ALL)
-        centers = self.loss.warm_starts(whole, self.penalties)
-        pairs = list(zip(centers, self.penalties.tolist(), strict=True))
-        solvers = [self.loss.solver(whole, theta, penalty) for theta, penalty in pairs]
-        found = {}
-        for f, weight in self.weights.items():
-            starts = self.loss.warm_starts(design.sample(sample, weight, f), self.penalties)
-            for c, (start, penalty) in enumerate(zip(starts, self.penalties, strict=True)):
-                ridge = whole.add_penalty(float(penalty))
-                found[c, f] = Descent(self.loss, ridge, f, weight, start, solvers[c])
+    def on_sample(self, sample: Block, design: LinearDesign) -> SampledPaths:
+        """The solutions of all problems on a sample that stands for all rows."""
+        starts = {
+            f: np.array(self.loss.warm_starts(design.sample(sample, weight, f), self.penalties))
+            for f, weight in self.weights.items()
+        }
+        whole = design.sample(sample, self.weights[ALL], ALL)
+        assert sample.parts is not None
+        return SampledPaths(self, whole, np.asarray(sample.parts), starts)
+
+
+#: Root mean square difference of scores at which two penalties count as one: the mean of a loss
+#: whose second derivative is at most 1/4, as of logistic regression, differs by 1e-5 at most.
+SAME_SCORES = 0.01
+#: Standard errors of a paired difference by which a penalty loses on the sample.
+CLEARLY = 3.0
+
+
+@dataclass(frozen=True)
+class SampledPaths:
+    """The problems of a job at their solutions on a sample, by fold (points x D x scores)."""
+
+    job: PathJob
+    whole: RidgeRows
+    parts: Ints
+    starts: dict[int, Floats]
+
+    def competing(self) -> list[int]:
+        """Points that may win on all rows: the weakest penalty, and stronger ones that differ.
+
+        A penalty that is too strong for the sample is so for all rows, where a fit needs less of
+        it: a penalty that loses there is left out, and all that are stronger.
+        """
+        losses = np.array([self._losses(c) for c in range(len(self.job.penalties))])
+        w = self.whole.w / self.whole.weight
+        best = losses[int((losses @ w).argmin())]
+        kept: list[int] = []
+        for c in reversed(range(len(losses))):  # from the weakest penalty on
+            behind = losses[c] - best
+            mean = float(behind @ w)
+            error = float(np.sqrt(np.sum((w * (behind - mean)) ** 2)))
+            if kept and mean > CLEARLY * error:
+                break
+            if not kept or self._distance(c, kept[-1]) > SAME_SCORES:
+                kept.append(c)
+        return kept[::-1]
+
+    def _losses(self, c: int) -> Floats:
+        """The loss of every row of the sample, out of fold."""
+        losses = np.zeros(len(self.whole.w))
+        for f, starts in self.starts.items():
+            rows = np.flatnonzero(self.parts == f)
+            if len(rows):
+                scores = starts[c].T @ self.whole.z[rows].T
+                losses[rows] = self.job.loss.validate(scores, self.whole.codes[rows])[0]
+        return losses
+
+    def _distance(self, c: int, other: int) -> float:
+        """Root mean square difference of the scores of two penalties."""
+        difference = self.whole.z @ (self.starts[ALL][c] - self.starts[ALL][other])
+        return float(np.sqrt(self.whole.w @ np.mean(difference**2, axis=1) / self.whole.weight))
+
+    def take(self, points: list[int]) -> SampledPaths:
+        """Some of the penalties."""
+        job = replace(self.job, penalties=self.job.penalties[points])
+        starts = {f: start[points] for f, start in self.starts.items()}
+        return replace(self, job=job, starts=starts)
+
+    def descents(self) -> dict[tuple[int, int], Descent]:
+        """Every problem on its way over all rows, by penalty and fold."""
+        loss, found = self.job.loss, {}
+        for c, penalty in enumerate(self.job.penalties.tolist()):
+            ridge = self.whole.add_penalty(penalty)
+            solver = loss.solver(self.whole, self.starts[ALL][c], penalty)
+            for f, weight in self.job.weights.items():
+                found[c, f] = Descent(loss, ridge, f, weight, self.starts[f][c], solver)
         return found
 
 
-def solve_paths(
-    rows: Rows, sample: Block, design: LinearDesign, jobs: list[PathJob]
-) -> list[LinearPaths]:
+def solve_paths(rows: Rows, design: LinearDesign, sampled: list[SampledPaths]) -> list[LinearPaths]:
     """Solve all problems of all jobs together: a pass evaluates those that have not converged."""
-    started = [job.start(sample, design) for job in jobs]
-    every = [descent for found in started for descent in found.values()]
+    jobs = [paths.job for paths in sampled]
+    started = [paths.descents() for paths in sampled]
+    passes = descend(rows, design, [descent for found in started for descent in found.values()])
+    return [
+        LinearPaths(design, job.penalties, [f for f in job.weights if f != ALL], found, passes)
+        for job, found in zip(jobs, started, strict=True)
+    ]
+
+
+def descend(rows: Rows, design: LinearDesign, every: list[Descent]) -> int:
+    """Passes over the rows until all problems have converged; how many there were."""
     passes = 0
     while passes < MAX_PASSES and any(not d.done for d in every):
         active = [d for d in every if not d.done]
@@ -234,10 +314,7 @@ def solve_paths(
         for i, descent in enumerate(active):
             descent.accept(float(found.value[i]), found.gradient[i], found.validation[i])
         passes += 1
-    return [
-        LinearPaths(design, job.penalties, [f for f in job.weights if f != ALL], found, passes)
-        for job, found in zip(jobs, started, strict=True)
-    ]
+    return passes
 
 
 @dataclass(frozen=True)

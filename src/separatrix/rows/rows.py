@@ -157,7 +157,7 @@ class Rows(Shown, ABC):
             raise InputError("The table has no rows.", remedy="Give at least one row.")
         return InMemory(self.schema, drawn[0])
 
-    def count(self) -> int:
+    def count_rows(self) -> int:
         """The number of rows, in one pass."""
         return self.reduce(RowCount()).n
 

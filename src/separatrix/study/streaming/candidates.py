@@ -182,81 +182,104 @@ def fits_by_passes(
     data.require_classes()
     names, k = [candidate.name for candidate in compared], len(data.targets)
     Cs = path_points(data, work)
-    ridge = Cs if "logistic_ridge" in names else []
-    penalties = [1.0 / C for C in ridge]
+    penalties = np.array([1.0 / C for C in Cs])
+    likelihood = min(LIKELIHOOD * data.total.weight, 0.5 * penalties.min())
+    jobs: dict[str, PathJob] = {}
     if "logistic" in names:
-        penalties.append(min([LIKELIHOOD * data.total.weight, *(0.5 * p for p in penalties)]))
-    jobs = {}
-    if penalties:
-        jobs["logistic"] = PathJob(LogisticPathLoss(k), np.array(penalties), _weights(data))
+        jobs["logistic"] = PathJob(LogisticPathLoss(k), np.array([likelihood]), _weights(data))
+    if "logistic_ridge" in names:
+        jobs["logistic_ridge"] = PathJob(LogisticPathLoss(k), penalties, _weights(data))
     if "linear_svm" in names:
-        weights = {**_weights(data), ALL: data.total.weight}
-        jobs["svm"] = PathJob(SquaredHingeLoss(k), np.array([1.0 / C for C in Cs]), weights)
+        jobs["linear_svm"] = PathJob(SquaredHingeLoss(k), penalties, _weights(data))
     design = LinearDesign.of(data.encoding, data.design, data.targets)
-    solved = solve_paths(data.rows, data.sample, design, list(jobs.values()))
-    paths = dict(zip(jobs, solved, strict=True))
+    sampled = []
+    for job in jobs.values():
+        paths = job.on_sample(data.sample, design)
+        sampled.append(paths.take(paths.competing()))
+    solved = dict(zip(jobs, solve_paths(data.rows, design, sampled), strict=True))
     fits = []
     for candidate in compared:
-        if candidate.name == "linear_svm":
-            fits.append(_svm(candidate, data, paths["svm"], Cs, loss))
-        elif candidate.name == "logistic":
-            last = np.full(len(data.folds), len(penalties) - 1)
-            fits.append(_likelihood(candidate, data, paths["logistic"], last))
+        found = solved[candidate.name]
+        if candidate.name == "logistic":
+            fits.append(_likelihood(candidate, data, found))
         else:
-            losses = paths["logistic"].losses(loss)[: len(ridge)]
-            best, by_fold = best_by_fold(losses, fold_weights(data))
-            fits.append(_fit_penalized(candidate, data, paths["logistic"], Cs, int(best), by_fold))
+            fit = _svm if candidate.name == "linear_svm" else _fit_penalized
+            best, by_fold = best_by_fold(found.losses(loss), fold_weights(data))
+            fits.append(
+                fit(candidate, data, found, int(best), by_fold, _describe_screened(Cs, found))
+            )
     return fits
 
 
+def _describe_screened(Cs: list[float], found: LinearPaths) -> str:
+    """A note on the values of C that the sample left."""
+    left = len(found.penalties)
+    if left == len(Cs):
+        return ""
+    return f"{left} of {len(Cs)} values of C: the others lose, or do not differ, on a sample"
+
+
 def _weights(data: ClassData) -> dict[int, float]:
-    """Of the training rows of each fold, by its label."""
-    return {f: data.total.weight - data.weight(f) for f in data.folds}
+    """Of the training rows of each fold, by its label, and of all of them."""
+    return {**{f: data.total.weight - data.weight(f) for f in data.folds}, ALL: data.total.weight}
 
 
-def _likelihood(
-    candidate: Candidate, data: ClassData, paths: LinearPaths, last: NDArray[Any]
-) -> FoldFits:
-    models = _fold_models(LogisticModel, data, paths, last)
+def _likelihood(candidate: Candidate, data: ClassData, paths: LinearPaths) -> FoldFits:
+    points = np.zeros(len(data.folds), dtype=np.int64)
+    models = _fold_models(LogisticModel, data, paths, points)
 
     def fit() -> Any:
         model = candidate.make(len(data.folds)).set_params(tol=1e-8)
-        return model.fit(data.training_rows())
+        return _finish_logistic(model, data, paths, 0)
 
-    return FoldFits(candidate, models, fit, note=_describe_unsolved(paths, last))
+    return FoldFits(candidate, models, fit, note=_describe_unsolved(paths, points))
 
 
 def _fit_penalized(
     candidate: Candidate,
     data: ClassData,
     paths: LinearPaths,
-    Cs: list[float],
     best: int,
-    by_fold: NDArray[Any],
+    by_fold: Ints,
+    note: str,
 ) -> FoldFits:
     models = _fold_models(LogisticModel, data, paths, by_fold)
+    Cs = 1.0 / paths.penalties
 
     def fit() -> Any:
-        model = LogisticRegression(C=Cs[best], standardize=True, tol=1e-8)
-        return model.fit(data.training_rows())
+        model = LogisticRegression(C=float(Cs[best]), standardize=True, tol=1e-8)
+        return _finish_logistic(model, data, paths, best)
 
-    chosen = {"C": tuple(float(Cs[i]) for i in by_fold)}
-    return FoldFits(candidate, models, fit, chosen, _describe_unsolved(paths, by_fold))
+    chosen = {"C": tuple(Cs[by_fold].tolist())}
+    note = "; ".join(filter(None, [note, _describe_unsolved(paths, by_fold)]))
+    return FoldFits(candidate, models, fit, chosen, note)
+
+
+def _finish_logistic(model: Any, data: ClassData, paths: LinearPaths, point: int) -> Any:
+    """The model of all rows, from where the passes over all folds left it."""
+    model.coef_, model.intercept_ = paths.undo_scaling(point, ALL)
+    fitted = model.set_params(warm_start=True).fit(data.training_rows())
+    return fitted.set_params(warm_start=False)
 
 
 def _svm(
-    candidate: Candidate, data: ClassData, paths: LinearPaths, Cs: list[float], loss: str
+    candidate: Candidate,
+    data: ClassData,
+    paths: LinearPaths,
+    best: int,
+    by_fold: Ints,
+    note: str,
 ) -> FoldFits:
     """The linear SVM with squared slacks, which passes can minimize; C by its loss out of fold."""
-    best, by_fold = best_by_fold(paths.losses(loss), fold_weights(data))
     models = _fold_models(MarginModel, data, paths, by_fold)
-    note = "; ".join(filter(None, ["squared slacks", _describe_unsolved(paths, by_fold)]))
+    Cs = 1.0 / paths.penalties
+    notes = ["squared slacks", note, _describe_unsolved(paths, by_fold)]
     return FoldFits(
         candidate,
         models,
-        lambda: _linear_svc(data, paths, int(best), float(Cs[best])),
-        {"C": tuple(float(Cs[i]) for i in by_fold)},
-        note,
+        lambda: _linear_svc(data, paths, best, float(Cs[best])),
+        {"C": tuple(Cs[by_fold].tolist())},
+        "; ".join(filter(None, notes)),
     )
 
 
@@ -280,6 +303,7 @@ def _describe_unsolved(paths: LinearPaths, points: NDArray[Any]) -> str:
 
 def _linear_svc(data: ClassData, paths: LinearPaths, point: int, C: float) -> LinearSVC:
     """The hyperplanes of all training rows as a fitted model."""
+    passes = paths.n_passes + paths.finish(data.rows, point)
     descent, (coef, intercept) = paths.descents[point, ALL], paths.undo_scaling(point, ALL)
     model = LinearSVC(C=C, standardize=True)
     model._name_columns(data.training_rows())
@@ -293,7 +317,7 @@ def _linear_svc(data: ClassData, paths: LinearPaths, point: int, C: float) -> Li
         promised=("kkt",),
     )
     status = Status.SOLVED if descent.done else Status.LIMIT
-    solution = Solution(coef.T, intercept, certificate, status, paths.n_passes)
+    solution = Solution(coef.T, intercept, certificate, status, passes)
     model._accept(solution, data.encoding, flat=False)
     model.certificates_, model.n_samples_fit_ = [certificate], data.total.count
     return model
@@ -422,8 +446,15 @@ def fold_weights(data: ClassData) -> Floats:
 # Passes over a stream: counted, and announced while they run.
 
 
-#: Passes of the closed forms: moments, comparison, test; and about so many more of a descent.
-CLOSED_FORM_PASSES, DESCENT_PASSES = 3, 6
+def work_of_passes(compared: Sequence[Candidate]) -> list[float]:
+    """Typical work of the passes, in readings of the table: for the time left alone.
+
+    They are that of the moments, the descents of linear models, the losses out of fold, the fit of
+    the chosen model, and the test part.
+    """
+    by_passes = any(candidate.stream == "passes" for candidate in compared)
+    descents, fit = ([3.0] * 4, [1.0] * 4) if by_passes else ([], [])
+    return [4.0, *descents, 1.0 + len(compared), *fit, 2.0]
 
 
 class CountedRows(Rows):

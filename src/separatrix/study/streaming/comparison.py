@@ -16,10 +16,12 @@ from operator import add
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from separatrix.arrays import Floats, Ints
 from separatrix.estimators.base import codes_of
 from separatrix.estimators.wrapped import decision_scores
+from separatrix.geometry.class_scores import most_probable
 from separatrix.messages import InputError
 from separatrix.probability.costs import Costs
 from separatrix.rows.rows import InMemory, merge
@@ -172,14 +174,13 @@ class OutOfFoldSums:
             columns: dict[Term, Floats] = {}
             for scorer in self.scorers:
                 for method, p in scorer.probabilities(fold, rows, classes).items():
-                    answers = (
-                        codes_of(scorer.models[fold].predict(rows), classes)
-                        if p is None
-                        else p.argmax(axis=1)
-                    )
-                    columns |= self._losses(f"{scorer.name} {method}", truth, p, answers, w)
-                    if p is not None:
-                        self._bin(f"{scorer.name} {method}", truth, p, w)
+                    name = f"{scorer.name} {method}"
+                    if p is None:
+                        answers = codes_of(scorer.models[fold].predict(rows), classes)
+                    else:
+                        answers, confidence = most_probable(p)
+                        self._bin(name, confidence, answers == truth, w)
+                    columns |= self._losses(name, truth, p, answers, w)
             self._add(fold, columns, w)
 
     def _losses(
@@ -195,10 +196,9 @@ class OutOfFoldSums:
             losses[Term(name, level=metric)] = row_losses(metric, truth, p, given, w, self.costs)
         return losses
 
-    def _bin(self, name: str, truth: Ints, p: Floats, w: Floats) -> None:
-        confidence = np.clip(p.max(axis=1), 0.0, 1.0)
+    def _bin(self, name: str, confidence: Floats, right: NDArray[np.bool_], w: Floats) -> None:
+        confidence = np.clip(confidence, 0.0, 1.0)
         at = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
-        right = p.argmax(axis=1) == truth
         sums = [np.bincount(at, v, BINS) for v in (w, w * confidence, w * right)]
         self.bins[name] = self.bins.get(name, np.zeros((3, BINS))) + np.array(sums)
 

@@ -41,13 +41,12 @@ from separatrix.study.progress import stages, tell_compared, tell_inferred
 from separatrix.study.result import Choice, StreamRecord, Study
 from separatrix.study.streaming import scores
 from separatrix.study.streaming.candidates import (
-    CLOSED_FORM_PASSES,
-    DESCENT_PASSES,
     ClassData,
     CountedRows,
     FoldFits,
     closed_form,
     fits_by_passes,
+    work_of_passes,
 )
 from separatrix.study.streaming.comparison import OutOfFoldSums, StreamComparison, calibratable
 from separatrix.study.tasks import (
@@ -82,11 +81,11 @@ def study_class_stream(
     """
     refuse_stream_options(options, rows)
     wanted = stream_candidates(models)
-    iterative = [c.name for c in wanted if c.stream == "passes"]
-    planned = CLOSED_FORM_PASSES + (DESCENT_PASSES if iterative else 0)
-    planned += isinstance(rows, ClassifiedRows)
-    with stages(progress, planned + 1) as step, one_blas_thread():
-        stream = CountedRows(rows.with_parts(parts), step, planned)
+    work = work_of_passes(wanted)
+    if isinstance(rows, ClassifiedRows):
+        work.insert(0, 1.0)
+    with stages(progress, [*work, 1.0]) as step, one_blas_thread():
+        stream = CountedRows(rows.with_parts(parts), step, len(work))
         stream.count += isinstance(rows, ClassifiedRows)  # its values were counted before
         stream.named("moments by class and fold")
         statistic = Both(ClassMomentsByPart(), Both(Reservoir(parts.seed, TEST), RowSample()))
