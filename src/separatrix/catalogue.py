@@ -356,7 +356,8 @@ def _candidate(name: str, rank: int, label: str, **fields: Any) -> dict[str, Any
 
 def _neighbors(rank: int) -> dict[str, Any]:
     return _candidate("neighbors", rank, "k-NN, tuned", options={"standardize": True}, tunable=True,
-        slow=True, operations=_search_operations, copies=_standardized_copies,
+        searched=("n_neighbors", "weights", "metric", "p", "smoothing"), slow=True,
+        operations=_search_operations, copies=_standardized_copies,
         rows_a_unit=500, fit_operations=lambda size: 2.0 * size.numbers)  # fmt: skip
 
 
@@ -404,6 +405,7 @@ _ROWS = (
     Declaration("PolynomialRegression", "linear.polynomial", REGRESSION, view="polynomial",
         stream={},
         candidate=_candidate("polynomial", 8, "ridge on products, tuned", tunable=True,
+            searched=("degree", "alpha"),
             too_expensive=_polynomial_cost, copies=_term_copies, fit_operations=_product_passes)),
     Declaration("BasisExpansion", "linear.polynomial", TRANSFORM, stream={}),
     Declaration("HuberRegressor", "linear.huber", REGRESSION, view="huber", twin="linear_model",

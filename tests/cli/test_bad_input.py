@@ -22,7 +22,7 @@ import pytest
 from tests.cli.conftest import lines_of
 
 GOOD = lines_of(60)
-RESULTS = {"model.sx", "report.html", "predictions.csv", "result.json"}
+RESULTS = {"model.sx", "report.html", "predictions.csv", "result.json", "study.toml"}
 
 
 def text(*lines: str, header: str = "a,b,y") -> bytes:

@@ -20,7 +20,7 @@ import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.samples import sample
 
-FILES = {"model.sx", "report.html", "predictions.csv", "result.json"}
+FILES = {"model.sx", "report.html", "predictions.csv", "result.json", "study.toml"}
 
 
 def test_the_first_command_gives_everything(command, here) -> None:

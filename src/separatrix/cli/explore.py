@@ -13,6 +13,7 @@ from separatrix.cli.options import (
     column_options,
     json_option,
     kinds_of,
+    names_of,
     table_at,
     with_file,
 )
@@ -80,6 +81,8 @@ def explore(
         if stored is None:
             report("reading the table", 0, 1)
             options = {"kinds": kinds_of(kinds), "id": ids, **_given(reading)}
+            for name in ("columns", "drop"):
+                options |= {name: names_of(reading[name])} if reading[name] else {}
             try:
                 shown = describe_table(table_at(table), target, rows, options)
             except InputError as problem:

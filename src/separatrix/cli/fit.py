@@ -15,6 +15,7 @@ import click
 
 from separatrix.cli.failure import GateFailed, Interrupted
 from separatrix.cli.ids import Ids, copied_columns
+from separatrix.cli.invocation import Repeatable, written_invocation
 from separatrix.cli.options import (
     cluster_option,
     command_line,
@@ -22,6 +23,8 @@ from separatrix.cli.options import (
     json_option,
     level_option,
     name_of,
+    parse_class_weight,
+    parse_parameters,
     python_code,
     reading_options,
     scan_table,
@@ -49,7 +52,7 @@ STUDY_OPTIONS = (
 )
 
 
-@click.command(short_help="Compare models on a table and store the best.")
+@click.command(cls=Repeatable, short_help="Compare models on a table and store the best.")
 @click.argument("table")
 @click.option("--target", metavar="COLUMN", help="The column to predict.")
 @click.option("--out", type=click.Path(path_type=Path), help="Directory for the results.")
@@ -94,6 +97,18 @@ STUDY_OPTIONS = (
     help="Misclassification costs: TRUTH:ANSWER=COST,… or a .csv or .json file. Default: 1 each.",
 )
 @click.option(
+    "--class-weight",
+    metavar="WEIGHTS",
+    help="What training rows of each class count for: balanced, or LEVEL=WEIGHT,…",
+)
+@click.option(
+    "--set",
+    "parameters",
+    multiple=True,
+    metavar="MODEL.PARAMETER=VALUE",
+    help="Fix a hyperparameter, or narrow its search (ridge.alphas=0.1,1,10). Repeatable.",
+)
+@click.option(
     "--reject",
     type=float,
     metavar="COST",
@@ -121,6 +136,8 @@ def fit(
     out: Path | None,
     models: str | None,
     costs: str | None,
+    class_weight: str | None,
+    parameters: tuple[str, ...],
     gates: tuple[str, ...],
     as_json: bool,
     **options: Any,
@@ -129,7 +146,8 @@ def fit(
 
     TABLE is a file (CSV, Parquet, Arrow, JSON lines, Excel; text may be compressed), a glob, a
     folder, FILE::NAME (a sheet, a table or query of SQLite or DuckDB, a member of a zip), a
-    .moments file, sample:NAME, or - for standard input.
+    .moments file, sample:NAME, or - for standard input; or the study.toml of an earlier study,
+    whose options it repeats.
 
     \b
     Try:
@@ -139,6 +157,7 @@ def fit(
     """
 
     limits, names, parsed = parse_gates(gates), _names(models), parse_costs(costs)
+    weights, fixed = parse_class_weight(class_weight), parse_parameters(parameters)
     from separatrix.study.options import check_names
 
     check_names(options["task"], names, options["metric"])
@@ -156,7 +175,9 @@ def fit(
                 study = run_study(
                     source,
                     models=names,
+                    parameters=fixed,
                     costs=parsed,
+                    class_weight=weights,
                     progress=report,
                     source=name_of(table),
                     command=command_line(context),
@@ -171,7 +192,8 @@ def fit(
             )
             checked = check_gates(limits, study)
             report("writing the report", 0, 1)
-            document = write_all(study, place, _ids(source, target, options["ids"]))
+            ids = _ids(source, target, options["ids"])
+            document = write_all(study, place, ids, written_invocation(context))
     failed = [gate for gate in checked if not gate["passed"]]
     if as_json:
         about = {"directory": str(place), "gates": checked, **travel_document(source)}
@@ -305,6 +327,9 @@ def _in_python(context: click.Context, table: str, target: str | None) -> str:
     study = [f"{n}={given[n]!r}" for n in STUDY_OPTIONS if was_given(context, n)]
     if given["costs"]:
         study.append(f"costs={parse_costs(given['costs'])!r}")
+    for name, parse in (("class_weight", parse_class_weight), ("parameters", parse_parameters)):
+        if given[name]:
+            study.append(f"{name}={parse(given[name])!r}")
     if given["models"]:
         study.append(f"models={_names(given['models'])!r}")
     return python_code(context, "run_study", study, target=target)

@@ -7,6 +7,7 @@ Messages and errors of the library speak of parameters: ``task='regression'``, o
 from __future__ import annotations
 
 import ast
+import csv
 import re
 import shlex
 from collections.abc import Callable, Sequence
@@ -83,6 +84,18 @@ column_options = together(
         multiple=True,
         metavar="COLUMN=KIND",
         help="Read a column as numeric, boolean, discrete, or ignore it. Repeatable.",
+    ),
+    click.option(
+        "--columns",
+        multiple=True,
+        metavar="NAME,NAME",
+        help="Use these columns alone, by name or pattern ('price_*'). Repeatable.",
+    ),
+    click.option(
+        "--drop",
+        multiple=True,
+        metavar="NAME,NAME",
+        help="Do not use these columns, by name or pattern. Repeatable.",
     ),
     click.option(
         "--missing",
@@ -166,6 +179,12 @@ def kinds_of(given: tuple[str, ...]) -> dict[str, str]:
     return kinds
 
 
+def names_of(given: tuple[str, ...]) -> list[str]:
+    """``("a,b", "c")`` as a list; a name with a comma is quoted, as in CSV."""
+    lines = csv.reader(given, skipinitialspace=True)
+    return [name for line in lines for name in map(str.strip, line) if name]
+
+
 def table_at(text: str) -> str:
     """The path behind a table argument: ``sample:NAME`` is a built-in table, the rest is itself."""
     from separatrix.samples import PREFIX, sample
@@ -207,6 +226,8 @@ def scan_table(
     time: str | None = None,
     ids: tuple[str, ...] = (),
     cluster: str | None = None,
+    columns: tuple[str, ...] = (),
+    drop: tuple[str, ...] = (),
     **written: Any,
 ) -> Any:
     """The rows of a table argument."""
@@ -223,6 +244,8 @@ def scan_table(
         time=time,
         id=ids,
         cluster=cluster,
+        columns=names_of(columns) or None,
+        drop=names_of(drop),
         **as_written(written),
     )
 
@@ -265,6 +288,10 @@ def was_given(context: click.Context, name: str) -> bool:
     return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
+#: Options that do not change the result.
+UNSAID = ("out", "as_json", "gates")
+
+
 def command_line(context: click.Context) -> str:
     """The command that gives the same result, without options that do not change it."""
     words = ["separatrix", str(context.info_name), str(context.params["table"])]
@@ -272,7 +299,7 @@ def command_line(context: click.Context) -> str:
         name = option.name or ""
         if not isinstance(option, click.Option) or not was_given(context, name):
             continue
-        if name in ("out", "as_json", "gates"):
+        if name in UNSAID:
             continue
         value = context.params[name]
         flag = option.secondary_opts[0] if value is False else option.opts[0]
@@ -298,6 +325,9 @@ def python_code(
     scan += [f"{name}={written.get(name, given[name])!r}" for name in reading]
     ids = [name for name in given.get("ids", ()) if name not in ignored]
     scan += [f"id={ids!r}"] if ids else []
+    for name in ("columns", "drop"):
+        chosen = names_of(given.get(name, ()))
+        scan += [f"{name}={chosen!r}"] if chosen else []
     kinds = {**kinds_of(given["kinds"]), **dict.fromkeys(ignored, "ignore")}
     if kinds:
         scan.append(f"kinds={kinds!r}")
@@ -314,6 +344,8 @@ FLAGS = {
     "goal": "--goal",
     "effort": "--effort",
     "costs": "--costs",
+    "class_weight": "--class-weight",
+    "parameters": "--set",
     "reject": "--reject",
     "level": "--level",
     "seed": "--seed",
@@ -326,6 +358,8 @@ FLAGS = {
     "time": "--time",
     "id": "--id",
     "kinds": "--kind",
+    "columns": "--columns",
+    "drop": "--drop",
     "missing": "--missing",
     "unseen": "--unseen",
     "decimal": "--decimal",
@@ -376,6 +410,58 @@ def _option(match: re.Match[str]) -> str:
     if isinstance(value, list | tuple):
         value = ",".join(str(item) for item in value)
     return f"{flag} {shlex.quote(str(value))}"
+
+
+# -------------------------------------------------------------------------------------------------
+# ``--class-weight balanced`` or ``LEVEL=W,…``, and ``--set MODEL.PARAMETER=VALUE``.
+
+
+def parse_class_weight(text: str | None) -> str | dict[str, float] | None:
+    """``balanced``, or ``"yes=5,no=1"`` as a mapping; a label with a comma is quoted, as in CSV."""
+    if text is None or text.strip() == "balanced":
+        return None if text is None else "balanced"
+    weights = {}
+    for pair in names_of((text,)):
+        label, equals, number = pair.rpartition("=")
+        try:
+            weights[label.strip()] = float(number)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise InputError(
+                f"--class-weight {pair!r} is not LEVEL=WEIGHT.",
+                remedy="Write --class-weight balanced, or --class-weight yes=5,no=1.",
+            )
+    return weights
+
+
+def parse_parameters(given: tuple[str, ...]) -> dict[str, dict[str, Any]] | None:
+    """``("ridge.alpha=0.1", "lasso.alphas=0.01,0.1")`` by model and parameter."""
+    parameters: dict[str, dict[str, Any]] = {}
+    for text in given:
+        place, equals, values = text.partition("=")
+        model, point, name = place.strip().rpartition(".")
+        read = [_literal(value.strip()) for value in values.split(",") if value.strip()]
+        if not (equals and point and model and name and read):
+            raise InputError(
+                f"--set {text!r} is not MODEL.PARAMETER=VALUE.",
+                remedy="Write it as --set ridge.alpha=0.1, or ridge.alphas=0.1,1,10.",
+            )
+        parameters.setdefault(model, {})[name] = read if len(read) > 1 else read[0]
+    return parameters or None
+
+
+def _literal(text: str) -> Any:
+    """A number, true, false or none; else the text itself."""
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
 
 
 # -------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from separatrix.cli.output import (
     print_table,
     say,
 )
-from separatrix.cli.places import ASSIGNMENTS, MODEL, PREDICTIONS, REPORT, RESULT
+from separatrix.cli.places import ASSIGNMENTS, INVOCATION, MODEL, PREDICTIONS, REPORT, RESULT
 from separatrix.formatting import score_info, score_text
 from separatrix.messages import InputError
 from separatrix.rows.rows import InMemory
@@ -43,8 +43,10 @@ if TYPE_CHECKING:
     from separatrix.study.curves import CurveStudy
 
 
-def write_all(study: Study, place: Path, ids: Ids) -> dict[str, Any]:
+def write_all(study: Study, place: Path, ids: Ids, invocation: str) -> dict[str, Any]:
     """Write everything to ``place``; the content of ``result.json``.
+
+    ``invocation`` is the content of ``study.toml``, which gives the study again.
 
     Files of an earlier study in the same directory are replaced, any others are left alone.
     """
@@ -54,6 +56,7 @@ def write_all(study: Study, place: Path, ids: Ids) -> dict[str, Any]:
     def write(partial: Path) -> None:
         save(study.model, partial / MODEL, study=replace(study, model=None))
         write_report(study, partial / REPORT)
+        write_text(partial / INVOCATION, invocation)
         if study.test_predictions is not None:
             write_text(partial / PREDICTIONS, predictions(study, study.test_predictions, ids))
 
@@ -206,7 +209,8 @@ def print_summary(study: Study, place: Path, python: str, announced: Sequence[st
     lines = verdict(study)
     print_lines([with_flags(line) if line.startswith(CHOSEN) else line for line in lines])
     stored = [PREDICTIONS] if study.test_predictions is not None else []
-    print_next([MODEL, REPORT, *stored, RESULT], place, place / MODEL, python)
+    files = [MODEL, REPORT, *stored, RESULT, INVOCATION]
+    print_next(files, place, place / MODEL, python)
 
 
 def print_leaderboard(entries: Sequence[Entry], winner: str, scheme: str = "") -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,7 +40,10 @@ MISSING_POLICIES = ("drop", "mean", "regress", "indicator")
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """Options of a scan: roles and kinds of columns, policies for missing values and levels."""
+    """Options of a scan: roles and kinds of columns, policies for missing values and levels.
+
+    ``columns`` and ``drop`` are names of features or patterns of names (``*``, ``?``, ``[…]``).
+    """
 
     targets: tuple[str, ...] = ()
     weight: str | None = None
@@ -50,12 +54,43 @@ class ReadOptions:
     group: str | None = None
     time: str | None = None
     text: TextOptions = field(default_factory=TextOptions)
+    columns: tuple[str, ...] | None = None
+    drop: tuple[str, ...] = ()
 
     @property
     def mentioned(self) -> frozenset[str]:
         """Names of columns that the caller gave: a line of a file with one of them is a header."""
         singles = (name for name in (self.weight, self.group, self.time) if name is not None)
-        return frozenset((*self.targets, *singles, *self.kinds, *self.ignore))
+        return frozenset((*self.targets, *singles, *self.kinds, *self.ignore, *self.selected))
+
+    @property
+    def selected(self) -> tuple[str, ...]:
+        """The names and patterns by which features are chosen or dropped."""
+        return (*(self.columns or ()), *self.drop)
+
+    def choose(self, names: Sequence[str], table: str | None) -> ReadOptions:
+        """With every column ignored that is not among ``columns``, or is among ``drop``.
+
+        Target, weight, group and time stay what they are, unless one is dropped by its name.
+        """
+        if not self.selected and self.columns is None:
+            return self
+        roles = {*self.targets, self.weight, self.group, self.time}
+        for name in self.drop:
+            if name in roles and name in names:
+                raise InputError(
+                    "cannot be dropped: it is the target, the weight, the group or the time.",
+                    file=table,
+                    column=name,
+                    remedy="Leave it out of `drop`.",
+                )
+        used = names if self.columns is None else _matching(self.columns, names, "columns", table)
+        dropped = _matching(self.drop, names, "drop", table)
+        unused = {n for n in names if n not in used or n in dropped} - roles
+        ignore = self.ignore | unused
+        return replace(
+            self, ignore=ignore, kinds={n: k for n, k in self.kinds.items() if n not in ignore}
+        )
 
 
 #: The options of a scan, by the names of the targets and of the weight.
@@ -72,6 +107,8 @@ def read_options(
     time: str | None = None,
     ids: Sequence[str] = (),
     text: TextOptions | None = None,
+    columns: Sequence[str] | str | None = None,
+    drop: Sequence[str] | str = (),
 ) -> ReadOptions:
     """Check the options."""
     _one_of("missing", missing, MISSING_POLICIES)
@@ -94,7 +131,48 @@ def read_options(
             remedy="Leave one out; a group may also be a span of time, such as a year.",
         )
     text = text or TextOptions()
-    return ReadOptions(tuple(targets), weight, missing, unseen, used, ignore, group, time, text)
+    return ReadOptions(
+        tuple(targets),
+        weight,
+        missing,
+        unseen,
+        used,
+        ignore,
+        group,
+        time,
+        text,
+        None if columns is None else _patterns(columns),
+        _patterns(drop),
+    )
+
+
+def _enumerate(names: Sequence[str]) -> str:
+    """A few of the names, and how many more."""
+    most = 8  # names that fit into a line or two
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(repr, names[:most])) + rest
+
+
+def _patterns(given: Sequence[str] | str) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _matching(
+    patterns: Sequence[str], names: Sequence[str], option: str, table: str | None
+) -> frozenset[str]:
+    """The columns of these names or patterns; one that matches none is refused."""
+    found: set[str] = set()
+    for pattern in patterns:
+        whole = [pattern] if pattern in names else []
+        matched = whole or [name for name in names if fnmatchcase(name, pattern)]
+        if not matched:
+            raise InputError(
+                f"there is no column {pattern!r} (given as {option}).",
+                file=table,
+                remedy=did_you_mean(pattern, names),
+            )
+        found.update(matched)
+    return frozenset(found)
 
 
 def _one_of(what: str, value: str, known: Sequence[str]) -> None:
@@ -122,10 +200,13 @@ def infer_schema(source: Source, options: ReadOptions) -> Inferred:
     names = source.arrow.names
     refuse_duplicates(names, source.name)
     _check_roles(names, options, source)
+    chosen = options.choose(names, source.name)
+    unused = [name for name in names if name in chosen.ignore - options.ignore]
+    options = chosen
     used = [name for name in names if name not in options.ignore]
     beside = [name for name in (options.weight, options.time) if name is not None]
     recognized = recognize(source, [*dict.fromkeys(used + beside)], options.kinds, options.text)
-    notes: list[str] = []
+    notes = [f"Not used, as asked: {_enumerate(unused)}."] if unused else []
     left_out: list[str] = []
     targets = tuple(_target(name, recognized, options) for name in options.targets)
     columns = []

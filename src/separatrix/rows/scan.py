@@ -31,6 +31,8 @@ def scan(
     missing: str = "mean",
     unseen: str = "missing",
     kinds: Mapping[str, str] | None = None,
+    columns: Sequence[str] | str | None = None,
+    drop: Sequence[str] | str = (),
     group: Any = None,
     time: Any = None,
     id: str | Sequence[str] = (),
@@ -74,6 +76,11 @@ def scan(
         encode it as zeros, with a warning (SEP005); or refuse it.
     kinds : mapping of str to {"numeric", "boolean", "discrete", "ignore"}, default=None
         Kinds of columns by name, where the kind inferred from the type is not the right one.
+    columns : str or sequence of str, default=None
+        The only features, by name or by pattern (``"price_*"``); None takes all columns.
+    drop : str or sequence of str, default=()
+        Columns that are not features, by name or by pattern. A pattern passes over the target,
+        the weight, the group and the time.
     group : str or array-like, default=None
         A column by name, or its values: rows of one group (the visits of a patient) are never
         parted between training and test rows. It is not a feature.
@@ -142,7 +149,16 @@ def scan(
         raise InputError("The source is Rows already.", remedy="Pass it to fit as it is.")
     ids = (id,) if isinstance(id, str) else tuple(id)
     text = text_options(decimal, thousands, dates, na, encoding, delimiter, header, strict, limits)
-    options = partial(read_options, missing=missing, unseen=unseen, kinds=kinds, ids=ids, text=text)
+    options = partial(
+        read_options,
+        missing=missing,
+        unseen=unseen,
+        kinds=kinds,
+        ids=ids,
+        text=text,
+        columns=columns,
+        drop=drop,
+    )
     library = type(source).__module__.split(".")[0]
     if library in ("dask", "dask_expr", "pyspark"):
         by_name = partial(options, group=_name(group, "group"), time=_name(time, "time"))
@@ -237,7 +253,8 @@ def _scan_matrix(x: Any, target: Any, weight: Any, options: OptionsOf, block_row
     y = None if target is None else _check_values(target, x.shape[0], "target")
     w = None if weight is None else _check_values(weight, x.shape[0], "weight")
     plain = options((), None)
-    as_it_is = not plain.kinds and not plain.ignore and plain.text.na is None
+    as_it_is = not (plain.kinds or plain.ignore or plain.selected or plain.columns is not None)
+    as_it_is &= plain.text.na is None
     if as_it_is and all(values is None or _all_finite(values) for values in (x, y, w)):
         if w is not None and (w < 0).any():
             raise InputError("weights must not be negative.", row=int((w < 0).argmax()) + 1)

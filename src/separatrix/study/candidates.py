@@ -66,6 +66,8 @@ class Candidate:
     ``rows_a_unit`` are those at which its comparison takes as long again as that of a simple one,
     ``fit_operations`` those of a single fit with given parameters, roughly.
 
+    ``searched`` are parameters that it tunes where none of them is given.
+
     ``operations`` are those that it cannot do without, however few rows it tunes on, and ``copies``
     how often it holds the design with every zero filled in (0: never, or a few rows of it). One
     that needs more of either than a study may take is left out unless it is requested by name.
@@ -94,6 +96,7 @@ class Candidate:
     too_expensive: Callable[[Size], str] | None = None
     operations: Callable[[Size], float] | None = None
     copies: Callable[[Size], float] | None = None
+    searched: tuple[str, ...] = ()
 
     def memory(self, size: Size) -> float:
         """Bytes that it holds at once, beside the table."""
@@ -134,6 +137,36 @@ class Candidate:
     def folds_parameter(self) -> str:
         """The parameter that takes the folds of one that tunes a penalty."""
         return "cv" if self.log_offset is None else "estimator__cv"
+
+    def with_parameters(self, given: Mapping[str, Any]) -> Candidate:
+        """The same with these parameters; of one that it searches for, nothing is searched."""
+        known = DECLARATIONS[self.model].load()(**self.options).get_params(deep=False)
+        values = {}
+        for name, value in given.items():
+            grid = f"{name}s"
+            if name not in known and grid in known:  # alpha=1 for alphas=[1]
+                name, value = grid, value if isinstance(value, list) else [value]
+            if name not in known or name == "cv":
+                others = [other for other in known if other not in ("cv", "n_jobs", "verbose")]
+                raise InputError(
+                    f"{self.name} has no parameter {name!r} that could be given.",
+                    remedy=did_you_mean(name, others) if others else "Leave it out.",
+                )
+            # a grid has its values, the number of them, or None by default
+            grid_taken = known[name] is None or type(known[name]) in (list, tuple, int)
+            if isinstance(value, list) and (name in self.searched or not grid_taken):
+                raise InputError(
+                    f"{self.name}.{name} takes one value, not {len(value)}.",
+                    remedy="Give one, or compare studies with each of them.",
+                )
+            values[name] = value
+        fixed = not self.searched or not set(values) & set(self.searched)
+        return replace(
+            self,
+            options={**self.options, **values},
+            several={k: v for k, v in self.several.items() if k not in values},
+            tunable=self.tunable and fixed,
+        )
 
     def of_logarithms(self, offset: float) -> Candidate:
         """The same as a model of the logarithm of the target."""
@@ -267,6 +300,31 @@ def _candidate_named(name: str, task: str, known: Mapping[str, Candidate]) -> Ca
         what = f"{name!r} is not a model for {task}."
     classes = [found.name for found in of_task(task, alone=True)]
     raise InputError(what, remedy=did_you_mean(name, [*known, *classes]))
+
+
+def with_parameters(
+    compared: Sequence[Candidate], parameters: Mapping[str, Mapping[str, Any]], task: str
+) -> tuple[list[Candidate], list[str]]:
+    """The candidates with the parameters given by name of the model; what that means, in words."""
+    known = compared_models(task)
+    given = {_as_declared(name, known): dict(values) for name, values in parameters.items()}
+    names = {name.removeprefix(LOG) for c in compared for name in (c.name,)}
+    for name in given:
+        if name.removeprefix(LOG) not in names:
+            raise InputError(
+                f"Parameters are given for {name!r}, which is not compared.",
+                remedy=did_you_mean(name, [c.name for c in compared]),
+            )
+    changed, messages = [], []
+    for candidate in compared:
+        base = candidate.name.removeprefix(LOG)
+        values = {**given.get(base, {}), **given.get(candidate.name, {})}
+        changed.append(candidate.with_parameters(values) if values else candidate)
+        if values:
+            listed = ", ".join(f"{key} = {value}" for key, value in values.items())
+            rest = "; nothing is searched" if candidate.tunable > changed[-1].tunable else ""
+            messages.append(f"{candidate.name}: {listed}, as given{rest} (override: `parameters`).")
+    return changed, messages
 
 
 def refuse_memory(compared: Sequence[Candidate], size: Size, available: float) -> None:

@@ -72,6 +72,7 @@ def document_of(study: Study) -> dict[str, Any]:
             for svm in model.svms
         ],
         "stream": plain(study.stream),
+        "class_weights": dict(zip(study.classes, study.class_weights, strict=False)) or None,
         "messages": list(study.messages),
         "warnings": list(study.warnings),
     }

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from separatrix.messages import InputError
 from separatrix.rows.parts import Parts
 from separatrix.rows.profile import ColumnProfile
-from separatrix.rows.rows import Rows
+from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Column, Encoding, Kind, Schema, Term
 from separatrix.rows.split import TEST
 from separatrix.statistics.moments import Moments
@@ -165,6 +165,17 @@ def about_classes(classes: Sequence[str]) -> list[str]:
     if len(classes) != 2:
         return []
     return [f"Positive class: {classes[1]!r}, the second in order (scores and ROC refer to it)."]
+
+
+def about_class_weights(table: InMemory, weights: Sequence[float]) -> str:
+    """What a training row of each class counts for, and what that changes."""
+    labels = [str(term.level) for term in table.block.targets]
+    each = ", ".join(f"{name} × {w:.3g}" for name, w in zip(labels, weights, strict=True))
+    return (
+        f"Training rows count by class: {each}. Fits, comparison and probabilities are those of a "
+        "population with such proportions; test rows keep their weights (override: "
+        "`class_weight`)."
+    )
 
 
 def about_model(encoding: Encoding | None, stored: StoredRows | None) -> list[str]:

@@ -34,7 +34,7 @@ def regression_scores(
     y = truth - center
     sums = np.stack([w, w * error**2, w * np.abs(error), w * y, w * y**2], axis=1)
     point = _from_sums(sums.sum(axis=0)[None])
-    drawn = _from_sums(_resample(sums, seed))
+    drawn = _from_sums(resample(sums, seed))
     low, high = np.nanpercentile(drawn, [2.5, 97.5], axis=0)
     names = ("rmse", "r2", "mae")
     return tuple(
@@ -43,7 +43,8 @@ def regression_scores(
     )
 
 
-def _resample(sums: Floats, seed: int) -> Floats:
+def resample(sums: Floats, seed: int) -> Floats:
+    """Sums over resampled rows, from their terms row by row."""
     rng = np.random.default_rng(seed)
     n = len(sums)
     if n > GROUPS:

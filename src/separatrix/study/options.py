@@ -196,9 +196,19 @@ def check_names(task: str | None, models: Sequence[str] | None, metric: str | No
         )
 
 
+def refuse_in_passes(**given: Any) -> None:
+    """Refuse options that need the rows in memory, where they are read in passes or are sums."""
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(
+                f"`{name}` needs the rows in memory, and these are read in passes or are sums.",
+                remedy="Leave it out, or study a sample of the rows that fits into memory.",
+            )
+
+
 @dataclass(frozen=True)
 class StudyOptions:
-    """Metric, goal and effort of a study; ``costs`` and ``reject`` of classification alone.
+    """Metric, goal and effort of a study; ``costs``, ``reject`` and ``class_weight`` of classes.
 
     ``level`` is that of predictive intervals, of regression models that have them.
     ``reference`` asks for a reference that is not a candidate. ``validation`` says how candidates
@@ -213,6 +223,7 @@ class StudyOptions:
     reference: bool = True
     level: float = LEVEL
     validation: Validation = field(default_factory=Validation)
+    class_weight: Any = None
 
     @property
     def rule(self) -> str:
@@ -246,7 +257,11 @@ class StudyOptions:
             )
         if task == CLASSIFICATION:
             return
-        for name, value in (("costs", self.costs), ("reject", self.reject)):
+        for name, value in (
+            ("costs", self.costs),
+            ("reject", self.reject),
+            ("class_weight", self.class_weight),
+        ):
             if value is not None:
                 raise InputError(
                     f"`{name}` is an option of classification, and the target is numeric.",

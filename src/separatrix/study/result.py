@@ -271,6 +271,7 @@ class Study(Shown):
     repeats, nested : the comparison on several sets of folds, and the selection judged by an outer
         loop; None where they were not asked for.
     stream : passes and sums of a table of classes that is not in memory; None of one that is.
+    class_weights : what a training row of each class counts for; empty where all count the same.
     """
 
     source: str
@@ -316,6 +317,7 @@ class Study(Shown):
     repeats: Repeats | None = None
     nested: Nested | None = None
     stream: StreamRecord | None = None
+    class_weights: tuple[float, ...] = ()
 
     def _display(self) -> list[Item]:
         from separatrix.study.summary import display

@@ -6,7 +6,7 @@ rows ─ split ─┬─ folds ─ cross-validation ─ choice ─ fit to all fo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,13 @@ from separatrix.statistics.moments import Grouped, Moments
 from separatrix.storage import StoredMoments
 from separatrix.study import inferred, tasks
 from separatrix.study.announcement import listener_for
-from separatrix.study.candidates import Size, candidates, logarithm_offset, refuse_memory
+from separatrix.study.candidates import (
+    Size,
+    candidates,
+    logarithm_offset,
+    refuse_memory,
+    with_parameters,
+)
 from separatrix.study.checks import check_stream, check_table
 from separatrix.study.classification import ClassificationSelection
 from separatrix.study.conformal import calibrate_study
@@ -39,12 +45,18 @@ from separatrix.study.design import (
     with_warnings,
 )
 from separatrix.study.explanation import explain
-from separatrix.study.options import Effort, StudyOptions, Validation, check_names
+from separatrix.study.options import (
+    Effort,
+    StudyOptions,
+    Validation,
+    check_names,
+    refuse_in_passes,
+)
 from separatrix.study.out_of_fold import study_rows
 from separatrix.study.regression import RegressionSelection, study_moments
 from separatrix.study.result import LEVEL, Study
 from separatrix.study.streaming import run
-from separatrix.study.tasks import CLASSIFICATION, REGRESSION
+from separatrix.study.tasks import CLASSIFICATION, REGRESSION, class_factors, weigh_classes
 from separatrix.study.training_part import digest_of
 from separatrix.threads import one_blas_thread, physical_memory
 
@@ -54,11 +66,13 @@ def run_study(
     *,
     task: str | None = None,
     models: Sequence[str] | None = None,
+    parameters: Mapping[str, Mapping[str, Any]] | None = None,
     metric: str | None = None,
     goal: str = "simplicity",
     effort: str = "normal",
     reference: bool | None = None,
     costs: Any = None,
+    class_weight: Any = None,
     reject: float | None = None,
     level: float = LEVEL,
     seed: int = 0,
@@ -90,6 +104,9 @@ def run_study(
         Names of the candidates to compare with the baseline, or of any other declared estimator
         class, which come last, in the order given; None compares all candidates that are not too
         expensive for the size of the table.
+    parameters : dict, default=None
+        Parameters by model and name, {"ridge": {"alpha": 0.1}, "lasso": {"alphas": [0.01, 0.1]}}:
+        a value fixes what would be tuned, a list narrows the search to its values.
     metric : str, default=None
         What decides. Of classes: "log_loss", "error", "auc", "f1", "balanced_error" or "cost". Of
         numbers: "rmse", "mae" or "r2". None takes the first.
@@ -107,6 +124,9 @@ def run_study(
     costs : dict or array-like, default=None
         Misclassification costs, {truth: {answer: cost}} or a matrix by class in order. The model
         then predicts what has the least expected cost.
+    class_weight : "balanced" or dict, default=None
+        What training rows of each class count for, by label; "balanced" lets all classes weigh the
+        same. Probabilities are then those of such a population; test rows keep their weights.
     reject : float, default=None
         Cost of a rejection where an error costs 1; None leaves no right to abstain.
     level : float, default=0.95
@@ -173,7 +193,10 @@ def run_study(
         models is None if reference is None else reference,
         level,
         Validation.of(folds, repeats, nested),
+        class_weight,
     )
+    if isinstance(rows, StoredMoments) or reason_to_stream(rows):
+        refuse_in_passes(parameters=parameters, class_weight=class_weight)
     if isinstance(rows, StoredMoments):
         options.validation.refuse_for_moments()
         if rows.by_class is not None:
@@ -189,7 +212,8 @@ def run_study(
     if not streamed:
         # folds run side by side; how BLAS splits a product changes last digits besides
         with one_blas_thread():
-            return _study_rows(rows.read(), parts, task, models, options, progress, metadata)
+            table = rows.read()
+            return _study_rows(table, parts, task, models, parameters, options, progress, metadata)
     options.validation.refuse_for_moments()
     found = run.stream_target(rows, target, task)
     message = (found.inferred.message,) if task is None else ()
@@ -214,6 +238,7 @@ def _study_rows(
     parts: Parts,
     task: str | None,
     models: Sequence[str] | None,
+    parameters: Mapping[str, Mapping[str, Any]] | None,
     options: StudyOptions,
     progress: Any,
     metadata: Metadata,
@@ -226,6 +251,12 @@ def _study_rows(
     table = _within_work(table, options.effort, parts.folds)
     columns = profile(table)
     folds = _split(table, parts, validation.leave_one_out)
+    weights: tuple[float, ...] = ()
+    if options.class_weight is not None:
+        weights = class_factors(table, folds.training, options.class_weight)
+        table = weigh_classes(table, folds.training, weights)
+        folds = replace(folds, table=table)
+        messages.append(inferred.about_class_weights(table, weights))
     classes = table.block.y.shape[1] if task == CLASSIFICATION else 1
     memory = study_memory(len(table), len(table.schema.by_name))
     size = Size(
@@ -242,6 +273,8 @@ def _study_rows(
         block = table.block.take(folds.training)
         offset = logarithm_offset(block.y[:, 0], block.weights)
     compared, omitted = candidates(task, models, size, offset)
+    compared, given = with_parameters(compared, parameters or {}, task)
+    messages += given
     refuse_memory(compared, size, physical_memory())
     checked, warned = with_warnings(lambda: check_table(table))
     messages += inferred.about(table, columns, folds, parts) + checked + omitted
@@ -259,9 +292,8 @@ def _study_rows(
         else ClassificationSelection.of(design, options)
     )
     explained_study = explain(study_rows(design, selection), folds)
-    return replace(
-        explained_study, digest=digest, conformal=calibrate_study(explained_study, folds)
-    )
+    conformal = calibrate_study(explained_study, folds)
+    return replace(explained_study, digest=digest, conformal=conformal, class_weights=weights)
 
 
 def _within_work(table: InMemory, effort: Effort, folds: int) -> InMemory:

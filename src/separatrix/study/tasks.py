@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, Ints
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.rows import InMemory
-from separatrix.rows.schema import Block, Column, Kind, Term, Terms
+from separatrix.rows.schema import Block, Column, Kind, Term, Terms, unit_weights
 
 REGRESSION, CLASSIFICATION = "regression", "classification"
 
@@ -167,6 +168,43 @@ def with_classes(table: InMemory, task: str | None = None) -> InMemory:
     rows = table.with_hashes()
     rows.schema, rows.block = schema, replace(table.block, y=y, targets=terms)
     rows.notes = (*table.notes, *many)
+    return rows
+
+
+def class_factors(table: InMemory, training: Ints, given: Any) -> tuple[float, ...]:
+    """What a training row of each class counts for; their total weight stays what it was.
+
+    ``given`` is "balanced" (every class weighs the same) or a factor by label, 1 if left out.
+    """
+    from separatrix.estimators.class_labels import weights_by_class
+
+    labels = [str(term.level) for term in table.block.targets]
+    w = unit_weights(table.block.w, table.block.n)[training]
+    total = w @ table.block.y[training]
+    if isinstance(given, Mapping):
+        given = {_label_text(label): factor for label, factor in given.items()}
+    present = total > 0.0  # a class of the test set alone has no rows to weigh
+    factors = np.ones(len(labels))
+    if isinstance(given, Mapping):
+        factors[:] = weights_by_class(given, labels, total)
+    else:
+        named = [label for label, known in zip(labels, present, strict=True) if known]
+        factors[present] = weights_by_class(given, named, total[present])
+    return tuple((factors * (total.sum() / (factors @ total))).tolist())
+
+
+def _label_text(label: Any) -> str:
+    """A class as it is called in a table: 1.0 and 1 are "1"."""
+    numeric = isinstance(label, int | float | np.number) and not isinstance(label, bool)
+    return level_name(float(label)) if numeric else str(label)
+
+
+def weigh_classes(table: InMemory, training: Any, factors: Sequence[float]) -> InMemory:
+    """The same rows, in which those of training count by the factor of their class."""
+    w = unit_weights(table.block.w, table.block.n).copy()
+    w[training] *= (table.block.y @ np.asarray(factors))[training]
+    rows = table.with_hashes()
+    rows.block = replace(table.block, w=w)
     return rows
 
 

@@ -17,14 +17,15 @@ from separatrix.rows.parts import Hashes, Parts
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Block, Kind, Schema
 from separatrix.rows.split import TEST
-from separatrix.study.tasks import CLASSIFICATION, with_classes
+from separatrix.study.tasks import CLASSIFICATION, weigh_classes, with_classes
 
 
 @dataclass(frozen=True)
 class Split:
     """How a study split its table: seed and test fraction, and the rows that it names as test rows.
 
-    ``digest`` is that of all rows, empty where none was recorded.
+    ``digest`` is that of all rows, empty where none was recorded. ``class_weights`` are what a
+    training row of each class counts for.
     """
 
     seed: int
@@ -34,6 +35,7 @@ class Split:
     test_rows: Sequence[int] = ()
     truth: Sequence[Any] = ()
     digest: str = ""
+    class_weights: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
@@ -91,15 +93,17 @@ def training_part(rows: Rows, split: Split) -> TrainingPart:
     missing = (f"{absent} of the {count} test rows are not in the table",) if absent else ()
     if count and (hashed == named).all():
         words = f"The file names its {count} test rows; separatrix's own split by hash agrees."
-        return TrainingPart(_label_rows(table, named), words, missing, same)
+        return TrainingPart(_label_rows(table, named, split), words, missing, same)
     if count and _same_truth(table, named, split.truth):
         words = f"Training rows are those that the file does not name among its {count} test rows."
-        return TrainingPart(_label_rows(table, named), words, missing, same)
+        return TrainingPart(_label_rows(table, named, split), words, missing, same)
     words = "Rows were assigned to training by separatrix itself, from their hash."
-    return TrainingPart(_label_rows(table, hashed), words, (), same)
+    return TrainingPart(_label_rows(table, hashed, split), words, (), same)
 
 
-def _label_rows(table: InMemory, test: Any) -> InMemory:
+def _label_rows(table: InMemory, test: Any, split: Split) -> InMemory:
+    if len(split.class_weights):
+        table = weigh_classes(table, ~np.asarray(test), split.class_weights)
     return table.with_parts(np.where(test, TEST, 0))
 
 

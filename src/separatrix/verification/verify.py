@@ -300,6 +300,7 @@ def _split(study: Record) -> Any:
         test_rows=rows,
         truth=truth,
         digest=study.get("digest") or "",
+        class_weights=_values(study.get("class_weights")),
     )
 
 
