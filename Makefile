@@ -96,4 +96,4 @@ spark: $(VENV)/tools
 	  $(BIN)/python -m pytest -q tests/rows/test_spark.py
 
 clean:
-	rm -rf $(VENV) docs/_build docs/reference docs/gallery demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) docs/_build docs/reference docs/gallery docs/outputs demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -22,8 +22,13 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.githubpages",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
+    "sphinx-mathjax-offline",  # in the site itself: nothing is fetched
     "numpydoc",
+    "sphinx_copybutton",
     "sphinx_design",
+    "executed",
     "public_names",
     "displays",
     "sphinx_gallery.gen_gallery",
@@ -35,7 +40,12 @@ smartquotes = False  # quotes belong to values of parameters
 
 # Markdown: anchors of headings, so that pages may point at a section of one another.
 myst_heading_anchors = 4
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+
+# Code to copy: without prompts, and not what stands below it as its output.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_selector = "div:not(.output) > div.highlight > pre"
 
 # Docstrings: one page for a public name, with its methods below it.
 autodoc_typehints = "none"  # numpydoc's sections state the types
@@ -83,5 +93,5 @@ html_theme_options = {
 }
 #: Pages without a section of their own have the width of the list of its pages for their tables.
 ALONE = ("index", "tour", "models", "benchmarks", "how-it-works", "pictures", "architecture")
-ALONE += ("dependencies", "glossary", "changelog")
+ALONE += ("dependencies", "faq", "glossary", "install", "changelog")
 html_sidebars = {page: [] for page in ALONE}

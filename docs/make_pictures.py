@@ -141,7 +141,7 @@ CHAPTERS = {
 
 #: Size of the screenshot: the width of the page in each theme, what is kept of its height, and
 #: how far it is reduced.
-PAGE_WIDTH, PAGE_HEIGHT, REDUCED = 1000, 1130, 0.8
+PAGE_WIDTH, PAGE_HEIGHT, REDUCED = 1000, 880, 0.8
 
 
 def main() -> None:

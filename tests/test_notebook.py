@@ -14,6 +14,7 @@ import pytest
 import separatrix as sx
 from separatrix.notebook import MOST_LINES, Details, Grid, Sentence, as_html, as_text
 from separatrix.samples import sample
+from separatrix.verification.verdict import PROVED, REFUTED, Claim, Verification
 
 HOSTILE = '<script>alert("x")</script>&'
 
@@ -42,7 +43,51 @@ def shown() -> dict[str, Any]:
         "study": sx.run_study(rows, models=["linear"], verbose=False),
         "clusters": sx.run_clusters(rows, k=2, verbose=False),
         "query": sx.query(boxes, [[1.5], [4.1], [9.0]], k=2),
+        **results_of_functions(rows.read().block.x, labels),
     }
+
+
+def results_of_functions(x: Any, labels: Any) -> dict[str, Any]:
+    p = 1.0 / (1.0 + np.exp(-x[:, 0]))
+    careful = sx.RejectOption(sx.GaussianNB(), costs=0.1).fit(x, labels)
+    return {
+        "roc": sx.roc_curve(labels, p),
+        "reliability": sx.reliability(labels, p),
+        "coverage and risk": careful.coverage_risk(x, labels),
+        "evidence": sx.BayesianRidge().fit(x, p).evidence_curve(),
+        "views": sx.hyperplane_views(x, labels),
+        "tree": sx.AgglomerativeClustering(2).fit(x).dendrogram_,
+        "common point": sx.linear_separability(x, labels),
+        "separable": sx.linear_separability(x, x[:, 0] > 0.0),
+        "hulls": sx.nearest_hull_points(x[:5], x[5:10] + 20.0),
+        "median": sx.geometric_median(x),
+        "medoid": sx.medoid(["cat", "cut", "horse"], "edit"),
+        "expansion": sx.KernelPerceptron().fit(x, labels).expansion_,
+        "additive": sx.AdditiveRegressor().fit(x, p).summary(),
+        "export": sx.export_model(sx.LinearRegression().fit(x, p), "python"),
+    }
+
+
+def test_proved_claims_of_one_name_are_one_line_and_say_a_fact_once(shown) -> None:
+    claims = (
+        Claim("rows", PROVED, "Same digest."),
+        Claim("rows", PROVED, "Rows: 4."),
+        Claim("rows", PROVED, "Rows: 4."),
+        Claim("rows", REFUTED, "Rows: 5."),
+    )
+    lines = Verification("Model", 4, claims).lines
+    assert [str(line) for line in lines] == [
+        "rows: proved. Same digest. Rows: 4.",
+        "rows: refuted. Rows: 5.",
+    ]
+    assert str(shown["verification"]).count("rows: proved") == 1
+
+
+def test_an_exact_solution_says_so_and_one_number_once(shown) -> None:
+    text = str(shown["certificate"])
+    assert "Solved exactly, to about" in text
+    assert "lower bound" not in text
+    assert ", lower bound 3 " in str(replace(shown["certificate"], primal=4.0, dual=3.0, gap=1.0))
 
 
 class Balance(HTMLParser):

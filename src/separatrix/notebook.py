@@ -137,8 +137,8 @@ font-variant-numeric:tabular-nums;background:transparent;color:inherit}
 .separatrix-shown th,.separatrix-shown td{padding:.15em .7em;text-align:right;
 background:transparent;color:inherit;white-space:nowrap}
 .separatrix-shown th{font-weight:600;border-bottom:1px solid currentColor}
-.separatrix-shown .left{text-align:left}
-.separatrix-shown .long{white-space:normal;min-width:22em}
+.separatrix-shown table th.left,.separatrix-shown table td.left{text-align:left}
+.separatrix-shown table td.long{white-space:normal;min-width:22em}
 .separatrix-shown tr.strong td{font-weight:600}
 .separatrix-shown tr+tr td{border-top:1px solid rgba(128,128,128,.25)}
 .separatrix-shown caption{caption-side:bottom;text-align:left;opacity:.75}

@@ -14,7 +14,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "command.md"
 @pytest.mark.usefixtures("plain_page")
 def test_every_command_of_the_guide_runs(command, here) -> None:
     blocks = re.findall(r"```sh\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
-    lines = [line for block in blocks for line in block.splitlines()]
+    lines = [line for block in blocks for line in block.replace("\\\n", "").splitlines()]
     assert len(lines) >= 6
     for line in lines:
         name, *words = shlex.split(line)

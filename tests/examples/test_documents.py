@@ -8,44 +8,38 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [
+DOCS = ROOT / "docs"
+#: Blocks marked ``py`` need a file or a server of the reader's, and are only shown.
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+MADE = ("_build", "reference", "gallery")
+WRITTEN = [
     ROOT / "README.md",
-    ROOT / "docs" / "tour.md",
-    ROOT / "docs" / "how-it-works.md",
-    ROOT / "docs" / "coming-from" / "scikit-learn.md",
-    ROOT / "docs" / "coming-from" / "statsmodels.md",
-    ROOT / "docs" / "coming-from" / "r.md",
-    ROOT / "docs" / "coming-from" / "libsvm.md",
-    ROOT / "docs" / "guide" / "explore.md",
-    ROOT / "docs" / "guide" / "least-squares.md",
-    ROOT / "docs" / "guide" / "decisions.md",
-    ROOT / "docs" / "guide" / "conformal.md",
-    ROOT / "docs" / "guide" / "classes.md",
-    ROOT / "docs" / "guide" / "logistic.md",
-    ROOT / "docs" / "guide" / "validation.md",
-    ROOT / "docs" / "guide" / "command.md",
-    ROOT / "docs" / "guide" / "clusters.md",
-    ROOT / "docs" / "guide" / "kernels.md",
-    ROOT / "docs" / "guide" / "neighbors.md",
-    ROOT / "docs" / "guide" / "perceptrons.md",
-    ROOT / "docs" / "guide" / "support-vectors.md",
-    ROOT / "docs" / "guide" / "bayes.md",
-    ROOT / "docs" / "guide" / "learning-theory.md",
-    ROOT / "docs" / "guide" / "complexity.md",
-    ROOT / "docs" / "guide" / "learning-curves.md",
-    ROOT / "docs" / "guide" / "hypotheses.md",
-    ROOT / "docs" / "guide" / "sites.md",
+    *(path for path in sorted(DOCS.rglob("*.md")) if path.relative_to(DOCS).parts[0] not in MADE),
 ]
+PAGES = [page for page in WRITTEN if BLOCK.search(page.read_text(encoding="utf-8"))]
+#: Columns of code that the site shows without a scroll bar, on a screen of 1280 pixels.
+WIDEST = 76
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_blocks_run(page: Path, tmp_path, monkeypatch) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
-    assert blocks
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "page"}
-    for block in blocks:
+    for block in BLOCK.findall(page.read_text(encoding="utf-8")):
         exec(compile(block, str(page), "exec"), names)
+
+
+def test_guides_have_code_that_runs() -> None:
+    assert len([page for page in PAGES if page.parent.name == "guide"]) >= 22
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
+def test_code_is_not_cut_off(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    fences = re.findall(r"^```(.*?)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    code = [block for kind, block in fences if not kind.startswith("{")]
+    wide = [line for block in code for line in block.splitlines() if len(line) > WIDEST]
+    assert not wide
 
 
 def test_the_models_page_names_every_estimator() -> None:
@@ -62,3 +56,34 @@ def test_the_models_page_names_every_estimator() -> None:
     assert len(estimators) >= 14
     missing = [name for name in estimators if f"`{name}`" not in text]
     assert not missing
+
+
+def test_the_reference_has_a_heading_for_every_folder_with_public_names(monkeypatch) -> None:
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(str(DOCS / "extensions"))
+    import public_names
+
+    named = public_names.names()
+    assert {name for group in named.values() for name in group} >= {"SVC", "AdditiveRegressor"}
+
+
+def test_output_stands_below_the_code_that_makes_it(monkeypatch, tmp_path) -> None:
+    monkeypatch.syspath_prepend(str(DOCS / "extensions"))
+    import executed
+
+    page = executed.Page(tmp_path, "guide/some")
+    text = (
+        "Before.\n```python\nx = 20\nprint(x)\nx + 1\n```\nBetween.\n"
+        "```py\nnever()\n```\n```python\n"
+        "from separatrix.pictures import PerceptronTraceDisplay\n"
+        "PerceptronTraceDisplay([5, 2, 0], n_rows=10)\n```\nAfter.\n"
+    )
+    shown = executed.execute(text, page)
+    first, second = shown.split("Between.")
+    assert re.findall(r"class: output\n\n(\d+)", first) == ["20", "21"]
+    assert "never()" in second
+    assert ":class: output" not in second
+    assert (tmp_path / "outputs" / "guide-some-1.svg").read_text("utf-8").startswith("<svg")
+    assert "{figure} /outputs/guide-some-1.svg" in second
+    with pytest.raises(ZeroDivisionError):
+        executed.execute("```python\n1 / 0\n```\n", page)

@@ -137,7 +137,7 @@ def test_versions_are_compared_by_number() -> None:
 def test_the_reader_of_the_guide_reads_a_file() -> None:
     """The plain Python of docs/model-file.md, run on a stored file."""
     page = (Path(__file__).parents[2] / "docs" / "model-file.md").read_text(encoding="utf-8")
-    code = re.search(r"```python\n(.*?)```", page, re.DOTALL)
+    code = re.search(r"```py\n(.*?)```", page, re.DOTALL)
     assert code is not None
     source = code[1].replace('"model.sx"', repr(str(STORED / "LinearRegression.sx")))
     assert len(source.splitlines()) <= 24

@@ -27,6 +27,7 @@ from separatrix.estimators.base import RowsEstimator
 from separatrix.estimators.inference import p_text
 from separatrix.formula import nodes
 from separatrix.messages import InputError, did_you_mean
+from separatrix.notebook import Shown
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.schema import Encoding
 from separatrix.threads import on_one_blas_thread
@@ -184,8 +185,8 @@ class Curve:
     marks: Floats
 
 
-@dataclass(frozen=True)
-class AdditiveSummary:
+@dataclass(frozen=True, repr=False)
+class AdditiveSummary(Shown):
     """Terms of an additive model: degrees of freedom, and an approximate test of each being zero.
 
     Parameters

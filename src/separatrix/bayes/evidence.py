@@ -24,6 +24,7 @@ from separatrix.arrays import Floats, Matrix
 from separatrix.matrices.gram import GradedRows, row_gram, standardized_copy
 from separatrix.matrices.products import Standardized, products
 from separatrix.messages import InputError
+from separatrix.notebook import Shown
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.schema import Block
 from separatrix.statistics.moments import Moments, Standardizer, zero_if_constant
@@ -220,8 +221,8 @@ def best_alphas(spectrum: EvidenceSpectrum, prior: Hyperprior, lambdas: Floats) 
     return np.asarray(np.exp(0.5 * (low + high)))
 
 
-@dataclass(frozen=True)
-class EvidenceCurve:
+@dataclass(frozen=True, repr=False)
+class EvidenceCurve(Shown):
     """Log evidence over the precision of the prior, from one decomposition.
 
         λ ↦ log N(y; 0, α⁻¹I + λ⁻¹XXᵀ),    α the best for each λ, or given
@@ -269,6 +270,13 @@ class EvidenceCurve:
     best_lambda: float
     best_alpha: float
     best_log_evidence: float
+
+    def __str__(self) -> str:
+        return (
+            f"Log evidence {self.best_log_evidence:.6g} at its maximum, λ = {self.best_lambda:.4g} "
+            f"and α = {self.best_alpha:.4g}; {len(self.lambdas)} values of λ from "
+            f"{self.lambdas.min():.3g} to {self.lambdas.max():.3g}."
+        )
 
 
 # -------------------------------------------------------------------------------------------------

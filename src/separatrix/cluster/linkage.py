@@ -29,6 +29,7 @@ from separatrix.distances.names import FunctionMetric, PrecomputedDistances, met
 from separatrix.distances.search import KDTree, NearestNeighborSearch
 from separatrix.distances.vectors import Chebyshev, Euclidean, Manhattan, SquaredEuclidean
 from separatrix.messages import InputError, check_option, warn
+from separatrix.notebook import Shown
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.schema import n_items, take_items, unit_of
 from separatrix.threads import one_blas_thread, parallel_map, pieces
@@ -668,8 +669,8 @@ class _ByMeans:
 # Dendrograms: trees of merges with the distance of each.
 
 
-@dataclass(frozen=True)
-class Dendrogram:
+@dataclass(frozen=True, repr=False)
+class Dendrogram(Shown):
     """A tree of merges, which can be cut into clusters.
 
     Leaves are nodes 0 … n − 1 and merge s is node n + s. All methods take time in proportion to the
@@ -696,6 +697,13 @@ class Dendrogram:
     """
 
     linkage: Floats
+
+    def __str__(self) -> str:
+        heights = self.linkage[:, 2]
+        return (
+            f"Tree of {len(self):,} leaves, merged at distances from {heights.min():.4g} to "
+            f"{heights.max():.4g}. Cut it with `cut`."
+        )
 
     def __post_init__(self) -> None:
         table = np.ascontiguousarray(self.linkage, dtype=np.float64)

@@ -12,11 +12,12 @@ from separatrix.arrays import Floats
 from separatrix.distances.base import as_dense_matrix, as_square
 from separatrix.distances.names import PrecomputedDistances, metric_from
 from separatrix.messages import InputError
+from separatrix.notebook import Shown
 from separatrix.rows.schema import check_sample_weight, n_items, take_items, unit_weights
 
 
-@dataclass(frozen=True)
-class GeometricMedian:
+@dataclass(frozen=True, repr=False)
+class GeometricMedian(Shown):
     """argmin_y Σ w ‖x − y‖, with the value of the sum and the optimality residual.
 
     ``residual`` is the norm of the smallest subgradient over Σ w, zero at the optimum. At a data
@@ -28,9 +29,15 @@ class GeometricMedian:
     residual: float
     iterations: int
 
+    def __str__(self) -> str:
+        return (
+            f"Geometric median {self.point.round(6).tolist()}: total distance {self.total:.6g}, "
+            f"optimality residual {self.residual:.1e}."
+        )
 
-@dataclass(frozen=True)
-class Medoid:
+
+@dataclass(frozen=True, repr=False)
+class Medoid(Shown):
     """argmin over the given points of Σ w d(x, ·).
 
     ``measured`` counts the points whose distances to all others were computed.
@@ -40,6 +47,10 @@ class Medoid:
     point: Any
     total: float
     measured: int
+
+    def __str__(self) -> str:
+        point = self.point.tolist() if hasattr(self.point, "tolist") else repr(self.point)
+        return f"Medoid: point {self.index}, {point}; total distance {self.total:.6g}."
 
 
 def geometric_median(

@@ -61,13 +61,14 @@ from separatrix.formula.nodes import formula_of
 from separatrix.formula.reading import reading_of
 from separatrix.formula.values import NoFormula
 from separatrix.messages import InputError, check_option
+from separatrix.notebook import MOST_LINES, Item, Preformatted, Sentence, Shown
 from separatrix.storage.files import atomic_file
 
 __all__ = ["TARGETS", "Export", "export_model"]
 
 
-@dataclass(frozen=True)
-class Export:
+@dataclass(frozen=True, repr=False)
+class Export(Shown):
     """A model in another language.
 
     Parameters
@@ -98,6 +99,16 @@ class Export:
     content: str | bytes
     check: Check
     notes: tuple[str, ...] = ()
+
+    def _display(self) -> list[Item]:
+        size = f"{len(self.content):,} {'bytes' if isinstance(self.content, bytes) else 'letters'}"
+        shown: list[Item] = [Sentence(f"Export to {self.to}, {size}: {self.check}.")]
+        shown += map(Sentence, self.notes)
+        if isinstance(self.content, str):
+            lines = self.content.splitlines()
+            rest = [f"… {len(lines) - MOST_LINES:,} lines …"] if len(lines) > MOST_LINES else []
+            shown.append(Preformatted("\n".join([*lines[:MOST_LINES], *rest])))
+        return shown
 
     def document(self) -> dict[str, Any]:
         """The export as plain values, the bytes of a graph left out."""

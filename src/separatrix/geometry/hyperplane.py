@@ -14,6 +14,7 @@ from separatrix.arrays import Floats, Matrix
 from separatrix.kernels.base import MAX_VALUES, Items, Kernel, PreparedKernel, as_matrix, join_items
 from separatrix.kernels.names import Precomputed
 from separatrix.messages import InputError
+from separatrix.notebook import Shown
 from separatrix.rows.schema import n_items, take_items
 
 # -------------------------------------------------------------------------------------------------
@@ -130,8 +131,8 @@ def real_roots(a: float, b: float, c: float) -> Floats:
 # Kernel expansions f(x) = Σⱼ aⱼ κ(zⱼ, x) + b, the functions that kernel methods learn.
 
 
-@dataclass(frozen=True)
-class KernelExpansion:
+@dataclass(frozen=True, repr=False)
+class KernelExpansion(Shown):
     """Linear combination of kernel functions around centers (k functions at once).
 
         f(x) = Σⱼ aⱼ κ(zⱼ, x) + b

@@ -32,6 +32,7 @@ from separatrix.geometry.exact_separation import exact_weights_or_direction
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.kernels.base import squared_norms
 from separatrix.messages import InputError
+from separatrix.notebook import Item, Sentence, Shown
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import column_names, to_array
@@ -251,8 +252,8 @@ def _norm(v: Floats) -> float:
     return largest * float(np.linalg.norm(v / largest)) if largest > 0.0 else 0.0
 
 
-@dataclass(frozen=True)
-class Separability:
+@dataclass(frozen=True, repr=False)
+class Separability(Shown):
     """Whether two classes are linearly separable, with the proof.
 
     Separable: ``hyperplane`` has scores ≥ 1 for ``classes[1]`` and ≤ −1 for ``classes[0]``,
@@ -273,9 +274,19 @@ class Separability:
     support: tuple[Ints, Ints] | None = None
     weights: tuple[Floats, Floats] | None = None
 
+    def _display(self) -> list[Item]:
+        names = " and ".join(str(name) for name in self.classes)
+        if self.separable:
+            text = f"A hyperplane separates {names}; the nearest row is {self.margin:.4g} from it."
+        elif self.separable is None:
+            text = f"Whether a hyperplane separates {names} was not decided."
+        else:
+            text = f"No hyperplane separates {names}: their convex hulls have a common point."
+        return [Sentence(text), *self.certificate._display()]
 
-@dataclass(frozen=True)
-class HullPoints:
+
+@dataclass(frozen=True, repr=False)
+class HullPoints(Shown):
     """Nearest points of two convex hulls, and the maximum-margin hyperplane between them.
 
     Row k of ``points`` is the convex combination of the rows ``support[k]`` with ``weights[k]``.
@@ -289,6 +300,12 @@ class HullPoints:
     distance: float
     hyperplane: Hyperplane | None
     certificate: Certificate
+
+    def _display(self) -> list[Item]:
+        text = f"The convex hulls are {self.distance:.4g} apart."
+        if self.hyperplane is None:
+            text = "The convex hulls intersect."
+        return [Sentence(text), *self.certificate._display()]
 
 
 def linear_separability(X: Any, y: Any = None, *, max_work: float = MAX_WORK) -> Separability:

@@ -18,6 +18,10 @@ from separatrix.notebook import BAD, GOOD, MUTED, Sentence, Shown
 # Solutions and certificates: what every solver returns.
 
 
+#: Digits from which a closed form counts as exact.
+EXACT_DIGITS = 10
+
+
 @dataclass(frozen=True, repr=False)
 class Certificate(Shown):
     """Proof of optimality that can be checked from the data without solving again.
@@ -101,12 +105,11 @@ class Certificate(Shown):
         return [Sentence(claim, badge[1], badge[0]), Sentence(" ".join(measured), MUTED)]
 
     def _sentences(self) -> list[str]:
-        sentences = [f"{self.claim}."]
+        sentences = [f"{self.claim}.", *self._digits_of_an_exact_solution()]
         if np.isfinite(self.gap) and np.isfinite(self.primal):
-            sentences.append(
-                f"Objective {self.primal:.6g}, lower bound {self.dual:.6g} "
-                f"(duality gap {self.gap:.1e})."
-            )
+            objective, bound = f"{self.primal:.6g}", f"{self.dual:.6g}"
+            beside = "" if bound == objective else f", lower bound {bound}"
+            sentences.append(f"Objective {objective}{beside} (duality gap {self.gap:.1e}).")
         elif np.isfinite(self.gap):
             sentences.append(f"Relative duality gap {self.gap:.1e}.")
         sentences += self._what_the_gap_is_compared_with()
@@ -125,9 +128,14 @@ class Certificate(Shown):
             sentences.append(f"Linearly dependent columns: {', '.join(self.dependent)}.")
         if np.isfinite(self.condition):
             sentences.append(f"Condition number {self.condition:.2g}.")
-        if np.isfinite(self.digits):
-            sentences.append(f"About {self.digits:.0f} correct digits (from {self.statistic}).")
         return sentences + list(self.notes)
+
+    def _digits_of_an_exact_solution(self) -> list[str]:
+        """How many digits rounding errors leave of what a formula gives."""
+        if not np.isfinite(self.digits):
+            return []
+        solved = "Solved exactly, to about" if self.digits >= EXACT_DIGITS else "About"
+        return [f"{solved} {self.digits:.0f} correct digits (from {self.statistic})."]
 
     def _what_the_gap_is_compared_with(self) -> list[str]:
         """Said where the gap is not small relative to the objective itself."""

@@ -18,18 +18,28 @@ from scipy import stats
 
 from separatrix.arrays import Floats
 from separatrix.messages import InputError
+from separatrix.notebook import Grid, Item, Sentence, Shown
 from separatrix.probability.roc import binary_scores
 from separatrix.rows.schema import check_sample_weight
 
 
-@dataclass(frozen=True)
-class Reliability:
+@dataclass(frozen=True, repr=False)
+class Reliability(Shown):
     """One entry for each bin, by increasing probability; ``weight`` sums to one."""
 
     predicted: Floats
     observed: Floats
     weight: Floats
     brier: float
+
+    def _display(self) -> list[Item]:
+        columns = zip(self.predicted, self.observed, self.weight, strict=True)
+        lines = [(f"{p:.3f}", f"{o:.3f}", f"{100 * w:.1f} %") for p, o, w in columns]
+        text = (
+            f"Expected calibration error {self.expected_calibration_error:.4f}, "
+            f"Brier score {self.brier:.4f}."
+        )
+        return [Sentence(text), Grid(("predicted", "observed", "rows"), lines, frozenset())]
 
     @property
     def expected_calibration_error(self) -> float:

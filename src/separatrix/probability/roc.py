@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from separatrix.arrays import Floats
 from separatrix.messages import InputError
+from separatrix.notebook import Shown
 from separatrix.rows.schema import check_sample_weight, unit_weights
 
 
-@dataclass(frozen=True)
-class RocCurve:
+@dataclass(frozen=True, repr=False)
+class RocCurve(Shown):
     """Weights of positives and negatives at or above each threshold, from (0, 0) onwards.
 
     ``thresholds`` decrease from infinity (no row is predicted positive); ``positive`` is the class
@@ -32,6 +33,12 @@ class RocCurve:
     true_positives: Floats
     false_positives: Floats
     positive: Any
+
+    def __str__(self) -> str:
+        return (
+            f"ROC curve of class {self.positive}: area {self.area:.4f}, {self.hull_area:.4f} under "
+            f"its convex hull, {self.thresholds.size - 1:,} thresholds."
+        )
 
     @property
     def tpr(self) -> Floats:
@@ -237,13 +244,20 @@ def _two_classes(truth: NDArray[Any]) -> tuple[NDArray[Any], Flags | None]:
 # coverage(t) = fraction of rows with uncertainty ≤ t,     risk(t) = mean loss of those rows
 
 
-@dataclass(frozen=True)
-class CoverageRisk:
+@dataclass(frozen=True, repr=False)
+class CoverageRisk(Shown):
     """The risk–coverage curve, one entry for each distinct uncertainty, least uncertain first."""
 
     thresholds: Floats
     coverage: Floats
     risk: Floats
+
+    def __str__(self) -> str:
+        half = self.risk_at(0.5)
+        return (
+            f"Risk {self.risk[-1]:.4g} at full coverage, {half:.4g} at a coverage of 50 %; "
+            f"mean over all coverages {self.area:.4g}."
+        )
 
     @property
     def area(self) -> float:

@@ -23,13 +23,14 @@ from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.linear.linear_regression import LeastSquaresClassifier
 from separatrix.logistic.logistic_regression import LogisticRegression
 from separatrix.messages import InputError
+from separatrix.notebook import Shown
 from separatrix.rows.schema import to_array
 
 VIEWS = ("least squares", "Gaussian", "logistic")
 
 
-@dataclass(frozen=True)
-class HyperplaneViews:
+@dataclass(frozen=True, repr=False)
+class HyperplaneViews(Shown):
     """Hyperplanes of three models between two classes, compared; prints as a table.
 
     Row k of all arrays belongs to ``names[k]``. Scores are positive for ``classes[1]``.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isfinite
 from typing import Any
@@ -114,16 +114,27 @@ class Verification(Shown):
         to = "" if self.digits is None else f" to {self.digits:.0f} digits"
         return f"consistent{to}{', in the part that was checked' if part else ''}"
 
+    @property
+    def lines(self) -> list[Claim]:
+        """The claims to be shown: proved ones of one name are one line, and say a fact once."""
+        shown: dict[object, Claim] = {}
+        for i, claim in enumerate(self.claims):
+            key = claim.name if claim.verdict == PROVED else i
+            before = shown.get(key)
+            if before is None:
+                shown[key] = claim
+            elif claim.sentence not in before.sentence:
+                shown[key] = replace(before, sentence=f"{before.sentence} {claim.sentence}")
+        return list(shown.values())
+
     def __str__(self) -> str:
         lines = [f"{self.headline}: {self.model}, {self.n_rows:,} rows"]
-        return "\n".join(
-            [*lines, *(f"  {c}" for c in self.claims), *(f"  {n}" for n in self.notes)]
-        )
+        return "\n".join([*lines, *(f"  {c}" for c in self.lines), *(f"  {n}" for n in self.notes)])
 
     def _display(self) -> list[Item]:
         """The total verdict, then a line for each claim."""
         tone = GOOD if self.holds else BAD
-        lines = [(c.name, c.words, c.sentence) for c in self.claims]
+        lines = [(c.name, c.words, c.sentence) for c in self.lines]
         return [
             Sentence(f"{self.model}, {self.n_rows:,} rows", tone, self.headline),
             Grid(("claim", "verdict", "figures"), lines, left=frozenset({0, 1, 2})),

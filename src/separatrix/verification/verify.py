@@ -252,7 +252,7 @@ def rows_of_table(
             Claim("rows", PROVED, same) if part.same_rows else Claim("rows", REFUTED, other),
         )
     n = sum(block.n for block in part.blocks())
-    claims += (equal("rows", "Training rows", study["n_train"], n),)
+    claims += (equal("rows", "Number of training rows", study["n_train"], n),)
     return VerificationRows(part, _usable(encoding), claims=claims, notes=(READ, part.words))
 
 
