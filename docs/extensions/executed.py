@@ -27,7 +27,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
 #: Lines of one output; more are left out of its middle.
 MOST_LINES = 40
 #: Letters of a line that does not belong to a table.
-WIDTH = 92
+WIDTH = 86
 #: Pictures, beside the pages that are made from docstrings and examples.
 FOLDER = "outputs"
 
