@@ -54,6 +54,7 @@ from separatrix.pictures import (
     SVMPathDisplay,
     TrainingTraceDisplay,
     VersionSpaceDisplay,
+    VoronoiDisplay,
 )
 from separatrix.report import figures, write
 from separatrix.samples import sample
@@ -227,8 +228,11 @@ def _page(studies: dict[str, Any]) -> str:
     lines += ["", "## Gaussian process", "", process]
     for picture in _process():
         lines += _entry("Process", picture)
-    lines += ["", "## Nearest neighbors", "", '`KNeighborsClassifier("auto", standardize=True)`']
-    lines += _entry("Neighbors", _neighbors())
+    lines += ["", "## Nearest neighbors", ""]
+    exemplars = "NearestExemplar(n_exemplars=3, standardize=True)"
+    lines += [f'`KNeighborsClassifier("auto", standardize=True)`, `{exemplars}`']
+    for picture in _neighbors():
+        lines += _entry("Neighbors", picture)
     lines += [
         "",
         "## Hypotheses",
@@ -331,11 +335,14 @@ def _process() -> list[Display]:
     ]
 
 
-def _neighbors() -> Display:
-    """All wines, columns in standard deviations."""
+def _neighbors() -> list[Display]:
+    """All wines, columns in standard deviations; three means of each by two of the columns."""
     wine = separatrix.scan(sample("wine").path, target="cultivar")
     model = separatrix.KNeighborsClassifier("auto", standardize=True).fit(wine)
-    return NeighborCountDisplay.from_estimator(model)
+    table = pd.read_csv(sample("wine").path)
+    means = separatrix.NearestExemplar(n_exemplars=3, standardize=True)
+    means.fit(table[["flavanoids", "color_intensity"]], table["cultivar"])
+    return [NeighborCountDisplay.from_estimator(model), VoronoiDisplay.from_estimator(means)]
 
 
 def _hypotheses() -> list[Display]:

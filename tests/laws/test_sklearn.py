@@ -35,7 +35,7 @@ def by_definition(estimator: Any) -> dict[str, str]:
 
     And those that an on-line method cannot pass: its weights are not repeats.
     """
-    if isinstance(estimator, ON_LINE):
+    if isinstance(estimator, ON_LINE) and getattr(estimator, "update", "online") == "online":
         steps = "a weight multiplies a step"
         pocket = getattr(estimator, "pocket", False)
         ends = (

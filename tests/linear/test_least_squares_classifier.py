@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
+import sklearn.linear_model
+from numpy.testing import assert_allclose
+from scipy import optimize, sparse
 from sklearn.datasets import load_iris, load_wine
 from sklearn.linear_model import LinearRegression as TheirRegression
 from sklearn.linear_model import RidgeClassifier
 
+import separatrix as sx
 from separatrix import InputError, LeastSquaresClassifier, scan
 from separatrix.rows.rows import ArrayRows
 from separatrix.statistics.moments import Moments
@@ -130,3 +133,69 @@ def test_weights_are_repeats_sparse_is_dense_and_moments_suffice():
 
 def test_no_probabilities_are_offered():
     assert not hasattr(LeastSquaresClassifier(), "predict_proba")
+
+
+# -- penalties |b|ᵖ --------------------------------------------------------------------------------
+
+
+def _classes(k: int):
+    rng = np.random.default_rng(k)
+    y = rng.integers(0, k, 150)
+    x = rng.normal(size=(150, 5)) * [1.0, 10.0, 0.1, 1.0, 1.0] + y[:, None] * [1, 0, 0.1, 0, 0.5]
+    x[:, 4] = x[:, 3] + 0.01 * x[:, 4]
+    return x, y
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_the_ends_are_ridge_and_lasso(k: int) -> None:
+    x, y = _classes(k)
+    codes = 2.0 * y - 1.0 if k == 2 else np.eye(k)[y]
+    ridge = sx.LeastSquaresClassifier(alpha=7.0, p=2.0).fit(x, y)
+    reference = sklearn.linear_model.Ridge(7.0).fit(x, codes)
+    assert_allclose(ridge.coef_, np.atleast_2d(reference.coef_), rtol=1e-6, atol=1e-9)
+    assert_allclose(ridge.intercept_, np.atleast_1d(reference.intercept_), rtol=1e-6, atol=1e-9)
+    lasso = sx.LeastSquaresClassifier(alpha=30.0, p=1.0).fit(x, y)
+    for own, target in zip(lasso.coef_, codes.reshape(150, -1).T, strict=True):
+        other = sklearn.linear_model.Lasso(30.0 / 300, tol=1e-12, max_iter=100_000).fit(x, target)
+        assert_allclose(own, other.coef_, rtol=1e-5, atol=1e-6)
+        assert (own == 0.0).any()
+
+
+@pytest.mark.parametrize("p", [1.0, 1.05, 1.3, 1.7, 2.0])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_between_them_a_general_minimizer_finds_nothing_better(p: float, intercept: bool) -> None:
+    x, y = _classes(2)
+    w = np.random.default_rng(0).uniform(0.5, 2.0, 150)
+    model = sx.LeastSquaresClassifier(alpha=5.0, p=p, fit_intercept=intercept)
+    model.fit(x, y, sample_weight=w)
+
+    def value(b: np.ndarray) -> float:
+        r = 2.0 * y - 1.0 - x @ b[1:] - intercept * b[0]
+        return 0.5 * float(w @ r**2) + 2.5 * float((np.abs(b[1:]) ** p).sum())
+
+    found = np.append(model.intercept_, model.coef_[0])
+    assert_allclose(model.certificate_.primal, value(found), rtol=1e-9)
+    assert model.certificate_.holds
+    for start in (found, np.zeros(6)):
+        options = {"maxiter": 20_000, "maxfev": 20_000, "xatol": 1e-10, "fatol": 1e-12}
+        other = optimize.minimize(value, start, method="Nelder-Mead", options=options)
+        assert value(found) <= other.fun * (1 + 1e-9)
+
+
+def test_the_path_is_that_of_single_fits_and_scales_with_units() -> None:
+    x, y = _classes(3)
+    model = sx.LeastSquaresClassifier(alpha=1.0, p=1.5).fit(x, y)
+    alphas = [100.0, 10.0, 1.0, 0.0]
+    coefs, intercepts = model.path(alphas)
+    for alpha, coef, intercept in zip(alphas, coefs, intercepts, strict=True):
+        alone = sx.LeastSquaresClassifier(alpha=alpha, p=1.5).fit(x, y)
+        assert_allclose(coef, alone.coef_, rtol=1e-5, atol=1e-8)
+        assert_allclose(intercept, alone.intercept_, rtol=1e-5, atol=1e-8)
+    for unit in (1e-8, 1e8):
+        scaled = sx.LeastSquaresClassifier(alpha=unit**1.5, p=1.5).fit(x * unit, y)
+        assert_allclose(scaled.coef_ * unit, model.coef_, rtol=1e-6, atol=1e-9)
+    flat = np.column_stack([x, np.full(150, 3.0)])
+    assert sx.LeastSquaresClassifier(alpha=1.0, p=1.5).fit(flat, y).coef_[0, -1] == 0.0
+    for wrong in ({"alpha": -1.0}, {"p": 0.5}, {"p": 3.0}):
+        with pytest.raises(sx.InputError):
+            sx.LeastSquaresClassifier(**wrong).fit(x, y)

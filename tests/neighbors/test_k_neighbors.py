@@ -384,3 +384,58 @@ def test_messages_of_searches_are_those_of_scikit_learn() -> None:
     model = sx.KNeighborsRegressor(weights=np.zeros_like).fit(X, Y)
     with pytest.raises(sx.InputError, match="is getting zero weights"):
         model.predict(X)
+
+
+# -- other aggregates than means -------------------------------------------------------------------
+
+
+def _median(values: np.ndarray, weights: np.ndarray) -> float:
+    """The middle of all numbers with at most half of the weight on either side, by trying all."""
+    ends = [
+        m
+        for m, w in zip(values, weights, strict=True)
+        if w > 0
+        and weights[values < m].sum() <= weights.sum() / 2 * (1 + 1e-12)
+        and weights[values > m].sum() <= weights.sum() / 2 * (1 + 1e-12)
+    ]
+    return (min(ends) + max(ends)) / 2
+
+
+@pytest.mark.parametrize("k", [1, 4, 7])
+def test_medians_and_own_functions_of_neighbors(k: int) -> None:
+    both = np.column_stack([Y, np.round(X[:, 2])])
+    near = KNeighborsRegressor(k).fit(X, both).kneighbors(NEW, return_distance=False)
+    median = sx.KNeighborsRegressor(k, aggregate="median").fit(X, both)
+    np.testing.assert_allclose(median.predict(NEW), np.median(both[near], axis=1), atol=1e-14)
+    highest = sx.KNeighborsRegressor(k, aggregate=lambda values, weights: values.max())
+    np.testing.assert_array_equal(highest.fit(X, both).predict(NEW), both[near].max(axis=1))
+    mean = sx.KNeighborsRegressor(k, weights="distance").fit(X, Y)
+    same = sx.KNeighborsRegressor(k, weights="distance", aggregate=np.average).fit(X, Y)
+    np.testing.assert_allclose(same.predict(NEW), mean.predict(NEW), rtol=1e-12)
+
+
+def test_medians_by_distance_and_weights_as_repeated_rows(tmp_path: Path) -> None:
+    counts = RNG.integers(0, 4, size=len(X))
+    model = sx.KNeighborsRegressor(6, aggregate="median")
+    repeated = model.fit(np.repeat(X, counts, axis=0), np.repeat(Y, counts)).predict(NEW)
+    weighted = model.fit(X, Y, sample_weight=counts)
+    np.testing.assert_allclose(weighted.predict(NEW), repeated, atol=1e-12)
+    sx.save(weighted, tmp_path / "median.sx")
+    np.testing.assert_array_equal(
+        sx.load(tmp_path / "median.sx").predict(NEW), weighted.predict(NEW)
+    )
+    near = sx.KNeighborsRegressor(6, weights="distance", aggregate="median").fit(X, Y)
+    distances, indices = near.kneighbors(NEW)
+    expected = [_median(Y[i], 1 / d) for i, d in zip(indices, distances, strict=True)]
+    np.testing.assert_allclose(near.predict(NEW), expected, atol=1e-14)
+
+
+def test_medians_do_not_follow_targets_that_are_far_off() -> None:
+    spoiled = Y + np.where(np.arange(len(Y)) % 12 == 0, 1e6, 0.0)
+    truth = np.sin(2 * NEW[:, 0]) + NEW[:, 1]
+    median = sx.KNeighborsRegressor(9, aggregate="median").fit(X, spoiled)
+    assert np.abs(median.predict(NEW) - truth).mean() < 1.0
+    with pytest.raises(sx.InputError, match="errors of means"):
+        median.set_params(n_neighbors="auto").fit(X, Y)
+    with pytest.raises(sx.InputError, match="aggregate='mode'"):
+        median.set_params(aggregate="mode").fit(X, Y)

@@ -363,3 +363,76 @@ def test_parts_of_sparse_rows_train_as_dense_ones() -> None:
         for rows in (x, sparse.csr_array(x))
     ]
     assert_array_equal(again[0].intercept_, again[1].intercept_)
+
+
+# -- one step an epoch, summed over all misclassified rows -----------------------------------------
+
+
+def _in_batches(x: np.ndarray, signs: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, list[int]]:
+    """The batch perceptron by its definition, until no row is misclassified."""
+    rows, v, counts = np.column_stack([np.ones(len(x)), x]), np.zeros(1 + x.shape[1]), []
+    while True:
+        wrong = [i for i in range(len(x)) if signs[i] * (rows[i] @ v) <= 0.0]
+        counts.append(len(wrong))
+        if not wrong:
+            return v, counts
+        v = v + sum(w[i] * signs[i] * rows[i] for i in wrong)
+
+
+@pytest.mark.parametrize("matrix", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_batches_are_sums_over_the_misclassified_rows(matrix) -> None:
+    rng = np.random.default_rng(1)
+    x = rng.integers(-4, 5, size=(60, 3)).astype(float)
+    x = x[abs(x.sum(axis=1)) > 1]
+    y, w = (x.sum(axis=1) > 0).astype(int), rng.integers(1, 4, len(x)).astype(float)
+    model = sx.Perceptron(update="batch", max_epochs=10_000).fit(matrix(x), y, sample_weight=w)
+    v, counts = _in_batches(x, 2.0 * y - 1.0, w)
+    np.testing.assert_allclose(np.append(model.intercept_, model.coef_[0]), v, atol=1e-9)
+    assert model.trace_.mistakes[:, 0].tolist() == counts
+    assert model.certificate_.holds
+    repeated = sx.Perceptron(update="batch", max_epochs=10_000)
+    repeated.fit(np.repeat(x, w.astype(int), axis=0), np.repeat(y, w.astype(int)))
+    np.testing.assert_allclose(repeated.coef_, model.coef_, atol=1e-9)
+    order = rng.permutation(len(x))
+    again = sx.Perceptron(update="batch", max_epochs=10_000).fit(
+        x[order], y[order], sample_weight=w[order]
+    )
+    np.testing.assert_allclose(again.coef_, model.coef_, atol=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 100_000))
+def test_batches_end_within_their_bound(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    normal = rng.normal(size=3)
+    x = rng.normal(size=(int(rng.integers(2, 40)), 2)) * 3.0
+    scores = np.column_stack([np.ones(len(x)), x]) @ normal
+    x, y = x[abs(scores) > 0.3], (scores > 0)[abs(scores) > 0.3]
+    if len(set(y.tolist())) < 2:
+        return
+    model = sx.Perceptron(update="batch", max_epochs=1_000_000).fit(x, y)
+    widest = sx.linear_separability(x, y).mistake_bound * len(x)
+    assert model.certificate_.holds
+    assert model.mistakes_[0] <= min(widest, model.mistake_bound_) * (1 + 1e-9)
+
+
+def test_batches_with_averages_pockets_classes_and_updates() -> None:
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(size=(90, 2)), rng.integers(0, 3, 90)
+    x += 2.0 * np.column_stack([y == 1, y == 2])
+    with pytest.warns(sx.SeparatrixWarning, match="SEP003"):
+        pocket = sx.Perceptron(update="batch", pocket=True, max_epochs=60).fit(x, y)
+    with pytest.warns(sx.SeparatrixWarning, match="SEP003"):
+        mean = sx.Perceptron(update="batch", average=True, store_weights=True, max_epochs=60).fit(
+            x, y
+        )
+    assert pocket.score(x, y) > 0.7
+    np.testing.assert_allclose(mean.coef_, mean.trace_.coef.mean(axis=0), atol=1e-9)
+    online = sx.Perceptron(update="batch")
+    for _ in range(5):
+        online.partial_fit(x, y)
+    with pytest.warns(sx.SeparatrixWarning, match="SEP003"):
+        whole = sx.Perceptron(update="batch", max_epochs=5).fit(x, y)
+    np.testing.assert_allclose(online.coef_, whole.coef_, atol=1e-9)
+    with pytest.raises(sx.InputError, match="has no order"):
+        sx.Perceptron(update="batch", order="shuffled").fit(x, y)

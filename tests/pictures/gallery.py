@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.cluster import hierarchy
 
+import separatrix as sx
 from separatrix.bayes.bayesian_logistic_regression import PosteriorComparison
 from separatrix.bayes.evidence import EvidenceCurve
 from separatrix.bayes.predictive import PredictiveDistribution
@@ -66,6 +67,7 @@ from separatrix.pictures import (
     TrainingTraceDisplay,
     ValidationCurveDisplay,
     VersionSpaceDisplay,
+    VoronoiDisplay,
 )
 from separatrix.probability.decision_surface import DecisionFunctionSurface, decision_surface
 from separatrix.probability.roc import roc_curve
@@ -163,6 +165,14 @@ def every_picture(n=120):
         "folds": CrossValidationDisplay(NASTY[:2], rng.uniform(size=(2, 5)), "error", NASTY[0]),
         "generalization gap": GeneralizationGapDisplay(
             ["training", "test"], [1.0, 1.2], [np.nan, 1.1], [np.nan, 1.3], "rmse", ["test"]
+        ),
+        "cells": VoronoiDisplay.from_estimator(
+            sx.NearestExemplar("manhattan", "median", n_exemplars=2).fit(
+                rng.normal(size=(60, 2)), np.array(NASTY)[np.arange(60) % len(NASTY)]
+            )
+        ),
+        "cells of order two": VoronoiDisplay.from_estimator(
+            sx.KNeighborsClassifier(1).fit(rng.normal(size=(9, 2)), np.arange(9) % 2), order=2
         ),
         "confusion": ConfusionMatrixDisplay.from_predictions(label, np.roll(label, 1)),
         "roc": RocDisplay.from_predictions(label, fitted),

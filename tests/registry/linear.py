@@ -70,6 +70,14 @@ ROWS: list[Row] = [
         classes=(2, 3),
     ),
     Row(
+        "LeastSquaresClassifier, penalized",
+        lambda: sx.LeastSquaresClassifier(alpha=3.0, p=1.4),
+        "classification",
+        unit_free=False,
+        objective=of.least_squares_classes,
+        classes=(2, 3),
+    ),
+    Row(
         "Lasso",
         lambda: sx.Lasso(0.1),
         unit_free=False,

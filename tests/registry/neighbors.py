@@ -74,4 +74,10 @@ ROWS: list[Row] = [
         "classification",
         additive=False,
     ),
+    Row(
+        "NearestExemplar, three means, two votes, standardized",
+        lambda: sx.NearestExemplar(n_exemplars=3, n_neighbors=2, standardize=True),
+        "classification",
+        additive=False,
+    ),
 ]

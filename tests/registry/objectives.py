@@ -165,11 +165,12 @@ def _spline_values(basis: Any, x: Any) -> Any:
 
 
 def least_squares_classes(model: Any, coef: Any, intercept: Any, x: Any, y: Any) -> float:
-    """½ Σ (t − a − B x)² with t = ±1 for two classes, one-hot for more."""
+    """½ Σ (t − a − B x)² + ½ α Σ |B|ᵖ with t = ±1 for two classes, one-hot for more."""
+    penalty = 0.5 * model.alpha * float((np.abs(coef) ** model.p).sum())
     if coef.ndim == 1:
-        return least_squares(model, coef, intercept, x, sign_of(model, y))
+        return least_squares(model, coef, intercept, x, sign_of(model, y)) + penalty
     one_hot = (y[:, None] == model.classes_).astype(float)
-    return 0.5 * float(np.sum((one_hot - x @ coef.T - intercept) ** 2))
+    return 0.5 * float(np.sum((one_hot - x @ coef.T - intercept) ** 2)) + penalty
 
 
 def logistic(model: Any, coef: Any, intercept: Any, x: Any, y: Any) -> float:

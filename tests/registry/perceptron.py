@@ -44,6 +44,15 @@ ROWS: list[Row] = [
         order_free=False,
     ),
     Row(
+        "Perceptron in batches",
+        lambda: sx.Perceptron(update="batch"),
+        "classification",
+        converges=False,
+        unit_free=False,
+        additive=False,
+        shift_free=False,
+    ),
+    Row(
         "KernelPerceptron",
         lambda: sx.KernelPerceptron(max_epochs=50),
         "classification",

@@ -17,8 +17,10 @@ from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.linear.inference import FitStatistics, InferenceMixin, lines_without_each_row
 from separatrix.linear.lasso import solve_non_negative
 from separatrix.linear.least_squares import solve_moments
+from separatrix.linear.power_penalty import power_path
 from separatrix.linear.routes import from_rows
 from separatrix.linear.spectrum import solve_least_squares
+from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import LeastSquares, Solution
 from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import ArrayRows, MappedRows, Rows
@@ -204,7 +206,7 @@ class LinearRegression(InferenceMixin, RegressorMixin, MomentEstimator):
 class LeastSquaresClassifier(LinearClassifier):
     """Linear classifier by least-squares regression on class codes.
 
-        min over W, a of Σ w ‖c(y) − a − W·x‖²
+        min over W, a of Σ w ‖c(y) − a − W·x‖² + α Σ |W|ᵖ
 
     Two classes have the codes −1 and +1, and x is assigned to ``classes_[1]`` where w·x + a > 0.
     K classes have one-hot codes, and the largest score wins. Scores are not probabilities.
@@ -212,7 +214,11 @@ class LeastSquaresClassifier(LinearClassifier):
     Parameters
     ----------
     fit_intercept : bool, default=True
-        Whether the hyperplanes have an intercept.
+        Whether the hyperplanes have an intercept, which is not penalized.
+    alpha : float, default=0.0
+        α; with a penalty the coefficients depend on the units of the columns.
+    p : float, default=2.0
+        The power of the penalty, from 1 (lasso: some coefficients are zero) to 2 (ridge).
 
     Attributes
     ----------
@@ -224,7 +230,8 @@ class LeastSquaresClassifier(LinearClassifier):
     certificate_ : Certificate
         Duality gap, KKT residual, rank and condition number.
     moments_ : Moments
-        Moments of the columns and the one-hot classes, to which ``partial_fit`` adds.
+        Moments of the columns and the one-hot classes, to which ``partial_fit`` adds, and from
+        which ``path`` solves for other penalties.
 
     See Also
     --------
@@ -257,12 +264,15 @@ class LeastSquaresClassifier(LinearClassifier):
 
     moments_: Moments
 
-    def __init__(self, *, fit_intercept: bool = True) -> None:
+    def __init__(self, *, fit_intercept: bool = True, alpha: float = 0.0, p: float = 2.0) -> None:
         self.fit_intercept = fit_intercept
+        self.alpha = alpha
+        self.p = p
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
+        self._check_penalty(self.alpha)
         rows = class_rows(self, X, y, sample_weight)
         prepared = prepare(rows)
         terms = class_terms(self, rows, prepared.targets)
@@ -286,12 +296,57 @@ class LeastSquaresClassifier(LinearClassifier):
         self._learn(None, moments.aligned(moments.terms, terms), identity(rows.schema))
         return self
 
+    @on_one_blas_thread
+    def path(self, alphas: Any) -> tuple[Floats, Floats]:
+        """Coefficients and intercepts at other penalties, from the moments of the fit.
+
+        Parameters
+        ----------
+        alphas : array-like of shape (m,)
+            Penalties; from strong to weak is fastest.
+
+        Returns
+        -------
+        coefs : ndarray of shape (m, 1, d) or (m, K, d)
+            Those of ``coef_`` at each penalty.
+        intercepts : ndarray of shape (m, 1) or (m, K)
+            Those of ``intercept_``.
+        """
+        check_is_fitted(self, "moments_")
+        levels = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
+        for alpha in levels.tolist():
+            self._check_penalty(alpha)
+        moments = self._targets()[0]
+        solved = list(power_path(moments, levels, self.p, fit_intercept=self.fit_intercept))
+        return np.array([s.coef.T for s in solved]), np.array([s.intercept for s in solved])
+
+    def _check_penalty(self, alpha: float) -> None:
+        if not 0.0 <= alpha < np.inf:
+            raise InputError(f"alpha={alpha!r} must be a number, 0 or more.")
+        if not 1.0 <= self.p <= 2.0:
+            raise InputError(
+                f"p={self.p!r} must lie between 1 and 2.",
+                remedy="Below 1 the penalty is not convex; use p=1 for zeros among coefficients.",
+            )
+
+    def _targets(self) -> tuple[Moments, TargetMap | None]:
+        """The moments with ±1 in place of the indicators of two classes."""
+        if len(self.classes_) != 2:
+            return self.moments_, None
+        name = self.moments_.targets.items[1].column
+        signs = TargetMap(np.array([[-1.0], [1.0]]), Terms((Term(name),)))
+        return signs.moments(self.moments_), signs
+
     def _learn(self, rows: Rows | None, moments: Moments, encoding: Encoding) -> None:
         self.moments_ = moments
-        if len(self.classes_) == 2:
-            name = moments.targets.items[1].column
-            signs = TargetMap(np.array([[-1.0], [1.0]]), Terms((Term(name),)))
-            moments = signs.moments(moments)
-            rows = None if rows is None else MappedRows(rows, signs)
+        moments, signs = self._targets()
+        if self.alpha:
+            levels = np.array([self.alpha])
+            path = power_path(moments, levels, self.p, fit_intercept=self.fit_intercept)
+            self._accept(next(path), encoding, flat=False)
+            if not self.certificate_.holds:
+                warn("SEP003", f"{self.certificate_}")
+            return
+        rows = MappedRows(rows, signs) if rows is not None and signs is not None else rows
         solution = solve_moments(rows, moments, fit_intercept=self.fit_intercept)
         self._accept(solution, encoding, flat=False)

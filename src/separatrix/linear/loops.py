@@ -293,3 +293,49 @@ def sparse_sweep(at, starts, rows, values, mean, scale, l1, l2, positive, beta, 
             if abs(new - old) * (1.0 + l2[j]) > worst:
                 worst = abs(new - old) * (1.0 + l2[j])
     return worst, shift
+
+
+# -------------------------------------------------------------------------------------------------
+# Coordinate descent for ½ βᵀCβ − c·β + Σ λ|β|ᵖ, columns of length one.
+
+
+@compiled
+def descend_with_powers(correlation, target, lam, p, beta, sweeps):
+    """Sweeps over all coordinates of ``beta``."""
+    d = len(beta)
+    gradient = target - correlation @ beta
+    for _ in range(sweeps):
+        moved = 0.0
+        for j in range(d):
+            z = gradient[j] + beta[j]
+            value = math.copysign(shrink(abs(z), lam[j], p), z)
+            step = value - beta[j]
+            if step != 0.0:
+                beta[j] = value
+                for i in range(d):
+                    gradient[i] -= step * correlation[i, j]
+                moved = max(moved, abs(step))
+        if moved == 0.0:
+            break
+
+
+@compiled
+def shrink(z, lam, p):
+    """argmin over b ≥ 0 of ½ (b − z)² + λ bᵖ for z ≥ 0."""
+    if p == 1.0:
+        return max(z - lam, 0.0)
+    if p == 2.0:
+        return z / (1.0 + 2.0 * lam)
+    if lam == 0.0 or z == 0.0:
+        return z
+    # b + λ p b^(p−1) = z has a concave left side: Newton's steps from below never overshoot.
+    b = min(0.5 * z, (0.5 * z / (lam * p)) ** (1.0 / (p - 1.0)))
+    if b == 0.0:
+        return 0.0
+    for _ in range(200):
+        slope = lam * p * b ** (p - 1.0)
+        step = (z - b - slope) / (1.0 + (p - 1.0) * slope / b)
+        b += step
+        if abs(step) <= 1e-16 * b:
+            break
+    return b

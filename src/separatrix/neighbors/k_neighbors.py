@@ -18,7 +18,8 @@ from separatrix.distances.search import NearestNeighborSearch, Neighbors
 from separatrix.distances.vectors import Chebyshev, Euclidean, Manhattan, Minkowski
 from separatrix.estimators.base import reads_tables
 from separatrix.formula import nodes
-from separatrix.messages import InputError
+from separatrix.formula.values import NoFormula
+from separatrix.messages import InputError, check_option
 from separatrix.neighbors.base import (
     KNeighborsQueries,
     NeighborsClassifier,
@@ -248,6 +249,24 @@ def weighted_means(targets: Floats, indices: Ints, weights: Floats) -> Floats:
     return out
 
 
+def weighted_medians(targets: Floats, indices: Ints, weights: Floats) -> Floats:
+    """Of every row the middle of all m with at most half of the weight on either side."""
+    out = np.empty((len(indices), targets.shape[1]))
+
+    def median(part: slice) -> None:
+        values = targets[indices[part]]
+        order = np.argsort(values, axis=1, kind="stable")
+        values = np.take_along_axis(values, order, axis=1)
+        below = np.cumsum(np.take_along_axis(weights[part][:, :, None], order, axis=1), axis=1)
+        # one half below, up to rounding, is a tie: the median is between two values
+        low, high = (below >= 0.5 - 1e-12).argmax(axis=1), (below > 0.5 + 1e-12).argmax(axis=1)
+        ends = [np.take_along_axis(values, end[:, None], axis=1)[:, 0] for end in (low, high)]
+        out[part] = ends[0] / 2 + ends[1] / 2
+
+    parallel_map(median, pieces(len(indices), 1024))
+    return out
+
+
 @describe_parameters
 class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
     """Classification by a weighted vote of the k nearest training rows.
@@ -414,11 +433,12 @@ class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
 
 @describe_parameters
 class KNeighborsRegressor(RegressorMixin, NeighborsPredictor):
-    """Regression by the weighted mean of the k nearest training rows.
+    """Regression by the weighted mean, or another aggregate, of the k nearest training rows.
 
-        f(x) = Σ vᵢ yᵢ / Σ vᵢ
+        f(x) = Σ vᵢ yᵢ / Σ vᵢ,   or the m with   Σ vᵢ 1{yᵢ < m} ≤ ½ Σ vᵢ ≥ Σ vᵢ 1{yᵢ > m}
 
-    A training row of weight w counts as w neighbors.
+    A training row of weight w counts as w neighbors. The median does not follow single targets
+    that are far off.
 
     Parameters
     ----------
@@ -438,6 +458,10 @@ class KNeighborsRegressor(RegressorMixin, NeighborsPredictor):
     metric_params : dict, default=None
     n_jobs : int, default=None
     standardize : bool, default=False
+    aggregate : {"mean", "median"} or callable, default="mean"
+        What the prediction is of the neighbors' targets; a function is called for each row and
+        target as ``aggregate(values, weights=weights)``, as ``numpy.average`` is, with weights that
+        sum to one. "auto" chooses k for the mean only.
 
     Attributes
     ----------
@@ -474,10 +498,44 @@ class KNeighborsRegressor(RegressorMixin, NeighborsPredictor):
     _multi_output = True
     targets_: Floats
 
+    def __init__(
+        self,
+        n_neighbors: int | str = 5,
+        *,
+        weights: Any = "uniform",
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        p: float = 2,
+        metric: Any = "minkowski",
+        metric_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+        standardize: bool = False,
+        aggregate: Any = "mean",
+    ) -> None:
+        super().__init__(
+            n_neighbors,
+            weights=weights,
+            algorithm=algorithm,
+            leaf_size=leaf_size,
+            p=p,
+            metric=metric,
+            metric_params=metric_params,
+            n_jobs=n_jobs,
+            standardize=standardize,
+        )
+        self.aggregate = aggregate
+
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and targets ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         self._check_parameters()
+        if not callable(self.aggregate):
+            check_option("aggregate", self.aggregate, ("mean", "median"), "a function")
+        if self.aggregate != "mean" and self.n_neighbors == "auto":
+            raise InputError(
+                'n_neighbors="auto" compares the errors of means.',
+                remedy="Give a number of neighbors, or search for one (GridSearchCV).",
+            )
         fit_targets(self, X, y, sample_weight)
         self._fit_neighbors()
         return self
@@ -487,18 +545,27 @@ class KNeighborsRegressor(RegressorMixin, NeighborsPredictor):
 
     @on_one_blas_thread
     def predict(self, X: Any) -> Floats:
-        """The weighted mean of the neighbors' targets; without X (None), of each row's others."""
-        means = self._over_blocks(
-            X, lambda near: (weighted_means(self.targets_, near.indices, near.weights),)
-        )[0]
-        return as_targets(self, np.concatenate(means))
+        """The aggregate of the neighbors' targets; without X (None), of each row's others."""
+        values = self._over_blocks(X, lambda near: (self._aggregate(near),))[0]
+        return as_targets(self, np.concatenate(values))
+
+    def _aggregate(self, near: WeightedNeighbors) -> Floats:
+        if not callable(self.aggregate):
+            aggregate = weighted_means if self.aggregate == "mean" else weighted_medians
+            return aggregate(self.targets_, near.indices, near.weights)
+        out = np.empty((len(near.indices), self.targets_.shape[1]))
+        for i, (rows, weights) in enumerate(zip(near.indices, near.weights, strict=True)):
+            counts = weights > 0.0
+            for j, values in enumerate(self.targets_[rows[counts]].T):
+                out[i, j] = self.aggregate(values, weights=weights[counts])
+        return out
 
     def leave_one_out_fits(
         self, X: Any, y: Any = None, sample_weight: Any = None
     ) -> NeighborFits | None:
         """Predictions without each of the training rows; None if they need refits."""
         del X, y, sample_weight  # the rows are those that the model holds
-        if self.targets_.shape[1] != 1 or not has_form(self):
+        if self.targets_.shape[1] != 1 or self.aggregate != "mean" or not has_form(self):
             return None
         return NeighborFits(own_answers(self))
 
@@ -508,6 +575,8 @@ class KNeighborsRegressor(RegressorMixin, NeighborsPredictor):
 
     def formula(self) -> nodes.NumberFormula:
         """The weighted mean of the k nearest rows."""
+        if self.aggregate != "mean":
+            raise NoFormula("Only means of the neighbors' targets have an export.")
         near = self._nearest_node(self.targets_)
         count = self.targets_.shape[1]
         flat = self.flat_ and count == 1

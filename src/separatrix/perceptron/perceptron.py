@@ -76,6 +76,10 @@ class Perceptron(LinearClassifier):
         Textbook: w = 0, or the hyperplane halfway between the class means.
     max_epochs : int or None, default=None
         Textbook: epochs at most; None is 200.
+    update : {"online", "batch"}, default="online"
+        Textbook: a step at every misclassified row as it comes; or one step an epoch, summed over
+        all rows that are misclassified at its start, so that the order of rows does not matter and
+        a weight of two is the row twice.
     average : bool, default=False
         Textbook: return the average of the weights over all rows seen, which is more stable.
     pocket : bool, default=False
@@ -96,8 +100,9 @@ class Perceptron(LinearClassifier):
     mistakes_ : ndarray of int
         Textbook: all mistakes made, by output; ``partial_fit`` adds to them.
     mistake_bound_ : float
-        Textbook: (R/γ)² with the margin γ reached, the most mistakes from zero in any order;
-        infinite where rows are misclassified or the theorem does not apply.
+        Textbook: (R/γ)² with the margin γ reached, the most mistakes from zero in any order; for
+        batches, whose steps add up, times the number of rows. Infinite where rows are misclassified
+        or the theorem does not apply.
     state_, t_ : object
         What ``partial_fit`` continues from: the textbook's weights; else the number of rows seen.
     certificate_ : Certificate
@@ -155,6 +160,7 @@ class Perceptron(LinearClassifier):
         order: str | None = None,
         start: str = "zero",
         max_epochs: int | None = None,
+        update: str = "online",
         average: bool = False,
         pocket: bool = False,
         standardize: bool = False,
@@ -179,6 +185,7 @@ class Perceptron(LinearClassifier):
         self.order = order
         self.start = start
         self.max_epochs = max_epochs
+        self.update = update
         self.average = average
         self.pocket = pocket
         self.standardize = standardize
@@ -188,6 +195,7 @@ class Perceptron(LinearClassifier):
     def _textbook(self) -> bool:
         """Whether an option asks for the perceptron of the textbooks."""
         named = self.average or self.pocket or self.standardize or self.store_weights
+        named = named or self.update != "online"
         epochs = self.max_epochs is not None
         return bool(named or epochs or self.order is not None or self.start != "zero")
 
@@ -216,7 +224,7 @@ class Perceptron(LinearClassifier):
         same_rate = rows.rate.min() == rows.rate.max()
         bound = np.inf
         if self.start == "zero" and same_rate:
-            bound = mistake_bound(rows, result.weights)
+            bound = mistake_bound(rows, result.weights) * (rows.n if options.batch else 1)
         certificate = training_certificate(result, rows, bound)
         self._store(result, rows, standardizer, given.encoding, certificate)
         self.mistakes_, self.mistake_bound_ = result.mistakes.sum(axis=0), bound
@@ -249,7 +257,7 @@ class Perceptron(LinearClassifier):
         rows = self._training(given, None)
         zero = np.zeros((len(rows.output_class), 1 + rows.d))
         state = self.state_ if begun else PerceptronState(zero, zero, 0)
-        once = TrainingOptions(max_epochs=1, average=options.average)
+        once = replace(options, order="given", max_epochs=1, store_weights=False)
         result = train(rows, state, once)
         mistakes = result.mistakes.sum(axis=0) + (self.mistakes_ if begun else 0)
         wrong = int(rows.find_misclassified(result.state.weights).any(axis=1).sum())
@@ -297,6 +305,12 @@ class Perceptron(LinearClassifier):
     def _options(self) -> TrainingOptions:
         """The parameters, checked."""
         check_option("start", self.start, ("zero", "means"))
+        check_option("update", self.update, ("online", "batch"))
+        if self.update == "batch" and self.order not in (None, "given"):
+            raise InputError(
+                f"order={self.order!r} and update='batch': a sum over rows has no order.",
+                remedy="Leave out one of them.",
+            )
         if not 0.0 < self.eta0 < np.inf:
             raise InputError(f"eta0={self.eta0!r} must be positive and finite.")
         if self.penalty is not None or self.early_stopping or self.warm_start:
@@ -308,7 +322,12 @@ class Perceptron(LinearClassifier):
         # Epochs of the textbooks' perceptron unless a limit is given.
         epochs = 200 if self.max_epochs is None else self.max_epochs
         return TrainingOptions(
-            self.order or "given", epochs, self.average, self.pocket, self.store_weights
+            self.order or "given",
+            epochs,
+            self.average,
+            self.pocket,
+            self.store_weights,
+            self.update == "batch",
         )
 
     def _training(
@@ -473,6 +492,10 @@ def certify_epochs(
 # w̃ is the sample weight. From w = 0 the learning rate η only sets the norm of w. If the rows are
 # linearly separable with margin γ, and none is longer than R, at most (R/γ)² updates are made,
 # whatever the number of rows (Novikoff); if they are not, updates never end.
+#
+# In batches the mₜ rows that w misclassifies at the start of epoch t are added at once. With
+# M = Σ mₜ a unit vector u of margin γ has w·u ≥ M γ, and as their sum points away from w,
+# ‖w‖² ≤ Σ mₜ² R² ≤ n M R² for n rows. Hence M ≤ n (R/γ)², and there are no more epochs than that.
 
 
 @dataclass(frozen=True)
@@ -503,13 +526,14 @@ class TrainingResult:
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """Order of the rows, number of epochs, and which weights to return; checked."""
+    """Order of the rows or steps in batches, epochs, and which weights to return; checked."""
 
     order: str = "given"
     max_epochs: int = 200
     average: bool = False
     pocket: bool = False
     store_weights: bool = False
+    batch: bool = False
 
     def __post_init__(self) -> None:
         check_option("order", self.order, ("given", "shuffled", "random"))
@@ -557,7 +581,9 @@ def train(
     for order in epoch_orders(options, rows.n, random):
         mistakes = np.zeros(outputs, dtype=np.int64)
         position[:2] = 0
-        while not rows.run_epoch(order, mistakes, streak, longest, position):
+        if options.batch:
+            rows.step(mistakes, position)
+        while not options.batch and not rows.run_epoch(order, mistakes, streak, longest, position):
             if pocket is not None:
                 pocket.compare(int(position[2]), [int(position[1])])
         history.append(mistakes)
@@ -720,6 +746,19 @@ class PerceptronRows:
                 *(self.w, self.step_sums, order, mistakes, streak, longest, position),
             )
         )
+
+    def step(self, mistakes: Ints, position: Ints) -> None:
+        """One step, the sum of those of all rows that the present weights misclassify."""
+        before = self.state(0)
+        wrong = self.find_misclassified(before.weights)
+        mistakes += wrong.sum(axis=0)
+        rates = self.rate[:, None] * self.signs * wrong
+        total = rates.sum(axis=0)[:, None]
+        normals = np.asarray(self.x.T @ rates).T - total * self.center
+        steps = np.column_stack([total * self.constant, normals])
+        sums = before.step_sums + float(position[2]) * steps
+        self.start(PerceptronState(before.weights + steps, sums, 0))
+        position[2] += self.n
 
     def scores(self, weights: Floats) -> Floats:
         """n x outputs."""

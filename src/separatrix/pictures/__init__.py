@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         ConfusionMatrixDisplay,
         CoverageRiskDisplay,
         DecisionBoundaryDisplay,
+        VoronoiDisplay,
     )
     from separatrix.pictures.display import Display
     from separatrix.pictures.evidence import (
@@ -144,6 +145,7 @@ __all__ = [
     "SupportVectorDisplay",
     "TrainingTraceDisplay",
     "ValidationCurveDisplay",
+    "VoronoiDisplay",
 ]
 
 #: Displays by the module that defines them.
@@ -161,7 +163,9 @@ _DISPLAYS = {
         "PermutationImportanceDisplay"
     ),
     "conformal": "CategoryCoverageDisplay SetSizeDisplay",
-    "decisions": "ConfusionMatrixDisplay CoverageRiskDisplay DecisionBoundaryDisplay",
+    "decisions": (
+        "ConfusionMatrixDisplay CoverageRiskDisplay DecisionBoundaryDisplay VoronoiDisplay"
+    ),
     "display": "Display",
     "evidence": (
         "EvidenceCurveDisplay EvidenceWeightDisplay LaplaceComparisonDisplay RelevanceDisplay"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from separatrix.arrays import Floats
 from separatrix.formatting import exact, join_words, plural, score_info, score_text
+from separatrix.messages import InputError
 from separatrix.parameters import describe_parameters
 from separatrix.pictures.display import Display
 from separatrix.pictures.inputs import column_names, like
@@ -36,6 +37,9 @@ from separatrix.rows.schema import unit_weights
 # -------------------------------------------------------------------------------------------------
 # Decision boundary of a classifier on the plane of the first two discriminant directions.
 
+
+#: More points have cells that are too small to be seen.
+MAX_CELLS = 400
 
 #: More misclassified rows than this are not marked one by one.
 MAX_CROSSES = 400
@@ -251,6 +255,133 @@ class DecisionBoundaryDisplay(Display):
                 color=SERIES[i % len(SERIES)],
                 bbox={"boxstyle": "round,pad=0.2", "fc": PAPER, "ec": "none", "alpha": 0.8},
             )
+
+
+# -------------------------------------------------------------------------------------------------
+# Voronoi cells of exemplars, or of training rows, in two columns.
+
+
+@describe_parameters
+@dataclass(eq=False)
+class VoronoiDisplay(Display):
+    """Voronoi cells of points in the plane: where the same ones are nearest.
+
+    A cell of order k is where the same k points are nearest, in any order; cells of order one have
+    the color of their point's class. In a metric other than the Euclidean, edges are no lines.
+
+    Parameters
+    ----------
+    x, y : ndarray of shape (w,) and (h,)
+        The columns of a grid, and its rows.
+    distances : ndarray of shape (h, w, m)
+        Distances of the grid to the points.
+    points : ndarray of shape (m, 2)
+        The points.
+    codes : ndarray of shape (m,)
+        The class of each point, as a position among ``classes``.
+    classes : tuple of str
+        The class labels.
+    order : int, default=1
+        k.
+    columns : tuple of str, default=("x0", "x1")
+        Names of the two columns.
+
+    Attributes
+    ----------
+    cells : list of tuple of int
+        The points that are nearest in each cell that the grid meets.
+
+    See Also
+    --------
+    DecisionBoundaryDisplay : Decision regions of any classifier.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> from separatrix.pictures import VoronoiDisplay
+    >>> X = [[0.0, 0.0], [1.0, 0.0], [4.0, 1.0], [5.0, 1.0]]
+    >>> model = sx.NearestExemplar(n_exemplars=2).fit(X, list("aabb"))
+    >>> display = VoronoiDisplay.from_estimator(model)
+    >>> len(display.cells), display.classes
+    (4, ('a', 'b'))
+    """
+
+    x: Floats
+    y: Floats
+    distances: Floats
+    points: Floats
+    codes: NDArray[np.int64]
+    classes: tuple[str, ...]
+    order: int = 1
+    columns: tuple[str, str] = ("x0", "x1")
+
+    title: ClassVar[str] = "Voronoi cells"
+    figure_size: ClassVar[tuple[float, float]] = TALL
+
+    @classmethod
+    def from_estimator(cls, model: Any, *, order: int = 1, resolution: int = 48) -> Self:
+        """From a fitted classifier by exemplars or neighbors, in two columns."""
+        several = hasattr(model, "exemplars_")
+        points: Any = model.exemplars_ if several else getattr(model, "points_", None)
+        if np.ndim(points) != 2 or np.shape(points)[1] != 2 or not hasattr(model, "classes_"):
+            raise InputError(
+                "Voronoi cells are drawn of classifiers by exemplars or neighbors in two columns.",
+                remedy="Fit NearestExemplar or KNeighborsClassifier to two columns of numbers.",
+            )
+        if not 1 <= order <= min(len(points) - 1, MAX_CELLS) or len(points) > MAX_CELLS:
+            raise InputError(
+                f"Cells of order {order} of {plural(len(points), 'point')} are not drawn.",
+                remedy=f"Draw at most {MAX_CELLS} points, of an order below their number.",
+            )
+        scaled = model.standardizer_
+        places = np.asarray(points if scaled is None else scaled.inverse_transform(points))
+        low, high = places.min(axis=0), places.max(axis=0)
+        margin = 0.15 * np.where(high > low, high - low, 1.0)
+        x, y = (np.linspace(low[j] - margin[j], high[j] + margin[j], resolution) for j in (0, 1))
+        grid = np.stack(np.meshgrid(x, y), axis=2).reshape(-1, 2)
+        grid = grid if scaled is None else scaled.transform(grid)
+        distances = model.metric_.distances(grid, points).reshape(resolution, resolution, -1)
+        codes = np.asarray(model.exemplar_codes_ if several else model.codes_)
+        names = getattr(model, "feature_names_in_", ("x0", "x1"))
+        labels = tuple(str(label) for label in model.classes_)
+        columns = (str(names[0]), str(names[1]))
+        return cls(x, y, distances, places, codes, labels, order, columns)
+
+    @property
+    def cells(self) -> list[tuple[int, ...]]:
+        """The points that are nearest in each cell that the grid meets."""
+        near = np.argpartition(self.distances, self.order - 1, axis=2)[:, :, : self.order]
+        sets = np.unique(np.sort(near.reshape(-1, self.order), axis=1), axis=0)
+        return [tuple(cell) for cell in sets.tolist()]
+
+    @property
+    def description(self) -> str:
+        """The cells, counted."""
+        what = "point is nearest" if self.order == 1 else f"{self.order} points are nearest"
+        return (
+            f"{plural(len(self.cells), 'cell')} of {plural(len(self.points), 'point')} of "
+            f"{plural(len(self.classes), 'class', 'classes')}: in each, the same {what}."
+        )
+
+    def _draw(self, ax: Any) -> None:
+        for cell in self.cells:
+            others = np.delete(self.distances, cell, axis=2).min(axis=2)
+            inside = others - self.distances[:, :, list(cell)].max(axis=2)
+            if self.order == 1 and inside.max() > 0.0:
+                color = SERIES[int(self.codes[cell[0]]) % len(SERIES)]
+                levels = [0.0, 2.0 * float(inside.max())]
+                ax.contourf(self.x, self.y, inside, levels=levels, colors=[color], alpha=0.12)
+            draw_contour(ax, self.x, self.y, inside)
+        for code, label in enumerate(self.classes):
+            at = self.points[self.codes == code]
+            look = {"ls": "none", "marker": "o", "ms": 5, "color": SERIES[code % len(SERIES)]}
+            ax.plot(at[:, 0], at[:, 1], label=label_text(label, 16), **look)
+        ax.set_xlim(self.x[0], self.x[-1])
+        ax.set_ylim(self.y[0], self.y[-1])
+        style_axes(ax, grid=None)
+        ax.set_xlabel(label_text(self.columns[0], 30))
+        ax.set_ylabel(label_text(self.columns[1], 30))
+        ax.legend(frameon=False, fontsize=8)
 
 
 # -------------------------------------------------------------------------------------------------

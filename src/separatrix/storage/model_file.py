@@ -302,6 +302,7 @@ ATTRIBUTES = (
     *("X_offset_ d finite", "X_scale_ d finite"),
     *("X_fit_ n *", "weights_fit_ n", "norms_ c", "labels_fit_ n <c"),
     *("cluster_centers_ c d finite", "sizes_ c", "medoid_indices_ c", "exemplar_indices_ *"),
+    *("exemplar_codes_ e <k", "exemplars_ e *"),
     *("exponents_ b d", "basis_coef_ b t finite", "basis_intercept_ t finite", "center_ d"),
     *("scale_ d", "weights_ m", "estimators_ m", "folds_ q", "category_codes_ q"),
     *("coordinate_means_ z finite", "penalized_coordinates_ a <z"),

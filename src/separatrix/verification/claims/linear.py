@@ -9,6 +9,7 @@ from functools import cached_property
 from math import isfinite
 from typing import Any
 
+from separatrix.messages import InputError
 from separatrix.verification.arithmetic import (
     ExactMoments,
     as_float,
@@ -71,6 +72,11 @@ def least_squares(model: Record, blocks: Blocks) -> list[Claim]:
 
 def classes(model: Record, blocks: Blocks) -> list[Claim]:
     """``LeastSquaresClassifier``: targets ±1 of two classes, one-hot of more."""
+    if model.params.get("alpha"):
+        raise InputError(
+            "holds penalized least squares of classes, which verify does not recompute.",
+            remedy="Verify Ridge or Lasso of ±1, or a fit without penalty.",
+        )
     known = model["classes_"].values
     coded = (_code_classes(block, known) for block in blocks)
     return _quadratic_of(model, sums_of(coded))
