@@ -239,7 +239,7 @@ class SampledPaths:
     parts: Ints
     starts: dict[int, Floats]
 
-    def competing(self) -> list[int]:
+    def find_competing(self) -> list[int]:
         """Points that may win on all rows: the weakest penalty, and stronger ones that differ.
 
         A penalty that is too strong for the sample is so for all rows, where a fit needs less of
@@ -248,16 +248,16 @@ class SampledPaths:
         losses = np.array([self._losses(c) for c in range(len(self.job.penalties))])
         w = self.whole.w / self.whole.weight
         best = losses[int((losses @ w).argmin())]
-        kept: list[int] = []
+        competing: list[int] = []
         for c in reversed(range(len(losses))):  # from the weakest penalty on
             behind = losses[c] - best
             mean = float(behind @ w)
             error = float(np.sqrt(np.sum((w * (behind - mean)) ** 2)))
-            if kept and mean > CLEARLY * error:
+            if competing and mean > CLEARLY * error:
                 break
-            if not kept or self._distance(c, kept[-1]) > SAME_SCORES:
-                kept.append(c)
-        return kept[::-1]
+            if not competing or self._distance(c, competing[-1]) > SAME_SCORES:
+                competing.append(c)
+        return competing[::-1]
 
     def _losses(self, c: int) -> Floats:
         """The loss of every row of the sample, out of fold."""

@@ -195,7 +195,7 @@ def fits_by_passes(
     sampled = []
     for job in jobs.values():
         paths = job.on_sample(data.sample, design)
-        sampled.append(paths.take(paths.competing()))
+        sampled.append(paths.take(paths.find_competing()))
     solved = dict(zip(jobs, solve_paths(data.rows, design, sampled), strict=True))
     fits = []
     for candidate in compared:
