@@ -138,6 +138,7 @@ def test_commands_answer_as_without_workers(cluster, folder, capsys, monkeypatch
     for one, other in zip(there["leaderboard"], here["leaderboard"], strict=True):
         assert one["folds"] == pytest.approx(other["folds"], rel=1e-10)
     assert there["cluster"]["bytes_received"] > 0
+    assert there["cluster"]["passes"] == 1  # the first rows say that the target is a number
     assert any("came back" in text for text in there["messages"])
     predict = ("predict", "a", "part-*.parquet", "--out")
     assert command(capsys, *predict, "a.csv", *at)["cluster"]["passes"] == 1
@@ -148,6 +149,7 @@ def test_commands_answer_as_without_workers(cluster, folder, capsys, monkeypatch
     cluster_ = ("cluster", "part-*.parquet", "-k", "2", "--kind", "sold=ignore", "--out")
     there, here = command(capsys, *cluster_, "c", *at), command(capsys, *cluster_, "d")
     assert there["cluster"]["bytes_received"] > 0
+    assert there["structure"] == here["structure"]
     for one, other in zip(there["clusters"], here["clusters"], strict=True):
         assert one["size"] == other["size"]
         assert one["means"] == pytest.approx(other["means"], rel=1e-10)

@@ -235,6 +235,10 @@ class FilesOnDask(TableRows):
         """The same table under another schema."""
         return FilesOnDask(super().under(schema, notes), self._shared)
 
+    def here(self) -> TableRows:
+        """The same table, read by this process."""
+        return super().under(self.schema, self.notes)
+
     def _reader(self) -> BatchReader:
         return BatchReader(self.schema, self.parts, ranges=self.reading.ranges)
 

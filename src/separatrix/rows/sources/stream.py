@@ -184,6 +184,10 @@ class TableRows(BatchedRows):
         """The name of the source in messages."""
         return self.source.name
 
+    def here(self) -> TableRows:
+        """The same table, read by this process."""
+        return self
+
     def about_rows(self) -> float | None:
         """About how many rows a pass reads, 0 where they are in memory; None if nothing tells."""
         if isinstance(self.source, TableSource):

@@ -536,6 +536,18 @@ def _draw_samples(
             "every row is the same: no column varies.",
             remedy="Check how the columns are read (`kinds={…}`).",
         )
+    # The last digits of sums depend on where rows were added up; what is drawn from the sample and
+    # found in it must not.
+    exact = spread.standardizer
+    unit = np.exp2(np.floor(np.log2(np.where(exact.scale > 0.0, exact.scale, 1.0))) - 30.0)
+    standardizer = Standardizer(_round_to(exact.mean, unit), _round_to(exact.scale, unit))
+    encoding = replace(
+        encoding,
+        fill_values={
+            name: float(_round_to(value, unit[encoding.terms.position[Term(name)]]))
+            for name, value in encoding.fill_values.items()
+        },
+    )
     size = max(1, min(SAMPLE_ROWS, SAMPLE_NUMBERS // len(encoding.terms)))
     share = (size + SURPLUS * np.sqrt(size)) / spread.count
     both = Both(Profile(), DesignSample(encoding, size, seed, share))
@@ -545,9 +557,13 @@ def _draw_samples(
     if share < 1.0 and len(sample.key) < size:  # so many copies that there are fewer rows
         sample = rows.reduce(DesignSample(encoding, size, seed, 1.0))
     discrete = zero_one_columns(encoding)
-    scales = spread.standardizer.with_pooled_scales(discrete) if standardize else None
+    scales = standardizer.with_pooled_scales(discrete) if standardize else None
     x = sample.rows[_repeat_rows(sample.weight, size, rng)]
     return _design(x, encoding, scales, rows), columns, spread.count
+
+
+def _round_to(values: Any, unit: Any) -> Any:
+    return np.round(values / unit) * unit
 
 
 def _repeat_rows(counts: Floats, size: int, rng: np.random.Generator) -> Ints:

@@ -337,9 +337,9 @@ def stream_target(rows: Rows, target: Column, task: str | None) -> StreamTarget:
     """The task by the target: the first rows decide, or a pass that counts its values."""
     if target.kind is not Kind.NUMERIC:
         return StreamTarget(infer_task(target, ()), None)
-    # rows of a cluster stay there: its values are counted, none is fetched
-    here = isinstance(rows, TableRows) and rows.travel is None
-    first = next(iter(rows.blocks()), None) if here else None
+    # The first rows of files are read here, as they were for the schema; rows of a cluster stay
+    # there, and their values are counted.
+    first = next(iter(rows.here().blocks()), None) if isinstance(rows, TableRows) else None
     blocks = [] if first is None else [first]
     early = infer_task(target, blocks)
     values = {float(v) for block in blocks for v in np.unique(block.y[:, 0])}
