@@ -53,6 +53,7 @@ _BESIDE = {
     "distances.gower": "NanEuclidean Gower",
     "distances.kernelized": "KernelDistance",
     "distances.axioms": "metric_axioms distance_concentration",
+    "estimators.predict_frame": "predict_frame",
     "estimators.extrapolation": "check_extrapolation ExtrapolationCheck",
     "distances.exemplars": "geometric_median medoid",
     "study.curves": "run_curve",

@@ -87,6 +87,7 @@ from separatrix.estimators.baseline import MostFrequentClassifier as MostFrequen
 from separatrix.estimators.extrapolation import ExtrapolationCheck as ExtrapolationCheck
 from separatrix.estimators.extrapolation import check_extrapolation as check_extrapolation
 from separatrix.estimators.log_target import LogTargetRegressor as LogTargetRegressor
+from separatrix.estimators.predict_frame import predict_frame as predict_frame
 from separatrix.estimators.scaling import Center as Center
 from separatrix.estimators.scaling import Standardize as Standardize
 from separatrix.estimators.scaling import Whiten as Whiten

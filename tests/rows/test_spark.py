@@ -114,3 +114,30 @@ def test_rows_can_be_fetched_and_faults_name_their_partition(spark, spread, tabl
         scan(spread, target="prize")
     with pytest.raises(InputError, match="must be given by name"):
         scan(spread, target=np.zeros(600))
+
+
+def test_studies_and_clusters_are_those_of_memory(spark, table):
+    numbers = table[["rooms", "height", "price"]].astype(float).dropna()
+    spread = spark.createDataFrame(numbers).repartition(3)
+    there = sx.run_study(scan(spread, target="price"), models=["linear", "ridge"], verbose=False)
+    assert there.winner in ("linear", "ridge", "baseline")
+    found = sx.run_clusters(scan(spread.drop("price")), k=2, verbose=False)
+    assert sum(cluster.size for cluster in found.clusters) == len(numbers)
+
+
+def test_predictions_stay_with_spark(spark, spread, table):
+    model = sx.LinearDiscriminantAnalysis().fit(
+        scan(table, target="sold", kinds={"price": "ignore"})
+    )
+    answered = sx.predict_frame(model, spread.drop("sold"), probabilities=True)
+    assert type(answered).__module__.startswith("pyspark")
+    got = answered.toPandas()
+    assert list(got)[-3:] == ["predicted", "probability no", "probability yes"]
+    expected = model.predict_proba(got[list(table.columns.drop("sold"))])
+    np.testing.assert_allclose(got["probability yes"], expected[:, 1], rtol=1e-12)
+
+
+def test_what_was_read_where_is_one_sentence(spread):
+    rows = scan(spread, target="price", kinds={"sold": "ignore"})
+    sx.LinearRegression().fit(rows)
+    assert "read once by Spark (local[2])" in rows.travel.sentence()

@@ -6,7 +6,10 @@ the partitions. The rows themselves stay where they are.
 
 from __future__ import annotations
 
+import os
 import pickle
+import re
+import sys
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
@@ -79,7 +82,7 @@ class _Table:
 
     def __init__(self, frame: Any) -> None:
         self.frame = frame
-        self.travel = Travel(where=_place(frame))
+        self.travel = Travel(where=_place(frame), workers=_executors(frame))
         self.decoded_bytes = 0
         self._cached: dict[tuple[str, ...], Any] = {}
 
@@ -169,21 +172,33 @@ def _answer(number: int, payload: bytes) -> Any:
 
 
 def _answers(run: Any) -> Any:
-    """What Spark answers; workers without this library are named as the reason."""
+    """What Spark answers; workers without this library, or with another Python, are named."""
     try:
         return run()
     except Exception as problem:
-        if "No module named 'separatrix'" not in str(problem):
+        lacking = re.search(r"No module named '(\w+)'", str(problem))
+        if "PYTHON_VERSION_MISMATCH" not in str(problem) and lacking is None:
             raise
+        known = os.environ.get("PYSPARK_PYTHON", "python3")
+        what = "run another version of Python" if lacking is None else f"cannot import {lacking[1]}"
         raise InputError(
-            "The workers of Spark cannot import separatrix.",
-            remedy="Install it on every worker: pip install 'separatrix[spark]'.",
+            f"The workers of Spark, which run {known}, {what}.",
+            remedy=f"Before the session starts, set PYSPARK_PYTHON to a Python that has it (here "
+            f"{sys.executable}), or install it there: pip install 'separatrix[spark]'.",
         ) from problem
 
 
 def _place(frame: Any) -> str:
     session = frame.sparkSession
     return f"Spark ({session.conf.get('spark.master', 'remote')})"
+
+
+def _executors(frame: Any) -> int:
+    """The executors of a session, beside the driver; 0 where it works itself, or does not tell."""
+    try:
+        return int(frame.sparkSession.sparkContext._jsc.sc().getExecutorMemoryStatus().size()) - 1
+    except Exception:  # a session on another machine (Spark Connect) has no context here
+        return 0
 
 
 def scan_spark(source: Any, target: Any, weight: Any, options: OptionsOf) -> SparkRows:

@@ -46,9 +46,10 @@ class Travel:
             memory = f" The workers cached its rows between passes ({size(self.cached)})."
         elif self.too_large:
             memory = " Its rows do not fit into half of the workers' memory: each pass read them."
+        workers = f"{self.workers} worker{'s' * (self.workers != 1)} at " if self.workers else ""
+        pieces = f"{self.pieces} piece{'s' * (self.pieces != 1)}"
         return (
-            f"The table was read {passes} by {self.workers} worker{'s' * (self.workers != 1)} at "
-            f"{self.where}, in {self.pieces} piece{'s' * (self.pieces != 1)}: {size(self.sent)} "
+            f"The table was read {passes} by {workers}{self.where}, in {pieces}: {size(self.sent)} "
             f"went to the workers, {size(self.received)} of results came back.{memory}"
         )
 
