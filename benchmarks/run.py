@@ -23,6 +23,7 @@ RACES = (
     "logistic",
     "logistic_stream",
     "kernels",
+    "kernel_ridge",
     "perceptron",
     "separability",
     "linear_svm",

@@ -109,6 +109,12 @@ from separatrix.hypotheses.query import ActiveCurve as ActiveCurve
 from separatrix.hypotheses.query import Query as Query
 from separatrix.hypotheses.query import active_curve as active_curve
 from separatrix.hypotheses.query import query as query
+from separatrix.kernel_machines.kernel_logistic import (
+    KernelLogisticRegression as KernelLogisticRegression,
+)
+from separatrix.kernel_machines.kernel_logistic import (
+    KernelLogisticRegressionCV as KernelLogisticRegressionCV,
+)
 from separatrix.kernel_machines.kernel_ridge import KernelRidge as KernelRidge
 from separatrix.kernel_machines.kernel_ridge import KernelRidgeCV as KernelRidgeCV
 from separatrix.kernel_machines.recursive_feature_machine import (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import logsumexp
 
 import separatrix as sx
 from tests.registry.row import Row
@@ -35,6 +36,21 @@ def _expansion(model: Any, x: Any, y: Any) -> tuple[Any, float]:
     return model.dual_coef_, 0.0
 
 
+def _logistic(model: Any, beta: Any, intercept: Any, x: Any, y: Any) -> float:
+    """½ Σ βᵀKβ + C Σ ℓ."""
+    k, cost = _gram(model, x), getattr(model, "C_", None) or model.C
+    f = k @ beta + intercept
+    if f.shape[1] == 1:
+        f = np.column_stack([np.zeros(len(f)), f])
+    true = f[np.arange(len(f)), np.searchsorted(model.classes_, y)]
+    return float(0.5 * np.sum(beta * (k @ beta)) + cost * (logsumexp(f, axis=1) - true).sum())
+
+
+def _functions(model: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """Coefficients of the training rows, and offsets."""
+    return model.dual_coef_, model.intercept_
+
+
 ROWS: list[Row] = [
     Row(
         "KernelRidge",
@@ -56,5 +72,24 @@ ROWS: list[Row] = [
         additive=False,
         objective=_ridge,
         parameters=_expansion,
+    ),
+    Row(
+        "KernelLogisticRegression",
+        lambda: sx.KernelLogisticRegression(C=3.0, standardize=True),
+        "classification",
+        additive=False,
+        objective=_logistic,
+        parameters=_functions,
+        classes=(2, 3),
+    ),
+    Row(
+        "KernelLogisticRegressionCV",
+        lambda: sx.KernelLogisticRegressionCV([0.1, 3.0], standardize=True, cv=2),
+        "classification",
+        additive=False,
+        order_free=False,
+        objective=_logistic,
+        parameters=_functions,
+        classes=(2, 3),
     ),
 ]
