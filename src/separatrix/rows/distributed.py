@@ -17,6 +17,7 @@ from separatrix.rows.infer import OptionsOf, infer_schema
 from separatrix.rows.rows import Rows, S, target_names
 from separatrix.rows.schema import Block, Schema
 from separatrix.rows.sources.columns import Counts, Location, add_counts, warn_unseen
+from separatrix.rows.sources.csv import CsvSource
 from separatrix.rows.sources.formats import ParquetSource
 from separatrix.rows.sources.frames import as_table, refuse_name, table_of_arrays
 from separatrix.rows.sources.places import is_remote, is_there
@@ -453,6 +454,8 @@ def _sum(parcels: list[Parcel]) -> Parcel:
 
 #: Rows of a Parquet file that make a piece: more where its row groups are larger.
 PIECE_ROWS = 500_000
+#: Bytes of a text file that make a piece: about as many rows.
+PIECE_BYTES = 64 << 20
 
 
 def pieces_of(source: Source) -> list[Source]:
@@ -462,7 +465,10 @@ def pieces_of(source: Source) -> list[Source]:
     sources: list[Source] = []
     for i, shown in enumerate(source.shown):
         piece = source.piece(i)
-        sources += _row_groups(piece, shown) if type(piece) is ParquetSource else [piece]
+        if isinstance(piece, ParquetSource):
+            sources += _row_groups(piece, shown)
+        else:
+            sources += piece.cut(PIECE_BYTES) if isinstance(piece, CsvSource) else [piece]
     return sources
 
 

@@ -123,3 +123,53 @@ def deal(
         if smallest >= 0 and sizes[smallest] < 2 * owed:
             out[smallest] = label
             owed -= sizes[smallest]
+
+
+# -------------------------------------------------------------------------------------------------
+# Ends of records in delimited text, where a quoted value may hold ends of lines.
+#
+# A quote opens a value only at its beginning; two within one stand for a quote; what follows the
+# closing one belongs to the value up to the next delimiter.
+
+
+#: Where a byte may be: at the beginning of a value, in one, in quotes, or behind a closing quote.
+_BEGIN, _WITHIN, _QUOTED, _CLOSED = 0, 1, 2, 3
+
+
+@compiled
+def find_records(text, delimiter, state, least, cuts, counts):
+    """The first ends of records that are at least ``least`` bytes apart; how many were found.
+
+    ``state`` is what the bytes before left: place in a value, bytes and records read, bytes at the
+    last cut, and whether the present line is blank. ``cuts`` are bytes, ``counts`` the records
+    before them; blank lines are none.
+    """
+    place, before, records, last, blank = state[0], state[1], state[2], state[3], state[4]
+    found = 0
+    for i in range(text.size):
+        byte = text[i]
+        if place == _QUOTED:
+            if byte == 34:
+                place = _CLOSED
+            continue
+        if byte == 34 and place in (_BEGIN, _CLOSED):
+            place, blank = _QUOTED, 0
+        elif byte == 10:
+            records += 1 - blank
+            place, blank = _BEGIN, 1
+            if before + i + 1 - last >= least and found < cuts.size:
+                last = before + i + 1
+                cuts[found], counts[found] = last, records
+                found += 1
+        elif byte == delimiter:
+            place, blank = _BEGIN, 0
+        elif byte != 13:
+            place, blank = _WITHIN, 0
+    state[0], state[1], state[2], state[3], state[4] = (
+        place,
+        before + text.size,
+        records,
+        last,
+        blank,
+    )
+    return found

@@ -17,9 +17,13 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from separatrix.messages import InputError
+from separatrix.rows.loops import find_records
 from separatrix.rows.notations import AMONG_NUMBERS, DELIMITERS, SILENT, TextOptions
 from separatrix.rows.schema import Kind
 from separatrix.rows.sources import places
@@ -55,6 +59,8 @@ class CsvSource(FileSource):
 
     by_file, of_this_process = ("dialects",), ("original",)
     original: CsvSource | None = None
+    #: The part of its one file that is read; None for all of every file.
+    span: TextSpan | None = None
 
     def __init__(
         self,
@@ -135,7 +141,7 @@ class CsvSource(FileSource):
 
         types = {name: self.own.field(name).type for name in columns}
         for i, shown in enumerate(self.shown):
-            start = 0
+            start = 0 if self.span is None else self.span.records
             try:
                 with self._opened(i, types, columns) as reader:
                     for batch in reader:
@@ -146,6 +152,22 @@ class CsvSource(FileSource):
                         start += batch.num_rows
             except (pa.ArrowInvalid, pa.ArrowKeyError, OSError) as reason:
                 raise self._explain(i, types, reason) from reason
+
+    def cut(self, least: int) -> list[CsvSource]:
+        """Parts of its one file, each of at least so many bytes; the file itself if there is one.
+
+        They begin with a record: ends of lines within quotes are none of the table.
+        """
+        path, dialect = self.paths[0], self.dialects[0]
+        wide = dialect.encoding.startswith("utf-16")
+        if self.span or wide or not places.is_plain(path) or places.file_size(path) < 2 * least:
+            return [self]
+        spans, sources = find_spans(path, dialect, least), []
+        for span in spans:
+            part = copy(self)
+            part.span = span
+            sources.append(part)
+        return sources
 
     def _type(self, name: str, type_: pa.DataType) -> pa.DataType:
         """The type that a column is read as: by its given kind, else by the first block."""
@@ -170,17 +192,21 @@ class CsvSource(FileSource):
             strings_can_be_null=True,
             null_values=sorted(SILENT) if na is None else sorted({"", *na}),
         )
-        names = None if dialect.names is None else list(dialect.names)
+        names, skip, span = dialect.names, dialect.skip, self.span
+        if span is not None and span.begin:
+            names, skip = dialect.columns, 0
         reading = arrow_csv.ReadOptions(
             block_size=BLOCK_BYTES,
             encoding="utf8" if dialect.encoding == "utf-8" else dialect.encoding,
-            skip_rows=dialect.skip,
-            column_names=names,
+            skip_rows=skip,
+            column_names=None if names is None else list(names),
         )
         parsing = arrow_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True)
         try:
             path = self.paths[i]
-            file = path if places.is_plain(path) else places.opened_bytes(path)
+            file: Any = path if places.is_plain(path) else places.opened_bytes(path)
+            if span is not None:
+                file = pa.PythonFile(SpanOfFile(path, span), mode="r")
             return arrow_csv.open_csv(file, reading, parsing, convert)
         except (pa.ArrowInvalid, pa.ArrowKeyError, OSError, UnicodeError) as reason:
             raise self._explain(i, types, reason) from reason
@@ -197,6 +223,63 @@ class CsvSource(FileSource):
             return explain(self.paths[i], self.shown[i], self.dialects[i], reason)
         except READ_ERRORS as damage:  # the search for the error cannot read the file either
             return not_a_table(self.shown[i], damage)
+
+
+# -------------------------------------------------------------------------------------------------
+# Parts of one large file, cut at ends of records, for machines that read it together.
+
+
+@dataclass(frozen=True)
+class TextSpan:
+    """Bytes ``begin`` to ``end`` of a file, before which there are so many records of the table."""
+
+    begin: int
+    end: int
+    records: int
+
+
+class SpanOfFile(io.RawIOBase):
+    """A span of a local file as a file of its own."""
+
+    def __init__(self, path: str, span: TextSpan) -> None:
+        super().__init__()
+        self._file, self._left = Path(path).open("rb"), span.end - span.begin  # noqa: SIM115
+        self._file.seek(span.begin)
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes of the span."""
+        some = self._file.read(self._left if size < 0 else min(size, self._left))
+        self._left -= len(some)
+        return some
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+        super().close()
+
+
+def find_spans(path: str, dialect: CSVDialect, least: int) -> list[TextSpan]:
+    """Where a file can be cut, in one reading of its bytes."""
+    state = np.array([0, 0, 0, 0, 1], dtype=np.int64)
+    cuts, counts = np.empty((2, 64), dtype=np.int64)
+    delimiter, begins = ord(dialect.delimiter), [(0, 0)]
+    header = int(dialect.names is None)
+    with Path(path).open("rb") as file:
+        skipped = sum(len(file.readline()) for _ in range(dialect.skip))
+        state[1] = state[3] = skipped
+        while chunk := file.read(min(16 << 20, 32 * least)):
+            text = np.frombuffer(chunk, dtype=np.uint8)
+            found = find_records(text, delimiter, state, least, cuts, counts)
+            pairs = zip(cuts[:found].tolist(), counts[:found].tolist(), strict=True)
+            begins += [(cut, count - header) for cut, count in pairs if count > header]
+        size = file.tell()
+    begins = [(begin, records) for begin, records in begins if begin < size]
+    ends = [begin for begin, _ in begins[1:]] + [size]
+    return [TextSpan(b, e, records) for (b, records), e in zip(begins, ends, strict=True)]
 
 
 # -------------------------------------------------------------------------------------------------
