@@ -1,56 +1,80 @@
-"""Peak memory, passes and processor time of the commands on a table larger than they may store.
+"""Peak memory, passes and time of the commands on tables larger than they may store.
 
-    python benchmarks/streams.py [--rows 20000000] [--folder FOLDER]
+    python benchmarks/streams.py [--rows 100000 20000000] [--columns 16 100] [--folder FOLDER]
 
-Every command is a process of its own; the peak is that of the whole process, report included.
+Every command is a process of its own; the peak is that of the whole process, report included. The
+peer is scikit-learn's SGD over the same files, one epoch of batches that PyArrow decodes, without
+folds, comparison, test or report.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import re
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-COLUMNS, FILES, GROUPS, CHUNK = 8, 4, 6, 500_000
+FILES, GROUPS, CHUNK = 4, 6, 500_000
 
 
-def written(folder: Path, rows: int) -> list[Path]:
+def write_table(folder: Path, rows: int, columns: int) -> None:
     """Rows about six centers, a number that depends on them and a class, in four Parquet files."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     rng = np.random.default_rng(1)
-    centers, slope = 3.0 * rng.normal(size=(GROUPS, COLUMNS)), rng.normal(size=COLUMNS)
-    names = [f"x{j}" for j in range(COLUMNS)]
+    centers = 3.0 * rng.normal(size=(GROUPS, columns))
+    slope = rng.normal(size=columns) / np.sqrt(columns)
+    names = [f"x{j}" for j in range(columns)]
     schema = pa.schema([*((n, pa.float32()) for n in (*names, "y")), ("sold", pa.string())])
-    paths = []
     for i in range(FILES):
-        paths.append(folder / f"rows-{i}.parquet")
-        with pq.ParquetWriter(paths[-1], schema, compression="none") as file:
+        place = folder / f"rows-{i}.parquet"
+        with pq.ParquetWriter(place, schema, compression="none") as file:
             for start in range(0, rows // FILES, CHUNK):
                 n = min(CHUNK, rows // FILES - start)
-                x = centers[rng.integers(0, GROUPS, n)] + rng.normal(size=(n, COLUMNS))
+                x = centers[rng.integers(0, GROUPS, n)] + rng.normal(size=(n, columns))
                 y = x @ slope + rng.normal(size=n)
                 sold = np.where(y + rng.logistic(size=n) > 0, "yes", "no")
-                columns = [*x.astype(np.float32).T, y.astype(np.float32), sold]
-                file.write_table(pa.table(columns, schema=schema))
-    return paths
+                arrays = [*x.astype(np.float32).T, y.astype(np.float32), sold]
+                file.write_table(pa.table(arrays, schema=schema))
 
 
-def measured(arguments: list[str], folder: Path) -> dict[str, object]:
-    """Run a command; what it printed as JSON, its peak memory and its processor time."""
-    own = "import sys; from separatrix.cli import main; main(sys.argv[1:])"
+#: One epoch of scikit-learn's SGD over the files.
+PEER = """
+import glob, json, sys
+import numpy as np
+import pyarrow.parquet as pq
+from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.preprocessing import StandardScaler
+classes = sys.argv[1] == "sold"
+model = SGDClassifier(loss="log_loss") if classes else SGDRegressor()
+scaler = StandardScaler()
+for place in sorted(glob.glob("rows-*.parquet")):
+    for batch in pq.ParquetFile(place).iter_batches(65_536):
+        names = [name for name in batch.schema.names if name not in ("y", "sold")]
+        x = np.column_stack([batch[name].to_numpy() for name in names]).astype(float)
+        y = batch[sys.argv[1]].to_numpy(zero_copy_only=False)
+        x = scaler.partial_fit(x).transform(x)
+        model.partial_fit(x, y, **({"classes": ["no", "yes"]} if classes else {}))
+print(json.dumps({"messages": []}))
+"""
+
+
+OWN = "import sys; from separatrix.cli import main; main([*sys.argv[1:], '--json'])"
+
+
+def measure(program: str, arguments: list[str], folder: Path) -> dict[str, object]:
+    """Run a program; what it printed as JSON, its peak memory and its time."""
     begin = time.monotonic()
     with subprocess.Popen(
-        [sys.executable, "-c", own, *arguments, "--json"],
+        [sys.executable, "-c", program, *arguments],
         cwd=folder,
         env={**os.environ, "SEPARATRIX_MEMORY": "1"},
         stdout=subprocess.PIPE,
@@ -78,31 +102,37 @@ def passes(document: dict[str, object]) -> str:
 def main() -> None:
     """Write the table once, then measure."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=20_000_000)
-    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--rows", type=int, nargs="+", default=[20_000_000])
+    parser.add_argument("--columns", type=int, nargs="+", default=[16])
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()))
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = given.folder or Path(temporary)
-        folder.mkdir(exist_ok=True)
-        if not list(folder.glob("rows-*.parquet")):
-            written(folder, given.rows)
-        table = "rows-*.parquet"
-        commands = {
-            "fit, a number": ["fit", table, "--target", "y", "--kind", "sold=ignore"],
-            "fit, classes": ["fit", table, "--target", "sold", "--kind", "y=ignore"],
-            "cluster": ["cluster", table, "--kind", "y=ignore", "--kind", "sold=ignore"],
-        }
-        print("| command | passes | processor time | peak memory |\n|---|---|---|---|")
-        for name, arguments in commands.items():
-            found = measured([*arguments, "--out", name.replace(", ", "-")], folder)
-            document = found["document"]
-            if found["code"]:
-                print(f"| {name} | refused: {document['error']['message']} | | |")  # type: ignore[index]
-                continue
-            count = passes(document)  # type: ignore[arg-type]
-            print(f"| {name} | {count} | {found['cpu']:.0f} s | {found['peak']:.0f} MB |")
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    print(f"\nin all {children.ru_utime + children.ru_stime:.0f} s of processor time")
+    table = "rows-*.parquet"
+    commands = {
+        "fit, a number": (OWN, ["fit", table, "--target", "y", "--kind", "sold=ignore"]),
+        "fit, classes": (OWN, ["fit", table, "--target", "sold", "--kind", "y=ignore"]),
+        "cluster": (OWN, ["cluster", table, "--kind", "y=ignore", "--kind", "sold=ignore"]),
+        "SGD, a number": (PEER, ["y"]),
+        "SGD, classes": (PEER, ["sold"]),
+    }
+    print("| rows × columns | command | passes | seconds | processor time | peak memory |")
+    print("|---|---|---|---|---|---|")
+    for rows, columns in itertools.product(given.rows, given.columns):
+        with tempfile.TemporaryDirectory(dir=given.folder) as place:
+            write_table(Path(place), rows, columns)
+            for name, (program, arguments) in commands.items():
+                out = ["--out", name.replace(", ", "-")] if program is OWN else []
+                found = measure(program, [*arguments, *out], Path(place))
+                size, document = f"{rows:,} × {columns}", found["document"]
+                if found["code"]:
+                    message = document["error"]["message"]  # type: ignore[index]
+                    print(f"| {size} | {name} | refused: {message} | | | |", flush=True)
+                    continue
+                count = passes(document)  # type: ignore[arg-type]
+                print(
+                    f"| {size} | {name} | {count} | {found['seconds']:.0f} | {found['cpu']:.0f} s "
+                    f"| {found['peak']:.0f} MB |",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":
