@@ -1,9 +1,16 @@
-"""Texts of parameters and attributes that many classes share, written once.
+"""Constructors of estimators, and the texts of parameters and attributes that many classes share.
 
-A docstring lists such a parameter with its type and its default, and leaves the description out:
+The annotated names of a class are its parameters, with their types and defaults:
+
+    alpha: float = 1.0
+    _: KW_ONLY
+    n_jobs: int | None = None
+
+:func:`declare_parameters` makes the constructor of them, as a dataclass has it.
+
+A docstring lists a shared parameter with its type and its default, and leaves the description out:
 
     n_jobs : int, default=None
-    cache_size : float, default=200
 
 :func:`describe_parameters` adds the shared descriptions when the class is created. So an editor,
 which reads the source, shows every name, type and default; ``help()``, a notebook and the reference
@@ -13,7 +20,8 @@ show the whole. A description that stands in the docstring is left as it is.
 from __future__ import annotations
 
 import re
-from typing import TypeVar
+from dataclasses import dataclass, field, fields
+from typing import TypeVar, dataclass_transform
 
 C = TypeVar("C", bound=type)
 
@@ -93,6 +101,19 @@ DESCRIPTIONS = {
 
 #: A line ``name : type`` that no deeper line follows.
 _UNDESCRIBED = re.compile(r"^( *)(\w+) : .*\n(?!\1 )", re.MULTILINE)
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
+def declare_parameters(cls: C) -> C:
+    """Take the annotated names of a class as the parameters of its constructor, and describe them.
+
+    What follows ``_: KW_ONLY`` is taken by name; ``field(init=False)`` is what ``fit`` sets.
+    """
+    dataclass(cls, eq=False, repr=False, match_args=False)
+    for parameter in fields(cls):
+        if parameter.init and parameter.name in vars(cls):
+            delattr(cls, parameter.name)  # a derived class with fewer parameters has no defaults
+    return describe_parameters(cls)
 
 
 def describe_parameters(cls: C) -> C:

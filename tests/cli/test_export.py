@@ -14,7 +14,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.export import export as texts
-from separatrix.export.scalars import program_of
+from separatrix.export.program import program_of
 from separatrix.samples import SAMPLES
 
 #: Target, models that are compared, and more options of the study.

@@ -57,8 +57,8 @@ def test_on_grids_with_copies_and_flat_columns(seed: int, d: int, n: int) -> Non
 
 
 @pytest.mark.parametrize("row", REGISTRY, ids=[row.name for row in REGISTRY])
-def test_every_predictor_knows_its_ranges_and_keeps_them(row) -> None:
-    x = RNG.integers(0, 5, size=(60, 3)).astype(float)
+def test_every_predictor_knows_its_ranges_and_keeps_them(row, rng) -> None:
+    x = rng.integers(0, 5, size=(60, 3)).astype(float)
     y = x[:, 0] if row.task == "regression" else (x[:, 0] > 2).astype(int)
     model = row.make().fit(x, y)
     assert not model.extrapolates(x).any()
@@ -112,15 +112,15 @@ def test_updates_widen_the_ranges() -> None:
         ]
 
 
-def test_sparse_rows_and_ranges_of_any_layout() -> None:
-    dense = np.where(RNG.random((400, 7)) < 0.5, 0.0, RNG.normal(size=(400, 7)))
+def test_sparse_rows_and_ranges_of_any_layout(rng) -> None:
+    dense = np.where(rng.random((400, 7)) < 0.5, 0.0, rng.normal(size=(400, 7)))
     model = sx.Ridge().fit(sparse.csr_array(dense), dense[:, 0])
     assert not model.extrapolates(sparse.csr_array(dense)).any()
     assert (
         model.extrapolates(10 * dense).all()
         == (np.abs(10 * dense) > np.abs(dense).max(0)).any(1).all()
     )
-    holes = np.where(RNG.random((3000, 7)) < 0.1, np.nan, RNG.normal(size=(3000, 7)))
+    holes = np.where(rng.random((3000, 7)) < 0.1, np.nan, rng.normal(size=(3000, 7)))
     for x in (holes, np.asfortranarray(holes), holes[::2], holes[:, ::2], holes[:3]):
         assert np.array_equal(column_ranges(x), [np.nanmin(x, axis=0), np.nanmax(x, axis=0)])
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlglot import exp, parse
 
 import separatrix as sx
-from separatrix.export.scalars import program_of
+from separatrix.export.program import program_of
 from separatrix.export.sql import DIALECTS, SourceTable, sql_text
 from separatrix.messages import InputError
 

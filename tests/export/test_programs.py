@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from separatrix.export.export import json_text
-from separatrix.export.scalars import program_of
+from separatrix.export.program import program_of
 from tests.export.evaluator import evaluate
 from tests.export.models import MODELS, fitted, matrix, table
 

@@ -10,7 +10,7 @@ import pytest
 
 from separatrix.export.check import answers_of
 from separatrix.export.export import columns_of_answers, json_text
-from separatrix.export.scalars import program_of
+from separatrix.export.program import program_of
 from separatrix.formula.values import NoFormula
 from tests.export.evaluator import evaluate
 from tests.laws.test_formulas import CASES, fitted

@@ -14,7 +14,7 @@ import pytest
 import separatrix as sx
 from separatrix.export import export as texts
 from separatrix.export.check import CheckFailed
-from separatrix.export.scalars import program_of
+from separatrix.export.program import program_of
 from separatrix.messages import InputError
 from tests.export.models import MODELS, fitted, matrix, rows, table
 

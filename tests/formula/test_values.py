@@ -12,8 +12,7 @@ from scipy.special import erfc, expit, log_expit, ndtr
 
 from separatrix.export.export import json_text
 from separatrix.export.onnx.document import Graph
-from separatrix.export.program import Builder, Output
-from separatrix.export.scalars import ScalarValue, Unrolled, _order_program
+from separatrix.export.program import Builder, Output, ScalarValue, Unrolled, _order_program
 from separatrix.formula.inputs import InputColumn
 from separatrix.formula.values import Numbers, Value
 from tests.export.evaluator import evaluate

@@ -12,7 +12,7 @@ import separatrix as sx
 from separatrix import scan
 from separatrix.export.export import json_text
 from separatrix.export.onnx.export import onnx_file
-from separatrix.export.scalars import program_of
+from separatrix.export.program import program_of
 from separatrix.rows.rare_levels import OTHERS, pool_rare_levels
 from tests.export.evaluator import evaluate
 

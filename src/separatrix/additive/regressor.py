@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.special import ndtri
-from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.additive.base import AdditiveModel, describe_terms, transform_of
@@ -26,6 +25,7 @@ from separatrix.arrays import Floats
 from separatrix.estimators.base import one_number, reads_tables
 from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option, warn
+from separatrix.mixins import RegressorMixin
 from separatrix.optimize.convex import Certificate
 from separatrix.parameters import describe_parameters
 from separatrix.rows.schema import to_array

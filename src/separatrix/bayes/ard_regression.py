@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from math import exp, isinf, log, log1p, sqrt
 
 import numpy as np
@@ -17,13 +17,13 @@ from separatrix.estimators.base import TrainingData
 from separatrix.matrices.products import Standardized, products
 from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import Certificate, Solution
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.rows.schema import Block
 from separatrix.statistics.moments import Moments
 from separatrix.threads import on_one_blas_thread
 
 
-@describe_parameters
+@declare_parameters
 class ARDRegression(BayesianLinearModel):
     """Bayesian regression with a precision for every column, learned by evidence maximization.
 
@@ -111,34 +111,19 @@ class ARDRegression(BayesianLinearModel):
     array([ 1., -2.,  0.,  0.])
     """
 
-    def __init__(
-        self,
-        *,
-        max_iter: int = 300,
-        tol: float = 1e-3,
-        alpha_1: float = 1e-6,
-        alpha_2: float = 1e-6,
-        lambda_1: float = 1e-6,
-        lambda_2: float = 1e-6,
-        compute_score: bool = False,
-        threshold_lambda: float = 1e4,
-        fit_intercept: bool = True,
-        copy_X: bool = True,
-        verbose: bool = False,
-        standardize: bool = False,
-    ) -> None:
-        self.max_iter = max_iter
-        self.tol = tol
-        self.alpha_1 = alpha_1
-        self.alpha_2 = alpha_2
-        self.lambda_1 = lambda_1
-        self.lambda_2 = lambda_2
-        self.compute_score = compute_score
-        self.threshold_lambda = threshold_lambda
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.verbose = verbose
-        self.standardize = standardize
+    _: KW_ONLY
+    max_iter: int = 300
+    tol: float = 1e-3
+    alpha_1: float = 1e-6
+    alpha_2: float = 1e-6
+    lambda_1: float = 1e-6
+    lambda_2: float = 1e-6
+    compute_score: bool = False
+    threshold_lambda: float = 1e4
+    fit_intercept: bool = True
+    copy_X: bool = True
+    verbose: bool = False
+    standardize: bool = False
 
     def _infer(self, data: TrainingData) -> Solution:
         source = data.block or data.source

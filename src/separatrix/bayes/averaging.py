@@ -21,10 +21,12 @@ from separatrix.estimators.wrapped import joint_certificate, warn_once
 from separatrix.formula import nodes
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Certificate
+from separatrix.parameters import declare_parameters
 from separatrix.selection.averaging import evidence_weights, log_evidences
 from separatrix.statistics.moments import Moments
 
 
+@declare_parameters
 class EvidenceAveraging(MixtureOfModels):
     """Average of Bayesian models, each weighted by its evidence.
 
@@ -77,9 +79,8 @@ class EvidenceAveraging(MixtureOfModels):
     array([0., 1.])
     """
 
-    def __init__(self, estimators: Any, prior_weights: Any = None) -> None:
-        self.estimators = estimators
-        self.prior_weights = prior_weights
+    estimators: Any
+    prior_weights: Any = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit every model to ``X, y``, to :class:`~separatrix.rows.rows.Rows`, or to moments."""

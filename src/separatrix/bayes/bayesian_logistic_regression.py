@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,16 +12,8 @@ from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Matrix
-from separatrix.bayes import laplace
-from separatrix.bayes.sampling import (
-    LogisticSamples,
-    Progress,
-    SamplingOptions,
-    check_draws,
-    sample_posterior,
-    sampling_target,
-    seed_sequence,
-)
+from separatrix.bayes import laplace, sampling
+from separatrix.bayes.sampling import sample_posterior
 from separatrix.estimators.base import reads_tables
 from separatrix.estimators.class_labels import class_rows, class_terms, label_terms
 from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
@@ -29,7 +21,7 @@ from separatrix.formula import nodes
 from separatrix.formula.values import TILE, Value, concat
 from separatrix.messages import InputError, check_option, warn
 from separatrix.notebook import Shown
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.probability.likelihood import LogisticRows
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.threads import on_one_blas_thread
@@ -37,7 +29,7 @@ from separatrix.threads import on_one_blas_thread
 APPROXIMATIONS = ("quadrature", "probit")
 
 
-@describe_parameters
+@declare_parameters
 class BayesianLogisticRegression(ProbabilisticLinearClassifier):
     """Logistic regression with a posterior distribution, for two or more classes.
 
@@ -116,20 +108,12 @@ class BayesianLogisticRegression(ProbabilisticLinearClassifier):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        prior_scale: float | None = None,
-        intercept_scale: float = 10.0,
-        fit_intercept: bool = True,
-        approximation: str = "quadrature",
-        max_iter: int = 100,
-    ) -> None:
-        self.prior_scale = prior_scale
-        self.intercept_scale = intercept_scale
-        self.fit_intercept = fit_intercept
-        self.approximation = approximation
-        self.max_iter = max_iter
+    _: KW_ONLY
+    prior_scale: float | None = None
+    intercept_scale: float = 10.0
+    fit_intercept: bool = True
+    approximation: str = "quadrature"
+    max_iter: int = 100
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -222,11 +206,11 @@ class BayesianLogisticRegression(ProbabilisticLinearClassifier):
         n_warmup: int | None = None,
         random_state: Any = None,
         method: str = "auto",
-        progress: Progress | None = None,
+        progress: sampling.Progress | None = None,
         X: Any = None,
         y: Any = None,
         sample_weight: Any = None,
-    ) -> LogisticSamples:
+    ) -> sampling.LogisticSamples:
         """Draws from the exact posterior with the prior scale of the fit, by several chains.
 
         "independence" proposes from the Laplace approximation (with the tails of Student's t) and
@@ -238,7 +222,7 @@ class BayesianLogisticRegression(ProbabilisticLinearClassifier):
         ``fit``; a model from a file needs ``X, y``.
         """
         check_is_fitted(self)
-        options = SamplingOptions(n_samples, n_chains, n_warmup, random_state, method)
+        options = sampling.SamplingOptions(n_samples, n_chains, n_warmup, random_state, method)
         if X is None and self._rows is None:
             raise InputError(
                 "A model from a file does not hold its training rows.",
@@ -251,21 +235,21 @@ class BayesianLogisticRegression(ProbabilisticLinearClassifier):
                 self, X, y, sample_weight, known=self.classes_, closed=True, reset=False
             )
         names, scores = self.encoding_.names, len(self.coef_)
-        check_draws(n_samples * n_chains, scores * (1 + len(names)))
+        sampling.check_draws(n_samples * n_chains, scores * (1 + len(names)))
         terms = label_terms(self.classes_, rows.schema.targets[0].name)
-        target = sampling_target(rows, terms, self.posterior_, float(self.intercept_scale))
+        target = sampling.sampling_target(rows, terms, self.posterior_, float(self.intercept_scale))
         theta, chosen, accepted = sample_posterior(target, options, progress)
         v = theta.reshape(*theta.shape[:2], *self.posterior_.mean.shape)
-        free = np.random.default_rng(seed_sequence(random_state))
+        free = np.random.default_rng(sampling.seed_sequence(random_state))
         coef, intercept = self.posterior_.to_table(v, free)
-        samples = LogisticSamples(
+        samples = sampling.LogisticSamples(
             coef, intercept, tuple(names), self.classes_, chosen, accepted, self
         )
         if not samples.certificate_.holds:
             warn("SEP018", str(samples.certificate_))
         return samples
 
-    def compare(self, samples: LogisticSamples, X: Any = None) -> PosteriorComparison:
+    def compare(self, samples: sampling.LogisticSamples, X: Any = None) -> PosteriorComparison:
         """The Laplace approximation beside draws: means, standard deviations, and probabilities.
 
         These are of the rows of ``X``, or of up to 1000 training rows.
@@ -435,7 +419,7 @@ def _ratio(a: Floats, b: Floats) -> Floats:
 
 
 def compare_posteriors(
-    model: BayesianLogisticRegression, samples: LogisticSamples, x: Matrix
+    model: BayesianLogisticRegression, samples: sampling.LogisticSamples, x: Matrix
 ) -> PosteriorComparison:
     """The comparison over encoded rows."""
     if samples.coef.shape[2:] != model.coef_.shape:

@@ -3,42 +3,26 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg, stats
-from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats
 from separatrix.bayes import evidence
-from separatrix.bayes.evidence import (
-    EPS,
-    ColumnScaling,
-    EvidenceCurve,
-    EvidenceSpectrum,
-    Hyperprior,
-    Posterior,
-    Recomputed,
-    certify,
-    coef_from_moments,
-    digits,
-    from_moments,
-    from_rows,
-    log_evidence,
-    recompute_moments,
-    recompute_rows,
-)
+from separatrix.bayes.evidence import log_evidence
 from separatrix.bayes.predictive import PredictiveDistribution
 from separatrix.estimators import base
 from separatrix.estimators.base import MomentEstimator, TrainingData, one_number
 from separatrix.estimators.inference import CoefficientTable, Diagnostics
 from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option, warn
+from separatrix.mixins import RegressorMixin
 from separatrix.optimize.convex import Certificate, Solution
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.rows.schema import Block, to_array
 from separatrix.statistics.moments import Moments
 from separatrix.threads import on_one_blas_thread
@@ -86,7 +70,7 @@ class BayesianLinearModel(RegressorMixin, MomentEstimator):
     _column_is_vector = True
     fit_intercept: bool
     alpha_: float
-    posterior_: Posterior | None
+    posterior_: evidence.Posterior | None
     log_evidence_: float
     r_squared_: float
     n_rows_: float
@@ -98,7 +82,7 @@ class BayesianLinearModel(RegressorMixin, MomentEstimator):
         """Posterior, precisions and evidence, from moments or rows of one target."""
 
     @abstractmethod
-    def _rebuilt(self, block: Block) -> Posterior | None:
+    def _rebuilt(self, block: Block) -> evidence.Posterior | None:
         """The posterior from the training rows, however many numbers it has."""
 
     def _solve(self, data: TrainingData) -> Solution:
@@ -113,7 +97,7 @@ class BayesianLinearModel(RegressorMixin, MomentEstimator):
         """Set scikit-learn's names of what is subtracted from the columns."""
         self.X_offset_, self.X_scale_ = mean, np.ones(len(mean))
 
-    def _posterior(self) -> Posterior:
+    def _posterior(self) -> evidence.Posterior:
         """The posterior, made from the training rows where it was too large to be stored."""
         check_is_fitted(self)
         if self.posterior_ is not None:
@@ -223,7 +207,7 @@ class BayesianLinearModel(RegressorMixin, MomentEstimator):
 EXACT = "The columns fit the target so closely that the rate alpha_2 decides the noise."
 
 
-@describe_parameters
+@declare_parameters
 class BayesianRidge(BayesianLinearModel):
     """Bayesian ridge regression, noise and prior learned by evidence maximization.
 
@@ -314,36 +298,20 @@ class BayesianRidge(BayesianLinearModel):
     (array([0.9]), array([0.5]))
     """
 
-    def __init__(
-        self,
-        *,
-        max_iter: int = 300,
-        tol: float = 1e-3,
-        alpha_1: float = 1e-6,
-        alpha_2: float = 1e-6,
-        lambda_1: float = 1e-6,
-        lambda_2: float = 1e-6,
-        alpha_init: float | None = None,
-        lambda_init: float | None = None,
-        compute_score: bool = False,
-        fit_intercept: bool = True,
-        copy_X: bool = True,
-        verbose: bool = False,
-        standardize: bool = False,
-    ) -> None:
-        self.max_iter = max_iter
-        self.tol = tol
-        self.alpha_1 = alpha_1
-        self.alpha_2 = alpha_2
-        self.lambda_1 = lambda_1
-        self.lambda_2 = lambda_2
-        self.alpha_init = alpha_init
-        self.lambda_init = lambda_init
-        self.compute_score = compute_score
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.verbose = verbose
-        self.standardize = standardize
+    _: KW_ONLY
+    max_iter: int = 300
+    tol: float = 1e-3
+    alpha_1: float = 1e-6
+    alpha_2: float = 1e-6
+    lambda_1: float = 1e-6
+    lambda_2: float = 1e-6
+    alpha_init: float | None = None
+    lambda_init: float | None = None
+    compute_score: bool = False
+    fit_intercept: bool = True
+    copy_X: bool = True
+    verbose: bool = False
+    standardize: bool = False
 
     def _infer(self, data: TrainingData) -> Solution:
         start = starting_precision(self, "alpha_init"), starting_precision(self, "lambda_init")
@@ -358,7 +326,7 @@ class BayesianRidge(BayesianLinearModel):
         )
         self.alpha_, self.lambda_, self.spectrum_ = best.alpha, best.lam, decomposition
         self.log_evidence_ = evidence.log_evidence(decomposition, best.alpha, best.lam)
-        first = (start[0] or 1.0 / (_variance(data) + EPS), start[1] or 1.0)
+        first = (start[0] or 1.0 / (_variance(data) + evidence.EPS), start[1] or 1.0)
         steps = [first, *best.steps] if self.compute_score else []
         self.scores_ = np.array([self._score(prior, *map(float, step)) for step in steps])
         self.posterior_ = self._factor(decomposition, columns)
@@ -371,66 +339,72 @@ class BayesianRidge(BayesianLinearModel):
             coef[:, None], np.array([intercept]), certificate, iterations=len(best.steps)
         )
 
-    def _hyperprior(self, variance: float) -> Hyperprior:
+    def _hyperprior(self, variance: float) -> evidence.Hyperprior:
         """Shapes and rates; the latter in units of the target's variance if standardized."""
         given = hyperprior_of(self)
         return given.in_units(variance or 1.0) if self.standardize else given
 
-    def _columns(self, source: Any) -> ColumnScaling:
-        return ColumnScaling.of(
+    def _columns(self, source: Any) -> evidence.ColumnScaling:
+        return evidence.ColumnScaling.of(
             source, fit_intercept=bool(self.fit_intercept), standardize=bool(self.standardize)
         )
 
     def _decompose(
-        self, data: TrainingData, columns: ColumnScaling
-    ) -> tuple[EvidenceSpectrum, Any]:
+        self, data: TrainingData, columns: evidence.ColumnScaling
+    ) -> tuple[evidence.EvidenceSpectrum, Any]:
         """The spectrum, and the coefficients of columns times their scale at any λ/α."""
         if data.block is not None:
-            rows = from_rows(data.block, columns)
+            rows = evidence.from_rows(data.block, columns)
             return rows.spectrum, rows.coef
         assert data.moments is not None
         m = data.moments if self.fit_intercept else data.moments.about_origin()
-        decomposed = from_moments(m, columns)
-        return decomposed, partial(coef_from_moments, m, columns, decomposed)
+        decomposed = evidence.from_moments(m, columns)
+        return decomposed, partial(evidence.coef_from_moments, m, columns, decomposed)
 
     def _factor(
-        self, evidence_spectrum: EvidenceSpectrum, columns: ColumnScaling
-    ) -> Posterior | None:
+        self, evidence_spectrum: evidence.EvidenceSpectrum, columns: evidence.ColumnScaling
+    ) -> evidence.Posterior | None:
         """The posterior at the precisions that were found."""
         d = evidence_spectrum.columns
         if not np.isfinite(self.lambda_):
-            return Posterior(columns.mean, np.zeros(d), np.zeros((d, 0)), np.zeros(0))
+            return evidence.Posterior(columns.mean, np.zeros(d), np.zeros((d, 0)), np.zeros(0))
         if evidence_spectrum.directions is None:
             return None
         variances = 1.0 / (self.lambda_ + self.alpha_ * evidence_spectrum.values)
         rest = 0.0 if evidence_spectrum.rank == d else 1.0 / self.lambda_
         scale = columns.scale if self.standardize else np.ones(d)
-        return Posterior(columns.mean, scale, evidence_spectrum.directions, variances, rest)
+        return evidence.Posterior(
+            columns.mean, scale, evidence_spectrum.directions, variances, rest
+        )
 
-    def _rebuilt(self, block: Block) -> Posterior | None:
+    def _rebuilt(self, block: Block) -> evidence.Posterior | None:
         columns = self._columns(block)
-        return self._factor(from_rows(block, columns, store=True).spectrum, columns)
+        return self._factor(evidence.from_rows(block, columns, store=True).spectrum, columns)
 
-    def _score(self, prior: Hyperprior, alpha: float, lam: float) -> float:
+    def _score(self, prior: evidence.Hyperprior, alpha: float, lam: float) -> float:
         value = evidence.log_evidence(self.spectrum_, alpha, lam)
         return value + evidence.log_hyperprior(prior, alpha, lam)
 
     def _certify(
-        self, data: TrainingData, columns: ColumnScaling, prior: Hyperprior, coef: Floats
+        self,
+        data: TrainingData,
+        columns: evidence.ColumnScaling,
+        prior: evidence.Hyperprior,
+        coef: Floats,
     ) -> Certificate:
         """Derivatives by code that shares nothing with the search."""
         alpha, lam, block = self.alpha_, self.lambda_, data.block
         if not np.isfinite(lam):
-            recomputed = Recomputed(columns.yy, None, 0.0, 1.0)
+            recomputed = evidence.Recomputed(columns.yy, None, 0.0, 1.0)
         elif block is not None:
-            recomputed = recompute_rows(block, columns, coef, alpha, lam)
+            recomputed = evidence.recompute_rows(block, columns, coef, alpha, lam)
         else:
             assert data.moments is not None
             m = data.moments if self.fit_intercept else data.moments.about_origin()
-            recomputed = recompute_moments(m, columns, coef, alpha, np.full(m.d, lam))
+            recomputed = evidence.recompute_moments(m, columns, coef, alpha, np.full(m.d, lam))
         self.r_squared_ = 1.0 - recomputed.residual / columns.yy if columns.yy else 0.0
         notes = (EXACT,) if recomputed.residual <= 2.0 * prior.alpha_2 and columns.yy else ()
-        return certify(
+        return evidence.certify(
             recomputed,
             prior,
             columns,
@@ -442,7 +416,7 @@ class BayesianRidge(BayesianLinearModel):
             notes=notes,
         )
 
-    def _warn_of_rates(self, prior: Hyperprior) -> None:
+    def _warn_of_rates(self, prior: evidence.Hyperprior) -> None:
         """Warn where the rates, which have units, decide the answer and not the rows."""
         spectrum = self.spectrum_
         if self.standardize or spectrum.exact or not (prior.alpha_2 or prior.lambda_2):
@@ -464,7 +438,9 @@ class BayesianRidge(BayesianLinearModel):
                 "deviation. Use standardize=True, or rates of 0.",
             )
 
-    def evidence_curve(self, lambdas: Any = None, *, alpha: float | None = None) -> EvidenceCurve:
+    def evidence_curve(
+        self, lambdas: Any = None, *, alpha: float | None = None
+    ) -> evidence.EvidenceCurve:
         """Log evidence over λ from the one decomposition, with its highest point.
 
         ``lambdas`` None places 201 around the maximum. At every λ the noise precision is the best
@@ -492,7 +468,9 @@ class BayesianRidge(BayesianLinearModel):
             alphas = np.full(len(given), float(alpha))
         values = [self._score(prior, a, b) for a, b in zip(alphas, given, strict=True)]
         highest = self._score(prior, best.alpha, best.lam)
-        return EvidenceCurve(given, alphas, np.array(values), best.lam, best.alpha, highest)
+        return evidence.EvidenceCurve(
+            given, alphas, np.array(values), best.lam, best.alpha, highest
+        )
 
 
 def _variance(data: TrainingData) -> float:
@@ -500,14 +478,14 @@ def _variance(data: TrainingData) -> float:
     if data.moments is not None:
         return float(data.moments.yy[0, 0] / data.moments.weight)
     assert data.block is not None
-    return ColumnScaling.of(data.block, fit_intercept=True, standardize=False).variance
+    return evidence.ColumnScaling.of(data.block, fit_intercept=True, standardize=False).variance
 
 
 # -------------------------------------------------------------------------------------------------
 # Bayesian linear regression with a given prior and noise: every answer in closed form.
 
 
-@describe_parameters
+@declare_parameters
 class BayesianLinearRegression(BayesianLinearModel):
     """Bayesian linear regression with a given prior and noise.
 
@@ -573,27 +551,21 @@ class BayesianLinearRegression(BayesianLinearModel):
     (array([0.8333]), array([[0.1667]]))
     """
 
-    def __init__(
-        self,
-        prior_precision: Any = 1.0,
-        noise_variance: float = 1.0,
-        *,
-        prior_mean: Any = None,
-        prior_covariance: Any = None,
-        fit_intercept: bool = True,
-    ) -> None:
-        self.prior_precision = prior_precision
-        self.noise_variance = noise_variance
-        self.prior_mean = prior_mean
-        self.prior_covariance = prior_covariance
-        self.fit_intercept = fit_intercept
+    prior_precision: Any = 1.0
+    noise_variance: float = 1.0
+    _: KW_ONLY
+    prior_mean: Any = None
+    prior_covariance: Any = None
+    fit_intercept: bool = True
 
     def _infer(self, data: TrainingData) -> Solution:
         variance = float(self.noise_variance)
         if not 0.0 < variance < np.inf:
             raise InputError(f"noise_variance={self.noise_variance!r} must be above 0.")
         source = data.block or data.source
-        plain = ColumnScaling.of(source, fit_intercept=bool(self.fit_intercept), standardize=False)
+        plain = evidence.ColumnScaling.of(
+            source, fit_intercept=bool(self.fit_intercept), standardize=False
+        )
         prior = self._prior(len(plain.mean))
         decomposition, u = self._decompose(source, prior, variance)
         self.alpha_ = 1.0 / variance
@@ -610,24 +582,27 @@ class BayesianLinearRegression(BayesianLinearModel):
 
     def _decompose(
         self, source: Moments | Block, prior: NormalPrior, variance: float, *, store: bool = False
-    ) -> tuple[EvidenceSpectrum, Floats]:
+    ) -> tuple[evidence.EvidenceSpectrum, Floats]:
         """The spectrum in the columns of the standard prior, and the posterior mean of u."""
         changed = prior.transform_source(source)
-        columns = ColumnScaling.of(
+        columns = evidence.ColumnScaling.of(
             changed, fit_intercept=bool(self.fit_intercept), standardize=False
         )
         if prior.diagonal:
             columns = replace(columns, scale=columns.scale * prior.root)
         if isinstance(changed, Block):
-            rows = from_rows(changed, columns, store=store)
+            rows = evidence.from_rows(changed, columns, store=store)
             return rows.spectrum, rows.coef(variance)
         m = changed if self.fit_intercept else changed.about_origin()
-        decomposed = from_moments(m, columns)
+        decomposed = evidence.from_moments(m, columns)
         return decomposed, decomposed.coef(variance)
 
     def _factor(
-        self, evidence_spectrum: EvidenceSpectrum, columns: ColumnScaling, prior: NormalPrior
-    ) -> Posterior | None:
+        self,
+        evidence_spectrum: evidence.EvidenceSpectrum,
+        columns: evidence.ColumnScaling,
+        prior: NormalPrior,
+    ) -> evidence.Posterior | None:
         """Σ = L (I + LᵀXᵀXL/σ²)⁻¹ Lᵀ."""
         d, directions = len(columns.mean), evidence_spectrum.directions
         if directions is None:
@@ -636,14 +611,16 @@ class BayesianLinearRegression(BayesianLinearModel):
         middle = 1.0 / (self.alpha_ * columns.weight) if self.fit_intercept else 0.0
         if prior.diagonal:
             rest = 0.0 if evidence_spectrum.rank == d else 1.0
-            return Posterior(columns.mean, prior.root, directions, variances, rest, middle)
+            return evidence.Posterior(columns.mean, prior.root, directions, variances, rest, middle)
         free = linalg.null_space(directions.T) if evidence_spectrum.rank < d else np.zeros((d, 0))
         every = prior.root @ np.hstack([directions, free])
         variances = np.append(variances, np.ones(free.shape[1]))
-        return Posterior(columns.mean, np.ones(d), every, variances, 0.0, middle)
+        return evidence.Posterior(columns.mean, np.ones(d), every, variances, 0.0, middle)
 
-    def _rebuilt(self, block: Block) -> Posterior | None:
-        plain = ColumnScaling.of(block, fit_intercept=bool(self.fit_intercept), standardize=False)
+    def _rebuilt(self, block: Block) -> evidence.Posterior | None:
+        plain = evidence.ColumnScaling.of(
+            block, fit_intercept=bool(self.fit_intercept), standardize=False
+        )
         prior = self._prior(len(plain.mean))
         decomposition, _ = self._decompose(block, prior, 1.0 / self.alpha_, store=True)
         return self._factor(decomposition, plain, prior)
@@ -651,10 +628,10 @@ class BayesianLinearRegression(BayesianLinearModel):
     def _certify(
         self,
         source: Moments | Block,
-        columns: ColumnScaling,
+        columns: evidence.ColumnScaling,
         prior: NormalPrior,
         coef: Floats,
-        evidence_spectrum: EvidenceSpectrum,
+        evidence_spectrum: evidence.EvidenceSpectrum,
     ) -> Certificate:
         """m − m₀ = S₀ Xᵀ(y − Xm)/σ² at the coefficients returned, by plain products."""
         if isinstance(source, Block):
@@ -685,7 +662,7 @@ class BayesianLinearRegression(BayesianLinearModel):
             kkt=float(np.max(np.abs(moved - step) / unit, initial=0.0)) / strength,
             tolerance=1e-8,
             rank=evidence_spectrum.rank,
-            digits=digits((1.0 + self.alpha_ * most) / (1.0 + self.alpha_ * least)),
+            digits=evidence.digits((1.0 + self.alpha_ * most) / (1.0 + self.alpha_ * least)),
             statistic="the rows" if isinstance(source, Block) else "moments",
             promised=("kkt",),
         )
@@ -789,12 +766,12 @@ def _root(covariance: Floats, d: int, name: str) -> Floats:
 # Checks of the parameters that the models have in common.
 
 
-def hyperprior_of(model: Any) -> Hyperprior:
+def hyperprior_of(model: Any) -> evidence.Hyperprior:
     """Shapes and rates of the Gamma densities, checked; ``max_iter`` and ``tol`` too."""
-    values = [_number(model, name, 0.0) for name in Hyperprior._fields]
+    values = [_number(model, name, 0.0) for name in evidence.Hyperprior._fields]
     _number(model, "tol", 0.0)
     _number(model, "max_iter", 1.0)
-    return Hyperprior(*values)
+    return evidence.Hyperprior(*values)
 
 
 def starting_precision(model: Any, name: str) -> float | None:

@@ -20,15 +20,13 @@ from separatrix.cli.cluster import cluster
 from separatrix.cli.compile import compile_loops
 from separatrix.cli.curve import curve
 from separatrix.cli.explore import explore
-from separatrix.cli.export import export
 from separatrix.cli.failure import GateFailed, Interrupted, Interruptions, describe
 from separatrix.cli.fit import fit
 from separatrix.cli.listings import explain, samples
 from separatrix.cli.moments import merge, summarize
 from separatrix.cli.predict import predict
 from separatrix.cli.query import query
-from separatrix.cli.report import report
-from separatrix.cli.verify import verify
+from separatrix.cli.stored_models import export, report, verify
 from separatrix.messages import InputError
 
 OPENING = """\

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, field, replace
 from functools import cached_property, partial
 from typing import Any, Self
 
@@ -30,12 +30,12 @@ from separatrix.distances.names import PrecomputedDistances
 from separatrix.estimators.base import reads_tables
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.convex import Certificate
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.rows.schema import n_items
 from separatrix.threads import physical_memory
 
 
-@describe_parameters
+@declare_parameters
 class AgglomerativeClustering(MetricClusterer):
     """Agglomerative hierarchical clustering with a certificate of its merges.
 
@@ -124,32 +124,20 @@ default="ward"
     True
     """
 
-    labels_: Ints
-    dendrogram_: Dendrogram
-    _certify: Callable[[], Certificate]
+    labels_: Ints = field(init=False)
+    dendrogram_: Dendrogram = field(init=False)
+    _certify: Callable[[], Certificate] = field(init=False)
 
-    def __init__(
-        self,
-        n_clusters: int | None = 2,
-        *,
-        metric: Any = "euclidean",
-        memory: Any = None,
-        connectivity: Any = None,
-        compute_full_tree: Any = "auto",
-        linkage: str = "ward",
-        distance_threshold: float | None = None,
-        compute_distances: bool = False,
-        standardize: bool = False,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.metric = metric
-        self.memory = memory
-        self.connectivity = connectivity
-        self.compute_full_tree = compute_full_tree
-        self.linkage = linkage
-        self.distance_threshold = distance_threshold
-        self.compute_distances = compute_distances
-        self.standardize = standardize
+    n_clusters: int | None = 2
+    _: KW_ONLY
+    metric: Any = "euclidean"
+    memory: Any = None
+    connectivity: Any = None
+    compute_full_tree: Any = "auto"
+    linkage: str = "ward"
+    distance_threshold: float | None = None
+    compute_distances: bool = False
+    standardize: bool = False
 
     @reads_tables
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_random_state
 
 from separatrix.arrays import Floats
@@ -19,6 +18,7 @@ from separatrix.estimators.metric_inputs import (
 )
 from separatrix.formula import nodes
 from separatrix.messages import InputError
+from separatrix.mixins import ClusterMixin
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.schema import Encoding, Kind
 

@@ -2,42 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, field
 from typing import Any, Self
 
 import numpy as np
 
 from separatrix.arrays import Floats, Ints
+from separatrix.cluster import kernel_lloyd
 from separatrix.cluster.base import IterativeClusterer, cluster_names, nearest_cluster
 from separatrix.cluster.initialization import kernel_plusplus, lexicographic_order
-from separatrix.cluster.kernel_lloyd import (
-    ASSIGNMENTS,
-    GramBlocks,
-    KernelLloydStatus,
-    KernelPartition,
-    kernel_distances,
-    kernel_lloyd,
-    mean_weights,
-    reassignment_gain,
-)
 from separatrix.estimators.base import KernelModel, reads_tables
 from separatrix.formula import nodes
 from separatrix.kernels import Precomputed
 from separatrix.kernels.mercer import check_mercer
 from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.convex import Certificate
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.rows.schema import n_items, take_items, unit_weights
 from separatrix.threads import on_one_blas_thread
 
 _STOPPED = {
-    KernelLloydStatus.CYCLE: (
+    kernel_lloyd.KernelLloydStatus.CYCLE: (
         "the iterations returned to an earlier partition, and were stopped there."
     ),
-    KernelLloydStatus.MAX_ITER: "the maximum number of iterations was reached.",
+    kernel_lloyd.KernelLloydStatus.MAX_ITER: "the maximum number of iterations was reached.",
 }
 
 
-@describe_parameters
+@declare_parameters
 class KernelKMeans(KernelModel, IterativeClusterer):
     """K-means on φ(x), known only by the kernel κ(x, z) = φ(x)·φ(z).
 
@@ -120,32 +112,19 @@ class KernelKMeans(KernelModel, IterativeClusterer):
     """
 
     _sparse_points = True
-    labels_: Ints
+    labels_: Ints = field(init=False)
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        assign: str = "centroid",
-        n_init: Any = 4,
-        max_iter: int = 300,
-        standardize: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.assign = assign
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.standardize = standardize
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    gamma: Any = "scale"
+    degree: int = 3
+    coef0: float = 1.0
+    assign: str = "centroid"
+    n_init: Any = 4
+    max_iter: int = 300
+    standardize: bool = False
+    random_state: Any = None
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
@@ -157,24 +136,26 @@ class KernelKMeans(KernelModel, IterativeClusterer):
         order = np.arange(n) if precomputed else lexicographic_order(x)
         rows = order[w[order] > 0]
         self._check_n_clusters(len(rows))
-        check_option("assign", self.assign, ASSIGNMENTS)
+        check_option("assign", self.assign, kernel_lloyd.ASSIGNMENTS)
         prepared = self.kernel_.prepare(x).subset(rows)
         mercer = check_mercer(self.kernel_, prepared.centers)
-        gram = GramBlocks(prepared)
+        gram = kernel_lloyd.GramBlocks(prepared)
         best = self._best_run(gram, w[rows])
         self.X_fit_ = self.kernel_.serializable(prepared.centers)
         self.labels_fit_, self.weights_fit_ = best.labels, w[rows]
         self.precomputed_columns_ = rows if precomputed else None
         self.norms_, self.n_iter_ = best.norms, best.iterations
         self.inertia_ = max(best.inertia, 0.0) if mercer else best.inertia
-        gain = reassignment_gain(gram, w[rows], best.labels, self.n_clusters, self.assign)
+        gain = kernel_lloyd.reassignment_gain(
+            gram, w[rows], best.labels, self.n_clusters, self.assign
+        )
         self.certificate_ = self._certificate(best, gain, mercer)
         self.labels_ = np.zeros(n, dtype=np.int64)
         self.labels_[rows] = best.labels
         if len(rows) < n:
             others = take_items(x, np.flatnonzero(w == 0))
             self.labels_[w == 0] = self._nearest(others[:, rows] if precomputed else others)
-        if best.status != KernelLloydStatus.CONVERGED:
+        if best.status != kernel_lloyd.KernelLloydStatus.CONVERGED:
             warn("SEP003", _STOPPED[best.status])
         return self
 
@@ -185,10 +166,12 @@ class KernelKMeans(KernelModel, IterativeClusterer):
         self._set_kernel(x, w)
         return x, w
 
-    def _best_run(self, gram: GramBlocks, weight: Floats) -> KernelPartition:
+    def _best_run(
+        self, gram: kernel_lloyd.GramBlocks, weight: Floats
+    ) -> kernel_lloyd.KernelPartition:
         rng, k = self._generator(), self.n_clusters
         runs = [
-            kernel_lloyd(
+            kernel_lloyd.kernel_lloyd(
                 gram,
                 weight,
                 kernel_plusplus(gram, weight, k, rng),
@@ -201,10 +184,10 @@ class KernelKMeans(KernelModel, IterativeClusterer):
         return min(runs, key=lambda run: run.inertia)
 
     def _certificate(
-        self, kernel_partition: KernelPartition, gain: float, mercer: bool
+        self, kernel_partition: kernel_lloyd.KernelPartition, gain: float, mercer: bool
     ) -> Certificate:
         notes = []
-        if kernel_partition.status != KernelLloydStatus.CONVERGED:
+        if kernel_partition.status != kernel_lloyd.KernelLloydStatus.CONVERGED:
             notes.append(_STOPPED[kernel_partition.status].capitalize())
         if self.assign == "members":
             claim = "Every row is in the cluster with the least mean distance to its members"
@@ -241,7 +224,7 @@ class KernelKMeans(KernelModel, IterativeClusterer):
 
     def _nearest(self, x: Any) -> Ints:
         prepared = self.kernel_.prepare(self.X_fit_)
-        weights = mean_weights(self.labels_fit_, self.weights_fit_, len(self.norms_))
+        weights = kernel_lloyd.mean_weights(self.labels_fit_, self.weights_fit_, len(self.norms_))
         # Distances of new rows to training rows that are computed at once.
         step = max(1, (1 << 22) // len(prepared))
         labels = [np.zeros(0, dtype=np.int64)]
@@ -258,7 +241,9 @@ class KernelKMeans(KernelModel, IterativeClusterer):
                         remedy="Use assign='centroid', or give the kernel itself.",
                     )
                 diagonal = np.asarray(self.kernel_.diagonal(part), dtype=float)
-                distances = kernel_distances(block, diagonal, prepared.diagonal) @ weights
+                distances = (
+                    kernel_lloyd.kernel_distances(block, diagonal, prepared.diagonal) @ weights
+                )
             labels.append(distances.argmin(axis=1))
         return np.concatenate(labels)
 
@@ -266,7 +251,7 @@ class KernelKMeans(KernelModel, IterativeClusterer):
         """The nearest cluster in feature space, by centroid or by members."""
         nodes.refuse_objects(self.kernel_)
         points, k = self.X_fit_, len(self.norms_)
-        weights = mean_weights(self.labels_fit_, self.weights_fit_, k)
+        weights = kernel_lloyd.mean_weights(self.labels_fit_, self.weights_fit_, k)
         distances = nodes.KernelClusters(
             self._query_node(),
             points,

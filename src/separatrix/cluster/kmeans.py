@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import KW_ONLY, field, replace
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_random_state
 
 from separatrix.arrays import Floats, Matrix
+from separatrix.cluster import streaming
 from separatrix.cluster.base import (
     IterativeClusterer,
     cluster_names,
@@ -28,23 +28,15 @@ from separatrix.cluster.initialization import (
     sparse_random,
 )
 from separatrix.cluster.lloyd import ColumnSpread, LloydResult, first_best, lloyd, nearest_centers
-from separatrix.cluster.streaming import (
-    MIN_SPARSE,
-    certify_kmeans,
-    dense_if_small,
-    sample_rows,
-    scale_rows,
-    sparse_lloyd,
-    squared_distances,
-    streaming_lloyd,
-)
+from separatrix.cluster.streaming import MIN_SPARSE
 from separatrix.convergence import NotConvergedWarning
 from separatrix.distances.vectors import SquaredEuclidean
 from separatrix.estimators.base import reads_tables
 from separatrix.estimators.metric_inputs import as_dense
 from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option, warn, warn_as
-from separatrix.parameters import describe_parameters
+from separatrix.mixins import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from separatrix.parameters import declare_parameters
 from separatrix.rows.rows import ArrayRows, InMemory, Rows
 from separatrix.rows.schema import Block, check_sample_weight, identity
 from separatrix.statistics.moments import prepare
@@ -61,7 +53,7 @@ INITIALIZATIONS = {
 }
 
 
-@describe_parameters
+@declare_parameters
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeClusterer):
     """K-means clustering by Lloyd iterations until no row changes its cluster.
 
@@ -136,33 +128,20 @@ default="k-means++"
     (932.0, True)
     """
 
-    labels_: NDArray[np.int32]
-    cluster_centers_: Floats
+    labels_: NDArray[np.int32] = field(init=False)
+    cluster_centers_: Floats = field(init=False)
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        init: Any = "k-means++",
-        n_init: Any = "auto",
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        verbose: int = 0,
-        random_state: Any = None,
-        copy_x: bool = True,
-        algorithm: str = "lloyd",
-        standardize: bool = False,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
-        self.copy_x = copy_x
-        self.algorithm = algorithm
-        self.standardize = standardize
+    n_clusters: int = 8
+    _: KW_ONLY
+    init: Any = "k-means++"
+    n_init: Any = "auto"
+    max_iter: int = 300
+    tol: float = 1e-4
+    verbose: int = 0
+    random_state: Any = None
+    copy_x: bool = True
+    algorithm: str = "lloyd"
+    standardize: bool = False
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
@@ -176,7 +155,7 @@ default="k-means++"
             self.standardizer_ = spread.standardizer.with_pooled_scales(discrete)
         variance = spread.variance(self.standardizer_)
         if isinstance(rows, ArrayRows) and sparse.issparse(rows.block.x):
-            rows = ArrayRows(dense_if_small(rows.block.x, spread), None, rows.block.w)
+            rows = ArrayRows(streaming.dense_if_small(rows.block.x, spread), None, rows.block.w)
         runs = self._runs(rows, spread)
         if self.verbose:
             print(*(self._describe(run) for run in runs), sep="\n")
@@ -235,7 +214,7 @@ default="k-means++"
         sample, weight = np.zeros((0, len(spread.mean))), np.zeros(0)
         if self._draws:
             size = max(SAMPLE_ROWS, 50 * self.n_clusters)
-            sample, weight = sample_rows(rows, size, seed, spread.count)
+            sample, weight = streaming.sample_rows(rows, size, seed, spread.count)
         starts = self._initial_centers(self._standardize(sample), weight, rng)
         if block is not None and (block.w is None or block.w.all()):
             transform = None if self.standardizer_ is None else self._standardize
@@ -244,7 +223,7 @@ default="k-means++"
             return [run(start, transform=transform, origin=origin) for start in starts]
         variance = spread.variance(self.standardizer_)
         return [
-            streaming_lloyd(
+            streaming.streaming_lloyd(
                 rows, self.standardizer_, start, max_iter=self.max_iter, variance=variance
             )
             for start in starts
@@ -258,12 +237,14 @@ default="k-means++"
     def _sparse_runs(self, block: Block, rng: np.random.Generator) -> list[LloydResult]:
         """Lloyd iterations of compressed rows, which are divided and not centered."""
         w = block.weights
-        x, offset = scale_rows(block.x[w > 0] if not w.all() else block.x, self.standardizer_)
+        x, offset = streaming.scale_rows(
+            block.x[w > 0] if not w.all() else block.x, self.standardizer_
+        )
         x, w = sparse.csr_array(x), w[w > 0]
         runs = []
         for start in self._initial_centers(x, w, rng):
             shift = 0.0 if self._draws else offset
-            run = sparse_lloyd(x, w, start + shift, max_iter=self.max_iter)
+            run = streaming.sparse_lloyd(x, w, start + shift, max_iter=self.max_iter)
             runs.append(replace(run, centers=run.centers - offset))
         return runs
 
@@ -307,7 +288,7 @@ default="k-means++"
             self.cluster_centers_ = self.standardizer_.inverse_transform(best.centers)
         self.inertia_, self.n_iter_ = best.inertia, best.iterations
         self.sizes_ = best.cluster_weights
-        self.certificate_ = certify_kmeans(rows, self.standardizer_, best, variance)
+        self.certificate_ = streaming.certify_kmeans(rows, self.standardizer_, best, variance)
         self.__dict__.pop("labels_", None)
         if isinstance(rows, ArrayRows):
             complete = len(best.labels) == rows.block.n
@@ -350,8 +331,8 @@ default="k-means++"
 
     def _sparse_squares(self, x: Any, centers: Floats) -> Floats:
         """Squared distances of compressed rows, which are not filled in."""
-        z, offset = scale_rows(x, self.standardizer_)
-        return squared_distances(sparse.csr_array(z), centers + offset)
+        z, offset = streaming.scale_rows(x, self.standardizer_)
+        return streaming.squared_distances(sparse.csr_array(z), centers + offset)
 
     @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[np.int32]:

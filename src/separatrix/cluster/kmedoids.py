@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
@@ -19,8 +18,9 @@ from separatrix.distances.vectors import Euclidean, SquaredEuclidean
 from separatrix.estimators.base import reads_tables
 from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option, warn
+from separatrix.mixins import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from separatrix.optimize.convex import Certificate
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.rows.schema import n_items, take_items, unit_weights
 from separatrix.threads import MIN_PIECES, on_one_blas_thread, parallel_map, pieces
 
@@ -47,7 +47,7 @@ class _MedoidSearch:
     within: float
 
 
-@describe_parameters
+@declare_parameters
 class KMedoids(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, base.MetricClusterer, base.IterativeClusterer
 ):
@@ -126,29 +126,18 @@ default="k-medoids++"
     (3.0, True)
     """
 
-    labels_: Ints
-    medoid_indices_: Ints
+    labels_: Ints = field(init=False)
+    medoid_indices_: Ints = field(init=False)
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        metric: Any = "euclidean",
-        method: str = "pam",
-        init: Any = "k-medoids++",
-        n_init: Any = "auto",
-        max_iter: int = 300,
-        standardize: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.metric = metric
-        self.method = method
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.standardize = standardize
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    metric: Any = "euclidean"
+    method: str = "pam"
+    init: Any = "k-medoids++"
+    n_init: Any = "auto"
+    max_iter: int = 300
+    standardize: bool = False
+    random_state: Any = None
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -32,7 +31,8 @@ from separatrix.estimators.class_labels import two_or_more
 from separatrix.formula import nodes
 from separatrix.formula.values import NoFormula, Value
 from separatrix.messages import InputError, check_option
-from separatrix.parameters import describe_parameters
+from separatrix.mixins import ClassifierMixin
+from separatrix.parameters import declare_parameters
 from separatrix.selection.leave_one_out import leave_one_out_fits
 from separatrix.threads import on_one_blas_thread
 
@@ -47,7 +47,7 @@ NO_SETS = (
 )
 
 
-@describe_parameters
+@declare_parameters
 class ConformalClassifier(ClassifierMixin, ConformalModel):
     """Sets of labels with a guaranteed coverage, by any classifier.
 
@@ -138,34 +138,21 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
     [[False, True, True], [True, False, False]]
     """
 
-    classes_: NDArray[Any]
-    labels_: Ints
-    seed_: int
+    classes_: NDArray[Any] = field(init=False)
+    labels_: Ints = field(init=False)
+    seed_: int = field(init=False)
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        method: str = "split",
-        conformity: str = "lac",
-        randomized: bool = False,
-        penalty: float = 0.01,
-        free_ranks: int = 1,
-        cv: Any = 5,
-        calibration: float = 0.25,
-        by: Any = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.method = method
-        self.conformity = conformity
-        self.randomized = randomized
-        self.penalty = penalty
-        self.free_ranks = free_ranks
-        self.cv = cv
-        self.calibration = calibration
-        self.by = by
-        self.random_state = random_state
+    estimator: Any
+    _: KW_ONLY
+    method: str = "split"
+    conformity: str = "lac"
+    randomized: bool = False
+    penalty: float = 0.01
+    free_ranks: int = 1
+    cv: Any = 5
+    calibration: float = 0.25
+    by: Any = None
+    random_state: Any = 0
 
     # -- fitting -------------------------------------------------------------------------------
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import RegressorMixin, clone
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.utils.validation import check_is_fitted
 
@@ -34,6 +34,8 @@ from separatrix.estimators.wrapped import LabeledRows, fitted_to_numbers, number
 from separatrix.formula import nodes
 from separatrix.formula.values import NoFormula, concat
 from separatrix.messages import InputError, check_option
+from separatrix.mixins import RegressorMixin
+from separatrix.parameters import declare_parameters
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import unit_weights
 from separatrix.selection.leave_one_out import LeaveOneOutFits, affine_fits, leave_one_out_fits
@@ -45,6 +47,7 @@ NO_INTERVALS = (
 )
 
 
+@declare_parameters
 class ConformalRegressor(RegressorMixin, ConformalModel):
     """Intervals with a guaranteed coverage around any regression model.
 
@@ -131,28 +134,16 @@ class ConformalRegressor(RegressorMixin, ConformalModel):
     0.8
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        method: str = "split",
-        conformity: str = "absolute",
-        cv: Any = 5,
-        calibration: float = 0.25,
-        by: Any = None,
-        scale_estimator: Any = None,
-        quantiles: tuple[float, float] = (0.05, 0.95),
-        random_state: Any = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.method = method
-        self.conformity = conformity
-        self.cv = cv
-        self.calibration = calibration
-        self.by = by
-        self.scale_estimator = scale_estimator
-        self.quantiles = quantiles
-        self.random_state = random_state
+    estimator: Any
+    _: KW_ONLY
+    method: str = "split"
+    conformity: str = "absolute"
+    cv: Any = 5
+    calibration: float = 0.25
+    by: Any = None
+    scale_estimator: Any = None
+    quantiles: tuple[float, float] = (0.05, 0.95)
+    random_state: Any = 0
 
     # -- fitting -------------------------------------------------------------------------------
 

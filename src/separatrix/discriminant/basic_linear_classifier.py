@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, field
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from separatrix.estimators.class_labels import class_rows, class_terms, known_cl
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.messages import check_option
 from separatrix.optimize.convex import Certificate, Solution
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.rows.rows import ArrayRows, MappedStatistic, Rows
 from separatrix.rows.schema import Encoding, Terms, identity
 from separatrix.statistics.class_moments import ClassMoments
@@ -30,7 +31,7 @@ SCATTERS = {
 }
 
 
-@describe_parameters
+@declare_parameters
 class BasicLinearClassifier(LinearClassifier):
     """Linear classifier from class means and a scatter matrix M.
 
@@ -89,11 +90,11 @@ class BasicLinearClassifier(LinearClassifier):
     array([0, 1])
     """
 
-    class_moments_: ClassMoments
+    class_moments_: ClassMoments = field(init=False)
 
-    def __init__(self, *, scatter: str = "identity", prevalence: bool = False) -> None:
-        self.scatter = scatter
-        self.prevalence = prevalence
+    _: KW_ONLY
+    scatter: str = "identity"
+    prevalence: bool = False
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import KW_ONLY, field
 from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints, Matrix
@@ -19,8 +19,9 @@ from separatrix.formula import nodes
 from separatrix.geometry.class_scores import log_softmax, softmax
 from separatrix.matrices.products import products
 from separatrix.messages import InputError, warn
+from separatrix.mixins import ClassifierMixin
 from separatrix.optimize.convex import Certificate
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import LARGEST, check_sample_weight, is_frame
 from separatrix.rows.sources.frames import odd_column, refuse_infinite, refuse_not_finite
@@ -298,7 +299,7 @@ def stated_classes(model: Any, classes: Any) -> NDArray[Any]:
 # Multinomial naive Bayes: the words of a text drawn independently, given its class.
 
 
-@describe_parameters
+@declare_parameters
 class MultinomialNB(CountNaiveBayes):
     """Multinomial naive Bayes: counts of words, drawn independently within a class.
 
@@ -356,18 +357,11 @@ class MultinomialNB(CountNaiveBayes):
 
     _named = "Multinomial"
 
-    def __init__(
-        self,
-        *,
-        alpha: Any = 1.0,
-        force_alpha: bool = True,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
+    _: KW_ONLY
+    alpha: Any = 1.0
+    force_alpha: bool = True
+    fit_prior: bool = True
+    class_prior: Any = None
 
     def _log_probabilities(self, alpha: float | Floats) -> Floats:
         return smoothed_logs(self.feature_count_, alpha)
@@ -390,7 +384,7 @@ def smoothed_logs(counts: Floats, alpha: float | Floats) -> Floats:
 # Complement naive Bayes: how unlike all other classes a text is.
 
 
-@describe_parameters
+@declare_parameters
 class ComplementNB(CountNaiveBayes):
     """Complement naive Bayes: the class whose complement explains the words of a text least.
 
@@ -445,23 +439,15 @@ class ComplementNB(CountNaiveBayes):
     ['cat', 'dog']
     """
 
-    feature_all_: Floats
+    feature_all_: Floats = field(init=False)
     _named = "Complement"
 
-    def __init__(
-        self,
-        *,
-        alpha: Any = 1.0,
-        force_alpha: bool = True,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        norm: bool = False,
-    ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.norm = norm
+    _: KW_ONLY
+    alpha: Any = 1.0
+    force_alpha: bool = True
+    fit_prior: bool = True
+    class_prior: Any = None
+    norm: bool = False
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -493,7 +479,7 @@ class ComplementNB(CountNaiveBayes):
 # Bernoulli naive Bayes: which words occur in a text, and which do not.
 
 
-@describe_parameters
+@declare_parameters
 class BernoulliNB(CountNaiveBayes):
     """Bernoulli naive Bayes: whether each word occurs, independently within a class.
 
@@ -549,20 +535,12 @@ class BernoulliNB(CountNaiveBayes):
     _named = "Bernoulli"
     _counts_only = False
 
-    def __init__(
-        self,
-        *,
-        alpha: Any = 1.0,
-        force_alpha: bool = True,
-        binarize: float | None = 0.0,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.binarize = binarize
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
+    _: KW_ONLY
+    alpha: Any = 1.0
+    force_alpha: bool = True
+    binarize: float | None = 0.0
+    fit_prior: bool = True
+    class_prior: Any = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

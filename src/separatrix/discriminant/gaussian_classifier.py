@@ -10,7 +10,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Matrix
@@ -32,6 +31,7 @@ from separatrix.geometry.class_scores import ClassScores, Postprocess, log_softm
 from separatrix.geometry.hyperplane import Quadric, real_roots
 from separatrix.geometry.normal import MultivariateNormal
 from separatrix.messages import InputError, warn
+from separatrix.mixins import ClassifierMixin
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import Block, Encoding, identity
@@ -81,7 +81,7 @@ class GaussianClassifier(ClassifierMixin, RowsEstimator):
         try:
             moments, encoding, given = self._statistics(X, y, sample_weight)
             self._require_rows(moments)
-            self._fit_moments(moments, encoding, given=given)
+            self._fit_moments(moments, encoding, given)
         finally:
             self.__dict__.pop("_wide_block", None)
         return self
@@ -132,14 +132,9 @@ class GaussianClassifier(ClassifierMixin, RowsEstimator):
         return self._checked_sums(rows, compute, lambda sums: sums)
 
     def _fit_moments(
-        self,
-        moments: ClassMoments,
-        encoding: Encoding,
-        *,
-        given: Floats | None = None,
-        added: Floats | None = None,
+        self, moments: ClassMoments, encoding: Encoding, given: Floats | None = None
     ) -> None:
-        """Fit to class moments; ``given`` and ``added`` as in :class:`GaussianProblem`."""
+        """Fit to class moments; ``given`` as in :class:`GaussianProblem`."""
         options = self._options()
         self.class_moments_, self.encoding_ = moments, encoding
         priors = self._class_priors(moments.weight)
@@ -156,7 +151,7 @@ class GaussianClassifier(ClassifierMixin, RowsEstimator):
             encoding.names,
             given,
             options.tol,
-            added,
+            self._added_variances(),
         )
         block = self._wide_block
         if block is None:
@@ -179,6 +174,10 @@ class GaussianClassifier(ClassifierMixin, RowsEstimator):
         self.__dict__.pop("covariance_", None)
         if block is None:
             self.covariance_ = self._round(fit.covariance)
+
+    def _added_variances(self) -> Floats | None:
+        """What is added to the class variances of each column."""
+        return None
 
     def _class_priors(self, weight: Floats) -> Floats:
         return class_priors(self._options().priors, weight)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
@@ -17,12 +17,12 @@ from separatrix.discriminant.gaussian_classifier import (
 )
 from separatrix.geometry.normal import MultivariateNormal
 from separatrix.messages import InputError, check_option
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.estimation import check_method
 
 
-@describe_parameters
+@declare_parameters
 class GaussianDiscriminant(IncrementalGaussianClassifier):
     """Gaussian discriminant analysis with one of six covariance structures.
 
@@ -99,26 +99,15 @@ class GaussianDiscriminant(IncrementalGaussianClassifier):
     array([0.5, 2.5])
     """
 
-    def __init__(
-        self,
-        covariance: str = "full",
-        *,
-        alpha: float = 0.0,
-        beta: float = 0.0,
-        priors: Any = None,
-        estimation: str = "ml",
-        prior_count: float = 1.0,
-        prior_mean: Any = None,
-        prior_covariance: Any = None,
-    ) -> None:
-        self.covariance = covariance
-        self.alpha = alpha
-        self.beta = beta
-        self.priors = priors
-        self.estimation = estimation
-        self.prior_count = prior_count
-        self.prior_mean = prior_mean
-        self.prior_covariance = prior_covariance
+    covariance: str = "full"
+    _: KW_ONLY
+    alpha: float = 0.0
+    beta: float = 0.0
+    priors: Any = None
+    estimation: str = "ml"
+    prior_count: float = 1.0
+    prior_mean: Any = None
+    prior_covariance: Any = None
 
     def _options(self) -> GaussianOptions:
         check_option("covariance", self.covariance, COVARIANCES)
@@ -130,7 +119,7 @@ class GaussianDiscriminant(IncrementalGaussianClassifier):
         return GaussianOptions(self.covariance, shrinkage, self.priors, posterior=posterior)
 
 
-@describe_parameters
+@declare_parameters
 class NearestMean(IncrementalGaussianClassifier):
     """Nearest-mean classifier: spherical Gaussian classes with one variance.
 
@@ -165,8 +154,8 @@ class NearestMean(IncrementalGaussianClassifier):
     ['low', 'high']
     """
 
-    def __init__(self, *, priors: Any = "uniform") -> None:
-        self.priors = priors
+    _: KW_ONLY
+    priors: Any = "uniform"
 
     def _options(self) -> GaussianOptions:
         return GaussianOptions("shared_spherical", CovarianceShrinkage(), self.priors)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, field
 from typing import Any, Self
 
 import numpy as np
@@ -16,15 +17,15 @@ from separatrix.discriminant.gaussian_classifier import (
 )
 from separatrix.discriminant.leave_one_out import DiagonalFits, diagonal_fits
 from separatrix.messages import InputError
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.rows.rows import MappedStatistic, Rows
-from separatrix.rows.schema import Block, Encoding
+from separatrix.rows.schema import Block
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.columns import column_extremes
 from separatrix.threads import on_one_blas_thread
 
 
-@describe_parameters
+@declare_parameters
 class GaussianNB(IncrementalGaussianClassifier):
     """Gaussian naive Bayes: columns independent within classes.
 
@@ -81,11 +82,11 @@ class GaussianNB(IncrementalGaussianClassifier):
     array(['b'], dtype='<U1')
     """
 
-    range_: Floats
+    range_: Floats = field(init=False)
 
-    def __init__(self, *, priors: Any = None, var_smoothing: float = 1e-9) -> None:
-        self.priors = priors
-        self.var_smoothing = var_smoothing
+    _: KW_ONLY
+    priors: Any = None
+    var_smoothing: float = 1e-9
 
     def _options(self) -> GaussianOptions:
         if not 0 <= self.var_smoothing < np.inf:
@@ -117,16 +118,8 @@ class GaussianNB(IncrementalGaussianClassifier):
         """
         return super().partial_fit(X, y, stated_classes(self, classes), sample_weight)
 
-    def _fit_moments(
-        self,
-        moments: ClassMoments,
-        encoding: Encoding,
-        *,
-        given: Floats | None = None,
-        added: Floats | None = None,
-    ) -> None:
-        added = self.epsilon_
-        super()._fit_moments(moments, encoding, given=given, added=added)
+    def _added_variances(self) -> Floats:
+        return self.epsilon_
 
     def leave_one_out_fits(
         self, X: Any, y: Any = None, sample_weight: Any = None

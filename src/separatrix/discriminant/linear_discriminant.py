@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,7 +25,8 @@ from separatrix.formula import nodes
 from separatrix.geometry.class_scores import LinearScores
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.messages import InputError, check_option, warn
-from separatrix.parameters import describe_parameters
+from separatrix.mixins import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from separatrix.parameters import declare_parameters
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import LARGEST, Encoding, refuse_beyond, to_array
 from separatrix.statistics.class_moments import ClassMoments
@@ -191,7 +192,7 @@ def ledoit_wolf(x: Floats, w: Floats, deviation: Floats) -> Floats:
 # Linear discriminant analysis: Gaussian classes with one covariance, and Fisher's projection.
 
 
-@describe_parameters
+@declare_parameters
 class LinearDiscriminantAnalysis(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, EstimatedCovariances
 ):
@@ -269,30 +270,20 @@ class LinearDiscriminantAnalysis(
     (1, 1)
     """
 
-    coef_: Floats
-    intercept_: Floats
-    scores_: LinearScores
+    coef_: Floats = field(init=False)
+    intercept_: Floats = field(init=False)
+    scores_: LinearScores = field(init=False)
     _solvers = ("svd", "lsqr", "eigen")
 
     signed_distance, margin = LinearClassifier.signed_distance, LinearClassifier.margin
 
-    def __init__(
-        self,
-        solver: str = "svd",
-        shrinkage: Any = None,
-        priors: Any = None,
-        n_components: int | None = None,
-        store_covariance: bool = False,
-        tol: float = 1e-4,
-        covariance_estimator: Any = None,
-    ) -> None:
-        self.solver = solver
-        self.shrinkage = shrinkage
-        self.priors = priors
-        self.n_components = n_components
-        self.store_covariance = store_covariance
-        self.tol = tol
-        self.covariance_estimator = covariance_estimator
+    solver: str = "svd"
+    shrinkage: Any = None
+    priors: Any = None
+    n_components: int | None = None
+    store_covariance: bool = False
+    tol: float = 1e-4
+    covariance_estimator: Any = None
 
     def _choice(self) -> CovarianceChoice:
         return CovarianceChoice(self.solver, self.shrinkage, self.covariance_estimator)
@@ -337,19 +328,14 @@ class LinearDiscriminantAnalysis(
             )
 
     def _fit_moments(
-        self,
-        moments: ClassMoments,
-        encoding: Encoding,
-        *,
-        given: Floats | None = None,
-        added: Floats | None = None,
+        self, moments: ClassMoments, encoding: Encoding, given: Floats | None = None
     ) -> None:
         matrices = given
         if self._structure() == "full":
             matrices = self._choice().from_moments(moments) if given is None else given
             given = np.tensordot(self._class_priors(moments.weight), matrices[:-1], 1)[None]
         within = given if self.solver != "svd" else None
-        super()._fit_moments(moments, encoding, given=within, added=added)
+        super()._fit_moments(moments, encoding, within)
         for name in ("xbar_", "scalings_", "explained_variance_ratio_"):
             self.__dict__.pop(name, None)
         if self.solver == "svd":
@@ -520,7 +506,7 @@ def _orient(scalings: Floats, unit: Floats) -> Floats:
 # Quadratic discriminant analysis: Gaussian classes, each with a covariance of its own.
 
 
-@describe_parameters
+@declare_parameters
 class QuadraticDiscriminantAnalysis(EstimatedCovariances):
     """Quadratic discriminant analysis: Gaussian classes, each with its own covariance.
 
@@ -581,24 +567,14 @@ class QuadraticDiscriminantAnalysis(EstimatedCovariances):
 
     _solvers = ("svd", "eigen")
 
-    def __init__(
-        self,
-        *,
-        solver: str = "svd",
-        shrinkage: Any = None,
-        priors: Any = None,
-        reg_param: float = 0.0,
-        store_covariance: bool = False,
-        tol: float = 1e-4,
-        covariance_estimator: Any = None,
-    ) -> None:
-        self.solver = solver
-        self.shrinkage = shrinkage
-        self.priors = priors
-        self.reg_param = reg_param
-        self.store_covariance = store_covariance
-        self.tol = tol
-        self.covariance_estimator = covariance_estimator
+    _: KW_ONLY
+    solver: str = "svd"
+    shrinkage: Any = None
+    priors: Any = None
+    reg_param: float = 0.0
+    store_covariance: bool = False
+    tol: float = 1e-4
+    covariance_estimator: Any = None
 
     def _choice(self) -> CovarianceChoice:
         return CovarianceChoice(self.solver, self.shrinkage, self.covariance_estimator)
@@ -638,17 +614,12 @@ class QuadraticDiscriminantAnalysis(EstimatedCovariances):
             )
 
     def _fit_moments(
-        self,
-        moments: ClassMoments,
-        encoding: Encoding,
-        *,
-        given: Floats | None = None,
-        added: Floats | None = None,
+        self, moments: ClassMoments, encoding: Encoding, given: Floats | None = None
     ) -> None:
         if given is None and self._replaced:
             given = self._choice().from_moments(moments)
         given = None if given is None else given[:-1]
-        super()._fit_moments(moments, encoding, given=given, added=added)
+        super()._fit_moments(moments, encoding, given)
         if not self.store_covariance:
             self.__dict__.pop("covariance_", None)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
@@ -21,8 +20,9 @@ from separatrix.formula.values import Value
 from separatrix.geometry.class_scores import log_softmax, softmax
 from separatrix.matrices.products import products
 from separatrix.messages import InputError
+from separatrix.mixins import ClassifierMixin
 from separatrix.optimize.convex import Certificate
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.rows.categorical import OneHotColumns, with_kinds
 from separatrix.rows.rows import ArrayRows, EncodedRows, InMemory, MappedStatistic, Rows
 from separatrix.rows.schema import (
@@ -47,7 +47,7 @@ _ESTIMATES = {
 }
 
 
-@describe_parameters
+@declare_parameters
 class NaiveBayes(ClassifierMixin, RowsEstimator):
     """Naive Bayes: normal, Bernoulli or categorical densities by the kind of each column.
 
@@ -118,24 +118,15 @@ class NaiveBayes(ClassifierMixin, RowsEstimator):
     """
 
     _missing_ok = True
-    column_moments_: ClassColumnMoments
+    column_moments_: ClassColumnMoments = field(init=False)
 
-    def __init__(
-        self,
-        smoothing: float = 1.0,
-        *,
-        estimation: str = "ml",
-        priors: Any = None,
-        kinds: str | list[str] | Mapping[Any, str] | None = None,
-        prior_mean: Any = None,
-        prior_variance: Any = None,
-    ) -> None:
-        self.smoothing = smoothing
-        self.estimation = estimation
-        self.priors = priors
-        self.kinds = kinds
-        self.prior_mean = prior_mean
-        self.prior_variance = prior_variance
+    smoothing: float = 1.0
+    _: KW_ONLY
+    estimation: str = "ml"
+    priors: Any = None
+    kinds: str | list[str] | Mapping[Any, str] | None = None
+    prior_mean: Any = None
+    prior_variance: Any = None
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

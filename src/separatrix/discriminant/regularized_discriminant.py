@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -32,7 +32,7 @@ from separatrix.estimators.class_labels import class_rows, class_terms, rows_wit
 from separatrix.formula import nodes
 from separatrix.geometry.class_scores import ClassScores, ProjectedScores, QuadraticScores, softmax
 from separatrix.messages import InputError, check_option
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.rows.rows import ArrayRows, InMemory, Rows
 from separatrix.rows.schema import Block, Encoding, Terms, identity, to_array
 from separatrix.selection.folds import (
@@ -55,7 +55,7 @@ ALPHAS = (0.0, 1e-4, 1e-3, 0.003, 0.01, 0.03, 0.1, 0.25, 0.5, 0.8, 1.0)
 RATIOS = (0.0, 0.05, 0.15, 0.3, 0.5, 0.75, 0.9, 1.0)
 
 
-@describe_parameters
+@declare_parameters
 class RegularizedDiscriminantAnalysis(GaussianClassifier):
     """Regularized discriminant analysis: covariances shrunk by cross-validation.
 
@@ -129,25 +129,17 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
     (1.0, True)
     """
 
-    alpha_: float = 0.0
-    beta_: float = 0.0
-    temperature_: float = 1.0
-    smoothing_: float = 0.0
+    alpha_: float = field(init=False, default=0.0)
+    beta_: float = field(init=False, default=0.0)
+    temperature_: float = field(init=False, default=1.0)
+    smoothing_: float = field(init=False, default=0.0)
 
-    def __init__(
-        self,
-        alphas: Any = None,
-        betas: Any = None,
-        *,
-        cv: Any = 5,
-        criterion: str = "log_loss",
-        priors: Any = None,
-    ) -> None:
-        self.alphas = alphas
-        self.betas = betas
-        self.cv = cv
-        self.criterion = criterion
-        self.priors = priors
+    alphas: Any = None
+    betas: Any = None
+    _: KW_ONLY
+    cv: Any = 5
+    criterion: str = "log_loss"
+    priors: Any = None
 
     def _options(self) -> GaussianOptions:
         shrinkage = CovarianceShrinkage(self.alpha_, self.beta_)

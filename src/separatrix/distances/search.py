@@ -15,16 +15,7 @@ from separatrix.arrays import Floats, Ints
 from separatrix.distances import loops, vectors
 from separatrix.distances import loops as kd_tree
 from separatrix.distances.base import Metric, PreparedMetric, center_and_reach
-from separatrix.distances.loops import (
-    CHEBYSHEV,
-    EUCLIDEAN,
-    MANHATTAN,
-    POINTS,
-    ROWS,
-    pair_squares,
-    push_columns,
-    sort_heap,
-)
+from separatrix.distances.loops import ROWS
 from separatrix.distances.names import PrecomputedDistances, metric_from, require_square
 from separatrix.matrices.loops import sparse_gram_rows
 from separatrix.messages import InputError
@@ -119,9 +110,9 @@ class ExhaustiveSearch:
         indices = np.empty((n, k), dtype=np.int64)
         for part, rows in self._points.blocks(x):
             sizes = np.zeros(len(rows), dtype=np.int64)
-            push_columns(rows, 0, distances[part], indices[part], sizes)
+            loops.push_columns(rows, 0, distances[part], indices[part], sizes)
         for i in range(n):
-            sort_heap(distances[i], indices[i], k)
+            loops.sort_heap(distances[i], indices[i], k)
         return Neighbors(distances, indices)
 
     def within(self, x: Any, radius: float) -> NeighborLists:
@@ -475,9 +466,9 @@ class GivenSearch:
         if not sparse.issparse(x):
             x = np.ascontiguousarray(PrecomputedDistances().validate(x))
             distances, indices = np.empty((len(x), k)), np.empty((len(x), k), dtype=np.int64)
-            push_columns(x, 0, distances, indices, np.zeros(len(x), dtype=np.int64))
+            loops.push_columns(x, 0, distances, indices, np.zeros(len(x), dtype=np.int64))
             for i in range(len(x)):
-                sort_heap(distances[i], indices[i], k)
+                loops.sort_heap(distances[i], indices[i], k)
             return Neighbors(distances, indices)
         neighbor_lists = self._lists(x)
         counts = np.diff(neighbor_lists.starts)
@@ -515,9 +506,9 @@ MIN_QUERIES, MIN_POINTS = 32, 4096
 STACK = 128
 
 METRICS = {
-    "euclidean": EUCLIDEAN,
-    "manhattan": MANHATTAN,
-    "chebyshev": CHEBYSHEV,
+    "euclidean": loops.EUCLIDEAN,
+    "manhattan": loops.MANHATTAN,
+    "chebyshev": loops.CHEBYSHEV,
 }
 
 
@@ -586,7 +577,7 @@ class KDTree:
     def nearest_and_count(self, x: Floats, k: int) -> tuple[Neighbors, int]:
         """The nearest points, and the number of distances computed to find them."""
         neighbors, n_distances = self._query(x, k)
-        if self.metric == EUCLIDEAN:
+        if self.metric == loops.EUCLIDEAN:
             np.sqrt(neighbors.distances, out=neighbors.distances)
         return neighbors, n_distances
 
@@ -602,7 +593,7 @@ class KDTree:
     def within(self, x: Floats, radius: float) -> NeighborLists:
         """All points within a radius of every row of x."""
         x = np.ascontiguousarray(x, dtype=np.float64)
-        euclidean = self.metric == EUCLIDEAN
+        euclidean = self.metric == loops.EUCLIDEAN
         reach = radius**2 * (1.0 + 1e-12) if euclidean else radius
 
         def query(part: slice) -> tuple[Ints, Ints, Floats]:
@@ -667,7 +658,7 @@ class ProductSearch:
         self._center, reach = center_and_reach(self._points)
         # a power of two: no unit leaves the range of numbers, and no digit is lost
         self._inverse = 0.5 ** np.ceil(np.log2(reach)) if reach > 0.0 else 1.0
-        self._tiles, measures = self._room(n, POINTS)
+        self._tiles, measures = self._room(n, loops.POINTS)
         parallel_map(
             lambda part: self._pack(self._points, part, self._tiles, measures),
             pieces(len(self._tiles), 16),
@@ -676,11 +667,13 @@ class ProductSearch:
         #: The relative residual of any row of integers.
         self._residual = 0.5 * np.sqrt(d) / loops.LARGEST_NORM * (1.0 + 1e-9)
         error = self._residual * norms + (1.0 + self._residual) * residuals
-        table = np.full((len(self._tiles) * POINTS, 3), np.nan, dtype=np.float32)  # no point: NaN
+        table = np.full(
+            (len(self._tiles) * loops.POINTS, 3), np.nan, dtype=np.float32
+        )  # no point: NaN
         table[:n, 0] = 0.5 * norms**2 * (1.0 - loops.ROUNDING)
         table[:n, 1] = error + loops.ROUNDING * norms + 1e-37
         table[:n, 2] = scales
-        self._table = np.ascontiguousarray(table.reshape(-1, POINTS, 3).swapaxes(1, 2))
+        self._table = np.ascontiguousarray(table.reshape(-1, loops.POINTS, 3).swapaxes(1, 2))
         self._farthest = float(norms.max(initial=0.0))
 
     def nearest(self, x: Floats, k: int) -> Neighbors:
@@ -708,7 +701,7 @@ class ProductSearch:
         ]
         # Products of a panel and a pair of columns that are worth a thread, at least.
         # Panels of points in a piece, at least.
-        smallest = max(256, (1 << 16) // self._tiles.shape[1], -(-4 * k // POINTS))
+        smallest = max(256, (1 << 16) // self._tiles.shape[1], -(-4 * k // loops.POINTS))
         return parts, pieces(n_tiles, smallest, max(1, MIN_PIECES // len(parts)))
 
     def _room(self, n: int, width: int) -> tuple[Ints, Floats]:
@@ -743,7 +736,8 @@ class ProductSearch:
         room = 2 * k + 16  # candidates of a row beyond twice the neighbors, for which there is room
         candidates = (
             np.empty((q, room)), np.empty((q, room)), np.empty((q, room), dtype=np.int64),
-            np.zeros(q, dtype=np.int64), np.empty((ROWS, POINTS), dtype=np.float32), np.empty(room),
+            np.zeros(q, dtype=np.int64), np.empty((ROWS, loops.POINTS), dtype=np.float32),
+            np.empty(room),
         )  # fmt: skip
         loops.scan(
             x, self._points, rows, self._tiles, self._table, of_rows, norms.copy(), slack,
@@ -832,7 +826,7 @@ class SparseSearch:
             block, products, error = self._block(x, part)
             # the heaps of the k smallest are written over by what is found
             sizes = np.zeros(len(products), dtype=np.int64)
-            push_columns(products, 0, distances[part], indices[part], sizes)
+            loops.push_columns(products, 0, distances[part], indices[part], sizes)
             near = np.flatnonzero(products <= distances[part, :1] + error)
             neighbor_lists = self._measure(block, near).nearest_first()
             at = neighbor_lists.starts[:-1, None] + np.arange(k)
@@ -923,7 +917,7 @@ class SparseSearch:
         rows, indices = np.divmod(near, self._points.shape[0])
         squares, z = np.empty(len(rows)), self._points
         pairs = np.stack([rows, indices]).astype(np.int64)
-        pair_squares(
+        loops.pair_squares(
             pairs, block.indptr, block.indices, block.data, z.indptr, z.indices, z.data, squares
         )
         empty = np.diff(block.indptr) == 0

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    MetaEstimatorMixin,
-    RegressorMixin,
-    clone,
-    is_classifier,
-)
+from sklearn.base import clone, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
@@ -27,8 +21,9 @@ from separatrix.estimators.extrapolation import extrapolates
 from separatrix.formula import nodes
 from separatrix.formula.values import NoFormula
 from separatrix.messages import InputError, check_option
+from separatrix.mixins import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin
 from separatrix.optimize.convex import Certificate
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters, describe_parameters
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import unit_weights
 from separatrix.selection import averaging
@@ -286,12 +281,13 @@ def stacking_certificate(average: averaging.Average) -> Certificate:
 # Averages of several models, with weights that minimize the out-of-fold loss (stacking).
 
 
+@declare_parameters
 class StackedModels(MixtureOfModels):
     """Models with weights that are learned out of fold."""
 
-    def __init__(self, estimators: Any, *, cv: Any = 5) -> None:
-        self.estimators = estimators
-        self.cv = cv
+    estimators: Any
+    _: KW_ONLY
+    cv: Any = 5
 
     def get_metadata_routing(self) -> Any:
         """Which arguments of ``fit`` go to the splitter."""
@@ -425,7 +421,7 @@ class AveragedRegressor(RegressorMixin, StackedModels):
 WEIGHTS = ("stacking", "akaike", "evidence")
 
 
-@describe_parameters
+@declare_parameters
 class ModelAverage(MixtureOfModels):
     """Average of candidates in place of the choice of one.
 
@@ -490,18 +486,11 @@ class ModelAverage(MixtureOfModels):
     array([0.  , 0.  , 0.01, 0.41, 0.46, 0.13])
     """
 
-    def __init__(
-        self,
-        estimators: Any,
-        weights: str = "stacking",
-        *,
-        cv: Any = 5,
-        prior_weights: Any = None,
-    ) -> None:
-        self.estimators = estimators
-        self.weights = weights
-        self.cv = cv
-        self.prior_weights = prior_weights
+    estimators: Any
+    weights: str = "stacking"
+    _: KW_ONLY
+    cv: Any = 5
+    prior_weights: Any = None
 
     def get_metadata_routing(self) -> Any:
         """Which arguments of ``fit`` go to the splitter."""

@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import assert_all_finite, check_array, column_or_1d, validation
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -28,6 +27,7 @@ from separatrix.kernels import Kernel, Precomputed, kernel_from
 from separatrix.kernels.structures import as_list
 from separatrix.matrices.products import multiply
 from separatrix.messages import InputError, warn
+from separatrix.mixins import BaseEstimator, ClassifierMixin, RegressorMixin
 from separatrix.optimize.convex import Certificate, Solution
 from separatrix.rows.rows import ArrayRows, EncodedRows, InMemory, Rows, column_means, target_names
 from separatrix.rows.schema import (

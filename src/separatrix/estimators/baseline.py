@@ -6,11 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
 
 from separatrix.arrays import Floats
 from separatrix.estimators import base
 from separatrix.formula import nodes
+from separatrix.mixins import ClassifierMixin, RegressorMixin
 from separatrix.optimize.convex import Certificate, Solution
 from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import ArrayRows

@@ -12,28 +12,12 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
 from separatrix.arrays import Floats, Ints, Matrix
-from separatrix.estimators.base import (
-    check_labels,
-    class_labels,
-    classes,
-    codes_of,
-    labels_in_order,
-    refuse_missing_labels,
-    require_labels,
-)
+from separatrix.estimators import base
+from separatrix.estimators.base import classes
 from separatrix.kernels.structures import as_list
 from separatrix.messages import InputError
+from separatrix.rows import schema
 from separatrix.rows.rows import ArrayRows, EncodedRows, InMemory, MappedRows, Rows
-from separatrix.rows.schema import (
-    Block,
-    Encoding,
-    Term,
-    Terms,
-    check_sample_weight,
-    identity,
-    take_items,
-    unit_weights,
-)
 from separatrix.statistics.moments import Moments, prepare
 
 
@@ -54,7 +38,7 @@ def class_rows(
     """
     expect_labels(model, X, y)
 
-    def encode(labels: Any) -> tuple[Floats, list[Term]]:
+    def encode(labels: Any) -> tuple[Floats, list[schema.Term]]:
         model.classes_ = present_labels(labels, sample_weight, known, closed)
         hot = (np.asarray(labels)[:, None] == model.classes_).astype(np.float64)
         return hot, [*label_terms(model.classes_)]
@@ -82,7 +66,7 @@ def rows_with_codes(
     expect_labels(model, X, y)
     codes = np.empty(0, dtype=np.int64)
 
-    def encode(labels: Any) -> tuple[Floats, list[Term]]:
+    def encode(labels: Any) -> tuple[Floats, list[schema.Term]]:
         nonlocal codes
         model.classes_ = present_labels(labels, sample_weight, known, closed)
         if not one_class:
@@ -100,20 +84,22 @@ def expect_labels(model: Any, X: Any, y: Any) -> None:
     if isinstance(X, Rows):
         model.__dict__.pop("classes_", None)  # set from the table
     else:
-        require_labels(model, y)
-        refuse_missing_labels(y)
+        base.require_labels(model, y)
+        base.refuse_missing_labels(y)
 
 
-def label_terms(labels: NDArray[Any], column: str = "y") -> Terms:
+def label_terms(labels: NDArray[Any], column: str = "y") -> schema.Terms:
     """The one-hot term of each label."""
-    return Terms(tuple(Term(column, str(label)) for label in labels.tolist()))
+    return schema.Terms(tuple(schema.Term(column, str(label)) for label in labels.tolist()))
 
 
-def class_terms(model: Any, rows: Rows, targets: Terms, *, one_class: bool = False) -> Terms:
+def class_terms(
+    model: Any, rows: Rows, targets: schema.Terms, *, one_class: bool = False
+) -> schema.Terms:
     """The one-hot terms in the order of ``classes_``."""
     levels = classes(targets)
     if not hasattr(model, "classes_"):
-        model.classes_ = class_labels(rows.schema.targets[0], levels)
+        model.classes_ = base.class_labels(rows.schema.targets[0], levels)
     if not one_class:
         two_or_more(model.classes_.tolist())
     return label_terms(model.classes_, rows.schema.targets[0].name)
@@ -147,8 +133,8 @@ def present_labels(
     labels: NDArray[Any], sample_weight: Any, known: Any, closed: bool = False
 ) -> NDArray[Any]:
     """Sorted labels of the rows with positive weight, and those ``known`` before."""
-    check_labels(labels)
-    w = check_sample_weight(sample_weight, len(labels))
+    base.check_labels(labels)
+    w = schema.check_sample_weight(sample_weight, len(labels))
     present = _distinct(labels if w is None else labels[w > 0])
     if known is None:
         return present
@@ -231,7 +217,7 @@ class CodedRows:
     x: Matrix
     codes: Ints
     w: Floats
-    encoding: Encoding
+    encoding: schema.Encoding
     rows: Ints
     n_samples: int
     sample_weight: Floats
@@ -279,10 +265,10 @@ def coded_items(
     check_consistent_length(X, labels)
     model.classes_ = present_labels(labels, sample_weight, known, closed=known is not None)
     two_or_more(model.classes_.tolist())
-    w = unit_weights(check_sample_weight(sample_weight, len(labels)), len(labels))
+    w = schema.unit_weights(schema.check_sample_weight(sample_weight, len(labels)), len(labels))
     rows = np.flatnonzero(w > 0.0)
     codes = label_positions(labels, model.classes_)[rows]
-    items: Any = take_items(as_list(X), rows)
+    items: Any = schema.take_items(as_list(X), rows)
     no_columns: Any = None
     codes, w_positive, n = codes.astype(np.int64), w[rows], len(w)
     coded_rows = CodedRows(items, codes, w_positive, no_columns, rows, n, w_positive)
@@ -291,10 +277,10 @@ def coded_items(
 
 def coded_arrays(rows: ArrayRows) -> CodedRows:
     """Coded rows of arrays, whose parts are the class codes."""
-    return _positive_weight(rows.block, rows.block.parts, identity(rows.schema))
+    return _positive_weight(rows.block, rows.block.parts, schema.identity(rows.schema))
 
 
-def _positive_weight(block: Block, codes: Any, encoding: Encoding) -> CodedRows:
+def _positive_weight(block: schema.Block, codes: Any, encoding: schema.Encoding) -> CodedRows:
     w = block.weights
     x, codes = block.x, np.asarray(codes, dtype=np.int64)
     rows = np.flatnonzero(w > 0.0)
@@ -354,9 +340,9 @@ def weights_by_class(given: Any, labels: list[Any], total: Floats) -> Floats:
 def weighted_samples(y: Any, sample_weight: Any, given: Any) -> Floats:
     """Sample weights times the weights of their classes, for labels in an array."""
     labels = column_or_1d(y)
-    w = unit_weights(check_sample_weight(sample_weight, len(labels)), len(labels))
+    w = schema.unit_weights(schema.check_sample_weight(sample_weight, len(labels)), len(labels))
     known = np.unique(labels[w > 0])
-    codes = codes_of(labels, known)
+    codes = base.codes_of(labels, known)
     total = np.bincount(codes[w > 0], w[w > 0], len(known)).astype(np.float64)
     factor = weights_by_class(given, known.tolist(), total)
     return w * np.where(codes < 0, 0.0, factor[codes])
@@ -366,9 +352,9 @@ def weighted_samples(y: Any, sample_weight: Any, given: Any) -> Floats:
 class ClassFactors:
     """Multiplies the weights of rows by the factor of their class, block by block."""
 
-    factor: dict[Term, float]
+    factor: dict[schema.Term, float]
 
-    def apply(self, block: Block) -> Block:
+    def apply(self, block: schema.Block) -> schema.Block:
         """The block with its new weights."""
         by_row = block.y @ np.array([self.factor.get(term, 0.0) for term in block.targets])
         return replace(block, w=by_row if block.w is None else by_row * block.w)
@@ -382,7 +368,7 @@ def weighted_rows(rows: Rows, given: Any) -> Rows:
     present = moments.y_mean > 0.0
     targets = [term for term, there in zip(moments.targets, present, strict=True) if there]
     total = moments.weight * moments.y_mean[present]
-    labels = labels_in_order(rows.schema.targets[0], classes(targets)).tolist()
+    labels = base.labels_in_order(rows.schema.targets[0], classes(targets)).tolist()
     factors = weights_by_class(given, labels, total)
     through = ClassFactors(dict(zip(targets, factors.tolist(), strict=True)))
     if not isinstance(rows, InMemory):

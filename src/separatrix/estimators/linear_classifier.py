@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats
@@ -17,6 +16,7 @@ from separatrix.estimators.class_labels import label_scores
 from separatrix.formula import nodes
 from separatrix.geometry.class_scores import softmax
 from separatrix.matrices.products import multiply
+from separatrix.mixins import ClassifierMixin
 from separatrix.threads import on_one_blas_thread
 
 

@@ -13,19 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats
 from separatrix.estimators import wrapped
 from separatrix.formula import nodes
 from separatrix.messages import InputError
+from separatrix.mixins import RegressorMixin
 from separatrix.optimize.convex import Certificate
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import unit_weights
 from separatrix.selection.tuning import Tuning, TuningData
@@ -34,7 +34,7 @@ from separatrix.selection.tuning import Tuning, TuningData
 LARGEST_EXPONENT = 600.0
 
 
-@describe_parameters
+@declare_parameters
 class LogTargetRegressor(RegressorMixin, wrapped.Wrapper):
     """Any regression model, fitted to the logarithm of a positive target.
 
@@ -89,13 +89,13 @@ class LogTargetRegressor(RegressorMixin, wrapped.Wrapper):
     True
     """
 
-    estimator_: Any
-    certificate_: Certificate
+    estimator_: Any = field(init=False)
+    certificate_: Certificate = field(init=False)
 
-    def __init__(self, estimator: Any, *, offset: float = 0.0, smearing: bool = True) -> None:
-        self.estimator = estimator
-        self.offset = offset
-        self.smearing = smearing
+    estimator: Any
+    _: KW_ONLY
+    offset: float = 0.0
+    smearing: bool = True
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`."""

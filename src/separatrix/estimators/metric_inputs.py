@@ -21,19 +21,9 @@ from separatrix.estimators.base import RowsEstimator, validate_data
 from separatrix.formula import nodes
 from separatrix.formula.values import NoFormula
 from separatrix.messages import InputError
+from separatrix.rows import schema
 from separatrix.rows.rows import ArrayRows, Rows, column_means
 from separatrix.rows.scan import rows_like
-from separatrix.rows.schema import (
-    Block,
-    Encoding,
-    Term,
-    check_sample_weight,
-    check_sizes,
-    identity,
-    is_frame,
-    to_array,
-    unit_weights,
-)
 from separatrix.statistics.moments import Standardizer, prepare
 
 
@@ -131,14 +121,14 @@ class PointsEstimator(RowsEstimator):
         finite: Any = "allow-nan" if self._missing_ok else True
         x = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=finite)
         names = getattr(self, "feature_names_in_", None)
-        check_sizes(x, names, any_size=self._any_size)
-        w = check_sample_weight(sample_weight, x.shape[0])
+        schema.check_sizes(x, names, any_size=self._any_size)
+        w = schema.check_sample_weight(sample_weight, x.shape[0])
         return ArrayRows(
             sparse.csr_array(x) if sparse.issparse(x) else x,
             None,
             w,
             names=None if names is None else [str(name) for name in names],
-            placeholders=column_means(x, w) if is_frame(X) else None,
+            placeholders=column_means(x, w) if schema.is_frame(X) else None,
         )
 
     def _read_points(
@@ -152,10 +142,10 @@ class PointsEstimator(RowsEstimator):
             for name in ("feature_names_in_", "encoding_"):
                 self.__dict__.pop(name, None)
             self.n_features_in_ = 1  # one object for each row
-            return items, check_sample_weight(sample_weight, len(items))
+            return items, schema.check_sample_weight(sample_weight, len(items))
         rows = self._unlabeled_rows(X, sample_weight)
         if isinstance(rows, ArrayRows):
-            self.encoding_ = identity(rows.schema)
+            self.encoding_ = schema.identity(rows.schema)
         else:
             prepared = prepare(rows)
             self.encoding_ = prepared.encoding
@@ -175,7 +165,7 @@ class PointsEstimator(RowsEstimator):
         if not numeric:
             raise InputError("standardize=True needs numeric columns, and there are none.")
         x = as_dense(x)
-        self.standardizer_ = Standardizer.from_rows(x, unit_weights(w, len(x)))
+        self.standardizer_ = Standardizer.from_rows(x, schema.unit_weights(w, len(x)))
         return self.standardizer_.transform(x)
 
     # -- new points --------------------------------------------------------------------------------
@@ -190,7 +180,7 @@ class PointsEstimator(RowsEstimator):
         check_is_fitted(self)
         if self._fitted_to_objects:
             return as_objects(X)
-        encoding: Encoding = self.encoding_
+        encoding: schema.Encoding = self.encoding_
         if self._skips_missing and not encoding.is_identity:
             return with_missing(encoding, rows_like(X, encoding.schema).collect())
         x = self._design(X)
@@ -236,12 +226,12 @@ def skips_missing(metric: Any) -> bool:
     return isinstance(metric, Gower) or (isinstance(metric, str) and metric == "gower")
 
 
-def with_missing(encoding: Encoding, raw: Block) -> Floats:
+def with_missing(encoding: schema.Encoding, raw: schema.Block) -> Floats:
     """The design of raw rows, NaN where the table has no value."""
-    x = np.array(to_array(encoding.apply(raw).x), dtype=np.float64)
-    terms = to_array(raw.x)
+    x = np.array(schema.to_array(encoding.apply(raw).x), dtype=np.float64)
+    terms = schema.to_array(raw.x)
     for j, term in enumerate(encoding.terms):
-        at = raw.terms.position.get(Term(term.column, missing=True))
+        at = raw.terms.position.get(schema.Term(term.column, missing=True))
         if term.missing:
             x[:, j] = np.nan  # a column that says which values are missing is none of the table
         elif at is not None:
@@ -249,7 +239,7 @@ def with_missing(encoding: Encoding, raw: Block) -> Floats:
     return x
 
 
-def metric_of_table(metric: Metric, encoding: Encoding | None) -> Metric:
+def metric_of_table(metric: Metric, encoding: schema.Encoding | None) -> Metric:
     """Gower's distance with the levels of a category in one group; other metrics as they are."""
     if not isinstance(metric, Gower) or metric.groups or encoding is None or encoding.is_identity:
         return metric

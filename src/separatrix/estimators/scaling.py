@@ -16,13 +16,17 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import linalg, sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from separatrix.arrays import Floats, Matrix
 from separatrix.estimators.base import RowsEstimator, reads_tables, validate_data
 from separatrix.formula import nodes
 from separatrix.messages import InputError
+from separatrix.mixins import (
+    ClassNamePrefixFeaturesOutMixin,
+    OneToOneFeatureMixin,
+    TransformerMixin,
+)
 from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import ArrayRows, Rows, column_means
 from separatrix.rows.schema import Block, check_sample_weight, identity, is_frame

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, field
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from separatrix.arrays import Matrix
 from separatrix.estimators.base import RowsEstimator, reads_tables, validate_data
 from separatrix.formula import nodes
 from separatrix.formula.inputs import inputs_of
+from separatrix.mixins import TransformerMixin
+from separatrix.parameters import declare_parameters
 from separatrix.rows.rows import Rows
 from separatrix.rows.scan import scan
 from separatrix.rows.schema import Encoding, Term, column_names, is_frame, to_array
@@ -22,6 +24,7 @@ from separatrix.statistics.moments import prepare
 from separatrix.threads import on_one_blas_thread
 
 
+@declare_parameters
 class TableEncoder(TransformerMixin, RowsEstimator):
     """Encode a table as numbers and impute its missing values, as :func:`separatrix.scan` does.
 
@@ -77,18 +80,12 @@ class TableEncoder(TransformerMixin, RowsEstimator):
     """
 
     _missing_ok = True
-    encoding_: Encoding
+    encoding_: Encoding = field(init=False)
 
-    def __init__(
-        self,
-        missing: str = "mean",
-        *,
-        unseen: str = "missing",
-        kinds: Mapping[str, str] | None = None,
-    ) -> None:
-        self.missing = missing
-        self.unseen = unseen
-        self.kinds = kinds
+    missing: str = "mean"
+    _: KW_ONLY
+    unseen: str = "missing"
+    kinds: Mapping[str, str] | None = None
 
     def _use_of_frames(self) -> str:
         """Frames are read by the options of this encoder."""

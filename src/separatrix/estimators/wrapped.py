@@ -12,14 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_expit, logit
-from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    MetaEstimatorMixin,
-    clone,
-    is_classifier,
-    is_regressor,
-)
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import _safe_indexing, assert_all_finite, column_or_1d, get_tags, indexable
 from sklearn.utils.validation import has_fit_parameter
 
@@ -27,6 +20,7 @@ from separatrix.arrays import Floats
 from separatrix.estimators import base
 from separatrix.estimators.extrapolation import extrapolates
 from separatrix.messages import InputError
+from separatrix.mixins import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.parts import Hashes
 from separatrix.rows.rows import InMemory, Rows

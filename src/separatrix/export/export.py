@@ -52,9 +52,9 @@ from separatrix.export.program import (
     Text,
     Truth,
     number_name,
+    program_of,
 )
 from separatrix.export.python import module_text
-from separatrix.export.scalars import program_of
 from separatrix.export.sql import DIALECTS, SQLDialect, dialect_named
 from separatrix.formula.inputs import InputColumn
 from separatrix.formula.nodes import formula_of

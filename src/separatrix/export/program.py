@@ -11,13 +11,28 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
 
+from separatrix.arrays import Floats
 from separatrix.formula.inputs import DesignTerm, InputColumn, Inputs
+from separatrix.formula.nodes import (
+    ClassFormula,
+    EncodedColumns,
+    Evaluation,
+    Formula,
+    NumberFormula,
+    RawTerms,
+    formula_of,
+)
+from separatrix.formula.values import ArrayValue, NoFormula
 from separatrix.rows.schema import Kind
 
 # -------------------------------------------------------------------------------------------------
@@ -578,3 +593,726 @@ def _term(b: Builder, term: DesignTerm, column: InputColumn) -> Defined:
     else:
         name, expression = f"{name} filled", Filled(value, Number(term.fill))
     return b.let(name, expression, stage=STAGE, meaning=name)
+
+
+# -------------------------------------------------------------------------------------------------
+# The formula of a model as expressions of one row: values whose entries are expressions.
+#
+# Every operator makes an expression of its operands' expressions, which share what they have in
+# common. :func:`program_of` then gives a name to whatever is used more than once, and to the
+# columns of nodes that have names, and puts the definitions into stages.
+
+
+#: Operations up to which a formula is written: some 400 kB of text, seconds to write and to check.
+MOST_OPERATIONS = 15_000
+#: Stands for ∞: sums with it stay finite, and e to minus this power is 0.
+HUGE = 1e300
+#: Nodes of a number, and of a condition, that is written again wherever it is used.
+FEW_NODES, LONG_CONDITION = 3, 12
+
+CONDITIONS = (Compare, IsMissing, OneOf, All, AnyOf, Not, Truth)
+ATOMS = (Number, Text, Truth, Missing, Defined)
+
+
+def program_of(model: Any, *, level: float = 0.95) -> Program:
+    """A fitted model as a program for one row; ``level`` is that of intervals."""
+    unrolled = Unrolled()
+    formula = formula_of(model)
+    of = Evaluation(TableRow(unrolled), level)
+    outputs = _outputs(unrolled, formula, of, level)
+    unrolled.refuse_length(type(model).__name__)
+    unrolled.builder.notes += formula.notes
+    return _order_program(unrolled, _title(model), outputs)
+
+
+def _title(model: Any) -> str:
+    """The model in words: its class, and those within it."""
+    names = [type(model).__name__]
+    while hasattr(model, "estimator_"):
+        model = model.estimator_
+        names.append(type(model).__name__)
+    return " of ".join(names)
+
+
+# -------------------------------------------------------------------------------------------------
+# The columns of the answer.
+
+
+def _outputs(unrolled: Unrolled, formula: Formula, of: Evaluation, level: float) -> list[Output]:
+    if isinstance(formula, ClassFormula):
+        return _class_outputs(unrolled, formula, of)
+    means = of(formula.mean).array[0]
+    if len(means) > 1 or not formula.flat:
+        targets = formula.targets or tuple(f"y{i}" for i in range(len(means)))
+        names: list[str] = []
+        for target in targets:
+            names.append(identifier(f"predicted {target}", names))
+        columns = zip(names, means, targets, strict=True)
+        return [Output(name, value, f"the prediction of {t}") for name, value, t in columns]
+    outputs = [Output("predicted", means[0], "the prediction")]
+    for end, expression in zip(("lower", "upper"), _ends(unrolled, formula, of), strict=False):
+        outputs.append(Output(end, expression, f"{end} end of the {100 * level:.6g}% interval"))
+    return outputs
+
+
+def _ends(unrolled: Unrolled, formula: NumberFormula, of: Evaluation) -> Sequence[Expression]:
+    """Lower and upper end of the interval, if they are short enough and finite."""
+    before = unrolled.operations
+    if formula.deviation is not None:
+        reach = float(ndtri(0.5 + 0.5 * of.level))
+        ends = of(formula.mean) + of(formula.deviation) * np.array([[-reach, reach]])
+    elif formula.interval is not None:
+        ends = of(formula.interval)
+    else:
+        return ()
+    length = unrolled.operations - before
+    if unrolled.operations > MOST_OPERATIONS:
+        unrolled.operations = before
+        unrolled.builder.notes.append(
+            f"Intervals are not part of the export: they take {length:,} operations for a row."
+        )
+        return ()
+    if any(isinstance(end, Number) for end in ends.array[0]):
+        unrolled.builder.notes.append(
+            "Intervals are not part of the export: of so few rows they are infinite."
+        )
+        return ()
+    return tuple(ends.array[0])
+
+
+def _class_outputs(unrolled: Unrolled, formula: ClassFormula, of: Evaluation) -> list[Output]:
+    chosen = of(formula.chosen).look_up(formula.labels).array.ravel()[0]
+    if formula.is_clustering:
+        outputs = [Output("cluster", chosen, "the nearest cluster")]
+        if formula.distance is not None:
+            nearest = of(formula.distance).array.ravel()[0]
+            outputs.append(Output("distance", nearest, "the distance to its center"))
+        return outputs
+    outputs, taken = [Output("predicted", chosen, "the predicted class")], ["predicted"]
+    if formula.members is not None:
+        unrolled.builder.notes.append("Sets of labels are not part of the export.")
+    if formula.probabilities is not None:
+        p = of(formula.probabilities).array[0]
+        for name, probability in zip(formula.labels.tolist(), p, strict=False):
+            free = identifier(f"probability {name}", taken)
+            taken.append(free)
+            outputs.append(Output(free, probability, f"probability of class {name!r}", name))
+    return outputs
+
+
+# -------------------------------------------------------------------------------------------------
+# What was unrolled: how many operations, and the names of expressions.
+
+
+@dataclass
+class Unrolled:
+    """The expressions of one formula under construction."""
+
+    builder: Builder = field(default_factory=Builder)
+    operations: int = 0
+    #: Expression, stage and name by identity.
+    names: dict[int, tuple[Expression, str, str]] = field(default_factory=dict)
+
+    def counts(self, operations: int) -> bool:
+        """Count operations; whether they are still written."""
+        self.operations += operations
+        return self.operations <= MOST_OPERATIONS
+
+    def refuse_length(self, name: str) -> None:
+        """Refuse a formula that is too long, and say how long it would be."""
+        if self.operations > MOST_OPERATIONS:
+            raise NoFormula(
+                f"A row takes {self.operations:,} operations, and up to {MOST_OPERATIONS:,} are "
+                f"written out: this {name} has no export to SQL, Python or JSON."
+            )
+
+
+class TableRow:
+    """One row of a table: definitions of the builder for what the formula reads."""
+
+    def __init__(self, unrolled: Unrolled) -> None:
+        self.unrolled = unrolled
+        self.invalid: list[Any] = []
+
+    def design(self, node: EncodedColumns) -> ScalarValue:
+        """The terms of the design in order."""
+        if node.missing_ok:
+            raise NoFormula(
+                "Distances that skip missing values have no export to SQL, Python or JSON."
+            )
+        return self._row(design(self.unrolled.builder, node.inputs))
+
+    def levels(self, node: RawTerms) -> tuple[ScalarValue, ScalarValue]:
+        """Terms with nothing filled in, 0 where a value is missing; and 1 where there is one."""
+        b, columns = self.unrolled.builder, {column.name: column for column in node.columns}
+        values: list[Expression] = []
+        there: list[Expression] = []
+        for term in node.terms:
+            column = columns[term.column]
+            value = column_value(b, column)
+            if term.level is not None:
+                filled = indicator(is_level(value, column, term.level))
+            else:
+                filled = Filled(value, ZERO)
+            values.append(b.let(str(term), filled, stage="design", meaning=str(term)))
+            known = indicator(Not(lacks_value(value, column)))
+            there.append(b.let(f"{column.name} is known", known, stage="design"))
+        return self._row(values), self._row(there)
+
+    def _row(self, expressions: Sequence[Expression]) -> ScalarValue:
+        array = np.empty((1, len(expressions)), dtype=object)
+        array[0, :] = expressions
+        return ScalarValue(self.unrolled, array)
+
+
+# -------------------------------------------------------------------------------------------------
+# Values whose entries are expressions.
+
+
+class ScalarValue(ArrayValue):
+    """The columns of one row."""
+
+    def __init__(self, unrolled: Unrolled, array: NDArray[Any]) -> None:
+        super().__init__(array)
+        self.unrolled = unrolled
+
+    def of(self, array: NDArray[Any]) -> ScalarValue:
+        """A value with these entries; numbers and truth values become constants."""
+        if array.dtype != object:
+            array = np.asarray(_CONSTANT(np.asarray(array, dtype=object)), dtype=object)
+        return ScalarValue(self.unrolled, array)
+
+    def _made(
+        self, shape: tuple[int, ...], make: Callable[[], Any], operations: int
+    ) -> ScalarValue:
+        """Expressions that are made only as long as the formula is not too long."""
+        if not self.unrolled.counts(operations):
+            return ScalarValue(self.unrolled, np.full(shape, ZERO, dtype=object))
+        return ScalarValue(self.unrolled, np.asarray(make(), dtype=object).reshape(shape))
+
+    def apply(self, operator: str, *others: Any) -> ScalarValue:
+        """An expression for each entry."""
+        function = _OPERATORS.get(operator)
+        if function is None:
+            raise NoFormula(f"{_WORDS[operator]} have no export to SQL, Python or JSON.")
+        arrays = [self.array, *(self.constant(other).array for other in others)]
+        shape = np.broadcast_shapes(*(a.shape for a in arrays))
+        return self._made(shape, lambda: function(*arrays), int(np.prod(shape)))
+
+    def __matmul__(self, other: Any) -> ScalarValue:
+        a = self.array
+        if isinstance(other, ScalarValue):
+            b = other.array
+        else:
+            stored = np.asarray(other, dtype=np.float64)
+            if stored.ndim == 2 and a.ndim == 2:
+                return self._linear(stored)
+            b = self.constant(stored).array
+        shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
+
+        def product() -> Any:
+            return _sums(_OPERATORS["Mul"](a[..., :, :, None], b[..., None, :, :]), -2)
+
+        return self._made(shape, product, int(np.prod(shape)) * a.shape[-1])
+
+    def _linear(self, matrix: Floats) -> ScalarValue:
+        """Sums over the coefficients that are not zero."""
+        x, shape = self.array, (len(self.array), matrix.shape[1])
+
+        def product() -> Any:
+            products = np.empty(shape, dtype=object)
+            for k, column in enumerate(matrix.T):
+                indices = np.flatnonzero(column)
+                for i in range(len(x)):
+                    products[i, k] = total([_times(float(column[j]), x[i, j]) for j in indices])
+            return products
+
+        return self._made(shape, product, int(np.count_nonzero(matrix)))
+
+    def reduce(self, operator: str, axis: int, *, keepdims: bool) -> ScalarValue:
+        """One expression for each row of entries."""
+        shape = list(self.array.shape)
+        if keepdims:
+            shape[axis] = 1
+        else:
+            del shape[axis]
+        rows = np.moveaxis(self.array, axis, -1)
+        function = _REDUCTIONS[operator]
+
+        def reduce_rows() -> Any:
+            reductions = np.empty(rows.shape[:-1], dtype=object)
+            for at in np.ndindex(*reductions.shape):
+                reductions[at] = function(tuple(rows[at]))
+            return reductions
+
+        return self._made(tuple(shape), reduce_rows, self.array.size)
+
+    def smallest(self, k: int, *, largest: bool = False) -> tuple[ScalarValue, ScalarValue]:
+        """One after another: each is the least of those that come after the one before."""
+        signed = -self if largest else self
+        d, m = signed.array[0], self.array.shape[1]
+        if not self.unrolled.counts(4 * m * k):
+            blank = np.full((1, k), ZERO, dtype=object)
+            return ScalarValue(self.unrolled, blank), ScalarValue(self.unrolled, blank)
+        values: list[Expression] = []
+        positions: list[Expression] = []
+        for rank in range(k):
+            left = list(d)
+            if rank:
+                v, p = values[-1], positions[-1]
+                for j in range(m):
+                    after: Expression = Compare(d[j], ">", v)
+                    if j:
+                        tie = All((Compare(d[j], "=", v), Compare(p, "<", Number(j))))
+                        after = AnyOf((after, tie))
+                    left[j] = Case((Branch(after, d[j]),), Number(HUGE))
+            least = Smallest(tuple(left)) if m > 1 else left[0]
+            at = [
+                Branch(Compare(value, "=", least), Number(j)) for j, value in enumerate(left[:-1])
+            ]
+            values.append(least)
+            positions.append(Case(tuple(at), Number(m - 1)) if at else Number(0))
+        scalar_value = ScalarValue(self.unrolled, np.array([values], dtype=object))
+        return -scalar_value if largest else scalar_value, ScalarValue(
+            self.unrolled, np.array([positions], dtype=object)
+        )
+
+    def look_up(self, stored: Any) -> ScalarValue:
+        """A case for each position that there is."""
+        array = np.asarray(stored)
+        constants = np.asarray(_CONSTANT(array.astype(object)), dtype=object)
+        shape = (*self.array.shape, *array.shape[1:])
+
+        def found() -> Any:
+            out = np.empty(shape, dtype=object)
+            for at in np.ndindex(*self.array.shape):
+                for rest in np.ndindex(*array.shape[1:]):
+                    position: Any = self.array[at]
+                    choice: Any = constants[(slice(None), *rest)]
+                    out[(*at, *rest)] = _entry(position, choice)
+            return out
+
+        return self._made(shape, found, int(np.prod(shape)) * len(array))
+
+    def entries(self, positions: ScalarValue) -> ScalarValue:
+        """A case for each column."""
+        row, shape = self.array[0], positions.array.shape
+
+        def found() -> Any:
+            return [_entry(place, row) for place in positions.array.flat]
+
+        return self._made(shape, found, int(np.prod(shape)) * len(row))
+
+    def cumulative(self, *, reverse: bool = False) -> ScalarValue:
+        """Running sums."""
+        row: list[Expression] = list(self.array[0])
+        sums: list[Expression] = []
+        for value in reversed(row) if reverse else row:
+            sums.append(_add(sums[-1], value) if sums else value)
+        return self._made(self.array.shape, lambda: sums[::-1] if reverse else sums, len(row))
+
+    def by_tiles(
+        self,
+        rows: int,  # noqa: ARG002
+        work: Callable[[ScalarValue], Sequence[ScalarValue]],
+    ) -> list[ScalarValue]:
+        """There is one row."""
+        return list(work(self))
+
+    def interpolate(self, ends: Floats, values: Floats, slope: Floats) -> ScalarValue:
+        """A case for each piece."""
+        return self._made(
+            self.array.shape,
+            lambda: _pieces(self.array.ravel()[0], ends, values, slope),
+            5 * len(ends),
+        )
+
+    def named(self, stage: str, names: Sequence[str]) -> ScalarValue:
+        """Names of the columns, which what has one already keeps."""
+        row = list(self.array.flat)
+        known = (
+            names if len(names) == len(row) else [f"{names[0]} {i + 1}" for i in range(len(row))]
+        )
+        for value, name in zip(row, known, strict=True):
+            if not isinstance(value, (*ATOMS, *CONDITIONS)):
+                self.unrolled.names.setdefault(id(value), (value, stage, name))
+        return self
+
+
+def _entry(position: Expression, row: Sequence[Expression]) -> Expression:
+    """The entry of a row at a position."""
+    if isinstance(position, Number):
+        return row[min(int(position.value), len(row) - 1)]
+    if isinstance(position, Case) and _is_table(position):
+        branches = [Branch(b.condition, _entry(b.value, row)) for b in position.branches]
+        return Case(tuple(branches), _entry(position.otherwise, row))
+    branches = [
+        Branch(Compare(position, "=", Number(j)), value) for j, value in enumerate(row[:-1])
+    ]
+    return Case(tuple(branches), row[-1]) if branches else row[-1]
+
+
+def _is_table(case: Case) -> bool:
+    """Whether all values of a case are constants."""
+    values = [branch.value for branch in case.branches] + [case.otherwise]
+    return all(isinstance(value, Number) for value in values)
+
+
+def _pieces(score: Expression, ends: Floats, values: Floats, slope: Floats) -> Expression:
+    """Constant pieces, linear in between, constant beyond the first and the last."""
+    branches = [Branch(Compare(score, "<=", Number(float(ends[0]))), Number(float(values[0])))]
+    for x0, x1, y0, rise in zip(ends, ends[1:], values, slope, strict=False):
+        if x1 > x0:
+            away = SumOf((score, Number(-float(x0))))
+            at = _add(Number(float(y0)), _times(float(rise), away))
+            branches.append(Branch(Compare(score, "<", Number(float(x1))), at))
+    return Case(tuple(branches), Number(float(values[-1])))
+
+
+# -------------------------------------------------------------------------------------------------
+# Operators: constants are computed, and what makes no difference is left out.
+
+
+def _constant(value: Any) -> Expression:
+    if isinstance(value, Expression):
+        return value
+    if isinstance(value, str):
+        return Text(value)
+    if isinstance(value, float | np.floating):
+        number = float(value)
+        return Missing() if np.isnan(number) else Number(float(np.clip(number, -HUGE, HUGE)))
+    return label(value)
+
+
+def _values(expressions: Sequence[Expression]) -> list[float] | None:
+    """The values of numbers; None where not all are."""
+    numbers = [
+        float(expression.value) for expression in expressions if isinstance(expression, Number)
+    ]
+    return numbers if len(numbers) == len(expressions) else None
+
+
+def _is_huge(one: Expression) -> bool:
+    return isinstance(one, Number) and abs(one.value) >= HUGE
+
+
+def _add(a: Expression, b: Expression) -> Expression:
+    if isinstance(a, Number) and isinstance(b, Number):
+        return Number(float(np.clip(float(a.value) + float(b.value), -HUGE, HUGE)))
+    if _is_huge(a) or _is_huge(b):  # whatever is added to it is lost in rounding
+        return a if _is_huge(a) else b
+    return total((a, b))
+
+
+def _times(a: float, x: Expression) -> Expression:
+    if a == 0.0:
+        return ZERO
+    if a == 1.0:
+        return x
+    if isinstance(x, Number):
+        return Number(float(np.clip(float(a) * float(x.value), -HUGE, HUGE)))
+    if isinstance(x, ProductOf) and isinstance(x.factors[0], Number):
+        rest = x.factors[1] if len(x.factors) == 2 else ProductOf(x.factors[1:])
+        return _times(a * float(x.factors[0].value), rest)
+    if isinstance(x, Case) and a == -1.0 and len(x.branches) == 1:
+        ((condition, value),) = ((b.condition, b.value) for b in x.branches)
+        return Case((Branch(condition, _times(a, value)),), _times(a, x.otherwise))
+    return ProductOf((Number(float(a)), x))
+
+
+def _multiply(a: Expression, b: Expression) -> Expression:
+    if isinstance(a, Number):
+        return _times(float(a.value), b)
+    if isinstance(b, Number):
+        return _times(float(b.value), a)
+    return ProductOf((a, b))
+
+
+def _divide(a: Expression, b: Expression) -> Expression:
+    if isinstance(b, Number) and b.value == 1.0:
+        return a
+    if isinstance(a, Number) and isinstance(b, Number) and b.value:
+        return Number(float(a.value) / float(b.value))
+    return ZERO if a == ZERO else Quotient(a, b)
+
+
+def _power(a: Expression, p: Expression) -> Expression:
+    """aᵖ = e^(p log a) of a positive number; zero stays zero."""
+    if isinstance(a, Number) and isinstance(p, Number):
+        return Number(float(a.value) ** float(p.value))
+    return Case((Branch(Compare(a, ">", ZERO), Exp(_multiply(p, Log(a)))),), ZERO)
+
+
+def _absolute(x: Expression) -> Expression:
+    if isinstance(x, Number):
+        return Number(abs(x.value))
+    return Case((Branch(Compare(x, ">", ZERO), x),), _times(-1.0, x))
+
+
+def _tangent(x: Expression) -> Expression:
+    """tanh x = ± (1 − e^−2|x|) / (1 + e^−2|x|)."""
+    small = Exp(_times(-2.0, _absolute(x)))
+    ratio = Quotient(_add(ONE, _times(-1.0, small)), _add(ONE, small))
+    return Case((Branch(Compare(x, ">=", ZERO), ratio),), _times(-1.0, ratio))
+
+
+def _compare(operator: str) -> Callable[[Expression, Expression], Expression]:
+    decided = {
+        "<": np.less,
+        "<=": np.less_equal,
+        ">": np.greater,
+        ">=": np.greater_equal,
+        "=": np.equal,
+    }
+
+    def compare(a: Expression, b: Expression) -> Expression:
+        if isinstance(a, Number) and isinstance(b, Number):
+            return Truth(bool(decided[operator](a.value, b.value)))
+        condition = _mark(a)
+        if condition is not None and operator == ">" and b == Number(0.5):
+            return condition
+        return Compare(a, operator, b)
+
+    return compare
+
+
+def _mark(x: Expression) -> Expression | None:
+    """The condition whose indicator this is, or that one of several holds."""
+    if isinstance(x, Case) and x.otherwise == ZERO and len(x.branches) == 1:
+        return x.branches[0].condition if x.branches[0].value == ONE else None
+    if isinstance(x, Largest):
+        parts = [_mark(one) for one in x.arguments]
+        return _any(*(p for p in parts if p is not None)) if None not in parts else None
+    return None
+
+
+def _all(*conditions: Expression) -> Expression:
+    return _join_conditions(All, conditions, neutral=True)
+
+
+def _any(*conditions: Expression) -> Expression:
+    return _join_conditions(AnyOf, conditions, neutral=False)
+
+
+def _join_conditions(kind: Any, conditions: Sequence[Expression], *, neutral: bool) -> Expression:
+    left: list[Expression] = []
+    for one in conditions:
+        if isinstance(one, Truth):
+            if one.value != neutral:
+                return one
+        else:
+            left += one.conditions if isinstance(one, kind) else [one]
+    if not left:
+        return Truth(neutral)
+    return left[0] if len(left) == 1 else kind(tuple(left))
+
+
+def _not(condition: Expression) -> Expression:
+    if isinstance(condition, Truth):
+        return Truth(not condition.value)
+    return condition.condition if isinstance(condition, Not) else Not(condition)
+
+
+def _where(condition: Expression, yes: Expression, no: Expression) -> Expression:
+    if isinstance(condition, Truth):
+        return yes if condition.value else no
+    if yes is no or (isinstance(yes, Number) and yes == no):
+        return yes
+    if isinstance(no, Case) and _is_table(no) and isinstance(yes, Number):
+        return Case((Branch(condition, yes), *no.branches), no.otherwise)
+    return Case((Branch(condition, yes),), no)
+
+
+def _double(x: Expression) -> Expression:
+    if isinstance(x, Truth):
+        return ONE if x.value else ZERO
+    return indicator(x) if isinstance(x, CONDITIONS) else x
+
+
+def _extreme(kind: Any, sign: float) -> Callable[[Sequence[Expression]], Expression]:
+    def extreme(arguments: Sequence[Expression]) -> Expression:
+        known = _values(arguments)
+        if known is not None:
+            return Number(max(known) if sign > 0.0 else min(known))
+        worst = Number(-sign * HUGE)
+        left = [argument for argument in arguments if argument != worst]
+        return left[0] if len(left) == 1 else kind(tuple(left))
+
+    return extreme
+
+
+def _best(kind: Any, sign: float) -> Callable[[Sequence[Expression]], Expression]:
+    """The position of the largest or smallest entry, of several the first."""
+    extreme, operator = _extreme(kind, sign), ">" if sign > 0 else "<"
+
+    def best(row: Sequence[Expression]) -> Expression:
+        known = _values(row)
+        if known is not None:
+            return Number(int(np.argmax(np.array(known) * sign)))
+        if len(row) == 2:
+            return Case((Branch(Compare(row[1], operator, row[0]), Number(1)),), Number(0))
+        if len(row) == 1:
+            return Number(0)
+        most = extreme(row)
+        at = [Branch(Compare(value, "=", most), Number(j)) for j, value in enumerate(row[:-1])]
+        return Case(tuple(at), Number(len(row) - 1))
+
+    return best
+
+
+def _function(kind: Any, function: Callable[[float], Any]) -> Callable[[Expression], Expression]:
+    def expression(x: Expression) -> Expression:
+        return Number(float(function(float(x.value)))) if isinstance(x, Number) else kind(x)
+
+    return expression
+
+
+def _elementwise(function: Callable[..., Any], arguments: int) -> Any:
+    return np.frompyfunc(function, arguments, 1)
+
+
+def _sums(array: Any, axis: int) -> Any:
+    rows = np.moveaxis(np.asarray(array, dtype=object), axis, -1)
+    sums = np.empty(rows.shape[:-1], dtype=object)
+    for at in np.ndindex(*sums.shape):
+        sums[at] = _add_up(list(rows[at]))
+    return sums
+
+
+def _add_up(terms: Sequence[Expression]) -> Expression:
+    known = _values(terms)
+    return total(terms) if known is None else Number(float(np.sum(known)))
+
+
+_CONSTANT = _elementwise(_constant, 1)
+_LARGEST, _SMALLEST = _extreme(Largest, 1.0), _extreme(Smallest, -1.0)
+_OPERATORS: dict[str, Any] = {
+    "Add": _elementwise(_add, 2),
+    "Sub": _elementwise(lambda a, b: _add(a, _times(-1.0, b)), 2),
+    "Mul": _elementwise(_multiply, 2),
+    "Div": _elementwise(_divide, 2),
+    "Pow": _elementwise(_power, 2),
+    "Neg": _elementwise(lambda x: _times(-1.0, x), 1),
+    "Greater": _elementwise(_compare(">"), 2),
+    "GreaterOrEqual": _elementwise(_compare(">="), 2),
+    "Less": _elementwise(_compare("<"), 2),
+    "LessOrEqual": _elementwise(_compare("<="), 2),
+    "Equal": _elementwise(_compare("="), 2),
+    "And": _elementwise(_all, 2),
+    "Or": _elementwise(_any, 2),
+    "Not": _elementwise(_not, 1),
+    "IsNaN": _elementwise(lambda x: Truth(isinstance(x, Missing)), 1),
+    "Where": _elementwise(_where, 3),
+    "Exp": _elementwise(_function(Exp, np.exp), 1),
+    "Log": _elementwise(_function(Log, np.log), 1),
+    "Sqrt": _elementwise(_function(Sqrt, np.sqrt), 1),
+    "Abs": _elementwise(_absolute, 1),
+    "Max": _elementwise(lambda a, b: _LARGEST((a, b)), 2),
+    "Min": _elementwise(lambda a, b: _SMALLEST((a, b)), 2),
+    "Tanh": _elementwise(_tangent, 1),
+    "Double": _elementwise(_double, 1),
+    "Integers": _elementwise(_double, 1),
+}
+_WORDS = {"Sin": "Sines", "Cos": "Cosines", "Floor": "Periodic functions"}
+_REDUCTIONS: dict[str, Callable[[Sequence[Expression]], Expression]] = {
+    "Sum": _add_up,
+    "Max": _LARGEST,
+    "Min": _SMALLEST,
+    "ArgMax": _best(Largest, 1.0),
+    "ArgMin": _best(Smallest, -1.0),
+}
+
+
+# -------------------------------------------------------------------------------------------------
+# From expressions that share parts to definitions in stages.
+
+
+def _order_program(unrolled: Unrolled, title: str, outputs: Sequence[Output]) -> Program:
+    """The program: named parts, and parts that are used several times, are definitions."""
+    uses = _uses([output.expression for output in outputs])
+    written: dict[int, Expression] = {}
+    steps = 0
+    for one in _children_first([output.expression for output in outputs]):
+        new = rebuilt(one, partial(_splice, one, written, uses, unrolled))
+        if isinstance(new, SumOf):
+            new = total(new.terms)
+        name = unrolled.names.get(id(one))
+        if name is not None:
+            _, stage, words = name
+            new = unrolled.builder.let(words, new, stage=stage, meaning=words)
+        elif uses[id(one)] > 1 and not isinstance(one, Branch):
+            condition = isinstance(one, CONDITIONS)
+            if _is_larger(new, LONG_CONDITION if condition else FEW_NODES):
+                steps += 1
+                number = indicator(new) if condition else new
+                step = unrolled.builder.let(f"step {steps}", number, stage="steps")
+                new = Compare(step, "=", ONE) if condition else step
+        written[id(one)] = new
+    settled = [
+        Output(o.name, written.get(id(o.expression), o.expression), o.meaning, o.label)
+        for o in outputs
+    ]
+    return unrolled.builder.program(title, settled)
+
+
+def _splice(
+    around: Expression,
+    written: dict[int, Expression],
+    uses: Counter[int],
+    unrolled: Unrolled,
+    part: Expression,
+) -> Sequence[Expression]:
+    """What a part became: several terms of a sum within a sum that nothing else uses."""
+    new = written.get(id(part), part)
+    same = type(around) is type(part) and type(new) is type(part)
+    if same and uses[id(part)] == 1 and id(part) not in unrolled.names:
+        if isinstance(new, SumOf):
+            return new.terms
+        if isinstance(new, ProductOf):
+            return new.factors
+        if isinstance(new, Largest | Smallest):
+            return new.arguments
+    return (new,)
+
+
+def _uses(roots: Sequence[Expression]) -> Counter[int]:
+    """How often each expression is part of others."""
+    uses: Counter[int] = Counter()
+    stack = list(roots)
+    for root in roots:
+        uses[id(root)] += 1
+    seen: set[int] = set()
+    while stack:
+        root = stack.pop()
+        if id(root) in seen:
+            continue
+        seen.add(id(root))
+        for part in children(root):
+            uses[id(part)] += 1
+            stack.append(part)
+    return uses
+
+
+def _children_first(roots: Sequence[Expression]) -> Sequence[Expression]:
+    """Every expression but atoms once, after those within it."""
+    order: list[Expression] = []
+    seen: set[int] = set()
+    stack: list[tuple[Expression, bool]] = [(root, False) for root in reversed(roots)]
+    while stack:
+        root, ready = stack.pop()
+        if ready:
+            order.append(root)
+        elif id(root) not in seen and not isinstance(root, ATOMS):
+            seen.add(id(root))
+            stack.append((root, True))
+            stack += [(part, False) for part in reversed(list(children(root)))]
+    return order
+
+
+def _is_larger(expression: Expression, nodes: int) -> bool:
+    """Whether an expression has more than so many nodes."""
+    count, stack = 0, [expression]
+    while stack and count <= nodes:
+        count += 1
+        stack += children(stack.pop())
+    return count > nodes

@@ -18,16 +18,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_X_y
 
 from separatrix.arrays import Floats, Ints, Matrix
-from separatrix.geometry.convex_hulls import (
-    EPS,
-    CommonPoint,
-    NearestPoints,
-    common_point,
-    max_abs,
-    midrange_and_half_range,
-    nearest_points,
-)
+from separatrix.geometry import convex_hulls
 from separatrix.geometry.convex_hulls import combinations as convex_combinations
+from separatrix.geometry.convex_hulls import common_point, nearest_points
 from separatrix.geometry.exact_separation import exact_weights_or_direction
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.kernels.base import squared_norms
@@ -92,9 +85,9 @@ class Undecided:
 
 def separation_proof(
     a: Matrix, b: Matrix, *, max_work: float = MAX_WORK
-) -> SeparatingHyperplane | CommonPoint | Undecided:
+) -> SeparatingHyperplane | convex_hulls.CommonPoint | Undecided:
     """A separating hyperplane or a common point of two sets of rows (dense or CSR)."""
-    center, half_range = midrange_and_half_range(a, b)
+    center, half_range = convex_hulls.midrange_and_half_range(a, b)
     scale = np.where(half_range > 0.0, half_range, 1.0)
     scaled_a, scaled_b = _transform(a, center, scale), _transform(b, center, scale)
     if a.shape[1] > 1_000:
@@ -119,14 +112,16 @@ def separation_proof(
 
 
 def _in_units(
-    proof: SeparatingHyperplane | CommonPoint, center: Floats | float, scale: Floats
-) -> SeparatingHyperplane | CommonPoint:
+    proof: SeparatingHyperplane | convex_hulls.CommonPoint, center: Floats | float, scale: Floats
+) -> SeparatingHyperplane | convex_hulls.CommonPoint:
     if isinstance(proof, SeparatingHyperplane):
         return proof
     return replace(proof, point=center + scale * proof.point)
 
 
-def _agreeing(common: CommonPoint, nearest_points: NearestPoints) -> CommonPoint:
+def _agreeing(
+    common: convex_hulls.CommonPoint, nearest_points: convex_hulls.NearestPoints
+) -> convex_hulls.CommonPoint:
     """The common point, or a refusal where its combinations do not agree."""
     if common.disagreement > AGREEMENT:
         raise InputError(
@@ -145,7 +140,7 @@ def _by_least_squares(
     scaled_b: Matrix,
     scale: Floats,
     hinge_minimum: HingeMinimum,
-) -> SeparatingHyperplane | CommonPoint | None:
+) -> SeparatingHyperplane | convex_hulls.CommonPoint | None:
     """What a minimum of the squared hinge loss proves, if anything."""
     if hinge_minimum.separates:
         return _separating_hyperplane(a, b, hinge_minimum.coef / scale)
@@ -177,8 +172,8 @@ def _separating_hyperplane(a: Matrix, b: Matrix, coef: Floats) -> SeparatingHype
         coef = coef * (2.0 / (low - high))  # nearest rows: scores ±1
     score_a, score_b = a @ coef, b @ coef
     low, high = float(score_a.min()), float(score_b.max())
-    reach = float(np.maximum(max_abs(a), max_abs(b)) @ np.abs(coef))
-    rounding = 2.0 * (len(coef) + 2) * EPS * reach
+    reach = float(np.maximum(convex_hulls.max_abs(a), convex_hulls.max_abs(b)) @ np.abs(coef))
+    rounding = 2.0 * (len(coef) + 2) * convex_hulls.EPS * reach
     if high - low > 4.0 * rounding:
         return None
     threshold = low / 2 + high / 2
@@ -217,7 +212,9 @@ def _exact_scores(x: Floats, coef: Floats) -> list[Fraction]:
 # -- close calls --------------------------------------------------------------------------------
 
 
-def _exact_proof(a: Matrix, b: Matrix, near: CommonPoint) -> SeparatingHyperplane | CommonPoint:
+def _exact_proof(
+    a: Matrix, b: Matrix, near: convex_hulls.CommonPoint
+) -> SeparatingHyperplane | convex_hulls.CommonPoint:
     """An exact linear program over the rows of ``near``, and those that its answer violates."""
     rows_a, rows_b = near.rows_a, near.rows_b
     for _ in range(30):  # rounds of the exact linear program
@@ -229,7 +226,9 @@ def _exact_proof(a: Matrix, b: Matrix, near: CommonPoint) -> SeparatingHyperplan
             rows_a, weights_a = rows_a[keep_a], weights_a[keep_a]
             rows_b, weights_b = rows_b[keep_b], weights_b[keep_b]
             point = (weights_a @ to_array(a[rows_a]) + weights_b @ to_array(b[rows_b])) / 2.0
-            return CommonPoint(point, rows_a, weights_a, rows_b, weights_b, 0.0, proved=True)
+            return convex_hulls.CommonPoint(
+                point, rows_a, weights_a, rows_b, weights_b, 0.0, proved=True
+            )
         assert direction is not None
         separated = _separating_hyperplane(a, b, direction)
         if separated is not None:
@@ -450,7 +449,7 @@ def nearest_hull_points(A: Any, B: Any) -> HullPoints:
     nearest = nearest_points(a, b)
     nearest_a = nearest.weights_a @ to_array(a[nearest.rows_a])
     nearest_b = nearest.weights_b @ to_array(b[nearest.rows_b])
-    disjoint = max(nearest.low - nearest.high, 0.0) > 8.0 * EPS * nearest.scale
+    disjoint = max(nearest.low - nearest.high, 0.0) > 8.0 * convex_hulls.EPS * nearest.scale
     hyperplane = None
     if disjoint:
         w = nearest.normal * (2.0 / nearest.distance)
@@ -466,7 +465,7 @@ def nearest_hull_points(A: Any, B: Any) -> HullPoints:
     )
 
 
-def _hull_certificate(nearest_points: NearestPoints, disjoint: bool) -> Certificate:
+def _hull_certificate(nearest_points: convex_hulls.NearestPoints, disjoint: bool) -> Certificate:
     claim = "all rows lie beyond the planes through them" if disjoint else "the hulls intersect"
     return Certificate(
         f"Nearest points of two hulls: {claim}",
@@ -474,7 +473,7 @@ def _hull_certificate(nearest_points: NearestPoints, disjoint: bool) -> Certific
         dual=max(nearest_points.low - nearest_points.high, 0.0),
         gap=nearest_points.duality_gap,
         tolerance=1e-9,
-        rounding=8.0 * EPS * nearest_points.scale,
+        rounding=8.0 * convex_hulls.EPS * nearest_points.scale,
         notes=(
             f"They are convex combinations of {_row_count(nearest_points.rows_a)} of A and of "
             f"{_row_count(nearest_points.rows_b)} of B.",

@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
 from separatrix.estimators import class_labels
 from separatrix.estimators.base import RowsEstimator, reads_tables
 from separatrix.formula import nodes
+from separatrix.hypotheses import version_space
 from separatrix.hypotheses.claims import Claims, boxes_formula
-from separatrix.hypotheses.version_space import (
-    Box,
-    ClassUnion,
-    VersionSpace,
-    bounding,
-    class_union,
-    fewest_errors,
-    nothing,
-    version_space,
-    within_bounds,
-)
 from separatrix.messages import InputError, check_option
+from separatrix.mixins import ClassifierMixin
 from separatrix.optimize.convex import Certificate
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Block, Encoding, Term, to_array
 from separatrix.statistics.columns import column_extremes
@@ -59,7 +49,7 @@ class Examples:
         )
 
 
-@describe_parameters
+@declare_parameters
 class BoxClassifier(ClassifierMixin, Claims, RowsEstimator):
     """One box for each class, between the most specific and the most general that fit the rows.
 
@@ -150,22 +140,14 @@ class BoxClassifier(ClassifierMixin, Claims, RowsEstimator):
 
     _sparse_ok = False
     _any_size = True
-    spaces_: list[VersionSpace]
+    spaces_: list[version_space.VersionSpace] = field(init=False)
 
-    def __init__(
-        self,
-        hypothesis: str = "average",
-        *,
-        concept: Any = None,
-        max_nodes: int = 5000,
-        reject: bool = False,
-        reject_label: Any = None,
-    ) -> None:
-        self.hypothesis = hypothesis
-        self.concept = concept
-        self.max_nodes = max_nodes
-        self.reject = reject
-        self.reject_label = reject_label
+    hypothesis: str = "average"
+    _: KW_ONLY
+    concept: Any = None
+    max_nodes: int = 5000
+    reject: bool = False
+    reject_label: Any = None
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -240,7 +222,7 @@ class BoxClassifier(ClassifierMixin, Claims, RowsEstimator):
         return self
 
     @property
-    def boxes_(self) -> list[Box]:
+    def boxes_(self) -> list[version_space.Box]:
         """The boxes that predict."""
         check_is_fitted(self)
         name = {"general": "common"}.get(self.hypothesis, self.hypothesis)
@@ -293,7 +275,7 @@ def dense(x: Any) -> Floats:
 # Classification by a union of boxes for each class.
 
 
-@describe_parameters
+@declare_parameters
 class UnionOfBoxes(ClassifierMixin, Claims, RowsEstimator):
     """At most m boxes for each class; a row belongs where some box has it deepest inside.
 
@@ -349,22 +331,14 @@ class UnionOfBoxes(ClassifierMixin, Claims, RowsEstimator):
 
     _sparse_ok = False
     _any_size = True
-    spaces_: list[list[VersionSpace]]
+    spaces_: list[list[version_space.VersionSpace]] = field(init=False)
 
-    def __init__(
-        self,
-        n_boxes: int = 2,
-        *,
-        hypothesis: str = "average",
-        max_nodes: int = 1000,
-        reject: bool = False,
-        reject_label: Any = None,
-    ) -> None:
-        self.n_boxes = n_boxes
-        self.hypothesis = hypothesis
-        self.max_nodes = max_nodes
-        self.reject = reject
-        self.reject_label = reject_label
+    n_boxes: int = 2
+    _: KW_ONLY
+    hypothesis: str = "average"
+    max_nodes: int = 1000
+    reject: bool = False
+    reject_label: Any = None
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -379,12 +353,13 @@ class UnionOfBoxes(ClassifierMixin, Claims, RowsEstimator):
         x = dense(coded.x)
         labels = range(len(self.classes_))
         class_unions = [
-            class_union(x, coded.codes, coded.w, k, self.n_boxes, self.max_nodes) for k in labels
+            version_space.class_union(x, coded.codes, coded.w, k, self.n_boxes, self.max_nodes)
+            for k in labels
         ]
         self._accept(class_unions, np.ptp(x, axis=0))
         return self
 
-    def _accept(self, class_unions: list[ClassUnion], scale: Floats) -> None:
+    def _accept(self, class_unions: list[version_space.ClassUnion], scale: Floats) -> None:
         self.concepts_ = self.classes_
         self.spaces_ = [box.spaces for box in class_unions]
         self.errors_ = np.array([box.errors for box in class_unions])
@@ -404,7 +379,7 @@ class UnionOfBoxes(ClassifierMixin, Claims, RowsEstimator):
         self._set_labels()
 
     @property
-    def boxes_(self) -> list[list[Box]]:
+    def boxes_(self) -> list[list[version_space.Box]]:
         """For each class the boxes that predict."""
         check_is_fitted(self)
         name = {"general": "common"}.get(self.hypothesis, self.hypothesis)
@@ -456,7 +431,7 @@ class ClassSpace:
     ``weight`` is the weight of all rows of the class.
     """
 
-    space: VersionSpace
+    space: version_space.VersionSpace
     errors: float
     bound: float
     covered: float
@@ -474,11 +449,13 @@ def class_space(x: Floats, codes: Ints, w: Floats, label: int, max_nodes: int) -
     weight = float(w[members].sum())
     if not members.any():
         d = x.shape[1]
-        empty = VersionSpace(nothing(d), np.unique(x, axis=0), nothing(d))
+        empty = version_space.VersionSpace(
+            version_space.nothing(d), np.unique(x, axis=0), version_space.nothing(d)
+        )
         return ClassSpace(empty, 0.0, 0.0, 0.0, 0.0, 0.0)
-    fewest = fewest_errors(x, members, w, max_nodes)
+    fewest = version_space.fewest_errors(x, members, w, max_nodes)
     inside = ((x >= fewest.lower) & (x <= fewest.upper)).all(axis=1)
-    space = version_space(x[members & inside], x[~members & ~inside])
+    space = version_space.version_space(x[members & inside], x[~members & ~inside])
     covered, others = float(w[members & inside].sum()), float(w[~members & inside].sum())
     return ClassSpace(space, weight - covered + others, fewest.bound, covered, others, weight)
 
@@ -590,12 +567,12 @@ class OtherClasses:
             other = block.weights > 0.0
             if j is not None:
                 other &= block.y[:, j] < 0.5
-            self._add(term, bounding(x[other], *faces))
+            self._add(term, version_space.bounding(x[other], *faces))
 
     def _add(self, term: Term, rows: Floats) -> None:
         if term in self.rows:
             joined = np.concatenate([self.rows[term], rows])
-            rows = bounding(joined, *self.faces[term])
+            rows = version_space.bounding(joined, *self.faces[term])
         self.rows[term] = rows
         self.inside = self.inside or bool(np.isnan(rows).all(axis=1).any())
 
@@ -625,7 +602,7 @@ def consistent_spaces(model: Any, X: Rows) -> tuple[list[ClassSpace], Encoding, 
     spaces = []
     for code in model._concept_codes():
         term = terms.items[code]
-        space = within_bounds(first.faces[term], second.rows[term])
+        space = version_space.within_bounds(first.faces[term], second.rows[term])
         weight = first.weight[term]
         spaces.append(ClassSpace(space, 0.0, 0.0, weight, 0.0, weight))
     lower, upper = zip(*first.faces.values(), strict=True)
@@ -637,7 +614,7 @@ def consistent_spaces(model: Any, X: Rows) -> tuple[list[ClassSpace], Encoding, 
 # Boxes in words: one rule for each class, with the names of the columns.
 
 
-def rule(box: Box, terms: Sequence[Term]) -> str:
+def rule(box: version_space.Box, terms: Sequence[Term]) -> str:
     """The conditions of a box, ``2.1 ≤ petal width ≤ 2.5 and color = red``.
 
     Faces that are infinite have no condition; a box without any is "always", one of no points

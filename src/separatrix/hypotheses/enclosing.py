@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn.base import ClassifierMixin
 
 from separatrix.arrays import Floats, Ints
 from separatrix.distances.vectors import Euclidean
@@ -18,8 +17,9 @@ from separatrix.estimators.class_labels import coded_rows
 from separatrix.formula import nodes
 from separatrix.hypotheses.claims import Claims
 from separatrix.hypotheses.loops import weighted_steps
+from separatrix.mixins import ClassifierMixin
 from separatrix.optimize.convex import Certificate
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.rows.schema import to_array
 from separatrix.statistics.moments import Standardizer
 from separatrix.threads import parallel_map, pieces
@@ -103,7 +103,7 @@ class EnclosingClassifier(ClassifierMixin, Claims, RowsEstimator):
 # Classification by the smallest enclosing ball of each class.
 
 
-@describe_parameters
+@declare_parameters
 class BallClassifier(EnclosingClassifier):
     """The smallest ball around each class; a row belongs where it is deepest inside.
 
@@ -159,12 +159,10 @@ class BallClassifier(EnclosingClassifier):
     ['a', 'reject']
     """
 
-    def __init__(
-        self, standardize: bool = True, *, reject: bool = False, reject_label: Any = None
-    ) -> None:
-        self.standardize = standardize
-        self.reject = reject
-        self.reject_label = reject_label
+    standardize: bool = True
+    _: KW_ONLY
+    reject: bool = False
+    reject_label: Any = None
 
     def _standardizer(self, x: Floats, w: Floats) -> Standardizer:
         if self.standardize:
@@ -218,7 +216,7 @@ class BallClassifier(EnclosingClassifier):
 # Classification by the ellipsoid of least volume around each class.
 
 
-@describe_parameters
+@declare_parameters
 class EllipsoidClassifier(EnclosingClassifier):
     """The ellipsoid of least volume around each class; a row belongs where it is deepest inside.
 
@@ -280,11 +278,11 @@ class EllipsoidClassifier(EnclosingClassifier):
     ['a', 'reject', 'b']
     """
 
-    ellipsoids_: list[SpannedEllipsoid]
+    ellipsoids_: list[SpannedEllipsoid] = field(init=False)
 
-    def __init__(self, *, reject: bool = False, reject_label: Any = None) -> None:
-        self.reject = reject
-        self.reject_label = reject_label
+    _: KW_ONLY
+    reject: bool = False
+    reject_label: Any = None
 
     def _fit_classes(self, x: Floats, z: Floats, rows: list[Ints]) -> None:
         self.ellipsoids_ = [spanned_ellipsoid(z[row]) for row in rows]

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
 
 from separatrix.arrays import Floats, Ints
 from separatrix.estimators.base import reads_tables, rows_or_items
@@ -21,6 +20,7 @@ from separatrix.kernel_machines.base import ExpansionModel, copies_together
 from separatrix.kernel_machines.spectrum import RidgeSystem, decompose, factorize
 from separatrix.kernels import Precomputed
 from separatrix.messages import InputError
+from separatrix.mixins import RegressorMixin
 from separatrix.optimize.convex import Certificate
 from separatrix.parameters import describe_parameters
 from separatrix.rows.rows import Rows

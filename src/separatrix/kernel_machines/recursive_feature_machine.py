@@ -15,12 +15,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import (
-    ClassifierMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    RegressorMixin,
-    TransformerMixin,
-)
 
 from separatrix.arrays import Floats, Ints
 from separatrix.estimators.base import RowsEstimator, one_number, reads_tables
@@ -48,6 +42,12 @@ from separatrix.kernel_machines.metric_search import (
 )
 from separatrix.kernels import Laplace
 from separatrix.messages import InputError
+from separatrix.mixins import (
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    RegressorMixin,
+    TransformerMixin,
+)
 from separatrix.optimize.convex import Certificate
 from separatrix.parameters import describe_parameters
 from separatrix.probability.calibrations import SigmoidMap, fit_platt

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 from scipy import linalg
-from sklearn.base import RegressorMixin
 
 from separatrix.arrays import Floats
 from separatrix.estimators.base import LinearModel, one_number, reads_tables
 from separatrix.messages import InputError, warn
+from separatrix.mixins import RegressorMixin
 from separatrix.optimize.convex import Certificate, Huber, Solution
 from separatrix.optimize.newton import newton
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Block
 from separatrix.statistics.moments import (
@@ -30,7 +30,7 @@ from separatrix.statistics.moments import (
 # Robust regression with Huber's loss.
 
 
-@describe_parameters
+@declare_parameters
 class HuberRegressor(RegressorMixin, LinearModel):
     """Huber regression with concomitant scale, robust to outliers in the target.
 
@@ -95,24 +95,14 @@ class HuberRegressor(RegressorMixin, LinearModel):
     (True, array([2.]))
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.35,
-        max_iter: int = 100,
-        alpha: float = 0.0001,
-        warm_start: bool = False,
-        fit_intercept: bool = True,
-        tol: float = 1e-5,
-        standardize: bool = True,
-    ) -> None:
-        self.epsilon = epsilon
-        self.max_iter = max_iter
-        self.alpha = alpha
-        self.warm_start = warm_start
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.standardize = standardize
+    _: KW_ONLY
+    epsilon: float = 1.35
+    max_iter: int = 100
+    alpha: float = 0.0001
+    warm_start: bool = False
+    fit_intercept: bool = True
+    tol: float = 1e-5
+    standardize: bool = True
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from scipy import optimize, sparse
-from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats
@@ -26,8 +25,9 @@ from separatrix.linear.routes import Route, absolute_route, from_rows
 from separatrix.linear.spectrum import RidgeOptions, ridge_from_block, solve_least_squares
 from separatrix.linear.working_sets import StoppingRule
 from separatrix.messages import InputError, check_option, warn, warn_as
+from separatrix.mixins import RegressorMixin
 from separatrix.optimize.convex import Certificate, Solution, Status
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Block, Encoding
 from separatrix.selection import rules
@@ -147,8 +147,54 @@ class ElasticNetBase(RegressorMixin, MomentEstimator):
         )
 
 
-@describe_parameters
-class ElasticNet(ElasticNetBase):
+class _AtOnePenalty(ElasticNetBase):
+    """Lasso and elastic net at one penalty."""
+
+    alpha: float
+    precompute: Any
+    warm_start: bool
+
+    partial_fit = base.partial_fit
+
+    @reads_tables
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        check_input: bool = True,  # noqa: ARG002
+    ) -> Self:
+        """Fit to ``X, y``, to :class:`~separatrix.rows.rows.Rows`, or to moments alone.
+
+        ``check_input`` is accepted for compatibility with scikit-learn; the input is checked.
+        """
+        return super().fit(X, y, sample_weight)
+
+    def _solve(self, data: TrainingData) -> Solution:
+        options, start = self._options(), self._warm_start(data)
+        refuse_other_gram(self.precompute, data, bool(self.fit_intercept))
+        return solve_elastic_net(data, float(self.alpha), options, start)
+
+    def _warm_start(self, data: TrainingData) -> Floats | None:
+        """The coefficients of the last fit (d x k), if it is to start from them."""
+        if not self.warm_start or not hasattr(self, "coef_"):
+            return None
+        coef = np.atleast_2d(self.coef_).T.astype(float)
+        return coef if coef.shape == (len(data.source.terms), len(data.source.targets)) else None
+
+    def _accept(self, solution: Solution, encoding: Encoding, *, flat: bool) -> None:
+        again = bool(self.warm_start) and hasattr(self, "coef_")
+        super()._accept(solution, encoding, flat=flat)
+        self._accept_sweeps(solution, at_least=0 if again else 1)
+
+    @property
+    def sparse_coef_(self) -> Any:
+        """``coef_`` as a sparse matrix."""
+        return sparse.csr_matrix(np.atleast_2d(self.coef_))
+
+
+@declare_parameters
+class ElasticNet(_AtOnePenalty):
     """Linear regression with an ℓ₁ and an ℓ₂ penalty.
 
         min over b, a of (1/2Σw) Σ w (y − a − b·x)² + α ρ ‖b‖₁ + ½ α (1 − ρ) ‖b‖²
@@ -220,79 +266,26 @@ class ElasticNet(ElasticNetBase):
     _column_is_vector = True
     _column_keeps_intercept = True
 
-    partial_fit = base.partial_fit
-
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        l1_ratio: float = 0.5,
-        fit_intercept: bool = True,
-        precompute: Any = False,
-        max_iter: int = 1000,
-        copy_X: bool = True,
-        tol: float = 1e-4,
-        warm_start: bool = False,
-        positive: bool = False,
-        random_state: Any = None,
-        selection: str = "cyclic",
-        standardize: bool = False,
-    ) -> None:
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.precompute = precompute
-        self.max_iter = max_iter
-        self.copy_X = copy_X
-        self.tol = tol
-        self.warm_start = warm_start
-        self.positive = positive
-        self.random_state = random_state
-        self.selection = selection
-        self.standardize = standardize
+    alpha: float = 1.0
+    _: KW_ONLY
+    l1_ratio: float = 0.5
+    fit_intercept: bool = True
+    precompute: Any = False
+    max_iter: int = 1000
+    copy_X: bool = True
+    tol: float = 1e-4
+    warm_start: bool = False
+    positive: bool = False
+    random_state: Any = None
+    selection: str = "cyclic"
+    standardize: bool = False
 
     #: Coefficients at every penalty of a grid, without intercept: :func:`elastic_net_path`.
     path = staticmethod(elastic_net.elastic_net_path)
 
-    @reads_tables
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        check_input: bool = True,  # noqa: ARG002
-    ) -> Self:
-        """Fit to ``X, y``, to :class:`~separatrix.rows.rows.Rows`, or to moments alone.
 
-        ``check_input`` is accepted for compatibility with scikit-learn; the input is checked.
-        """
-        return super().fit(X, y, sample_weight)
-
-    def _solve(self, data: TrainingData) -> Solution:
-        options, start = self._options(), self._warm_start(data)
-        refuse_other_gram(self.precompute, data, bool(self.fit_intercept))
-        return solve_elastic_net(data, float(self.alpha), options, start)
-
-    def _warm_start(self, data: TrainingData) -> Floats | None:
-        """The coefficients of the last fit (d x k), if it is to start from them."""
-        if not self.warm_start or not hasattr(self, "coef_"):
-            return None
-        coef = np.atleast_2d(self.coef_).T.astype(float)
-        return coef if coef.shape == (len(data.source.terms), len(data.source.targets)) else None
-
-    def _accept(self, solution: Solution, encoding: Encoding, *, flat: bool) -> None:
-        again = bool(self.warm_start) and hasattr(self, "coef_")
-        super()._accept(solution, encoding, flat=flat)
-        self._accept_sweeps(solution, at_least=0 if again else 1)
-
-    @property
-    def sparse_coef_(self) -> Any:
-        """``coef_`` as a sparse matrix."""
-        return sparse.csr_matrix(np.atleast_2d(self.coef_))
-
-
-@describe_parameters
-class Lasso(ElasticNet):
+@declare_parameters
+class Lasso(_AtOnePenalty):
     """Linear regression with an ℓ₁ penalty, which sets coefficients to zero.
 
         min over b, a of (1/2Σw) Σ w (y − a − b·x)² + α ‖b‖₁
@@ -355,32 +348,18 @@ class Lasso(ElasticNet):
     #: Coefficients at every penalty of a grid, without intercept: :func:`lasso_path`.
     path = staticmethod(elastic_net.lasso_path)
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        fit_intercept: bool = True,
-        precompute: Any = False,
-        copy_X: bool = True,
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        warm_start: bool = False,
-        positive: bool = False,
-        random_state: Any = None,
-        selection: str = "cyclic",
-        standardize: bool = False,
-    ) -> None:
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.precompute = precompute
-        self.copy_X = copy_X
-        self.max_iter = max_iter
-        self.tol = tol
-        self.warm_start = warm_start
-        self.positive = positive
-        self.random_state = random_state
-        self.selection = selection
-        self.standardize = standardize
+    alpha: float = 1.0
+    _: KW_ONLY
+    fit_intercept: bool = True
+    precompute: Any = False
+    copy_X: bool = True
+    max_iter: int = 1000
+    tol: float = 1e-4
+    warm_start: bool = False
+    positive: bool = False
+    random_state: Any = None
+    selection: str = "cyclic"
+    standardize: bool = False
 
 
 # -------------------------------------------------------------------------------------------------
@@ -541,7 +520,7 @@ class LassoPathBase(ElasticNetBase):
         return solve_penalized(source, self.alpha_, finer, path.coefs[best][:, None], again)
 
 
-@describe_parameters
+@declare_parameters
 class LassoPath(LassoPathBase):
     """The path of the lasso or elastic net, with the best point by AIC or BIC.
 
@@ -615,28 +594,16 @@ class LassoPath(LassoPathBase):
 
     partial_fit = base.partial_fit
 
-    def __init__(
-        self,
-        alphas: Any = 100,
-        *,
-        eps: float = 1e-3,
-        l1_ratio: float = 1.0,
-        criterion: str = "bic",
-        fit_intercept: bool = True,
-        max_iter: int = 10_000,
-        tol: float = 1e-6,
-        positive: bool = False,
-        standardize: bool = False,
-    ) -> None:
-        self.alphas = alphas
-        self.eps = eps
-        self.l1_ratio = l1_ratio
-        self.criterion = criterion
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.positive = positive
-        self.standardize = standardize
+    alphas: Any = 100
+    _: KW_ONLY
+    eps: float = 1e-3
+    l1_ratio: float = 1.0
+    criterion: str = "bic"
+    fit_intercept: bool = True
+    max_iter: int = 10_000
+    tol: float = 1e-6
+    positive: bool = False
+    standardize: bool = False
 
     def _best(self, path: elastic_net.ElasticNetPath, data: TrainingData) -> int:
         check_option("criterion", self.criterion, ("aic", "bic"))
@@ -650,7 +617,7 @@ class LassoPath(LassoPathBase):
 # The lasso with the penalty of the least cross-validated error.
 
 
-@describe_parameters
+@declare_parameters
 class LassoCV(LassoPathBase):
     """The lasso or elastic net with the penalty of the least cross-validated error.
 
@@ -745,42 +712,23 @@ class LassoCV(LassoPathBase):
     #: Coefficients at every penalty of a grid, without intercept: :func:`lasso_path`.
     path = staticmethod(elastic_net.lasso_path)
 
-    def __init__(
-        self,
-        *,
-        eps: float = 1e-3,
-        alphas: Any = 100,
-        fit_intercept: bool = True,
-        precompute: Any = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        copy_X: bool = True,
-        cv: Any = None,
-        verbose: Any = False,
-        n_jobs: int | None = None,
-        positive: bool = False,
-        random_state: Any = None,
-        selection: str = "cyclic",
-        l1_ratio: float = 1.0,
-        rule: str = "min",
-        standardize: bool = False,
-    ) -> None:
-        self.eps = eps
-        self.alphas = alphas
-        self.fit_intercept = fit_intercept
-        self.precompute = precompute
-        self.max_iter = max_iter
-        self.tol = tol
-        self.copy_X = copy_X
-        self.cv = cv
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.positive = positive
-        self.random_state = random_state
-        self.selection = selection
-        self.l1_ratio = l1_ratio
-        self.rule = rule
-        self.standardize = standardize
+    _: KW_ONLY
+    eps: float = 1e-3
+    alphas: Any = 100
+    fit_intercept: bool = True
+    precompute: Any = "auto"
+    max_iter: int = 1000
+    tol: float = 1e-4
+    copy_X: bool = True
+    cv: Any = None
+    verbose: Any = False
+    n_jobs: int | None = None
+    positive: bool = False
+    random_state: Any = None
+    selection: str = "cyclic"
+    l1_ratio: float = 1.0
+    rule: str = "min"
+    standardize: bool = False
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:

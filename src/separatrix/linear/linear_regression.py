@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, field
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
@@ -21,8 +21,9 @@ from separatrix.linear.power_penalty import power_path
 from separatrix.linear.routes import from_rows
 from separatrix.linear.spectrum import solve_least_squares
 from separatrix.messages import InputError, warn
+from separatrix.mixins import RegressorMixin
 from separatrix.optimize.convex import LeastSquares, Solution
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.rows.rows import ArrayRows, MappedRows, Rows
 from separatrix.rows.schema import Block, Encoding, Term, Terms, identity
 from separatrix.selection.leave_one_out import AffineFits
@@ -31,7 +32,7 @@ from separatrix.statistics.moments import Moments, prepare
 from separatrix.threads import on_one_blas_thread, one_blas_thread
 
 
-@describe_parameters
+@declare_parameters
 class LinearRegression(InferenceMixin, RegressorMixin, MomentEstimator):
     """Linear regression by least squares.
 
@@ -99,20 +100,12 @@ class LinearRegression(InferenceMixin, RegressorMixin, MomentEstimator):
 
     partial_fit = base.partial_fit
 
-    def __init__(
-        self,
-        *,
-        fit_intercept: bool = True,
-        copy_X: bool = True,
-        tol: float = 1e-6,
-        n_jobs: int | None = None,
-        positive: bool = False,
-    ) -> None:
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.positive = positive
+    _: KW_ONLY
+    fit_intercept: bool = True
+    copy_X: bool = True
+    tol: float = 1e-6
+    n_jobs: int | None = None
+    positive: bool = False
 
     def __sklearn_clone__(self) -> LinearRegression:
         """A clone, before which scikit-learn learns that this is a LinearRegression.
@@ -202,7 +195,7 @@ class LinearRegression(InferenceMixin, RegressorMixin, MomentEstimator):
 # Classification by least squares on class codes.
 
 
-@describe_parameters
+@declare_parameters
 class LeastSquaresClassifier(LinearClassifier):
     """Linear classifier by least-squares regression on class codes.
 
@@ -262,12 +255,12 @@ class LeastSquaresClassifier(LinearClassifier):
     (array([[0.6]]), array([-1.2]))
     """
 
-    moments_: Moments
+    moments_: Moments = field(init=False)
 
-    def __init__(self, *, fit_intercept: bool = True, alpha: float = 0.0, p: float = 2.0) -> None:
-        self.fit_intercept = fit_intercept
-        self.alpha = alpha
-        self.p = p
+    _: KW_ONLY
+    fit_intercept: bool = True
+    alpha: float = 0.0
+    p: float = 2.0
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

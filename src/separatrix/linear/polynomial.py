@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from math import comb
 from typing import Any, Self
@@ -11,7 +11,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn.base import RegressorMixin, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from separatrix.arrays import Floats, Ints
@@ -24,8 +23,9 @@ from separatrix.linear.least_squares import solve_moments
 from separatrix.linear.ridge import solve_ridge
 from separatrix.linear.spectrum import RidgeOptions
 from separatrix.messages import InputError, did_you_mean
+from separatrix.mixins import RegressorMixin, TransformerMixin
 from separatrix.optimize.convex import LeastSquares
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.rows import schema
 from separatrix.rows.expansion import Expansion, exponents_of, name_of
 from separatrix.rows.rows import ArrayRows, MappedRows, Rows, column_means
@@ -37,7 +37,7 @@ from separatrix.threads import on_one_blas_thread
 CHUNK_VALUES = 2_000_000
 
 
-@describe_parameters
+@declare_parameters
 class PolynomialRegression(InferenceMixin, RegressorMixin, base.LinearModel):
     """Polynomial regression by least squares.
 
@@ -89,20 +89,13 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, base.LinearModel):
     _multi_output = True
     _has_robust_errors = False
     _sparse_ok = False
-    _basis_statistics: FitStatistics | None = None
+    _basis_statistics: FitStatistics | None = field(init=False, default=None)
 
-    def __init__(
-        self,
-        degree: int = 2,
-        *,
-        interaction_only: bool = False,
-        fit_intercept: bool = True,
-        alpha: float = 0.0,
-    ) -> None:
-        self.degree = degree
-        self.interaction_only = interaction_only
-        self.fit_intercept = fit_intercept
-        self.alpha = alpha
+    degree: int = 2
+    _: KW_ONLY
+    interaction_only: bool = False
+    fit_intercept: bool = True
+    alpha: float = 0.0
 
     @on_one_blas_thread
     def tune(self, data: TuningData) -> Tuning:
@@ -528,6 +521,7 @@ FUNCTIONS = {
 BasisFunctions = dict[str, Callable[[Floats], Any]]
 
 
+@declare_parameters
 class BasisExpansion(TransformerMixin, base.RowsEstimator):
     """Basis expansion: any linear model of φ(x) is a nonlinear model of x.
 
@@ -572,8 +566,7 @@ class BasisExpansion(TransformerMixin, base.RowsEstimator):
 
     _sparse_ok = False
 
-    def __init__(self, functions: Sequence[Any] = ("linear", "squares")) -> None:
-        self.functions = functions
+    functions: Sequence[Any] = ("linear", "squares")
 
     @base.reads_tables
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from scipy import linalg, optimize
-from sklearn.base import RegressorMixin
 
 from separatrix.arrays import Floats, Ints
 from separatrix.estimators.base import LinearModel, one_number, reads_tables
 from separatrix.messages import InputError, check_option, warn
+from separatrix.mixins import RegressorMixin
 from separatrix.optimize import interior_point
 from separatrix.optimize.convex import Certificate, Solution, Status
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Block
 from separatrix.statistics.moments import (
@@ -30,7 +30,7 @@ from separatrix.statistics.moments import (
 SOLVERS = ("highs", "highs-ds", "highs-ipm", "interior-point", "revised simplex")
 
 
-@describe_parameters
+@declare_parameters
 class LeastAbsoluteRegressor(RegressorMixin, LinearModel):
     """Least absolute deviations, or regression with the ε-insensitive loss.
 
@@ -82,20 +82,12 @@ class LeastAbsoluteRegressor(RegressorMixin, LinearModel):
     (array([2.]), 1.0)
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 0.0,
-        fit_intercept: bool = True,
-        tol: float = 1e-9,
-        max_iter: int = 100,
-        quantile: float = 0.5,
-    ) -> None:
-        self.epsilon = epsilon
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.quantile = quantile
+    _: KW_ONLY
+    epsilon: float = 0.0
+    fit_intercept: bool = True
+    tol: float = 1e-9
+    max_iter: int = 100
+    quantile: float = 0.5
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -118,7 +110,7 @@ class LeastAbsoluteRegressor(RegressorMixin, LinearModel):
         return self
 
 
-@describe_parameters
+@declare_parameters
 class QuantileRegressor(RegressorMixin, LinearModel):
     """Linear regression of a quantile of the target, with an ℓ₁ penalty.
 
@@ -171,22 +163,13 @@ class QuantileRegressor(RegressorMixin, LinearModel):
     array([5.5])
     """
 
-    def __init__(
-        self,
-        *,
-        quantile: float = 0.5,
-        alpha: float = 1.0,
-        fit_intercept: bool = True,
-        solver: str = "highs",
-        solver_options: Any = None,
-        standardize: bool = False,
-    ) -> None:
-        self.quantile = quantile
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.solver_options = solver_options
-        self.standardize = standardize
+    _: KW_ONLY
+    quantile: float = 0.5
+    alpha: float = 1.0
+    fit_intercept: bool = True
+    solver: str = "highs"
+    solver_options: Any = None
+    standardize: bool = False
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import check_scoring, get_scorer
 from sklearn.utils.validation import check_is_fitted
 
@@ -41,8 +40,9 @@ from separatrix.linear.spectrum import (
     trace_rows,
 )
 from separatrix.messages import InputError, check_option, warn_as
+from separatrix.mixins import BaseEstimator, RegressorMixin
 from separatrix.optimize.convex import Solution
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.rows.rows import ArrayRows, EncodedRows, InMemory, Rows
 from separatrix.rows.schema import Block, Encoding, identity
 from separatrix.rows.split import merge_copies
@@ -85,7 +85,7 @@ class RidgeBase(RegressorMixin, MomentEstimator):
         return RidgeOptions(bool(self.fit_intercept), bool(self.standardize))
 
 
-@describe_parameters
+@declare_parameters
 class Ridge(RidgeBase):
     """Ridge regression: least squares with an ℓ₂ penalty.
 
@@ -145,28 +145,16 @@ class Ridge(RidgeBase):
 
     partial_fit = base.partial_fit
 
-    def __init__(
-        self,
-        alpha: Any = 1.0,
-        *,
-        fit_intercept: bool = True,
-        copy_X: bool = True,
-        max_iter: int | None = None,
-        tol: float = 1e-4,
-        solver: str = "auto",
-        positive: bool = False,
-        random_state: Any = None,
-        standardize: bool = False,
-    ) -> None:
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.max_iter = max_iter
-        self.tol = tol
-        self.solver = solver
-        self.positive = positive
-        self.random_state = random_state
-        self.standardize = standardize
+    alpha: Any = 1.0
+    _: KW_ONLY
+    fit_intercept: bool = True
+    copy_X: bool = True
+    max_iter: int | None = None
+    tol: float = 1e-4
+    solver: str = "auto"
+    positive: bool = False
+    random_state: Any = None
+    standardize: bool = False
 
     def _solve(self, data: TrainingData) -> Solution:
         alpha = self._alphas(len(data.source.targets))
@@ -442,7 +430,7 @@ class RidgePathBase(RidgeBase):
         self.gaps_ = np.array([c.gap for c in path.certificates])
 
 
-@describe_parameters
+@declare_parameters
 class RidgePath(RidgePathBase):
     """Ridge regression for all penalties, with the best of them by a criterion.
 
@@ -514,18 +502,11 @@ class RidgePath(RidgePathBase):
 
     partial_fit = base.partial_fit
 
-    def __init__(
-        self,
-        alphas: Any = None,
-        *,
-        criterion: str = "bic",
-        fit_intercept: bool = True,
-        standardize: bool = False,
-    ) -> None:
-        self.alphas = alphas
-        self.criterion = criterion
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
+    alphas: Any = None
+    _: KW_ONLY
+    criterion: str = "bic"
+    fit_intercept: bool = True
+    standardize: bool = False
 
     def _best(self, path: RidgeTrace, data: TrainingData) -> int:  # noqa: ARG002
         refuse_without_spectrum(path)
@@ -545,7 +526,7 @@ class RidgePath(RidgePathBase):
 # Ridge regression with the penalty of the best score on rows left out.
 
 
-@describe_parameters
+@declare_parameters
 class RidgeCV(RidgePathBase):
     """Ridge regression with the penalty of the best cross-validated score.
 
@@ -625,34 +606,22 @@ class RidgeCV(RidgePathBase):
     """
 
     fits_moments = False  # the rows are left out one by one, or fold by fold
-    _folds: Any
-    _score_arguments: Mapping[str, Any]
-    alpha_: Any
-    best_score_: Any
-    cv_results_: Floats
+    _folds: Any = field(init=False)
+    _score_arguments: Mapping[str, Any] = field(init=False)
+    alpha_: Any = field(init=False)
+    best_score_: Any = field(init=False)
+    cv_results_: Floats = field(init=False)
 
-    def __init__(
-        self,
-        alphas: Any = (0.1, 1.0, 10.0),
-        *,
-        fit_intercept: bool = True,
-        scoring: Any = None,
-        cv: Any = None,
-        gcv_mode: str | None = None,
-        store_cv_results: bool = False,
-        alpha_per_target: bool = False,
-        rule: str = "min",
-        standardize: bool = False,
-    ) -> None:
-        self.alphas = alphas
-        self.fit_intercept = fit_intercept
-        self.scoring = scoring
-        self.cv = cv
-        self.gcv_mode = gcv_mode
-        self.store_cv_results = store_cv_results
-        self.alpha_per_target = alpha_per_target
-        self.rule = rule
-        self.standardize = standardize
+    alphas: Any = (0.1, 1.0, 10.0)
+    _: KW_ONLY
+    fit_intercept: bool = True
+    scoring: Any = None
+    cv: Any = None
+    gcv_mode: str | None = None
+    store_cv_results: bool = False
+    alpha_per_target: bool = False
+    rule: str = "min"
+    standardize: bool = False
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
@@ -833,12 +802,12 @@ class FoldErrors:
     scores: Floats
 
 
+@declare_parameters
 class FixedRegressor(RegressorMixin, BaseEstimator):
     """Predictions with coefficients that are known, for scorers; None predicts X itself."""
 
-    def __init__(self, coef: Any = None, intercept: Any = None) -> None:
-        self.coef = coef
-        self.intercept = intercept
+    coef: Any = None
+    intercept: Any = None
 
     def fit(self, X: Any, y: Any = None) -> FixedRegressor:  # noqa: ARG002
         """Nothing is learned."""

@@ -12,15 +12,7 @@ from scipy import linalg, sparse
 
 from separatrix.arrays import Floats, Ints
 from separatrix.estimators.base import MAX_STORED_COLUMNS, TrainingData
-from separatrix.linear.least_squares import (
-    NULL_MODEL,
-    RIDGE_CLAIM,
-    certify_from_moments,
-    certify_ridge_rows,
-    solve_moments,
-    solve_wide,
-    warn_if_not_unique,
-)
+from separatrix.linear import least_squares
 from separatrix.linear.least_squares import TOLERANCE as LEAST_SQUARES_TOLERANCE
 from separatrix.linear.routes import by_products, step_limit
 from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
@@ -218,10 +210,14 @@ def _limit(matrix: Floats, scale: Floats, right: Floats) -> Floats:
 def certify_ridge_moments(m: Moments, coef: Floats, alpha: Floats) -> Certificate:
     """Certificate from moments; objectives and gaps of the targets add up."""
     if len(alpha) == 1:
-        return certify_from_moments(m, coef, float(alpha[0]), RIDGE_CLAIM)
+        return least_squares.certify_from_moments(
+            m, coef, float(alpha[0]), least_squares.RIDGE_CLAIM
+        )
     return joint_certificate(
         [
-            certify_from_moments(_one_target(m, j), coef[:, [j]], float(a), RIDGE_CLAIM)
+            least_squares.certify_from_moments(
+                _one_target(m, j), coef[:, [j]], float(a), least_squares.RIDGE_CLAIM
+            )
             for j, a in enumerate(alpha)
         ]
     )
@@ -244,7 +240,9 @@ def trace_moments(m: Moments, spectrum: DesignSpectrum, alphas: Floats) -> Ridge
     coefs, intercepts = spectrum.coefs(alphas)
     for i, alpha in enumerate(alphas):
         scaled = coefs[i] * spectrum.scale[:, None]
-        certificate = certify_from_moments(m, scaled, float(alpha), RIDGE_CLAIM)
+        certificate = least_squares.certify_from_moments(
+            m, scaled, float(alpha), least_squares.RIDGE_CLAIM
+        )
         if not certificate.holds and alpha > 0:
             again = ridge_from_moments(m, np.full(coefs.shape[2], alpha))
             coefs[i], intercepts[i] = again.coef / spectrum.scale[:, None], again.intercept
@@ -286,7 +284,7 @@ def ridge_from_block(block: Block, alpha: Floats, options: RidgeOptions) -> Solu
             return Solution(*rows.in_table_units(row_solution.coef), certificate)
     z = rows.dense()
     coef, dual = GradedRows.of(z).solve(z, rows.y, alpha)
-    certificate = certify_ridge_rows(z, rows.y, coef, alpha, dual)
+    certificate = least_squares.certify_ridge_rows(z, rows.y, coef, alpha, dual)
     return Solution(*rows.in_table_units(coef), certificate)
 
 
@@ -376,7 +374,9 @@ def _trace_graded(
     for alpha, coef in zip(np.where(alphas > 0.0, alphas, 1.0), coefs, strict=True):
         dual = rows.y - u @ (inner * (s**2 / (s**2 + alpha))[:, None])
         same = np.full(coef.shape[1], alpha)
-        certificates.append(certify_ridge_rows(z, rows.y, coef * rows.scale[:, None], same, dual))
+        certificates.append(
+            least_squares.certify_ridge_rows(z, rows.y, coef * rows.scale[:, None], same, dual)
+        )
     path = RidgeTrace(
         spectrum,
         alphas,
@@ -404,7 +404,7 @@ def _without_penalty(path: RidgeTrace, block: Block, options: RidgeOptions) -> R
     indices = np.flatnonzero(path.alphas == 0.0)
     if not len(indices):
         return path
-    plain = solve_wide(block, fit_intercept=options.fit_intercept)
+    plain = least_squares.solve_wide(block, fit_intercept=options.fit_intercept)
     path.coefs[indices], path.intercepts[indices] = plain.coef, plain.intercept
     certificates = [
         plain.certificate if alpha == 0.0 else certificate
@@ -640,14 +640,14 @@ def dual_certificate(
     gap = 0.5 * (float((left**2).sum()) + apart)
     primal = 0.5 * float((residual**2).sum() + penalty.sum())
     return Certificate(
-        claim=RIDGE_CLAIM,
+        claim=least_squares.RIDGE_CLAIM,
         primal=primal,
         dual=primal - gap,
         gap=gap,
         kkt=float(np.max(np.linalg.norm(left, axis=0) / length, initial=0.0)),
         tolerance=LEAST_SQUARES_TOLERANCE,
         scale=0.5 * float((size**2).sum()),
-        scale_of=NULL_MODEL,
+        scale_of=least_squares.NULL_MODEL,
         statistic="the rows",
     )
 
@@ -856,7 +856,7 @@ class ImplicitRidge:
                     TOLERANCE,
                 ),
                 scale=0.5 * float(self.rows.y[:, j] @ self.rows.y[:, j]),
-                scale_of=NULL_MODEL,
+                scale_of=least_squares.NULL_MODEL,
             )
             for j, alpha in enumerate(alphas.tolist())
         ]  # fmt: skip
@@ -941,7 +941,7 @@ def solve_least_squares(data: TrainingData, *, fit_intercept: bool) -> Solution:
             block, moments = None, rows.reduce(Moments())
     if block is None:
         assert moments is not None
-        return solve_moments(rows, moments, fit_intercept=fit_intercept)
-    solution = solve_wide(block, fit_intercept=fit_intercept)
-    warn_if_not_unique(solution.certificate)
+        return least_squares.solve_moments(rows, moments, fit_intercept=fit_intercept)
+    solution = least_squares.solve_wide(block, fit_intercept=fit_intercept)
+    least_squares.warn_if_not_unique(solution.certificate)
     return solution

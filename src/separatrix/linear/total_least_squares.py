@@ -14,18 +14,18 @@ are three degenerate cases:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 from scipy import linalg
-from sklearn.base import RegressorMixin
 
 from separatrix.arrays import Floats
 from separatrix.estimators.base import LinearModel, is_flat, numeric, numeric_rows, reads_tables
 from separatrix.messages import InputError, warn
+from separatrix.mixins import RegressorMixin
 from separatrix.optimize.convex import Certificate, Solution
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.rows.schema import Encoding, identity
 from separatrix.statistics.moments import Moments, dependent_columns, prepare, zero_if_constant
 from separatrix.statistics.triangular import TriangularFactor
@@ -34,7 +34,7 @@ from separatrix.threads import on_one_blas_thread
 EPS = float(np.finfo(float).eps)
 
 
-@describe_parameters
+@declare_parameters
 class TotalLeastSquares(RegressorMixin, LinearModel):
     """Total least squares, also called orthogonal regression.
 
@@ -88,8 +88,8 @@ class TotalLeastSquares(RegressorMixin, LinearModel):
 
     _multi_output = True
 
-    def __init__(self, *, fit_intercept: bool = True) -> None:
-        self.fit_intercept = fit_intercept
+    _: KW_ONLY
+    fit_intercept: bool = True
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

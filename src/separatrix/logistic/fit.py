@@ -9,16 +9,8 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from separatrix.arrays import Floats
+from separatrix.logistic import newton
 from separatrix.logistic.lasso import MAX_WITHOUT_WORKING_SET, minimize_l1
-from separatrix.logistic.newton import (
-    MAX_FULL,
-    NEWTON_MULTICLASS,
-    DescentResult,
-    flat_solver,
-    has_costly_hessian,
-    minimize_smooth,
-    newton,
-)
 from separatrix.logistic.problem import (
     LogisticOptions,
     LogisticProblem,
@@ -63,7 +55,7 @@ def _use_products(rows: Rows, n_classes: int, options: LogisticOptions) -> bool:
     if options.penalty == 0.0 or options.has_l1:  # what inference and sweeps need is a Hessian
         return False
     if n_classes > 2:
-        return (d + 1) * n_classes > NEWTON_MULTICLASS
+        return (d + 1) * n_classes > newton.NEWTON_MULTICLASS
     # With an L2 penalty also from these columns of two classes, where a Hessian of all rows takes
     # more multiplications than this.
     return d >= 64 and n * d**2 >= 1e8
@@ -124,16 +116,18 @@ def starting_point(data: LogisticRows, targets: Terms, options: LogisticOptions)
     return StartingPoint(problem, theta, moments.y_mean)
 
 
-def minimize(problem: LogisticProblem, start: Floats, options: LogisticOptions) -> DescentResult:
+def minimize(
+    problem: LogisticProblem, start: Floats, options: LogisticOptions
+) -> newton.DescentResult:
     """Minimize F from ``start`` by the method that its penalty needs."""
     if isinstance(problem, WideLogistic) and not options.has_l1:
         return minimize_wide(problem, start, options)
     if options.has_l1:
         return minimize_l1(problem, start, options)
-    near = near_minimum(problem, start, options) if has_costly_hessian(problem) else None
+    near = near_minimum(problem, start, options) if newton.has_costly_hessian(problem) else None
     if near is None:
-        return minimize_smooth(problem, start, options)
-    return newton(problem, near, options)
+        return newton.minimize_smooth(problem, start, options)
+    return newton.newton(problem, near, options)
 
 
 def solve_logistic(
@@ -194,7 +188,10 @@ def _separation_certificate(certificate: Certificate, separation: Separation) ->
 
 
 def _warn(
-    problem: LogisticProblem, descent_result: DescentResult, holds: bool, options: LogisticOptions
+    problem: LogisticProblem,
+    descent_result: newton.DescentResult,
+    holds: bool,
+    options: LogisticOptions,
 ) -> None:
     dependent = problem.preconditioner.dependent
     if dependent and options.penalty == 0.0:
@@ -219,11 +216,15 @@ def _warn(
 
 
 def _covariance(
-    problem: LogisticProblem, descent_result: DescentResult, options: LogisticOptions
+    problem: LogisticProblem, descent_result: newton.DescentResult, options: LogisticOptions
 ) -> Floats:
     """H⁻¹ in the coefficients of the table; only for maximum likelihood."""
     width, k = problem.shape
-    if options.penalty > 0.0 or descent_result.separation is not None or width * k > MAX_FULL:
+    if (
+        options.penalty > 0.0
+        or descent_result.separation is not None
+        or width * k > newton.MAX_FULL
+    ):
         return np.zeros((0, 0))
     if isinstance(problem, WideLogistic) and (
         problem.is_sparse or descent_result.status is not Status.SOLVED
@@ -237,7 +238,7 @@ def _covariance(
         return np.zeros((0, 0))  # columns that depend on others were not looked for
     jacobian = linalg.block_diag(*[jacobian_of(problem)] * k)
     with one_blas_thread():
-        return np.asarray(jacobian @ flat_solver(hessian, problem)(jacobian.T))
+        return np.asarray(jacobian @ newton.flat_solver(hessian, problem)(jacobian.T))
 
 
 def _definite(hessian: Floats) -> bool:
@@ -246,13 +247,13 @@ def _definite(hessian: Floats) -> bool:
     return bool(values[0] > 1e-10 * values[-1])
 
 
-def _limit(problem: LogisticProblem, descent_result: DescentResult) -> Limit | None:
+def _limit(problem: LogisticProblem, descent_result: newton.DescentResult) -> Limit | None:
     """What stays finite; None where the classes are not separable, or completely so."""
     width, k = problem.shape
     if (
         descent_result.separation is None
         or descent_result.separation.complete
-        or width * k > MAX_FULL
+        or width * k > newton.MAX_FULL
     ):
         return None
     if isinstance(problem, WideLogistic):

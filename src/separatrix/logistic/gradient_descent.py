@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +21,7 @@ from separatrix.geometry.class_scores import softmax
 from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.convex import Certificate, Solution, Status
 from separatrix.optimize.descent import gradient_descent, has_risen
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.statistics.moments import prepare
 from separatrix.threads import on_one_blas_thread
 
@@ -94,7 +94,7 @@ class MeanLoss:
         return float(self.w @ (s.argmax(axis=1) != self.r.argmax(axis=1)))
 
 
-@describe_parameters
+@declare_parameters
 class GradientDescent(ProbabilisticLinearClassifier):
     """Linear classifier trained by plain gradient descent, with every step recorded.
 
@@ -162,24 +162,14 @@ class GradientDescent(ProbabilisticLinearClassifier):
 
     _sparse_ok = False
 
-    def __init__(
-        self,
-        loss: str = "logistic",
-        *,
-        learning_rate: float | None = None,
-        max_iter: int = 1000,
-        patience: int | None = 50,
-        tol: float = 1e-6,
-        standardize: bool = True,
-        random_state: Any = 0,
-    ) -> None:
-        self.loss = loss
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.patience = patience
-        self.tol = tol
-        self.standardize = standardize
-        self.random_state = random_state
+    loss: str = "logistic"
+    _: KW_ONLY
+    learning_rate: float | None = None
+    max_iter: int = 1000
+    patience: int | None = 50
+    tol: float = 1e-6
+    standardize: bool = True
+    random_state: Any = 0
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

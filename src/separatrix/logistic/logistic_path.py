@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +18,7 @@ from separatrix.logistic.problem import LogisticOptions
 from separatrix.logistic.tuning import coefficient_path, grid_of_penalties, tune_ridge
 from separatrix.matrices.products import multiply
 from separatrix.messages import check_option, warn
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Terms
 from separatrix.selection import rules
@@ -84,7 +84,7 @@ class LogisticPathBase(LogisticClassifier):
         """Index of the point to predict with."""
 
 
-@describe_parameters
+@declare_parameters
 class LogisticPath(LogisticPathBase):
     """The regularization path of logistic regression over C, and its best point by AIC or BIC.
 
@@ -166,30 +166,17 @@ class LogisticPath(LogisticPathBase):
     array([[ True, False, False, False]])
     """
 
-    def __init__(
-        self,
-        Cs: Any = 30,
-        *,
-        l1_ratio: float = 0.0,
-        eps: float = 1e-4,
-        criterion: str = "bic",
-        fit_intercept: bool = True,
-        standardize: bool = False,
-        reference: Any = None,
-        class_weight: Any = None,
-        tol: float = 1e-6,
-        max_iter: int = 200,
-    ) -> None:
-        self.Cs = Cs
-        self.l1_ratio = l1_ratio
-        self.eps = eps
-        self.criterion = criterion
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.reference = reference
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
+    Cs: Any = 30
+    _: KW_ONLY
+    l1_ratio: float = 0.0
+    eps: float = 1e-4
+    criterion: str = "bic"
+    fit_intercept: bool = True
+    standardize: bool = False
+    reference: Any = None
+    class_weight: Any = None
+    tol: float = 1e-6
+    max_iter: int = 200
 
     def _path_rows(self, rows: Rows) -> Rows:
         check_option("criterion", self.criterion, ("aic", "bic"))
@@ -259,7 +246,7 @@ def error_rates(model: Any, X: Any, y: Any, sample_weight: Any) -> Floats:
 # Logistic regression with the penalty chosen by folds, along the regularization path.
 
 
-@describe_parameters
+@declare_parameters
 class LogisticCV(LogisticPathBase):
     """Logistic regression with C chosen by cross-validated log loss along the path.
 
@@ -344,32 +331,18 @@ class LogisticCV(LogisticPathBase):
     ((5, 3), True)
     """
 
-    def __init__(
-        self,
-        Cs: Any = 20,
-        *,
-        l1_ratio: float = 0.0,
-        eps: float = 1e-4,
-        cv: Any = None,
-        rule: str = "min",
-        fit_intercept: bool = True,
-        standardize: bool = False,
-        reference: Any = None,
-        class_weight: Any = None,
-        tol: float = 1e-6,
-        max_iter: int = 200,
-    ) -> None:
-        self.Cs = Cs
-        self.l1_ratio = l1_ratio
-        self.eps = eps
-        self.cv = cv
-        self.rule = rule
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.reference = reference
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
+    Cs: Any = 20
+    _: KW_ONLY
+    l1_ratio: float = 0.0
+    eps: float = 1e-4
+    cv: Any = None
+    rule: str = "min"
+    fit_intercept: bool = True
+    standardize: bool = False
+    reference: Any = None
+    class_weight: Any = None
+    tol: float = 1e-6
+    max_iter: int = 200
 
     @on_one_blas_thread
     def tune(self, data: TuningData) -> Tuning:

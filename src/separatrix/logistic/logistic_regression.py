@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats
@@ -24,7 +24,7 @@ from separatrix.logistic.problem import LogisticOptions, LogisticProblem, Separa
 from separatrix.logistic.tuning import FIT_POINTS, RidgeFolds, fold_fits
 from separatrix.logistic.wide import MAX_FULL, WideLogistic
 from separatrix.messages import InputError, check_option, warn_as
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.probability.likelihood import LogisticRows
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Encoding, Terms
@@ -32,6 +32,11 @@ from separatrix.selection.criteria import FitFigures
 from separatrix.selection.tuning import Tuning, TuningData
 from separatrix.statistics.moments import Standardizer
 from separatrix.threads import on_one_blas_thread
+
+if TYPE_CHECKING:
+    from separatrix.mixins import CallbackSupportMixin
+else:
+    from sklearn.callback import CallbackSupportMixin
 
 # -------------------------------------------------------------------------------------------------
 # What logistic models share: class weights, probabilities, a reference class, checked options.
@@ -142,7 +147,7 @@ class LogisticClassifier(ProbabilisticLinearClassifier):
 ACCURACY, NEAR_ACCURACY, WIDE_ACCURACY, CLASSES_ACCURACY = 1e-8, 1e-7, 1e-6, 1e-5
 
 
-@describe_parameters
+@declare_parameters
 class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
     """Logistic regression for two or more classes, with or without an elastic-net penalty.
 
@@ -236,44 +241,25 @@ class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
     True
     """
 
-    fit_statistics_: LogisticFitStatistics | None
+    fit_statistics_: LogisticFitStatistics | None = field(init=False)
 
-    def __init__(
-        self,
-        penalty: Any = "deprecated",
-        *,
-        C: float = 1.0,
-        l1_ratio: float = 0.0,
-        dual: bool = False,
-        tol: float = 1e-4,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1,
-        class_weight: Any = None,
-        random_state: Any = None,
-        solver: str = "lbfgs",
-        max_iter: int = 100,
-        verbose: int = 0,
-        warm_start: bool = False,
-        n_jobs: Any = None,
-        standardize: bool = False,
-        reference: Any = None,
-    ) -> None:
-        self.penalty = penalty
-        self.C = C
-        self.l1_ratio = l1_ratio
-        self.dual = dual
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.solver = solver
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.standardize = standardize
-        self.reference = reference
+    penalty: Any = "deprecated"
+    _: KW_ONLY
+    C: float = 1.0
+    l1_ratio: float = 0.0
+    dual: bool = False
+    tol: float = 1e-4
+    fit_intercept: bool = True
+    intercept_scaling: float = 1
+    class_weight: Any = None
+    random_state: Any = None
+    solver: str = "lbfgs"
+    max_iter: int = 100
+    verbose: int = 0
+    warm_start: bool = False
+    n_jobs: Any = None
+    standardize: bool = False
+    reference: Any = None
 
     @reads_tables
     @with_callbacks  # type: ignore[untyped-decorator]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from inspect import signature
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.callback import with_callbacks
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import UNUSED, process_routing
@@ -25,7 +25,7 @@ from separatrix.logistic.path import shared_products, solve_path, training_rows
 from separatrix.logistic.problem import LogisticOptions, constant_start
 from separatrix.messages import InputError, warn, warn_as
 from separatrix.optimize.convex import Certificate, Status
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.probability.likelihood import LogisticRows
 from separatrix.rows.rows import ArrayRows, InMemory, Rows
 from separatrix.rows.schema import Encoding, Terms, check_sample_weight, identity
@@ -40,6 +40,11 @@ from separatrix.selection.folds import (
     warn_of_parted_copies,
 )
 from separatrix.threads import parallel_map
+
+if TYPE_CHECKING:
+    from separatrix.mixins import CallbackSupportMixin
+else:
+    from sklearn.callback import CallbackSupportMixin
 
 # -------------------------------------------------------------------------------------------------
 # Defaults that scikit-learn is about to change, and what it warns of.
@@ -69,7 +74,7 @@ def warn_of_defaults(model: Any) -> None:
         warn_as(FutureWarning, f"The default value {_CHANGES[name]}, as in scikit-learn.")
 
 
-@describe_parameters
+@declare_parameters
 class LogisticRegressionCV(CallbackSupportMixin, logistic_regression.LogisticClassifier):
     """Logistic regression with C, and the ratio of penalties, of the best cross-validated score.
 
@@ -167,10 +172,10 @@ class LogisticRegressionCV(CallbackSupportMixin, logistic_regression.LogisticCla
     """
 
     C, l1_ratio, reference = 1.0, 0.0, None
-    scores_: Any  # arrays, or dicts by class
-    coefs_paths_: Any
-    C_: Any
-    l1_ratio_: Any
+    scores_: Any = field(init=False)  # arrays, or dicts by class
+    coefs_paths_: Any = field(init=False)
+    C_: Any = field(init=False)
+    l1_ratio_: Any = field(init=False)
     _no_inference = (
         "the penalty shrinks the coefficients and was chosen by looking at the same rows. Fit "
         "LogisticRegression with C=inf for inference."
@@ -179,46 +184,25 @@ class LogisticRegressionCV(CallbackSupportMixin, logistic_regression.LogisticCla
     # the scorer asks for the weights of ``score``, or not
     __metadata_request__score = {"sample_weight": UNUSED}  # noqa: RUF012
 
-    def __init__(
-        self,
-        *,
-        Cs: Any = 10,
-        l1_ratios: Any = LATER,
-        fit_intercept: bool = True,
-        cv: Any = None,
-        dual: bool = False,
-        penalty: Any = logistic_regression.UNSET,
-        scoring: Any = LATER,
-        solver: str = "lbfgs",
-        tol: float = 1e-4,
-        max_iter: int = 100,
-        class_weight: Any = None,
-        n_jobs: Any = None,
-        verbose: int = 0,
-        refit: bool = True,
-        intercept_scaling: float = 1.0,
-        random_state: Any = None,
-        use_legacy_attributes: Any = LATER,
-        standardize: bool = False,
-    ) -> None:
-        self.Cs = Cs
-        self.l1_ratios = l1_ratios
-        self.fit_intercept = fit_intercept
-        self.cv = cv
-        self.dual = dual
-        self.penalty = penalty
-        self.scoring = scoring
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.refit = refit
-        self.intercept_scaling = intercept_scaling
-        self.random_state = random_state
-        self.use_legacy_attributes = use_legacy_attributes
-        self.standardize = standardize
+    _: KW_ONLY
+    Cs: Any = 10
+    l1_ratios: Any = LATER
+    fit_intercept: bool = True
+    cv: Any = None
+    dual: bool = False
+    penalty: Any = logistic_regression.UNSET
+    scoring: Any = LATER
+    solver: str = "lbfgs"
+    tol: float = 1e-4
+    max_iter: int = 100
+    class_weight: Any = None
+    n_jobs: Any = None
+    verbose: int = 0
+    refit: bool = True
+    intercept_scaling: float = 1.0
+    random_state: Any = None
+    use_legacy_attributes: Any = LATER
+    standardize: bool = False
 
     @reads_tables
     @with_callbacks  # type: ignore[untyped-decorator]
@@ -275,7 +259,9 @@ class LogisticRegressionCV(CallbackSupportMixin, logistic_regression.LogisticCla
         context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
         return self
 
-    def score(self, X: Any, y: Any, *, sample_weight: Any = None, **score_params: Any) -> float:
+    def score(  # type: ignore[override]
+        self, X: Any, y: Any, *, sample_weight: Any = None, **score_params: Any
+    ) -> float:
         """The score by which C was chosen, on new rows."""
         if sample_weight is not None:
             score_params["sample_weight"] = sample_weight

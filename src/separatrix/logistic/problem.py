@@ -19,15 +19,7 @@ from scipy.optimize import linprog
 from separatrix.arrays import Floats
 from separatrix.optimize.convex import ROUNDING as duality_ROUNDING
 from separatrix.optimize.convex import Certificate, ElasticNetPenalty, without_rounding
-from separatrix.probability.likelihood import (
-    Chunk,
-    LogisticDesign,
-    LogisticDual,
-    LogisticGradient,
-    LogisticHessian,
-    LogisticHessianBlocks,
-    ScoreMargins,
-)
+from separatrix.probability import likelihood
 from separatrix.rows.rows import ArrayRows, EncodedRows, InMemory, Rows
 from separatrix.rows.schema import Block, Terms, concatenate
 from separatrix.statistics.moments import (
@@ -86,7 +78,7 @@ class LogisticProblem:
     """
 
     rows: Rows
-    design: LogisticDesign
+    design: likelihood.LogisticDesign
     scale: Floats
     penalty_scale: Floats
     ridge: Floats
@@ -108,12 +100,16 @@ class LogisticProblem:
 
     def gradient(self, theta: Floats) -> LossEvaluation:
         """Value and gradient, the cheapest pass."""
-        found = self.rows.reduce(LogisticGradient(self.design, theta / self.scale[:, None]))
+        found = self.rows.reduce(
+            likelihood.LogisticGradient(self.design, theta / self.scale[:, None])
+        )
         return self._evaluation(theta, found)
 
     def hessian(self, theta: Floats) -> LossEvaluation:
         """Value, gradient and Hessian in one pass."""
-        found = self.rows.reduce(LogisticHessian(self.design, theta / self.scale[:, None]))
+        found = self.rows.reduce(
+            likelihood.LogisticHessian(self.design, theta / self.scale[:, None])
+        )
         unit = np.tile(self.scale, theta.shape[1])
         hessian = found.hessian / np.outer(unit, unit)
         np.einsum("ii->i", hessian)[:] += np.tile(self.ridge, self.shape[1])
@@ -121,19 +117,23 @@ class LogisticProblem:
 
     def hessian_blocks(self, theta: Floats) -> Floats:
         """The diagonal blocks of the Hessian (scores x width x width)."""
-        blocks = self.rows.reduce(LogisticHessianBlocks(self.design, theta / self.scale[:, None]))
+        blocks = self.rows.reduce(
+            likelihood.LogisticHessianBlocks(self.design, theta / self.scale[:, None])
+        )
         return np.asarray(blocks.blocks / np.outer(self.scale, self.scale) + np.diag(self.ridge))
 
-    def dual(self, theta: Floats, step: Floats) -> LogisticDual:
+    def dual(self, theta: Floats, step: Floats) -> likelihood.LogisticDual:
         """The sums of a certificate at θ − step, in unit coordinates and without the penalty."""
         unit = self.scale[:, None]
-        found = self.rows.reduce(LogisticDual(self.design, theta / unit, step / unit))
+        found = self.rows.reduce(likelihood.LogisticDual(self.design, theta / unit, step / unit))
         found.gradient, found.dual_gradient = found.gradient / unit, found.dual_gradient / unit
         if not (np.isfinite(theta).all() and np.isfinite(step).all()):
             found.value = np.nan
         return found
 
-    def _evaluation(self, theta: Floats, logistic_gradient: LogisticGradient) -> LossEvaluation:
+    def _evaluation(
+        self, theta: Floats, logistic_gradient: likelihood.LogisticGradient
+    ) -> LossEvaluation:
         ridge = self.ridge[:, None] * theta
         value = logistic_gradient.value + 0.5 * float(
             np.sum(theta * ridge)
@@ -220,13 +220,15 @@ def build_problem(
     else:
         preconditioner = precondition(rows, moments, fit_intercept=fit_intercept)
         penalty_scale = np.zeros(preconditioner.rank)
-    design = LogisticDesign(targets, preconditioner.center, preconditioner.rotation, fit_intercept)
+    design = likelihood.LogisticDesign(
+        targets, preconditioner.center, preconditioner.rotation, fit_intercept
+    )
     return assemble_problem(rows, design, preconditioner, penalty_scale, moments.weight, options)
 
 
 def assemble_problem(
     rows: Rows,
-    design: LogisticDesign,
+    design: likelihood.LogisticDesign,
     preconditioner: Preconditioner,
     penalty_scale: Floats,
     weight: float,
@@ -353,7 +355,7 @@ def separation_by_linear_program(problem: LogisticProblem) -> Separation | None:
 
 
 def _margin_rows(
-    problem: LogisticProblem, chunk: Chunk, direction: Floats, tolerance: float
+    problem: LogisticProblem, chunk: likelihood.Chunk, direction: Floats, tolerance: float
 ) -> Floats:
     """One row a, in units of θ, for each margin a·v of a row that is within ``tolerance`` of 0."""
     z, indicators, w = chunk
@@ -372,9 +374,9 @@ def _margin_rows(
     return rows.reshape(len(i), -1)
 
 
-def _margins(problem: LogisticProblem, direction: Floats) -> ScoreMargins:
+def _margins(problem: LogisticProblem, direction: Floats) -> likelihood.ScoreMargins:
     scaled = direction / problem.scale[:, None]
-    return problem.rows.reduce(ScoreMargins(problem.design, scaled))
+    return problem.rows.reduce(likelihood.ScoreMargins(problem.design, scaled))
 
 
 def _project_separation(

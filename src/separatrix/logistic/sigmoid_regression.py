@@ -12,6 +12,7 @@ minimum, possibly not the global one.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -33,6 +34,7 @@ from separatrix.matrices.products import multiply
 from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import Certificate, Solution, Status
 from separatrix.optimize.newton import newton
+from separatrix.parameters import declare_parameters
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Term, check_sample_weight
 from separatrix.statistics.moments import prepare
@@ -151,6 +153,7 @@ def fit_sigmoid_squares(
     )
 
 
+@declare_parameters
 class SigmoidRegressionClassifier(ProbabilisticLinearClassifier):
     """Sigmoid outputs fitted to classes or labels by penalized least squares.
 
@@ -207,10 +210,10 @@ class SigmoidRegressionClassifier(ProbabilisticLinearClassifier):
     _sparse_ok = False
     _multi_output = True
 
-    def __init__(self, alpha: float = 1e-3, *, tol: float = 1e-9, max_iter: int = 200) -> None:
-        self.alpha = alpha
-        self.tol = tol
-        self.max_iter = max_iter
+    alpha: float = 1e-3
+    _: KW_ONLY
+    tol: float = 1e-9
+    max_iter: int = 200
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats
@@ -16,6 +15,7 @@ from separatrix.distances.elliptical import Elliptical
 from separatrix.estimators.base import RowsEstimator
 from separatrix.formula import nodes
 from separatrix.matrices.products import multiply
+from separatrix.mixins import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from separatrix.optimize.convex import Certificate
 from separatrix.threads import on_one_blas_thread
 

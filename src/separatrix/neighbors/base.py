@@ -6,15 +6,13 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn import get_config
-from sklearn.base import ClassifierMixin
 from sklearn.exceptions import DataConversionWarning
-from sklearn.neighbors._base import KNeighborsMixin, RadiusNeighborsMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -30,12 +28,18 @@ from separatrix.estimators.class_labels import coded_items, coded_rows
 from separatrix.formula.values import NoFormula
 from separatrix.kernels import Gaussian
 from separatrix.messages import InputError, check_option, warn
+from separatrix.mixins import ClassifierMixin
 from separatrix.neighbors import loops
 from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import identity, n_items, take_items, unit_weights
 from separatrix.selection.leave_one_out import LeftOut
 from separatrix.statistics.moments import prepare
 from separatrix.threads import parallel_map, pieces, thread_limit
+
+if TYPE_CHECKING:
+    from separatrix.mixins import KNeighborsMixin, RadiusNeighborsMixin
+else:
+    from sklearn.neighbors._base import KNeighborsMixin, RadiusNeighborsMixin
 
 #: Trees of scikit-learn, which hold their points.
 _TREES = ("KDTree", "BallTree", "KDTree64", "BallTree64", "KDTree32", "BallTree32")

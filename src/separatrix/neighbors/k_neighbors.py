@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
@@ -20,6 +19,7 @@ from separatrix.estimators.base import reads_tables
 from separatrix.formula import nodes
 from separatrix.formula.values import NoFormula
 from separatrix.messages import InputError, check_option
+from separatrix.mixins import RegressorMixin
 from separatrix.neighbors.base import (
     KNeighborsQueries,
     NeighborsClassifier,
@@ -40,7 +40,7 @@ from separatrix.neighbors.tuning import (
     tune_neighbors,
 )
 from separatrix.optimize.convex import Certificate
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.rows.schema import n_items
 from separatrix.selection.tuning import Tuning, TuningData
 from separatrix.threads import on_one_blas_thread, parallel_map, pieces, thread_limit
@@ -64,34 +64,20 @@ class WeightedNeighbors:
         return np.arange(0, n * k + 1, k), self.indices.ravel(), self.weights.ravel()
 
 
+@declare_parameters
 class NeighborsPredictor(KNeighborsQueries):
     """ŷ(x) = Σ vᵢ yᵢ / Σ vᵢ over the k nearest training points, with v from their distances."""
 
-    n_neighbors: int | str
-    weights: Any
-
-    def __init__(
-        self,
-        n_neighbors: int | str = 5,
-        *,
-        weights: Any = "uniform",
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        p: float = 2,
-        metric: Any = "minkowski",
-        metric_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-        standardize: bool = False,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.metric = metric
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-        self.standardize = standardize
+    n_neighbors: int | str = 5
+    _: KW_ONLY
+    weights: Any = "uniform"
+    algorithm: str = "auto"
+    leaf_size: int = 30
+    p: float = 2
+    metric: Any = "minkowski"
+    metric_params: dict[str, Any] | None = None
+    n_jobs: int | None = None
+    standardize: bool = False
 
     @reads_tables
     @abstractmethod
@@ -267,7 +253,7 @@ def weighted_medians(targets: Floats, indices: Ints, weights: Floats) -> Floats:
     return out
 
 
-@describe_parameters
+@declare_parameters
 class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
     """Classification by a weighted vote of the k nearest training rows.
 
@@ -340,32 +326,8 @@ class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
     [[0.33, 0.67]]
     """
 
-    def __init__(
-        self,
-        n_neighbors: int | str = 5,
-        *,
-        weights: Any = "uniform",
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        p: float = 2,
-        metric: Any = "minkowski",
-        metric_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-        standardize: bool = False,
-        smoothing: float = 0.0,
-    ) -> None:
-        super().__init__(
-            n_neighbors,
-            weights=weights,
-            algorithm=algorithm,
-            leaf_size=leaf_size,
-            p=p,
-            metric=metric,
-            metric_params=metric_params,
-            n_jobs=n_jobs,
-            standardize=standardize,
-        )
-        self.smoothing = smoothing
+    _: KW_ONLY
+    smoothing: float = 0.0
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -431,7 +393,7 @@ class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
         return nodes.ClassFormula(chosen, self.classes_, None, p, decided_by=votes)
 
 
-@describe_parameters
+@declare_parameters
 class KNeighborsRegressor(RegressorMixin, NeighborsPredictor):
     """Regression by the weighted mean, or another aggregate, of the k nearest training rows.
 
@@ -496,34 +458,10 @@ class KNeighborsRegressor(RegressorMixin, NeighborsPredictor):
     """
 
     _multi_output = True
-    targets_: Floats
+    targets_: Floats = field(init=False)
 
-    def __init__(
-        self,
-        n_neighbors: int | str = 5,
-        *,
-        weights: Any = "uniform",
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        p: float = 2,
-        metric: Any = "minkowski",
-        metric_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-        standardize: bool = False,
-        aggregate: Any = "mean",
-    ) -> None:
-        super().__init__(
-            n_neighbors,
-            weights=weights,
-            algorithm=algorithm,
-            leaf_size=leaf_size,
-            p=p,
-            metric=metric,
-            metric_params=metric_params,
-            n_jobs=n_jobs,
-            standardize=standardize,
-        )
-        self.aggregate = aggregate
+    _: KW_ONLY
+    aggregate: Any = "mean"
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
@@ -18,30 +17,25 @@ from separatrix.estimators.base import reads_tables
 from separatrix.formula import nodes
 from separatrix.kernels import Gaussian
 from separatrix.messages import InputError
+from separatrix.mixins import ClassifierMixin, RegressorMixin
 from separatrix.neighbors import base
 from separatrix.optimize.convex import Certificate
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters, describe_parameters
 from separatrix.rows.schema import take_items
 from separatrix.selection.leave_one_out import LeftOut
 from separatrix.threads import on_one_blas_thread
 
 
+@declare_parameters
 class KernelSmoother(base.InstanceBasedModel):
     """f(x) = Σ pᵢ yᵢ with pᵢ ∝ wᵢ exp(−d(x, xᵢ)²/2h²), which sum to one over the training rows."""
 
-    bandwidth: Any
-    bandwidth_: float
+    bandwidth_: float = field(init=False)
 
-    def __init__(
-        self,
-        bandwidth: Any = "loo",
-        *,
-        metric: Any = "euclidean",
-        standardize: bool = False,
-    ) -> None:
-        self.bandwidth = bandwidth
-        self.metric = metric
-        self.standardize = standardize
+    bandwidth: Any = "loo"
+    _: KW_ONLY
+    metric: Any = "euclidean"
+    standardize: bool = False
 
     def _fit_bandwidth(self, targets: NDArray[Any], y: Floats, loss: RowLoss) -> None:
         """Check the bandwidth, or choose it by the leave-one-out loss of ``y`` (n x k)."""

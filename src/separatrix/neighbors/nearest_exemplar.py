@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, field
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 
 from separatrix.arrays import Floats, Ints
 from separatrix.distances.exemplars import geometric_median, medoid
@@ -15,6 +15,7 @@ from separatrix.distances.names import PrecomputedDistances
 from separatrix.estimators.base import reads_tables
 from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option
+from separatrix.mixins import ClassifierMixin
 from separatrix.neighbors.base import (
     InstanceBasedModel,
     check_n_neighbors,
@@ -22,7 +23,7 @@ from separatrix.neighbors.base import (
     fit_classes,
 )
 from separatrix.optimize.convex import Certificate
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.rows.schema import take_items
 from separatrix.threads import on_one_blas_thread
 
@@ -41,7 +42,7 @@ class Exemplar(NamedTuple):
     residual: float = np.nan
 
 
-@describe_parameters
+@declare_parameters
 class NearestExemplar(ClassifierMixin, InstanceBasedModel):
     """Classification by the nearest class mean, geometric median or medoid.
 
@@ -97,24 +98,16 @@ class NearestExemplar(ClassifierMixin, InstanceBasedModel):
     (['cart', 'dog'], ['c'])
     """
 
-    codes_: Ints
-    exemplar_codes_: Ints
-    exemplars_: Any
+    codes_: Ints = field(init=False)
+    exemplar_codes_: Ints = field(init=False)
+    exemplars_: Any = field(init=False)
 
-    def __init__(
-        self,
-        metric: Any = "euclidean",
-        exemplar: str = "mean",
-        *,
-        n_exemplars: int = 1,
-        n_neighbors: int = 1,
-        standardize: bool = False,
-    ) -> None:
-        self.metric = metric
-        self.exemplar = exemplar
-        self.n_exemplars = n_exemplars
-        self.n_neighbors = n_neighbors
-        self.standardize = standardize
+    metric: Any = "euclidean"
+    exemplar: str = "mean"
+    _: KW_ONLY
+    n_exemplars: int = 1
+    n_neighbors: int = 1
+    standardize: bool = False
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

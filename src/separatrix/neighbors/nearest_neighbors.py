@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.base import reads_tables
 from separatrix.estimators.metric_inputs import holds_objects
+from separatrix.mixins import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from separatrix.neighbors import base
 from separatrix.optimize.convex import Certificate
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.rows.schema import n_items, unit_weights
 from separatrix.threads import on_one_blas_thread
 
@@ -32,7 +34,7 @@ def fit_unlabeled(model: Any, X: Any) -> None:
     )
 
 
-@describe_parameters
+@declare_parameters
 class NearestNeighbors(base.KNeighborsQueries, base.RadiusQueries):
     """Exact search for the nearest rows, or objects of any kind.
 
@@ -90,28 +92,16 @@ class NearestNeighbors(base.KNeighborsQueries, base.RadiusQueries):
     [0, 1]
     """
 
-    def __init__(
-        self,
-        *,
-        n_neighbors: int = 5,
-        radius: float = 1.0,
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        metric: Any = "minkowski",
-        p: float = 2,
-        metric_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-        standardize: bool = False,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-        self.standardize = standardize
+    _: KW_ONLY
+    n_neighbors: int = 5
+    radius: float = 1.0
+    algorithm: str = "auto"
+    leaf_size: int = 30
+    metric: Any = "minkowski"
+    p: float = 2
+    metric_params: dict[str, Any] | None = None
+    n_jobs: int | None = None
+    standardize: bool = False
 
     @reads_tables
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
@@ -138,6 +128,7 @@ class _GraphTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """A transformer whose columns are the training rows."""
 
     n_samples_fit_: int
+    fit: Callable[..., Any]
 
     @property
     def _n_features_out(self) -> int:
@@ -148,7 +139,7 @@ class _GraphTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return self.fit(X).transform(X)
 
 
-@describe_parameters
+@declare_parameters
 class KNeighborsTransformer(_GraphTransformer, base.KNeighborsQueries):
     """The graph of the k nearest training rows, as a sparse matrix.
 
@@ -199,28 +190,16 @@ class KNeighborsTransformer(_GraphTransformer, base.KNeighborsQueries):
            [0., 1., 0.]])
     """
 
-    def __init__(
-        self,
-        *,
-        mode: str = "distance",
-        n_neighbors: int = 5,
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        metric: Any = "minkowski",
-        p: float = 2,
-        metric_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-        standardize: bool = False,
-    ) -> None:
-        self.mode = mode
-        self.n_neighbors = n_neighbors
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-        self.standardize = standardize
+    _: KW_ONLY
+    mode: str = "distance"
+    n_neighbors: int = 5
+    algorithm: str = "auto"
+    leaf_size: int = 30
+    metric: Any = "minkowski"
+    p: float = 2
+    metric_params: dict[str, Any] | None = None
+    n_jobs: int | None = None
+    standardize: bool = False
 
     @reads_tables
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
@@ -238,7 +217,7 @@ class KNeighborsTransformer(_GraphTransformer, base.KNeighborsQueries):
         return self.kneighbors_graph(X, k, self.mode)
 
 
-@describe_parameters
+@declare_parameters
 class RadiusNeighborsTransformer(_GraphTransformer, base.RadiusQueries):
     """The graph of all training rows within a radius, as a sparse matrix.
 
@@ -287,28 +266,16 @@ class RadiusNeighborsTransformer(_GraphTransformer, base.RadiusQueries):
     ([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]], 5)
     """
 
-    def __init__(
-        self,
-        *,
-        mode: str = "distance",
-        radius: float = 1.0,
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        metric: Any = "minkowski",
-        p: float = 2,
-        metric_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-        standardize: bool = False,
-    ) -> None:
-        self.mode = mode
-        self.radius = radius
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-        self.standardize = standardize
+    _: KW_ONLY
+    mode: str = "distance"
+    radius: float = 1.0
+    algorithm: str = "auto"
+    leaf_size: int = 30
+    metric: Any = "minkowski"
+    p: float = 2
+    metric_params: dict[str, Any] | None = None
+    n_jobs: int | None = None
+    standardize: bool = False
 
     @reads_tables
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002

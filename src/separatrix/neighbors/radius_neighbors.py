@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
 
 from separatrix.arrays import Floats, Ints
 from separatrix.distances.search import NeighborLists
@@ -15,9 +15,10 @@ from separatrix.estimators.base import reads_tables
 from separatrix.formula import nodes
 from separatrix.formula.values import NoFormula
 from separatrix.messages import InputError
+from separatrix.mixins import RegressorMixin
 from separatrix.neighbors import base
 from separatrix.optimize.convex import Certificate
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.threads import on_one_blas_thread
 
 # -------------------------------------------------------------------------------------------------
@@ -97,7 +98,7 @@ def wide_enough(columns: NDArray[Any], label: Any) -> NDArray[Any]:
     return columns.astype(np.result_type(columns.dtype, np.asarray(label).dtype))
 
 
-@describe_parameters
+@declare_parameters
 class RadiusNeighborsClassifier(base.NeighborsClassifier, RadiusPredictor):
     """Classification by a weighted vote of all training rows within a radius.
 
@@ -159,30 +160,17 @@ class RadiusNeighborsClassifier(base.NeighborsClassifier, RadiusPredictor):
     ['a', 'b', 'b']
     """
 
-    def __init__(
-        self,
-        radius: float = 1.0,
-        *,
-        weights: Any = "uniform",
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        p: float = 2,
-        metric: Any = "minkowski",
-        outlier_label: Any = None,
-        metric_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-        standardize: bool = False,
-    ) -> None:
-        self.radius = radius
-        self.weights = weights
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.metric = metric
-        self.outlier_label = outlier_label
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-        self.standardize = standardize
+    radius: float = 1.0
+    _: KW_ONLY
+    weights: Any = "uniform"
+    algorithm: str = "auto"
+    leaf_size: int = 30
+    p: float = 2
+    metric: Any = "minkowski"
+    outlier_label: Any = None
+    metric_params: dict[str, Any] | None = None
+    n_jobs: int | None = None
+    standardize: bool = False
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -281,7 +269,7 @@ class RadiusNeighborsClassifier(base.NeighborsClassifier, RadiusPredictor):
         return nodes.ClassFormula(chosen, labels, None, p, decided_by=near.sums)
 
 
-@describe_parameters
+@declare_parameters
 class RadiusNeighborsRegressor(RegressorMixin, RadiusPredictor):
     """Regression by the weighted mean of all training rows within a radius.
 
@@ -332,30 +320,18 @@ class RadiusNeighborsRegressor(RegressorMixin, RadiusPredictor):
     """
 
     _multi_output = True
-    targets_: Floats
+    targets_: Floats = field(init=False)
 
-    def __init__(
-        self,
-        radius: float = 1.0,
-        *,
-        weights: Any = "uniform",
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        p: float = 2,
-        metric: Any = "minkowski",
-        metric_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-        standardize: bool = False,
-    ) -> None:
-        self.radius = radius
-        self.weights = weights
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.metric = metric
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-        self.standardize = standardize
+    radius: float = 1.0
+    _: KW_ONLY
+    weights: Any = "uniform"
+    algorithm: str = "auto"
+    leaf_size: int = 30
+    p: float = 2
+    metric: Any = "minkowski"
+    metric_params: dict[str, Any] | None = None
+    n_jobs: int | None = None
+    standardize: bool = False
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

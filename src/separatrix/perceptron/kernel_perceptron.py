@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas
-from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -24,14 +23,15 @@ from separatrix.kernels.base import PreparedKernel
 from separatrix.kernels.mercer import check_mercer
 from separatrix.kernels.structures import as_list
 from separatrix.messages import InputError, warn
+from separatrix.mixins import ClassifierMixin
 from separatrix.optimize.convex import Certificate, Status
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.perceptron import perceptron
 from separatrix.perceptron.loops import next_mistake
 from separatrix.threads import on_one_blas_thread
 
 
-@describe_parameters
+@declare_parameters
 class KernelPerceptron(ClassifierMixin, KernelModel):
     """The perceptron in its dual form, with a kernel in place of inner products.
 
@@ -118,35 +118,21 @@ class KernelPerceptron(ClassifierMixin, KernelModel):
     'converged'
     """
 
-    expansion_: KernelExpansion
-    mistakes_: Ints
+    expansion_: KernelExpansion = field(init=False)
+    mistakes_: Ints = field(init=False)
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        order: str = "given",
-        max_epochs: int = 200,
-        average: bool = False,
-        pocket: bool = False,
-        fit_intercept: bool = True,
-        cache_size: float = 200.0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.order = order
-        self.max_epochs = max_epochs
-        self.average = average
-        self.pocket = pocket
-        self.fit_intercept = fit_intercept
-        self.cache_size = cache_size
-        self.random_state = random_state
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    gamma: str | float = "scale"
+    degree: int = 3
+    coef0: float = 0.0
+    order: str = "given"
+    max_epochs: int = 200
+    average: bool = False
+    pocket: bool = False
+    fit_intercept: bool = True
+    cache_size: float = 200.0
+    random_state: Any = None
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

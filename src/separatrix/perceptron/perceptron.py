@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,13 +19,13 @@ from separatrix.estimators.base import reads_tables
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.convex import Certificate, Solution, Status
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.perceptron.loops import train_dense, train_sparse
 from separatrix.rows.schema import Encoding
 from separatrix.statistics.moments import Standardizer
 
 
-@describe_parameters
+@declare_parameters
 class Perceptron(LinearClassifier):
     """Rosenblatt's perceptron: a linear classifier updated at every misclassified row.
 
@@ -133,63 +133,36 @@ class Perceptron(LinearClassifier):
     """
 
     sparsify, densify = linear_classifier.sparsify, linear_classifier.densify
-    trace_: MistakeTrace
-    state_: PerceptronState
-    mistakes_: Ints
-    mistake_bound_: float
+    trace_: MistakeTrace = field(init=False)
+    state_: PerceptronState = field(init=False)
+    mistakes_: Ints = field(init=False)
+    mistake_bound_: float = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        penalty: str | None = None,
-        alpha: float = 0.0001,
-        l1_ratio: float = 0.15,
-        fit_intercept: bool = True,
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        shuffle: bool = True,
-        verbose: int = 0,
-        eta0: float = 1.0,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        class_weight: Any = None,
-        warm_start: bool = False,
-        order: str | None = None,
-        start: str = "zero",
-        max_epochs: int | None = None,
-        update: str = "online",
-        average: bool = False,
-        pocket: bool = False,
-        standardize: bool = False,
-        store_weights: bool = False,
-    ) -> None:
-        self.penalty = penalty
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.eta0 = eta0
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.order = order
-        self.start = start
-        self.max_epochs = max_epochs
-        self.update = update
-        self.average = average
-        self.pocket = pocket
-        self.standardize = standardize
-        self.store_weights = store_weights
+    _: KW_ONLY
+    penalty: str | None = None
+    alpha: float = 0.0001
+    l1_ratio: float = 0.15
+    fit_intercept: bool = True
+    max_iter: int = 1000
+    tol: float | None = 1e-3
+    shuffle: bool = True
+    verbose: int = 0
+    eta0: float = 1.0
+    n_jobs: int | None = None
+    random_state: Any = 0
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 5
+    class_weight: Any = None
+    warm_start: bool = False
+    order: str | None = None
+    start: str = "zero"
+    max_epochs: int | None = None
+    update: str = "online"
+    average: bool = False
+    pocket: bool = False
+    standardize: bool = False
+    store_weights: bool = False
 
     @property
     def _textbook(self) -> bool:

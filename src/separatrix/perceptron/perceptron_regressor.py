@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
@@ -14,7 +13,9 @@ from separatrix.arrays import Floats
 from separatrix.estimators.base import LinearModel, one_number, reads_tables
 from separatrix.estimators.scaling import StandardDesign, standard_design
 from separatrix.messages import InputError, warn
+from separatrix.mixins import RegressorMixin
 from separatrix.optimize.convex import Certificate, Solution, Status
+from separatrix.parameters import declare_parameters
 from separatrix.perceptron.loops import train_regression
 from separatrix.perceptron.perceptron import PerceptronState, TrainingOptions, epoch_orders
 from separatrix.rows.rows import ArrayRows
@@ -40,6 +41,7 @@ class ResidualTrace:
     step: float
 
 
+@declare_parameters
 class PerceptronRegressor(RegressorMixin, LinearModel):
     """Least squares by stochastic gradient steps, one row at a time (Widrow and Hoff).
 
@@ -107,28 +109,17 @@ class PerceptronRegressor(RegressorMixin, LinearModel):
     """
 
     _sparse_ok = False
-    state_: PerceptronState
+    state_: PerceptronState = field(init=False)
 
-    def __init__(
-        self,
-        learning_rate: float | None = None,
-        *,
-        max_epochs: int = 200,
-        bound: float | None = None,
-        order: str = "given",
-        average: bool = False,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.learning_rate = learning_rate
-        self.max_epochs = max_epochs
-        self.bound = bound
-        self.order = order
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.random_state = random_state
+    learning_rate: float | None = None
+    _: KW_ONLY
+    max_epochs: int = 200
+    bound: float | None = None
+    order: str = "given"
+    average: bool = False
+    fit_intercept: bool = True
+    standardize: bool = True
+    random_state: Any = None
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

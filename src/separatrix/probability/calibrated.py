@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, field
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +18,7 @@ from separatrix.estimators.class_labels import (
 )
 from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.probability.calibrations import (
     BinaryCalibration,
     IsotonicCalibration,
@@ -35,7 +37,7 @@ _METHODS: dict[str, type[BinaryCalibration]] = {
 JOINT = "temperature"
 
 
-@describe_parameters
+@declare_parameters
 class CalibratedClassifier(wrapped.WrappedClassifier):
     """Classifier with calibrated probabilities: p = calibration(score).
 
@@ -83,12 +85,12 @@ class CalibratedClassifier(wrapped.WrappedClassifier):
     array([0.1, 0.9])
     """
 
-    calibrations_: list[Any]
+    calibrations_: list[Any] = field(init=False)
 
-    def __init__(self, estimator: Any, *, method: str = "logistic", cv: Any = 5) -> None:
-        self.estimator = estimator
-        self.method = method
-        self.cv = cv
+    estimator: Any
+    _: KW_ONLY
+    method: str = "logistic"
+    cv: Any = 5
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`.
@@ -194,7 +196,7 @@ def calibrations(
     return [_METHODS[method]().fit(columns[:, j], codes == k, w) for j, k in enumerate(targets)]
 
 
-def calibrated_probabilities(maps: list[BinaryCalibration], scores: Floats) -> Floats:
+def calibrated_probabilities(maps: Sequence[BinaryCalibration], scores: Floats) -> Floats:
     """Class probabilities from scores (n, or n x K)."""
     if scores.ndim == 1:
         p = maps[0].predict(scores)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit, logsumexp, softmax
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats
 from separatrix.estimators.base import in_words, label_array
 from separatrix.formula import nodes
 from separatrix.messages import InputError
+from separatrix.mixins import BaseEstimator
 from separatrix.optimize.convex import Certificate
 from separatrix.optimize.newton import newton
+from separatrix.parameters import declare_parameters
 from separatrix.probability.loops import sigmoid_newton
 from separatrix.probability.roc import BinaryScores, binary_scores
 from separatrix.rows.schema import check_sample_weight, unit_of, unit_weights
@@ -60,6 +61,7 @@ class BinaryCalibration(BaseEstimator):
         return tags
 
 
+@declare_parameters
 class LogisticCalibration(BinaryCalibration):
     """Logistic calibration from the class means of the scores, in closed form.
 
@@ -108,10 +110,10 @@ class LogisticCalibration(BinaryCalibration):
     array([0.23, 0.5 , 0.77])
     """
 
-    map_: SigmoidMap
+    map_: SigmoidMap = field(init=False)
 
-    def __init__(self, *, ratio: float | None = None) -> None:
-        self.ratio = ratio
+    _: KW_ONLY
+    ratio: float | None = None
 
     def _learn(self, rows: BinaryScores) -> tuple[SigmoidMap, Certificate]:
         if self.ratio is not None and not 0 < self.ratio < np.inf:
@@ -134,6 +136,7 @@ class LogisticCalibration(BinaryCalibration):
         return self.map_.center
 
 
+@declare_parameters
 class PlattCalibration(BinaryCalibration):
     """Platt scaling: the sigmoid of maximum likelihood.
 
@@ -177,10 +180,10 @@ class PlattCalibration(BinaryCalibration):
     array([0.4, 0.5, 0.6])
     """
 
-    map_: SigmoidMap
+    map_: SigmoidMap = field(init=False)
 
-    def __init__(self, *, smooth: bool = True) -> None:
-        self.smooth = smooth
+    _: KW_ONLY
+    smooth: bool = True
 
     def _learn(self, rows: BinaryScores) -> tuple[SigmoidMap, Certificate]:
         return fit_platt(rows, smooth=self.smooth)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import combinations, islice
 from typing import Any, Self
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
-from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import clone
 from sklearn.metrics import accuracy_score
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
@@ -23,26 +23,16 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
 
 from separatrix.arrays import Floats, Ints
-from separatrix.estimators import class_labels
+from separatrix.estimators import class_labels, wrapped
 from separatrix.estimators.base import RowsEstimator, reads_tables, validate_data
-from separatrix.estimators.wrapped import (
-    LabeledRows,
-    columns_of,
-    decision_scores,
-    fit_wrapped,
-    is_pairwise,
-    joint_certificate,
-    log_odds,
-    require_classifier,
-    takes_structures,
-    warn_once,
-)
+from separatrix.estimators.wrapped import log_odds
 from separatrix.formula import nodes
 from separatrix.formula.values import NoFormula
 from separatrix.kernels.structures import as_list
 from separatrix.messages import InputError, warn
+from separatrix.mixins import ClassifierMixin, MetaEstimatorMixin
 from separatrix.optimize.convex import Certificate
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters, describe_parameters
 from separatrix.probability.calibrated import normalize
 from separatrix.probability.reject import labels_with_reject
 from separatrix.rows.rows import Rows
@@ -54,38 +44,41 @@ from separatrix.threads import MIN_PIECES, on_one_blas_thread, parallel_map
 # Binary classifiers that vote among several classes: fitting, scores and decisions.
 
 
+@declare_parameters
 class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, RowsEstimator):
     """Binary classifiers that vote among several classes."""
 
-    estimators_: list[Any]
-    encoding_: Encoding
-    certificate_: Certificate
-    pairwise_indices_: list[Ints] | None
+    estimators_: list[Any] = field(init=False)
+    encoding_: Encoding = field(init=False)
+    certificate_: Certificate = field(init=False)
+    pairwise_indices_: list[Ints] | None = field(init=False)
 
-    def __init__(self, estimator: Any, *, reject: bool = False, reject_label: Any = None) -> None:
-        self.estimator = estimator
-        self.reject = reject
-        self.reject_label = reject_label
+    estimator: Any
+    _: KW_ONLY
+    reject: bool = False
+    reject_label: Any = None
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
-        require_classifier(self.estimator)
+        wrapped.require_classifier(self.estimator)
         rows = self._code_rows(X, y, sample_weight)
         if self.reject:
             labels_with_reject(self.classes_, self.reject_label)
         if len(self.classes_) == 2:
-            self.estimators_ = [fit_wrapped(self.estimator, rows)]
+            self.estimators_ = [wrapped.fit_wrapped(self.estimator, rows)]
         else:
-            with warn_once():
+            with wrapped.warn_once():
                 self.estimators_ = self._each_fitted(self._parts(rows))
         return self._certify_all()
 
-    def _each_fitted(self, parts: Iterator[LabeledRows]) -> list[Any]:
+    def _each_fitted(self, parts: Iterator[wrapped.LabeledRows]) -> list[Any]:
         """A classifier for each part: on threads, some parts at a time."""
         models: list[Any] = []
         while batch := list(islice(parts, MIN_PIECES)):
-            models += self._on_threads(lambda part: fit_wrapped(self.estimator, part), batch)
+            models += self._on_threads(
+                lambda part: wrapped.fit_wrapped(self.estimator, part), batch
+            )
         return models
 
     def _on_threads(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
@@ -95,7 +88,7 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, RowsEstimator):
         return [work(item) for item in items]
 
     def _certify_all(self) -> Self:
-        self.certificate_ = joint_certificate(
+        self.certificate_ = wrapped.joint_certificate(
             f"{len(self.estimators_)} binary classifiers for {len(self.classes_)} classes",
             self.estimators_,
         )
@@ -103,19 +96,21 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, RowsEstimator):
 
     @property
     def _structures(self) -> bool:
-        return takes_structures(self.estimator)
+        return wrapped.takes_structures(self.estimator)
 
     @property
     def n_classes_(self) -> int:
         """Number of classes."""
         return len(self.classes_)
 
-    def _code_rows(self, X: Any, y: Any, sample_weight: Any) -> LabeledRows:
+    def _code_rows(self, X: Any, y: Any, sample_weight: Any) -> wrapped.LabeledRows:
         """Design, class codes and weights of the rows with positive weight."""
         self.pairwise_indices_ = None
         if self._structures:
             coded = class_labels.coded_items(self, X, y, sample_weight)
-            return LabeledRows(coded.x, coded.codes, None if sample_weight is None else coded.w)
+            return wrapped.LabeledRows(
+                coded.x, coded.codes, None if sample_weight is None else coded.w
+            )
         if isinstance(X, Rows):
             table = class_labels.class_rows(self, X, y, sample_weight)
             prepared = prepare(table)
@@ -129,9 +124,9 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, RowsEstimator):
             assert block.parts is not None
             codes = block.parts
         class_labels.refuse_singletons(len(codes), self.classes_)
-        all_rows = LabeledRows(block.x, codes, block.w)
+        all_rows = wrapped.LabeledRows(block.x, codes, block.w)
         weighted = all_rows.positive_weight
-        if is_pairwise(self.estimator) or len(weighted) == len(codes):
+        if wrapped.is_pairwise(self.estimator) or len(weighted) == len(codes):
             return all_rows
         return all_rows.take(weighted)
 
@@ -140,10 +135,10 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, RowsEstimator):
         check_is_fitted(self)
         x: Any = as_list(X) if self._structures else self._design(X)
         indices = getattr(self, "pairwise_indices_", None) or [None] * len(self.estimators_)
-        return [x if columns is None else columns_of(x, columns) for columns in indices]
+        return [x if columns is None else wrapped.columns_of(x, columns) for columns in indices]
 
     @abstractmethod
-    def _parts(self, rows: LabeledRows) -> Iterator[LabeledRows]:
+    def _parts(self, rows: wrapped.LabeledRows) -> Iterator[wrapped.LabeledRows]:
         """The rows of each binary classifier, labeled 0 and 1."""
 
     def _scores(self, X: Any) -> Floats:
@@ -153,7 +148,7 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, RowsEstimator):
         if gives_probabilities(self):
             columns = self._on_threads(lambda pair: log_odds(pair[0].predict_proba(pair[1])), pairs)
         else:
-            columns = self._on_threads(lambda pair: decision_scores(*pair), pairs)
+            columns = self._on_threads(lambda pair: wrapped.decision_scores(*pair), pairs)
         return np.stack(columns, axis=1)
 
     @on_one_blas_thread
@@ -193,7 +188,7 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, RowsEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
-        tags.input_tags.pairwise = is_pairwise(self.estimator)
+        tags.input_tags.pairwise = wrapped.is_pairwise(self.estimator)
         return tags
 
     def _members(self) -> tuple[list[nodes.ClassFormula], nodes.Node]:
@@ -295,15 +290,17 @@ class OneVsRest(BinaryEnsemble):
         self.multilabel_ = bool(several and type_of_target(y) == "multilabel-indicator")
         if not self.multilabel_:
             return super().fit(X, y, sample_weight)
-        require_classifier(self.estimator)
+        wrapped.require_classifier(self.estimator)
         x, labels, w = label_columns(self, X, y, sample_weight, structures=self._structures)
         self.classes_, self.pairwise_indices_ = np.arange(labels.shape[1]), None
         constant = labels.min(axis=0) == labels.max(axis=0)
         for column in np.flatnonzero(constant):
             warn("SEP016", f"label {column} is {labels[0, column]} in every row, and predicted so.")
-        with warn_once():
+        with wrapped.warn_once():
             models = iter(
-                self._each_fitted(LabeledRows(x, indicator, w) for indicator in labels.T[~constant])
+                self._each_fitted(
+                    wrapped.LabeledRows(x, indicator, w) for indicator in labels.T[~constant]
+                )
             )
         self.estimators_ = [
             ConstantLabel(int(labels[0, column])) if same else next(models)
@@ -356,9 +353,9 @@ class OneVsRest(BinaryEnsemble):
             return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
         return super().score(X, y, sample_weight)
 
-    def _parts(self, rows: LabeledRows) -> Iterator[LabeledRows]:
+    def _parts(self, rows: wrapped.LabeledRows) -> Iterator[wrapped.LabeledRows]:
         for k in range(len(self.classes_)):
-            yield LabeledRows(rows.x, (rows.y == k).astype(np.int64), rows.w)
+            yield wrapped.LabeledRows(rows.x, (rows.y == k).astype(np.int64), rows.w)
 
     def _by_class(self, scores: Floats) -> Floats:
         return scores
@@ -403,7 +400,7 @@ class OneVsRest(BinaryEnsemble):
         return self._formula_of(scores, scores, nodes.Marks(scores, 0.0), p)
 
 
-@describe_parameters
+@declare_parameters
 class OneVsOne(BinaryEnsemble):
     """One-vs-one: K(K − 1)/2 binary classifiers, one for each pair of classes.
 
@@ -450,18 +447,10 @@ class OneVsOne(BinaryEnsemble):
     (3, ['a', 'b', 'c'])
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        reject: bool = False,
-        reject_label: Any = None,
-        max_classes: int = 100,
-    ) -> None:
-        super().__init__(estimator, reject=reject, reject_label=reject_label)
-        self.max_classes = max_classes
+    _: KW_ONLY
+    max_classes: int = 100
 
-    def _parts(self, rows: LabeledRows) -> Iterator[LabeledRows]:
+    def _parts(self, rows: wrapped.LabeledRows) -> Iterator[wrapped.LabeledRows]:
         k = len(self.classes_)
         if k > self.max_classes:
             raise InputError(
@@ -472,10 +461,10 @@ class OneVsOne(BinaryEnsemble):
         by_class = np.split(order, np.cumsum(np.bincount(rows.y, minlength=k))[:-1])
         for i, j in combinations(range(k), 2):
             both = np.sort(np.concatenate([by_class[i], by_class[j]]))
-            if is_pairwise(self.estimator):
+            if wrapped.is_pairwise(self.estimator):
                 self.pairwise_indices_ = [*(self.pairwise_indices_ or []), both]
             pair, _ = rows.split(self.estimator, both, both[:0])
-            yield LabeledRows(pair.x, (pair.y == j).astype(np.int64), pair.w)
+            yield wrapped.LabeledRows(pair.x, (pair.y == j).astype(np.int64), pair.w)
 
     @available_if(gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:

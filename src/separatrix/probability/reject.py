@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, field
 from numbers import Real
 from typing import Any, Self
 
@@ -15,6 +16,7 @@ from separatrix.estimators.base import known_codes
 from separatrix.formula import nodes
 from separatrix.formula.values import NoFormula
 from separatrix.messages import InputError
+from separatrix.parameters import declare_parameters
 from separatrix.probability.costs import Costs, costs_of
 from separatrix.probability.roc import CoverageRisk, coverage_risk
 
@@ -56,6 +58,7 @@ def labels_with_reject(classes: NDArray[Any], reject_label: Any = None) -> NDArr
     return labels
 
 
+@declare_parameters
 class RejectOption(wrapped.WrappedClassifier):
     """Classifier that predicts at least expected cost, and rejects where that is cheaper.
 
@@ -111,13 +114,13 @@ class RejectOption(wrapped.WrappedClassifier):
     ['a', 'reject', 'b']
     """
 
-    costs_: Costs
-    labels_: NDArray[Any]
+    costs_: Costs = field(init=False)
+    labels_: NDArray[Any] = field(init=False)
 
-    def __init__(self, estimator: Any, *, costs: Any = 0.2, reject_label: Any = None) -> None:
-        self.estimator = estimator
-        self.costs = costs
-        self.reject_label = reject_label
+    estimator: Any
+    _: KW_ONLY
+    costs: Any = 0.2
+    reject_label: Any = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""

@@ -21,16 +21,8 @@ import numpy as np
 from separatrix.arrays import Floats, Ints
 from separatrix.messages import InputError
 from separatrix.rows.schema import Block, Terms, scratch
+from separatrix.statistics import moments
 from separatrix.statistics.columns import column_extremes
-from separatrix.statistics.moments import (
-    Moments,
-    counting_argsort,
-    not_finite,
-    too_large,
-    use_compiled,
-    use_order,
-    use_tiles,
-)
 from separatrix.threads import parallel_map, pieces
 
 #: For differences δ (K x d) with weights c (K): the scatter Σ c δδᵀ in each structure.
@@ -76,7 +68,7 @@ class ClassMoments:
         return cls(structure, count, np.zeros(k), np.zeros((k, d)), np.zeros(shape))
 
     @classmethod
-    def from_moments(cls, structure: str, parts: Sequence[Moments]) -> Self:
+    def from_moments(cls, structure: str, parts: Sequence[moments.Moments]) -> Self:
         """From the moments of each class."""
         scatter = np.array([np.diag(p.xx) if structure == "diagonal" else p.xx for p in parts])
         return cls(
@@ -113,34 +105,34 @@ class ClassMoments:
         added.weight = by_class.astype(float)
         with np.errstate(over="ignore", invalid="ignore"):
             if (
-                use_compiled(block.x)
-                or use_order(block.x, len(self.weight), self.structure)
-                or (use_tiles(block.x) and self.structure != "diagonal")
+                moments.use_compiled(block.x)
+                or moments.use_order(block.x, len(self.weight), self.structure)
+                or (moments.use_tiles(block.x) and self.structure != "diagonal")
             ):
                 added._from_loops(block, codes)
             else:
                 added._by_class(block, codes)
         if not np.isfinite(added.scatter).all():
             sums = added.scatter if self.structure == "pooled" else added.scatter.sum(axis=0)
-            raise too_large(block, sums if sums.ndim == 2 else np.diag(sums))
+            raise moments.too_large(block, sums if sums.ndim == 2 else np.diag(sums))
         self.__dict__.update((self + added if self.count.any() else added).__dict__)
 
     def _from_loops(self, block: Block, codes: Ints) -> None:
         """All classes in one pass."""
         assert isinstance(block.x, np.ndarray)
-        if use_order(block.x, len(self.weight), self.structure):
+        if moments.use_order(block.x, len(self.weight), self.structure):
             sums = sorted_sums(
                 block.x, codes, block.w, len(self.weight), pooled=self.structure == "pooled"
             )
         elif self.structure == "diagonal":
             sums = column_sums(block.x, codes, block.w, len(self.weight))
         else:
-            add_up = tiled_sums if use_tiles(block.x) else class_sums
+            add_up = tiled_sums if moments.use_tiles(block.x) else class_sums
             sums = add_up(
                 block.x, codes, block.w, len(self.weight), pooled=self.structure == "pooled"
             )
         if not np.isfinite(sums.first).all():
-            raise not_finite(block, sums.first.sum(axis=0))
+            raise moments.not_finite(block, sums.first.sum(axis=0))
         step = sums.first / np.where(self.weight > 0, self.weight, 1.0)[:, None]
         self.mean, self.extremes = sums.shift + step, sums.extremes
         gram = sums.gram[0] if self.structure == "pooled" else sums.gram
@@ -148,7 +140,7 @@ class ClassMoments:
 
     def _by_class(self, block: Block, codes: Ints) -> None:
         """One class after another, by BLAS."""
-        order = counting_argsort(codes)
+        order = moments.counting_argsort(codes)
         ends = np.cumsum(self.count)
         for k in np.flatnonzero(self.count):
             self._one_class(int(k), block, order[ends[k] - self.count[k] : ends[k]])
@@ -175,7 +167,7 @@ class ClassMoments:
                 z *= np.sqrt(w)[:, None]
             scatter += z.T @ z
         if not np.isfinite(total).all():
-            raise not_finite(block, total)
+            raise moments.not_finite(block, total)
         total /= weight
         scatter -= weight * (total**2 if self.structure == "diagonal" else np.outer(total, total))
         self.mean[k] = shift + total
@@ -247,7 +239,7 @@ class ClassMoments:
         scatter = _SCATTER[structure](priors, step - priors @ step)
         return np.asarray(scatter.sum(axis=0) if structure == "diagonal" else scatter)
 
-    def joint(self, terms: Terms, targets: Terms) -> Moments:
+    def joint(self, terms: Terms, targets: Terms) -> moments.Moments:
         """Moments of all rows, with one indicator per class as targets."""
         d, k = self.mean.shape[1], len(self.weight)
         total = float(self.weight.sum())
@@ -257,7 +249,7 @@ class ClassMoments:
         scatter[d:, :d], scatter[:d, d:] = cross, cross.T
         scatter[d:, d:] = np.diag(self.weight) - np.outer(self.weight, self.weight / total)
         mean = np.concatenate([self.grand_mean, self.weight / total])
-        return Moments(terms, targets, int(self.count.sum()), total, mean, scatter)
+        return moments.Moments(terms, targets, int(self.count.sum()), total, mean, scatter)
 
     @property
     def covariances(self) -> Floats:
@@ -368,7 +360,7 @@ def _total(found: Iterable[Floats]) -> Floats:
 def sorted_sums(x: Floats, codes: Ints, w: Floats | None, k: int, *, pooled: bool) -> ClassSums:
     """Pooled sums, or the diagonals, of few rows in many classes: put in order, all at once."""
     shift = provisional_centers(x, codes, k)
-    order = counting_argsort(codes)
+    order = moments.counting_argsort(codes)
     here = codes[order]
     starts = np.flatnonzero(np.diff(here, prepend=-1))
     z = x[order] - shift[here]
@@ -394,7 +386,7 @@ def provisional_centers(x: Floats, codes: Ints, k: int) -> Floats:
         if (everywhere[counts == 0] > 0).any():
             sample, counts = codes, everywhere
     present = counts > 0
-    order = counting_argsort(sample)
+    order = moments.counting_argsort(sample)
     starts = np.cumsum(counts) - counts
     rank = np.arange(len(sample)) - np.repeat(starts, counts)
     rows, sizes = order[rank < CENTER_ROWS], np.minimum(counts, CENTER_ROWS)[present]
@@ -422,7 +414,7 @@ def tiled_sums(x: Floats, codes: Ints, w: Floats | None, k: int, *, pooled: bool
     first = np.zeros((k, d))
     gram = np.zeros((1 if pooled else k, d, d))
     weights = np.empty(0) if w is None else np.ascontiguousarray(w)
-    order = np.arange(n) if pooled else counting_argsort(codes)
+    order = np.arange(n) if pooled else moments.counting_argsort(codes)
     # Blocks of columns at most: their pairs are the tiles.
     blocks = pieces(d, 96, 12)  # columns of a tile at least
     tiles = [(a, b) for i, a in enumerate(blocks) for b in blocks[: i + 1]]

@@ -215,7 +215,8 @@ def _read_model(value: dict[str, Any], tensors: Tensors) -> Any:
         if not _is_fitted_attribute(name) or isinstance(getattr(cls, name, None), property):
             raise DamagedFileError(f"{value['of']} has no attribute {name!r} to restore")
         setattr(model, name, decode(content, tensors))
-    _check(vars(model), _hints_of(cls), value["of"])
+    fitted = {k: v for k, v in vars(model).items() if k not in params}  # which ``fit`` checks
+    _check(fitted, _hints_of(cls), value["of"])
     return model
 
 

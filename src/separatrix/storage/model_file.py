@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import OutlierMixin
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from separatrix.catalogue import declaration_of
 from separatrix.messages import InputError
+from separatrix.mixins import OutlierMixin
 from separatrix.rows.schema import Encoding
 from separatrix.storage.codec import Tensors, encode
 from separatrix.storage.container import Container, write
@@ -341,7 +342,7 @@ def _parts(values: Any) -> Iterator[Any]:
             yield from _parts(value)
         elif isinstance(value, dict):
             yield from _parts(list(value.values()))
-        elif is_dataclass(value):
+        elif _is_record(value):
             if type(value).__name__ in RECORDS:
                 yield value
             yield from _parts([getattr(value, field.name) for field in fields(value)])
@@ -364,8 +365,12 @@ def _check(found: Any, schema: tuple[str, ...], sizes: dict[str, int]) -> str:
 
 
 def _names(value: Any) -> Any:
-    fields = getattr(type(value), "__dataclass_fields__", None)
-    return vars(value) if fields is None else fields
+    return type(value).__dataclass_fields__ if _is_record(value) else vars(value)
+
+
+def _is_record(value: Any) -> bool:
+    """Whether this is a data class, all of it in its fields; an estimator has more."""
+    return is_dataclass(value) and not isinstance(value, BaseEstimator)
 
 
 def _wrong_shape(value: Any, letters: list[str], sizes: dict[str, int]) -> str:

@@ -8,7 +8,6 @@ from math import comb
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from separatrix.arrays import Floats, Ints
 from separatrix.bayes.bayesian_ridge import BayesianRidge
@@ -16,6 +15,7 @@ from separatrix.estimators.baseline import MostFrequentClassifier
 from separatrix.linear.polynomial import CHUNK_VALUES, polynomial_expansion
 from separatrix.logistic.logistic_regression import LogisticRegression
 from separatrix.messages import InputError
+from separatrix.mixins import BaseEstimator
 from separatrix.neighbors.k_neighbors import KNeighborsClassifier, KNeighborsRegressor
 from separatrix.notebook import Shown
 from separatrix.rows.expansion import Expansion

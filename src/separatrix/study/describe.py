@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
-from sklearn.base import BaseEstimator
 
 from separatrix.arrays import Floats, Ints
 from separatrix.distances.axioms import distance_concentration
@@ -21,6 +20,7 @@ from separatrix.estimators.wrapped import WrappedClassifier
 from separatrix.kernels import Fixed, Gaussian, Kernel
 from separatrix.kernels.algebra import Product, Sum
 from separatrix.messages import InputError
+from separatrix.mixins import BaseEstimator
 from separatrix.rows.schema import n_items
 from separatrix.statistics.moments import Moments
 from separatrix.study import description

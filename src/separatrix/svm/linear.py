@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import nnls
-from sklearn.base import RegressorMixin, clone
+from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,8 +21,9 @@ from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.estimators.wrapped import warn_once
 from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option
+from separatrix.mixins import RegressorMixin
 from separatrix.optimize.convex import Certificate, Status, certify_primal_dual
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.probability.calibrated import (
     CalibratedClassifier,
     calibrated_probabilities,
@@ -55,7 +56,7 @@ from separatrix.threads import on_one_blas_thread, parallel_map
 # Linear support vector classification.
 
 
-@describe_parameters
+@declare_parameters
 class LinearSVC(LinearClassifier, LinearSVM):
     """Linear support vector classification: squared hinge, hinge, ℓ₁ penalty, all classes at once.
 
@@ -159,43 +160,25 @@ class LinearSVC(LinearClassifier, LinearSVM):
     True
     """
 
-    calibrations_: list[BinaryCalibration]
+    calibrations_: list[BinaryCalibration] = field(init=False)
     sparsify, densify = linear_classifier.sparsify, linear_classifier.densify
 
-    def __init__(
-        self,
-        penalty: str = "l2",
-        loss: str = "squared_hinge",
-        *,
-        dual: Any = "auto",
-        tol: float = 1e-4,
-        C: float = 1.0,
-        multi_class: str = "ovr",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1,
-        class_weight: Any = None,
-        verbose: int = 0,
-        random_state: Any = None,
-        max_iter: int = 1000,
-        standardize: bool = False,
-        probability: bool = False,
-        time_budget: float | None = None,
-    ) -> None:
-        self.penalty = penalty
-        self.loss = loss
-        self.dual = dual
-        self.tol = tol
-        self.C = C
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.standardize = standardize
-        self.probability = probability
-        self.time_budget = time_budget
+    penalty: str = "l2"
+    loss: str = "squared_hinge"
+    _: KW_ONLY
+    dual: Any = "auto"
+    tol: float = 1e-4
+    C: float = 1.0
+    multi_class: str = "ovr"
+    fit_intercept: bool = True
+    intercept_scaling: float = 1
+    class_weight: Any = None
+    verbose: int = 0
+    random_state: Any = None
+    max_iter: int = 1000
+    standardize: bool = False
+    probability: bool = False
+    time_budget: float | None = None
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -368,7 +351,7 @@ class LinearSVC(LinearClassifier, LinearSVM):
 # Linear support vector regression.
 
 
-@describe_parameters
+@declare_parameters
 class LinearSVR(RegressorMixin, LinearSVM):
     """Linear support vector regression with the ε-insensitive loss, or its square.
 
@@ -448,34 +431,19 @@ class LinearSVR(RegressorMixin, LinearSVM):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 0.0,
-        tol: float = 1e-4,
-        C: float = 1.0,
-        loss: str = "epsilon_insensitive",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        dual: Any = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-        max_iter: int = 1000,
-        standardize: bool = False,
-        time_budget: float | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.tol = tol
-        self.C = C
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.dual = dual
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.standardize = standardize
-        self.time_budget = time_budget
+    _: KW_ONLY
+    epsilon: float = 0.0
+    tol: float = 1e-4
+    C: float = 1.0
+    loss: str = "epsilon_insensitive"
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    dual: Any = "auto"
+    verbose: int = 0
+    random_state: Any = None
+    max_iter: int = 1000
+    standardize: bool = False
+    time_budget: float | None = None
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

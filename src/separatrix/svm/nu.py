@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
@@ -16,8 +15,9 @@ from separatrix.estimators.base import reads_tables
 from separatrix.estimators.metric_inputs import PointsEstimator
 from separatrix.formula import nodes
 from separatrix.messages import InputError
+from separatrix.mixins import OutlierMixin
 from separatrix.optimize.convex import Certificate, Status
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.rows.schema import n_items, take_items, unit_weights
 from separatrix.svm import solver
 from separatrix.svm.base import KernelSVM
@@ -43,7 +43,7 @@ from separatrix.threads import on_one_blas_thread
 # ν-SVM classification with kernels.
 
 
-@describe_parameters
+@declare_parameters
 class NuSVC(KernelClassifier):
     """ν-support vector classification with any kernel.
 
@@ -118,44 +118,24 @@ class NuSVC(KernelClassifier):
 
     decision = "ovo"
 
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: str | float = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: Any = DEPRECATED,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        class_weight: Any = None,
-        verbose: bool = False,
-        max_iter: int = -1,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: Any = None,
-        standardize: bool = False,
-        time_budget: float | None = None,
-    ) -> None:
-        self.nu = nu
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.standardize = standardize
-        self.time_budget = time_budget
+    _: KW_ONLY
+    nu: float = 0.5
+    kernel: Any = "rbf"
+    degree: int = 3
+    gamma: str | float = "scale"
+    coef0: float = 0.0
+    shrinking: bool = True
+    probability: Any = DEPRECATED
+    tol: float = 1e-3
+    cache_size: float = 200
+    class_weight: Any = None
+    verbose: bool = False
+    max_iter: int = -1
+    decision_function_shape: str = "ovr"
+    break_ties: bool = False
+    random_state: Any = None
+    standardize: bool = False
+    time_budget: float | None = None
 
     def _fit_binary(
         self,
@@ -173,7 +153,7 @@ class NuSVC(KernelClassifier):
 # ν-support vector regression with kernels.
 
 
-@describe_parameters
+@declare_parameters
 class NuSVR(KernelRegressor):
     """ν-support vector regression with any kernel: ε is found along with the function.
 
@@ -233,36 +213,20 @@ class NuSVR(KernelRegressor):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        C: float = 1.0,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: str | float = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        verbose: bool = False,
-        max_iter: int = -1,
-        standardize: bool = False,
-        time_budget: float | None = None,
-    ) -> None:
-        self.nu = nu
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.standardize = standardize
-        self.time_budget = time_budget
+    _: KW_ONLY
+    nu: float = 0.5
+    C: float = 1.0
+    kernel: Any = "rbf"
+    degree: int = 3
+    gamma: str | float = "scale"
+    coef0: float = 0.0
+    shrinking: bool = True
+    tol: float = 1e-3
+    cache_size: float = 200
+    verbose: bool = False
+    max_iter: int = -1
+    standardize: bool = False
+    time_budget: float | None = None
 
     def _fit_numbers(
         self, gram: solver.GramMatrix, y: Floats, w: Floats, options: SolverOptions
@@ -281,7 +245,7 @@ class NuSVR(KernelRegressor):
 _ROUNDING = 1e-10
 
 
-@describe_parameters
+@declare_parameters
 class OneClassSVM(OutlierMixin, KernelSVM, PointsEstimator):
     """One-class SVM: the hyperplane farthest from zero with most rows beyond it.
 
@@ -345,34 +309,19 @@ class OneClassSVM(OutlierMixin, KernelSVM, PointsEstimator):
 
     _sparse_points = True
 
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: str | float = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        nu: float = 0.5,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        verbose: bool = False,
-        max_iter: int = -1,
-        standardize: bool = False,
-        time_budget: float | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.nu = nu
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.standardize = standardize
-        self.time_budget = time_budget
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    degree: int = 3
+    gamma: str | float = "scale"
+    coef0: float = 0.0
+    tol: float = 1e-3
+    nu: float = 0.5
+    shrinking: bool = True
+    cache_size: float = 200
+    verbose: bool = False
+    max_iter: int = -1
+    standardize: bool = False
+    time_budget: float | None = None
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002

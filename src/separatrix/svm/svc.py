@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -21,8 +21,9 @@ from separatrix.estimators import class_labels, wrapped
 from separatrix.estimators.base import codes_of, known_codes, reads_tables
 from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option
+from separatrix.mixins import ClassifierMixin
 from separatrix.optimize.convex import Certificate, Hinge, Status
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.probability.calibrated import calibrated_probabilities
 from separatrix.probability.calibrations import PlattCalibration
 from separatrix.probability.multiclass import couple
@@ -435,7 +436,7 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
         return self._formula_of(scores, nodes.Coupled(against, k, names=names))
 
 
-@describe_parameters
+@declare_parameters
 class SVC(KernelClassifier):
     """Support vector classification with any kernel.
 
@@ -551,46 +552,25 @@ class SVC(KernelClassifier):
     1.6
     """
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: str | float = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: Any = DEPRECATED,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        class_weight: Any = None,
-        verbose: bool = False,
-        max_iter: int = -1,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: Any = None,
-        standardize: bool = False,
-        decision: str = "ovo",
-        time_budget: float | None = None,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.standardize = standardize
-        self.decision = decision
-        self.time_budget = time_budget
+    _: KW_ONLY
+    C: float = 1.0
+    kernel: Any = "rbf"
+    degree: int = 3
+    gamma: str | float = "scale"
+    coef0: float = 0.0
+    shrinking: bool = True
+    probability: Any = DEPRECATED
+    tol: float = 1e-3
+    cache_size: float = 200
+    class_weight: Any = None
+    verbose: bool = False
+    max_iter: int = -1
+    decision_function_shape: str = "ovr"
+    break_ties: bool = False
+    random_state: Any = None
+    standardize: bool = False
+    decision: str = "ovo"
+    time_budget: float | None = None
 
     def _fit_together(
         self, gram: GramMatrix, codes: Ints, w: Floats, options: SolverOptions

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints, Matrix
@@ -23,7 +22,8 @@ from separatrix.kernels.names import training_gram
 from separatrix.kernels.structures import as_list
 from separatrix.matrices.products import multiply
 from separatrix.messages import InputError, check_option, warn
-from separatrix.parameters import describe_parameters
+from separatrix.mixins import ClassifierMixin
+from separatrix.parameters import declare_parameters
 from separatrix.selection import rules
 from separatrix.selection.criteria import PathFigures
 from separatrix.selection.folds import DEFAULT_FOLDS, Folds, copies_of, folds_of
@@ -44,7 +44,7 @@ from separatrix.svm.tuning import feature_variance
 from separatrix.threads import on_one_blas_thread
 
 
-@describe_parameters
+@declare_parameters
 class SVMPath(ClassifierMixin, KernelModel):
     """Support vector classification for all C at once.
 
@@ -126,35 +126,21 @@ class SVMPath(ClassifierMixin, KernelModel):
     [[0.6, -0.8]]
     """
 
-    def __init__(
-        self,
-        kernel: Any = "linear",
-        *,
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        C: float | None = None,
-        C_max: float | None = None,
-        cv: Any = None,
-        rule: str = "min",
-        class_weight: Any = None,
-        max_changes: int = 200_000,
-        standardize: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.C = C
-        self.C_max = C_max
-        self.cv = cv
-        self.rule = rule
-        self.class_weight = class_weight
-        self.max_changes = max_changes
-        self.standardize = standardize
+    kernel: Any = "linear"
+    _: KW_ONLY
+    gamma: str | float = "scale"
+    degree: int = 3
+    coef0: float = 0.0
+    C: float | None = None
+    C_max: float | None = None
+    cv: Any = None
+    rule: str = "min"
+    class_weight: Any = None
+    max_changes: int = 200_000
+    standardize: bool = False
 
-    standardizer_: Standardizer | None
-    _training: PathTraining | None = None
+    standardizer_: Standardizer | None = field(init=False)
+    _training: PathTraining | None = field(init=False, default=None)
 
     # -- the path ------------------------------------------------------------------------------
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
@@ -15,7 +15,8 @@ from separatrix.estimators.base import RowsEstimator, one_number, reads_tables, 
 from separatrix.formula import nodes
 from separatrix.kernels.structures import as_list
 from separatrix.messages import InputError
-from separatrix.parameters import describe_parameters
+from separatrix.mixins import RegressorMixin
+from separatrix.parameters import declare_parameters
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Encoding, check_sample_weight, identity, take_items, unit_weights
 from separatrix.statistics.moments import prepare
@@ -94,7 +95,7 @@ def regression_table(
     return block.x, block.y[:, 0], block.weights, encoding
 
 
-@describe_parameters
+@declare_parameters
 class SVR(KernelRegressor):
     """Support vector regression with any kernel.
 
@@ -178,36 +179,20 @@ class SVR(KernelRegressor):
     ['free', 'non-support', 'non-support', 'free', 'bound', 'bound']
     """
 
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: str | float = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        verbose: bool = False,
-        max_iter: int = -1,
-        standardize: bool = False,
-        time_budget: float | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.C = C
-        self.epsilon = epsilon
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.standardize = standardize
-        self.time_budget = time_budget
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    degree: int = 3
+    gamma: str | float = "scale"
+    coef0: float = 0.0
+    tol: float = 1e-3
+    C: float = 1.0
+    epsilon: float = 0.1
+    shrinking: bool = True
+    cache_size: float = 200
+    verbose: bool = False
+    max_iter: int = -1
+    standardize: bool = False
+    time_budget: float | None = None
 
     def _fit_numbers(
         self, gram: GramMatrix, y: Floats, w: Floats, options: SolverOptions

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
-from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -33,8 +32,9 @@ from separatrix.kernels import Constant, Gaussian, Kernel, natural_scales
 from separatrix.kernels.base import Items
 from separatrix.kernels.structures import as_list
 from separatrix.messages import InputError, check_option
+from separatrix.mixins import ClassifierMixin
 from separatrix.optimize.convex import Certificate
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.probability.calibrated import normalize
 from separatrix.probability.multiclass import couple
 from separatrix.rows.rows import InMemory, MappedRows, Rows
@@ -43,7 +43,7 @@ from separatrix.statistics.moments import prepare
 from separatrix.threads import on_one_blas_thread, one_blas_thread, parallel_map, thread_limit
 
 
-@describe_parameters
+@declare_parameters
 class GaussianProcessClassifier(ClassifierMixin, TunableClasses, RowsEstimator):
     """Gaussian process classification by Laplace's approximation.
 
@@ -122,33 +122,20 @@ class GaussianProcessClassifier(ClassifierMixin, TunableClasses, RowsEstimator):
     [[0.284, 0.716]]
     """
 
-    binaries_: Sequence[laplace.BinaryProcess | InducingBinary]
-    certificate_: Certificate
+    binaries_: Sequence[laplace.BinaryProcess | InducingBinary] = field(init=False)
+    certificate_: Certificate = field(init=False)
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        optimizer: Any = "fmin_l_bfgs_b",
-        n_restarts_optimizer: int = 0,
-        max_iter_predict: int = 100,
-        warm_start: bool = False,
-        copy_X_train: bool = True,
-        random_state: Any = None,
-        multi_class: str = "one_vs_rest",
-        n_jobs: int | None = None,
-        n_inducing: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.optimizer = optimizer
-        self.n_restarts_optimizer = n_restarts_optimizer
-        self.max_iter_predict = max_iter_predict
-        self.warm_start = warm_start
-        self.copy_X_train = copy_X_train
-        self.random_state = random_state
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.n_inducing = n_inducing
+    kernel: Any = None
+    _: KW_ONLY
+    optimizer: Any = "fmin_l_bfgs_b"
+    n_restarts_optimizer: int = 0
+    max_iter_predict: int = 100
+    warm_start: bool = False
+    copy_X_train: bool = True
+    random_state: Any = None
+    multi_class: str = "one_vs_rest"
+    n_jobs: int | None = None
+    n_inducing: Any = None
 
     # -- fit -----------------------------------------------------------------------------------
 

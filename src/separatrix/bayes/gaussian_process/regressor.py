@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -71,6 +70,8 @@ from separatrix.formula import nodes
 from separatrix.kernels import Kernel
 from separatrix.kernels.structures import as_list
 from separatrix.messages import InputError, check_option
+from separatrix.mixins import RegressorMixin
+from separatrix.parameters import declare_parameters
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import take_items, to_array
 from separatrix.statistics.moments import Moments, prepare
@@ -371,6 +372,7 @@ class InducingRegression(ProcessPredictions):
             )
 
 
+@declare_parameters
 class GaussianProcessRegressor(RegressorMixin, TunableProcess, InducingRegression):
     """Gaussian process regression with learned hyperparameters.
 
@@ -465,34 +467,20 @@ class GaussianProcessRegressor(RegressorMixin, TunableProcess, InducingRegressio
 
     _multi_output = True
     _sparse_ok = False
-    log_marginal_likelihood_value_: float
+    log_marginal_likelihood_value_: float = field(init=False)
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        alpha: Any = None,
-        optimizer: Any = "fmin_l_bfgs_b",
-        n_restarts_optimizer: int = 0,
-        normalize_y: bool = False,
-        copy_X_train: bool = True,
-        n_targets: int | None = None,
-        random_state: Any = None,
-        trend: str = "none",
-        noise: Any = None,
-        n_inducing: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.alpha = alpha
-        self.optimizer = optimizer
-        self.n_restarts_optimizer = n_restarts_optimizer
-        self.normalize_y = normalize_y
-        self.copy_X_train = copy_X_train
-        self.n_targets = n_targets
-        self.random_state = random_state
-        self.trend = trend
-        self.noise = noise
-        self.n_inducing = n_inducing
+    kernel: Any = None
+    _: KW_ONLY
+    alpha: Any = None
+    optimizer: Any = "fmin_l_bfgs_b"
+    n_restarts_optimizer: int = 0
+    normalize_y: bool = False
+    copy_X_train: bool = True
+    n_targets: int | None = None
+    random_state: Any = None
+    trend: str = "none"
+    noise: Any = None
+    n_inducing: Any = None
 
     # -- fit -----------------------------------------------------------------------------------
 

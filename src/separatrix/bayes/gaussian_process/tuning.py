@@ -9,15 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from separatrix.arrays import Floats, Ints
-from separatrix.bayes.gaussian_process.evidence import (
-    Factored,
-    LogEvidence,
-    ProcessPosterior,
-    ProcessRows,
-    factorize,
-    leave_one_out,
-    posterior_mean,
-)
+from separatrix.bayes.gaussian_process import evidence
 from separatrix.bayes.gaussian_process.fitting import least_jitter
 from separatrix.bayes.gaussian_process.laplace import BinaryProcess, LaplaceEvidence
 from separatrix.bayes.gaussian_process.learning import (
@@ -172,7 +164,7 @@ class ScaledRows:
     They are in an order drawn by a fixed seed, so that the first ones are a sample.
     """
 
-    rows: ProcessRows
+    rows: evidence.ProcessRows
     center: float
     scale: float
     n_rows: int
@@ -187,14 +179,14 @@ class ScaledRows:
         center = float(np.average(y, weights=w))
         scale = float(np.sqrt(np.average((y - center) ** 2, weights=w))) or 1.0
         target = ((y - center) / scale)[:, None]
-        rows = ProcessRows(z[at], target, w, np.zeros(len(at)), np.ones((len(at), 1)))
+        rows = evidence.ProcessRows(z[at], target, w, np.zeros(len(at)), np.ones((len(at), 1)))
         return cls(rows, center, scale, n_rows)
 
-    def first(self, count: int) -> ProcessRows:
+    def first(self, count: int) -> evidence.ProcessRows:
         """The first rows."""
         return self.rows if self.rows.n <= count else self.rows.take(slice(count))
 
-    def next(self, count: int, after: int) -> ProcessRows | None:
+    def next(self, count: int, after: int) -> evidence.ProcessRows | None:
         """Rows after those; None if there are few."""
         if self.rows.n < after + 60:  # of fewer rows, those left out one at a time
             return None
@@ -256,9 +248,11 @@ def learn_kernels(scaled: ScaledRows, count: int, near: Ends | None) -> LearnedK
     return LearnedKernel(kernels[best], Ends(shared, near_kernel), best > 0, scaled.n_rows)
 
 
-def _ascent(kernel: Kernel, rows: ProcessRows, start: Floats, near: AscentEnd | None) -> AscentEnd:
+def _ascent(
+    kernel: Kernel, rows: evidence.ProcessRows, start: Floats, near: AscentEnd | None
+) -> AscentEnd:
     """From a start, or from the end of another ascent and with its curvature."""
-    objective, natural = LogEvidence(kernel, rows), natural_kernel(kernel, rows)
+    objective, natural = evidence.LogEvidence(kernel, rows), natural_kernel(kernel, rows)
     tolerance = 0.1  # gain in nats that the last step may leave
     if near is not None and np.isfinite(objective.value(near.theta)):
         return maximize(
@@ -273,23 +267,29 @@ def _ascent(kernel: Kernel, rows: ProcessRows, start: Floats, near: AscentEnd | 
     return maximize(objective, start, box, tolerance=tolerance, max_evaluations=FIRST // 2)
 
 
-def _score(kernel: Kernel, rows: ProcessRows, further: ProcessRows | None) -> float:
+def _score(
+    kernel: Kernel, rows: evidence.ProcessRows, further: evidence.ProcessRows | None
+) -> float:
     """Mean log density of rows beyond the sample, or of each row of it given the others."""
-    factored = factorize(kernel, rows)
+    factored = evidence.factorize(kernel, rows)
     if factored is None:
         return -np.inf
     if further is None:
-        left = leave_one_out(factored, rows, np.zeros(1), np.ones(1))
+        left = evidence.leave_one_out(factored, rows, np.zeros(1), np.ones(1))
         return left.log_score / float(rows.w.sum())
     density = _predictive(factored, rows, further.x).log_density(further.y[:, 0])
     return float(np.average(density, weights=further.w))
 
 
-def _predictive(factored: Factored, rows: ProcessRows, new: Floats) -> PredictiveDistribution:
+def _predictive(
+    factored: evidence.Factored, rows: evidence.ProcessRows, new: Floats
+) -> PredictiveDistribution:
     """New rows in standard units."""
     basis = TrendBasis.of("constant", rows.x, rows.w)
-    mean = posterior_mean(factored.split, rows.x, factored.alpha, basis, factored.coef, new)[:, 0]
-    variance = ProcessPosterior(rows.x, factored, basis).variance(new, noise=True)
+    mean = evidence.posterior_mean(
+        factored.split, rows.x, factored.alpha, basis, factored.coef, new
+    )[:, 0]
+    variance = evidence.ProcessPosterior(rows.x, factored, basis).variance(new, noise=True)
     return PredictiveDistribution(mean, np.sqrt(variance))
 
 
@@ -310,10 +310,10 @@ def fit_fold(
     scaled = ScaledRows.of(data, z, train)
     chosen = learn_kernels(scaled, sizes.learned, near)
     rows = scaled.first(sizes.taken)
-    factored = factorize(chosen.kernel, rows)
+    factored = evidence.factorize(chosen.kernel, rows)
     if factored is None:
         rows = rows.with_noise(least_jitter(chosen.kernel, rows))
-        factored = factorize(chosen.kernel, rows)
+        factored = evidence.factorize(chosen.kernel, rows)
         assert factored is not None
     answer = _predictive(factored, rows, z[test])
     mean = scaled.center + scaled.scale * answer.mean

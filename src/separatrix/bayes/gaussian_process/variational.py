@@ -28,7 +28,7 @@ from scipy import linalg
 from scipy.special import expit
 
 from separatrix.arrays import Floats
-from separatrix.bayes.gaussian_process import laplace
+from separatrix.bayes.gaussian_process import inducing_search, laplace
 from separatrix.bayes.gaussian_process.inducing import (
     CollapsedBound,
     GradientSums,
@@ -41,15 +41,7 @@ from separatrix.bayes.gaussian_process.inducing import (
     reduce_rows,
     sample_rows,
 )
-from separatrix.bayes.gaussian_process.inducing_search import (
-    SAMPLE_ROWS,
-    InducingFit,
-    InducingModel,
-    InducingSearch,
-    ReducibleRows,
-    largest_slope,
-    learned_where,
-)
+from separatrix.bayes.gaussian_process.inducing_search import SAMPLE_ROWS
 from separatrix.bayes.gaussian_process.learning import Learned
 from separatrix.bayes.gaussian_process.model import SplitKernel
 from separatrix.bayes.loops import expected_likelihood
@@ -226,7 +218,11 @@ class ClassBound(CollapsedBound):
 
 
 def best_bound(
-    inducing: InducingPoints, rows: ReducibleRows, start: Variational, *, single: bool
+    inducing: InducingPoints,
+    rows: inducing_search.ReducibleRows,
+    start: Variational,
+    *,
+    single: bool,
 ) -> ClassBound:
     """The best q by passes over the rows, each toward the q that the last one saw.
 
@@ -273,7 +269,7 @@ class LastQ:
 
 
 @dataclass(frozen=True)
-class ClassModel(InducingModel):
+class ClassModel(inducing_search.InducingModel):
     """What is fitted: a kernel of f, without noise, and two classes."""
 
     last: LastQ = field(default_factory=LastQ)
@@ -284,7 +280,7 @@ class ClassModel(InducingModel):
         return 1.0
 
     def bound(
-        self, theta: Floats, points: Items, rows: ReducibleRows, *, single: bool
+        self, theta: Floats, points: Items, rows: inducing_search.ReducibleRows, *, single: bool
     ) -> ClassBound:
         """F of some rows at the best q."""
         inducing, start = InducingPoints.of(self.function(theta), points), self.last.q
@@ -332,7 +328,9 @@ class InducingBinary:
     by_laplace: bool = False
 
     @classmethod
-    def of(cls, fit: InducingFit, gain: float, *, by_laplace: bool) -> InducingBinary:
+    def of(
+        cls, fit: inducing_search.InducingFit, gain: float, *, by_laplace: bool
+    ) -> InducingBinary:
         """What predictions need of a fit."""
         assert isinstance(fit.bound, ClassBound)
         q = fit.bound.found.q
@@ -409,7 +407,7 @@ def fit_inducing_binary(
     return InducingBinary.of(fitted_model, gain, by_laplace=search.box is None)
 
 
-class ClassSearch(InducingSearch):
+class ClassSearch(inducing_search.InducingSearch):
     """Hyperparameters by Laplace's evidence of some rows first."""
 
     model: ClassModel
@@ -523,14 +521,22 @@ def certify_inducing(processes: Sequence[InducingBinary], tables: Sequence[Rows]
     by_laplace = any(process.by_laplace for process in processes)
     where = "hyperparameters that maximize Laplace's evidence of some rows"
     if not (learned and by_laplace):
-        where = learned_where(learned, "bound") if learned else "the given hyperparameters"
+        where = (
+            inducing_search.learned_where(learned, "bound")
+            if learned
+            else "the given hyperparameters"
+        )
     notes = [
         f"The {'mean ' if several else ''}log evidence is at least {bound:.8g}; "
         "no upper bound is known.",
         *_points_notes(processes, points),
     ]
     if learned and not by_laplace:
-        notes.append(_learning_note(processes, max(largest_slope(process) for process in learned)))
+        notes.append(
+            _learning_note(
+                processes, max(inducing_search.largest_slope(process) for process in learned)
+            )
+        )
     # Residual of the mean's equation, relative to the size of its terms.
     return Certificate(
         claim=f"The best normal approximation of {of} of two classes through {points} inducing "

@@ -483,6 +483,7 @@ def stream_clusters(
             random_state=seed,
         )
         model, warnings = with_warnings(lambda: largest_first(new.fit(rows)))
+        assert isinstance(model, KMeans)
         step("describing the clusters")
         totals = rows.reduce(ClusterTotals(result.chosen.k, _Label(model, rows.schema)))
         labels = np.asarray(model.predict(design.raw_rows), dtype=np.int64)

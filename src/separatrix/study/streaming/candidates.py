@@ -408,7 +408,7 @@ class ClassData:
     @property
     def n_passes(self) -> int:
         """Passes over the rows so far."""
-        return self.rows.count if isinstance(self.rows, CountedRows) else 0
+        return self.rows.passes if isinstance(self.rows, CountedRows) else 0
 
     def require_classes(self) -> None:
         """Refuse folds whose training rows lack a class: nothing could be learned about it."""
@@ -464,7 +464,7 @@ class CountedRows(Rows):
         self.rows, self.step, self.planned = rows, step, planned
         self.schema, self.ignored = rows.schema, rows.ignored
         self.notes, self.left_out = rows.notes, rows.left_out
-        self.count, self.purpose = 0, "reading"
+        self.passes, self.purpose = 0, "reading"
 
     def reduce(self, statistic: S) -> S:
         """Compute a statistic of all rows in one pass."""
@@ -486,6 +486,6 @@ class CountedRows(Rows):
         return self
 
     def _begin(self) -> None:
-        self.count += 1
-        if self.count <= self.planned:
-            self.step(f"pass {self.count}: {self.purpose}")
+        self.passes += 1
+        if self.passes <= self.planned:
+            self.step(f"pass {self.passes}: {self.purpose}")

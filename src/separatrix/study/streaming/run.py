@@ -86,7 +86,7 @@ def study_class_stream(
         work.insert(0, 1.0)
     with stages(progress, [*work, 1.0]) as step, one_blas_thread():
         stream = CountedRows(rows.with_parts(parts), step, len(work))
-        stream.count += isinstance(rows, ClassifiedRows)  # its values were counted before
+        stream.passes += isinstance(rows, ClassifiedRows)  # its values were counted before
         stream.named("moments by class and fold")
         statistic = Both(ClassMomentsByPart(), Both(Reservoir(parts.seed, TEST), RowSample()))
         once = stream.reduce(statistic)
