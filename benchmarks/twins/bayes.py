@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import sklearn.gaussian_process
+import sklearn.gaussian_process.kernels
 import sklearn.linear_model
 
-from twins.entry import DENSE, FEW_ROWS, Entry
+from twins.entry import DENSE, Entry
 
 linear, process = sklearn.linear_model, sklearn.gaussian_process
 
@@ -28,15 +28,18 @@ def negative_evidence(model: Any, x: Any, y: np.ndarray) -> float:
     return 0.5 * float(np.linalg.slogdet(gram)[1] - n * np.log(model.alpha_) + squares)
 
 
+kernels = sklearn.gaussian_process.kernels
+#: What our processes learn by default: a length scale for each of the columns of the tiny table.
+learned = kernels.ConstantKernel() * kernels.RBF(np.ones(4))
 ENTRIES = (
     Entry("BayesianRidge", linear.BayesianRidge, {}, negative_evidence, shapes=DENSE),
     Entry("ARDRegression", linear.ARDRegression, {}, negative_evidence, shapes=DENSE),
-    Entry("GaussianProcessRegressor", process.GaussianProcessRegressor, {}, shapes=FEW_ROWS),
     Entry(
-        "GaussianProcessClassifier",
-        process.GaussianProcessClassifier,
-        {},
-        shapes=FEW_ROWS,
-        target="classes",
+        "GaussianProcessRegressor", process.GaussianProcessRegressor, {}, shapes=("tiny",),
+        twin_only=(("kernel", learned + kernels.WhiteKernel()),),
     ),
-)
+    Entry(
+        "GaussianProcessClassifier", process.GaussianProcessClassifier, {}, shapes=("tiny",),
+        target="classes", twin_only=(("kernel", learned),),
+    ),
+)  # fmt: skip

@@ -25,7 +25,6 @@ SHAPES: dict[str, tuple[int, int, float | None]] = {
     "csr-wide": (3_000, 40_000, 0.002),
 }
 DENSE = tuple(name for name, (_, _, density) in SHAPES.items() if density is None)
-FEW_ROWS = ("tiny", "square", "wide")  # work that grows with the cube of the rows
 ALL = tuple(SHAPES)
 
 

@@ -57,6 +57,19 @@ def test_memory_beside_a_sparse_table(model: Any) -> None:
     assert model.certificate_.holds
 
 
+@pytest.mark.parametrize("model", [sx.Ridge(), sx.LogisticRegression(), sx.LinearSVC()], ids=str)
+def test_memory_beside_a_sparse_table_of_few_columns(model: Any) -> None:
+    x = sparse.random_array((20_000, 700), density=0.05, format="csr", rng=1)
+    y = x[:, :5].sum(axis=1) + 0.1 * np.random.default_rng(2).normal(size=20_000)
+    y = (y > 0.1).astype(int) if hasattr(model, "decision_function") else y
+    model.fit(x[:500], y[:500])  # loops are compiled once
+    tracemalloc.start()
+    model.fit(x, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 1.5 * (x.data.nbytes + x.indices.nbytes + x.indptr.nbytes)
+
+
 def test_moments_and_inference_are_computed_when_they_are_requested() -> None:
     x, y, _ = table(2_000, 300, 0.02)
     model = sx.LinearRegression().fit(x, y)

@@ -14,7 +14,6 @@ its derivative. MacKay's fixed point, which scikit-learn iterates, is the same s
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,13 +100,16 @@ class _Profile:
             spread = float(np.log1p(self.spectrum.values / ratio).sum())
         return self._fit(ratio) + shape - 0.5 * spread
 
-    def from_rows(self, ratio: float) -> bool:
-        """Whether rows hold this maximum: the rates are less than a tenth of its conditions."""
+    def from_rows(self, ratio: float, share: float = 0.1) -> bool:
+        """Whether rows hold this maximum: the rates are less than a share of its conditions."""
         spectrum, left = self.spectrum, 1.0 / (1.0 + self.spectrum.values / ratio)
         residual = spectrum.outside + float(left**2 @ spectrum.inner**2)
         freedom = float((1.0 - left).sum())
         lam = self.alpha(ratio) * ratio if self.prior.lambda_2 else 0.0
-        return residual >= 20.0 * self.prior.alpha_2 and freedom >= 20.0 * self.prior.lambda_2 * lam
+        least = 2.0 / share
+        return (
+            residual >= least * self.prior.alpha_2 and freedom >= least * self.prior.lambda_2 * lam
+        )
 
     def slope(self, ratio: Floats) -> Floats:
         """Derivative with respect to log ρ."""
@@ -166,11 +168,8 @@ def maximize(
         )
     grid = profile.grid()
     slopes = profile.slope(grid)
-    paths = [
-        _root(profile, low, high)
-        for (low, before), (high, after) in pairwise(zip(grid, slopes, strict=True))
-        if before > 0.0 >= after
-    ]
+    tops = np.flatnonzero((slopes[:-1] > 0.0) & (slopes[1:] <= 0.0))
+    paths = [_root(profile, grid[top], grid[top + 1]) for top in tops]
     if not prior.lambda_1 and not prior.lambda_2:
         paths.append([np.inf])
     if not paths:
@@ -185,6 +184,13 @@ def maximize(
     alphas = [profile.alpha(ratio) for ratio in best]
     lams = [best_alpha * ratio for best_alpha, ratio in zip(alphas, best, strict=True)]
     return EvidenceMaximum(alphas[-1], lams[-1], np.column_stack([alphas, lams]))
+
+
+def rates_are_small(
+    spectrum: EvidenceSpectrum, prior: Hyperprior, ratio: float, share: float
+) -> bool:
+    """Whether the rates are less than a share of what holds the maximum at this λ/α."""
+    return bool(np.isfinite(ratio)) and _Profile(spectrum, prior).from_rows(ratio, share)
 
 
 def _root(profile: _Profile, low: float, high: float) -> list[float]:

@@ -30,8 +30,9 @@ STEPS = 60.0
 #: Working sets: reading, scaling and certifying a number of the table, in multiplications of BLAS,
 #: and what each further penalty adds.
 FIRST, EACH = 200.0, 10.0
-#: Numbers that fit beside any table (half a megabyte), and beside a sparse one for each of its own.
-FEW_NUMBERS, BESIDE = 1 << 16, 1.0
+#: Numbers of a square matrix that fit beside any table (half a megabyte), and beside a sparse one
+#: for each of its own: sums of threads, factors and certificates hold a few such matrices.
+FEW_NUMBERS, BESIDE = 1 << 16, 0.25
 #: Where all eigenvalues are asked for, sparse rows with more columns than this form no columns x
 #: columns matrix, and with more rows than this no rows x rows matrix.
 MANY_COLUMNS, FEW_ROWS = 5_000, 2_000

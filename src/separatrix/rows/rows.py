@@ -9,6 +9,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from separatrix.arrays import Floats, Ints, Matrix
 from separatrix.messages import InputError
@@ -260,6 +261,8 @@ class InMemory(Rows):
         # of wide rows fewer are as much work, but d x d sums of each piece are to need less memory
         # Rows, or numbers of wider rows, that make a thread worthwhile.
         smallest = max(2 * d, min(20_000, 400_000 // max(d, 1)))
+        if sparse.issparse(self.block.x):  # all these sums together than the stored entries, too
+            smallest = max(smallest, 4 * self.block.n * d * d // max(self.block.x.nnz, 1))
         return reduce_on_threads(
             statistic,
             [

@@ -32,6 +32,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from separatrix.arrays import Floats, Ints, Matrix
 from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
+from separatrix.matrices.loops import add_centered_squares
 from separatrix.optimize.convex import ElasticNetPenalty, Status
 from separatrix.optimize.linear_paths import RidgeRows
 from separatrix.optimize.loops import sweep
@@ -168,6 +169,15 @@ def _line_search(
     return float(step_of_squares(*rows, epsilon, linear, square))
 
 
+def column_squares(x: Matrix, weight: Floats) -> Floats:
+    """Σ weight x² of every column."""
+    if not sparse.issparse(x):
+        return np.asarray(weight @ x**2)
+    squares, none = np.zeros(x.shape[1]), np.zeros(x.shape[1])
+    add_centered_squares(x.indptr, x.indices, x.data, weight, none, squares, np.zeros(len(none)))
+    return squares
+
+
 def squared_entries(x: Matrix) -> Any:
     """x² entry by entry; of sparse rows the stored ones."""
     return type(x)((x.data**2, x.indices, x.indptr), x.shape) if sparse.issparse(x) else x**2
@@ -228,7 +238,7 @@ class ConjugateGradients:
         rows = np.flatnonzero(active)
         part = replace(p, x=p.x[rows], t=p.t[rows], cost=p.cost[rows])
         weight = 2.0 * part.cost
-        diagonal = np.asarray(squared_entries(part.x).T @ weight).ravel()
+        diagonal = column_squares(part.x, weight)
         diagonal = ridge + (np.append(diagonal, weight.sum()) if p.intercept else diagonal)
         inverse = 1.0 / np.where(diagonal > 0.0, diagonal, 1.0)
 
