@@ -98,8 +98,8 @@ class PreparedMetric:
         if n < 2 or n * len(self) * columns < 1_000_000:
             self.metric.fill(x, self.state, out)
             return out
-        # Coordinate differences of a piece.
-        smallest = max(1, 200_000 // max(1, len(self) * columns))
+        # Coordinate differences of a piece, and rows of a wide one: each reads all points again.
+        smallest = max(32 if columns > 256 else 1, 200_000 // max(1, len(self) * columns))
 
         def fill(part: slice) -> None:
             self.metric.fill(x[part], self.state, out[part])

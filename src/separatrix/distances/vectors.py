@@ -21,9 +21,12 @@ from separatrix.rows.schema import largest_magnitude
 LARGEST, SMALLEST = 1e150, 1e-140
 
 
-def beyond_squares(*points: Floats) -> bool:
-    """Whether the largest coordinate is so large or so small that its square leaves the range."""
-    largest = max(map(largest_magnitude, points), default=0.0)
+def beyond_squares(points: Floats, largest: float = 0.0) -> bool:
+    """Whether the largest coordinate is so large or so small that its square leaves the range.
+
+    ``largest`` is that of other points, which count as well.
+    """
+    largest = max(largest_magnitude(points), largest)
     return largest > LARGEST or 0.0 < largest < SMALLEST
 
 
@@ -79,11 +82,12 @@ class Chebyshev(Manhattan):
 
 
 class CenteredPoints(NamedTuple):
-    """Points minus their mean, as columns, with their squared norms."""
+    """Points minus their mean, as columns, with their squared norms and largest coordinate."""
 
     center: Floats
     columns: Floats
     squared_norms: Floats
+    largest: float
 
 
 @dataclass(frozen=True)
@@ -137,15 +141,21 @@ class SquaredEuclidean(Metric):
         mapped = self.transform(z - center)
         with np.errstate(over="ignore", under="ignore"):
             squared_norms = np.einsum("ij,ij->i", mapped, mapped)
-        return CenteredPoints(center, np.ascontiguousarray(mapped.T), squared_norms)
+        columns = np.ascontiguousarray(mapped.T)
+        return CenteredPoints(center, columns, squared_norms, largest_magnitude(mapped))
 
     def fill(self, x: Floats, precomputed: CenteredPoints, out: Floats) -> None:
         """Σ (x − z)²."""
         x = self.transform(x - precomputed.center)
-        if beyond_squares(x, precomputed.columns):
+        if beyond_squares(x, precomputed.largest):
             loops.minkowski(x, precomputed.columns, 2.0, out)
             out[:] = SquaredEuclidean.of_euclidean(self, out)
-        elif x.shape[1] <= 16:
+        else:
+            self._fill_squares(x, precomputed, out)
+
+    def _fill_squares(self, x: Floats, precomputed: CenteredPoints, out: Floats) -> None:
+        """Σ (x − z)² of mapped rows whose squares are numbers."""
+        if x.shape[1] <= 16:
             # Up to this many columns, coordinate differences are as fast as a matrix product, and
             # more exact.
             loops.squares_by_coordinates(x, precomputed.columns, out)
@@ -193,10 +203,10 @@ class Euclidean(SquaredEuclidean):
     def fill(self, x: Floats, precomputed: CenteredPoints, out: Floats) -> None:
         """√Σ (x − z)², relative to the largest difference where squares leave the range."""
         mapped = self.transform(x - precomputed.center)
-        if beyond_squares(mapped, precomputed.columns):
+        if beyond_squares(mapped, precomputed.largest):
             loops.minkowski(mapped, precomputed.columns, 2.0, out)
             return
-        super().fill(x, precomputed, out)
+        self._fill_squares(mapped, precomputed, out)
         np.sqrt(out, out=out)
 
 
