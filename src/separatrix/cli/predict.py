@@ -296,7 +296,7 @@ def _remarks(rows: Any, copied: list[str], *, everything: bool) -> list[str]:
             remarks.append(f"Columns that the model does not use: {shown} (to copy all: --keep).")
         if copied:
             remarks.append(f"Columns copied beside the predictions: {', '.join(copied)}.")
-    wanted = rows.schema.names
+    wanted = rows.schema.read_names
     present = [name for name in names if name in wanted]
     if present != list(wanted):
         remarks.append(

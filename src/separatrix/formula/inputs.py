@@ -39,6 +39,8 @@ class InputColumn:
     unseen: str = "missing"
     refuses_missing: bool = False
     pooled: str = ""
+    #: What part of a date it is, which a table does not have as a column.
+    part: str = ""
     #: A value that occurs, for rows made up to check an export.
     typical: float = 0.0
 
@@ -155,6 +157,7 @@ def input_column(column: Column, schema: Schema) -> InputColumn:
         () if discrete else column.notation.sentinels,
         "zeros" if column.pooled else schema.unseen,
         pooled=column.pooled,
+        part=column.part,
         typical=column.placeholder,
     )
 

@@ -11,6 +11,7 @@ import numpy as np
 from separatrix.arrays import Floats
 from separatrix.formula import nodes
 from separatrix.formula.inputs import InputColumn, InputTable
+from separatrix.messages import InputError
 from separatrix.rows.schema import Kind
 
 
@@ -49,6 +50,14 @@ def reading_of(formula: nodes.Formula) -> InputTable:
             columns.setdefault(column.name, column)
         if isinstance(each, nodes.EncodedColumns):
             fills |= {t.column: t.fill for t in each.inputs.terms if t.level is None}
+    parts = [column.name for column in columns.values() if column.part]
+    if parts:
+        raise InputError(
+            f"The model reads parts of dates ({', '.join(map(repr, parts))}), which no export "
+            "computes.",
+            remedy="Predict with `separatrix predict`; or have the parts as columns of the table, "
+            "and leave out the dates.",
+        )
     refuses = all(c.refuses_missing for c in columns.values())
     levels = any(isinstance(each, nodes.RawTerms) for each in sources)
     is_table = any(each.is_table for each in sources)

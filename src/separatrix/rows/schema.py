@@ -104,6 +104,9 @@ class Column:
     holds classes it is the type of the labels: ``"integer"``, ``"number"``, ``"boolean"``; empty
     for text.
 
+    ``part`` says that the column is not in the table: it is the ``"weekday"``, ``"month"``,
+    ``"year"`` or ``"hour"`` of the dates in the column ``of``.
+
     ``pooled`` is the one of the levels that stands for every other: no level is unseen then. Empty
     where each level stands for itself.
     """
@@ -115,13 +118,16 @@ class Column:
     notation: Notation = PLAIN
     display: str = ""
     pooled: str = ""
+    of: str = ""
+    part: str = ""
 
     # Formats that write text for a kind give text back.
     def __getstate__(self) -> list[Any]:
         return [getattr(self, part.name) for part in fields(self)]
 
     def __setstate__(self, state: list[Any]) -> None:
-        for part, value in zip(fields(self), state, strict=True):
+        defaults = [part.default for part in fields(self)]
+        for part, value in zip(fields(self), [*state, *defaults[len(state) :]], strict=True):
             restored = Kind(value) if part.name == "kind" else value
             object.__setattr__(self, part.name, restored)
 
@@ -157,6 +163,11 @@ class Schema:
     def by_name(self) -> dict[str, Column]:
         """Feature and target columns by name."""
         return {column.name: column for column in self.columns + self.targets}
+
+    @cached_property
+    def read_names(self) -> tuple[str, ...]:
+        """Names of the feature columns that a table has, without parts of dates."""
+        return tuple(column.name for column in self.columns if not column.part)
 
     def notation(self, name: str) -> Notation:
         """How a column is written, also the weight and the time."""

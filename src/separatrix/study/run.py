@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.rows.dates import add_date_parts
 from separatrix.rows.parts import Parts
 from separatrix.rows.profile import profile
 from separatrix.rows.rare_levels import pool_rare_levels
@@ -244,7 +245,7 @@ def _study_rows(
     metadata: Metadata,
 ) -> Study:
     digest = digest_of(table.hashes)
-    table, task, messages = _with_task(table, task)
+    table, task, messages = _with_task(add_date_parts(table), task)
     options.refuse_for(task)
     validation = options.validation
     validation.refuse_for(time=table.schema.time)

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from separatrix.messages import InputError, did_you_mean
+from separatrix.rows.dates import with_parts_of_dates
 from separatrix.rows.notations import CLOCK, TextOptions
 from separatrix.rows.recognition import SameNotation, written_as
 from separatrix.rows.rows import ArrayRows, Rows
@@ -64,7 +65,7 @@ def rows_like(
         return x if same else MatchedRows(x, schema)
     if sparse.issparse(x):
         _refuse_width(x.shape[1], schema)
-        plain = ArrayRows(sparse.csr_array(x).astype(np.float64), names=schema.names)
+        plain = ArrayRows(sparse.csr_array(x).astype(np.float64), names=schema.read_names)
         return MatchedRows(plain, schema)
     source = _source(x, schema, text)
     _refuse_lacking(schema, source.arrow.names, source.name)
@@ -118,7 +119,7 @@ def _of_new_rows(schema: Schema, *, slips: bool) -> Schema:
 def _source(x: Any, schema: Schema, text: TextOptions) -> Source:
     source: Source
     if is_path(x):
-        kinds = {column.name: column.kind for column in schema.by_name.values()}
+        kinds = {c.name: c.kind for c in schema.by_name.values() if not c.part}
         header = text.header if text.header is not None or schema.header else False
         layout = replace(text, header=header, na=schema.na)
         source = open_paths(x, kinds, layout, kinds)
@@ -132,7 +133,7 @@ def _source(x: Any, schema: Schema, text: TextOptions) -> Source:
                 f"The array has {matrix.ndim} dimensions.", remedy="Give a matrix: rows by columns."
             )
         _refuse_width(matrix.shape[1], schema)
-        source = TableSource(as_table({n: matrix[:, j] for j, n in enumerate(schema.names)}))
+        source = TableSource(as_table({n: matrix[:, j] for j, n in enumerate(schema.read_names)}))
     elif is_arrow_stream(x):
         source = open_arrow_stream(x)
     else:
@@ -142,9 +143,9 @@ def _source(x: Any, schema: Schema, text: TextOptions) -> Source:
 
 
 def _refuse_width(width: int, schema: Schema) -> None:
-    if width != len(schema.names):
+    if width != len(schema.read_names):
         raise InputError(
-            f"The matrix has {width} columns, training had {len(schema.names)}.",
+            f"The matrix has {width} columns, training had {len(schema.read_names)}.",
             remedy="Give the columns of the training table, or a table with names.",
         )
 
@@ -152,7 +153,7 @@ def _refuse_width(width: int, schema: Schema) -> None:
 def _refuse_lacking(schema: Schema, names: list[str], file: str | None) -> None:
     present = frozenset(names)
     for column in schema.columns + schema.targets:
-        if column.name not in present:
+        if column.name not in present and not column.part:
             raise InputError(
                 f"there is no column {column.name!r}, which training had.",
                 file=file,
@@ -171,7 +172,7 @@ class MatchedRows(Rows):
         """Yield the blocks in order."""
         start, unseen = 0, Counts()
         for block in self.rows.blocks():
-            yield self._match(block, start, unseen)
+            yield self._match(with_parts_of_dates(block, self.schema), start, unseen)
             start += block.n
         warn_unseen(unseen, self.schema.unseen)
 
@@ -184,7 +185,8 @@ class MatchedRows(Rows):
             groups.setdefault(term.column, []).append(term)
         for column in self.schema.columns:
             old = groups.get(column.name, [])
-            self._check_kind(column, their[column.name])
+            like = their.get(column.name, column)  # a part of dates that they lack is as ours
+            self._check_kind(column, like)
             to_missing: list[Term] = []
             if column.kind is Kind.DISCRETE:
                 others = self._unseen(block, column, old, start)
@@ -207,7 +209,7 @@ class MatchedRows(Rows):
                 at = len(new) + len(terms) - 1
                 entries += [(block.terms.position[term], at, 1.0) for term in to_missing]
                 if column.kind is not Kind.DISCRETE:  # missing values had another placeholder
-                    shift = column.placeholder - their[column.name].placeholder
+                    shift = column.placeholder - like.placeholder
                     entries.append((block.terms.position[missing], len(new), shift))
             entries += [
                 (block.terms.position[term], len(new) + j, 1.0)

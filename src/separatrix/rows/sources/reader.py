@@ -15,6 +15,7 @@ from scipy import sparse
 
 from separatrix.arrays import Floats, Ints, Matrix
 from separatrix.messages import InputError
+from separatrix.rows.dates import NAMES, level_codes, part_values
 from separatrix.rows.notations import coded_value
 from separatrix.rows.parts import Hashes, Parts, hash_rows
 from separatrix.rows.rows import NO_KEYS, InMemory
@@ -92,7 +93,8 @@ class BatchReader:
     def columns(self) -> list[str]:
         """The columns to be read."""
         roles = (self.schema.weight, self.schema.group, self.schema.time)
-        return list(dict.fromkeys([*self.schema.by_name, *(name for name in roles if name)]))
+        read = [name for name, column in self.schema.by_name.items() if not column.part]
+        return list(dict.fromkeys([*read, *(name for name in roles if name)]))
 
     def read(self, batch: pa.RecordBatch, location: Location) -> DecodedBatch:
         """Decode the usable rows of a batch."""
@@ -110,6 +112,7 @@ class BatchReader:
         m = len(row_ids)
         needed = self.parts is not None or self.with_hashes
         hashes = hash_rows(decoded, m) if needed else None
+        decoded |= _parts_of_dates(self.schema, decoded)
         keys, labels = NO_KEYS, None
         if hashes is not None:
             keys = Keys(_hashed_groups(group, hashes), times)
@@ -124,6 +127,8 @@ class BatchReader:
     def _decode(self, batch: pa.RecordBatch, location: Location) -> Columns:
         decoded: Columns = {}
         for column in self.schema.columns + self.schema.targets:
+            if column.part:
+                continue
             array = batch.column(column.name)
             if column.kind is Kind.DISCRETE:
                 decoded[column.name] = levels(array, self.schema.na)
@@ -190,7 +195,7 @@ class BatchReader:
         required = self.schema.targets
         if self.schema.missing == "drop":
             required = required + self.schema.columns
-        masks = [decoded[column.name].missing for column in required]
+        masks = [decoded[column.name].missing for column in required if not column.part]
         masks += [np.isnan(values) for values in needed if values is not None]
         incomplete = np.zeros(n, dtype=bool)
         for mask in masks:
@@ -224,6 +229,24 @@ class BatchReader:
             elif len(column_values.names) > MAX_LEVELS and not self.with_hashes:
                 raise too_many_levels(column.name, location.file)
         return recoded, unseen
+
+
+def _parts_of_dates(schema: Schema, decoded: Columns) -> Columns:
+    """The columns that are parts of dates."""
+    parts: Columns = {}
+    for column in schema.columns:
+        if not column.part:
+            continue
+        dates = decoded[column.of]
+        assert isinstance(dates, NumericValues)
+        if column.part in NAMES:
+            parts[column.name] = Levels(*level_codes(dates.values, dates.missing, column.part))
+            continue
+        values = part_values(np.nan_to_num(dates.values), column.part).astype(float)
+        if dates.missing is not None:
+            values[dates.missing] = np.nan
+        parts[column.name] = NumericValues(values, dates.missing)
+    return parts
 
 
 def _hashed_groups(group: Columns, hashes: Hashes) -> Hashes | None:
