@@ -110,7 +110,7 @@ def about_moments(
 def about_columns(columns: Sequence[ColumnProfile], schema: Schema) -> list[str]:
     """Columns that are empty, have missing values, are constant or categorical."""
     messages = []
-    wanted = frozenset(schema.names)
+    wanted = frozenset(schema.read_names)
     features = [c for c in columns if c.name in wanted]
     empty = [c.name for c in features if c.missing == c.count]
     if empty:
