@@ -36,6 +36,9 @@ _BESIDE = {
         "BiasVariance bias_variance polynomial_bias_variance BootstrapBiasVariance "
         "bootstrap_bias_variance"
     ),
+    "theory.class_bias_variance": (
+        "ClassBiasVariance class_bias_variance bootstrap_class_bias_variance"
+    ),
     "theory.vc_dimension": "Shattering shatters VCDimension vc_dimension",
     "statistics.estimation": "estimate_mean estimate_normal estimate_proportions",
     "hypotheses.query": "query Query active_curve ActiveCurve",

@@ -250,6 +250,11 @@ from separatrix.theory.bias_variance import bias_variance as bias_variance
 from separatrix.theory.bias_variance import bootstrap_bias_variance as bootstrap_bias_variance
 from separatrix.theory.bias_variance import polynomial_bias_variance as polynomial_bias_variance
 from separatrix.theory.boolean import BooleanFunctions as BooleanFunctions
+from separatrix.theory.class_bias_variance import ClassBiasVariance as ClassBiasVariance
+from separatrix.theory.class_bias_variance import (
+    bootstrap_class_bias_variance as bootstrap_class_bias_variance,
+)
+from separatrix.theory.class_bias_variance import class_bias_variance as class_bias_variance
 from separatrix.theory.half_spaces import Balls as Balls
 from separatrix.theory.half_spaces import Hyperplanes as Hyperplanes
 from separatrix.theory.hypothesis_class import Hypothesis as Hypothesis

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis as TheirLDA
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis as TheirQDA
+from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB as TheirNB
 
 import separatrix as sx
@@ -279,3 +281,90 @@ def test_rows_however_far_have_probabilities(size: float) -> None:
         found = model.fit(x, y).predict_proba(size * far)
         assert_allclose(found, model.predict_proba(1e9 * far), atol=1e-12)
         assert np.isfinite(model.decision_function(size * far)).any(axis=1).all()
+
+
+# -- the structure by cross-validation -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_auto_compares_fits_to_the_training_rows_of_each_fold(weighted: bool) -> None:
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 3, 150)
+    x = rng.normal(size=(150, 3)) * (1.0 + y[:, None]) + y[:, None]
+    w = rng.uniform(0.5, 2.0, 150) if weighted else None
+    folds = list(StratifiedKFold(4).split(x, y))
+    model = sx.GaussianDiscriminant("auto", cv=folds).fit(x, y, sample_weight=w)
+    names = ["full", "shared", "diagonal", "shared_diagonal", "spherical", "shared_spherical"]
+    for i, name in enumerate(names):
+        for f, (train, test) in enumerate(folds):
+            part = None if w is None else w[train]
+            alone = sx.GaussianDiscriminant(name).fit(x[train], y[train], sample_weight=part)
+            loss = -alone.predict_log_proba(x[test])[np.arange(len(test)), y[test]]
+            held = None if w is None else w[test]
+            np.testing.assert_allclose(model.cv_log_loss_[i, f], np.average(loss, weights=held))
+            wrong = alone.predict(x[test]) != y[test]
+            np.testing.assert_allclose(model.cv_error_[i, f], np.average(wrong, weights=held))
+    chosen = sx.GaussianDiscriminant(model.structure_).fit(x, y, sample_weight=w)
+    np.testing.assert_allclose(model.predict_proba(x), chosen.predict_proba(x), atol=1e-10)
+    table = model.comparison()
+    assert table.n_parameters.tolist() == [
+        sx.GaussianDiscriminant(name).fit(x, y).n_parameters_ for name in names
+    ]
+    assert f"Chosen: {model.structure_}" in str(table)
+
+
+def test_auto_finds_the_structure_that_made_the_rows(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 400)
+    mixing = np.array([[1.0, 0.0], [0.9, 0.3]])
+    same = rng.normal(size=(800, 2)) @ mixing.T + y[:, None]
+    assert sx.GaussianDiscriminant("auto").fit(same, y).structure_ == "shared"
+    wider = same * np.where(y == 1, 3.0, 1.0)[:, None]
+    model = sx.GaussianDiscriminant("auto").fit(wider, y)
+    assert model.structure_ == "full"
+    sx.save(model, tmp_path / "auto.sx")
+    loaded = sx.load(tmp_path / "auto.sx")
+    np.testing.assert_array_equal(loaded.predict(wider), model.predict(wider))
+    assert str(loaded.comparison()) == str(model.comparison())
+    more = loaded.partial_fit(wider[:50], y[:50])  # under the structure that was chosen
+    assert more.structure_ == "full"
+    with pytest.raises(sx.InputError, match="compares folds"):
+        sx.GaussianDiscriminant("auto").partial_fit(wider, y)
+
+
+def test_auto_leaves_out_what_is_singular_and_says_if_all_is() -> None:
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 8)
+    x = rng.normal(size=(16, 9)) + y[:, None]
+    model = sx.GaussianDiscriminant("auto", cv=2).fit(x, y)
+    assert np.isinf(model.cv_log_loss_[0]).all()
+    assert model.structure_ != "full"
+    table = pd.DataFrame({"a": x[:, 0], "b": np.where(x[:, 1] > 0, "u", "v")})
+    mixed = sx.GaussianDiscriminant("auto", cv=2).fit(table, y)
+    assert mixed.predict(table).shape == (16,)
+
+
+# -- hyperplanes of shared covariances -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_hyperplanes_measure_distances_to_the_boundary(k: int) -> None:
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, k, 120)
+    x = rng.normal(size=(120, 2)) * [1.0, 3.0] + 2.0 * np.eye(3)[y][:, :2]
+    for model in (sx.GaussianDiscriminant("shared"), sx.NearestMean()):
+        plane = model.fit(x, y).hyperplane_
+        if k == 2:
+            np.testing.assert_allclose(plane.score(x)[:, 0], model.decision_function(x), atol=1e-9)
+            on = plane.projection(x)
+            np.testing.assert_allclose(model.decision_function(on), 0.0, atol=1e-9)
+            lengths = np.linalg.norm(on - x, axis=1)
+            np.testing.assert_allclose(lengths, np.abs(plane.signed_distance(x)[:, 0]))
+            continue
+        codes = model.predict(x)
+        margins = plane.class_margin(x, codes)
+        assert (margins >= 0.0).all()
+        angles = np.linspace(0.0, 2.0 * np.pi, 60)
+        for step in 0.999 * np.column_stack([np.cos(angles), np.sin(angles)]):
+            assert (model.predict(x + margins[:, None] * step) == codes).all()
+    assert not hasattr(sx.GaussianDiscriminant("full").fit(x, y), "hyperplane_")

@@ -30,6 +30,14 @@ ROWS: list[Row] = [
     ),
     Row("GaussianDiscriminant", lambda: sx.GaussianDiscriminant(), "classification"),
     Row(
+        "GaussianDiscriminant, structure by folds",
+        lambda: sx.GaussianDiscriminant("auto", cv=3),
+        "classification",
+        unit_free=False,
+        additive=False,
+        order_free=False,
+    ),
+    Row(
         "GaussianDiscriminant, mixed",
         lambda: sx.GaussianDiscriminant(alpha=0.2, beta=0.3),
         "classification",

@@ -28,7 +28,7 @@ from separatrix.estimators import class_labels
 from separatrix.estimators.base import RowsEstimator, number_type, reads_tables
 from separatrix.formula import nodes
 from separatrix.geometry.class_scores import ClassScores, Postprocess, log_softmax, softmax
-from separatrix.geometry.hyperplane import Quadric, real_roots
+from separatrix.geometry.hyperplane import Hyperplane, Quadric, real_roots
 from separatrix.geometry.normal import MultivariateNormal
 from separatrix.messages import InputError, warn
 from separatrix.mixins import ClassifierMixin
@@ -264,6 +264,7 @@ class GaussianClassifier(ClassifierMixin, RowsEstimator):
     @property
     def normals_(self) -> tuple[MultivariateNormal, ...]:
         """The class densities, in the order of ``classes_``."""
+        check_is_fitted(self)
         shared = self._options().covariance.startswith("shared")
         covariances = self._covariances()
         each = [covariances] * len(self.classes_) if shared else list(covariances)
@@ -287,6 +288,23 @@ class GaussianClassifier(ClassifierMixin, RowsEstimator):
                 "be added.",
                 remedy="Use fewer columns, or more rows than columns.",
             )
+
+    @property
+    def hyperplane_(self) -> Hyperplane:
+        """Signed distances, margins and projections, where classes share their covariance.
+
+        One hyperplane of two classes, positive on the side of the second; else the scores of all.
+        """
+        check_is_fitted(self)
+        if not self._options().covariance.startswith("shared"):
+            raise AttributeError(
+                "Classes with covariances of their own are parted by no hyperplane. "
+                "Use boundary(first, second) for the quadric between two of them."
+            )
+        _, linear, constant = self.scores_.coefficients()
+        if len(linear) == 2:
+            linear, constant = linear[1:] - linear[:1], constant[1:] - constant[:1]
+        return Hyperplane(linear, constant, self.encoding_.names)
 
     def boundary(self, first: Any, second: Any) -> Quadric:
         """Where two classes, by label, are equally probable; positive on the side of the second."""

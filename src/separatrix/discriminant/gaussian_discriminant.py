@@ -2,24 +2,59 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
-from separatrix.arrays import Floats
-from separatrix.discriminant.covariances import CovarianceShrinkage
+from separatrix.arrays import Floats, Ints
+from separatrix.discriminant.covariances import CovarianceShrinkage, SingularCovarianceError
 from separatrix.discriminant.gaussian_classifier import (
     COVARIANCES,
     GaussianOptions,
     IncrementalGaussianClassifier,
+    covariance_parameters,
 )
+from separatrix.discriminant.regularized_discriminant import ClassFold, array_folds, table_folds
+from separatrix.estimators.base import number_type, reads_tables
+from separatrix.estimators.class_labels import class_rows, class_terms, rows_with_codes
+from separatrix.geometry.class_scores import log_softmax
 from separatrix.geometry.normal import MultivariateNormal
-from separatrix.messages import InputError, check_option
+from separatrix.messages import InputError, SeparatrixWarning, check_option
+from separatrix.notebook import Grid, Item, Shown
 from separatrix.parameters import declare_parameters
+from separatrix.rows.rows import Rows
+from separatrix.rows.schema import Column, Schema, identity
+from separatrix.selection.folds import folding, folds_of, warn_of_parted_copies
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.estimation import check_method
+
+
+@dataclass(frozen=True)
+class CovarianceComparison(Shown):
+    """Structures of class covariances: parameters, and losses by structure and fold."""
+
+    structures: tuple[str, ...]
+    n_parameters: Ints
+    log_loss: Floats
+    error: Floats
+    chosen: str
+
+    def _display(self) -> list[Item]:
+        lines = [
+            (name, f"{count:,}", f"{loss.mean():.4g}", f"{error.mean():.4g}")
+            for name, count, loss, error in zip(
+                self.structures, self.n_parameters, self.log_loss, self.error, strict=True
+            )
+        ]
+        titles = ("covariance", "parameters", "log loss", "error")
+        chosen = self.structures.index(self.chosen)
+        return [Grid(titles, lines, strong=chosen, caption=f"Chosen: {self.chosen}.")]
 
 
 @declare_parameters
@@ -36,10 +71,11 @@ class GaussianDiscriminant(IncrementalGaussianClassifier):
     Parameters
     ----------
     covariance : {"full", "shared", "diagonal", "shared_diagonal", "spherical", \
-"shared_spherical"}, default="full"
+"shared_spherical", "auto"}, default="full"
         Structure of Σₖ: any matrix, or one for all classes; a diagonal matrix (columns independent
         within classes), or one for all; a multiple of the identity, or one for all (nearest mean).
-        The last two depend on the units of the columns by definition, the others do not.
+        The last two depend on the units of the columns by definition, the others do not. "auto"
+        takes the one of least cross-validated log loss, all six from the same class moments.
     alpha : float, default=0.0
         Shrinkage towards σ²I in standardized columns: Σₖ = α σ²I + β S + (1 − α − β) Sₖ.
     beta : float, default=0.0
@@ -54,6 +90,8 @@ class GaussianDiscriminant(IncrementalGaussianClassifier):
         all rows.
     prior_covariance : float, array-like or None, default=None
         Σ₀, as a matrix, its diagonal, or a multiple of I; None takes the covariance within classes.
+    cv : int, splitter or iterable, default=5
+        The folds of "auto".
 
     Attributes
     ----------
@@ -69,6 +107,11 @@ class GaussianDiscriminant(IncrementalGaussianClassifier):
         The class densities.
     n_parameters_ : int
         Number of parameters estimated.
+    structure_ : str
+        The covariance structure: as given, or chosen.
+    cv_log_loss_, cv_error_ : ndarray of shape (6, n_folds)
+        Of "auto", the mean log loss and the error of each fold by structure, in the order in which
+        they are listed; infinite where a covariance is singular. ``comparison()`` has the table.
     thresholds_ : ndarray
         For one column, where the most probable class changes.
     certificate_ : Certificate
@@ -108,15 +151,104 @@ class GaussianDiscriminant(IncrementalGaussianClassifier):
     prior_count: float = 1.0
     prior_mean: Any = None
     prior_covariance: Any = None
+    cv: Any = 5
+
+    @reads_tables
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
+        check_option("covariance", self.covariance, (*COVARIANCES, "auto"))
+        for name in ("cv_log_loss_", "cv_error_"):
+            self.__dict__.pop(name, None)
+        self.structure_ = self.covariance
+        if self.covariance != "auto":
+            return super().fit(X, y, sample_weight)
+        self._number_type = number_type(X)
+        if isinstance(X, Rows):
+            table = class_rows(self, X, y, sample_weight).read()
+            table = table.take(folding(table.block.w, self.cv))
+            whole, encoding = self._table_moments(table, "full")
+            folds = table_folds(table, self.cv, class_terms(self, table, table.block.targets))
+        else:
+            rows = rows_with_codes(self, X, y, sample_weight)
+            rows = rows.take(folding(rows.block.w, self.cv))
+            parts = folds_of(self.cv, len(rows), codes=rows.block.parts)
+            warn_of_parted_copies(rows, parts, self.cv)
+            folds, whole = array_folds(rows, parts, len(self.classes_))
+            encoding = identity(rows.schema)
+        self._compare(folds)
+        structure = COVARIANCES[self.structure_]
+        self._fit_moments(whole.as_structure(structure), encoding)
+        return self
+
+    def _compare(self, folds: Sequence[ClassFold]) -> None:
+        """Set ``structure_`` to the one of least log loss; of equals, to that listed last."""
+        losses = np.array([[self._losses(name, fold) for fold in folds] for name in COVARIANCES])
+        self.cv_log_loss_, self.cv_error_ = losses[:, :, 0], losses[:, :, 1]
+        weight = np.array([fold.test.weight for fold in folds])
+        with np.errstate(invalid="ignore"):
+            mean = self.cv_log_loss_ @ (weight / weight.sum())
+        if not np.isfinite(mean).any():
+            raise InputError(
+                "Whatever the covariances, some class has no variance in some fold.",
+                remedy="Give more rows of each class, fewer folds, or alpha above 0.",
+            )
+        names = list(COVARIANCES)
+        self.structure_ = names[len(names) - 1 - int(np.argmin(mean[::-1]))]
+
+    def _losses(self, name: str, fold: ClassFold) -> tuple[float, float]:
+        """Mean log loss and error of the test rows of a fold, of classes that it trains on."""
+        test, known = fold.test, fold.train.weight > 0.0
+        assert test.parts is not None
+        rows = np.flatnonzero((test.weights > 0.0) & known[test.parts])
+        if not len(rows):
+            return 0.0, 0.0
+        model = clone(self).set_params(covariance=name)
+        model.classes_, model.structure_ = self.classes_, name
+        encoding = identity(Schema(tuple(Column(str(term)) for term in test.terms)))
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SeparatrixWarning)  # those of the chosen one count
+                model._fit_moments(fold.train.as_structure(COVARIANCES[name]), encoding)
+        except SingularCovarianceError:
+            return np.inf, np.inf
+        p = model._design_scores(test.take(rows).x, log_softmax)
+        w, codes = test.weights[rows], test.parts[rows]
+        loss, wrong = -p[np.arange(len(rows)), codes], p.argmax(axis=1) != codes
+        return float(np.average(loss, weights=w)), float(np.average(wrong, weights=w))
+
+    def comparison(self) -> CovarianceComparison:
+        """The structures that "auto" compared, with their numbers of parameters.
+
+        Returns
+        -------
+        CovarianceComparison
+            Prints as a table: parameters, cross-validated log loss and error of each.
+        """
+        check_is_fitted(self, "cv_log_loss_")
+        k, d = self.means_.shape
+        others = k * d + (k - 1) * (self.priors is None)
+        return CovarianceComparison(
+            tuple(COVARIANCES),
+            np.array([covariance_parameters(name, k, d) + others for name in COVARIANCES]),
+            self.cv_log_loss_,
+            self.cv_error_,
+            self.structure_,
+        )
 
     def _options(self) -> GaussianOptions:
-        check_option("covariance", self.covariance, COVARIANCES)
+        name = getattr(self, "structure_", self.covariance)
+        if name == "auto":
+            raise InputError(
+                'covariance="auto" compares folds of all rows.',
+                remedy="Call fit first, or name one of the structures.",
+            )
+        check_option("covariance", name, COVARIANCES)
         shrinkage = CovarianceShrinkage(self.alpha, self.beta)
         posterior = None
         if self.estimation != "ml":
             given = (self.estimation, self.prior_count, self.prior_mean, self.prior_covariance)
-            posterior = partial(ClassPrior(*given).posterior, kind=self.covariance)
-        return GaussianOptions(self.covariance, shrinkage, self.priors, posterior=posterior)
+            posterior = partial(ClassPrior(*given).posterior, kind=name)
+        return GaussianOptions(name, shrinkage, self.priors, posterior=posterior)
 
 
 @declare_parameters

@@ -79,6 +79,15 @@ class ClassMoments:
             scatter.sum(axis=0) if structure == "pooled" else scatter,
         )
 
+    def as_structure(self, structure: str) -> ClassMoments:
+        """The part of the scatter that another structure has, of the full one."""
+        scatter = self.scatter
+        if structure == "pooled":
+            scatter = scatter.sum(axis=0)
+        elif structure == "diagonal":
+            scatter = scatter.diagonal(0, -2, -1).copy()
+        return ClassMoments(structure, self.count, self.weight, self.mean, scatter)
+
     @property
     def mean_squares(self) -> Floats:
         """Σ w x² / Σ w of all rows."""

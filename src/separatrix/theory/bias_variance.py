@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -559,29 +559,34 @@ def bootstrap_bias_variance(
     if hasattr(estimator, "__sklearn_tags__") and is_classifier(estimator):
         raise InputError(
             "Squared error is for numbers, and this estimator is a classifier.",
-            remedy="Give a regressor.",
+            remedy="Use bootstrap_class_bias_variance, or give a regressor.",
         )
     target = np.asarray(y, dtype=np.float64)
     n = len(target)
     if target.ndim != 1 or len(X) != n or n < 3:
         raise InputError(f"X has {len(X)} rows and y shape {target.shape}; three rows are needed.")
     predictions = np.full((repeats, n), np.nan)
-    rng = np.random.default_rng(random_state)
-    copied = copies_of(X, target)
-    units = None if copied is None else np.unique(copied, return_inverse=True)[1]
-    for b in range(repeats):
-        if units is None:
-            rows = rng.integers(0, n, n)
-        else:  # a row is drawn with its copies
-            drawn = rng.integers(0, units.max() + 1, units.max() + 1)
-            times = np.bincount(drawn, minlength=units.max() + 1)[units]
-            rows = np.repeat(np.arange(n), times)
-        left_out = np.setdiff1d(np.arange(n), rows)
+    for b, (rows, left_out) in enumerate(resamples(X, target, repeats, random_state)):
         if len(left_out):
             model = clone(estimator).fit(_safe_indexing(X, rows), _safe_indexing(y, rows))
             found = model.predict(_safe_indexing(X, left_out))
             predictions[b, left_out] = np.asarray(found, dtype=np.float64).reshape(len(left_out))
     return _decompose(predictions, target, _equal_rows(X), level, random_state)
+
+
+def resamples(X: Any, y: Any, repeats: int, seed: int) -> Iterator[tuple[Ints, Ints]]:
+    """Rows drawn with replacement, and those left out; a row is drawn with its copies."""
+    n, rng = len(y), np.random.default_rng(seed)
+    copied = copies_of(X, y)
+    units = None if copied is None else np.unique(copied, return_inverse=True)[1]
+    for _ in range(repeats):
+        if units is None:
+            rows = rng.integers(0, n, n)
+        else:
+            drawn = rng.integers(0, units.max() + 1, units.max() + 1)
+            times = np.bincount(drawn, minlength=units.max() + 1)[units]
+            rows = np.repeat(np.arange(n), times)
+        yield rows, np.setdiff1d(np.arange(n), rows)
 
 
 def _decompose(
@@ -596,14 +601,15 @@ def _decompose(
     g, y_used, count = predictions[:, used], y[used], count[used]
     variance = np.nanvar(g, axis=0, ddof=1)
     distance = (y_used - np.nanmean(g, axis=0)) ** 2 - variance / count
-    a, b, c = (_interval(v, level) for v in (variance, distance, variance + distance))
+    a, b, c = (interval_of_mean(v, level) for v in (variance, distance, variance + distance))
     return BootstrapBiasVariance(
         float(variance.mean()), float(distance.mean()), _pure_noise(y, groups),
         a, b, c, int(used.sum()), len(predictions), level, seed,
     )  # fmt: skip
 
 
-def _interval(values: Floats, level: float) -> Interval:
+def interval_of_mean(values: Floats, level: float) -> Interval:
+    """Student's interval of the mean over rows."""
     n, mean = len(values), float(values.mean())
     if n < 2:
         return -np.inf, np.inf
