@@ -300,10 +300,10 @@ def test_auto_compares_fits_to_the_training_rows_of_each_fold(weighted: bool) ->
             part = None if w is None else w[train]
             alone = sx.GaussianDiscriminant(name).fit(x[train], y[train], sample_weight=part)
             loss = -alone.predict_log_proba(x[test])[np.arange(len(test)), y[test]]
-            held = None if w is None else w[test]
-            np.testing.assert_allclose(model.cv_log_loss_[i, f], np.average(loss, weights=held))
+            others = None if w is None else w[test]
+            np.testing.assert_allclose(model.cv_log_loss_[i, f], np.average(loss, weights=others))
             wrong = alone.predict(x[test]) != y[test]
-            np.testing.assert_allclose(model.cv_error_[i, f], np.average(wrong, weights=held))
+            np.testing.assert_allclose(model.cv_error_[i, f], np.average(wrong, weights=others))
     chosen = sx.GaussianDiscriminant(model.structure_).fit(x, y, sample_weight=w)
     np.testing.assert_allclose(model.predict_proba(x), chosen.predict_proba(x), atol=1e-10)
     table = model.comparison()

@@ -261,3 +261,20 @@ def test_the_forms_of_a_graph_agree() -> None:
 def test_invalid_items_are_refused(make, message) -> None:
     with pytest.raises(sx.InputError, match=message):
         make()
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+def test_learning_stays_within_the_domain_of_the_decay(normalized: bool) -> None:
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("ab"), size=rng.integers(3, 8))) for _ in range(40)]
+    y = np.array([word.count("ab") for word in words], dtype=float)
+    kernel = sx.Subsequence(2).normalized() if normalized else sx.Subsequence(2)
+    for model, target in (
+        (sx.GaussianProcessRegressor(kernel), y),
+        (sx.GaussianProcessClassifier(kernel), y > 0),
+    ):
+        learned = model.fit(words, target).kernel_
+        assert (learned.theta <= 0.0).all()  # the logarithm of the decay
+    assert sx.Subsequence(2).with_theta([1e-3]).decay == 1.0
+    with pytest.raises(sx.InputError, match="decay"):
+        sx.Subsequence(2, decay=1.5)

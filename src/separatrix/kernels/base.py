@@ -62,9 +62,12 @@ class Hyperparameter:
         return self.low > 0.0
 
 
-def hyperparameter(default: float, low: float, high: float, *, continuous: bool = True) -> Any:
-    """A dataclass field for a hyperparameter, with its customary bounds."""
-    return field(default=default, metadata={"low": low, "high": high, "continuous": continuous})
+def hyperparameter(
+    default: float, low: float, high: float, *, continuous: bool = True, bounded: bool = False
+) -> Any:
+    """A dataclass field for a hyperparameter, with its customary bounds, or its domain."""
+    facts = {"low": low, "high": high, "continuous": continuous, "bounded": bounded}
+    return field(default=default, metadata=facts)
 
 
 def check_integer(value: float, what: str, low: int) -> None:
@@ -174,11 +177,16 @@ class Parametrized:
         ]
 
     def _with_values(self, values: Sequence[float]) -> Self:
-        """A copy with these hyperparameters, in the order of :meth:`_hyperparameters`."""
+        """A copy with these hyperparameters, in the order of :meth:`_hyperparameters`.
+
+        A step of learning across the end of a domain goes to its end.
+        """
         left, changed = iter(values), {}
-        for name, current, _ in self._own_fields():
+        for name, current, facts in self._own_fields():
             several = isinstance(current, tuple)
             changed[name] = tuple(next(left) for _ in current) if several else next(left)
+            if facts["bounded"]:
+                changed[name] = min(max(changed[name], facts["low"]), facts["high"])
         return replace(self, **changed)  # type: ignore[type-var]
 
 

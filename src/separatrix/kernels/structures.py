@@ -341,7 +341,7 @@ class Subsequence(PairwiseKernel):
     """
 
     length: int = hyperparameter(3, 1, 20, continuous=False)
-    decay: float = hyperparameter(0.5, 1e-3, 1.0)
+    decay: float = hyperparameter(0.5, 1e-3, 1.0, bounded=True)
 
     def __post_init__(self) -> None:
         check_integer(self.length, "The length of Subsequence", 1)
@@ -552,7 +552,7 @@ class TreeKernel(PairwiseKernel):
            [4., 8.]])
     """
 
-    decay: float = hyperparameter(0.5, 1e-3, 1.0)
+    decay: float = hyperparameter(0.5, 1e-3, 1.0, bounded=True)
     #: 1 if a child may end a fragment although the tree goes on below it, else 0.
     _partial: ClassVar[float] = 1.0
 

@@ -44,7 +44,7 @@ LOSSES = ("zero_one", "log_loss")
 LEAST_PROBABILITY = 1e-15
 
 
-class Terms(NamedTuple):
+class LossTerms(NamedTuple):
     """By point: bias, variance and noise, which add up to the error."""
 
     bias: Floats
@@ -210,7 +210,7 @@ def class_bias_variance(
     ...     return np.column_stack([1 - p, p])
     >>> line = sx.class_bias_variance(sx.NearestMean(), truth, 60, 50)
     >>> near = sx.class_bias_variance(sx.KNeighborsClassifier(3), truth, 60, 50)
-    >>> bool(line.bias > near.bias), bool(line.error > near.error)
+    >>> bool(line.bias > near.bias), bool(line.variance < near.variance)
     (True, True)
     """
     check_option("loss", loss, LOSSES)
@@ -222,13 +222,13 @@ def class_bias_variance(
         inputs = design.draw(rng, n)
         known = np.cumsum(_probabilities(truth, inputs), axis=1)
         labels = (rng.random((len(inputs), 1)) > known[:, :-1]).sum(axis=1)
-        each[r] = _predicted(estimator, inputs, labels, design.at, classes, loss)
+        each[r] = _predict_new(estimator, inputs, labels, design.at, classes, loss)
     total = each.sum(axis=0)
     terms = _terms(total / repeats, p, loss)
     without = [_terms((total - one) / (repeats - 1), p, loss) for one in each]
     quantile = float(student.ppf((1.0 + level) / 2.0, repeats - 1))
 
-    def interval(part: Callable[[Terms], Floats]) -> Interval:
+    def interval(part: Callable[[LossTerms], Floats]) -> Interval:
         value = float(part(terms).mean())
         spread = np.std([part(one).mean() for one in without])
         half = quantile * float(spread) * np.sqrt(repeats - 1)
@@ -312,7 +312,7 @@ def bootstrap_class_bias_variance(
     total, count = np.zeros(p.shape), np.zeros(len(p))
     for rows, left_out in resamples(X, labels, repeats, random_state):
         given, new = (_safe_indexing(X, some) for some in (rows, left_out))
-        total[left_out] += _predicted(estimator, given, labels[rows], new, classes, loss)
+        total[left_out] += _predict_new(estimator, given, labels[rows], new, classes, loss)
         count[left_out] += 1
     used = count > 1
     if not used.any():
@@ -328,20 +328,20 @@ def bootstrap_class_bias_variance(
     )  # fmt: skip
 
 
-def _terms(mean: Floats, p: Floats, loss: str) -> Terms:
+def _terms(mean: Floats, p: Floats, loss: str) -> LossTerms:
     """Bias, variance and noise by point, of mean one-hot predictions or of mean ln q."""
     if loss == "log_loss":
         volume = logsumexp(mean, axis=1)
         main = mean - volume[:, None]
         noise = entr(p).sum(axis=1)
-        return Terms(-(p * main).sum(axis=1) - noise, -volume, noise)
+        return LossTerms(-(p * main).sum(axis=1) - noise, -volume, noise)
     best, main, rows = p.argmax(axis=1), mean.argmax(axis=1), np.arange(len(p))
     missed, wrong = 1.0 - mean[rows, best], (main != best).astype(float)
     error = (mean * (1.0 - p)).sum(axis=1)
-    return Terms(wrong, missed - wrong, error - missed)
+    return LossTerms(wrong, missed - wrong, error - missed)
 
 
-def _predicted(estimator: Any, X: Any, labels: Any, new: Any, classes: Any, loss: str) -> Floats:
+def _predict_new(estimator: Any, X: Any, labels: Any, new: Any, classes: Any, loss: str) -> Floats:
     """One-hot predictions of new rows, or ln q of every class."""
     present = np.unique(labels)
     if len(present) == 1:
