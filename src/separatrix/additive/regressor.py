@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +27,7 @@ from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option, warn
 from separatrix.mixins import RegressorMixin
 from separatrix.optimize.convex import Certificate
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.rows.schema import to_array
 from separatrix.statistics.moments import prepare
 from separatrix.threads import on_one_blas_thread
@@ -36,7 +36,7 @@ from separatrix.threads import on_one_blas_thread
 TOLERANCE = 1e-9
 
 
-@describe_parameters
+@declare_parameters
 class AdditiveRegressor(RegressorMixin, AdditiveModel):
     """Additive regression: a sum of smooth curves, one for each column, and of chosen surfaces.
 
@@ -105,20 +105,13 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
     (0.1, True)
     """
 
-    intercept_: float
+    intercept_: float = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        n_knots: int = 16,
-        interactions: Any = 0,
-        monotone: Any = None,
-        max_iter: int = 100,
-    ) -> None:
-        self.n_knots = n_knots
-        self.interactions = interactions
-        self.monotone = monotone
-        self.max_iter = max_iter
+    _: KW_ONLY
+    n_knots: int = 16
+    interactions: Any = 0
+    monotone: Any = None
+    max_iter: int = 100
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -485,7 +485,7 @@ class KernelModel(RowsEstimator):
 
     kernel: Any
     gamma: str | float
-    degree: int
+    degree: Any
     coef0: float
     kernel_: Kernel
 

@@ -19,7 +19,7 @@ one decomposition.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, Self
 
@@ -38,7 +38,7 @@ from separatrix.kernel_machines.spectrum import RidgeSystem, decompose, factoriz
 from separatrix.kernels import Precomputed
 from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import Certificate
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.selection.folds import CV, copies_of, folds_of
 from separatrix.threads import on_one_blas_thread
 
@@ -319,7 +319,7 @@ class KernelLogisticBase(ClassifierMixin, ExpansionModel):
         )
 
 
-@describe_parameters
+@declare_parameters
 class KernelLogisticRegression(KernelLogisticBase):
     """Kernel logistic regression: class probabilities from functions in the space of a kernel.
 
@@ -383,26 +383,15 @@ class KernelLogisticRegression(KernelLogisticBase):
     (True, [[1.0, 0.0, 0.0]])
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: Any = None,
-        class_weight: Any = None,
-        standardize: bool = False,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.class_weight = class_weight
-        self.standardize = standardize
+    C: float = 1.0
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    gamma: Any = "scale"
+    degree: float = 3
+    coef0: float = 1
+    kernel_params: Any = None
+    class_weight: Any = None
+    standardize: bool = False
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -421,7 +410,7 @@ def _costs(given: Any) -> Floats:
     return costs
 
 
-@describe_parameters
+@declare_parameters
 class KernelLogisticRegressionCV(KernelLogisticBase):
     """Kernel logistic regression with the C of the least log loss out of fold.
 
@@ -478,28 +467,16 @@ class KernelLogisticRegressionCV(KernelLogisticBase):
     True
     """
 
-    def __init__(
-        self,
-        Cs: Any = None,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: Any = None,
-        class_weight: Any = None,
-        standardize: bool = False,
-        cv: CV = 5,
-    ) -> None:
-        self.Cs = Cs
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.class_weight = class_weight
-        self.standardize = standardize
-        self.cv = cv
+    Cs: Any = None
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    gamma: Any = "scale"
+    degree: float = 3
+    coef0: float = 1
+    kernel_params: Any = None
+    class_weight: Any = None
+    standardize: bool = False
+    cv: CV = 5
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -8,7 +8,7 @@ coefficients a the duality gap is Σ w ρ² with ρ = y − K a − α W⁻¹ a.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -22,7 +22,7 @@ from separatrix.kernels import Precomputed
 from separatrix.messages import InputError
 from separatrix.mixins import RegressorMixin
 from separatrix.optimize.convex import Certificate
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.rows.rows import Rows
 from separatrix.selection.folds import CV, copies_of, folds_of
 from separatrix.threads import on_one_blas_thread
@@ -184,7 +184,7 @@ def _system(rows: KernelRidgeTable, penalty: float) -> RidgeSystem:
     return decompose(rows.gram, rows.w) if factor is None else factor
 
 
-@describe_parameters
+@declare_parameters
 class KernelRidge(KernelRidgeBase):
     """Kernel ridge regression: least squares in the feature space of a kernel.
 
@@ -244,24 +244,14 @@ class KernelRidge(KernelRidgeBase):
     0.03
     """
 
-    def __init__(
-        self,
-        alpha: Any = 1,
-        *,
-        kernel: Any = "linear",
-        gamma: Any = None,
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: Any = None,
-        standardize: bool = False,
-    ) -> None:
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.standardize = standardize
+    alpha: Any = 1
+    _: KW_ONLY
+    kernel: Any = "linear"
+    gamma: Any = None
+    degree: float = 3
+    coef0: float = 1
+    kernel_params: Any = None
+    standardize: bool = False
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -289,7 +279,7 @@ def _penalties(alpha: Any, targets: int) -> Floats:
     return np.broadcast_to(given, (targets,)).copy()
 
 
-@describe_parameters
+@declare_parameters
 class KernelRidgeCV(KernelRidgeBase):
     """Kernel ridge regression with the penalty that predicts rows left out best.
 
@@ -345,26 +335,15 @@ class KernelRidgeCV(KernelRidgeBase):
     (True, np.True_)
     """
 
-    def __init__(
-        self,
-        alphas: Any = None,
-        *,
-        kernel: Any = "linear",
-        gamma: Any = None,
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: Any = None,
-        standardize: bool = False,
-        cv: CV = None,
-    ) -> None:
-        self.alphas = alphas
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.standardize = standardize
-        self.cv = cv
+    alphas: Any = None
+    _: KW_ONLY
+    kernel: Any = "linear"
+    gamma: Any = None
+    degree: float = 3
+    coef0: float = 1
+    kernel_params: Any = None
+    standardize: bool = False
+    cv: CV = None
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

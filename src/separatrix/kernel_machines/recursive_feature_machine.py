@@ -10,7 +10,7 @@ given its metric, and certified as such.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -49,7 +49,7 @@ from separatrix.mixins import (
     TransformerMixin,
 )
 from separatrix.optimize.convex import Certificate
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.probability.calibrations import SigmoidMap, fit_platt
 from separatrix.probability.roc import BinaryScores
 from separatrix.rows.rows import ArrayRows
@@ -380,7 +380,7 @@ def point_of(parameters: Mapping[str, Any]) -> SearchPoint:
 # Numbers.
 
 
-@describe_parameters
+@declare_parameters
 class RecursiveFeatureMachineRegressor(RegressorMixin, RecursiveFeatureMachine):
     """Kernel ridge regression whose metric is learned from the gradients of its own fits.
 
@@ -450,22 +450,13 @@ class RecursiveFeatureMachineRegressor(RegressorMixin, RecursiveFeatureMachine):
     [0.7, 0.7]
     """
 
-    def __init__(
-        self,
-        *,
-        share: float | None = None,
-        spread: float | None = None,
-        alpha: float | None = None,
-        rounds: int | None = None,
-        cv: CV = DEFAULT_FOLDS,
-        max_exact: int = EXACT,
-    ) -> None:
-        self.share = share
-        self.spread = spread
-        self.alpha = alpha
-        self.rounds = rounds
-        self.cv = cv
-        self.max_exact = max_exact
+    _: KW_ONLY
+    share: float | None = None
+    spread: float | None = None
+    alpha: float | None = None
+    rounds: int | None = None
+    cv: CV = DEFAULT_FOLDS
+    max_exact: int = EXACT
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -536,7 +527,7 @@ def _tuning(
 # Classes.
 
 
-@describe_parameters
+@declare_parameters
 class RecursiveFeatureMachineClassifier(ClassifierMixin, RecursiveFeatureMachine):
     """Kernel machine of classes whose metric is learned from the gradients of its own fits.
 
@@ -598,24 +589,14 @@ class RecursiveFeatureMachineClassifier(ClassifierMixin, RecursiveFeatureMachine
 
     _calibrates = True
 
-    def __init__(
-        self,
-        *,
-        share: float | None = None,
-        spread: float | None = None,
-        alpha: float | None = None,
-        rounds: int | None = None,
-        class_weight: Any = None,
-        cv: CV = DEFAULT_FOLDS,
-        max_exact: int = EXACT,
-    ) -> None:
-        self.share = share
-        self.spread = spread
-        self.alpha = alpha
-        self.rounds = rounds
-        self.class_weight = class_weight
-        self.cv = cv
-        self.max_exact = max_exact
+    _: KW_ONLY
+    share: float | None = None
+    spread: float | None = None
+    alpha: float | None = None
+    rounds: int | None = None
+    class_weight: Any = None
+    cv: CV = DEFAULT_FOLDS
+    max_exact: int = EXACT
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -15,7 +15,7 @@ its own n numbers only. L-BFGS climbs to a local maximum.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -31,14 +31,14 @@ from separatrix.messages import InputError, check_option, warn
 from separatrix.metric_learning import loops
 from separatrix.metric_learning.base import MetricLearner
 from separatrix.optimize.convex import Certificate
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.statistics.moments import Standardizer
 from separatrix.threads import parallel_map, pieces
 
 STARTS = ("auto", "pca", "lda", "identity", "random")
 
 
-@describe_parameters
+@declare_parameters
 class NeighborhoodComponentsAnalysis(MetricLearner):
     """Neighborhood components analysis: a linear map in which random neighbors are of one class.
 
@@ -107,30 +107,18 @@ class NeighborhoodComponentsAnalysis(MetricLearner):
     (100, 1)
     """
 
-    n_iter_: int
+    n_iter_: int = field(init=False)
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        init: Any = "auto",
-        warm_start: bool = False,
-        max_iter: int = 50,
-        tol: float = 1e-5,
-        callback: Callable[[Floats, int], Any] | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-        standardize: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.init = init
-        self.warm_start = warm_start
-        self.max_iter = max_iter
-        self.tol = tol
-        self.callback = callback
-        self.verbose = verbose
-        self.random_state = random_state
-        self.standardize = standardize
+    n_components: int | None = None
+    _: KW_ONLY
+    init: Any = "auto"
+    warm_start: bool = False
+    max_iter: int = 50
+    tol: float = 1e-5
+    callback: Callable[[Floats, int], Any] | None = None
+    verbose: int = 0
+    random_state: Any = None
+    standardize: bool = False
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
