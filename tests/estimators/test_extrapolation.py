@@ -122,7 +122,8 @@ def test_sparse_rows_and_ranges_of_any_layout(rng) -> None:
     )
     holes = np.where(rng.random((3000, 7)) < 0.1, np.nan, rng.normal(size=(3000, 7)))
     for x in (holes, np.asfortranarray(holes), holes[::2], holes[:, ::2], holes[:3]):
-        assert np.array_equal(column_ranges(x), [np.nanmin(x, axis=0), np.nanmax(x, axis=0)])
+        ranges = [np.nanmin(x, axis=0), np.nanmax(x, axis=0)]
+        assert np.array_equal(column_ranges(x), ranges, equal_nan=True)
 
 
 def test_models_without_ranges_refuse() -> None:

@@ -455,10 +455,23 @@ def _name(names: Sequence[str] | None, j: int) -> str:
 def column_ranges(x: Matrix) -> tuple[Floats, Floats]:
     """The least and the greatest number of every column; NaN is not considered."""
     if sparse.issparse(x):
-        return x.nanmin(axis=0).toarray().ravel(), x.nanmax(axis=0).toarray().ravel()
+        return _stored_ranges(sparse.csr_array(x))
     at_once = pieces(len(x), max(1, PIECE_NUMBERS // max(1, x.shape[1])))
     low, high = zip(*parallel_map(lambda part: _piece_ranges(x[part]), at_once), strict=True)
     return np.fmin.reduce(low), np.fmax.reduce(high)
+
+
+def _stored_ranges(x: Any) -> tuple[Floats, Floats]:
+    """Those of compressed rows: of the stored entries, and of zero where a column has others."""
+    if not x.has_canonical_format:
+        x = x.copy()
+        x.sum_duplicates()
+    stored = np.bincount(x.indices, minlength=x.shape[1])
+    low = np.where(stored < x.shape[0], 0.0, np.nan)
+    high = low.copy()
+    np.fmin.at(low, x.indices, x.data)
+    np.fmax.at(high, x.indices, x.data)
+    return low, high
 
 
 def _piece_ranges(x: Floats) -> tuple[Floats, Floats]:
