@@ -360,3 +360,24 @@ def test_a_column_of_dates_is_refused() -> None:
     frame = pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2020-01-03"])})
     with pytest.raises(sx.InputError, match="neither numbers nor text"):
         sx.Gower().fitted(frame)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "kind"),
+    [
+        ([[0, 1, 2], [1, 0, 1], [2, 1, 0]], "metric"),
+        ([[0, 0, 2], [0, 0, 2], [2, 2, 0]], "pseudo-metric"),
+        ([[0, 1, 4], [1, 0, 1], [4, 1, 0]], "semi-metric"),
+        ([[0, 1, 2], [3, 0, 1], [2, 1, 0]], "none"),
+        ([[0, 0, 4], [0, 0, 1], [4, 1, 0]], "none"),
+    ],
+)
+def test_what_lacks_one_axiom_has_a_name(matrix: list[list[float]], kind: str) -> None:
+    points = np.arange(3.0)[:, None]
+
+    def distance(a: np.ndarray, b: np.ndarray) -> float:
+        return float(matrix[int(a[0])][int(b[0])])
+
+    found = sx.metric_axioms(distance, points)
+    assert found.kind == kind
+    assert (kind in str(found)) == (kind not in ("metric", "none"))

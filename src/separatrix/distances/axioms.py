@@ -37,11 +37,25 @@ class MetricAxioms(Shown):
         """Whether no counterexample was found; that is not proof for other points."""
         return not self.counterexamples
 
+    @property
+    def kind(self) -> str:
+        """What the distance is on the sample: "metric", "pseudo-metric", "semi-metric" or "none".
+
+        A pseudo-metric lacks only that different points are apart: it is a metric of the classes of
+        points at distance zero. A semi-metric lacks only the triangle inequality.
+        """
+        lacking = set(self.counterexamples)
+        names = {"positive": "pseudo-metric", "triangle": "semi-metric"}
+        if not lacking:
+            return "metric"
+        return names.get(lacking.pop(), "none") if len(lacking) == 1 else "none"
+
     def __str__(self) -> str:
         if self.is_metric:
             return f"All four axioms hold on these {len(self.distances)} points."
         reasons = [self._reason(name, rows) for name, rows in self.counterexamples.items()]
-        return "Not a metric: " + "; ".join(reasons[:1] if not self.finite else reasons) + "."
+        what = "Not a metric" if self.kind == "none" else f"Not a metric but a {self.kind}"
+        return f"{what}: " + "; ".join(reasons[:1] if not self.finite else reasons) + "."
 
     def _reason(self, axiom: str, rows: tuple[int, ...]) -> str:
         d = self.distances
@@ -79,6 +93,7 @@ def metric_axioms(metric: Any, sample: Any) -> MetricAxioms:
     -------
     MetricAxioms
         ``finite``, ``zero``, ``positive``, ``symmetric`` and ``triangle`` (bool), ``is_metric``,
+        ``kind`` ("metric", "pseudo-metric", "semi-metric" or "none"),
         the rows of ``counterexamples`` by axiom, and the ``distances`` of the sample.
 
     See Also
@@ -90,7 +105,7 @@ def metric_axioms(metric: Any, sample: Any) -> MetricAxioms:
     --------
     >>> import separatrix as sx
     >>> print(sx.metric_axioms(sx.Minkowski(0.5), [[0, 0], [0, 1], [1, 1]]))
-    Not a metric: from row 0 to 2 it is 4, but only 2 by way of 1.
+    Not a metric but a semi-metric: from row 0 to 2 it is 4, but only 2 by way of 1.
     """
     fitted = metric_from(metric).fitted(sample)
     # All triples of this many points are tested.
