@@ -283,6 +283,57 @@ WARNINGS: dict[str, WarningEntry] = {
             "tells nothing of new ones.",
             "Compare with a simpler model (--models), above all on few rows.",
         ),
+        WarningEntry(
+            "SEP022",
+            "few test rows",
+            "Fewer than 30 rows are in the test set: its scores depend on which rows they happen "
+            "to be, and models cannot be told apart by them.",
+            "Go by the cross-validated scores, or repeat them (--repeats 5); more rows.",
+        ),
+        WarningEntry(
+            "SEP023",
+            "not better than the baseline",
+            "On the test set the chosen model is worse than the baseline, which predicts one value "
+            "for every row, or the difference is within chance.",
+            "Do not rely on the predictions; look for columns that say more, or get more rows.",
+        ),
+        WarningEntry(
+            "SEP024",
+            "overfitting",
+            "The error on training rows is less than half of that on rows left out: much of what "
+            "was learned holds for the training rows alone.",
+            "Fewer columns, a stronger penalty, a simpler model (--models), or more rows.",
+        ),
+        WarningEntry(
+            "SEP025",
+            "collinear columns",
+            "A coefficient has a variance inflation factor above 10: other columns carry nearly "
+            "the same information, so that its standard error is more than three times as large. "
+            "Predictions are not affected.",
+            "Leave one of these columns out to interpret the others, or use ridge.",
+        ),
+        WarningEntry(
+            "SEP026",
+            "uneven residuals",
+            "The spread of the residuals changes with the predictions (heteroscedasticity): the "
+            "usual standard errors and intervals assume that it does not.",
+            'Use robust standard errors, summary(covariance="HC3"), or model the logarithm of a '
+            "positive target.",
+        ),
+        WarningEntry(
+            "SEP027",
+            "class rarely found",
+            "Less than half of the test rows of a class are predicted as such, beyond chance.",
+            'State what a miss costs (costs), or choose by metric="balanced_error".',
+        ),
+        WarningEntry(
+            "SEP028",
+            "reversed sign",
+            "A coefficient and the correlation of its column with the target have opposite signs, "
+            "both beyond chance: given the other columns its effect is the reverse of the one it "
+            "has alone.",
+            "Do not read it as the effect of the column; see which column it is collinear with.",
+        ),
     )
 }
 

@@ -63,11 +63,11 @@ from separatrix.pictures import (
 from separatrix.probability.decision_surface import DecisionFunctionSurface
 from separatrix.probability.roc import RocCurve, roc_curve
 from separatrix.report.tables import column_spreads, fold_interval, shown_check
-from separatrix.report.verdict import chosen_by, counterpart, is_baseline, winner_of
 from separatrix.rows.schema import unit_weights
 from separatrix.study.candidates import display_name
 from separatrix.study.cluster.result import ClusterStudy, standardized_levels
 from separatrix.study.description import NeighborSearch, RegularizationPath, SVMSearch
+from separatrix.study.findings import chosen_by, counterpart, is_baseline, winner_of
 from separatrix.study.result import (
     ColumnDistribution,
     ColumnImportance,

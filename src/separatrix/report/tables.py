@@ -26,11 +26,11 @@ from separatrix.formatting import (
 from separatrix.messages import WARNINGS
 from separatrix.optimize.convex import Certificate
 from separatrix.pictures.predictive import level_text
-from separatrix.report.verdict import counterpart
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.schema import Kind, unit_weights
 from separatrix.study.candidates import display_name
 from separatrix.study.description import BinarySVMFit, ClassCoefficients, OddsRatios
+from separatrix.study.findings import counterpart
 from separatrix.study.result import (
     CoverageCheck,
     CrossValidatedScore,

@@ -6,13 +6,18 @@ import math
 from dataclasses import dataclass
 from pathlib import PurePath
 
-import numpy as np
-
 from separatrix.formatting import ScoreInfo, join_words, number, plural, score_info, score_text
-from separatrix.rows.schema import unit_weights
-from separatrix.study.candidates import BASELINE, display_name
-from separatrix.study.measure import average, standard_error
-from separatrix.study.result import Entry, Predictions, Score, Study
+from separatrix.study.candidates import display_name
+from separatrix.study.findings import (
+    chosen_by,
+    counterpart,
+    is_baseline,
+    is_worse,
+    main_scores,
+    may_be_chance,
+    winner_of,
+)
+from separatrix.study.result import Score, Study
 
 
 @dataclass(frozen=True)
@@ -28,46 +33,6 @@ class Tile:
 def source_name(study: Study) -> str:
     """The table's name without its directory."""
     return PurePath(study.source).name or study.source
-
-
-def winner_of(study: Study) -> Entry | None:
-    """The leaderboard's line of the chosen model."""
-    return next((e for e in study.leaderboard if e.name == study.winner), None)
-
-
-def is_baseline(name: str) -> bool:
-    """Whether a candidate is the baseline, which uses no column."""
-    return name == BASELINE
-
-
-def main_scores(study: Study) -> tuple[Score, Score | None] | None:
-    """The headline test score, and the baseline's: the error rate, or the leaderboard's metric."""
-    if not study.test:
-        return None
-    wanted = score_info("error")
-    if study.task != "classification":
-        entry = winner_of(study)
-        wanted = score_info(entry.metric if entry else study.test[0].metric)
-    score = score_in(study, wanted) or chosen_by(study) or study.test[0]
-    return score, counterpart(study, score.metric)
-
-
-def score_in(study: Study, wanted: ScoreInfo) -> Score | None:
-    """The test score in one measure."""
-    return next((s for s in study.test if score_info(s.metric) == wanted), None)
-
-
-def chosen_by(study: Study) -> Score | None:
-    """The test score in the measure that the leaderboard goes by."""
-    entry = winner_of(study)
-    return None if entry is None else score_in(study, score_info(entry.metric))
-
-
-def counterpart(study: Study, metric: str) -> Score | None:
-    """The baseline's score in the same measure."""
-    return next(
-        (s for s in study.baseline_test if score_info(s.metric) == score_info(metric)), None
-    )
 
 
 def sentences(study: Study) -> list[str]:
@@ -149,7 +114,7 @@ def _describe_measures(study: Study) -> list[str]:
         f"The baseline’s is {score_text(base.value, base.metric)}{_interval(base)}: "
         f"{_comparison(score, base, known)}."
     )
-    if _may_be_chance(study, score, base):
+    if may_be_chance(study, score, base):
         lines.append(f"On {plural(study.n_test, 'test row')} this difference may be due to chance.")
     return [*lines, *_also(study, score), *_rejections(study)]
 
@@ -199,43 +164,6 @@ def _comparison(score: Score, base: Score, known: ScoreInfo) -> str:
     return f"the model’s is {abs(change):.0f} % {'lower' if change >= 0 else 'higher'}"
 
 
-def _may_be_chance(study: Study, score: Score, base: Score) -> bool:
-    """Whether the test set leaves open which is better; by rows where they can be paired.
-
-    The baseline predicts one class for every row, so that its errors are known. R² compares with
-    the mean of the test set, which is at least as good as the baseline.
-    """
-    if score.metric == "error" and study.test_predictions is not None:
-        paired = _paired_errors(study, study.test_predictions, base)
-        if paired is not None:
-            gain, error = paired
-            return gain <= 2.0 * error
-    r2 = score_in(study, score_info("r2"))
-    if r2 is not None and math.isfinite(r2.low):
-        return r2.low <= 0.0
-    return _overlap(score, base)
-
-
-def _paired_errors(study: Study, test: Predictions, base: Score) -> tuple[float, float] | None:
-    """Mean and standard error of the baseline's errors minus the model's, row by row."""
-    truth = np.asarray(test.truth).astype(str)
-    w = unit_weights(test.w, len(truth))
-    called = np.asarray(test.predicted).astype(str)
-    if study.decision is not None and test.probabilities is not None:
-        called = np.asarray(study.classes)[test.probabilities.argmax(axis=1)]
-    for label in study.classes:
-        errors = (truth != label).astype(float)
-        if math.isclose(average(errors, w), base.value, abs_tol=1e-9):
-            gain = errors - (truth != called)
-            return average(gain, w), standard_error(gain, w)
-    return None
-
-
-def _overlap(score: Score, base: Score) -> bool:
-    ends = (score.low, score.high, base.low, base.high)
-    return all(map(math.isfinite, ends)) and score.low <= base.high and base.low <= score.high
-
-
 def tiles(study: Study) -> list[Tile]:
     """The size of the error, whether the baseline is beaten, one more score, leading columns."""
     shown: list[Tile] = []
@@ -266,10 +194,9 @@ def _against_baseline(study: Study, score: Score, base: Score) -> Tile:
     if is_baseline(study.winner):
         return Tile("No", label, "no model is")
     known = score_info(score.metric)
-    worse = score.value < base.value if known.higher_is_better else score.value > base.value
-    if worse:
+    if is_worse(score, base):
         return Tile("No", label, beside)
-    if _may_be_chance(study, score, base):
+    if may_be_chance(study, score, base):
         return Tile("Not shown", label, f"{beside}; may be chance")
     return Tile("Yes", label, f"{beside}: {_comparison(score, base, known)}")
 

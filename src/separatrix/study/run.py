@@ -46,6 +46,7 @@ from separatrix.study.design import (
     with_warnings,
 )
 from separatrix.study.explanation import explain
+from separatrix.study.findings import warnings_about
 from separatrix.study.options import (
     Effort,
     StudyOptions,
@@ -294,7 +295,8 @@ def _study_rows(
     )
     explained_study = explain(study_rows(design, selection), folds)
     conformal = calibrate_study(explained_study, folds)
-    return replace(explained_study, digest=digest, conformal=conformal, class_weights=weights)
+    study = replace(explained_study, digest=digest, conformal=conformal, class_weights=weights)
+    return replace(study, warnings=(*study.warnings, *warnings_about(study)))
 
 
 def _within_work(table: InMemory, effort: Effort, folds: int) -> InMemory:
