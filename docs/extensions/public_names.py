@@ -55,6 +55,41 @@ HEADINGS = {
 }
 
 
+#: Folder of the library → the page that explains it.
+GUIDES = {
+    "study": "guide/command",
+    "exploration": "guide/explore",
+    "linear": "guide/least-squares",
+    "additive": "models",
+    "logistic": "guide/logistic",
+    "discriminant": "guide/classes",
+    "perceptron": "guide/perceptrons",
+    "svm": "guide/support-vectors",
+    "neighbors": "guide/neighbors",
+    "metric_learning": "guide/neighbors",
+    "kernel_machines": "guide/kernels",
+    "cluster": "guide/clusters",
+    "bayes": "guide/bayes",
+    "hypotheses": "guide/hypotheses",
+    "theory": "guide/learning-theory",
+    "conformal": "guide/conformal",
+    "probability": "guide/decisions",
+    "selection": "guide/complexity",
+    "estimators": "guide/rows",
+    "kernels": "guide/kernels",
+    "distances": "guide/neighbors",
+    "geometry": "guide/decisions",
+    "optimize": "guide/logistic",
+    "statistics": "guide/scale",
+    "rows": "guide/rows",
+    "storage": "model-file",
+    "export": "guide/export",
+    "verification": "guide/verify",
+    "messages": "guide/warnings",
+    "catalogue": "architecture",
+    "pictures": "guide/pictures",
+}
+
 #: Methods that scikit-learn gives to estimators, in our words; its others are not listed.
 INHERITED = {
     "get_params": "The parameters of the constructor, by name.",
@@ -87,9 +122,17 @@ def summary(thing: Any) -> str:
     return (inspect.getdoc(thing) or "").partition("\n\n")[0].replace("\n", " ")
 
 
-def page(name: str, thing: Any, home: str) -> str:
-    """The page of a name: its docstring, and those of its methods."""
+def guide_of(folder: str, source: Path) -> str:
+    """A link to the page that explains what a folder of the library holds."""
+    path = GUIDES[folder]
+    title = (source / f"{path}.md").read_text("utf-8").partition("\n")[0].lstrip("# ")
+    return f":doc:`{title} </{path}>`"
+
+
+def page(name: str, thing: Any, home: str, guide: str) -> str:
+    """The page of a name: its docstring and those of its methods, where to read more, examples."""
     lines = [name, "=" * len(name), "", f".. currentmodule:: {home}", ""]
+    lines += [f"Read more in the guide: {guide}.", ""]
     examples = ["", f".. minigallery:: {home}.{name}"]
     examples += ["   :add-heading: In the gallery", "   :heading-level: -", ""]
     if not inspect.isclass(thing):
@@ -139,7 +182,8 @@ def write(app: Sphinx) -> None:
     groups = names()
     pages = {"index": index(groups)}
     for key, named in groups.items():
-        pages |= {name: page(name, thing, module(key, name)) for name, thing in named.items()}
+        guide, home = guide_of(key, Path(app.srcdir)), {name: module(key, name) for name in named}
+        pages |= {name: page(name, thing, home[name], guide) for name, thing in named.items()}
     folder.mkdir(exist_ok=True)
     for path in folder.iterdir():
         if path.stem not in pages:

@@ -64,6 +64,8 @@ def test_the_reference_has_a_heading_for_every_folder_with_public_names(monkeypa
     import public_names
 
     named = public_names.names()
+    for folder in named:
+        assert re.fullmatch(r":doc:`.+ </[\w/-]+>`", public_names.guide_of(folder, DOCS))
     assert {name for group in named.values() for name in group} >= {"SVC", "AdditiveRegressor"}
 
 

@@ -57,7 +57,7 @@ INITIALIZATIONS = {
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeClusterer):
     """K-means clustering by Lloyd iterations until no row changes its cluster.
 
-        minimize Σ w ‖x − c_{label(x)}‖²
+        minimize Σ w ‖x − c(x)‖²,    c(x) the center of the cluster of x
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Scatter within and between clusters, and the plane that shows the latter best.
 
-Σ w ‖x − μ‖²  =  Σ_j Σ_{i in j} w ‖x − μ_j‖²  +  Σ_j w_j ‖μ_j − μ‖²
+Σ w ‖x − μ‖²  =  Σⱼ Σ w ‖x − μⱼ‖² over cluster j  +  Σⱼ wⱼ ‖μⱼ − μ‖²
   total                 within                        between
 
 These are the traces of the matrices T = Σ_j S_j + B, with (x − μ)(x − μ)ᵀ in place of ‖x − μ‖².
@@ -81,7 +81,7 @@ class ScatterDecomposition(Shown):
 def scatter_decomposition(X: Any, labels: Any, sample_weight: Any = None) -> ScatterDecomposition:
     """Split the scatter of rows into that within and that between clusters.
 
-        Σ w ‖x − μ‖²  =  Σ_j Σ_{i in j} w ‖x − μ_j‖²  +  Σ_j w_j ‖μ_j − μ‖²
+        Σ w ‖x − μ‖²  =  Σⱼ Σ w ‖x − μⱼ‖² over cluster j  +  Σⱼ wⱼ ‖μⱼ − μ‖²
 
     Parameters
     ----------

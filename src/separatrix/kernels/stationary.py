@@ -501,9 +501,9 @@ class Matern(RadialKernel):
 
         ν = ½    exp(−r)
         ν = 3⁄2  (1 + √3 r) exp(−√3 r)
-        ν = 5⁄2  (1 + √5 r + 5r²/3) exp(−√5 r),    r² = Σ_c ((x_c − z_c)/σ_c)²
+        ν = 5⁄2  (1 + √5 r + 5r²/3) exp(−√5 r),    r² = Σ ((x − z)/σ)² over columns
 
-    In general 2^{1−ν}/Γ(ν) tᵛ K_ν(t) with t = √(2ν) r and the Bessel function K_ν; the limit
+    In general 2 (t/2)ᵛ K(t)/Γ(ν) with t = √(2ν) r and the Bessel function K of order ν; the limit
     ν → ∞ is the Gaussian kernel. It is scikit-learn's ``Matern``.
 
     Parameters

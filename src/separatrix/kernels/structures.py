@@ -308,11 +308,12 @@ class Spectrum(FeatureKernel):
 class Subsequence(PairwiseKernel):
     """Subsequence kernel of strings: common subsequences, with gaps discounted.
 
-        κ(s, t) = Σ_u Σ_{i: s[i]=u} Σ_{j: t[j]=u} λ^(span(i) + span(j)),    over all u of n letters
+        κ(s, t) = Σ λ^(span(i) + span(j)),    over all i and j with s[i] = t[j]
 
-    The index tuples i and j are increasing, not necessarily contiguous; their span counts the
-    letters from the first to the last. Mercer: φ_u(s) = Σ_{i: s[i]=u} λ^span(i) is the feature
-    map. Values are of the order λ^2n and grow with the strings: use ``.normalized()``.
+    The index tuples i and j have n positions, increasing and not necessarily contiguous; their span
+    counts the letters from the first to the last. Mercer: the feature of every string u of n
+    letters is Σ λ^span(i) over all i with s[i] = u. Values are of the order λ^2n and grow with the
+    strings: use ``.normalized()``.
 
     Parameters
     ----------
@@ -438,7 +439,7 @@ class Jaccard(Kernel):
 
     Notes
     -----
-    Mercer: with q = |A ∩ B| / (|A| + |B|) it is Σ_{p ≥ 1} qᵖ. The numerator of q is Mercer, and
+    Mercer: with q = |A ∩ B| / (|A| + |B|) it is q + q² + q³ + … The numerator of q is Mercer, and
     1/(|A| + |B|) = ∫ e^(−t|A|) e^(−t|B|) dt is an integral of products of functions of one set
     each; products, powers and sums of Mercer kernels are Mercer.
 
@@ -680,7 +681,9 @@ Graph = tuple[tuple[Any, ...], tuple[tuple[int, int, Any], ...]]
 class GraphKernel(FeatureKernel):
     """Weisfeiler–Lehman subtree kernel of labeled graphs.
 
-        κ(G, H) = Σ_{r=0…h} Σ_u count_u(G after r rounds) · count_u(H after r rounds)
+        κ(G, H) = Σ Σ n(u, r, G) · n(u, r, H),    over r = 0 … h rounds and all labels u
+
+    with n(u, r, G) the number of nodes of G that have the label u after r rounds.
 
     In every round each node's label becomes a hash of its label and the sorted labels of its
     neighbors. Mercer: the counts are the feature map.

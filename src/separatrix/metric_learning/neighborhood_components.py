@@ -42,7 +42,7 @@ STARTS = ("auto", "pca", "lda", "identity", "random")
 class NeighborhoodComponentsAnalysis(MetricLearner):
     """Neighborhood components analysis: a linear map in which random neighbors are of one class.
 
-        maximize Σᵢ pᵢ,    pᵢ = Σ_{j: same class} pᵢⱼ,    pᵢⱼ ∝ exp(−‖L(xᵢ − xⱼ)‖²)
+        maximize Σᵢ Σⱼ pᵢⱼ over j of the class of i,    pᵢⱼ ∝ exp(−‖L(xᵢ − xⱼ)‖²)
 
     pᵢ is the probability that row i has the class of a neighbor that is drawn among all others,
     near ones more likely. The objective has many local maxima; one is found from ``init``.

@@ -76,10 +76,9 @@ def _warn_few(study: Study) -> None:
 
 
 def _warn_no_better(study: Study) -> None:
-    pair = main_scores(study)
-    if pair is None or pair[1] is None:
+    score, base = main_scores(study) or (None, None)
+    if score is None or base is None:
         return
-    score, base = pair
     values = (
         f"{score_text(score.value, score.metric)} against {score_text(base.value, base.metric)}"
     )
@@ -150,9 +149,9 @@ def _warn_uneven(study: Study) -> None:
     if rows.predicted is None or rows.leverage is None:
         return
     fitted, leverage = np.asarray(rows.predicted, dtype=float), np.asarray(rows.leverage)
-    kept = np.isfinite(fitted) & (leverage < 1.0 - 1e-9)
-    residuals = (np.asarray(rows.y, dtype=float) - fitted)[kept] / np.sqrt(1.0 - leverage[kept])
-    fitted = fitted[kept]
+    usable = np.isfinite(fitted) & (leverage < 1.0 - 1e-9)
+    residuals = (np.asarray(rows.y, dtype=float) - fitted)[usable] / np.sqrt(1.0 - leverage[usable])
+    fitted = fitted[usable]
     if len(fitted) < FEW_TEST_ROWS or not np.ptp(fitted) or not np.ptp(residuals):
         return
     squares = residuals**2
@@ -182,7 +181,7 @@ def _warn_reversed(study: Study) -> None:
     if model is None or model.t_values is None or r is None or study.target not in r.columns:
         return
     at = {name: j for j, name in enumerate(r.columns)}
-    target, said = at[study.target], []
+    target, reversed_terms = at[study.target], []
     for name, t in zip(model.names, model.t_values, strict=True):
         own = float(r.matrix[at[name], target]) if name in at else 0.0
         sure = abs(t) > REVERSED and abs(own) * math.sqrt(r.n_rows) > REVERSED
@@ -197,10 +196,14 @@ def _warn_reversed(study: Study) -> None:
             if size > 0.5
             else ""
         )
-        said.append(f"{name} (its own correlation with {study.target} is {own:.2f}{beside})")
-    if said:
-        more = f" and {len(said) - NAMED} more" if len(said) > NAMED else ""
-        warn("SEP028", f"coefficients of reversed sign: {join_words(said[:NAMED])}{more}.")
+        reversed_terms.append(
+            f"{name} (its own correlation with {study.target} is {own:.2f}{beside})"
+        )
+    if reversed_terms:
+        more = f" and {len(reversed_terms) - NAMED} more" if len(reversed_terms) > NAMED else ""
+        warn(
+            "SEP028", f"coefficients of reversed sign: {join_words(reversed_terms[:NAMED])}{more}."
+        )
 
 
 # -------------------------------------------------------------------------------------------------
