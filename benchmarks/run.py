@@ -24,6 +24,7 @@ RACES = (
     "logistic_stream",
     "kernels",
     "kernel_ridge",
+    "metric_learning",
     "perceptron",
     "separability",
     "linear_svm",

@@ -174,6 +174,9 @@ from separatrix.logistic.sigmoid_regression import (
 )
 from separatrix.messages import InputError as InputError
 from separatrix.messages import SeparatrixWarning as SeparatrixWarning
+from separatrix.metric_learning.large_margin import (
+    LargeMarginNearestNeighbors as LargeMarginNearestNeighbors,
+)
 from separatrix.metric_learning.neighborhood_components import (
     NeighborhoodComponentsAnalysis as NeighborhoodComponentsAnalysis,
 )

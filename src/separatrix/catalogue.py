@@ -592,6 +592,8 @@ _ROWS = (
     # -- metric learning
     Declaration("NeighborhoodComponentsAnalysis", "metric_learning.neighborhood_components",
         TRANSFORM, twin="neighbors"),
+    Declaration("LargeMarginNearestNeighbors", "metric_learning.large_margin", TRANSFORM,
+        most_rows=_PAIRS),
     # -- models around others
     Declaration("CalibratedClassifier", "probability.calibrated", CLASSIFICATION,
         example=lambda sx: sx.CalibratedClassifier(sx.GaussianNB())),

@@ -20,6 +20,20 @@ def random_neighbors(model: Any, x: Any, y: Any) -> float:
     return float(p[y[:, None] == y].sum())
 
 
+def large_margin(model: Any, x: Any, y: Any) -> float:
+    """½ Σ d² + ½ Σ max(0, 1 + d² − d²), triple by triple."""
+    plain = (x - x.mean(axis=0)) / x.std(axis=0) if model.standardize else x
+    z = x @ model.components_.T
+    total = 0.0
+    for i in range(len(x)):
+        same = np.flatnonzero((y == y[i]) & (np.arange(len(x)) != i))
+        nearest = same[np.argsort(((plain[same] - plain[i]) ** 2).sum(axis=1))]
+        d = ((z - z[i]) ** 2).sum(axis=1)
+        for j in nearest[: model.n_neighbors]:
+            total += 0.5 * d[j] + 0.5 * np.maximum(0.0, 1.0 + d[j] - d[y != y[i]]).sum()
+    return float(total)
+
+
 METRIC_LEARNERS: list[Row] = [
     Row(
         "NeighborhoodComponentsAnalysis",
@@ -35,5 +49,20 @@ METRIC_LEARNERS: list[Row] = [
         "classification",
         precision=1e-4,
         objective=random_neighbors,
+    ),
+    Row(
+        "LargeMarginNearestNeighbors",
+        lambda: sx.LargeMarginNearestNeighbors(),
+        "classification",
+        unit_free=False,
+        precision=1e-3,
+        objective=large_margin,
+    ),
+    Row(
+        "LargeMarginNearestNeighbors, standardized",
+        lambda: sx.LargeMarginNearestNeighbors(2, tol=1e-5, standardize=True),
+        "classification",
+        precision=1e-3,
+        objective=large_margin,
     ),
 ]

@@ -166,3 +166,50 @@ def _exponentials_below(q, least):
         t = least - q[j]
         e = exponential(larger(t, LEAST))
         q[j] = e if t >= LEAST else 0.0
+
+
+# -------------------------------------------------------------------------------------------------
+# Margins: a tile of squared distances of rows start, start + 1, … from all rows becomes the sums of
+# α over the triples of each pair, with sign: pulled together above zero, pushed apart below.
+
+
+@compiled
+def margin_tile(start, tile, targets, counts, codes, costs, width, totals):
+    """``totals`` receives Σ c max(0, s), the same with its corner rounded within ``width``, Σ α.
+
+    s = 1 + dᵢⱼ − dᵢₗ, α = c min(1, s/width), c = tᵢⱼ costs[l].
+    """
+    n, k = tile.shape[1], targets.shape[1]
+    near, pulled = np.empty(k), np.empty(k)
+    for row in range(tile.shape[0]):
+        i, q = start + row, tile[row]
+        code, limit = codes[i], -1.0
+        for t in range(k):
+            near[t], pulled[t] = 0.0, 0.0
+            if counts[i, t] > 0.0:
+                if targets[i, t] != i:
+                    near[t] = q[targets[i, t]]
+                limit = larger(limit, 1.0 + near[t])
+        for j in range(n):
+            d = q[j]
+            q[j] = 0.0
+            if codes[j] == code or d >= limit:
+                continue
+            for t in range(k):
+                s = 1.0 + near[t] - d
+                if s <= 0.0 or counts[i, t] == 0.0:
+                    continue
+                c = counts[i, t] * costs[j]
+                totals[0] += c * s
+                if s >= width:
+                    a = c
+                    totals[1] += c * (s - 0.5 * width)
+                else:
+                    a = c * s / width
+                    totals[1] += 0.5 * a * s
+                totals[2] += a
+                q[j] -= a
+                pulled[t] += a
+        for t in range(k):
+            if counts[i, t] > 0.0:
+                q[targets[i, t]] += pulled[t]
