@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -31,6 +32,7 @@ from separatrix.study.cluster.search import (
     stability,
     structure,
 )
+from separatrix.study.options import Effort
 
 NUMBERS = tuple(range(2, 11))
 
@@ -585,3 +587,19 @@ def test_samples_have_a_budget_of_numbers() -> None:
         found = row_samples(different, columns, 10, rng)
         assert (len(found.searched), len(found.tested)) == (searched, tested)
     assert len(row_samples(different, 10, 500, rng).tested) == 4000  # eight rows a cluster
+
+
+def test_rare_levels_are_one_level_where_all_would_be_too_many_columns(monkeypatch) -> None:
+    """Every level that stays is a column of a dense table."""
+    rng = np.random.default_rng(0)
+    far = np.arange(300) % 2
+    shop = np.where(rng.random(300) < 0.5, "s1", "s2").astype(object)
+    shop[:100] = [f"single {i}" for i in range(100)]
+    table = pl.DataFrame({"x": rng.normal(size=300) + 9.0 * far, "shop": shop.tolist()})
+    monkeypatch.setattr(Effort, "columns", lambda *_: 30)
+    study = run_clusters(sx.scan(table, kinds={"shop": "discrete"}), k=2)
+    assert len(study.model.encoding_.terms) <= 30
+    assert any("are one level 'other levels', as 300 rows" in m for m in study.messages)
+    assert sum(cluster.size for cluster in study.clusters) == 300
+    new = table.head(2).with_columns(shop=pl.lit("never seen"))
+    assert len(study.model.predict(sx.scan(new, kinds={"shop": "discrete"}))) == 2

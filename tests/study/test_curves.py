@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 
 import separatrix as sx
@@ -120,3 +121,15 @@ def _frame(rows):
     block = rows.read().block
     names = [term.column for term in block.terms]
     return {**dict(zip(names, block.x.T, strict=True)), "y": block.y[:, 0]}
+
+
+def test_rare_levels_are_one_level_where_all_are_too_many_columns(monkeypatch) -> None:
+    rng = np.random.default_rng(0)
+    shop = np.where(rng.random(200) < 0.5, "s1", "s2").astype(object)
+    shop[:80] = [f"single {i}" for i in range(80)]
+    x = rng.normal(size=200)
+    table = pl.DataFrame({"x": x, "shop": shop.tolist(), "y": x + rng.normal(size=200)})
+    monkeypatch.setattr(runs, "MOST_COLUMNS", 30)
+    study = runs.run_curve(sx.scan(table, target="y", kinds={"shop": "discrete"}))
+    reason = "are one level 'other levels', as models of every size"
+    assert any(reason in message for message in study.messages)

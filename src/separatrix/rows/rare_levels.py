@@ -21,11 +21,13 @@ from separatrix.rows.schema import Block, Column, Schema, Term, TermMap
 OTHERS = "other levels"
 
 
-def pool_rare_levels(rows: InMemory, most: int, reason: str) -> InMemory:
+def pool_rare_levels(
+    rows: InMemory, most: int, reason: str, remedy: str = "a larger `effort`"
+) -> InMemory:
     """The rows with so many levels pooled that the design has at most ``most`` columns.
 
-    ``reason`` says in a sentence where the limit is from. Columns without a frequent level are left
-    out, as all of their rows would agree.
+    ``reason`` says in a sentence where the limit is from, ``remedy`` what raises it. Columns
+    without a frequent level are left out, as all of their rows would agree.
     """
     schema, counts = rows.schema, count_levels(rows.block)
     # Columns of so few levels keep them all: they are factors as surveys and experiments have them.
@@ -39,8 +41,8 @@ def pool_rare_levels(rows: InMemory, most: int, reason: str) -> InMemory:
         return rows
     read = rows.with_hashes()
     read.schema, read.block = _with_pools(schema, rows.block, {p.column.name: p for p in pooled})
-    read.notes = (*rows.notes, *(pool.sentence(reason) for pool in pooled))
-    gone = [pool.sentence(reason) for pool in pooled if pool.is_constant]
+    read.notes = (*rows.notes, *(pool.sentence(reason, remedy) for pool in pooled))
+    gone = [pool.sentence(reason, remedy) for pool in pooled if pool.is_constant]
     read.left_out = (*rows.left_out, *gone)
     return read
 
@@ -75,22 +77,22 @@ class _PooledLevels:
             name = f"({name})"
         return replace(self.column, levels=tuple(sorted((*self.frequent, name))), pooled=name)
 
-    def sentence(self, reason: str) -> str:
+    def sentence(self, reason: str, remedy: str) -> str:
         name, total = self.column.name, len(self.frequent) + len(self.pooled)
         ignore = f"kinds={{{name!r}: 'ignore'}}"
         if self.is_constant:
             return (
                 f"Column {name!r} is left out: none of its {total:,} levels is in "
-                f"{self.threshold:,.6g} rows, and {reason} (override: a larger `effort`, or group "
-                "its levels)."
+                f"{self.threshold:,.6g} rows, and {reason} (override: {remedy}, or group its "
+                "levels)."
             )
         w = sum(self.pooled.values())
         share = w / (w + sum(self.frequent.values()))
         return (
             f"Column {name!r} has {total:,} levels: the {len(self.frequent):,} in at least "
             f"{self.threshold:,.6g} rows are kept, the others ({share:.0%} of the rows) and any "
-            f"that come later are one level {self.new.pooled!r}, as {reason} (override: a larger "
-            f"`effort` keeps more; `{ignore}` leaves it out)."
+            f"that come later are one level {self.new.pooled!r}, as {reason} (override: {remedy} "
+            f"keeps more; `{ignore}` leaves it out)."
         )
 
 

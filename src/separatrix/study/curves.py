@@ -19,6 +19,7 @@ from separatrix.mixins import BaseEstimator
 from separatrix.neighbors.k_neighbors import KNeighborsClassifier, KNeighborsRegressor
 from separatrix.notebook import Shown
 from separatrix.rows.expansion import Expansion
+from separatrix.rows.rare_levels import pool_rare_levels
 from separatrix.rows.rows import EncodedRows, InMemory, MappedRows, Rows
 from separatrix.rows.schema import Term
 from separatrix.selection.curves import (
@@ -277,6 +278,14 @@ def _in_memory(
         some = np.random.default_rng(seed).permutation(n_rows)[:MOST_CLASS_ROWS]
         table = table.take(np.sort(some))
         messages.append(f"{MOST_CLASS_ROWS:,} rows of {n_rows:,}, drawn at random, are used.")
+    known = set(table.notes)
+    table = pool_rare_levels(
+        table,
+        MOST_COLUMNS,
+        f"models of every size and complexity are fitted to at most {MOST_COLUMNS} columns",
+        "grouping its levels before",
+    )
+    messages += [note for note in table.notes if note not in known]
     if len(table.block.terms) > MOST_COLUMNS:
         raise InputError(
             f"{len(table.block.terms)} columns, levels counted, are too many for a model of every "

@@ -19,6 +19,7 @@ from separatrix.cluster.silhouette import Silhouette, silhouette
 from separatrix.cluster.streaming import SURPLUS, DesignSample
 from separatrix.messages import InputError
 from separatrix.rows.profile import ColumnProfile, Profile, profile
+from separatrix.rows.rare_levels import pool_rare_levels
 from separatrix.rows.rows import EncodedRows, InMemory, Rows, merge
 from separatrix.rows.sampling import Both
 from separatrix.rows.schema import Block, Encoding, Kind, Schema, Term, Terms
@@ -48,6 +49,7 @@ from separatrix.study.cluster.search import (
     start_of,
 )
 from separatrix.study.design import reason_to_stream, with_warnings
+from separatrix.study.options import Effort
 from separatrix.study.progress import stages, tell_inferred
 
 #: Rows whose silhouettes are measured: all pairs of them, or all pairs of a metric.
@@ -141,6 +143,13 @@ def run_clusters(
         return replace(study, source=source, command=command)
     table = rows.read()
     refuse_size(chosen, len(table))
+    most = Effort().columns(len(table), 0)
+    table = pool_rare_levels(
+        table,
+        most,
+        f"{len(table):,} rows are compared in at most {most:,} columns",
+        "grouping its levels before",
+    )
     design = cluster_design(table, chosen, standardize=standardize)
     chosen = replace(chosen, categories=design.categories)
     rng = np.random.default_rng(seed)
