@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from separatrix.messages import InputError
-from separatrix.rows.loops import find_records
 from separatrix.rows.notations import AMONG_NUMBERS, DELIMITERS, SILENT, TextOptions
 from separatrix.rows.schema import Kind
 from separatrix.rows.sources import places
@@ -264,6 +263,8 @@ class SpanOfFile(io.RawIOBase):
 
 def find_spans(path: str, dialect: CSVDialect, least: int) -> list[TextSpan]:
     """Where a file can be cut, in one reading of its bytes."""
+    from separatrix.rows.loops import find_records
+
     state = np.array([0, 0, 0, 0, 1], dtype=np.int64)
     cuts, counts = np.empty((2, 64), dtype=np.int64)
     delimiter, begins = ord(dialect.delimiter), [(0, 0)]
