@@ -60,6 +60,8 @@ _BESIDE = {
     "estimators.extrapolation": "check_extrapolation ExtrapolationCheck",
     "distances.exemplars": "geometric_median medoid",
     "study.curves": "run_curve",
+    "study.drift": "check_drift",
+    "study.pairing": "compare_predictions",
     "study.run": "run_study",
     "study.hyperplane_views": "hyperplane_views",
     "study.cluster.run": "run_clusters",

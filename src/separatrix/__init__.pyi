@@ -234,7 +234,9 @@ from separatrix.storage import load as load
 from separatrix.storage import save as save
 from separatrix.study.cluster.run import run_clusters as run_clusters
 from separatrix.study.curves import run_curve as run_curve
+from separatrix.study.drift import check_drift as check_drift
 from separatrix.study.hyperplane_views import hyperplane_views as hyperplane_views
+from separatrix.study.pairing import compare_predictions as compare_predictions
 from separatrix.study.run import run_study as run_study
 from separatrix.svm.linear import LinearSVC as LinearSVC
 from separatrix.svm.linear import LinearSVR as LinearSVR

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -42,7 +42,7 @@ from separatrix.cli.progress import Leaderboard, Silent, progress
 from separatrix.messages import InputError, did_you_mean
 
 if TYPE_CHECKING:
-    from separatrix.study.result import Study
+    from separatrix.study.result import Score, Study
 
 
 #: Options of the study; the others say how the table is read.
@@ -367,18 +367,25 @@ def parse_gates(given: tuple[str, ...]) -> dict[str, float]:
 
 def check_gates(limits: dict[str, float], study: Study) -> list[dict[str, Any]]:
     """Each limit against the test score; a metric that the study does not have is refused."""
-    scores = {score.metric: score.value for score in study.test}
+    return compare_with_limits(limits, study.test, "the test set")
+
+
+def compare_with_limits(
+    limits: dict[str, float], measured: Sequence[Score], where: str
+) -> list[dict[str, Any]]:
+    """Each limit against the score of some rows."""
+    scores = {score.metric: score.value for score in measured}
     checked = []
     for metric, limit in limits.items():
         if metric not in scores:
             raise InputError(
-                f"--min-score names {metric!r}, which is not measured for {study.task}.",
+                f"--min-score names {metric!r}, which is not measured here.",
                 remedy=did_you_mean(metric, list(scores)),
             )
         value = scores[metric]
         passed = value <= limit if metric in ERRORS else value >= limit
         bound = "at most" if metric in ERRORS else "at least"
-        message = f"{metric} is {value:.4g} on the test set; {bound} {limit:g} is required"
+        message = f"{metric} is {value:.4g} on {where}; {bound} {limit:g} is required"
         checked.append(
             {"metric": metric, "limit": limit, "value": value, "passed": passed, "message": message}
         )

@@ -1,6 +1,7 @@
 """The command as a whole, and every outcome of it as a message and an exit code.
 
-0 success   1 a score is worse than --min-score, or a claim is refuted   2 usage or bad input
+0 success   1 a gate failed (--min-score, --max-drift …), or a claim is refuted
+2 usage or bad input
 70 a defect of separatrix   130 interrupted (143 by SIGTERM, 129 by a closed terminal)
 """
 
@@ -16,7 +17,9 @@ import click
 
 from separatrix import __version__
 from separatrix.cli import NO_RESULTS
+from separatrix.cli.check import check
 from separatrix.cli.cluster import cluster
+from separatrix.cli.compare import compare
 from separatrix.cli.compile import compile_loops
 from separatrix.cli.curve import curve
 from separatrix.cli.explore import explore
@@ -60,6 +63,8 @@ for _command in (
     fit,
     cluster,
     predict,
+    check,
+    compare,
     query,
     curve,
     explore,

@@ -74,7 +74,8 @@ _RECORDS = {
         "Predictions LearningCurve TrainingRows CalibrationCheck Decision CovarianceTests "
         "Margins Study RepeatedScore Repeats OuterFold Nested Calibration CoverageCheck "
         "Uncertainty PredictiveCheck PredictiveBand IntervalScore ColumnImportance "
-        "PartialDependence ColumnDistribution ColumnCorrelations"
+        "PartialDependence ColumnDistribution ColumnReference "
+        "ColumnCorrelations"
     ),
     "study.description": (
         "ModelDescription ClassCoefficients OddsRatios RegularizationPath StoredRows SVMSearch "

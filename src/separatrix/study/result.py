@@ -272,6 +272,7 @@ class Study(Shown):
         loop; None where they were not asked for.
     stream : passes and sums of a table of classes that is not in memory; None of one that is.
     class_weights : what a training row of each class counts for; empty where all count the same.
+    references : the distribution of every column of the training rows, to compare new rows with.
     """
 
     source: str
@@ -318,6 +319,7 @@ class Study(Shown):
     nested: Nested | None = None
     stream: StreamRecord | None = None
     class_weights: tuple[float, ...] = ()
+    references: tuple[ColumnReference, ...] = ()
 
     def _display(self) -> list[Item]:
         from separatrix.study.summary import display
@@ -591,6 +593,24 @@ class PartialDependence:
     scale: str
     deciles: Floats
     n_rows: int
+    display: str = ""
+
+
+@dataclass(frozen=True)
+class ColumnReference:
+    """What is kept of a column of the training rows: ``count`` of them, ``missing`` without value.
+
+    Of numbers, ``proportions`` of rows up to and including each of ``values``, of which the first
+    and the last are the range; of levels, ``levels`` and their ``proportions``.
+    """
+
+    name: str
+    kind: str
+    count: int
+    missing: int
+    values: Floats
+    proportions: Floats
+    levels: tuple[str, ...] = ()
     display: str = ""
 
 

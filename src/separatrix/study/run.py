@@ -45,6 +45,7 @@ from separatrix.study.design import (
     truth_of,
     with_warnings,
 )
+from separatrix.study.drift import column_references
 from separatrix.study.explanation import explain
 from separatrix.study.findings import warnings_about
 from separatrix.study.options import (
@@ -295,7 +296,13 @@ def _study_rows(
     )
     explained_study = explain(study_rows(design, selection), folds)
     conformal = calibrate_study(explained_study, folds)
-    study = replace(explained_study, digest=digest, conformal=conformal, class_weights=weights)
+    study = replace(
+        explained_study,
+        digest=digest,
+        conformal=conformal,
+        class_weights=weights,
+        references=column_references(table.take(folds.training)),
+    )
     return replace(study, warnings=(*study.warnings, *warnings_about(study)))
 
 
