@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 # Bytecode is stored: tests start many processes, and each would compile all that it imports again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types layers loops queue unit unit-1 unit-2 bounds bounds-computed format bench docs spark clean
+.PHONY: demo test lint types layers loops queue unit unit-1 unit-2 bounds bounds-computed format bench docs spark release lowest clean
 .DEFAULT_GOAL := demo
 
 # uv installs in seconds what takes pip a minute; where it cannot be had, or finds no index, pip does.
@@ -94,6 +94,28 @@ spark: $(VENV)/tools
 	@test -n "$$JAVA_HOME" || command -v java >/dev/null || $(BIN)/python -c 'import jdk; print("Java:", jdk.install("17", jre=True))'
 	JAVA_HOME=$${JAVA_HOME:-$$(command -v java >/dev/null || ls -d $$HOME/.jre/*17* | tail -1)} \
 	  $(BIN)/python -m pytest -q tests/rows/test_spark.py
+
+# What would be published: built, installed in an environment of its own, checked and tried there.
+# Python may be named, as in `make release VERSION=3.13`.
+VERSION ?= 3.11
+UV := $(BIN)/uv
+APART := $(CURDIR)/$(VENV)/apart
+fresh = rm -rf $(APART) && $(UV) venv --quiet --python $(VERSION) $(APART)
+into = $(UV) pip install --quiet --python $(APART)/bin/python
+tried = cd $(APART) && bin/separatrix fit sample:diabetes --target progression --models linear,ridge \
+	  --no-reference --out tried && bin/separatrix verify tried sample:diabetes
+
+release: $(VENV)/tools
+	rm -rf dist
+	$(UV) build --quiet
+	$(fresh) && $(into) dist/*.whl && $(UV) pip check --python $(APART)/bin/python
+	$(tried)
+	@ls -l dist
+
+# The same trial with the lowest versions that are declared.
+lowest: $(VENV)/tools
+	$(fresh) && $(into) --resolution lowest-direct -r pyproject.toml && $(into) --no-deps --editable .
+	$(tried)
 
 clean:
 	rm -rf $(VENV) docs/_build docs/reference docs/gallery docs/outputs demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
