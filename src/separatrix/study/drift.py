@@ -322,7 +322,7 @@ def check_drift(model: Any, table: Any, *, level: float = 0.95, text: Any = None
             remedy="Fit it again with separatrix fit, from a table that fits into memory.",
         )
     names = _column_names(table)
-    absent = tuple(name for name in schema.names if name not in names)
+    absent = tuple(name for name in schema.read_names if name not in names)
     roles = {study.target, schema.weight, schema.group, schema.time}
     extra = tuple(n for n in names if n not in schema.names and n not in roles)
     if absent:
