@@ -20,6 +20,7 @@ from separatrix.report import figures, tables, verdict
 from separatrix.report.figures import Gallery
 from separatrix.storage.files import write_text
 from separatrix.study.candidates import display_name
+from separatrix.study.findings import is_baseline, winner_of
 from separatrix.study.result import Study
 from separatrix.study.summary import label_of
 
@@ -69,8 +70,8 @@ def write(study: Study, path: str | os.PathLike[str]) -> None:
 
 def _context(study: Study) -> dict[str, Any]:
     """Everything that the template shows."""
-    baseline = verdict.is_baseline(study.winner)
-    winner = verdict.winner_of(study)
+    baseline = is_baseline(study.winner)
+    winner = winner_of(study)
     return {
         "study": study,
         "model": study.description,
