@@ -125,7 +125,9 @@ def summary(thing: Any) -> str:
 def guide_of(folder: str, source: Path) -> str:
     """A link to the page that explains what a folder of the library holds."""
     path = GUIDES[folder]
-    title = (source / f"{path}.md").read_text("utf-8").partition("\n")[0].lstrip("# ")
+    title = (
+        (source / f"{path}.md").read_text("utf-8").partition("\n")[0].lstrip("# ").replace("`", "")
+    )
     return f":doc:`{title} </{path}>`"
 
 
