@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
-from scipy import stats
+from scipy import linalg, stats
 from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis as TheirLDA
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis as TheirQDA
@@ -368,3 +369,71 @@ def test_hyperplanes_measure_distances_to_the_boundary(k: int) -> None:
         for step in 0.999 * np.column_stack([np.cos(angles), np.sin(angles)]):
             assert (model.predict(x + margins[:, None] * step) == codes).all()
     assert not hasattr(sx.GaussianDiscriminant("full").fit(x, y), "hyperplane_")
+
+
+def test_nearest_means_margins_are_distances_from_the_bisector() -> None:
+    x, y = np.array([[0.0, 0.0], [2.0, 0.0], [6.0, 4.0], [8.0, 4.0]]), [0, 0, 1, 1]
+    plane = sx.NearestMean().fit(x, y).hyperplane_  # between the means (1, 0) and (7, 4)
+    new = np.array([[0.0, 0.0], [4.0, 2.0], [9.0, -1.0]])
+    distance = (new - [4.0, 2.0]) @ [6.0, 4.0] / np.sqrt(52.0)
+    assert_allclose(plane.signed_distance(new)[:, 0], distance, atol=1e-12)
+    assert_allclose(plane.margin(new, np.array([-1.0, 1.0, 1.0])), distance * [-1, 1, 1])
+    foot = new - np.outer(distance, np.array([6.0, 4.0]) / np.sqrt(52.0))
+    assert_allclose(plane.projection(new), foot, atol=1e-12)
+
+
+# -- class covariances of reduced rank -------------------------------------------------------------
+
+
+def test_reduced_rank_is_the_likeliest_change_of_the_pooled_covariance() -> None:
+    x, y = gaussian_classes(200, 5, 3)
+    model = sx.GaussianDiscriminant(rank=2).fit(x, y)
+    classes = np.unique(y)
+    own = np.array([np.cov(x[y == c].T, bias=True) for c in classes])
+    pooled = np.average(own, axis=0, weights=[(y == c).mean() for c in classes])
+    for k, sigma in enumerate(own):
+        root = linalg.sqrtm(pooled).real
+        inverse = np.linalg.inv(root)
+        values, vectors = np.linalg.eigh(inverse @ sigma @ inverse)
+        best, best_likelihood = pooled, -np.inf
+        for chosen in combinations(range(5), 2):  # all choices of two eigenvectors
+            changed = np.ones(5)
+            changed[list(chosen)] = values[list(chosen)]
+            candidate = root @ (vectors * changed) @ vectors.T @ root
+            likelihood = -np.linalg.slogdet(candidate)[1] - np.trace(
+                np.linalg.solve(candidate, sigma)
+            )
+            if likelihood > best_likelihood:
+                best, best_likelihood = candidate, likelihood
+        assert_allclose(model.covariance_[k], best, atol=1e-10)
+    difference = model.W_[1] - model.W_[0]
+    assert np.linalg.matrix_rank(difference, tol=1e-9) == 4
+
+
+def test_ranks_lead_from_one_covariance_to_one_for_each_class() -> None:
+    x, y = gaussian_classes()
+    ends = {0: sx.GaussianDiscriminant("shared"), 4: sx.GaussianDiscriminant()}
+    for rank, other in ends.items():
+        model = sx.GaussianDiscriminant(rank=rank).fit(x, y)
+        assert_allclose(model.predict_proba(x), other.fit(x, y).predict_proba(x), atol=1e-10)
+        assert model.n_parameters_ == other.n_parameters_
+        assert model.certificate_.holds
+
+
+def test_a_class_of_few_rows_takes_what_it_cannot_say_from_all_classes() -> None:
+    x, y = gaussian_classes(60, 6, 2)
+    keep = np.concatenate([np.flatnonzero(y == "a"), np.flatnonzero(y == "b")[:3]])
+    with pytest.raises(sx.InputError, match="singular"):
+        sx.GaussianDiscriminant().fit(x[keep], y[keep])
+    model = sx.GaussianDiscriminant(rank=4).fit(x[keep], y[keep])
+    assert np.isfinite(model.predict_proba(x)).all()
+    assert (np.linalg.eigvalsh(model.covariance_[1]) > 1e-4).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "rank", "words"), [("shared", 1, "no directions"), ("full", -1, "whole number")]
+)
+def test_ranks_that_are_none_are_refused(kind: str, rank: int, words: str) -> None:
+    x, y = gaussian_classes(40)
+    with pytest.raises(sx.InputError, match=words):
+        sx.GaussianDiscriminant(kind, rank=rank).fit(x, y)

@@ -38,6 +38,11 @@ ROWS: list[Row] = [
         order_free=False,
     ),
     Row(
+        "GaussianDiscriminant, of rank one",
+        lambda: sx.GaussianDiscriminant(rank=1),
+        "classification",
+    ),
+    Row(
         "GaussianDiscriminant, mixed",
         lambda: sx.GaussianDiscriminant(alpha=0.2, beta=0.3),
         "classification",

@@ -49,7 +49,12 @@ def test_four_points_with_all_their_numbers() -> None:
     assert_allclose(path.alpha_at(5 / 16), [5 / 16, 0, 1 / 16, 1 / 4], atol=1e-12)
     assert_allclose(path.alpha_at(1.0), [1 / 2, 0, 1 / 10, 2 / 5], atol=1e-12)
     for C, w, t in ((1 / 10, (1 / 5, -1 / 2), -1 / 5), (5 / 16, (3 / 8, -1 / 2), -3 / 8)):
-        plane = path.at(C)
+        plane, unit = path.at(C), np.array(w) / np.hypot(*w)
+        distance = (np.asarray(POINTS) @ w - t) / np.hypot(*w)
+        assert_allclose(plane.signed_distance(POINTS)[:, 0], distance, atol=1e-12)
+        assert_allclose(plane.margin(POINTS, np.asarray(LABELS)), distance * LABELS, atol=1e-12)
+        foot = np.asarray(POINTS) - distance[:, None] * unit
+        assert_allclose(plane.projection(np.asarray(POINTS, float)), foot, atol=1e-12)
         assert_allclose(plane.coef, [w], atol=1e-12)
         assert_allclose(plane.intercept, [-t], atol=1e-12)
     assert_allclose(

@@ -48,6 +48,9 @@ def fit_matrices(problem: GaussianProblem) -> GaussianFit:
     if gaussian_fit is not None:
         return gaussian_fit
     basis = _basis(problem, standardizer, covariance)
+    if problem.rank is not None:
+        pooled = shrunk_covariances(m, problem.shrinkage, standardizer, shared=True)[0]
+        covariance = reduce_rank(covariance, pooled, m.grand_mean, basis, problem.rank)
     present = covariance
     if not shared and (m.weight == 0).any():  # a class without rows has the pooled covariance
         present = np.where((m.weight > 0)[:, None, None], covariance, m.within)
@@ -74,6 +77,31 @@ def fit_matrices(problem: GaussianProblem) -> GaussianFit:
     rank = basis.shape[1]
     unused = () if problem.tol is None or degenerate else unused_columns(problem, covariance, rank)
     return GaussianFit(scores, covariance, rank, white.condition, white.error, degenerate, unused)
+
+
+def reduce_rank(
+    covariances: Floats, pooled: Floats, center: Floats, basis: Floats, rank: int
+) -> Floats:
+    """Each Σₖ with its own variances in ``rank`` directions, and those of the pooled S elsewhere.
+
+        Σₖ = B⁻ᵀ (I + Σⱼ (λⱼ − 1) uⱼ uⱼᵀ) B⁻¹,     Bᵀ S B = I,   Bᵀ Σₖ B = Σⱼ λⱼ uⱼ uⱼᵀ
+
+    Of all directions uⱼ those with the largest λ − 1 − ln λ add most to the likelihood of class k.
+    One without variance in the class says nothing of its covariance, and is not among them.
+    """
+    rounding = 4 * EPS * np.abs(basis).T @ (np.abs(center) + np.sqrt(np.diag(pooled)))
+    white = whiten(_in_basis(pooled[None], basis), rounding)
+    if white.singular.any():
+        return covariances  # no class varies in some direction, and the fit refuses them
+    maps = basis @ white.maps[0]
+    values, vectors = np.linalg.eigh(maps.T @ covariances @ maps)
+    known = values > 10 * values.shape[1] * EPS * values.max(axis=1, initial=1.0)[:, None]
+    safe = np.where(known, values, 1.0)
+    order = np.argsort(-(safe - 1.0 - np.log(safe)), axis=1, kind="stable")
+    own = np.argsort(order, axis=1, kind="stable") < rank
+    changes = np.where(own, safe, 1.0) - 1.0
+    back = pooled @ maps @ vectors  # B⁻ᵀ U, as B⁻¹ = BᵀS
+    return np.asarray(pooled + (back * changes[:, None, :]) @ back.swapaxes(-1, -2))
 
 
 def unused_columns(
@@ -290,7 +318,7 @@ class GaussianProblem:
     """Class moments and the model to estimate from them; names are for error messages.
 
     ``given`` are covariance matrices (K x d x d, or 1 x d x d if shared) that were estimated in
-    another way. With ``tol``, directions whose standard deviation within classes is no more than
+    another way. ``rank`` is that of what is added to the pooled covariance. With ``tol``, directions whose standard deviation within classes is no more than
     that of the (scaled) columns times it are left out. ``added`` is added to the variances of every
     class, one number for each column.
     """
@@ -304,6 +332,7 @@ class GaussianProblem:
     given: Floats | None = None
     tol: float | None = None
     added: Floats | None = None
+    rank: int | None = None
 
     @property
     def shared(self) -> bool:

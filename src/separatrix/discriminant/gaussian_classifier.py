@@ -117,7 +117,8 @@ class GaussianClassifier(ClassifierMixin, RowsEstimator):
 
     def _fits_wide(self, structure: str) -> bool:
         """Whether the rows themselves can stand for products of their columns."""
-        return structure != "diagonal" and self._options().posterior is None
+        options = self._options()
+        return structure != "diagonal" and options.posterior is None and options.rank is None
 
     def _array_moments(self, rows: ArrayRows, structure: str) -> ClassMoments:
         """One pass over the rows; values that are not finite show in the sums."""
@@ -152,6 +153,7 @@ class GaussianClassifier(ClassifierMixin, RowsEstimator):
             given,
             options.tol,
             self._added_variances(),
+            options.rank,
         )
         block = self._wide_block
         if block is None:
@@ -259,7 +261,7 @@ class GaussianClassifier(ClassifierMixin, RowsEstimator):
         k, d = self.means_.shape
         options = self._options()
         n_priors = k - 1 if options.priors is None else 0
-        return int(k * d + covariance_parameters(options.covariance, k, d) + n_priors)
+        return int(k * d + covariance_parameters(options.covariance, k, d, options.rank) + n_priors)
 
     @property
     def normals_(self) -> tuple[MultivariateNormal, ...]:
@@ -428,7 +430,8 @@ class GaussianOptions:
     """Covariance structure, shrinkage and priors of a Gaussian class model.
 
     ``tol`` is that of :class:`GaussianProblem`; ``posterior`` takes class moments to those of the
-    posterior, where there is a prior on means and covariances; ``likeliest`` says that nothing is
+    posterior, where there is a prior on means and covariances; ``rank`` is that of
+    :class:`GaussianProblem`; ``likeliest`` says that nothing is
     shrunk otherwise, so that the estimate is that of maximum likelihood.
     """
 
@@ -438,12 +441,20 @@ class GaussianOptions:
     tol: float | None = None
     posterior: Callable[[ClassMoments], ClassMoments] | None = None
     likeliest: bool = True
+    rank: int | None = None
 
 
-def covariance_parameters(kind: str, k: int, d: int) -> int:
-    """Number of free parameters in the covariances of ``k`` classes over ``d`` columns."""
+def covariance_parameters(kind: str, k: int, d: int, rank: int | None = None) -> int:
+    """Number of free parameters in the covariances of ``k`` classes over ``d`` columns.
+
+    With ``rank``, d (d + 1)/2 of the pooled one, and as many variances and orthogonal directions of
+    each class; never more than those of a covariance for each.
+    """
     per_covariance = {"full": d * (d + 1) // 2, "diagonal": d, "spherical": 1}
     per_covariance["shared"] = per_covariance["full"]
+    if rank is not None:
+        own = rank * d - rank * (rank - 1) // 2
+        return min(per_covariance["full"] + k * own, k * per_covariance["full"])
     return per_covariance[kind.removeprefix("shared_")] * (1 if kind.startswith("shared") else k)
 
 
@@ -476,6 +487,7 @@ def certify(options: GaussianOptions, fit: GaussianFit, n_columns: int) -> Certi
     """Closed form: what can fail is the whitening of the covariances, AᵀΣA = I."""
     case = options.covariance.replace("_", ", ")
     plain = options.shrinkage.is_zero and options.likeliest and options.posterior is None
+    plain = plain and options.rank is None
     if plain and not fit.degenerate:
         claim = f"Gaussian classes ({case} covariance): the maximum likelihood estimate"
     else:
@@ -488,6 +500,11 @@ def certify(options: GaussianOptions, fit: GaussianFit, n_columns: int) -> Certi
         )
     if options.posterior is not None:
         notes.append("Means and covariances are those of a posterior: the prior counts as rows.")
+    if options.rank is not None:
+        notes.append(
+            "Each class has variances of its own in its leading directions, and those of all "
+            "classes elsewhere."
+        )
     if not options.shrinkage.is_zero:
         notes.append("Covariances are shrunk, so the likelihood is deliberately below its maximum.")
     if options.tol is not None and fit.rank < n_columns and not fit.degenerate:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -90,6 +91,11 @@ class GaussianDiscriminant(IncrementalGaussianClassifier):
         all rows.
     prior_covariance : float, array-like or None, default=None
         Σ₀, as a matrix, its diagonal, or a multiple of I; None takes the covariance within classes.
+    rank : int or None, default=None
+        Of "full": each class has variances of its own in as many directions, and those of the
+        pooled covariance S elsewhere, so that W₁ − W₂ has at most twice this rank. The directions
+        are the leading eigenvectors of Σₖ relative to S, those that add most to the likelihood. 0
+        is "shared", and None has all directions of each class.
     cv : int, splitter or iterable, default=5
         The folds of "auto".
 
@@ -151,6 +157,7 @@ class GaussianDiscriminant(IncrementalGaussianClassifier):
     prior_count: float = 1.0
     prior_mean: Any = None
     prior_covariance: Any = None
+    rank: int | None = None
     cv: Any = 5
 
     @reads_tables
@@ -244,11 +251,20 @@ class GaussianDiscriminant(IncrementalGaussianClassifier):
             )
         check_option("covariance", name, COVARIANCES)
         shrinkage = CovarianceShrinkage(self.alpha, self.beta)
+        if self.rank is not None:
+            if name != "full" or self.covariance == "auto":
+                raise InputError(
+                    f"rank={self.rank!r} is that of class covariances, and "
+                    f"covariance={self.covariance!r} has no directions of its own.",
+                    remedy='Use covariance="full", or leave rank away.',
+                )
+            if not (isinstance(self.rank, Integral) and self.rank >= 0):
+                raise InputError(f"rank={self.rank!r} must be a whole number from 0 on, or None.")
         posterior = None
         if self.estimation != "ml":
             given = (self.estimation, self.prior_count, self.prior_mean, self.prior_covariance)
             posterior = partial(ClassPrior(*given).posterior, kind=name)
-        return GaussianOptions(name, shrinkage, self.priors, posterior=posterior)
+        return GaussianOptions(name, shrinkage, self.priors, posterior=posterior, rank=self.rank)
 
 
 @declare_parameters
