@@ -64,10 +64,9 @@ def by_definition(estimator: Any) -> dict[str, str]:
         return {}
     if getattr(estimator, "estimation", "ml") != "ml":  # a prior varies where a class does not
         return FEW_ROWS
-    if getattr(estimator, "covariance", "") == "auto":  # leaves out structures that are singular
-        return {name: why for name, why in (CONSTANT | FEW_ROWS).items() if name not in REPEATED}
-    sphere = getattr(estimator, "covariance", "") == "spherical"  # needs one column that varies
-    return FEW_ROWS if sphere else CONSTANT | FEW_ROWS
+    structure = getattr(estimator, "covariance", "full")
+    constant = {} if structure == "spherical" else CONSTANT  # which needs one column that varies
+    return constant | (FEW_ROWS if structure == "full" else {})
 
 
 #: What a class passes or fails whatever its options: names, tags, refusals, other containers of the

@@ -16,7 +16,9 @@ def _standardized(x: Any) -> Any:
 
 
 def _gram(model: Any, x: Any) -> Any:
-    """κ from the distances of its definition, columns standardized as both rows below ask for."""
+    """κ by its definition; of distances, columns are standardized as the rows below ask for."""
+    if isinstance(model.kernel_, sx.Linear):
+        return x @ x.T
     difference = np.abs(_standardized(x)[:, None] - _standardized(x))
     if isinstance(model.kernel_, sx.Gaussian):
         return np.exp(-0.5 * (difference**2).sum(axis=2) / model.kernel_.bandwidth**2)
@@ -65,6 +67,8 @@ ROWS: list[Row] = [
         unit_free=False,
         shift_free=False,
         additive=False,
+        objective=_ridge,
+        parameters=_expansion,
     ),
     Row(
         "KernelRidgeCV",

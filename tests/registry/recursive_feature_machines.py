@@ -52,6 +52,8 @@ ROWS: list[Row] = [
         "RecursiveFeatureMachineRegressor, chosen",
         lambda: sx.RecursiveFeatureMachineRegressor(share=0.0, spread=4.0, cv=2),
         additive=False,
+        objective=_objective,
+        parameters=_coefficients,
     ),
     Row(
         "RecursiveFeatureMachineClassifier",

@@ -12,7 +12,7 @@ import pyarrow.parquet
 import pytest
 
 import separatrix as sx
-from separatrix.catalogue import CLASSIFICATION, DECLARATIONS, REGRESSION, Declaration
+from separatrix.catalogue import DECLARATIONS, REGRESSION, Declaration
 from separatrix.messages import InputError
 
 N = 1_200
@@ -52,7 +52,9 @@ def test_pairs_of_rows_are_bounded(
     monkeypatch.setattr(declared, "most_rows", 1_000.0)
     numbers = declared.task == REGRESSION
     place = _as_stream(NUMBERS if numbers else TABLE, "parquet", tmp_path / "rows")
-    rows = sx.scan(place, target="y" if declared.task in (REGRESSION, CLASSIFICATION) else None)
+    rows = sx.scan(
+        place, target="y" if declared.load()().__sklearn_tags__().target_tags.required else None
+    )
     with pytest.raises(InputError, match=r"takes 1,000 rows of a stream, and this one has 1,200"):
         declared.make().fit(rows)
     monkeypatch.setattr(declared, "most_rows", float(N))

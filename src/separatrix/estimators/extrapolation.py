@@ -185,7 +185,10 @@ def check_extrapolation(model: Any, X: Any, *, training: Any = None) -> Extrapol
             remedy="Ask a model of columns of numbers and levels.",
         )
     encoding = getattr(model, "encoding_", None)
-    schema = None if encoding is None or encoding.is_identity else encoding.schema
+    if encoding is not None and not encoding.is_identity:
+        schema = encoding.schema
+    else:  # class densities read the columns of a table without an encoding
+        schema = model.schema_ if getattr(model, "from_table_", False) else None
     ranges = getattr(model, "training_range_", None)
     if training is not None:
         ranges = ranges_of(_values(model, training, schema))

@@ -78,7 +78,6 @@ class LargeMarginNearestNeighbors(MetricLearner):
     n_features_in_ : int
         Number of columns.
     n_iter_ : int
-        Number of iterations.
     certificate_ : Certificate
         Objective, lower bound and duality gap.
 
