@@ -68,7 +68,7 @@ _BESIDE = {
     "kernels": (
         "Linear Polynomial Gaussian Sigmoid Laplace Matern RationalQuadratic Periodic Constant "
         "White Fixed Bounded Precomputed Spectrum Subsequence SetKernel Jaccard TreeKernel "
-        "SubtreeKernel GraphKernel kernel_distance kernel_cosine"
+        "SubtreeKernel GraphKernel TermKernel kernel_distance kernel_cosine"
     ),
     "kernels.gradients": "average_gradient_outer_product",
     "kernels.mercer": "is_mercer",

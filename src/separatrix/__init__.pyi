@@ -141,6 +141,7 @@ from separatrix.kernels import Sigmoid as Sigmoid
 from separatrix.kernels import Spectrum as Spectrum
 from separatrix.kernels import Subsequence as Subsequence
 from separatrix.kernels import SubtreeKernel as SubtreeKernel
+from separatrix.kernels import TermKernel as TermKernel
 from separatrix.kernels import TreeKernel as TreeKernel
 from separatrix.kernels import White as White
 from separatrix.kernels import kernel_cosine as kernel_cosine

@@ -10,7 +10,7 @@ import pytest
 import separatrix as sx
 from separatrix.kernels import Custom
 from separatrix.storage.codec import DamagedFileError, decode, encode
-from tests.registry.kernels import graphs, sets, texts, trees
+from tests.registry.kernels import conjunctions, graphs, sets, texts, trees
 
 KINDS = [
     (sx.Spectrum(2).normalized(), texts),
@@ -19,6 +19,7 @@ KINDS = [
     ((0.5 * sx.SetKernel()).exp(), sets),
     (sx.TreeKernel(0.5), trees),
     (sx.GraphKernel(2), graphs),
+    (sx.TermKernel(2), conjunctions),
 ]
 
 

@@ -278,3 +278,89 @@ def test_learning_stays_within_the_domain_of_the_decay(normalized: bool) -> None
     assert sx.Subsequence(2).with_theta([1e-3]).decay == 1.0
     with pytest.raises(sx.InputError, match="decay"):
         sx.Subsequence(2, decay=1.5)
+
+
+# -- terms of logic --------------------------------------------------------------------------------
+
+
+def spelled_out(item: tuple, depth: int) -> Counter:
+    """Features of ``[(sign, term), …]``; terms are nested tuples, variables names in capitals."""
+
+    def write(term, levels, names):
+        if levels == 0:
+            return "?"
+        if isinstance(term, str):
+            return f"V{names.setdefault(term, len(names))}"
+        return f"{term[0]}({','.join(write(t, levels - 1, names) for t in term[1:])})"
+
+    def walk(term, path):
+        yield term, path
+        if not isinstance(term, str):
+            for i, t in enumerate(term[1:]):
+                yield from walk(t, (*path, i))
+
+    counts: Counter = Counter()
+    where = []
+    for i, (sign, literal) in enumerate(item):
+        signed = (sign + literal[0], *literal[1:])
+        for term, path in walk(signed, ()):
+            counts.update({write(term, levels, {}) for levels in range(1, depth + 1)})
+            if isinstance(term, str):
+                where.append((i, term, (signed[0], len(signed), path)))
+    for (i, x, first), (j, z, second) in combinations(where, 2):
+        if i != j and x == z:
+            counts[frozenset([first, second])] += 1
+    return counts
+
+
+def written(item: tuple) -> str:
+    def write(term):
+        if isinstance(term, str):
+            return term
+        return term[0] + (f"({', '.join(map(write, term[1:]))})" if len(term) > 1 else "")
+
+    return ", ".join(sign + write(literal) for sign, literal in item)
+
+
+TERMS = st.recursive(
+    st.sampled_from(["X", "Y", ("a",), ("b",)]),
+    lambda t: st.tuples(st.sampled_from(["f", "g"]), t) | st.tuples(st.just("f"), t, t),
+    max_leaves=6,
+)
+CONJUNCTIONS = st.lists(
+    st.tuples(st.sampled_from(["", "not "]), st.tuples(st.sampled_from(["p", "q"]), TERMS, TERMS)),
+    max_size=3,
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(items=st.lists(CONJUNCTIONS, min_size=1, max_size=3), depth=st.integers(1, 5))
+def test_term_kernel_counts_common_subterms(items, depth) -> None:
+    expected = gram_from_features(lambda item: spelled_out(item, depth), items)
+    assert (sx.TermKernel(depth).gram([written(item) for item in items]) == expected).all()
+
+
+def test_names_of_variables_and_the_order_of_literals_do_not_count() -> None:
+    kernel = sx.TermKernel().normalized()
+    same = ["p(X, g(Y)), not q(X)", r"\+ q(Who),p( Who , g(_1) )", "p(A,g(_)) ∧ ¬q(A)"]
+    assert kernel.gram(same) == pytest.approx(np.ones((3, 3)), abs=1e-12)
+    others = ["p(X, g(Y)), not q(Y)", "p(X, g(Y)), q(X)", "p(X, g(X)), not q(X)", "p(x, g(Y))"]
+    assert kernel.gram(others, same[:1]).max() < 1.0
+    quoted = sx.TermKernel().gram(["p('New York')"], ["p('New York')", "p(New)", "p(new)"])
+    assert quoted.tolist() == [[3.0, 1.0, 1.0]]  # a variable, and another constant
+
+
+@pytest.mark.parametrize(
+    "text", ["p(", "p(a", "p(a))", "p(a,)", "p a", ", p", "f(not p)", "p()", "[a]", "p,", "3a"]
+)
+def test_what_is_not_a_term_is_refused_with_its_place(text) -> None:
+    with pytest.raises(sx.InputError, match="is not a term or conjunction"):
+        sx.TermKernel().gram([text])
+
+
+def test_terms_are_strings() -> None:
+    with pytest.raises(sx.InputError, match="written as strings"):
+        sx.TermKernel().gram([("f", "a")])
+    assert sx.TermKernel().gram(["", "p"]).tolist() == [[0.0, 0.0], [0.0, 1.0]]
+    number = "s(" * 300 + "z" + ")" * 300
+    assert sx.TermKernel(2).gram([number])[0, 0] == 300**2 + 299**2 + 1 + 1

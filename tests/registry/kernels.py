@@ -63,6 +63,23 @@ def graphs(rng: np.random.Generator, n: int) -> list[Any]:
     return found
 
 
+def term(rng: np.random.Generator, depth: int = 3) -> str:
+    """A random term of logic over a few functors, constants and variables."""
+    if not depth or rng.random() < 0.4:
+        return str(rng.choice(["a", "b", "X", "Y", "_"]))
+    arguments = ", ".join(term(rng, depth - 1) for _ in range(rng.integers(1, 4)))
+    return f"{rng.choice(['f', 'g'])}({arguments})"
+
+
+def conjunctions(rng: np.random.Generator, n: int) -> list[str]:
+    """Random conjunctions of literals; the last has none."""
+    found = []
+    for _ in range(n - 1):
+        literals = [f"p({term(rng)}, {term(rng)})" for _ in range(rng.integers(1, 4))]
+        found.append(", ".join(str(rng.choice(["", "not "])) + literal for literal in literals))
+    return [*found, ""]
+
+
 #: Kernels and expressions of kernels.
 KERNELS: list[KernelRow] = [
     KernelRow(sx.Linear(), rows_of_numbers),
@@ -116,4 +133,6 @@ KERNELS: list[KernelRow] = [
     KernelRow(sx.SubtreeKernel(0.9), trees),
     KernelRow(sx.GraphKernel(2), graphs),
     KernelRow(sx.GraphKernel(0).normalized() * sx.GraphKernel(1), graphs),
+    KernelRow(sx.TermKernel(2), conjunctions),
+    KernelRow(sx.TermKernel().normalized() + 0.5 * sx.TermKernel(1), conjunctions),
 ]

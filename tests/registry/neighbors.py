@@ -48,6 +48,17 @@ ROWS: list[Row] = [
         additive=False,
         precision=1e-6,
     ),
+    Row(
+        "KernelVoteClassifier of a kernel, standardized",
+        lambda: sx.KernelVoteClassifier(kernel=sx.Matern(0.7), standardize=True),
+        "classification",
+        additive=False,
+    ),
+    Row(
+        "NadarayaWatson of a kernel, standardized",
+        lambda: sx.NadarayaWatson(kernel=sx.Laplace(0.3), standardize=True),
+        additive=False,
+    ),
     Row("NadarayaWatson", lambda: sx.NadarayaWatson(), unit_free=False, additive=False),
     Row(
         "NadarayaWatson, standardized",

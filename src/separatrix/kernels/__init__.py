@@ -21,6 +21,7 @@ from separatrix.kernels.structures import (
     Spectrum,
     Subsequence,
     SubtreeKernel,
+    TermKernel,
     TreeKernel,
 )
 from separatrix.kernels.vectors import Linear, Polynomial, Sigmoid
@@ -54,6 +55,7 @@ __all__ = [
     "Subsequence",
     "SubtreeKernel",
     "Sum",
+    "TermKernel",
     "TreeKernel",
     "White",
     "kernel_cosine",

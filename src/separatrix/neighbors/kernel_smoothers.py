@@ -1,4 +1,4 @@
-"""Kernel smoothers: means of all training rows with Gaussian weights."""
+"""Kernel smoothers: means of all training rows, weighted by a kernel."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from scipy.optimize import minimize_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
-from separatrix.distances.base import PreparedMetric
+from separatrix.distances.base import Metric, PreparedMetric
+from separatrix.distances.kernelized import KernelDistance
 from separatrix.estimators.base import reads_tables
 from separatrix.formula import nodes
-from separatrix.kernels import Gaussian
+from separatrix.kernels import Gaussian, Kernel, kernel_from
 from separatrix.messages import InputError
 from separatrix.mixins import ClassifierMixin, RegressorMixin
 from separatrix.neighbors import base
@@ -28,18 +29,66 @@ from separatrix.threads import on_one_blas_thread
 
 @declare_parameters
 class KernelSmoother(base.InstanceBasedModel):
-    """f(x) = Σ pᵢ yᵢ with pᵢ ∝ wᵢ exp(−d(x, xᵢ)²/2h²), which sum to one over the training rows."""
+    """f(x) = Σ pᵢ yᵢ with pᵢ ∝ wᵢ κ(x, xᵢ), which sum to one over the training rows.
+
+    κ is exp(−d(x, xᵢ)²/2h²), or ``kernel_`` where one is given.
+    """
 
     bandwidth_: float = field(init=False)
 
     bandwidth: Any = "loo"
     _: KW_ONLY
     metric: Any = "euclidean"
+    kernel: Any = None
     standardize: bool = False
+
+    def _chosen_metric(self) -> Metric:
+        """The metric; of a kernel the distance in its feature space, which reads the same items."""
+        if self.kernel is None:
+            return super()._chosen_metric()
+        if isinstance(self.kernel, str) or not hasattr(kernel_from(self.kernel), "diagonal"):
+            raise InputError(
+                f"kernel={self.kernel!r} is not a kernel object.",
+                remedy="Give one, as sx.Spectrum(2) or sx.Matern(); Gaussian weights of any metric "
+                "need metric= and bandwidth= only.",
+            )
+        if self.bandwidth != "loo" or self.metric != "euclidean":
+            raise InputError(
+                "A kernel gives the weights itself, and bandwidth or metric would not be used.",
+                remedy="Give either kernel, or metric and bandwidth; "
+                "metric=sx.KernelDistance(kernel) takes Gaussian weights in its feature space.",
+            )
+        return KernelDistance(kernel_from(self.kernel))
+
+    def _fit_kernel(self) -> bool:
+        """Take the weights from the kernel, if one is given."""
+        for name in ("kernel_", "bandwidth_", "bandwidth_search_"):
+            self.__dict__.pop(name, None)
+        if not isinstance(self.metric_, KernelDistance) or self.kernel is None:
+            return False
+        self.kernel_: Kernel = self.metric_.kernel
+        if not self.kernel_.of_vectors:
+            self.points_ = self.kernel_.serializable(self.points_)
+        claim = "A closed form: the mean of all training rows, weighted by kernel values"
+        self.certificate_ = Certificate(claim, promised=())
+        return True
+
+    def _kernel_weights(self, x: Any) -> Floats:
+        """κ of rows with all training rows, times their weights; equal where all are zero."""
+        values = self.kernel_.gram(x, self.points_)
+        if values.size and not values.min() >= 0.0:
+            raise InputError(
+                f"The kernel {self.kernel_} has values below zero, which are no weights.",
+                row=int(np.argmin(values.min(axis=1))) + 1,
+                remedy="Take a kernel without such values, or an even power of it: kernel**2.",
+            )
+        values[values.max(axis=1) == 0.0] = 1.0
+        return np.asarray(values * self.sample_weight_)
 
     def _fit_bandwidth(self, targets: NDArray[Any], y: Floats, loss: RowLoss) -> None:
         """Check the bandwidth, or choose it by the leave-one-out loss of ``y`` (n x k)."""
-        self.__dict__.pop("bandwidth_search_", None)
+        if self._fit_kernel():
+            return
         if isinstance(self.bandwidth, str) and self.bandwidth == "loo":
             left_out, points = self._left_out(targets)
             points = self.metric_.prepare(points)
@@ -57,6 +106,8 @@ class KernelSmoother(base.InstanceBasedModel):
 
     def _smooth(self, X: Any, y: Floats) -> Floats:
         """Kernel-weighted means of the columns of ``y`` (n x k)."""
+        if self.kernel is not None:
+            return self.smoother_matrix(X) @ y
         points, x = self.metric_.prepare(self.points_), self._query_points(X)
         out = np.empty((len(x), y.shape[1]))
         for part, distances in points.blocks(x):
@@ -66,6 +117,10 @@ class KernelSmoother(base.InstanceBasedModel):
     def smoother_matrix(self, X: Any) -> Floats:
         """The weights pᵢ of all training rows in the prediction of every row of X."""
         check_is_fitted(self)
+        if self.kernel is not None:
+            values = self._kernel_weights(self._query_points(X))
+            values /= values.sum(axis=1, keepdims=True)
+            return values
         points, x = self.metric_.prepare(self.points_), self._query_points(X)
         out = np.empty((len(x), len(self.points_)))
         for part, distances in points.blocks(x):
@@ -75,6 +130,18 @@ class KernelSmoother(base.InstanceBasedModel):
 
     def _smoothed_node(self, targets: Floats) -> nodes.Ratio:
         """Kernel-weighted means of the columns of ``targets``."""
+        if self.kernel is not None:
+            w, k = self.sample_weight_[:, None], targets.shape[1]
+            nodes.refuse_objects(self.kernel_)
+            sums = nodes.KernelSum(
+                self._query_node(),
+                self.kernel_,
+                self.points_,
+                np.concatenate([w * targets, w], axis=1),
+                np.zeros(k + 1),
+            )
+            columns = nodes.Columns(sums, tuple(range(k))), nodes.Columns(sums, (k,))
+            return nodes.Ratio(*columns, otherwise=(w * targets).sum(axis=0) / w.sum())
         near = nodes.Smoothed(
             self._query_node(),
             self.points_,
@@ -100,9 +167,9 @@ def _check_bandwidth(bandwidth: Any) -> float:
 
 @describe_parameters
 class KernelVoteClassifier(ClassifierMixin, KernelSmoother):
-    """Classification by a vote of all training rows with Gaussian weights.
+    """Classification by a vote of all training rows, weighted by a kernel.
 
-        P(c | x) = Σ pᵢ 1{yᵢ = c},     pᵢ ∝ wᵢ exp(−d(x, xᵢ)²/2h²)
+        P(c | x) = Σ pᵢ 1{yᵢ = c},     pᵢ ∝ wᵢ κ(x, xᵢ),     κ(x, z) = exp(−d(x, z)²/2h²)
 
     This is the Nadaraya–Watson smoother of the one-hot targets.
 
@@ -114,19 +181,25 @@ class KernelVoteClassifier(ClassifierMixin, KernelSmoother):
     metric : str, Metric or callable, default="euclidean"
         d: a name, a metric, a function of two points, or "precomputed". Metrics of strings or
         mixed rows take lists of objects for ``X``.
+    kernel : Kernel, default=None
+        κ, whose values are the weights in place of the Gaussian's, none below zero: of strings,
+        sets, trees, graphs or terms, say, with lists of them for ``X``. A row that has nothing in
+        common with any training row gets their proportions. Bandwidth and metric are then not used.
     standardize : bool, default=False
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     bandwidth_ : float
-        h.
+        h; absent with a ``kernel``.
     bandwidth_search_ : BandwidthSearch
         The grid of bandwidths and their losses, if h was chosen.
     points_ : ndarray of shape (n_samples, n_features) or list
     codes_ : ndarray of shape (n_samples,)
     sample_weight_ : ndarray of shape (n_samples,)
     metric_ : Metric
+    kernel_ : Kernel
+        κ, if one is given.
     certificate_ : Certificate
 
     See Also
@@ -142,6 +215,9 @@ class KernelVoteClassifier(ClassifierMixin, KernelSmoother):
     ['a', 'b']
     >>> model.predict_proba([[2.5]]).round(3).tolist()
     [[0.532, 0.468]]
+    >>> words = sx.KernelVoteClassifier(kernel=sx.Spectrum(2)).fit(["abab", "bcbc"], [1, 2])
+    >>> words.predict_proba(["abbc", "ab", "x"]).round(3).tolist()
+    [[0.5, 0.5], [1.0, 0.0], [0.5, 0.5]]
     """
 
     codes_: Ints
@@ -169,7 +245,7 @@ class KernelVoteClassifier(ClassifierMixin, KernelSmoother):
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
     def formula(self) -> nodes.ClassFormula:
-        """A vote of all rows with Gaussian weights."""
+        """A vote of all rows, weighted by the kernel."""
         names = nodes.probability_names(self.classes_)
         p = replace(self._smoothed_node(self._one_hot_targets()), names=names)
         return nodes.by_probability(p, self.classes_)
@@ -177,7 +253,7 @@ class KernelVoteClassifier(ClassifierMixin, KernelSmoother):
 
 @describe_parameters
 class NadarayaWatson(RegressorMixin, KernelSmoother):
-    """Kernel regression: a mean of all training rows with Gaussian weights.
+    """Kernel regression: a mean of all training rows, weighted by a kernel.
 
         f(x) = Σ wᵢ κ(x, xᵢ) yᵢ / Σ wᵢ κ(x, xᵢ),     κ(x, z) = exp(−d(x, z)²/2h²)
 
@@ -191,18 +267,24 @@ class NadarayaWatson(RegressorMixin, KernelSmoother):
     metric : str, Metric or callable, default="euclidean"
         d: a name, a metric, a function of two points, or "precomputed". Metrics of strings or
         mixed rows take lists of objects for ``X``.
+    kernel : Kernel, default=None
+        κ, whose values are the weights in place of the Gaussian's, none below zero: of strings,
+        sets, trees, graphs or terms, say, with lists of them for ``X``. A row that has nothing in
+        common with any training row gets their mean. Bandwidth and metric are then not used.
     standardize : bool, default=False
 
     Attributes
     ----------
     bandwidth_ : float
-        h.
+        h; absent with a ``kernel``.
     bandwidth_search_ : BandwidthSearch
         The grid of bandwidths and their losses, if h was chosen.
     points_ : ndarray of shape (n_samples, n_features) or list
     targets_ : ndarray of shape (n_samples, n_targets)
     sample_weight_ : ndarray of shape (n_samples,)
     metric_ : Metric
+    kernel_ : Kernel
+        κ, if one is given.
     certificate_ : Certificate
 
     See Also
@@ -242,7 +324,7 @@ class NadarayaWatson(RegressorMixin, KernelSmoother):
         return base.as_targets(self, self._smooth(X, self.targets_))
 
     def formula(self) -> nodes.NumberFormula:
-        """The mean of all rows with Gaussian weights."""
+        """The mean of all rows, weighted by the kernel."""
         count = self.targets_.shape[1]
         flat = self.flat_ and count == 1
         return nodes.regression(self._smoothed_node(self.targets_), self, flat=flat, count=count)

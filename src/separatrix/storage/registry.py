@@ -95,7 +95,7 @@ _KERNELS = {
     "kernels.names": "Precomputed",
     "kernels.vectors": "Linear Polynomial Sigmoid",
     "kernels.structures": (
-        "Spectrum Subsequence SetKernel Jaccard TreeKernel SubtreeKernel GraphKernel"
+        "Spectrum Subsequence SetKernel Jaccard TreeKernel SubtreeKernel GraphKernel TermKernel"
     ),
 }
 
