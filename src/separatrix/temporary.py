@@ -26,7 +26,15 @@ _NEW = 1.0
 
 def temporary(place: Path) -> Path:
     """A temporary name on the disk of ``place``: in a directory, which can be a disk of its own."""
-    folder, start = _list_partials(place)[-1]
+    return _new_name(*_list_partials(place)[-1])
+
+
+def temporary_beside(place: Path) -> Path:
+    """A temporary name beside ``place``, for a directory that takes its place as a whole."""
+    return _new_name(*_list_partials(place)[0])
+
+
+def _new_name(folder: Path, start: str) -> Path:
     return folder / f"{start}{secrets.token_hex(4)}.partial"
 
 

@@ -158,6 +158,48 @@ def test_commands_answer_as_without_workers(cluster, folder, capsys, monkeypatch
     np.testing.assert_allclose(a["distance"], b["distance"], rtol=1e-8)
 
 
+def test_workers_write_what_they_predict(cluster, folder, capsys, monkeypatch):
+    """A folder of parts holds the columns of one file, in its order; only sizes come back."""
+    for i in range(2):  # identifiers are copied where they are read
+        frame = pd.read_parquet(f"part-{i}.parquet")
+        frame.insert(0, "house_id", [f"{450 * i + j:04d}" for j in range(len(frame))])
+        frame.to_parquet(f"part-{i}.parquet", row_group_size=200)
+        frame.to_csv(f"part-{i}.csv", index=False)
+    at = ("--cluster", cluster.scheduler.address)
+    command(capsys, "fit", "part-*.csv", "--target", "sold", "--models", "lda", "--out", "m")
+    for table, count in (("part-*.parquet", 6), ("part-*.csv", 2)):
+        predict = ("predict", "m", table, "--extrapolation", "--out")
+        there = command(capsys, *predict, "parts/", *at)
+        here = command(capsys, *predict, "whole.parquet")
+        assert (there["parts"], there["rows"]) == (count, here["rows"])
+        assert there["extrapolation"] == here["extrapolation"]
+        assert there["cluster"]["bytes_received"] < 1_000 * count
+        a, b = pd.read_parquet("parts"), pd.read_parquet("whole.parquet").drop(columns="row")
+        pd.testing.assert_frame_equal(a, b.astype({"house_id": a["house_id"].dtype}), rtol=1e-12)
+        manifest = json.loads(Path("parts/_manifest.json").read_text())
+        assert [p["first_row"] for p in manifest["parts"]][:2] == [
+            1,
+            manifest["parts"][0]["rows"] + 1,
+        ]
+        assert sorted(p.name for p in Path("parts").iterdir())[0] == "_manifest.json"
+    cluster_ = ("cluster", "part-*.parquet", "-k", "2", "--kind", "sold=ignore", "--out")
+    command(capsys, *cluster_, "c", "--assignments", "groups", *at)
+    command(capsys, *cluster_, "d", *at)
+    a, b = pd.read_parquet("groups"), pd.read_csv("d/assignments.csv")
+    np.testing.assert_array_equal(a["cluster"], b["cluster"])
+    np.testing.assert_allclose(a["distance"], b["distance"], rtol=1e-12)
+    assert not Path("c/assignments.csv").exists()
+    (folder / "other").mkdir()
+    (folder / "other" / "mine.txt").write_text("kept")
+    assert run([*map(str, ("predict", "m", "part-*.csv", "--out", "other/", *at))]) == 2
+    assert "holds other files" in capsys.readouterr().err
+    Path("part-1.csv").write_text(Path("part-1.csv").read_text() + "0,x,1\n")
+    before = Path("parts/_manifest.json").read_bytes()
+    assert run([*map(str, ("predict", "m", "part-*.csv", "--out", "parts/", *at))]) == 2
+    assert Path("parts/_manifest.json").read_bytes() == before
+    assert not list(folder.glob(".parts*"))
+
+
 def test_no_cluster_is_one_sentence(cluster, folder, monkeypatch):
     def refused(
         match: str, source: object = "part-0.csv", at: object = "tcp://127.0.0.1:9"

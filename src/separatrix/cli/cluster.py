@@ -55,6 +55,12 @@ from separatrix.messages import InputError
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Directory for the results.")
 @click.option(
+    "--assignments",
+    "folder",
+    metavar="FOLDER",
+    help="With --cluster: workers write the cluster of every row there, as Parquet files.",
+)
+@click.option(
     "--id",
     "ids",
     multiple=True,
@@ -78,6 +84,7 @@ def cluster(
     method: str,
     metric: str | None,
     out: Path | None,
+    folder: str | None,
     ids: tuple[str, ...],
     no_standardize: bool,
     seed: int,
@@ -95,9 +102,15 @@ def cluster(
       separatrix cluster sample:diabetes -k 3 --method ward
       separatrix cluster sample:houses --method kmedoids --metric gower
     """
-    from separatrix.cli.places import ready
+    from separatrix.cli.places import ASSIGNMENTS, ready
     from separatrix.cli.results import write_clusters
 
+    if folder and not reading["cluster"]:
+        raise InputError(
+            "--assignments names a folder that workers write to, and there are none.",
+            remedy=f"Leave it out (clusters of the rows are written to --out, as {ASSIGNMENTS}), "
+            "or give --cluster.",
+        )
     wanted = _number(number)
     place = ready(out if out is not None else Path(f"{stem_of(table)}-clusters"))
     rows, beside = _without_ids(scan_table(table, None, weight=None, **reading), ids)
@@ -123,7 +136,7 @@ def cluster(
         report("writing the report", 0, 1)
         messages = (*_id_messages(beside), *map(with_flags, study.messages))
         study = replace(study, messages=messages, reason=with_flags(study.reason))
-        document = write_clusters(study, place, beside, rows)
+        document = write_clusters(study, place, beside, rows, folder)
     if as_json:
         print_json({**document, "directory": str(place), **travel_document(rows)})
         return
@@ -131,7 +144,7 @@ def cluster(
 
     for sentence in describe_travel(rows):
         say(f"· {sentence}")
-    print_clusters(study, place, _in_python(context, beside.columns), report.announced)
+    print_clusters(study, place, _in_python(context, beside.columns), report.announced, folder)
 
 
 def _id_messages(ids: Ids) -> tuple[str, ...]:

@@ -62,14 +62,20 @@ def copied_columns(
 
 
 class Ids:
-    """The values of some columns of a source, row by row in order; text as it stands in a file."""
+    """The values of some columns of a source, row by row in order; text as it stands in a file.
 
-    def __init__(self, source: Any, columns: list[str]) -> None:
+    ``types`` are those of the columns in Arrow; None lets text that is a number in every row be
+    one.
+    """
+
+    def __init__(
+        self, source: Any, columns: list[str], types: dict[str, pa.DataType] | None = None
+    ) -> None:
         self.columns = columns
         self._source = verbatim(source, columns) if columns else None
         self._batches: Iterator[Any] = iter(())
         self._rest: list[Any] = []
-        self._types: dict[str, pa.DataType] | None = None
+        self._types = types
         if self._source is not None:
             self._batches = (piece.batch for piece in self._source.batches(columns, COPIED_ROWS))
 

@@ -20,7 +20,7 @@ from separatrix.cli.places import MODEL, PREDICTIONS, RESULT, ready_file
 from separatrix.messages import InputError
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 
 @click.command(short_help="Apply a stored model to new rows.")
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 @click.option(
     "--out",
     metavar="FILE",
-    help="CSV or Parquet file (by its name), or a directory, instead of standard output.",
+    help="CSV or Parquet file (by its name), or a directory, instead of standard output. With "
+    "--cluster, a directory or an address as s3://bucket/new/: workers write Parquet files there.",
 )
 @click.option(
     "--keep",
@@ -83,7 +84,10 @@ def predict(
       separatrix predict diabetes-separatrix new.csv --out predicted.parquet --keep
     """
     try:
-        file = file_at(out)
+        from separatrix.cli.partitions import is_folder
+
+        folder = out if cluster is not None and is_folder(out) else None
+        file = None if folder else file_at(out)
         fitted, schema = stored_model(model)
         from separatrix.rows.notations import text_options as checked
         from separatrix.rows.scan import rows_like
@@ -99,7 +103,10 @@ def predict(
             extra = extra.join(conformal_columns(model, fitted, level, quiet=as_json))
         if extrapolation:
             extra = extra.join(Extra(["extrapolates"], fitted.extrapolates))
-        _predict(fitted, rows, file, keep, extra, as_json)
+        if folder:
+            _predict_parts(fitted, rows, folder, keep, extra, as_json)
+        else:
+            _predict(fitted, rows, file, keep, extra, as_json)
     except InputError as problem:
         if problem.remedy is None or "kinds=" not in problem.remedy:
             raise
@@ -158,6 +165,43 @@ def _predict(
         say(f"· {sentence}")
     if out is not None:
         say(f"Wrote {count:,} predictions to {out}")
+
+
+def _predict_parts(
+    fitted: Any, rows: Any, folder: str, keep: tuple[str, ...], extra: Extra, as_json: bool
+) -> None:
+    """Let the workers of a cluster write the predictions of the rows that they read."""
+    from sklearn.base import is_clusterer
+
+    from separatrix.cli.partitions import write_parts
+    from separatrix.formatting import plural
+
+    names = ["cluster" if is_clusterer(fitted) else "predicted", *extra.all_headings]
+    ids = copied_columns(rows.source.arrow.names, keep, taken=names)
+    for remark in _remarks(rows, ids, everything=ALL in keep):
+        say(f"· {remark}", quiet=as_json)
+    answer, model = _answer(fitted, rows.schema, extra), type(fitted).__name__
+
+    def all_rows(decoded: Any) -> tuple[Any, int, list[Any], dict[str, int]]:
+        n, columns, outside = answer(decoded)
+        return range(n), n, columns, outside
+
+    parts = write_parts(rows, folder, all_rows, ids, names, {"model": model})
+    beyond = sum((part.counts for part in parts), Counter[str]())
+    count = sum(part.rows for part in parts)
+    warned = list(dict.fromkeys(text for part in parts for text in part.warnings))
+    if as_json:
+        about = {"out": folder, "rows": count, "parts": len(parts), "warnings": warned}
+        about |= {**_beyond_document(fitted, beyond), **options.travel_document(rows)}
+        print_json({"model": model, **about})
+        return
+    for text in warned:
+        say(f"! {options.with_flags(text)}")
+    if beyond:
+        say(f"! {_describe_beyond(beyond)}")
+    for sentence in options.describe_travel(rows):
+        say(f"· {sentence}")
+    say(f"Wrote {count:,} predictions in {plural(len(parts), 'file')} to {folder}")
 
 
 def _plain(first: list[Any], copied: list[list[Any]], last: list[Any]) -> list[list[Any]]:
@@ -432,8 +476,16 @@ Write = Callable[[list[Any], list[Any], int], None]
 
 def file_at(out: str | None) -> Path | None:
     """The file behind ``--out``, which can be a directory; refused now if it cannot be written."""
+    from separatrix.rows.sources.places import is_remote
+
     if out is None:
         return None
+    if is_remote(out):
+        raise InputError(
+            "only the workers of a cluster write predictions to storage.",
+            file=out,
+            remedy="Write them to a file here and copy it, or give --cluster.",
+        )
     path = Path(out)
     if path.is_dir() or out.endswith("/"):
         if (path / RESULT).exists():
@@ -496,32 +548,14 @@ def _cells(values: Any) -> list[Any]:
 def _parquet(file: Any, before: list[str], ids: Ids, after: list[str]) -> Iterator[Write]:
     """Copied columns have the types of their table; those of a text file are recognized."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
+
+    from separatrix.cli.partitions import array, parquet
 
     names = [*before, *ids.columns, *after]
-    writer: pq.ParquetWriter | None = None
+    with parquet(file) as write_table:
 
-    def write(first: list[Any], last: list[Any], n: int) -> None:
-        nonlocal writer
-        columns = [*map(_array, first), *ids.take_arrow(n), *map(_array, last)]
-        table = pa.table(columns, names=names)
-        if writer is None:
-            writer = pq.ParquetWriter(file, table.schema)
-        writer.write_table(table)
+        def write(first: list[Any], last: list[Any], n: int) -> None:
+            columns = [*map(array, first), *ids.take_arrow(n), *map(array, last)]
+            write_table(pa.table(columns, names=names))
 
-    try:
         yield write
-    finally:
-        if writer is not None:
-            writer.close()
-
-
-def _array(values: Any) -> pa.Array:
-    """Classes as text; a number that is not finite is null."""
-    import numpy as np
-    import pyarrow as pa
-
-    array = np.asarray(values)
-    if array.dtype.kind in "OUS":
-        return pa.array([None if v is None else str(v) for v in array.tolist()], pa.string())
-    return pa.array(array, from_pandas=True)

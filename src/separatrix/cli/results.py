@@ -73,10 +73,13 @@ def write_curves(study: CurveStudy, place: Path) -> dict[str, Any]:
     )
 
 
-def write_clusters(study: ClusterStudy, place: Path, ids: Ids, rows: Any) -> dict[str, Any]:
+def write_clusters(
+    study: ClusterStudy, place: Path, ids: Ids, rows: Any, folder: str | None = None
+) -> dict[str, Any]:
     """Write everything to ``place``; the content of ``result.json``.
 
-    Where the study has no list of all ``rows``, they are read once more, and written as they come.
+    Where the study has no list of all ``rows``, they are read once more, and written as they come:
+    here, or by the workers that read them, to a ``folder`` of parts.
     """
     from separatrix import report
     from separatrix.study.cluster.result import document_of
@@ -86,6 +89,11 @@ def write_clusters(study: ClusterStudy, place: Path, ids: Ids, rows: Any) -> dic
         report.write_clusters(study, partial / REPORT)
         if study.assignments is not None:
             write_text(partial / ASSIGNMENTS, assignments(study.assignments, ids))
+        elif folder is not None:
+            from separatrix.cli.partitions import write_parts
+
+            answer, about = _assign_parts(study.model, rows.schema), {"k": study.k}
+            write_parts(rows, folder, answer, ids.columns, ["cluster", "distance"], about)
         else:
             stream_assignments(study.model, rows, partial / ASSIGNMENTS, ids)
 
@@ -252,7 +260,13 @@ def _cell(value: float, metric: str, least: bool) -> str:
     return f"{text}*" if least else f"{text} "
 
 
-def print_clusters(study: ClusterStudy, place: Path, python: str, announced: Sequence[str]) -> None:
+def print_clusters(
+    study: ClusterStudy,
+    place: Path,
+    python: str,
+    announced: Sequence[str],
+    folder: str | None = None,
+) -> None:
     """Results to standard output; messages, files and next steps to standard error.
 
     Messages that were ``announced`` before the work are not repeated.
@@ -266,7 +280,10 @@ def print_clusters(study: ClusterStudy, place: Path, python: str, announced: Seq
     print_table(columns, grid.lines)
     print_lines([study.reason, f"Certificate: {study.certificate}"])
     model = None if study.hierarchical else place / MODEL
-    print_next([MODEL, REPORT, ASSIGNMENTS, RESULT], place, model, python)
+    files = [MODEL, REPORT, RESULT] if folder else [MODEL, REPORT, ASSIGNMENTS, RESULT]
+    if folder:
+        print_lines([f"The workers wrote the cluster of every row to {folder}"])
+    print_next(files, place, model, python)
 
 
 # Assignments of clusters
@@ -326,3 +343,16 @@ def _assign(model: Any, schema: Schema) -> Callable[[Any], Found]:
         return at, len(at) + decoded.dropped, labels, distances
 
     return assign
+
+
+def _assign_parts(
+    model: Any, schema: Schema
+) -> Callable[[Any], tuple[Any, int, list[Any], dict[str, int]]]:
+    """The same as the columns of a part."""
+    assign = _assign(model, schema)
+
+    def answer(decoded: Any) -> tuple[Any, int, list[Any], dict[str, int]]:
+        at, n, clusters, distances = assign(decoded)
+        return at, n, [clusters, distances], {}
+
+    return answer

@@ -181,6 +181,8 @@ def _head(table: Any) -> Any:
 
 
 T = TypeVar("T")
+#: What is made of a piece: from its number, itself, the reader of its batches, and their rows.
+OfPiece = Callable[[int, Source, BatchReader, int], T]
 
 
 def read_by_workers(rows: Rows, cluster: Any) -> FilesOnDask:
@@ -271,6 +273,16 @@ class FilesOnDask(TableRows):
         self.dropped = dropped
         warn_unseen(unseen, self.schema.unseen)
 
+    def each_piece(self, function: OfPiece[T]) -> Iterator[T]:
+        """What a function makes of every piece of the table where it is read, in order.
+
+        It is given the number of the piece, the piece, the reader of its batches, and their rows.
+        """
+        for parcel in self._passes.each_piece(self._reader(), function):
+            if isinstance(parcel, InputError):
+                raise parcel
+            yield parcel
+
 
 # -------------------------------------------------------------------------------------------------
 # Passes over the portions of a table by Dask: one task each, then sums in a fixed order.
@@ -337,6 +349,21 @@ class DaskPasses:
         job = delayed(_Literal(task), pure=False, traverse=False)
         answer_task = delayed(_answer_portion, pure=False)
         tasks = (answer_task(portion, job) for portion in portions[first:])
+        self._count(client, len(pack(task)), 0)
+        self.travel.passes += 1
+        for parcel in self._in_order(tasks, client):
+            self.travel.received += parcel.traveled
+            yield parcel.opened()
+
+    def each_piece(self, reader: BatchReader, function: OfPiece[T]) -> Iterator[T | InputError]:
+        """What a function makes of every piece, or the refusal that it met, in order."""
+        from dask import delayed
+
+        client = self.client
+        task = (reader, function, self.block_rows)
+        job = delayed(_Literal(task), pure=False, traverse=False)
+        piece_task = delayed(_answer_piece, pure=False)
+        tasks = (piece_task(number, piece, job) for number, piece in enumerate(self.portions))
         self._count(client, len(pack(task)), 0)
         self.travel.passes += 1
         for parcel in self._in_order(tasks, client):
@@ -434,6 +461,16 @@ def _reduce_portion(portion: Any, job: _Literal) -> Parcel:
 def _answer_portion(portion: Any, job: _Literal) -> Parcel:
     ready, reader, function, rows = job.value
     return Parcel.of(answer_batches(_batches(portion, ready, reader, rows), function))
+
+
+def _answer_piece(number: int, piece: Any, job: _Literal) -> Parcel:
+    reader, function, rows = job.value
+    try:
+        refuse_unseen_file(piece)
+        with one_blas_thread():
+            return Parcel.of(function(number, piece, reader, rows))
+    except InputError as problem:
+        return Parcel.of(problem)
 
 
 def _load_portion(portion: Any, job: _Literal) -> list[DecodedBatch]:
