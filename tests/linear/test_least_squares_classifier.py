@@ -199,3 +199,22 @@ def test_the_path_is_that_of_single_fits_and_scales_with_units() -> None:
     for wrong in ({"alpha": -1.0}, {"p": 0.5}, {"p": 3.0}):
         with pytest.raises(sx.InputError):
             sx.LeastSquaresClassifier(**wrong).fit(x, y)
+
+
+@pytest.mark.parametrize("p", [1.0, 1.2, 2.0])
+@pytest.mark.parametrize("dependent", [True, False])
+def test_dependent_columns_and_small_penalties_are_solved(p, dependent) -> None:
+    """Fewer rows than columns, or a column that is the sum of others: solved in any unit."""
+    rng = np.random.default_rng(0)
+    n, d = (40, 5) if dependent else (10, 20)
+    x = rng.normal(size=(n, d)) + 0.5
+    if dependent:
+        x[:, 4] = x[:, 0] + x[:, 1]
+    y = x @ rng.normal(size=d) + 0.7 * rng.normal(size=n) > -0.5
+    for unit in (1e-4, 1.0, 1e4):
+        model = sx.LeastSquaresClassifier(p=p, alpha=0.01).fit(x * unit, y)
+        certificate = model.certificate_
+        residuals = np.where(y, 1.0, -1.0) - x * unit @ model.coef_[0] - model.intercept_
+        value = 0.5 * residuals @ residuals + 0.005 * (np.abs(model.coef_) ** p).sum()
+        assert certificate.holds, str(certificate)
+        assert abs(certificate.primal - value) <= 1e-6 * value + certificate.rounding
