@@ -74,6 +74,7 @@ DEEPER = {
     "neighbors": (8, "two searches of scikit-learn's mixins over points that clusterers share"),
     "logistic": (7, "probabilities and scores are those of every linear classifier"),
     "linear": (6, "a path is a model of moments, which is a linear model"),
+    "kernel_machines": (6, "probabilities of scores are those of additive models too"),
     "cluster": (6, "iterations, metrics and kernels are common to several clusterers"),
 }
 #: Searches are the SVM that they tune, and one class more.

@@ -60,13 +60,13 @@ def test_the_bound_is_below_every_objective(width: int) -> None:
     x = RNG.standard_normal((n, 2))
     codes = RNG.integers(0, max(width, 2), n)
     hot = (codes == 1)[:, None].astype(float) if width == 1 else np.eye(3)[codes]
-    problem = ClassScores(sx.Gaussian(1.0).gram(x), hot, RNG.uniform(0.5, 2.0, n))
+    problem = ClassScores(hot, RNG.uniform(0.5, 2.0, n), sx.Gaussian(1.0).gram(x))
     for _ in range(50):
         f, a = RNG.standard_normal((n, width)), RNG.standard_normal((n, width))
         f = f + problem.best_offsets(f)
         b = RNG.standard_normal(width)
         primal = problem.loss(problem.gram @ a + b) + 0.5 * np.vdot(a, problem.gram @ a)
-        assert problem.bound(problem.probabilities(f)) <= primal
+        assert problem.bound(problem.means(f)) <= primal
 
 
 @pytest.mark.parametrize("kernel", ["rbf", sx.Laplace(2.0), "poly"], ids=str)

@@ -19,4 +19,20 @@ ROWS: list[Row] = [
         objective=of.additive,
         parameters=of.additive_parameters,
     ),
+    Row(
+        "AdditiveClassifier",
+        lambda: sx.AdditiveClassifier(n_knots=6),
+        "classification",
+        objective=of.additive_classes,
+        parameters=of.additive_parameters,
+        classes=(2, 3),
+    ),
+    Row(
+        "AdditiveClassifier, a pair",
+        lambda: sx.AdditiveClassifier(n_knots=6, interactions=1),
+        "classification",
+        objective=of.additive_classes,
+        parameters=of.additive_parameters,
+        classes=(2, 3),
+    ),
 ]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from scipy.interpolate import BSpline
-from scipy.special import logsumexp
+from scipy.special import logsumexp, xlogy
 from sklearn.metrics.pairwise import rbf_kernel
 
 
@@ -121,6 +121,23 @@ def additive(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
     """½ Σ (y − a − Σ f_j)² + ½ Σ λ b²."""
     f, penalty = additive_scores(model, coef, x)
     return 0.5 * float(np.sum((y - intercept - f[:, 0]) ** 2)) + penalty
+
+
+def additive_classes(model: Any, coef: Any, intercept: Any, x: Any, y: Any) -> float:
+    """−Σ log p(y | x) + ½ Σ λ b², p the softmax of the scores, or of 0 and the one score."""
+    f, penalty = additive_scores(model, coef, x)
+    f = f + intercept
+    if f.shape[1] == 1:
+        f = np.column_stack([np.zeros(len(f)), f])
+    own = f[np.arange(len(f)), np.searchsorted(model.classes_, y)]
+    return float(np.sum(logsumexp(f - own[:, None], axis=1))) + penalty
+
+
+def additive_counts(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
+    """½ the Poisson deviance in units of the mean count, and ½ Σ λ b²."""
+    f, penalty = additive_scores(model, coef, x)
+    mean = np.exp(f[:, 0] + intercept)
+    return float(np.sum(mean - y - xlogy(y, mean) + xlogy(y, y))) / float(np.mean(y)) + penalty
 
 
 def additive_parameters(model: Any, _x: Any, _y: Any) -> tuple[Any, Any]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import linalg, optimize, stats
@@ -32,6 +32,7 @@ from separatrix.optimize.convex import Certificate
 from separatrix.rows.schema import Encoding
 from separatrix.threads import on_one_blas_thread
 
+S = TypeVar("S")
 #: Coefficients that one pair of columns may have, where it is asked for.
 MOST_PAIR_FUNCTIONS = 2_500
 #: Points at which a curve is shown.
@@ -283,7 +284,7 @@ class AdditiveModel(RowsEstimator):
                 )
         return bases
 
-    def _signs(self, encoding: Encoding, bases: Sequence[ColumnBasis]) -> dict[str, int]:
+    def _signs(self, encoding: Encoding, bases: Sequence[Basis]) -> dict[str, int]:
         """+1 for columns whose curve must not fall, −1 for those whose curve must not rise."""
         if self.monotone is None:
             return {}
@@ -302,6 +303,21 @@ class AdditiveModel(RowsEstimator):
             if name in known:
                 signs[name] = int(sign)
         return signs
+
+    def _with_pairs(
+        self, x: Floats, solve: Callable[[Sequence[Basis]], tuple[S, Floats, Floats]]
+    ) -> S:
+        """The fit of all curves; where pairs are wanted, of curves and surfaces.
+
+        ``solve`` fits given terms, and returns scores and their variances by row.
+        """
+        bases = self._bases(self.encoding_, x)
+        solved, residual, weight = solve(bases)
+        if self.interactions and len(bases) > 1:
+            pairs = self._pairs(self.encoding_, bases, x, residual, weight)
+            if pairs:
+                solved, _, _ = solve([*bases, *pairs])
+        return solved
 
     def _pairs(
         self,
@@ -438,7 +454,7 @@ class AdditiveModel(RowsEstimator):
     def summary(self) -> AdditiveSummary:
         """Degrees of freedom of every term, and an approximate test of it being zero."""
         check_is_fitted(self, "terms_")
-        names = tuple(name for name, _ in self._labelled_terms())
+        names = tuple(self._labelled_terms())
         parts = [(t, k) for t in self.terms_ for k in range(self._outputs)]
 
         def column(field: str) -> Floats:
@@ -453,8 +469,9 @@ class AdditiveModel(RowsEstimator):
             self._summary_lines(),
         )
 
-    def _labelled_terms(self) -> list[tuple[str, int]]:
-        return [(term.name, k) for term in self.terms_ for k in range(self._outputs)]
+    def _labelled_terms(self) -> list[str]:
+        """Names of all terms, output by output."""
+        return [term.name for term in self.terms_]
 
     def _summary_lines(self) -> tuple[str, ...]:
         return (str(self.certificate_),)
@@ -512,23 +529,23 @@ def _places(basis: ColumnBasis, width: int, points: int = CURVE_POINTS) -> tuple
 def describe_terms(
     coordinates: NaturalCoordinates,
     fits: Sequence[RidgeFit],
+    coef: Floats,
     grams: Sequence[Floats],
     noise: float,
-    unit: float,
     x: Floats,
     residual_freedom: float | None,
 ) -> tuple[AdditiveTerm, ...]:
     """Terms with the covariance of their coordinates and the tests of their being zero.
 
-    ``fits`` and ``grams`` are those of the outputs; ``unit`` multiplies coefficients, ``noise`` is
-    φ in its square. Statistics are compared with F where ``residual_freedom`` is known.
+    ``fits`` and ``grams`` are those of the outputs, the columns of ``coef``; ``noise`` is φ in
+    their units. Statistics are compared with F where ``residual_freedom`` is known.
     """
     terms = []
     for j, basis in enumerate(coordinates.bases):
         here = coordinates.of_term(j)
-        coef = np.column_stack([unit * fit.coef[here] for fit in fits])
         columns = [
-            _test_term(fit, gram, here, noise) for fit, gram in zip(fits, grams, strict=True)
+            _test_term(fit, coef[:, k], gram, here, noise)
+            for k, (fit, gram) in enumerate(zip(fits, grams, strict=True))
         ]
         covariance, freedom, statistic, rank = (np.array(c) for c in zip(*columns, strict=True))
         whole = statistic / np.maximum(rank, 1.0)
@@ -543,9 +560,9 @@ def describe_terms(
         terms.append(
             AdditiveTerm(
                 basis,
-                coef,
+                coef[here],
                 penalties,
-                unit**2 * covariance,
+                covariance,
                 freedom,
                 statistic,
                 rank,
@@ -557,7 +574,7 @@ def describe_terms(
 
 
 def _test_term(
-    fit: RidgeFit, gram: Floats, here: slice, noise: float
+    fit: RidgeFit, coef: Floats, gram: Floats, here: slice, noise: float
 ) -> tuple[Floats, float, float, float]:
     """Covariance of the coordinates of a term, its degrees of freedom, the statistic, its rank.
 
@@ -580,7 +597,7 @@ def _test_term(
     root = (directions * np.sqrt(np.maximum(values, 0.0))).T
     spread, axes = linalg.eigh(root @ (noise * inverse) @ root.T, check_finite=False)
     lead = np.argsort(spread)[::-1][: int(rank)]
-    along = axes[:, lead].T @ (root @ fit.coef[fit.active[at]])
+    along = axes[:, lead].T @ (root @ coef[fit.active[at]])
     known = spread[lead] > 0.0
     statistic = float((along[known] ** 2 / spread[lead][known]).sum())
     return covariance, freedom, statistic, rank

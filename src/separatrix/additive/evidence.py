@@ -16,19 +16,21 @@ matrix of the coefficients. A block whose evidence falls until it is zero is lef
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 from scipy.optimize import nnls
 
-from separatrix.additive.basis import NaturalCoordinates
+from separatrix.additive.basis import Basis, NaturalCoordinates, SplineDesign
 from separatrix.arrays import Floats, Ints
 from separatrix.optimize.convex import ROUNDING, Certificate
 
 Mask = NDArray[np.bool_]
+R = TypeVar("R")
 #: Least penalty, relative to the mean sum of squares of the coordinates of a block.
 LEAST_PENALTY = 1e-9
 #: Least variance of the noise, relative to that of the target.
@@ -81,6 +83,12 @@ class RidgeFit:
         """λ of the block of every coordinate."""
         return np.repeat(self.penalty, self.sizes)
 
+    @property
+    def freedom(self) -> float:
+        """Effective degrees of freedom."""
+        shrunken = self.penalty_of_coordinates[self.active] * np.diag(self.covariance)
+        return float(len(self.active) - shrunken.sum())
+
 
 @dataclass(frozen=True)
 class _EvidencePoint:
@@ -98,15 +106,20 @@ class _NotPositive(Exception):
 
 
 class EvidenceSearch:
-    """The maximum of the evidence over the penalties of the blocks."""
+    """The maximum of the evidence over the penalties of the blocks.
 
-    def __init__(self, moments: RidgeMoments, sizes: Ints) -> None:
-        self.m, self.sizes = moments, sizes
+    They are ``least`` or more; a search that is ``closed`` takes no block back that was left out.
+    """
+
+    def __init__(
+        self, moments: RidgeMoments, sizes: Ints, *, least: float = 0.0, closed: bool = False
+    ) -> None:
+        self.m, self.sizes, self.least, self.closed = moments, sizes, least, closed
         self.starts = np.concatenate([[0], np.cumsum(sizes)])[:-1]
         self.block = np.repeat(np.arange(len(sizes)), sizes)
         diagonal = np.add.reduceat(np.diag(moments.gram), self.starts) if len(sizes) else sizes
         self.scale = np.where(diagonal > 0.0, diagonal, 1.0) / np.maximum(sizes, 1)
-        self.lowest = np.log(LEAST_PENALTY * self.scale)
+        self.lowest = np.log(np.maximum(LEAST_PENALTY * self.scale, least))
 
     def start(self) -> Floats:
         """Log penalties that shrink a coordinate by half."""
@@ -114,12 +127,17 @@ class EvidenceSearch:
 
     def maximize(self, rho: Floats | None = None, max_iter: int = 100) -> RidgeFit:
         """Newton's method from ``rho``; infinite entries are blocks that are left out."""
+        return self._firmly(lambda search: search._maximize(rho, max_iter))
+
+    def _firmly(self, work: Callable[[EvidenceSearch], R]) -> R:
+        """Work on these moments; on firmer ones where rounding makes them indefinite."""
         try:
-            return self._maximize(rho, max_iter)
+            return work(self)
         except _NotPositive:  # sums of rows of very unequal weights, whose digits cancelled
             values = linalg.eigvalsh(self.m.gram, check_finite=False)
             gram = self.m.gram + 2.0 * max(abs(values[0]), 1e-12 * values[-1]) * np.eye(len(values))
-            return EvidenceSearch(replace(self.m, gram=gram), self.sizes)._maximize(rho, max_iter)
+            firm = replace(self.m, gram=gram)
+            return work(EvidenceSearch(firm, self.sizes, least=self.least, closed=self.closed))
 
     def _maximize(self, rho: Floats | None, max_iter: int) -> RidgeFit:
         rho = self.start() if rho is None else np.array(rho)
@@ -219,8 +237,8 @@ class EvidenceSearch:
     def _wanted_back(self, rho: Floats) -> Mask:
         """Blocks left out whose evidence rises with the first freedom they are given."""
         out = ~np.isfinite(rho)
-        if not out.any():
-            return out
+        if self.closed or not out.any():
+            return np.zeros_like(out)
         point, m = self._point(rho), self.m
         active, left = np.flatnonzero(~out[self.block]), np.flatnonzero(out[self.block])
         between = m.gram[np.ix_(active, left)]
@@ -234,9 +252,13 @@ class EvidenceSearch:
         # What rounding makes of a gain, and a rise too small for the block to stay, do not count.
         return out & (found > 1e-3 * size)
 
+    def evidence(self, rho: Floats) -> float:
+        """The logarithm of the evidence, up to a constant."""
+        return self._firmly(lambda search: -0.5 * search._point(rho).value)
+
     def at(self, rho: Floats, fit: RidgeFit) -> RidgeFit:
         """The fit with given log penalties, of the search that ended in another."""
-        return self._fit(rho, fit.slope, fit.steps)
+        return self._firmly(lambda search: search._fit(rho, fit.slope, fit.steps))
 
     def _fit(self, rho: Floats, slope: float, steps: int) -> RidgeFit:
         point = self._point(rho)
@@ -317,6 +339,32 @@ def monotone_constraints(coordinates: NaturalCoordinates, signs: Mapping[str, in
             part[:, coordinates.of_term(j)] = signs[basis.name] * np.diff(basis.transform, axis=0)
             rows.append(part)
     return np.concatenate(rows) if rows else np.zeros((0, int(coordinates.starts[-1])))
+
+
+def with_slopes(
+    fit: RidgeFit, coordinates: NaturalCoordinates, signs: Mapping[str, int], search: EvidenceSearch
+) -> RidgeFit:
+    """Penalties with which monotone curves that bend may have a slope as well."""
+    rho = np.log(fit.penalty)
+    names = np.array([coordinates.bases[j].name for j in coordinates.term])
+    for name in signs:
+        blocks = names == name
+        if np.isfinite(rho[blocks]).any():
+            rho = np.where(blocks & ~np.isfinite(rho), search.start(), rho)
+    return fit if np.array_equal(rho, np.log(fit.penalty)) else search.at(rho, fit)
+
+
+# -------------------------------------------------------------------------------------------------
+# Sums over rows in natural coordinates.
+
+
+def natural_coordinates(design: SplineDesign, gram: Floats, w: Floats) -> NaturalCoordinates:
+    """Natural coordinates of all bases, from the weighted products of their functions."""
+    bases: list[Basis] = []
+    for basis, start in zip(design.bases, design.offsets[:-1], strict=True):
+        here = slice(int(start), int(start) + basis.size)
+        bases.append(basis.with_coordinates(gram[here, here] / float(w.sum())))
+    return NaturalCoordinates(bases)
 
 
 # -------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.additive.base import AdditiveModel, describe_terms, transform_of
-from separatrix.additive.basis import Basis, ColumnBasis, NaturalCoordinates, SplineDesign
+from separatrix.additive.basis import Basis, NaturalCoordinates, SplineDesign
 from separatrix.additive.evidence import (
     NEARLY_FLAT,
     EvidenceSearch,
@@ -19,7 +19,9 @@ from separatrix.additive.evidence import (
     RidgeMoments,
     certify_penalized,
     monotone_constraints,
+    natural_coordinates,
     solve_constrained,
+    with_slopes,
 )
 from separatrix.arrays import Floats
 from separatrix.estimators.base import one_number, reads_tables
@@ -127,28 +129,30 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         self.encoding_ = prepared.encoding
         self.n_design_columns_ = x.shape[1]
         data = _Target.of(block.y[there, 0], np.asarray(w, dtype=float))
-        bases: list[Basis] = list(self._bases(self.encoding_, x))
-        curves = [basis for basis in bases if isinstance(basis, ColumnBasis)]
-        solved = self._solve(bases, x, data)
-        if self.interactions and len(curves) > 1:
+
+        def solve(bases: Sequence[Basis]) -> tuple[_Solved, Floats, Floats]:
+            solved = self._solve(bases, x, data)
             residual = (data.y - solved.values) * data.w / (solved.noise**0.5 or 1.0)
-            pairs = self._pairs(self.encoding_, curves, x, residual[:, None], data.w[:, None])
-            if pairs:
-                solved = self._solve([*bases, *pairs], x, data)
-        return self._accept(solved, x, data)
+            return solved, residual[:, None], data.w[:, None]
+
+        return self._accept(self._with_pairs(x, solve), x, data)
 
     def _solve(self, bases: Sequence[Basis], x: Floats, data: _Target) -> _Solved:
         """Penalties and coefficients of these terms, from the moments of their functions."""
         design = SplineDesign(bases, x)
-        coordinates, gram, center = natural_moments(design, data.w)
+        products = design.gram(data.w)
+        coordinates = natural_coordinates(design, products, data.w)
+        center = coordinates.cross(design.cross(data.w[:, None])[:, 0] / data.total)
+        gram = coordinates.gram(products) - data.total * np.outer(center, center)
         cross = coordinates.cross(design.cross((data.w * data.y)[:, None])[:, 0])
         square, freedom = float(data.w @ data.y**2), data.freedom
         moments = RidgeMoments(gram, cross, square, freedom)
-        fit = EvidenceSearch(moments, coordinates.sizes).maximize(max_iter=int(self.max_iter))
+        search = EvidenceSearch(moments, coordinates.sizes)
+        fit = search.maximize(max_iter=int(self.max_iter))
         constraints, multipliers = np.zeros((0, len(gram))), np.zeros(0)
-        signs = self._signs(self.encoding_, [b for b in bases if isinstance(b, ColumnBasis)])
+        signs = self._signs(self.encoding_, bases)
         if signs:
-            fit = _with_slopes(fit, coordinates, signs, moments)
+            fit = with_slopes(fit, coordinates, signs, search)
             constraints = monotone_constraints(coordinates, signs)[:, fit.active]
             a = gram[np.ix_(fit.active, fit.active)] + np.diag(
                 fit.penalty_of_coordinates[fit.active]
@@ -167,15 +171,14 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
 
     def _accept(self, solved: _Solved, x: Floats, data: _Target) -> Self:
         fit, unit = solved.fit, data.scale
-        trace = float((fit.penalty_of_coordinates[fit.active] * np.diag(fit.covariance)).sum())
-        total = 1.0 + len(fit.active) - trace
+        total = 1.0 + fit.freedom
         residual_freedom = max(data.freedom + 1.0 - total, 1.0)
         self.terms_ = describe_terms(
             solved.coordinates,
             [fit],
+            unit * fit.coef[:, None],
             [solved.gram],
-            solved.noise,
-            unit,
+            unit**2 * solved.noise,
             x,
             residual_freedom,
         )
@@ -286,34 +289,6 @@ class _Solved:
     noise: float
     constraints: Floats
     multipliers: Floats
-
-
-def natural_moments(design: SplineDesign, w: Floats) -> tuple[NaturalCoordinates, Floats, Floats]:
-    """Natural coordinates, their centered products, and their means."""
-    gram, total = design.gram(w), float(w.sum())
-    mean = design.cross(w[:, None])[:, 0] / total
-    bases: list[Basis] = []
-    for basis, start in zip(design.bases, design.offsets[:-1], strict=True):
-        here = slice(int(start), int(start) + basis.size)
-        bases.append(basis.with_coordinates(gram[here, here] / total))
-    coordinates = NaturalCoordinates(bases)
-    center = coordinates.cross(mean)
-    centered = coordinates.gram(gram) - total * np.outer(center, center)
-    return coordinates, centered, center
-
-
-def _with_slopes(
-    fit: RidgeFit, coordinates: NaturalCoordinates, signs: dict[str, int], moments: RidgeMoments
-) -> RidgeFit:
-    """Penalties with which monotone curves that bend may have a slope as well."""
-    rho = np.log(fit.penalty)
-    names = np.array([coordinates.bases[j].name for j in coordinates.term])
-    search = EvidenceSearch(moments, coordinates.sizes)
-    for name in signs:
-        blocks = names == name
-        if np.isfinite(rho[blocks]).any():
-            rho = np.where(blocks & ~np.isfinite(rho), search.start(), rho)
-    return fit if np.array_equal(rho, np.log(fit.penalty)) else search.at(rho, fit)
 
 
 def _certify(solved: _Solved, data: _Target) -> Certificate:

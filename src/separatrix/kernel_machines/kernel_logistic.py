@@ -24,20 +24,20 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
-from scipy.special import entr, expit, log_expit, log_softmax, softmax
-from sklearn.base import ClassifierMixin
+from scipy.special import entr
 
 from separatrix.arrays import Floats, Ints
 from separatrix.estimators import class_labels
 from separatrix.estimators.base import reads_tables
+from separatrix.estimators.logistic_scores import LogisticScores
 from separatrix.formula import nodes
 from separatrix.kernel_machines.base import ExpansionModel
 from separatrix.kernel_machines.spectrum import RidgeSystem, decompose, factorize
 from separatrix.kernels import Precomputed
 from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import Certificate
+from separatrix.optimize.likelihoods import ClassLikelihood
 from separatrix.parameters import declare_parameters
 from separatrix.selection.folds import CV, copies_of, folds_of
 from separatrix.threads import on_one_blas_thread
@@ -54,54 +54,15 @@ Preconditioner = Callable[[float], tuple[RidgeSystem, float]]
 
 
 @dataclass(frozen=True, eq=False)
-class ClassScores:
-    """Rows with their Gram matrix, an indicator of each class (n x k), and costs c."""
+class ClassScores(ClassLikelihood):
+    """Rows with an indicator of each class (n x k), costs c and their Gram matrix."""
 
     gram: Floats
-    hot: Floats
-    cost: Floats
-
-    def probabilities(self, f: Floats) -> Floats:
-        """Of the second of two classes, or of each."""
-        return np.asarray(expit(f) if f.shape[1] == 1 else softmax(f, axis=1))
-
-    def loss(self, f: Floats) -> float:
-        """Σ c ℓ."""
-        if f.shape[1] == 1:
-            return float(-self.cost @ log_expit(np.where(self.hot > 0.5, f, -f))[:, 0])
-        return float(-self.cost @ (self.hot * log_softmax(f, axis=1)).sum(axis=1))
-
-    def pull(self, p: Floats) -> Floats:
-        """u."""
-        return self.cost[:, None] * (self.hot - p)
-
-    def curvature(self, p: Floats, v: Floats) -> Floats:
-        """S v."""
-        inner = p * v if p.shape[1] == 1 else (p * v).sum(axis=1, keepdims=True)
-        return np.asarray(self.cost[:, None] * p * (v - inner))
 
     def mean_curvature(self, p: Floats) -> float:
         """κ: the mean of p (1 − p)."""
         spread = (p * (1.0 - p)).mean(axis=1)
         return max(float(self.cost @ spread / self.cost.sum()), 1e-6)
-
-    def best_offsets(self, f: Floats) -> Floats:
-        """What to add to every row of f, so that u sums to zero."""
-        shift = np.zeros(f.shape[1])
-        for _ in range(60):
-            p = self.probabilities(f + shift)
-            pull = self.pull(p).sum(axis=0)
-            if np.abs(pull).max() <= 1e-15 * self.cost.sum():
-                break
-            if len(shift) == 1:
-                hessian = np.array([[self.cost @ (p * (1.0 - p))[:, 0]]])
-            else:
-                weighted = self.cost[:, None] * p
-                hessian = np.diag(weighted.sum(axis=0)) - p.T @ weighted
-            # a long step where probabilities are near zero or one would overshoot
-            step = np.linalg.lstsq(hessian, pull, rcond=1e-14)[0]
-            shift += np.clip(step, -4.0, 4.0)
-        return shift
 
     @cached_property
     def _range(self) -> Floats:
@@ -147,7 +108,7 @@ def fit_scores(
     for _ in range(STEPS):
         shift = problem.best_offsets(f)
         b, f = b + shift, f + shift
-        p = problem.probabilities(f)
+        p = problem.means(f)
         primal = problem.loss(f) + 0.5 * float(np.vdot(a, f - b))
         gap = max(primal - problem.bound(p), 0.0)
         if gap <= ENOUGH * max(primal, problem.cost.sum() * 1e-3):
@@ -174,7 +135,7 @@ def fit_scores(
         f = gram @ a + b
         if (np.abs(a) > 2.0 * problem.cost[:, None]).any():
             # |u| ≤ c: rounding collects where K is singular, and f does not depend on it
-            a = problem.without_null_part(a, problem.pull(problem.probabilities(f)))
+            a = problem.without_null_part(a, problem.pull(problem.means(f)))
     return KernelLogisticFit(a, b, max(steps, 1))
 
 
@@ -230,7 +191,7 @@ def _by_factor(gram: Floats, cost: Floats) -> Preconditioner:
 # The estimators.
 
 
-class KernelLogisticBase(ClassifierMixin, ExpansionModel):
+class KernelLogisticBase(LogisticScores, ExpansionModel):
     """Kernel logistic regression: rows in, functions and probabilities out."""
 
     class_weight: Any
@@ -268,7 +229,7 @@ class KernelLogisticBase(ClassifierMixin, ExpansionModel):
         else:
             f = self._expansion(a, b).scores(self.X_fit_)
         primal = problem.loss(f) + 0.5 * float(np.vdot(a, f - b))
-        p = problem.probabilities(f)
+        p = problem.means(f)
         unbalanced = float(np.abs(problem.pull(p).sum(axis=0)) @ np.abs(b))
         dual = problem.bound(p) - unbalanced
         return Certificate(
@@ -286,37 +247,6 @@ class KernelLogisticBase(ClassifierMixin, ExpansionModel):
     def _scores(self, X: Any) -> Floats:
         x = self._kernel_input(X)
         return self._expansion(self.dual_coef_, self.intercept_).scores(x)
-
-    @on_one_blas_thread
-    def decision_function(self, X: Any) -> Floats:
-        """f(x) + b: of the second of two classes, or of every class."""
-        scores = self._scores(X)
-        return scores[:, 0] if len(self.classes_) == 2 else scores
-
-    @on_one_blas_thread
-    def predict_proba(self, X: Any) -> Floats:
-        """Class probabilities in the order of ``classes_``."""
-        scores = self._scores(X)
-        if scores.shape[1] == 1:
-            return np.concatenate([expit(-scores), expit(scores)], axis=1)
-        return np.asarray(softmax(scores, axis=1))
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Logarithms of ``predict_proba``."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X)))
-
-    @on_one_blas_thread
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of every row."""
-        return class_labels.label_scores(self.decision_function(X), self.classes_)
-
-    def formula(self) -> nodes.ClassFormula:
-        """Probabilities of kernel sums."""
-        scores = self._scores_formula
-        return nodes.by_score(
-            scores, self.classes_, probabilities=nodes.probabilities(scores, self.classes_)
-        )
 
 
 @declare_parameters
@@ -398,7 +328,7 @@ class KernelLogisticRegression(KernelLogisticBase):
         """Fit to ``X`` (rows, Rows, a Gram matrix or objects) and labels ``y``."""
         [cost] = _costs([self.C])
         coded, gram = self._table(X, y, sample_weight)
-        problem = ClassScores(gram, self._indicators(coded.codes), cost * coded.w)
+        problem = ClassScores(self._indicators(coded.codes), cost * coded.w, gram)
         self._accept(problem, fit_scores(problem, _by_factor(gram, problem.cost)))
         return self
 
@@ -494,15 +424,15 @@ class KernelLogisticRegressionCV(KernelLogisticBase):
         for train, test in folds.pairs:
             inside = gram[np.ix_(train, train)]
             spectrum, fit = decompose(inside, w[train], offset=True), None
-            outside = ClassScores(gram[:0, :0], hot[test], w[test])
+            outside = ClassLikelihood(hot[test], w[test])
             for i, cost in enumerate(costs):
-                problem = ClassScores(inside, hot[train], cost * w[train])
+                problem = ClassScores(hot[train], cost * w[train], inside)
                 fit = fit_scores(problem, lambda k, c=cost, s=spectrum: (s, 1.0 / (k * c)), fit)
                 f = gram[np.ix_(test, train)] @ fit.coef + fit.offset
                 total[i] += outside.loss(f)
             weight += float(w[test].sum())
         self.Cs_, self.log_loss_path_ = costs, total / weight
         self.C_ = float(costs[int(self.log_loss_path_.argmin())])
-        problem = ClassScores(gram, hot, self.C_ * w)
+        problem = ClassScores(hot, self.C_ * w, gram)
         self._accept(problem, fit_scores(problem, _by_factor(gram, problem.cost)))
         return self
