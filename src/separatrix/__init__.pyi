@@ -152,6 +152,7 @@ from separatrix.kernels.gradients import (
 )
 from separatrix.kernels.mercer import is_mercer as is_mercer
 from separatrix.linear.huber import HuberRegressor as HuberRegressor
+from separatrix.linear.interpolation import PolynomialInterpolation as PolynomialInterpolation
 from separatrix.linear.lasso import ElasticNet as ElasticNet
 from separatrix.linear.lasso import Lasso as Lasso
 from separatrix.linear.lasso import LassoCV as LassoCV

@@ -407,6 +407,7 @@ _ROWS = (
         candidate=_candidate("polynomial", 8, "ridge on products, tuned", tunable=True,
             searched=("degree", "alpha"),
             too_expensive=_polynomial_cost, copies=_term_copies, fit_operations=_product_passes)),
+    Declaration("PolynomialInterpolation", "linear.interpolation", REGRESSION),
     Declaration("BasisExpansion", "linear.polynomial", TRANSFORM, stream={}),
     Declaration("HuberRegressor", "linear.huber", REGRESSION, view="huber", twin="linear_model",
         stream={},

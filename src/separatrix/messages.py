@@ -334,6 +334,15 @@ WARNINGS: dict[str, WarningEntry] = {
             "has alone.",
             "Do not read it as the effect of the column; see which column it is collinear with.",
         ),
+        WarningEntry(
+            "SEP029",
+            "unstable interpolation",
+            "The polynomial through all points may be far from the targets between them: their "
+            "Lebesgue constant, by which errors are multiplied, is above 100. Equally spaced "
+            "points have such constants from about a dozen on (Runge's phenomenon).",
+            "Take targets at PolynomialInterpolation.chebyshev_points, or fit a smooth curve "
+            "(AdditiveRegressor) or a polynomial of lower degree (PolynomialRegression).",
+        ),
     )
 }
 

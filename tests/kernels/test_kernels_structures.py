@@ -293,17 +293,17 @@ def spelled_out(item: tuple, depth: int) -> Counter:
             return f"V{names.setdefault(term, len(names))}"
         return f"{term[0]}({','.join(write(t, levels - 1, names) for t in term[1:])})"
 
-    def walk(term, path):
+    def subterms(term, path):
         yield term, path
         if not isinstance(term, str):
             for i, t in enumerate(term[1:]):
-                yield from walk(t, (*path, i))
+                yield from subterms(t, (*path, i))
 
     counts: Counter = Counter()
     where = []
     for i, (sign, literal) in enumerate(item):
         signed = (sign + literal[0], *literal[1:])
-        for term, path in walk(signed, ()):
+        for term, path in subterms(signed, ()):
             counts.update({write(term, levels, {}) for levels in range(1, depth + 1)})
             if isinstance(term, str):
                 where.append((i, term, (signed[0], len(signed), path)))

@@ -24,10 +24,14 @@ from tests.registry import (
 )
 from tests.registry.cluster import CLUSTERERS, HIERARCHIES
 from tests.registry.kernels import KERNELS
+from tests.registry.linear import INTERPOLATIONS
 from tests.registry.metric_learning import METRIC_LEARNERS
 from tests.registry.row import Row
 
-__all__ = ["CLUSTERERS", "HIERARCHIES", "KERNELS", "LOSSES", "METRIC_LEARNERS", "REGISTRY", "Row"]
+__all__ = [
+    "CLUSTERERS", "HIERARCHIES", "INTERPOLATIONS", "KERNELS", "LOSSES", "METRIC_LEARNERS",
+    "REGISTRY", "Row",
+]  # fmt: skip
 
 _FAMILIES = (
     linear, additive, discriminant, logistic, perceptron, neighbors, svm, estimators, probability,

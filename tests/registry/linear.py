@@ -111,3 +111,8 @@ ROWS: list[Row] = [
         objective=of.elastic_net,
     ),
 ]
+
+#: Models of one column, through all of its points, with laws of their own.
+INTERPOLATIONS: list[Row] = [
+    Row("PolynomialInterpolation", lambda: sx.PolynomialInterpolation(), additive=False),
+]

@@ -397,6 +397,55 @@ class PolynomialTerms(Node):
 
 
 @dataclass(frozen=True, eq=False)
+class Barycentric(Node):
+    """The polynomial through ``values`` at ``points``: Σ vⱼ yⱼ/(x − xⱼ) / Σ vⱼ/(x − xⱼ).
+
+    Beyond the points both sums cancel, and also between them unless these are ``stable``: there it
+    is ∏ (x − xⱼ) Σ vⱼ yⱼ/(x − xⱼ), differences in units of a quarter of the range and ``log_size``
+    the logarithm of the largest weight in these.
+    """
+
+    x: Node
+    points: Floats
+    weights: Floats
+    log_size: float
+    values: Floats
+    stable: bool
+
+    def stored_points(self) -> int:
+        """The points."""
+        return len(self.points)
+
+    def typical_points(self) -> Floats:
+        """The points."""
+        return self.points[:, None]
+
+    def compute(self, of: Evaluation) -> Any:
+        """So many rows at a time as differences fit into a tile."""
+        return of(self.x).by_tiles(rows_of_a_tile(len(self.points)), lambda x: [self.part(x)])[0]
+
+    def part(self, x: Value) -> Value:
+        """The values for some of the rows, relative to the middle of the targets."""
+        first, last = float(self.points[0]), float(self.points[-1])
+        if len(self.points) == 1:
+            return x.fill(0.0, self.values.shape[1]) + self.values
+        middle = (self.values.min(axis=0) + self.values.max(axis=0)) / 2.0
+        difference = (x - self.points[None, :]) * (4.0 / (last - first))
+        hit = difference.equals(0.0)
+        near = hit.where(1.0, difference)
+        terms = self.weights[None, :] / near
+        sums = terms @ (self.values - middle)
+        size = (near.abs().log().sum() + self.log_size).exp()
+        steps = np.where(np.arange(len(self.points))[::-1] % 2, 2.0, -2.0)
+        sign = (x < self.points[None, :]).double() @ steps[:, None] + 1.0  # that of ∏ (x − xⱼ)
+        result = sums.equals(0.0).where(0.0, sums * size) * sign
+        if self.stable:
+            beyond = (x < first) | (x > last)
+            result = beyond.where(result, sums / beyond.where(1.0, terms.sum()))
+        return hit.any().where(hit.double() @ self.values, result + middle[None, :])
+
+
+@dataclass(frozen=True, eq=False)
 class Basis(Node):
     """Powers, products, cosines and jumps of columns."""
 

@@ -183,11 +183,13 @@ def stored_rows(core: Any) -> description.StoredRows | None:
 
 
 def _rows_within(core: Any) -> int:
-    """Training rows that are centers of a kernel expansion, or that bound the region of a class."""
+    """Training rows that are centers of a kernel or nodes, or that bound the region of a class."""
     if hasattr(core, "X_fit_"):
         return n_items(core.X_fit_)
     if hasattr(core, "expansion_"):
         return n_items(core.expansion_.centers)
+    if hasattr(core, "nodes_"):
+        return len(core.nodes_)
     if hasattr(core, "support_points_"):
         return sum(map(len, core.support_points_))
     each = (space if isinstance(space, list) else [space] for space in getattr(core, "spaces_", ()))
