@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     class ClassNamePrefixFeaturesOutMixin(OneToOneFeatureMixin): ...  # noqa: D101
 
     # imported from scikit-learn where they are used, as few fits need what they import
-    class CallbackSupportMixin: ...  # noqa: D101
-
     class KNeighborsMixin: ...  # noqa: D101
 
     class RadiusNeighborsMixin: ...  # noqa: D101

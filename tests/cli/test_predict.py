@@ -291,3 +291,18 @@ def test_rows_beyond_the_training_rows_are_counted_and_can_be_marked(command, he
     assert ran.document["extrapolation"] == {"rows": 2, "columns": {"area": 1, "district": 1}}
     (here / "new.csv").write_text(HOUSE + within)
     assert "beyond the ranges" not in command("predict", model, "new.csv").err
+
+
+def test_the_columns_that_moved_a_prediction_most_are_given(command, here, model) -> None:
+    ran = command("predict", model, "sample:houses", "--explain", "2", "--level", "0.9",
+                  "--extrapolation")  # fmt: skip
+    assert ran.code == 0
+    assert "Effects of columns on the prediction, against a typical row: base + effects" in ran.err
+    rows = lines(ran.out)
+    assert list(rows[0])[1:5] == [
+        "predicted", "conformal lower 90%", "conformal upper 90%", "extrapolates",
+    ]  # fmt: skip
+    for row in rows[:20]:
+        parts = ("base", "effect 1", "effect 2", "other effects")
+        assert np.isclose(sum(float(row[name]) for name in parts), float(row["predicted"]))
+    assert {row["column 1"] for row in rows} <= set(HOUSE.strip().split(","))

@@ -29,6 +29,7 @@ from separatrix.cli.listings import explain, samples
 from separatrix.cli.moments import merge, summarize
 from separatrix.cli.predict import predict
 from separatrix.cli.query import query
+from separatrix.cli.serve import serve
 from separatrix.cli.stored_models import export, report, verify
 from separatrix.messages import InputError
 
@@ -68,6 +69,7 @@ for _command in (
     query,
     curve,
     explore,
+    serve,
     report,
     verify,
     export,

@@ -6,7 +6,6 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +15,14 @@ from click.core import ParameterSource
 from separatrix.cli import options
 from separatrix.cli.ids import ALL, Ids, copied_columns
 from separatrix.cli.output import print_json, say
-from separatrix.cli.places import MODEL, PREDICTIONS, RESULT, ready_file
+from separatrix.cli.places import PREDICTIONS, RESULT, ready_file
 from separatrix.messages import InputError
 
 if TYPE_CHECKING:
-    pass
+    from separatrix.study.answers import AnswerColumns
+
+#: Columns whose effects are given, unless another number is.
+EFFECTS = 3
 
 
 @click.command(short_help="Apply a stored model to new rows.")
@@ -50,6 +52,15 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Mark rows beyond the ranges or levels of the training rows.",
 )
+@click.option(
+    "--explain",
+    "effects",
+    type=click.IntRange(1, 50),
+    is_flag=False,
+    flag_value=str(EFFECTS),
+    metavar="[K]",
+    help=f"Add the K columns with the largest effects on each prediction, and these ({EFFECTS}).",
+)
 @options.level_option
 @options.text_options
 @options.cluster_option
@@ -61,6 +72,7 @@ def predict(
     keep: tuple[str, ...],
     unseen: str | None,
     extrapolation: bool,
+    effects: int | None,
     level: float,
     cluster: str | None,
     as_json: bool,
@@ -73,40 +85,48 @@ def predict(
     are copied beside the predictions. Models with predictive distributions (bayes, gp) add the
     lower and the upper end of an interval. With --level every model that separatrix fit wrote adds
     a conformal interval, or set of labels ("a|b"), from the test rows of its study. Rows beyond the
-    ranges of the training rows are counted; --extrapolation marks them. Numbers, dates and missing
-    values are read as they were written in training.
+    ranges of the training rows are counted; --extrapolation marks them. --explain adds the columns
+    that moved each prediction most. Numbers, dates and missing values are read as in training.
 
     \b
     Try:
       separatrix predict diabetes-separatrix sample:diabetes
       separatrix predict diabetes-separatrix new.csv --out predicted.csv
       separatrix predict diabetes-separatrix new.csv --level 0.9
+      separatrix predict diabetes-separatrix sample:diabetes --explain
       separatrix predict diabetes-separatrix new.csv --out predicted.parquet --keep
     """
     try:
         from separatrix.cli.partitions import is_folder
+        from separatrix.rows.notations import text_options as checked
+        from separatrix.rows.scan import rows_like
+        from separatrix.study.answers import answer_columns, load_predictor
 
         folder = out if cluster is not None and is_folder(out) else None
         file = None if folder else file_at(out)
-        fitted, schema = stored_model(model)
-        from separatrix.rows.notations import text_options as checked
-        from separatrix.rows.scan import rows_like
-
+        fitted, schema = load_predictor(model)
         text = checked(**options.as_written(written))
         rows: Any = rows_like(options.table_at(table), schema, unseen=unseen, text=text)
         if cluster is not None:
             from separatrix.rows.distributed import read_by_workers
 
             rows = read_by_workers(rows, cluster)
-        extra = own_columns(fitted, level)
-        if click.get_current_context().get_parameter_source("level") is ParameterSource.COMMANDLINE:
-            extra = extra.join(conformal_columns(model, fitted, level, quiet=as_json))
-        if extrapolation:
-            extra = extra.join(Extra(["extrapolates"], fitted.extrapolates))
+        source = click.get_current_context().get_parameter_source("level")
+        answers = answer_columns(
+            model,
+            fitted,
+            schema,
+            level=level,
+            conformal=source is ParameterSource.COMMANDLINE,
+            extrapolation=extrapolation,
+            effects=effects or 0,
+        )
+        for remark in answers.all_remarks:
+            say(f"· {remark}", quiet=as_json)
         if folder:
-            _predict_parts(fitted, rows, folder, keep, extra, as_json)
+            _predict_parts(fitted, rows, folder, keep, answers, as_json)
         else:
-            _predict(fitted, rows, file, keep, extra, as_json)
+            _predict(fitted, rows, file, keep, answers, as_json)
     except InputError as problem:
         if problem.remedy is None or "kinds=" not in problem.remedy:
             raise
@@ -117,19 +137,21 @@ def predict(
 
 
 def _predict(
-    fitted: Any, rows: Any, out: Path | None, keep: tuple[str, ...], extra: Extra, as_json: bool
+    fitted: Any,
+    rows: Any,
+    out: Path | None,
+    keep: tuple[str, ...],
+    answers: AnswerColumns,
+    as_json: bool,
 ) -> None:
-    from sklearn.base import is_clusterer
-
-    answer = "cluster" if is_clusterer(fitted) else "predicted"
-    before, after = ["row"], [answer, *extra.all_headings]
+    before, after = ["row"], answers.all_headings
     names = rows.source.arrow.names
     ids = Ids(rows.source, copied_columns(names, keep, taken=[*before, *after]))
     for remark in _remarks(rows, ids.columns, everything=ALL in keep):
         say(f"· {remark}", quiet=as_json)
     warned: list[str] = []
     beyond: Counter[str] = Counter()
-    predicted = _predict_batches(fitted, rows, extra, warned, beyond, quiet=as_json)
+    predicted = _predict_batches(fitted, rows, answers, warned, beyond, quiet=as_json)
     if as_json and out is None:
         columns: list[Any] = [[] for _ in (*before, *ids.columns, *after)]
         for first, last, n in predicted:
@@ -168,19 +190,22 @@ def _predict(
 
 
 def _predict_parts(
-    fitted: Any, rows: Any, folder: str, keep: tuple[str, ...], extra: Extra, as_json: bool
+    fitted: Any,
+    rows: Any,
+    folder: str,
+    keep: tuple[str, ...],
+    answers: AnswerColumns,
+    as_json: bool,
 ) -> None:
     """Let the workers of a cluster write the predictions of the rows that they read."""
-    from sklearn.base import is_clusterer
-
     from separatrix.cli.partitions import write_parts
     from separatrix.formatting import plural
 
-    names = ["cluster" if is_clusterer(fitted) else "predicted", *extra.all_headings]
+    names = answers.all_headings
     ids = copied_columns(rows.source.arrow.names, keep, taken=names)
     for remark in _remarks(rows, ids, everything=ALL in keep):
         say(f"· {remark}", quiet=as_json)
-    answer, model = _answer(fitted, rows.schema, extra), type(fitted).__name__
+    answer, model = _answer(fitted, rows.schema, answers), type(fitted).__name__
 
     def all_rows(decoded: Any) -> tuple[Any, int, list[Any], dict[str, int]]:
         n, columns, outside = answer(decoded)
@@ -210,44 +235,10 @@ def _plain(first: list[Any], copied: list[list[Any]], last: list[Any]) -> list[l
     return [*map(plain, first), *copied, *map(plain, last)]
 
 
-def stored_model(model: str) -> tuple[Any, Any]:
-    """A stored model that predicts from tables, and the schema of its training rows."""
-    from separatrix.estimators.wrapped import schema_of
-    from separatrix.storage import load
-
-    file = Path(model)
-    if file.is_dir():
-        file = file / MODEL
-        if not file.exists():
-            raise InputError(
-                f"contains no {MODEL}.",
-                file=model,
-                remedy="Name the directory that separatrix fit or cluster wrote, or the file.",
-            )
-    fitted = load(file)
-    schema = schema_of(fitted)
-    if hasattr(fitted, "dendrogram_"):
-        raise InputError(
-            "holds a dendrogram, which does not assign new rows.",
-            file=str(file),
-            remedy="Cluster again with --method kmeans, kmedoids or kernel.",
-        )
-    if not hasattr(fitted, "predict") or schema is None:
-        raise InputError(
-            f"holds a {type(fitted).__name__}, which does not predict from tables.",
-            file=str(file),
-            remedy=f"Name a {MODEL} file that separatrix fit or cluster wrote.",
-        )
-    return fitted, schema
-
-
-#: What rows beyond any column are counted under, beside the names of columns.
-ANY = ""
-
-
 def _beyond_document(fitted: Any, beyond: Counter[str]) -> dict[str, Any]:
     """Rows beyond the training rows, for the document; nothing of a model without ranges."""
     from separatrix.estimators.extrapolation import keeps_ranges
+    from separatrix.study.answers import ANY
 
     if not keeps_ranges(fitted):
         return {}
@@ -258,6 +249,7 @@ def _beyond_document(fitted: Any, beyond: Counter[str]) -> dict[str, Any]:
 def _describe_beyond(beyond: Counter[str]) -> str:
     from separatrix.estimators.extrapolation import count_columns
     from separatrix.formatting import plural
+    from separatrix.study.answers import ANY
 
     columns = {name: count for name, count in beyond.most_common() if name != ANY}
     return (
@@ -269,7 +261,7 @@ def _describe_beyond(beyond: Counter[str]) -> str:
 def _predict_batches(
     fitted: Any,
     rows: Any,
-    extra: Extra,
+    answers: AnswerColumns,
     warned: list[str],
     beyond: Counter[str],
     *,
@@ -295,7 +287,7 @@ def _predict_batches(
                     say(f"! {options.with_flags(text)}", quiet=quiet)
             caught.clear()
 
-        for n, last, outside in rows.each(_answer(fitted, rows.schema, extra)):
+        for n, last, outside in rows.each(_answer(fitted, rows.schema, answers)):
             n_done += n
             beyond.update(outside)
             yield [np.arange(n_done - n + 1, n_done + 1)], last, n
@@ -304,23 +296,19 @@ def _predict_batches(
 
 
 def _answer(
-    fitted: Any, schema: Any, extra: Extra
+    fitted: Any, schema: Any, answers: AnswerColumns
 ) -> Callable[[Any], tuple[int, list[Any], dict[str, int]]]:
-    """Predictions for a batch where it is read: how many rows, their columns, and which are new."""
+    """Answers for a batch where it is read: how many rows, their columns, and which are new."""
 
     def answer(decoded: Any) -> tuple[int, list[Any], dict[str, int]]:
-        from separatrix.estimators.extrapolation import check_extrapolation, keeps_ranges
         from separatrix.rows.rows import InMemory
+        from separatrix.study.answers import count_extrapolating
         from separatrix.threads import one_blas_thread
 
         n, piece = decoded.block.n, InMemory(schema, decoded.block)
         with one_blas_thread():  # the same bits whatever the number of processors
-            last = [fitted.predict(piece), *extra.columns(piece)]
-        if not keeps_ranges(fitted):
-            return n, last, {}
-        found = check_extrapolation(fitted, piece)
-        any_column = int(found.outside.sum())
-        return n, last, {ANY: any_column, **found.counts} if any_column else {}
+            last = answers.columns(piece)
+        return n, last, count_extrapolating(fitted, piece)
 
     return answer
 
@@ -347,115 +335,6 @@ def _remarks(rows: Any, copied: list[str], *, everything: bool) -> list[str]:
             "The columns are in a different order than in training; they are matched by name."
         )
     return remarks
-
-
-# -------------------------------------------------------------------------------------------------
-# Columns beside predictions: ends of intervals, probabilities, scores, distances, label sets.
-
-
-#: What stands between the labels of a set.
-SEPARATOR = "|"
-
-
-@dataclass(frozen=True)
-class Extra:
-    """Columns beside the predictions: their headings, and their values for some rows."""
-
-    headings: list[str]
-    values: Callable[[Any], Any] | None = None
-    others: tuple[Extra, ...] = ()
-
-    @property
-    def all_headings(self) -> list[str]:
-        """Of these columns and of those joined to them."""
-        return [*self.headings, *(name for other in self.others for name in other.all_headings)]
-
-    def columns(self, rows: Any) -> list[Any]:
-        """One array for each heading."""
-        import numpy as np
-
-        found: list[Any] = []
-        if self.values is not None:
-            values = np.asarray(self.values(rows))
-            found = list(values.reshape(len(values), -1).T)
-        return found + [column for other in self.others for column in other.columns(rows)]
-
-    def join(self, other: Extra | None) -> Extra:
-        """These columns, then others."""
-        return self if other is None else Extra(self.headings, self.values, (other,))
-
-
-def own_columns(fitted: Any, level: float) -> Extra:
-    """Ends of intervals; probabilities or scores of classes; distances to centers of clusters.
-
-    Methods are optional in scikit-learn's interface, so they are looked for.
-    """
-    from sklearn.base import is_classifier, is_clusterer
-
-    from separatrix.cli.results import class_headings, interval_headings
-
-    if (
-        is_clusterer(fitted)
-        and hasattr(fitted, "cluster_centers_")
-        and hasattr(fitted, "transform")
-    ):
-        return Extra(["distance"], lambda rows: fitted.transform(rows).min(axis=1, keepdims=True))
-    if not is_classifier(fitted):
-        if not hasattr(fitted, "predictive"):
-            return Extra([])
-        ends = interval_headings(level)
-        return Extra(ends, lambda rows: fitted.predictive(rows).interval(level))
-    classes = [str(name) for name in fitted.classes_]
-    if hasattr(fitted, "predict_proba"):
-        return Extra(class_headings("probability", classes, len(classes)), fitted.predict_proba)
-    if not hasattr(fitted, "decision_function"):
-        return Extra([])
-    count = len(classes) if len(classes) > 2 else 1
-    return Extra(class_headings("score", classes, count), fitted.decision_function)
-
-
-def conformal_columns(model: str, fitted: Any, level: float, *, quiet: bool) -> Extra | None:
-    """Conformal intervals or sets by the test rows of the study that chose the model.
-
-    Says what is guaranteed, or why there is nothing.
-    """
-    from separatrix.storage.model_file import load_study
-
-    path = Path(model)
-    study = load_study(path / MODEL if path.is_dir() else path)
-    conformal = getattr(study, "conformal", None)
-    if conformal is None or conformal.refusal:
-        why = "the file holds no scores of test rows." if conformal is None else conformal.refusal
-        say(f"· No conformal intervals: {why}", quiet=quiet)
-        return None
-    for remark in conformal.remarks(level):
-        say(f"· {remark}", quiet=quiet)
-    heading = f"{100 * level:.6g}%"
-    if not conformal.classes:
-        return Extra(
-            [f"conformal lower {heading}", f"conformal upper {heading}"],
-            lambda rows: conformal.intervals(fitted, rows, level),
-        )
-    return Extra(
-        [f"conformal set {heading}"],
-        lambda rows: set_texts(conformal.sets(fitted, rows, level), fitted),
-    )
-
-
-def set_texts(sets: Any, fitted: Any) -> Any:
-    """Labels joined by a bar, which is escaped by a backslash within a label."""
-    import numpy as np
-
-    names = [
-        str(label).replace("\\", "\\\\").replace(SEPARATOR, "\\" + SEPARATOR)
-        for label in fitted.classes_
-    ]
-    texts = np.empty(len(sets), dtype=object)
-    texts[:] = [
-        SEPARATOR.join(name for name, inside in zip(names, row, strict=True) if inside)
-        for row in sets.tolist()
-    ]
-    return texts
 
 
 # -------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import click
 from separatrix.cli.ids import ALL, Ids, copied_columns
 from separatrix.cli.options import as_written, json_option, table_at, text_options
 from separatrix.cli.output import print_json, say
-from separatrix.cli.predict import file_at, rows_to, stored_model
+from separatrix.cli.predict import file_at, rows_to
 from separatrix.messages import InputError
 
 HEADINGS = ["predicted", "score"]
@@ -64,9 +64,11 @@ def query(
       separatrix query wine sample:wine -k 5 --keep
     """
     file = file_at(out)
-    fitted, schema = stored_model(model)
     from separatrix.rows.notations import text_options as checked
     from separatrix.rows.scan import rows_like
+    from separatrix.study.answers import load_predictor
+
+    fitted, schema = load_predictor(model)
 
     rows: Any = rows_like(table_at(table), schema, text=checked(**as_written(written)))
     queried, predicted, n = _found(fitted, rows.read(), count, strategy)

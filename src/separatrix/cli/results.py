@@ -33,6 +33,7 @@ from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Schema
 from separatrix.storage import save
 from separatrix.storage.files import atomic_file, cannot_write, write_text
+from separatrix.study.answers import class_headings, interval_headings
 from separatrix.study.document import plain
 from separatrix.study.result import Entry, Predictions, Study
 from separatrix.study.summary import CHOSEN, leaderboard, scheme_text, verdict
@@ -177,17 +178,6 @@ def predictions(study: Study, test: Predictions, ids: Ids) -> str:
         header += class_headings(kind, study.classes, table.shape[1])
         columns += [plain(column) for column in table.T]
     return as_csv(columns, header=header)
-
-
-def interval_headings(level: float) -> list[str]:
-    """Headings of the ends of predictive intervals of this level."""
-    return [f"{end} {100 * level:.6g}%" for end in ("lower", "upper")]
-
-
-def class_headings(kind: str, classes: Sequence[str], count: int) -> list[str]:
-    """Headings of ``count`` columns: one for each class, or for the second of two alone."""
-    named = classes if count == len(classes) else classes[-1:]
-    return [f"{kind} {name}" for name in named]
 
 
 def as_csv(columns: list[list[Any]], *, header: list[str] | None) -> str:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
-from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats
+from separatrix.callbacks import CallbackSupportMixin, with_callbacks
 from separatrix.estimators import class_labels, linear_classifier
 from separatrix.estimators.base import number_type, reads_tables
 from separatrix.estimators.inference import CoefficientTable, no_summary, p_phrase
@@ -32,11 +32,6 @@ from separatrix.selection.criteria import FitFigures
 from separatrix.selection.tuning import Tuning, TuningData
 from separatrix.statistics.moments import Standardizer
 from separatrix.threads import on_one_blas_thread
-
-if TYPE_CHECKING:
-    from separatrix.mixins import CallbackSupportMixin
-else:
-    from sklearn.callback import CallbackSupportMixin
 
 # -------------------------------------------------------------------------------------------------
 # What logistic models share: class weights, probabilities, a reference class, checked options.
@@ -262,7 +257,7 @@ class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
     reference: Any = None
 
     @reads_tables
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         check_parameters(self)

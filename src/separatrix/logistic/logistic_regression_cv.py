@@ -7,17 +7,17 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.callback import with_callbacks
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import UNUSED, process_routing
 
 from separatrix.arrays import Floats, Ints
+from separatrix.callbacks import CallbackSupportMixin, with_callbacks
 from separatrix.estimators.base import reads_tables
 from separatrix.logistic import logistic_regression
 from separatrix.logistic.fit import fit_logistic, starting_point
@@ -40,11 +40,6 @@ from separatrix.selection.folds import (
     warn_of_parted_copies,
 )
 from separatrix.threads import parallel_map
-
-if TYPE_CHECKING:
-    from separatrix.mixins import CallbackSupportMixin
-else:
-    from sklearn.callback import CallbackSupportMixin
 
 # -------------------------------------------------------------------------------------------------
 # Defaults that scikit-learn is about to change, and what it warns of.
@@ -205,7 +200,7 @@ class LogisticRegressionCV(CallbackSupportMixin, logistic_regression.LogisticCla
     standardize: bool = False
 
     @reads_tables
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`.
 

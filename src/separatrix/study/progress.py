@@ -103,7 +103,7 @@ def _silent(stage: str) -> None:
 
 @contextmanager
 def _with_callback(callback: Any, total: int) -> Iterator[Step]:
-    from sklearn.callback import CallbackSupportMixin
+    from separatrix.callbacks import CallbackSupportMixin
 
     # Callbacks show an estimator by the name of its class.
     study = type("Study", (CallbackSupportMixin,), {})().set_callbacks(callback)
