@@ -78,7 +78,7 @@ format: $(VENV)/tools
 	$(BIN)/ruff check --fix .
 
 bench: $(VENV)/tools
-	$(call install,'.[dev,bench]')
+	$(call install,'.[bench]')
 	$(BIN)/python benchmarks/run.py
 
 # The site, in docs/_build/html: it needs no network and no server.
@@ -89,7 +89,7 @@ docs: $(VENV)/tools
 
 # Spark is large and needs Java, so that `make test` skips it in words; here both are fetched.
 spark: $(VENV)/tools
-	$(call install,'.[dev,spark]')
+	$(call install,'.[spark]')
 	$(PIP) install-jdk
 	@test -n "$$JAVA_HOME" || command -v java >/dev/null || $(BIN)/python -c 'import jdk; print("Java:", jdk.install("17", jre=True))'
 	JAVA_HOME=$${JAVA_HOME:-$$(command -v java >/dev/null || ls -d $$HOME/.jre/*17* | tail -1)} \
