@@ -55,6 +55,7 @@ _BESIDE = {
     "distances.elliptical": "Mahalanobis Elliptical StandardizedEuclidean",
     "distances.gower": "NanEuclidean Gower",
     "distances.kernelized": "KernelDistance",
+    "distances.graphs": "GraphDistance",
     "distances.axioms": "metric_axioms distance_concentration",
     "estimators.predict_frame": "predict_frame",
     "estimators.extrapolation": "check_extrapolation ExtrapolationCheck",

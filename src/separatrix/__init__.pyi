@@ -65,6 +65,7 @@ from separatrix.distances.exemplars import geometric_median as geometric_median
 from separatrix.distances.exemplars import medoid as medoid
 from separatrix.distances.gower import Gower as Gower
 from separatrix.distances.gower import NanEuclidean as NanEuclidean
+from separatrix.distances.graphs import GraphDistance as GraphDistance
 from separatrix.distances.kernelized import KernelDistance as KernelDistance
 from separatrix.distances.sequences import Edit as Edit
 from separatrix.distances.sequences import Hamming as Hamming
@@ -183,6 +184,8 @@ from separatrix.metric_learning.large_margin import (
 from separatrix.metric_learning.neighborhood_components import (
     NeighborhoodComponentsAnalysis as NeighborhoodComponentsAnalysis,
 )
+from separatrix.neighbors.density import KernelDensity as KernelDensity
+from separatrix.neighbors.density import ParzenClassifier as ParzenClassifier
 from separatrix.neighbors.k_neighbors import KNeighborsClassifier as KNeighborsClassifier
 from separatrix.neighbors.k_neighbors import KNeighborsRegressor as KNeighborsRegressor
 from separatrix.neighbors.kernel_smoothers import KernelVoteClassifier as KernelVoteClassifier

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 REGRESSION, CLASSIFICATION, CLUSTERING = "regression", "classification", "clustering"
 #: Tasks without a target of numbers or classes.
-OUTLIERS, SEARCH, TRANSFORM, CALIBRATION = "outliers", "search", "transform", "calibration"
-TASKS = (REGRESSION, CLASSIFICATION, CLUSTERING, OUTLIERS, SEARCH, TRANSFORM, CALIBRATION)
+OUTLIERS, DENSITY, SEARCH = "outliers", "density", "search"
+TRANSFORM, CALIBRATION = "transform", "calibration"
+TASKS = (REGRESSION, CLASSIFICATION, CLUSTERING, OUTLIERS, DENSITY, SEARCH, TRANSFORM, CALIBRATION)
 
 
 class Declaration:
@@ -171,8 +172,8 @@ def register(estimator: type[Any], task: str, **facts: Any) -> Registration:
         The class, which derives from :class:`separatrix.estimators.base.RowsEstimator` or behaves
         like it: it has ``fit(X, y)`` of arrays and of :class:`Rows`, and leaves ``certificate_``.
     task : str
-        What it predicts: "regression", "classification", "clustering", "outliers", "search",
-        "transform" or "calibration".
+        What it predicts: "regression", "classification", "clustering", "outliers", "density",
+        "search", "transform" or "calibration".
     **facts : object
         Further facts about it, as :class:`separatrix.catalogue.Declaration` lists them: ``example``
         if it has parameters without defaults, ``candidate`` if studies compare it unasked,
@@ -546,6 +547,10 @@ _ROWS = (
         most_rows=_SQUARE, beyond="KNeighborsClassifier", view="vote"),
     Declaration("NadarayaWatson", "neighbors.kernel_smoothers", REGRESSION,
         most_rows=_SQUARE, beyond="KNeighborsRegressor", view="smoother"),
+    Declaration("KernelDensity", "neighbors.density", DENSITY, most_rows=_PAIRS, twin="neighbors",
+        variants=({"bandwidth": "likelihood"}, {"kernel": "tophat"})),
+    Declaration("ParzenClassifier", "neighbors.density", CLASSIFICATION, most_rows=_PAIRS,
+        beyond="KNeighborsClassifier"),
     Declaration("NearestExemplar", "neighbors.nearest_exemplar", CLASSIFICATION, view="exemplar"),
     # -- cluster
     Declaration("KMeans", "cluster.kmeans", CLUSTERING, twin="cluster", stream={},

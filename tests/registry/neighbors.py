@@ -66,6 +66,21 @@ ROWS: list[Row] = [
         additive=False,
     ),
     Row(
+        "ParzenClassifier, standardized",
+        lambda: sx.ParzenClassifier(standardize=True),
+        "classification",
+        additive=False,
+        precision=1e-6,
+    ),
+    Row(
+        "ParzenClassifier, one bandwidth",
+        lambda: sx.ParzenClassifier("shared", kernel="exponential"),
+        "classification",
+        unit_free=False,
+        additive=False,
+        precision=1e-6,
+    ),
+    Row(
         "NearestExemplar, standardized",
         lambda: sx.NearestExemplar(standardize=True),
         "classification",

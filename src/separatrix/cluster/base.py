@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_random_state
 
 from separatrix.arrays import Floats
 from separatrix.distances.base import Metric, as_square
+from separatrix.distances.graphs import require_reachable
 from separatrix.distances.names import PrecomputedDistances, metric_from
 from separatrix.estimators.metric_inputs import (
     PointsEstimator,
@@ -106,12 +108,15 @@ class MetricClusterer(Clusterer):
         metric = metric_from(self.metric)
         if isinstance(metric, PrecomputedDistances):
             X = as_square(X)
+            if sparse.issparse(X) or np.isposinf(np.asarray(X)).any():
+                require_reachable(metric, metric.validate(X))
         x, w = self._read_points(X, sample_weight, objects=holds_objects(metric, X))
         x = self._fit_standardize(x, w, numeric=metric.of_vectors)
         self.metric_ = metric_of_table(metric, vars(self).get("encoding_")).fitted(x, w)
         points = self.metric_.validate(x)
         if isinstance(metric, PrecomputedDistances):
             metric.precompute(points)  # refuses a matrix that is not square and symmetric
+        require_reachable(self.metric_, points)
         return points, w
 
     def __sklearn_tags__(self) -> Any:

@@ -25,6 +25,7 @@ from separatrix.cluster.loops import linkage as loops
 from separatrix.cluster.loops.kmeans import TILE
 from separatrix.cluster.loops.linkage import boruvka, prim
 from separatrix.distances.base import Metric, PreparedMetric, as_square
+from separatrix.distances.graphs import require_reachable
 from separatrix.distances.names import FunctionMetric, PrecomputedDistances, metric_from
 from separatrix.distances.search import KDTree, NearestNeighborSearch
 from separatrix.distances.vectors import Chebyshev, Euclidean, Manhattan, SquaredEuclidean
@@ -70,7 +71,9 @@ def linkage(X: Any, method: str = "average", metric: Any = "euclidean") -> Float
     chosen = metric_from(metric)
     x = as_square(X) if isinstance(chosen, PrecomputedDistances) else X
     fitted = chosen.fitted(x)
-    points, unit = in_unit(fitted.validate(x), fitted)
+    validated = fitted.validate(x)
+    require_reachable(fitted, validated)
+    points, unit = in_unit(validated, fitted)
     return restore_unit(linkage_of_points(points, method, fitted), unit)
 
 

@@ -137,8 +137,17 @@ def coefficients(sums: Floats, sizes: Ints, code: Ints) -> tuple[Floats, Ints]:
     means[rows, code] = np.inf
     other = means.argmin(axis=1)
     next_best = means[rows, other]
+    apart = np.isinf(to_own_cluster) & np.isinf(next_best) & (sizes[code] > 1)
+    if apart.any():
+        raise InputError(
+            f"Row {int(np.argmax(apart)) + 1} is infinitely far from some row of every cluster, "
+            "its own among them: it has no silhouette.",
+            remedy="Take each connected part by itself.",
+        )
     larger = np.maximum(to_own_cluster, next_best)
-    s = np.divide(next_best - to_own_cluster, larger, out=np.zeros(len(code)), where=larger > 0)
+    finite = (larger > 0) & np.isfinite(larger)
+    s = np.divide(next_best - to_own_cluster, larger, out=np.zeros(len(code)), where=finite)
+    s[np.isinf(next_best)], s[np.isinf(to_own_cluster)] = 1.0, -1.0  # the limits
     s[sizes[code] == 1] = 0.0
     return s, other
 

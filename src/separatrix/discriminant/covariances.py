@@ -318,8 +318,9 @@ class GaussianProblem:
     """Class moments and the model to estimate from them; names are for error messages.
 
     ``given`` are covariance matrices (K x d x d, or 1 x d x d if shared) that were estimated in
-    another way. ``rank`` is that of what is added to the pooled covariance. With ``tol``, directions whose standard deviation within classes is no more than
-    that of the (scaled) columns times it are left out. ``added`` is added to the variances of every
+    another way. With ``rank``, each differs from the pooled one in so many directions. With
+    ``tol``, directions whose standard deviation within classes is no more than that of the (scaled)
+    columns times it are left out. ``added`` is added to the variances of every
     class, one number for each column.
     """
 

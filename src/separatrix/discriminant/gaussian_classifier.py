@@ -182,7 +182,7 @@ class GaussianClassifier(ClassifierMixin, RowsEstimator):
         return None
 
     def _class_priors(self, weight: Floats) -> Floats:
-        return class_priors(self._options().priors, weight)
+        return class_labels.class_priors(self._options().priors, weight)
 
     def _round(self, values: Floats) -> Any:
         """In the type of the numbers of the rows that were fitted to."""
@@ -456,31 +456,6 @@ def covariance_parameters(kind: str, k: int, d: int, rank: int | None = None) ->
         own = rank * d - rank * (rank - 1) // 2
         return min(per_covariance["full"] + k * own, k * per_covariance["full"])
     return per_covariance[kind.removeprefix("shared_")] * (1 if kind.startswith("shared") else k)
-
-
-def class_priors(given: Any, weight: Floats, *, rescaled: bool = False) -> Floats:
-    """Prior probabilities: as given and checked, uniform, or the class proportions (None).
-
-    Those that do not add up to 1 are refused, or ``rescaled``.
-    """
-    if given is None:
-        return np.asarray(weight / weight.sum())
-    if isinstance(given, str) and given == "uniform":
-        return np.full(len(weight), 1.0 / len(weight))
-    priors = np.asarray(given, dtype=float)
-    if priors.shape != weight.shape:
-        raise InputError(
-            f"Number of priors must match number of classes: shape {priors.shape} for "
-            f"{len(weight)} classes."
-        )
-    total = float(priors.sum())
-    if not (priors >= 0).all():
-        raise InputError(f"Class priors must be non-negative, and {priors.tolist()} are not.")
-    if not (0 < total < np.inf) or (abs(total - 1.0) > 1e-5 and not rescaled):
-        raise InputError(
-            f"The sum of the priors should be 1: {priors.tolist()} add up to {total:.6g}."
-        )
-    return np.asarray(priors / total)
 
 
 def certify(options: GaussianOptions, fit: GaussianFit, n_columns: int) -> Certificate:

@@ -19,7 +19,7 @@ from separatrix.discriminant.covariances import (
     shrunk_covariances,
     total_standardizer,
 )
-from separatrix.estimators.class_labels import CodedRows, coded_rows
+from separatrix.estimators.class_labels import CodedRows, class_priors, coded_rows
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.formula import nodes
 from separatrix.geometry.class_scores import LinearScores
@@ -317,7 +317,7 @@ class LinearDiscriminantAnalysis(
         )
 
     def _class_priors(self, weight: Floats) -> Floats:
-        return gaussian_classifier.class_priors(self.priors, weight, rescaled=True)
+        return class_priors(self.priors, weight, rescaled=True)
 
     def _require_rows(self, moments: ClassMoments) -> None:
         if moments.count.sum() <= len(self.classes_):
@@ -603,7 +603,7 @@ class QuadraticDiscriminantAnalysis(EstimatedCovariances):
         return leave_one_out.quadratic_fits(self, X, y, sample_weight, given)
 
     def _class_priors(self, weight: Floats) -> Floats:
-        return gaussian_classifier.class_priors(self.priors, weight, rescaled=True)
+        return class_priors(self.priors, weight, rescaled=True)
 
     def _require_rows(self, moments: ClassMoments) -> None:
         if (moments.count == 1).any():

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
-from separatrix.discriminant.gaussian_classifier import class_priors, prior_by_column
+from separatrix.discriminant.gaussian_classifier import prior_by_column
 from separatrix.estimators import class_labels
 from separatrix.estimators.base import RowsEstimator, reads_tables, validate_data
 from separatrix.formula import nodes
@@ -189,7 +189,7 @@ class NaiveBayes(ClassifierMixin, RowsEstimator):
         terms = class_labels.label_terms(self.classes_, moments.targets.items[0].column)
         self.column_moments_ = m = moments.aligned(moments.terms, terms)
         self.class_count_ = m.weight
-        self.class_prior_ = class_priors(self.priors, m.weight)
+        self.class_prior_ = class_labels.class_priors(self.priors, m.weight)
         levels: dict[str, set[str | None]] = {c.name: set() for c in schema.columns}
         for term, count in zip(m.terms, m.counts.sum(axis=0), strict=True):
             if count > 0 and term.column in levels:

@@ -25,10 +25,14 @@ from separatrix.discriminant.covariances import (
 from separatrix.discriminant.gaussian_classifier import (
     GaussianClassifier,
     GaussianOptions,
-    class_priors,
 )
 from separatrix.estimators.base import reads_tables
-from separatrix.estimators.class_labels import class_rows, class_terms, rows_with_codes
+from separatrix.estimators.class_labels import (
+    class_priors,
+    class_rows,
+    class_terms,
+    rows_with_codes,
+)
 from separatrix.formula import nodes
 from separatrix.geometry.class_scores import ClassScores, ProjectedScores, QuadraticScores, softmax
 from separatrix.messages import InputError, check_option

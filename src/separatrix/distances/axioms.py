@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.arrays import Floats
+from separatrix.distances.graphs import require_reachable
 from separatrix.distances.names import metric_from, sample_distances
 from separatrix.messages import InputError
 from separatrix.notebook import Shown
@@ -55,7 +56,12 @@ class MetricAxioms(Shown):
             return f"All four axioms hold on these {len(self.distances)} points."
         reasons = [self._reason(name, rows) for name, rows in self.counterexamples.items()]
         what = "Not a metric" if self.kind == "none" else f"Not a metric but a {self.kind}"
-        return f"{what}: " + "; ".join(reasons[:1] if not self.finite else reasons) + "."
+        text = f"{what}: " + "; ".join(reasons[:1] if not self.finite else reasons) + "."
+        if self.kind == "pseudo-metric":
+            text += (
+                " It is a metric of the quotient by distance 0, whose points are classes of these."
+            )
+        return text
 
     def _reason(self, axiom: str, rows: tuple[int, ...]) -> str:
         d = self.distances
@@ -234,6 +240,7 @@ def distance_concentration(X: Any, metric: Any = "euclidean") -> DistanceConcent
     n = n_items(x)
     if n < 3:
         raise InputError(f"{n} points have too few distances.", remedy="Give at least 3 points.")
+    require_reachable(fitted, x)
     _, square = sample_distances(fitted, x, MAX_SAMPLE)
     pairs = square[np.triu_indices(len(square), 1)]
     np.fill_diagonal(square, np.inf)

@@ -10,6 +10,7 @@ from scipy import linalg
 
 from separatrix.arrays import Floats
 from separatrix.distances.base import as_dense_matrix, as_square
+from separatrix.distances.graphs import require_reachable
 from separatrix.distances.names import PrecomputedDistances, metric_from
 from separatrix.messages import InputError
 from separatrix.notebook import Shown
@@ -190,9 +191,11 @@ def medoid(X: Any, metric: Any = "euclidean", sample_weight: Any = None) -> Medo
         total[batch] = sums
         measured += len(batch)
         best = min(best, float(sums.min()))
-        if points.metric.is_metric:
+        if points.metric.is_metric and np.isfinite(sums).all():
             lower = np.abs(sums[:, None] - sum_of_weights * rows).max(axis=0)
             np.maximum(bound, lower, out=bound)
+    if not np.isfinite(best):
+        require_reachable(points.metric, points.points)
     index = int(np.flatnonzero(total <= best * (1 + 1e-12))[0])
     point = X.iloc[index] if hasattr(X, "iloc") else X[index]
     return Medoid(index, point, float(total[index]), measured)

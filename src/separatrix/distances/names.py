@@ -96,28 +96,32 @@ class PrecomputedDistances(Metric):
         return False
 
     def validate(self, x: Any) -> Floats:
-        """A matrix of finite, non-negative numbers, or these in condensed form."""
+        """A matrix of non-negative numbers, or these in condensed form; infinity is no path."""
         if sparse.issparse(x):
             raise InputError(
                 "A sparse graph holds the distances to some neighbors, and all are needed here.",
                 remedy="Give a full matrix of distances.",
             )
         x = np.asarray(as_square(x), dtype=np.float64)
-        if x.ndim != 2 or not np.isfinite(x).all():
-            raise InputError("Distances form a matrix of finite numbers, none negative.")
+        if x.ndim != 2 or np.isnan(x).any():
+            raise InputError("Distances form a matrix of numbers, none negative.")
         if (x < 0).any():
             row, column = np.argwhere(x < 0)[0]
             raise InputError(
                 f"Negative values in data: the distance from row {row + 1} to row {column + 1} is "
-                f"{x[row, column]:g}, and distances form a matrix of finite numbers, none negative."
+                f"{x[row, column]:g}, and distances form a matrix of numbers, none negative."
             )
         return np.asarray(x)
 
     def precompute(self, z: Floats) -> Floats:
         """The distance matrix of the points: square and symmetric."""
         require_square(z)
-        if not np.allclose(z, z.T, rtol=1e-8, atol=1e-12 * max(1e-300, float(z.max(initial=0)))):
-            i, k = np.unravel_index(np.abs(z - z.T).argmax(), z.shape)
+        largest = float(z.max(initial=0, where=np.isfinite(z)))
+        if not np.allclose(z, z.T, rtol=1e-8, atol=1e-12 * max(1e-300, largest)):
+            both = np.isfinite(z) & np.isfinite(z.T)
+            difference = np.abs(np.subtract(z, z.T, out=np.zeros_like(z), where=both))
+            difference[np.isfinite(z) != np.isfinite(z.T)] = np.inf
+            i, k = np.unravel_index(difference.argmax(), z.shape)
             raise InputError(
                 f"The distances are not symmetric: {z[i, k]:g} from point {i} to {k}, "
                 f"{z[k, i]:g} back.",

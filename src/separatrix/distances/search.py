@@ -15,6 +15,7 @@ from separatrix.arrays import Floats, Ints
 from separatrix.distances import loops, vectors
 from separatrix.distances import loops as kd_tree
 from separatrix.distances.base import Metric, PreparedMetric, center_and_reach
+from separatrix.distances.graphs import GraphDistance
 from separatrix.distances.loops import ROWS
 from separatrix.distances.names import PrecomputedDistances, metric_from, require_square
 from separatrix.matrices.loops import sparse_gram_rows
@@ -119,7 +120,7 @@ class ExhaustiveSearch:
         """All points within a radius of every row of x, by blocks of rows."""
         lists = []
         for part, rows in self._points.blocks(x):
-            i, j = np.nonzero(rows <= radius)
+            i, j = np.nonzero((rows <= radius) & np.isfinite(rows))
             lists.append((i + part.start, j, rows[i, j]))
         return _lists(lists, n_items(x))
 
@@ -328,7 +329,15 @@ class NearestNeighborSearch:
                 remedy=f"Request 1 to {self.n}.",
             )
         self._check_columns(x)
-        return self._search.nearest(x, k)
+        found = self._search.nearest(x, k)
+        if isinstance(self.metric, GraphDistance) and np.isinf(found.distances[:, -1]).any():
+            row = int(np.argmax(np.isinf(found.distances[:, -1])))
+            reached = int(np.isfinite(found.distances[row]).sum())
+            raise InputError(
+                f"{k} neighbors were requested, and row {row + 1} reaches {reached} of the points.",
+                remedy="Request fewer, or those within a radius.",
+            )
+        return found
 
     def within(self, x: Any, radius: float) -> NeighborLists:
         """All points within ``radius`` of every row of x, in the order of points."""

@@ -376,3 +376,28 @@ def weighted_rows(rows: Rows, given: Any) -> Rows:
     copy = rows.take(slice(None))
     copy.block = through.apply(rows.block)
     return copy
+
+
+def class_priors(given: Any, weight: Floats, *, rescaled: bool = False) -> Floats:
+    """Prior probabilities: as given and checked, uniform, or the class proportions (None).
+
+    Those that do not add up to 1 are refused, or ``rescaled``.
+    """
+    if given is None:
+        return np.asarray(weight / weight.sum())
+    if isinstance(given, str) and given == "uniform":
+        return np.full(len(weight), 1.0 / len(weight))
+    priors = np.asarray(given, dtype=float)
+    if priors.shape != weight.shape:
+        raise InputError(
+            f"Number of priors must match number of classes: shape {priors.shape} for "
+            f"{len(weight)} classes."
+        )
+    total = float(priors.sum())
+    if not (priors >= 0).all():
+        raise InputError(f"Class priors must be non-negative, and {priors.tolist()} are not.")
+    if not (0 < total < np.inf) or (abs(total - 1.0) > 1e-5 and not rescaled):
+        raise InputError(
+            f"The sum of the priors should be 1: {priors.tolist()} add up to {total:.6g}."
+        )
+    return np.asarray(priors / total)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.arrays import Floats, Ints, Matrix
 from separatrix.distances.base import Metric
 from separatrix.distances.gower import Gower, NanEuclidean
+from separatrix.distances.graphs import reachable_pairs
 from separatrix.distances.names import FunctionMetric, PrecomputedDistances, metric_from
 from separatrix.distances.vectors import SquaredEuclidean
 from separatrix.estimators.base import RowsEstimator, validate_data
@@ -47,6 +48,11 @@ def _is_table(X: Any) -> bool:
     return hasattr(X, "columns") and all(
         getattr(dtype, "kind", "O") in "fiub" for dtype in np.atleast_1d(np.asarray(dtypes))
     )
+
+
+def is_precomputed(model: Any) -> bool:
+    """Whether an estimator takes distances in place of rows."""
+    return isinstance(getattr(model, "metric", None), str) and model.metric == "precomputed"
 
 
 def as_objects(X: Any) -> list[Any]:
@@ -180,6 +186,8 @@ class PointsEstimator(RowsEstimator):
         check_is_fitted(self)
         if self._fitted_to_objects:
             return as_objects(X)
+        if is_precomputed(self):
+            X = reachable_pairs(X)
         encoding: schema.Encoding = self.encoding_
         if self._skips_missing and not encoding.is_identity:
             return with_missing(encoding, rows_like(X, encoding.schema).collect())
@@ -198,7 +206,7 @@ class PointsEstimator(RowsEstimator):
         """Whether these are distances in a sparse graph of neighbors, which stays one."""
         if not self._searches or not sparse.issparse(x):
             return False
-        return isinstance(self.metric, str) and self.metric == "precomputed"
+        return is_precomputed(self)
 
     def _standardize(self, x: Matrix) -> Matrix:
         """New rows standardized as the training rows were."""

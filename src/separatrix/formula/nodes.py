@@ -1099,6 +1099,30 @@ class Smoothed(Exemplars):
         return weights @ np.column_stack([self.targets, np.ones(len(self.rows))])
 
 
+@dataclass(frozen=True, eq=False)
+class LogKernelDensity(StoredPoints):
+    """ln Σ wᵢ K(d(x, xᵢ)/h) + ``offset``, with K(u) = exp(−u²/2) or exp(−u)."""
+
+    metric: Any
+    h: float
+    log_weights: Floats
+    gaussian: bool
+    offset: float
+    stage: ClassVar[str] = "scores"
+
+    def compute(self, of: Evaluation) -> Any:
+        """Relative to the largest term, so many rows at a time as distances fit into a tile."""
+        points, x = self.rows, of(self.x)
+
+        def work(part: Value) -> list[Value]:
+            u = pairwise_distances(self.metric, part, points) / self.h
+            terms = (u.square() * -0.5 if self.gaussian else -u) + self.log_weights[None, :]
+            top = terms.max()
+            return [(terms - top).exp().sum().log() + (top + self.offset)]
+
+        return x.by_tiles(rows_of_a_tile(len(points)), work)[0]
+
+
 def _is_uniform(weights: Any) -> bool:
     return weights is None or (isinstance(weights, str) and weights == "uniform")
 

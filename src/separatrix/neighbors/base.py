@@ -21,6 +21,7 @@ from separatrix.distances import names
 from separatrix.distances.axioms import MAX_SAMPLE, distance_concentration
 from separatrix.distances.base import Metric
 from separatrix.distances.gower import NanEuclidean
+from separatrix.distances.graphs import reachable_pairs
 from separatrix.distances.search import NearestNeighborSearch, NeighborLists, as_graph, stays_sparse
 from separatrix.estimators import metric_inputs
 from separatrix.estimators.base import numeric
@@ -114,11 +115,16 @@ class InstanceBasedModel(metric_inputs.PointsEstimator):
         return tags
 
 
-def stored_points(X: Any) -> Any:
-    """The points of a fitted search, ours or a tree of scikit-learn's; anything else as it is."""
+def stored_points(X: Any, model: Any) -> Any:
+    """The points of a fitted search, ours or a tree of scikit-learn's; anything else as it is.
+
+    Of precomputed distances those that are infinite belong to no neighbors.
+    """
     if isinstance(X, InstanceBasedModel):
         return X.points_
-    return np.asarray(X.data) if type(X).__name__ in _TREES else X
+    if type(X).__name__ in _TREES:
+        return np.asarray(X.data)
+    return reachable_pairs(X) if metric_inputs.is_precomputed(model) else X
 
 
 def chosen_items(x: Any, rows: Ints) -> Any:
@@ -128,7 +134,7 @@ def chosen_items(x: Any, rows: Ints) -> Any:
 
 def fit_classes(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
     """Fit to points with classes; ``codes_`` are those of the stored points, by position."""
-    X = stored_points(X)
+    X = stored_points(X, model)
     if metric_inputs.holds_objects(model._chosen_metric(), X):
         coded = coded_items(model, metric_inputs.as_objects(X), y, sample_weight)
     else:
@@ -143,7 +149,7 @@ def fit_classes(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
 
 def fit_targets(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
     """Fit to points with numbers; ``targets_`` (n x k) are those of the stored points."""
-    X = stored_points(X)
+    X = stored_points(X, model)
     if metric_inputs.holds_objects(model._chosen_metric(), X):
         x, given = model._read_points(X, sample_weight, objects=True)
         check_consistent_length(x, y)
@@ -474,7 +480,7 @@ class NeighborsClassifier(ClassifierMixin, InstanceBasedModel):
         if not isinstance(X, Rows) and y is not None and np.asarray(y).ndim == 2:
             labels = np.asarray(y)
             if labels.shape[1] != 1:
-                self._fit_outputs(stored_points(X), labels, sample_weight)
+                self._fit_outputs(stored_points(X, self), labels, sample_weight)
                 return
             warnings.warn(
                 "A column-vector y was passed when a 1d array was expected: y.ravel().",

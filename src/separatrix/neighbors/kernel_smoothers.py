@@ -386,7 +386,7 @@ def leave_one_out_bandwidth(
     # Pairs of rows for which distances are computed; above, evenly spaced rows are predicted.
     rows = np.unique(np.linspace(0, n - 1, max(2, min(n, 6_000_000 // n))).round().astype(int))
     distances, weights = _distances_to_others(points, left_out, rows)
-    low, high = _search_interval(distances, w[rows])
+    low, high = search_interval(distances, w[rows])
     if high == 0:  # all points are equal, and every bandwidth gives their mean
         return BandwidthSearch(1.0, float("nan"), np.ones(1), np.full(1, np.nan))
 
@@ -419,7 +419,7 @@ def _distances_to_others(
     return distances, weights
 
 
-def _search_interval(distances: Floats, w: Floats) -> tuple[float, float]:
+def search_interval(distances: Floats, w: Floats) -> tuple[float, float]:
     """From a tenth of the median nearest-neighbor distance to twice the largest distance."""
     nearest = np.where(distances > 0, distances, np.inf).min(axis=1)
     order = np.argsort(nearest)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from separatrix.compilation import compiled
+from separatrix.kernels.loops import FLAGS, LEAST, SUMS, exponential, larger, smaller
 
 
 @compiled
@@ -181,3 +182,76 @@ def means_of_neighbors(distances, indices, w, codes, values, kind, k, smoothing,
                 means[i, c] = (effective[0] * means[i, c] + smoothing / means.shape[1]) / (
                     effective[0] + smoothing
                 )
+
+
+# -------------------------------------------------------------------------------------------------
+# Sums of kernels K(u), u = d/h, and of g = −u K′(u), over points at given distances.
+
+
+#: Squares beyond it are taken for it: zero times infinity is not a number.
+_FARTHEST = 1e300
+
+
+@compiled(fastmath=FLAGS)
+def _terms(row, inverse, gaussian, terms, values):
+    """t = −ln K(u) and exp(top − t) of every point, with top the least t, which is returned."""
+    top = _FARTHEST
+    for j in range(row.size):
+        u = row[j] * inverse
+        t = smaller(0.5 * u * u if gaussian else u, _FARTHEST)
+        terms[j] = t
+        top = smaller(top, t)
+    for j in range(row.size):
+        t = top - terms[j]
+        e = exponential(larger(t, LEAST))
+        values[j] = e if t >= LEAST else 0.0
+    return top
+
+
+@compiled(fastmath=SUMS)
+def _weighted_sums(w, terms, values):
+    total = slope = 0.0
+    for j in range(w.size):
+        part = w[j] * values[j]
+        total += part
+        slope += part * terms[j]
+    return total, slope
+
+
+@compiled
+def kernel_sums(distances, w, kind, h, log, ratio):
+    """ln Σ w K, relative to the nearest point, and Σ w g / Σ w K: exp(−u²/2), or exp(−u)."""
+    terms, values = np.empty(w.size), np.empty(w.size)
+    for i in range(distances.shape[0]):
+        top = _terms(distances[i], 1.0 / h, kind == 0, terms, values)
+        if not top < _FARTHEST:
+            log[i], ratio[i] = -np.inf, np.nan
+            continue
+        total, slope = _weighted_sums(w, terms, values)
+        log[i] = math.log(total) - top
+        ratio[i] = (2.0 if kind == 0 else 1.0) * slope / total
+
+
+@compiled
+def bounded_kernel_sums(distances, w, kind, h, log, ratio):
+    """The same of kernels that end at u = 1: 1, 1 − u², 1 − u and cos(πu/2)."""
+    for i in range(distances.shape[0]):
+        total = slope = 0.0
+        for j in range(distances.shape[1]):
+            u = distances[i, j] / h
+            if not u < 1.0:
+                continue
+            if kind == 2:
+                total += w[j]
+            elif kind == 3:
+                total += w[j] * (1.0 - u) * (1.0 + u)
+                slope += w[j] * 2.0 * u * u
+            elif kind == 4:
+                total += w[j] * (1.0 - u)
+                slope += w[j] * u
+            else:
+                angle = 0.5 * math.pi * u
+                total += w[j] * math.cos(angle)
+                slope += w[j] * angle * math.sin(angle)
+        log[i] = math.log(total) if total > 0.0 else -np.inf
+        ratio[i] = slope / total if total > 0.0 else np.nan

@@ -22,7 +22,7 @@ from separatrix.threads import on_one_blas_thread
 def fit_unlabeled(model: Any, X: Any) -> None:
     """Fit a search among points without targets."""
     model._check_search()
-    X = base.stored_points(X)
+    X = base.stored_points(X, model)
     objects = holds_objects(model._chosen_metric(), X)
     x, given = model._read_points(X, None, objects=objects)
     w = unit_weights(given, n_items(x))

@@ -146,7 +146,10 @@ def _functions(model: Record, sums: list[Sums], design: Design) -> Claim:
     trusted = stated - 3.0 if isinstance(stated, float) and stated == stated else FUNCTIONS
     rank = model["certificate_"]["rank"]
     if least is None or trusted <= 1.0 or (rank is not None and rank < sums[0].d):
-        sentence = "Functions of a covariance that is singular, given or of reduced rank are not recomputed."
+        sentence = (
+            "Functions of a covariance that is singular, given or of reduced rank are not "
+            "recomputed."
+        )
         return Claim("discriminant functions", UNCHECKED, sentence)
     sentence = f"The discriminant functions are those of the moments, to {least:.0f} digits."
     return Claim(
