@@ -4,6 +4,7 @@ from separatrix.additive.base import AdditiveSummary as AdditiveSummary
 from separatrix.additive.base import AdditiveTerm as AdditiveTerm
 from separatrix.additive.base import Curve as Curve
 from separatrix.additive.classifier import AdditiveClassifier as AdditiveClassifier
+from separatrix.additive.counts import AdditivePoissonRegressor as AdditivePoissonRegressor
 from separatrix.additive.regressor import AdditiveRegressor as AdditiveRegressor
 from separatrix.bayes.ard_regression import ARDRegression as ARDRegression
 from separatrix.bayes.averaging import EvidenceAveraging as EvidenceAveraging

@@ -423,6 +423,7 @@ _ROWS = (
         candidate=_candidate("additive", 7, "smooth curves", logarithms=True, share=4.0,
             operations=_curve_operations, fit_operations=passes(20.0))),
     Declaration("AdditiveClassifier", "additive.classifier", CLASSIFICATION),
+    Declaration("AdditivePoissonRegressor", "additive.counts", REGRESSION),
     # -- logistic
     Declaration("LogisticRegression", "logistic.logistic_regression", CLASSIFICATION,
         view="logistic", twin="linear_model", stream={}, verifier="logistic:logistic",

@@ -97,6 +97,9 @@ MODELS: dict[str, Callable[[], Any]] = {
     "polynomial": lambda: numbers(sx.PolynomialRegression(degree=3, alpha=0.1)),
     "additive": lambda: numbers(sx.AdditiveRegressor(n_knots=4, interactions=[(0, 1)])),
     "table, additive": lambda: sx.AdditiveRegressor(n_knots=4).fit(rows("rent")),
+    "additive counts": lambda: sx.AdditivePoissonRegressor(n_knots=4).fit(
+        matrix()[0], np.exp(matrix()[1] / np.abs(matrix()[1]).max())
+    ),
     "additive classes": lambda: two(sx.AdditiveClassifier(n_knots=4)),
     "additive, three classes": lambda: three(sx.AdditiveClassifier(n_knots=4, interactions=1)),
     "bayesian ridge": lambda: numbers(sx.BayesianRidge()),

@@ -46,7 +46,10 @@ def learns_classes(declared: Declaration) -> bool:
 
 
 def target(declared: Declaration) -> np.ndarray:
-    return LABELS if learns_classes(declared) else Y
+    if learns_classes(declared):
+        return LABELS
+    tags = declared.make().__sklearn_tags__().target_tags
+    return np.floor(np.exp(Y)) if tags is not None and tags.positive_only else Y
 
 
 @pytest.fixture(scope="module")

@@ -35,4 +35,18 @@ ROWS: list[Row] = [
         parameters=of.additive_parameters,
         classes=(2, 3),
     ),
+    Row(
+        "AdditivePoissonRegressor",
+        lambda: sx.AdditivePoissonRegressor(n_knots=6),
+        counts_events=True,
+        objective=of.additive_counts,
+        parameters=of.additive_parameters,
+    ),
+    Row(
+        "AdditivePoissonRegressor, a pair",
+        lambda: sx.AdditivePoissonRegressor(n_knots=6, interactions=1),
+        counts_events=True,
+        objective=of.additive_counts,
+        parameters=of.additive_parameters,
+    ),
 ]

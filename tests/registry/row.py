@@ -40,6 +40,8 @@ class Row:
     converges: bool = True
     #: Takes counts only: whole numbers, none below zero.
     counts: bool = False
+    #: Its target is a count: no number below zero.
+    counts_events: bool = False
     #: NaN is a missing value, not an error.
     missing: bool = False
     #: Relative agreement required of refits (row order, repeats, units).

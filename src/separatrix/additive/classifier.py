@@ -68,6 +68,7 @@ class AdditiveClassifier(LogisticScores, AdditiveLikelihoodModel):
     See Also
     --------
     AdditiveRegressor : The same for numbers.
+    AdditivePoissonRegressor : The same for counts.
     LogisticRegression : Lines in place of curves.
     KernelLogisticRegression : Interactions of any order.
 

@@ -25,13 +25,11 @@ from separatrix.formula import nodes
 from separatrix.messages import InputError
 from separatrix.mixins import RegressorMixin
 from separatrix.optimize.convex import Certificate
+from separatrix.optimize.likelihoods import LARGEST_EXPONENT
 from separatrix.parameters import declare_parameters
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import unit_weights
 from separatrix.selection.tuning import Tuning, TuningData
-
-#: Exponents up to which exp is finite, with room for sums and for a factor.
-LARGEST_EXPONENT = 600.0
 
 
 @declare_parameters
@@ -151,7 +149,7 @@ class LogTargetRegressor(RegressorMixin, wrapped.Wrapper):
         """s exp(f(x)) − offset."""
         inner = nodes.number_formula_of(self.estimator_)
         mean = nodes.Affine(
-            nodes.Elementwise(nodes.WeightedSum((inner.mean,), np.ones(1)), "exp"),
+            nodes.Elementwise(nodes.WeightedSum((inner.mean,), np.ones(1)), "bounded_exp"),
             np.full((1, 1), self.smearing_factor_),
             np.full(1, -float(self.offset)),
         )

@@ -607,7 +607,7 @@ class Probabilities(Node):
 
 @dataclass(frozen=True, eq=False)
 class Elementwise(Node):
-    """A function of every entry: ``sigmoid``, ``log_sigmoid``, ``log_odds``."""
+    """A function of every entry: ``sigmoid``, ``log_odds``, ``bounded_exp`` and so on."""
 
     x: Node
     function: str

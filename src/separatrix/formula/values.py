@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from separatrix.arrays import Floats
 from separatrix.messages import InputError
+from separatrix.optimize.likelihoods import LARGEST_EXPONENT
 
 #: Numbers of a tile: pairs of rows and stored points that are compared at a time.
 TILE = 1 << 20
@@ -186,6 +187,10 @@ class Value(ABC):
     def exp(self) -> Self:
         """e to the power of each entry."""
         return self.apply("Exp")
+
+    def bounded_exp(self) -> Self:
+        """The same, finite for any entry."""
+        return self.at_most(LARGEST_EXPONENT).exp()
 
     def log(self) -> Self:
         """Natural logarithms."""

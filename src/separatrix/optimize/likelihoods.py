@@ -17,8 +17,8 @@ from scipy.special import expit, log_expit, log_softmax, softmax, xlogy
 
 from separatrix.arrays import Floats
 
-#: Log counts beyond which their exponentials could overflow.
-LARGEST_LOGARITHM = 700.0
+#: Exponents up to which exp is finite, with room for sums and for a factor.
+LARGEST_EXPONENT = 600.0
 
 
 class ScoreLikelihood(Protocol):
@@ -115,7 +115,7 @@ class CountLikelihood:
 
     def means(self, f: Floats) -> Floats:
         """Expected counts."""
-        return np.asarray(np.exp(np.minimum(f, LARGEST_LOGARITHM)))
+        return np.asarray(np.exp(np.minimum(f, LARGEST_EXPONENT)))
 
     def loss(self, f: Floats) -> float:
         """Σ c (m − y + y log(y/m)), half the deviance."""
